@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the four client classes share: a target, a version cap and the caller's deadline."""
+
+from typing import Any, ClassVar
+
+import oslo_messaging as messaging
+from oslo_config import cfg
+
+from rpcapi import bus
+from rpcapi.context import RequestContext
+from rpcapi.serializer import GanttSerializer
+
+
+class ServiceClient:
+    """One service as its callers see it. Methods of subclasses are the contract, three lines each."""
+
+    TOPIC: ClassVar[str]
+    VERSION: ClassVar[str]
+    CAP: ClassVar[str]  # the option in [upgrade_levels] that caps what is sent
+
+    def __init__(self, conf: cfg.ConfigOpts, transport: Any, topic: str | None = None) -> None:
+        self._timeout = conf.rpc.call_timeout
+        self._monitor = conf.rpc.call_monitor_timeout
+        target = messaging.Target(topic=topic or self.TOPIC, version=self.VERSION.split(".")[0] + ".0")
+        cap = conf.upgrade_levels[self.CAP]
+        self._client = bus.get_client(transport, target, version_cap=cap, serializer=GanttSerializer())
+
+    def can_send(self, version: str) -> bool:
+        """Tell whether the cap lets a method of ``version`` be sent."""
+        return self._client.can_send_version(version)
+
+    def _call(self, ctxt: RequestContext, version: str, method: str, **values: Any) -> Any:
+        """Call and wait; the wait ends with the context's deadline, or after [rpc] call_timeout.
+
+        Raises the typed error of the service, oslo.messaging's MessagingTimeout where no answer came, and
+        RPCVersionCapError where the cap does not let this version be sent.
+        """
+        timeout = min(self._timeout, ctxt.remaining(self._timeout)) or 0.001
+        prepared = self._client.prepare(
+            version=version, timeout=timeout, call_monitor_timeout=min(self._monitor, timeout)
+        )
+        return prepared.call(ctxt, method, **values)
+
+    def _cast(self, ctxt: RequestContext, version: str, method: str, server: str, **values: Any) -> None:
+        """Send without an answer to one server of the topic; delivery is at most once."""
+        self._client.prepare(version=version, server=server).cast(ctxt, method, **values)
+
+    def _fanout(self, ctxt: RequestContext, version: str, method: str, **values: Any) -> None:
+        """Send without an answer to every server of the topic that is there now."""
+        self._client.prepare(version=version, fanout=True).cast(ctxt, method, **values)

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which scheduler answers."""
+
+from oslo_config import cfg
+
+GROUP = "scheduler_client"
+
+OPTS = [
+    cfg.StrOpt(
+        "backend",
+        default="bus",
+        help="Entry point in 'gantt.scheduler_backends' that answers scheduler calls. 'bus' is gantt's own scheduler "
+        "over the message bus; a deployer's scheduler can sit behind the same calls under its own name.",
+    ),
+]
+
+
+def register_opts(conf: cfg.ConfigOpts) -> None:
+    """Register the options of group [scheduler_client]."""
+    conf.register_opts(OPTS, group=GROUP)

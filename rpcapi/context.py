@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The request context: who asks, under which request id, and until when an answer is of use."""
+
+import time
+from typing import Any
+
+from oslo_context import context as oslo_context
+
+from rpcapi import errors
+
+
+class RequestContext(oslo_context.RequestContext):
+    """oslo.context's, with a deadline in seconds of Unix time (0 = none).
+
+    Machines must keep their clocks together (NTP) to within a second for deadlines to mean the same to all.
+    """
+
+    def __init__(self, *, deadline: float = 0.0, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.deadline = float(deadline)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what crosses the bus; tokens and roles are not part of it."""
+        return {
+            "request_id": self.request_id,
+            "project_id": self.project_id,
+            "user_id": self.user_id,
+            "deadline": self.deadline,
+        }
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any], **kwargs: Any) -> "RequestContext":
+        """Rebuild a peer's context; keys that this version does not know are dropped."""
+        known = {key: values[key] for key in ("request_id", "project_id", "user_id") if values.get(key)}
+        deadline = values.get("deadline") or 0.0
+        if not isinstance(deadline, (int, float)) or not all(isinstance(text, str) for text in known.values()):
+            raise errors.MalformedObject(name="request context", why="an id is no string or the deadline no number")
+        return cls(deadline=deadline, **known, **kwargs)
+
+    def within(self, seconds: float) -> "RequestContext":
+        """Return a copy that must be answered in ``seconds`` from now, or by its own deadline if that is sooner."""
+        mine = time.time() + seconds
+        values = self.to_dict() | {"deadline": min(mine, self.deadline) if self.deadline else mine}
+        return RequestContext.from_dict(values, overwrite=False)
+
+    def remaining(self, default: float) -> float:
+        """Return the seconds left, or ``default`` where there is no deadline; never negative."""
+        return max(0.0, self.deadline - time.time()) if self.deadline else default
+
+    def check_deadline(self) -> None:
+        """Raise DeadlinePassed when nobody waits for the answer any more."""
+        late = time.time() - self.deadline
+        if self.deadline and late > 0:
+            raise errors.DeadlinePassed(request_id=self.request_id, late=late)
+
+
+def new(project_id: str = "", user_id: str = "", **kwargs: Any) -> RequestContext:
+    """Return a context with a fresh request id; it does not become the thread's current one."""
+    return RequestContext(project_id=project_id, user_id=user_id, overwrite=False, **kwargs)

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The one error tree. Every class crosses the bus and arrives typed at the caller."""
+
+from typing import Any
+
+
+class GanttError(Exception):
+    """Raised when gantt cannot do what was asked; never itself, always a subclass."""
+
+    code = "error"
+    template = "gantt cannot do this"
+
+    def __init__(self, message: str | None = None, **kwargs: Any) -> None:
+        """Render the template with ``kwargs``; ``message`` is what a peer rendered already."""
+        self.kwargs = kwargs
+        super().__init__(message or self.template.format_map(kwargs))
+
+
+class InvalidRequest(GanttError):
+    """Raised when a request is wrong in itself: repeating it cannot help."""
+
+    code = "invalid_request"
+    template = "Invalid request: {why}"
+
+
+class InvalidName(InvalidRequest):
+    """Raised when a resource name is neither a string nor a (host, node) pair."""
+
+    code = "invalid_name"
+    template = "{name!r} is not a resource name: {why}"
+
+
+class InvalidSpec(InvalidRequest):
+    """Raised when a request spec asks for something impossible or contradicts itself."""
+
+    code = "invalid_spec"
+    template = "Invalid request spec: {why}"
+
+
+class InvalidCount(InvalidRequest):
+    """Raised when a request is for no instance, or for more than one request may carry."""
+
+    code = "invalid_count"
+    template = "A request may be for 1 to {most} instances, not {count}; split it"
+
+
+class InvalidStats(InvalidRequest):
+    """Raised when a host reports figures that cannot be true; nothing of the report is kept."""
+
+    code = "invalid_stats"
+    template = "Invalid stats: {what}: {why}"
+
+
+class UnknownFlavor(InvalidRequest):
+    """Raised when a flavor is neither built in nor in the configuration."""
+
+    code = "unknown_flavor"
+    template = "There is no flavor {name!r}; known: {known}"
+
+
+class UnknownTrait(InvalidRequest):
+    """Raised when a trait is neither standard (os-traits) nor CUSTOM_."""
+
+    code = "unknown_trait"
+    template = "There is no trait {name!r}: it is not a standard one and does not begin with CUSTOM_"
+
+
+class UnknownResourceClass(InvalidRequest):
+    """Raised when a resource class is neither standard (os-resource-classes) nor CUSTOM_."""
+
+    code = "unknown_resource_class"
+    template = "There is no resource class {name!r}: it is not a standard one and does not begin with CUSTOM_"
+
+
+class UnknownNamespace(InvalidRequest):
+    """Raised when host state is asked for in a namespace that is not declared."""
+
+    code = "unknown_namespace"
+    template = "There is no host state namespace {namespace!r}; declared: {known}"
+
+
+class WriterRefused(InvalidRequest):
+    """Raised when somebody else than its declared writer updates a namespace."""
+
+    code = "writer_refused"
+    template = "{writer!r} may not write namespace {namespace!r}: its writer is {declared!r}"
+
+
+class MalformedObject(InvalidRequest):
+    """Raised when a payload cannot be read as the versioned object it says it is."""
+
+    code = "malformed_object"
+    template = "The message holds a malformed {name}: {why}"
+
+
+class IncompatibleObject(InvalidRequest):
+    """Raised when an object's version is newer than this service knows and it could not be backported."""
+
+    code = "incompatible_object"
+    template = "{name} {version} is newer than this service knows ({supported}); upgrade it, or cap the sender"
+
+
+class UnknownMethod(InvalidRequest):
+    """Raised when a service is sent a message for a method that it does not have."""
+
+    code = "unknown_method"
+    template = "The service on topic {topic!r} has no method {method!r} in version {version}"
+
+
+class NotFound(GanttError):
+    """Raised when what was asked about is not known here."""
+
+    code = "not_found"
+    template = "{what} is not known"
+
+
+class UnknownHost(NotFound):
+    """Raised when no host or node of that name has ever reported."""
+
+    code = "unknown_host"
+    template = "No host or node named {name!r} is known; see 'gantt host list'"
+
+
+class UnknownInstance(NotFound):
+    """Raised when no instance of that uuid is recorded."""
+
+    code = "unknown_instance"
+    template = "No instance {uuid} is recorded"
+
+
+class UnknownDecision(NotFound):
+    """Raised when no decision of that request id is recorded any more."""
+
+    code = "unknown_decision"
+    template = "No decision of request {request_id} is recorded; it may be older than the record reaches"
+
+
+class NoValidHost(GanttError):
+    """Raised when no host can take the request; ``reasons`` counts the hosts that fell to each reason."""
+
+    code = "no_valid_host"
+    template = "No valid host: {reason}"
+
+
+class DeadlinePassed(GanttError):
+    """Raised when a request is read after its deadline: it was dropped, nothing was claimed."""
+
+    code = "deadline_passed"
+    template = "Request {request_id} was read {late:.1f} s after its deadline and dropped; nothing was claimed"
+
+
+class Conflict(GanttError):
+    """Raised when the state has moved on and the caller must look again."""
+
+    code = "conflict"
+    template = "{what} conflicts with what is recorded: {why}"
+
+
+class VersionConflict(Conflict):
+    """Raised when a document was changed since the version that the writer read."""
+
+    code = "version_conflict"
+    template = "{what} is at version {version}, not {expected}: read it again, then update"
+
+
+class InstanceConflict(Conflict):
+    """Raised when a uuid is taken by another request, or its state does not allow the call."""
+
+    code = "instance_conflict"
+    template = "Instance {uuid}: {why}"
+
+
+class ClaimError(GanttError):
+    """Raised when a claim cannot go where the caller wants it; nothing was changed."""
+
+    code = "claim_error"
+    template = "Claim of {consumer} (attempt {attempt}): {why}"
+
+
+class ClaimUnknown(ClaimError):
+    """Raised when no claim of that consumer and attempt is known."""
+
+    code = "claim_unknown"
+    template = "No claim of {consumer} (attempt {attempt}) is known"
+
+
+class ClaimForeign(ClaimError):
+    """Raised when a host acts on a claim that is another host's."""
+
+    code = "claim_foreign"
+    template = "The claim of {consumer} (attempt {attempt}) is not on host {host!r}"
+
+
+class ClaimExpired(ClaimError):
+    """Raised when a claim's deadline passed before it was confirmed."""
+
+    code = "claim_expired"
+    template = "The claim of {consumer} (attempt {attempt}) expired before it was confirmed"
+
+
+class ClaimEnded(ClaimError):
+    """Raised when a claim has been aborted or released already."""
+
+    code = "claim_ended"
+    template = "The claim of {consumer} (attempt {attempt}) has ended"
+
+
+class ClaimConflict(ClaimError):
+    """Raised when the consumer has a live claim of another attempt, or the claim is confirmed already."""
+
+    code = "claim_conflict"
+    template = "The consumer {consumer} has another live claim than attempt {attempt}"
+
+
+class ClaimClosed(ClaimError):
+    """Raised when the claim's host has not been audited since the store may have forgotten something."""
+
+    code = "claim_closed"
+    template = "The claim of {consumer} (attempt {attempt}) waits for an audit of its host; try again"
+
+
+class Unavailable(GanttError):
+    """Raised when a part that is needed cannot be reached now; trying again later can help."""
+
+    code = "unavailable"
+    template = "{what} cannot be reached: {why}"
+
+
+class StoreUnavailable(Unavailable):
+    """Raised when the store does not answer, or lost what it held."""
+
+    code = "store_unavailable"
+    template = "The store cannot be reached: {why}"
+
+
+class NotReady(Unavailable):
+    """Raised when a service runs but cannot answer yet, such as a worker that loads its replica."""
+
+    code = "not_ready"
+    template = "{what} is not ready yet: {why}"
+
+
+class BadConfiguration(GanttError):
+    """Raised when the configuration cannot be used; a daemon exits with this one line."""
+
+    code = "bad_configuration"
+    template = "Bad configuration: {why}"
+
+
+def by_code() -> dict[str, type[GanttError]]:
+    """Return every class of the tree under its wire code."""
+    found: dict[str, type[GanttError]] = {}
+    todo: list[type[GanttError]] = [GanttError]
+    while todo:
+        cls = todo.pop()
+        found[cls.code] = cls
+        todo.extend(cls.__subclasses__())
+    return found

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The versioned objects: every payload that crosses the bus."""
+
+from rpcapi.objects.build import BuildReport, BuildRequest
+from rpcapi.objects.claim import (
+    AuditAnswer,
+    AuditReport,
+    ClaimAnswers,
+    ClaimIntents,
+    ClaimPage,
+    ClaimRefs,
+    VerifyReport,
+)
+from rpcapi.objects.decision import Decision
+from rpcapi.objects.host_state import HostState, HostStatePage
+from rpcapi.objects.instance import Instance, InstancePage
+from rpcapi.objects.request_spec import RequestSpec
+from rpcapi.objects.selections import Selections
+from rpcapi.objects.stats import StatsAnswer, StatsReport
+
+__all__ = [
+    "AuditAnswer",
+    "AuditReport",
+    "BuildReport",
+    "BuildRequest",
+    "ClaimAnswers",
+    "ClaimIntents",
+    "ClaimPage",
+    "ClaimRefs",
+    "Decision",
+    "HostState",
+    "HostStatePage",
+    "Instance",
+    "InstancePage",
+    "RequestSpec",
+    "Selections",
+    "StatsAnswer",
+    "StatsReport",
+    "VerifyReport",
+]

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every versioned object of gantt shares."""
+
+import json
+from typing import Any
+
+from oslo_versionedobjects import base, fields
+
+from rpcapi import errors
+
+
+class GanttObjectRegistry(base.VersionedObjectRegistry):
+    """All objects that may cross the bus, by name and version."""
+
+
+class GanttObject(base.VersionedObject):
+    """A payload on the bus. Inside a service, dataclasses and arrays are used instead."""
+
+    OBJ_PROJECT_NAMESPACE = "gantt"
+    OBJ_SERIAL_NAMESPACE = "gantt_object"
+
+    # Names of the columns that must be as long as each other; none for an object that is not a batch.
+    COLUMNS: tuple[str, ...] = ()
+
+    def complete(self) -> "GanttObject":
+        """Fill what a peer left out with defaults, check the whole, and return self.
+
+        Raises MalformedObject when a field without a default is missing or the columns differ in length.
+        """
+        for name, field in self.fields.items():
+            if not self.obj_attr_is_set(name):
+                if field.default is fields.UnspecifiedDefault:
+                    raise errors.MalformedObject(name=self.obj_name(), why=f"it lacks {name!r}")
+                self.obj_set_defaults(name)
+        lengths = {name: len(getattr(self, name)) for name in self.COLUMNS}
+        if len(set(lengths.values())) > 1:
+            raise errors.MalformedObject(name=self.obj_name(), why=f"its columns differ in length: {lengths}")
+        self.obj_reset_changes()
+        return self
+
+    @classmethod
+    def of(cls, **values: Any) -> Any:
+        """Build a complete object from its fields; raises MalformedObject on a value of the wrong kind."""
+        try:
+            made = cls(**values)
+        except (ValueError, TypeError) as error:
+            raise errors.MalformedObject(name=cls.obj_name(), why=str(error)) from error
+        return made.complete()
+
+
+class _Json(fields.FieldType):
+    """Plain JSON data, carried as it is: no coercion an element, so that large columns stay cheap."""
+
+    @staticmethod
+    def coerce(obj: Any, attr: str, value: Any) -> Any:
+        try:
+            json.dumps(value, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"Field {attr} must hold plain JSON data: {error}") from error
+        return value
+
+    @staticmethod
+    def from_primitive(obj: Any, attr: str, value: Any) -> Any:
+        return value
+
+    @staticmethod
+    def to_primitive(obj: Any, attr: str, value: Any) -> Any:
+        return value
+
+    def get_schema(self) -> dict[str, Any]:
+        return {"type": ["object", "array", "string", "number", "boolean", "null"]}
+
+
+class JsonField(fields.AutoTypedField):
+    """A field of plain JSON data whose shape its object's ``obj_check`` knows."""
+
+    AUTO_TYPE = _Json()
+
+
+class _Column(fields.FieldType):
+    """A list of one plain type, checked in one pass."""
+
+    def __init__(self, kind: type, nullable: bool = False) -> None:
+        self.kinds = (kind, type(None)) if nullable else (kind,)
+
+    def coerce(self, obj: Any, attr: str, value: Any) -> Any:
+        if not isinstance(value, (list, tuple)) or any(type(item) not in self.kinds for item in value):
+            names = " or ".join(kind.__name__ for kind in self.kinds)
+            raise ValueError(f"Field {attr} must be a list of {names}")
+        return list(value)
+
+    from_primitive = coerce
+
+    @staticmethod
+    def to_primitive(obj: Any, attr: str, value: Any) -> Any:
+        return value
+
+    def get_schema(self) -> dict[str, Any]:
+        return {"type": ["array"]}
+
+
+class ColumnField(fields.AutoTypedField):
+    """One column of a batch: element i of every column speaks of the batch's element i.
+
+    Batches are columns, not lists of nested objects: an object's envelope costs more than a decision.
+    """
+
+    def __init__(self, kind: type, *, nullable_items: bool = False, **kwargs: Any) -> None:
+        self.AUTO_TYPE = _Column(kind, nullable_items)
+        super().__init__(**kwargs)
+
+    def __repr__(self) -> str:
+        """Name the items' type: an object's fingerprint must change with it."""
+        return f"Column[{'|'.join(kind.__name__ for kind in self.AUTO_TYPE.kinds)}]({self._default!r})"

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An instance, as the conductor records it."""
+
+from oslo_versionedobjects import fields
+
+from rpcapi.objects import base
+
+
+@base.GanttObjectRegistry.register
+class Instance(base.GanttObject):
+    """One server. ``status``: SCHEDULING, BUILDING, ACTIVE, ERROR, DELETING or DELETED.
+
+    ``host`` is the resource name of its present or last attempt; ``reason`` says why it is in ERROR; ``history``
+    holds {attempt, host, outcome, reason} of each attempt that ended.
+
+    Version 1.0: Initial version
+    """
+
+    VERSION = "1.0"
+
+    fields = {
+        "uuid": fields.StringField(),
+        "request_id": fields.StringField(),
+        "project_id": fields.StringField(),
+        "user_id": fields.StringField(),
+        "flavor": fields.StringField(nullable=True, default=None),
+        "status": fields.StringField(),
+        "host": fields.StringField(nullable=True, default=None),
+        "attempt": fields.IntegerField(),
+        "reason": fields.StringField(nullable=True, default=None),
+        "history": base.ColumnField(dict, default=[]),
+        "created_ms": fields.IntegerField(),
+        "updated_ms": fields.IntegerField(),
+    }
+
+
+@base.GanttObjectRegistry.register
+class InstancePage(base.GanttObject):
+    """One page of instances, oldest first; ``marker`` is None on the last page.
+
+    Version 1.0: Initial version
+    """
+
+    VERSION = "1.0"
+
+    fields = {
+        "instances": fields.ListOfObjectsField("Instance"),
+        "marker": fields.StringField(nullable=True, default=None),
+    }

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scheduler as its callers see it: the seam behind which another scheduler can sit."""
+
+from typing import Any, Protocol
+
+from oslo_config import cfg
+from stevedore import driver
+
+from rpcapi import objects
+from rpcapi.client import ServiceClient
+from rpcapi.context import RequestContext
+from rpcapi.model import names
+
+BACKENDS = "gantt.scheduler_backends"
+
+
+class SchedulerBackend(Protocol):
+    """What stands behind SchedulerAPI: gantt's own over the bus by default, or a deployer's.
+
+    A backend is made with (conf, transport) and answers ``call`` as the scheduler service would.
+    """
+
+    def call(self, ctxt: RequestContext, version: str, method: str, **values: Any) -> Any:
+        """Carry out ``method`` and return its answer; raises from rpcapi.errors."""
+
+
+class BusBackend(ServiceClient):
+    """gantt's scheduler workers, over the bus."""
+
+    TOPIC = "scheduler"
+    VERSION = "1.1"
+    CAP = "scheduler"
+
+    call = ServiceClient._call
+
+
+class SchedulerAPI:
+    """Client of the scheduler service, topic ``scheduler``.
+
+    1.0 - Initial version: select_destinations, update_resource_stats, get_host_state, list_host_state,
+          update_host_state, report_service
+    1.1 - Add explain
+    """
+
+    VERSION = BusBackend.VERSION
+
+    def __init__(self, conf: cfg.ConfigOpts, transport: Any, backend: SchedulerBackend | None = None) -> None:
+        self._backend = backend or _load(conf, transport)
+
+    def select_destinations(
+        self,
+        ctxt: RequestContext,
+        spec: objects.RequestSpec,
+        uuids: list[str],
+        attempt: int = 1,
+        alternates: int = 2,
+    ) -> objects.Selections:
+        """Choose and claim a host for each uuid, all or none; raises NoValidHost, InvalidSpec, DeadlinePassed."""
+        values = {"spec": spec, "uuids": uuids, "attempt": attempt, "alternates": alternates}
+        return self._backend.call(ctxt, "1.0", "select_destinations", **values)
+
+    def update_resource_stats(
+        self, ctxt: RequestContext, name: names.ResourceName, stats: objects.StatsReport
+    ) -> objects.StatsAnswer:
+        """Report a service host's nodes, or only that it lives; raises InvalidStats, UnknownHost."""
+        values = {"name": names.canonical(name), "stats": stats}
+        return self._backend.call(ctxt, "1.0", "update_resource_stats", **values)
+
+    def get_host_state(self, ctxt: RequestContext, namespace: str, name: names.ResourceName) -> objects.HostState:
+        """Return one document; raises UnknownHost, UnknownNamespace."""
+        values = {"namespace": namespace, "name": names.canonical(name)}
+        return self._backend.call(ctxt, "1.0", "get_host_state", **values)
+
+    def list_host_state(
+        self, ctxt: RequestContext, namespace: str, marker: str | None = None, limit: int = 1000
+    ) -> objects.HostStatePage:
+        """Return documents by name after ``marker``; raises UnknownNamespace."""
+        values = {"namespace": namespace, "marker": marker, "limit": limit}
+        return self._backend.call(ctxt, "1.0", "list_host_state", **values)
+
+    def update_host_state(self, ctxt: RequestContext, state: objects.HostState, writer: str) -> objects.HostState:
+        """Merge ``state.document`` into what is recorded at ``state.version`` and return the new state.
+
+        Raises VersionConflict, WriterRefused, UnknownHost, UnknownNamespace.
+        """
+        return self._backend.call(ctxt, "1.0", "update_host_state", state=state, writer=writer)
+
+    def report_service(self, ctxt: RequestContext, binary: str, host: str) -> None:
+        """Tell that a service without nodes, such as a conductor, lives."""
+        self._backend.call(ctxt, "1.0", "report_service", binary=binary, host=host)
+
+    def explain(self, ctxt: RequestContext, request_id: str) -> objects.Decision:
+        """Return the record of a decision; raises UnknownDecision."""
+        return self._backend.call(ctxt, "1.1", "explain", request_id=request_id)
+
+
+def _load(conf: cfg.ConfigOpts, transport: Any) -> SchedulerBackend:
+    manager = driver.DriverManager(
+        BACKENDS, conf.scheduler_client.backend, invoke_on_load=True, invoke_args=(conf, transport)
+    )
+    return manager.driver

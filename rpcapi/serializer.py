@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Objects and contexts to and from the bus, with faults that the sender can read."""
+
+from collections.abc import Callable
+from typing import Any
+
+from oslo_versionedobjects import base as ovo_base
+from oslo_versionedobjects import exception as ovo_exception
+
+from rpcapi import errors
+from rpcapi.context import RequestContext
+from rpcapi.objects.base import GanttObject
+
+Backport = Callable[[RequestContext, dict[str, Any], dict[str, str]], Any]
+
+
+class GanttSerializer(ovo_base.VersionedObjectSerializer):
+    """oslo's object serializer, with our context, complete objects and typed errors.
+
+    ``backport`` asks the conductor for an older version of an object that is newer than this service knows;
+    without one such an object is refused with IncompatibleObject.
+    """
+
+    OBJ_BASE_CLASS = GanttObject
+
+    def __init__(self, backport: Backport | None = None) -> None:
+        super().__init__()
+        self._backport = backport
+
+    def serialize_context(self, context: RequestContext) -> dict[str, Any]:
+        return context.to_dict()
+
+    def deserialize_context(self, context: dict[str, Any]) -> RequestContext:
+        return RequestContext.from_dict(context)
+
+    def _process_object(self, context: Any, objprim: dict[str, Any]) -> Any:
+        name = str(objprim.get("gantt_object.name"))
+        try:
+            return GanttObject.obj_from_primitive(objprim, context=context).complete()
+        except ovo_exception.IncompatibleObjectVersion:
+            return self._older(context, name, objprim)
+        except ovo_exception.UnsupportedObjectError as error:
+            raise errors.MalformedObject(name=name, why="no such object is known here") from error
+        except (KeyError, ValueError, TypeError, AttributeError) as error:
+            raise errors.MalformedObject(name=name, why=str(error) or type(error).__name__) from error
+
+    def _older(self, context: Any, name: str, objprim: dict[str, Any]) -> Any:
+        manifest = ovo_base.obj_tree_get_versions(name)
+        if self._backport is None:
+            version = objprim.get("gantt_object.version")
+            raise errors.IncompatibleObject(name=name, version=version, supported=manifest[name])
+        return self._backport(context, objprim, manifest)

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The store's verbs: one interface, one test suite, several backends."""
+
+import abc
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from scheduler_svc.store import records
+
+
+class Store(abc.ABC):
+    """One partition's host state, claims and log.
+
+    Each verb is atomic and idempotent by its identity: repeating it changes nothing and returns the recorded
+    answer. Time is the store's own. Every verb raises StoreUnavailable when the store does not answer, or answers
+    that it cannot serve; a rejection is data.
+    """
+
+    partition: str
+
+    # -- claims ------------------------------------------------------------------------------------------------
+
+    @abc.abstractmethod
+    def prepare(self, batch: records.Batch) -> records.BatchAnswer:
+        """Claim for every intent of the batch, or for none. At most MAX_INTENTS intents of MAX_CANDIDATES each."""
+
+    @abc.abstractmethod
+    def confirm(self, host: str, refs: Sequence[records.Ref]) -> list[records.Ended]:
+        """Turn prepared claims of service host ``host`` into confirmed ones, each by itself.
+
+        Answers CONFIRMED (also when it was already), EXPIRED, ABORTED, RELEASED, UNKNOWN or FOREIGN.
+        """
+
+    @abc.abstractmethod
+    def abort(self, refs: Sequence[records.Ref], host: str | None = None) -> list[records.Ended]:
+        """End prepared claims. A confirmed one stays: CONFIRMED. ``host``, where given, must hold it: else FOREIGN.
+
+        Answers ABORTED, EXPIRED, RELEASED (what its end is), CONFIRMED, CLOSED (its host must audit first) or
+        UNKNOWN: then a tombstone is left, so that a delayed prepare of that attempt is refused.
+        """
+
+    @abc.abstractmethod
+    def release(self, host: str, refs: Sequence[records.Ref]) -> list[records.Ended]:
+        """Give back claims of service host ``host``, prepared or confirmed. RELEASED, its former end, or FOREIGN.
+
+        Fine for a claim that never was: RELEASED, and a tombstone is left.
+        """
+
+    @abc.abstractmethod
+    def move(self, ref: records.Ref, to: records.Ref, consumer_type: str) -> records.Ended:
+        """Hand a confirmed claim over to another consumer (an instance's source to its migration, and back)."""
+
+    @abc.abstractmethod
+    def claims(
+        self,
+        *,
+        host: str | None = None,
+        consumer: str | None = None,
+        marker: str | None = None,
+        limit: int = 1000,
+    ) -> tuple[list[records.Claim], str | None]:
+        """Return a page of live claims, by consumer, and the next marker; ``host`` is a host or a node."""
+
+    @abc.abstractmethod
+    def audit(self, host: str, epoch: int, running: Sequence[records.Running], grace_ms: int) -> records.AuditOutcome:
+        """Settle with what runs on service host ``host`` and open it in ``epoch``; another epoch opens nothing.
+
+        What runs is the truth: a confirmed claim that the store lost is re-asserted (an excess is flagged). A
+        claim that ended stays ended and is answered so. A confirmed claim that is not reported is an orphan:
+        released when it still is one after ``grace_ms``.
+        """
+
+    @abc.abstractmethod
+    def verify(self) -> records.Verification:
+        """Recompute all sums from the claims, in one atomic look, and compare."""
+
+    @abc.abstractmethod
+    def reap(self, *, dead_after_ms: int, tombstone_ms: int, limit: int = 500) -> int:
+        """Tidy: end claims past their deadline, log hosts that went down or came up, drop old tombstones.
+
+        Returns how many claims were ended. Nothing else depends on it being called: deadlines bind at access.
+        """
+
+    # -- host state --------------------------------------------------------------------------------------------
+
+    @abc.abstractmethod
+    def update_stats(
+        self,
+        host: str,
+        *,
+        incarnation: int,
+        sequence: int,
+        base: int,
+        full: bool,
+        nodes: Mapping[str, Mapping[str, Any]],
+    ) -> records.StatsOutcome:
+        """Apply a service host's report (see rpcapi.objects.StatsReport) and count it as a heartbeat.
+
+        ``nodes`` is validated already and every inventory carries its ``capacity``. Only what really changed is
+        logged. A repeated report changes nothing; an older one changes nothing; a delta whose base is not the
+        last applied report, or of another incarnation, is answered ``need_full`` and changes nothing.
+        Raises UnknownHost where a delta names a node that the host never reported.
+        """
+
+    @abc.abstractmethod
+    def heartbeat(self, host: str, binary: str) -> None:
+        """Note that a service without nodes lives."""
+
+    @abc.abstractmethod
+    def get_state(self, namespace: str, name: str) -> tuple[int, dict[str, Any]]:
+        """Return (version, document); raises UnknownHost, UnknownNamespace."""
+
+    @abc.abstractmethod
+    def list_state(
+        self, namespace: str, marker: str | None = None, limit: int = 1000
+    ) -> tuple[list[tuple[str, int, dict[str, Any]]], str | None]:
+        """Return a page of (name, version, document) by name, and the next marker."""
+
+    @abc.abstractmethod
+    def update_state(
+        self, namespace: str, name: str, version: int, changes: Mapping[str, Any]
+    ) -> tuple[int, dict[str, Any]]:
+        """Merge ``changes`` into the document at ``version``; raises VersionConflict, UnknownHost."""
+
+    # -- log, epoch, decisions ---------------------------------------------------------------------------------
+
+    @abc.abstractmethod
+    def snapshot(self) -> records.Snapshot:
+        """Return a consistent copy of all that replicas hold, tagged with its log position."""
+
+    @abc.abstractmethod
+    def follow(self, position: int, block_ms: int, limit: int = 1000) -> list[records.Entry] | None:
+        """Return the entries after ``position``, in order, waiting up to ``block_ms`` for the first.
+
+        None means a gap: the log was trimmed past ``position``, or is shorter than it. Take a snapshot.
+        """
+
+    @abc.abstractmethod
+    def check_identity(self) -> tuple[int, bool]:
+        """Compare who the store is with who it was; bump the epoch when it may have forgotten something.
+
+        Returns (epoch, whether this call bumped it). Called on every new connection.
+        """
+
+    @abc.abstractmethod
+    def record_decision(self, request_id: str, document: Mapping[str, Any]) -> None:
+        """Append a decision that led to no prepare to the bounded record."""
+
+    @abc.abstractmethod
+    def find_decision(self, request_id: str) -> dict[str, Any]:
+        """Return the newest recorded decision of a request, with the script's answer; raises UnknownDecision."""
+
+    @abc.abstractmethod
+    def close(self) -> None:
+        """Let go of connections; the store itself stays."""

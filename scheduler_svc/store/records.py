@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What goes into the store's verbs and what comes out: plain frozen records."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from rpcapi.model.claims import Answer, GroupPolicy, Verdict
+
+SCHEMA = 1  # version of every stored document and log entry; an unknown one is refused, never guessed
+
+Amounts = Mapping[str, int]  # resource class -> amount
+Allocations = Mapping[str, Amounts]  # provider -> amounts
+
+
+class Ref(NamedTuple):
+    """A claim's identity."""
+
+    consumer: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A server group's policy; ``max_per_host`` is read for anti-affinity only."""
+
+    id: str
+    policy: GroupPolicy
+    max_per_host: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One host to try; ``allocations`` None means: the batch's resources, all at the host's root provider."""
+
+    host: str
+    allocations: Allocations | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """One consumer's wish: the first of ``candidates`` that takes it, in place of attempt ``replaces``."""
+
+    consumer: str
+    attempt: int
+    candidates: Sequence[Candidate]
+    replaces: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Intents that are served together or not at all.
+
+    ``epoch`` and ``position`` name the state that was decided on: a host whose eligibility changed after
+    ``position`` answers STALE, one that is full because of a change after it CONCURRENT. ``record`` is the
+    decision's document; the script completes it with its own answer in the same step (None: no record).
+    ``alternates`` is how many of the candidates after the chosen one are kept on the claim.
+    """
+
+    request_id: str
+    project: str
+    user: str
+    resources: Amounts
+    intents: Sequence[Intent]
+    epoch: int
+    position: int
+    ttl_ms: int
+    consumer_type: str = "INSTANCE"
+    group: Group | None = None
+    alternates: int = 2
+    record: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What became of one intent.
+
+    ``answer`` is PREPARED (also where this very attempt was prepared or confirmed by an earlier call: then
+    ``host`` and ``alternates`` are what was answered then), REFUSED, ENDED, CONFLICT, CONFIRMED (the attempt to
+    be replaced belongs to its host) or CLOSED. ``verdicts`` has one Verdict for each candidate that was tried.
+    """
+
+    consumer: str
+    attempt: int
+    answer: Answer
+    host: str | None = None
+    alternates: Sequence[str] = ()
+    deadline_ms: int | None = None
+    verdicts: Sequence[Verdict] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BatchAnswer:
+    """What prepare answered. ``accepted`` is all-or-nothing; ``current`` False: the batch's epoch is over.
+
+    ``position`` is the log position after the call (a loser's next look must be at least so fresh), ``used`` the
+    absolute sums of each provider touched, as of that position.
+    """
+
+    accepted: bool
+    current: bool
+    epoch: int
+    position: int
+    prepared: Sequence[Prepared]
+    used: Mapping[str, Amounts] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What confirm, abort, release or expire answered for one claim."""
+
+    consumer: str
+    attempt: int
+    answer: Answer
+    host: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A live claim (or, with a final state, what is remembered of an ended one)."""
+
+    consumer: str
+    attempt: int
+    generation: int
+    type: str
+    project: str
+    user: str
+    state: str
+    host: str
+    allocations: Allocations
+    request_id: str
+    created_ms: int
+    deadline_ms: int | None = None
+    alternates: Sequence[str] = ()
+    group: Group | None = None
+    orphan_ms: int | None = None  # since when its host's audits do not know it
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """One claim as an agent's audit reports it; ``confirmed`` False: an intent that waits for its confirm."""
+
+    consumer: str
+    attempt: int
+    confirmed: bool
+    host: str
+    allocations: Allocations
+    type: str
+    project: str
+    user: str
+    request_id: str
+    group: Group | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AuditOutcome:
+    """What an audit settled; see rpcapi.objects.AuditAnswer."""
+
+    epoch: int
+    answers: Sequence[Ended]
+    reasserted: int
+    released: int
+    orphans: int
+    again_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What verify found in one atomic look."""
+
+    epoch: int
+    position: int
+    claims: Mapping[str, int]
+    providers: int
+    problems: Sequence[str]
+    excess: Sequence[Mapping[str, Any]]
+
+
+class Entry(NamedTuple):
+    """One log entry: absolute values, as of ``position``.
+
+    kind        payload
+    provider    {id: provider document}   replaces the provider whole, its ``used`` excepted
+    gone        [id, ...]                 providers that are no more
+    used        {id: {class: sum}}        sums of live claims at these providers
+    service     {host: service document}
+    alive       {host: bool}              heartbeat transitions
+    opened      {host: epoch}             the host was audited in that epoch
+    epoch       number                    the store may have forgotten something: resync
+    """
+
+    position: int
+    kind: str
+    payload: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """All that a replica needs, as of ``position``: a later entry overrides, an earlier one is in it."""
+
+    epoch: int
+    position: int
+    providers: Mapping[str, Mapping[str, Any]]
+    used: Mapping[str, Amounts]
+    services: Mapping[str, Mapping[str, Any]]
+    alive: Mapping[str, bool]
+    opened: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class StatsOutcome:
+    """What update_stats did: ``need_full`` asks for a full report, ``audit`` for an audit in ``epoch``."""
+
+    need_full: bool
+    epoch: int
+    audit: bool
+    position: int

