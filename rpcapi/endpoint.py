@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every method that peers may call does first, for all three services."""
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import oslo_messaging as messaging
+
+from rpcapi import errors
+from rpcapi.context import RequestContext
+
+Method = Callable[..., Any]
+
+
+def exposed(method: Method) -> Method:
+    """Let peers call ``method(self, ctxt, ...)`` of an endpoint class.
+
+    Before it runs the caller's context becomes the thread's current one, so that every log line carries the
+    request id (the line that the RPC server writes about an unexpected exception too: the context is left in
+    place, the next call replaces it). A request past its deadline raises DeadlinePassed, arguments that do not
+    fit the method MalformedObject. Errors of our tree travel to the caller as answers; anything else is a bug,
+    which the RPC server logs with its traceback.
+
+    The plain function stays reachable as ``__wrapped__``. The mark ``exposed`` is the one that
+    ``oslo_messaging.ExplicitRPCAccessPolicy`` looks for.
+    """
+    signature = inspect.signature(method)
+
+    @functools.wraps(method)
+    def served(self: Any, ctxt: RequestContext, **values: Any) -> Any:
+        ctxt.update_store()
+        try:
+            ctxt.check_deadline()
+            _check_arguments(signature, method.__name__, self, ctxt, values)
+            return method(self, ctxt, **values)
+        except errors.GanttError as error:
+            # Wrapped, it reaches the caller as it is, and the server logs no traceback.
+            raise messaging.ExpectedException() from error
+
+    served.exposed = True  # type: ignore[attr-defined]
+    return served
+
+
+def _check_arguments(
+    signature: inspect.Signature, name: str, endpoint: Any, ctxt: RequestContext, values: dict[str, Any]
+) -> None:
+    try:
+        signature.bind(endpoint, ctxt, **values)
+    except TypeError as error:
+        raise errors.MalformedObject(name=f"call of {name}", why=str(error)) from error
