@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which resource classes and traits there are: the standard ones, and whatever begins with CUSTOM_."""
+
+import functools
+import re
+
+import os_resource_classes
+import os_traits
+
+from rpcapi import errors
+
+MAX_LENGTH = 255
+_CUSTOM = re.compile(r"CUSTOM_[A-Z0-9_]+")
+
+
+def check_resource_class(name: object) -> None:
+    """Raise UnknownResourceClass unless ``name`` is a standard resource class or a well-formed custom one."""
+    if not isinstance(name, str) or not (name in _standard_classes() or _is_custom(name)):
+        raise errors.UnknownResourceClass(name=_short(name))
+
+
+def check_trait(name: object) -> None:
+    """Raise UnknownTrait unless ``name`` is a standard trait or a well-formed custom one."""
+    if not isinstance(name, str) or not (name in _standard_traits() or _is_custom(name)):
+        raise errors.UnknownTrait(name=_short(name))
+
+
+def _is_custom(name: str) -> bool:
+    return len(name) <= MAX_LENGTH and _CUSTOM.fullmatch(name) is not None
+
+
+def _short(name: object) -> str:
+    return str(name)[:60]
+
+
+@functools.cache
+def _standard_classes() -> frozenset[str]:
+    return frozenset(os_resource_classes.STANDARDS)
+
+
+@functools.cache
+def _standard_traits() -> frozenset[str]:
+    return frozenset(os_traits.get_traits())
