@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reading a daemon's configuration: all of it is checked before anything is started."""
+
+import importlib.metadata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from oslo_config import cfg
+
+from rpcapi import errors
+from rpcapi.daemon import logs, options
+
+RegisterOpts = Callable[[cfg.ConfigOpts], None]
+
+
+def version() -> str:
+    """Return the installed version, or 'unknown' when run from a source tree."""
+    try:
+        return importlib.metadata.version("gantt")
+    except importlib.metadata.PackageNotFoundError:
+        return "unknown"
+
+
+def load(prog: str, register_opts: Iterable[RegisterOpts], argv: Sequence[str] | None) -> cfg.ConfigOpts:
+    """Return a private ConfigOpts with every option registered, read and of the right type.
+
+    Files are those named by --config-file and --config-dir, else gantt.conf and <prog>.conf in oslo.config's
+    usual places (/etc/gantt among them). Raises BadConfiguration, in one line.
+    """
+    conf = cfg.ConfigOpts()
+    logs.register_opts(conf)
+    options.register_opts(conf)
+    for register in register_opts:
+        register(conf)
+    try:
+        conf(argv, project="gantt", prog=prog, version=version())
+        _read_all(conf)
+    except (cfg.Error, ValueError) as exc:
+        raise errors.BadConfiguration(why=" ".join(str(exc).split())) from exc
+    return conf
+
+
+def _read_all(values: Mapping[str, object]) -> None:
+    """Read every option once: oslo.config checks a value of a file only when it is read."""
+    for name in values:
+        value = values[name]
+        if isinstance(value, Mapping) and isinstance(value, cfg.ConfigOpts.GroupAttr):
+            _read_all(value)

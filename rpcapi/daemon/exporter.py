@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Serves the sum of all workers' figures to Prometheus, in a process of its own.
+
+Of its own, so that neither a slow scraper nor a thread comes into the master; the master binds the address,
+so that a bad one is told at start, and it stays bound when this process is respawned.
+"""
+
+import socket
+import threading
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+
+from oslo_config import cfg
+
+from rpcapi import errors
+from rpcapi.daemon.service import Factory, Service
+
+
+def bind(listen: str) -> socket.socket:
+    """Return a listening socket on ``host:port`` or ``[IPv6]:port``.
+
+    Raises BadConfiguration when that is no address, or one that cannot be had.
+    """
+    host, _, port = listen.rpartition(":")
+    if not host or not port.isdigit() or int(port) > 65535:
+        raise errors.BadConfiguration(why=f"[metrics] listen = '{listen}' is not host:port or [IPv6]:port")
+    try:
+        family, _, _, _, address = socket.getaddrinfo(
+            host.strip("[]"), int(port), type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        return socket.create_server(address[:2], family=family, backlog=16)
+    except OSError as exc:
+        raise errors.BadConfiguration(why=f"[metrics] listen = '{listen}' cannot be had: {exc}") from exc
+
+
+class Exporter:
+    """A service, in the frame's protocol, that answers GET with the figures in ``folder``."""
+
+    def __init__(self, listener: socket.socket, folder: Path) -> None:
+        # Imported in this process only: the master must not, see figures.use().
+        from prometheus_client import CollectorRegistry, multiprocess  # noqa: PLC0415
+        from prometheus_client.exposition import MetricsHandler  # noqa: PLC0415
+
+        registry = CollectorRegistry()
+        multiprocess.MultiProcessCollector(registry, path=str(folder))
+        handler = type("Handler", (MetricsHandler.factory(registry),), {"timeout": 10})
+        self._server = ThreadingHTTPServer(listener.getsockname()[:2], handler, bind_and_activate=False)
+        self._server.socket.close()
+        self._server.socket = listener
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.1,), name="exporter", daemon=True)
+
+    def start(self) -> None:
+        """Begin to answer."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Answer no more."""
+        self._server.shutdown()
+
+    def wait(self) -> None:
+        """Return when the last answer has been begun; a scraper can ask again."""
+        self._thread.join()
+
+    def reset(self) -> None:
+        """Do nothing: address and folder are settled at start."""
+
+
+def factory(listener: socket.socket, folder: Path) -> Factory:
+    """Return a factory of the exporter, for its worker process."""
+
+    def make(conf: cfg.ConfigOpts, worker_index: int) -> Service:
+        return Exporter(listener, folder)
+
+    return make

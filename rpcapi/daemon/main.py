@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The body of each daemon's console script."""
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from oslo_config import cfg
+
+from rpcapi import errors
+from rpcapi.daemon import configuration, exporter, figures, launch, logs, process, service, worker
+from rpcapi.daemon.notify import Notifier
+
+
+def one_worker(conf: cfg.ConfigOpts) -> int:
+    """Say that a daemon has a single worker process."""
+    return 1
+
+
+def run(
+    prog: str,
+    make_service: str,
+    *,
+    register_opts: Iterable[configuration.RegisterOpts] = (),
+    workers: Callable[[cfg.ConfigOpts], int] = one_worker,
+    check: Callable[[cfg.ConfigOpts], None] | None = None,
+    argv: Sequence[str] | None = None,
+) -> int:
+    """Be the daemon ``prog`` until it is told to stop; return the status to exit with.
+
+    ``make_service`` names the factory as ``package.module:function``; ``workers`` and ``check`` are given the
+    configuration, and ``check`` raises BadConfiguration for what an option's type cannot tell. The status is
+    0 after a clean drain, 78 after a bad configuration (one line on standard error), 70 when a worker failed.
+    """
+    notifier = Notifier.from_environment()
+    try:
+        conf = configuration.load(prog, register_opts, argv)
+        if check is not None:
+            check(conf)
+        logs.setup(conf, prog, configuration.version())
+        return _run(prog, make_service, workers(conf), conf, notifier)
+    except errors.BadConfiguration as exc:
+        print(f"{prog}: {exc}", file=sys.stderr)
+        return process.EX_CONFIG
+
+
+def _run(prog: str, make_service: str, workers: int, conf: cfg.ConfigOpts, notifier: Notifier) -> int:
+    with contextlib.ExitStack() as stack:
+        folder: Path | None = None
+        roles = []
+        if conf.metrics.listen:
+            listener = stack.enter_context(exporter.bind(conf.metrics.listen))
+            folder = stack.enter_context(figures.folder(conf.metrics.folder))
+            roles.append(_exporter_role(prog, exporter.factory(listener, folder)))
+        roles += [_worker_role(prog, make_service, index, folder) for index in range(workers)]
+
+        def on_death(role: worker.Role) -> None:
+            if folder is not None:
+                figures.forget_gauges(folder, role.index)
+
+        return launch.Master(conf, roles, notifier, on_death).run()
+
+
+def _worker_role(prog: str, make_service: str, index: int, folder: Path | None) -> worker.Role:
+    def prepare(conf: cfg.ConfigOpts) -> None:
+        # Looking whether eventlet is there imports it, and the master must stay free of it.
+        from rpcapi import green  # noqa: PLC0415
+
+        green.patch_for(conf.executor)
+        if folder is not None:
+            figures.use(folder, index)
+        logs.setup(conf, prog, configuration.version())
+
+    return worker.Role(f"worker {index}", index, prepare, lambda: service.load_factory(make_service))
+
+
+def _exporter_role(prog: str, factory: service.Factory) -> worker.Role:
+    def prepare(conf: cfg.ConfigOpts) -> None:
+        logs.setup(conf, prog, configuration.version())
+
+    return worker.Role("metrics exporter", -1, prepare, lambda: factory)

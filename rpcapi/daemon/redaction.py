@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Keeps passwords out of the logs: whatever is logged, tracebacks included, passes here last."""
+
+import logging
+import re
+
+# User info in URLs, oslo.messaging's lists of hosts (rabbit://u:p@one,u:p@two) included.
+_CREDENTIALS = re.compile(r"(://|,)[^/\s@'\",:]*:[^/\s@'\",]*@")
+# oslo.utils' mask_password knows more forms, but eats the neighbours of a masked key.
+_KEYED = re.compile(r"((?:password|passwd|passphrase|secret)['\"]?\s*[:=]\s*['\"]?)[^\s'\",;&}]+", re.IGNORECASE)
+
+
+def redact(text: str) -> str:
+    """Return ``text`` with the user info of URLs and the values of password-like keys masked."""
+    return _KEYED.sub(r"\1***", _CREDENTIALS.sub(r"\1***:***@", text))
+
+
+class RedactingFormatter(logging.Formatter):
+    """Formats with another formatter, then redacts; a line without a request says '-' for whose it is."""
+
+    def __init__(self, inner: logging.Formatter) -> None:
+        super().__init__()
+        self.inner = inner
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the finished line(s)."""
+        record.__dict__.setdefault("project_id", "-")
+        record.__dict__.setdefault("user_id", "-")
+        return redact(self.inner.format(record))
+
+
+def redact_handlers() -> None:
+    """Wrap the formatter of every handler there is; doing it twice is harmless."""
+    loggers = [logging.getLogger(), *(logging.getLogger(name) for name in logging.root.manager.loggerDict)]
+    for handler in {handler for logger in loggers for handler in logger.handlers}:
+        if not isinstance(handler.formatter, RedactingFormatter):
+            handler.setFormatter(RedactingFormatter(handler.formatter or logging.Formatter()))

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the toy daemon as a process, in a folder of its own, and stops all of it."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[4]
+PATIENCE = 20.0
+
+
+def eventually(condition: Callable[[], object], what: str) -> object:
+    """Return the first true answer of ``condition``; fail with ``what`` when none comes."""
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        answer = condition()
+        if answer:
+            return answer
+        time.sleep(0.02)
+    raise AssertionError(f"Never came: {what}")
+
+
+class ToyDaemon:
+    """One run of the toy: its process, its log, its events and what it told the service manager."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.conf = folder / "toy.conf"
+        self.log = folder / "log"
+        self.process: subprocess.Popen[bytes] | None = None
+        self.manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.manager.bind(str(folder / "notify"))
+        self.manager.setblocking(False)
+        self.told: list[str] = []
+
+    def configure(self, default: str = "", metrics: str = "", **toy: object) -> None:
+        lines = "\n".join(f"{key} = {value}" for key, value in toy.items())
+        self.conf.write_text(f"[DEFAULT]\n{default}\n[toy]\nfolder = {self.folder}\n{lines}\n[metrics]\n{metrics}\n")
+
+    def start(self, *argv: str, **environment: str) -> None:
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "tests.unit.rpcapi.daemon.toy", *(argv or ("--config-file", str(self.conf)))],
+                stdout=log,
+                stderr=log,
+                cwd=ROOT,
+                env={
+                    **os.environ,
+                    "PYTHONPATH": str(ROOT),
+                    "PYTHONWARNINGS": "ignore",
+                    "NOTIFY_SOCKET": str(self.folder / "notify"),
+                    **environment,
+                },
+                start_new_session=True,
+            )
+
+    def begin(self, workers: int = 1, executor: str = "eventlet", default: str = "", **toy: object) -> None:
+        """Configure, start, and wait until READY was told."""
+        metrics = str(toy.pop("metrics", ""))
+        self.configure(f"executor = {executor}\n{default}", metrics, workers=workers, **toy)
+        self.start()
+        self.await_told("READY=1")
+
+    @property
+    def pid(self) -> int:
+        assert self.process is not None
+        return self.process.pid
+
+    def events(self, kind: str = "") -> list[tuple[str, int, int, str]]:
+        with contextlib.suppress(FileNotFoundError):
+            rows = [line.split() for line in (self.folder / "events").read_text().splitlines()]
+            return [(e, int(i), int(p), g) for e, i, p, g in rows if kind in ("", e)]
+        return []
+
+    def await_events(self, kind: str, count: int) -> list[tuple[str, int, int, str]]:
+        eventually(lambda: len(self.events(kind)) >= count, f"{count} events '{kind}'; log:\n{self.text()}")
+        return self.events(kind)
+
+    def listen(self) -> list[str]:
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                self.told += self.manager.recv(4096).decode().splitlines()
+        return self.told
+
+    def await_told(self, line: str, count: int = 1) -> None:
+        eventually(lambda: self.listen().count(line) >= count or self.ended(), f"'{line}' in {self.told}")
+        assert self.listen().count(line) >= count, f"it ended before '{line}':\n{self.text()}"
+
+    def ended(self) -> bool:
+        assert self.process is not None
+        return self.process.poll() is not None
+
+    def signal(self, signo: signal.Signals) -> None:
+        os.kill(self.pid, signo)
+
+    def exit_status(self) -> int:
+        assert self.process is not None
+        return self.process.wait(PATIENCE)
+
+    def text(self) -> str:
+        return self.log.read_text()
+
+    def end(self) -> None:
+        """Kill what is left of the session that start() opened."""
+        self.manager.close()
+        if self.process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+
+@pytest.fixture
+def toy(tmp_path: Path) -> Iterator[ToyDaemon]:
+    daemon = ToyDaemon(tmp_path)
+    yield daemon
+    daemon.end()
+
+
+@pytest.fixture(params=["eventlet", "threading"])
+def executor(request: pytest.FixtureRequest) -> str:
+    return str(request.param)

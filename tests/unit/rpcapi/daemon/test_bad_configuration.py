@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A bad configuration: status 78 and one line that says what is wrong, before anything is started."""
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from tests.unit.rpcapi.daemon.conftest import ToyDaemon
+
+
+def refused(toy: ToyDaemon) -> str:
+    """Return the single line with which the toy exited."""
+    assert toy.exit_status() == 78, toy.text()
+    lines = toy.text().splitlines()
+    assert len(lines) == 1, lines
+    assert toy.events() == []
+    return lines[0]
+
+
+def test_a_missing_file(toy: ToyDaemon) -> None:
+    toy.start("--config-file", "/nowhere/gantt.conf")
+
+    line = refused(toy)
+    assert line.startswith("gantt-toy: Bad configuration: ")
+    assert "/nowhere/gantt.conf" in line
+
+
+def test_a_file_that_is_none(toy: ToyDaemon) -> None:
+    toy.conf.write_text("executor eventlet\n")
+    toy.start()
+
+    assert str(toy.conf) in refused(toy)
+
+
+@pytest.mark.parametrize(
+    ("default", "option"),
+    [
+        ("executor = asyncio", "executor"),
+        ("graceful_shutdown_timeout = soon", "graceful_shutdown_timeout"),
+        ("worker_hang_timeout = 0", "worker_hang_timeout"),
+        ("log_file = /nowhere/at/all/gantt.log", "/nowhere/at/all/gantt.log"),
+    ],
+)
+def test_a_bad_value(toy: ToyDaemon, default: str, option: str) -> None:
+    toy.configure(default)
+    toy.start()
+
+    assert option in refused(toy)
+
+
+def test_a_bad_value_in_a_group(toy: ToyDaemon) -> None:
+    toy.configure(workers="many")
+    toy.start()
+
+    assert "workers" in refused(toy)
+
+
+@pytest.mark.parametrize("listen", ["9100", "localhost:", ":9100", "127.0.0.1:http", "127.0.0.1:99999"])
+def test_a_metrics_address_that_is_none(toy: ToyDaemon, listen: str) -> None:
+    toy.configure(metrics=f"listen = {listen}")
+    toy.start()
+
+    assert f"[metrics] listen = '{listen}' is not host:port" in refused(toy)
+
+
+def test_a_metrics_address_that_is_taken(toy: ToyDaemon) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        toy.configure(metrics=f"listen = 127.0.0.1:{taken.getsockname()[1]}")
+        toy.start()
+
+        assert "Address already in use" in refused(toy)
+
+
+def test_a_metrics_folder_that_cannot_be(toy: ToyDaemon, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    toy.configure(metrics=f"listen = 127.0.0.1:0\nfolder = {tmp_path}/file/metrics")
+    toy.start()
+
+    assert "[metrics] folder cannot be used" in refused(toy)
+
+
+def test_what_only_the_service_can_tell(toy: ToyDaemon, executor: str) -> None:
+    toy.configure(f"executor = {executor}", start="refuse", workers=2)
+    toy.start()
+
+    assert toy.exit_status() == 78
+    assert "there is no filter 'colour'" in toy.text()
+    assert "Traceback" not in toy.text()
+
+
+def test_an_unknown_option_is_named(toy: ToyDaemon) -> None:
+    toy.begin(default="exekutor = eventlet", greting="hello")
+
+    assert f"{toy.conf}: nothing reads option 'exekutor' of section [DEFAULT]" in toy.text()
+    assert f"{toy.conf}: nothing reads option 'greting' of section [toy]" in toy.text()
+    assert "'executor'" not in toy.text()

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Log lines: whose request it is, and no passwords."""
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from oslo_config import cfg
+
+from rpcapi import context
+from rpcapi.daemon import logs
+from rpcapi.daemon.redaction import redact, redact_handlers
+
+
+@pytest.fixture
+def log_file(tmp_path: Path) -> Iterator[Path]:
+    """A log set up from options; the root logger is given back as it was."""
+    root = logging.getLogger()
+    handlers, level, formatters = root.handlers[:], root.level, [h.formatter for h in root.handlers]
+    conf = cfg.ConfigOpts()
+    logs.register_opts(conf)
+    conf([], project="gantt", default_config_files=[])
+    conf.set_override("log_file", str(tmp_path / "gantt.log"))
+    logs.setup(conf, "gantt-toy", "1")
+    yield tmp_path / "gantt.log"
+    for handler in root.handlers[:]:
+        root.removeHandler(handler)
+    for handler, formatter in zip(handlers, formatters, strict=True):
+        root.addHandler(handler)
+        handler.setFormatter(formatter)
+    root.setLevel(level)
+
+
+def test_a_line_says_whose_request_it_is(log_file: Path) -> None:
+    asked = context.RequestContext(project_id="crew", user_id="ada", overwrite=True)
+
+    logging.getLogger("gantt.test").warning("placed")
+
+    assert f"[{asked.request_id} crew ada] placed" in log_file.read_text()
+
+
+def test_a_traceback_is_redacted_as_well(log_file: Path) -> None:
+    try:
+        raise ConnectionError("rabbit://gantt:swordfish@broker:5672//")
+    except ConnectionError:
+        logging.getLogger("gantt.test").exception("away: %s", "redis://:xyzzy@store/0")
+
+    text = log_file.read_text()
+    assert "ConnectionError" in text
+    assert "swordfish" not in text
+    assert "xyzzy" not in text
+
+
+def test_redacting_handlers_twice_wraps_them_once(log_file: Path) -> None:
+    redact_handlers()
+
+    logging.getLogger("gantt.test").warning("once")
+
+    inner = logging.getLogger().handlers[-1].formatter.inner  # type: ignore[union-attr]
+    assert not hasattr(inner, "inner")
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("rabbit://gantt:swordfish@10.0.0.1:5672/v", "10.0.0.1:5672/v"),
+        ("rabbit://a:swordfish@one:1,b:swordfish@two:2/v", "@one:1,***:***@two:2/v"),
+        ("redis://:swordfish@store:6379/0", "store:6379/0"),
+        ("gantt+redis://bus:sword%40fish@h/0?socket=/x", "@h/0?socket=/x"),
+        ("{'password': 'swordfish', 'host': 'h'}", "'host': 'h'"),
+        ("redis_password = swordfish; db = 0", "; db = 0"),
+    ],
+)
+def test_secrets_are_masked_and_the_rest_is_kept(text: str, kept: str) -> None:
+    masked = redact(text)
+
+    assert "swordfish" not in masked
+    assert "sword%40fish" not in masked
+    assert kept in masked
+
+
+def test_what_only_looks_like_a_secret_is_kept() -> None:
+    for text in ("see http://host:80/a and mail x@y.org", "10 hosts at http://h/ by user@h", "nothing here"):
+        assert redact(text) == text

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A daemon that only writes down what the frame asks of it; these tests start it as a program."""
+
+import fcntl
+import os
+import sys
+import threading
+from pathlib import Path
+
+from oslo_config import cfg
+
+from rpcapi import errors
+from rpcapi.daemon.main import run
+
+OPTS = [
+    cfg.IntOpt("workers", default=1, min=1),
+    cfg.StrOpt("folder", default="."),
+    cfg.StrOpt("greeting", default="hello", mutable=True),
+    cfg.StrOpt("start", default="serve", choices=["serve", "wait", "crash", "refuse"]),
+    cfg.StrOpt("drain", default="quick", choices=["quick", "flight", "stuck"]),
+    cfg.IntOpt("hang_index", default=-1),
+]
+
+
+def register_opts(conf: cfg.ConfigOpts) -> None:
+    """Register the toy's options."""
+    conf.register_opts(OPTS, group="toy")
+
+
+class Toy:
+    """Writes lines of (event, worker index, process id, greeting) into ``events`` in its folder."""
+
+    def __init__(self, conf: cfg.ConfigOpts, index: int) -> None:
+        from rpcapi.daemon import metrics  # noqa: PLC0415 - only a worker may import it
+
+        self.conf, self.index = conf, index
+        self.folder = Path(conf.toy.folder)
+        self.stopping = threading.Event()
+        self.served = metrics.counter("toy_served", "Times that a worker began to serve.")
+        self.load = metrics.gauge("toy_load", "What each worker carries.")
+        self.write("made")
+
+    def write(self, event: str) -> None:
+        with (self.folder / "events").open("a") as file:
+            file.write(f"{event} {self.index} {os.getpid()} {self.conf.toy.greeting}\n")
+
+    def start(self) -> None:
+        if self.conf.toy.start == "crash":
+            raise RuntimeError("the toy is broken")
+        if self.conf.toy.start == "refuse":
+            raise errors.BadConfiguration(why="there is no filter 'colour'")
+        if self.conf.toy.start == "wait":
+            from rpcapi.daemon.waiting import wait_for  # noqa: PLC0415
+
+            wait_for("the broker", self.probe, self.stopping, first=0.05, most=0.2)
+        self.served.inc()
+        self.load.set(2)
+        threading.Thread(target=self.hang, daemon=True).start()
+        self.write("start")
+
+    def probe(self) -> None:
+        if not (self.folder / "broker").exists():
+            raise ConnectionRefusedError("amqp://gantt:swordfish@broker:5672 refuses")
+
+    def hang(self) -> None:
+        """Block in the kernel, with eventlet's hub and all, while a test holds the lock."""
+        if self.conf.toy.hang_index == self.index:
+            self.stopping.wait(0.2)
+            with (self.folder / "lock").open("w") as file:
+                fcntl.flock(file, fcntl.LOCK_EX)
+
+    def stop(self) -> None:
+        self.stopping.set()
+        self.write("stop")
+
+    def wait(self) -> None:
+        if self.conf.toy.drain == "flight":
+            threading.Event().wait(0.5)
+        if self.conf.toy.drain == "stuck":
+            threading.Event().wait()
+        self.write("drained")
+
+    def reset(self) -> None:
+        self.write("reset")
+
+
+def main() -> int:
+    """Be the daemon 'gantt-toy'."""
+    return run(
+        "gantt-toy",
+        "tests.unit.rpcapi.daemon.toy:Toy",
+        register_opts=[register_opts],
+        workers=lambda conf: conf.toy.workers,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
