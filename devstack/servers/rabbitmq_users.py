@@ -3,7 +3,8 @@
 
 An RPC goes to the topic exchange `gantt` with the topic (or `topic.server`) as routing key, so who may call
 whom is a topic permission. Queues are named like their routing keys; a fanout has an exchange of its own,
-`<topic>_fanout`, and a reply goes to a queue `reply_<unguessable>`.
+`<topic>_fanout`, and a reply goes to a queue `reply_<unguessable>` through the exchange `gantt-replies` (see
+rpcapi/drivers/confined_rabbit.py for why not through the default exchange).
 """
 
 import base64
@@ -19,8 +20,8 @@ from devstack.servers.folder import Passwords
 VHOST = "gantt"
 CONTROL_EXCHANGE = "gantt"
 REPLY_QUEUES = r"reply_.+"
-# Replies are published through the default exchange, by the reply queue's name.
-REPLY_EXCHANGE = r"amq\.default"
+# Nobody may write to the default exchange: it reaches every queue by name, an agent's too.
+REPLY_EXCHANGE = "gantt-replies"
 
 SCHEDULER_TOPIC = "scheduler"
 CLAIMS_TOPIC = r"claims\.[^.]+"
@@ -52,18 +53,18 @@ class RabbitUser:
     @property
     def configure(self) -> str:
         """What the user may declare: the control exchange, its own queues, the fanout exchanges it uses."""
-        return _any_of([CONTROL_EXCHANGE, REPLY_QUEUES, *self._queues(), *self._fanouts()])
+        return _any_of([CONTROL_EXCHANGE, REPLY_EXCHANGE, REPLY_QUEUES, *self._queues(), *self._fanouts()])
 
     @property
     def write(self) -> str:
         """What the user may publish to, and which queues it may bind."""
         published = [CONTROL_EXCHANGE, REPLY_EXCHANGE, *(f"{topic}_fanout" for topic in self.fans_out)]
-        return _any_of([*published, *self._queues()])
+        return _any_of([*published, REPLY_QUEUES, *self._queues()])
 
     @property
     def read(self) -> str:
         """What the user may consume, and which exchanges it may bind a queue to."""
-        bound = [CONTROL_EXCHANGE, *(f"{topic}_fanout" for topic in self.serves)]
+        bound = [CONTROL_EXCHANGE, REPLY_EXCHANGE, *(f"{topic}_fanout" for topic in self.serves)]
         return _any_of([*bound, REPLY_QUEUES, *self._queues()])
 
     @property
@@ -105,16 +106,12 @@ def definitions(users: Iterable[RabbitUser], passwords: Passwords) -> str:
     users = tuple(users)
     permissions = [_permission(ADMIN, ".*", ".*", ".*")]
     permissions += [_permission(user.name, user.configure, user.write, user.read) for user in users]
-    topic_permissions = [
-        {
-            "user": user.name,
-            "vhost": VHOST,
-            "exchange": CONTROL_EXCHANGE,
-            "write": user.topic_write,
-            "read": user.topic_read,
-        }
-        for user in users
-    ]
+    topic_permissions = []
+    for user in users:
+        topic_permissions += [
+            _topic_permission(user.name, CONTROL_EXCHANGE, user.topic_write, user.topic_read),
+            _topic_permission(user.name, REPLY_EXCHANGE, f"^{REPLY_QUEUES}$", f"^{REPLY_QUEUES}$"),
+        ]
     document = {
         "vhosts": [{"name": VHOST}],
         "users": [_account(name, passwords.of(name)) for name in (ADMIN, *(user.name for user in users))],
@@ -126,6 +123,10 @@ def definitions(users: Iterable[RabbitUser], passwords: Passwords) -> str:
 
 def _permission(user: str, configure: str, write: str, read: str) -> dict[str, str]:
     return {"user": user, "vhost": VHOST, "configure": configure, "write": write, "read": read}
+
+
+def _topic_permission(user: str, exchange: str, write: str, read: str) -> dict[str, str]:
+    return {"user": user, "vhost": VHOST, "exchange": exchange, "write": write, "read": read}
 
 
 def _account(name: str, password: str) -> dict[str, Any]:

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""oslo.messaging's RabbitMQ driver, with replies on an exchange of their own.
+
+The stock driver publishes replies through the broker's default exchange. Whoever may write there may put a
+message into any queue by its name, so a user with that right commands every agent, whatever topics he is
+denied. Here replies go through the exchange `gantt-replies`, and no service needs the default exchange. It is
+a topic exchange, though each reply has one reader, because only there the broker checks routing keys: without
+that it could be bound to the control exchange and carry commands. Both ends of a bus must use the same
+driver: `gantt-rabbit://` in place of `rabbit://` in the transport URL.
+"""
+
+import copy
+from typing import Any
+
+import kombu
+import oslo_messaging
+from oslo_messaging._drivers import impl_rabbit
+
+REPLY_EXCHANGE = "gantt-replies"
+
+
+class ConfinedConnection(impl_rabbit.Connection):
+    """A connection of the stock driver that declares and answers reply queues through REPLY_EXCHANGE."""
+
+    def declare_direct_consumer(self, topic: str, callback: Any) -> None:
+        """Consume the reply queue named `topic`, bound to the reply exchange by its name."""
+        consumer = impl_rabbit.Consumer(
+            exchange_name=REPLY_EXCHANGE,
+            queue_name=topic,
+            routing_key=topic,
+            type="topic",
+            durable=self.rabbit_transient_quorum_queue,
+            exchange_auto_delete=False,
+            queue_auto_delete=False,
+            callback=callback,
+            rabbit_ha_queues=self.rabbit_ha_queues,
+            rabbit_queue_ttl=self.rabbit_transient_queues_ttl,
+            enable_cancel_on_failover=self.enable_cancel_on_failover,
+            rabbit_quorum_queue=self.rabbit_transient_quorum_queue,
+            rabbit_quorum_queue_config=self.rabbit_quorum_queue_config,
+        )
+        self.declare_consumer(consumer)
+
+    def direct_send(self, msg_id: str, msg: Any) -> None:
+        """Publish a reply to the reply queue named `msg_id`.
+
+        Raises the stock driver's AMQPDestinationNotFound or MessageUndeliverable when the caller is gone.
+        """
+        exchange = kombu.entity.Exchange(
+            name=REPLY_EXCHANGE,
+            type="topic",
+            durable=self.rabbit_transient_quorum_queue,
+            auto_delete=False,
+            # The caller declared it before it asked; to declare it here would hide that the caller is gone.
+            passive=True,
+        )
+        options = oslo_messaging.TransportOptions(at_least_once=self.direct_mandatory_flag)
+        self._ensure_publishing(
+            self._publish_and_raises_on_missing_exchange,
+            exchange,
+            msg,
+            routing_key=msg_id,
+            transport_options=options,
+        )
+
+
+class ConfinedRabbitDriver(impl_rabbit.RabbitDriver):
+    """The driver behind `gantt-rabbit://user:password@host:port/vhost`; options as for `rabbit://`."""
+
+    def __init__(self, conf: Any, url: oslo_messaging.TransportURL, *args: Any, **kwargs: Any) -> None:
+        # The stock connection derives kombu's scheme from the URL's and knows only its own.
+        stock_url = copy.copy(url)
+        stock_url.transport = "rabbit"
+        super().__init__(conf, stock_url, *args, **kwargs)
+        # Connections are made when first needed: none of the stock class exists yet.
+        self._connection_pool.connection_cls = ConfinedConnection
