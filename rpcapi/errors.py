@@ -15,6 +15,11 @@ class GanttError(Exception):
         self.kwargs = kwargs
         super().__init__(message or self.template.format_map(kwargs))
 
+    @property
+    def sentence(self) -> str:
+        """What to show and to record: ``str()`` of an error that crossed the bus has the peer's traceback in it."""
+        return str(self.args[0])
+
 
 class InvalidRequest(GanttError):
     """Raised when a request is wrong in itself: repeating it cannot help."""
@@ -248,11 +253,15 @@ class BadConfiguration(GanttError):
 
 
 def by_code() -> dict[str, type[GanttError]]:
-    """Return every class of the tree under its wire code."""
+    """Return every class of the tree under its wire code.
+
+    oslo.messaging derives a class of its own from each error that it receives: those are not of the tree.
+    """
     found: dict[str, type[GanttError]] = {}
     todo: list[type[GanttError]] = [GanttError]
     while todo:
         cls = todo.pop()
-        found[cls.code] = cls
-        todo.extend(cls.__subclasses__())
+        if cls.__module__ == __name__:
+            found[cls.code] = cls
+            todo.extend(cls.__subclasses__())
     return found

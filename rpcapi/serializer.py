@@ -36,17 +36,21 @@ class GanttSerializer(ovo_base.VersionedObjectSerializer):
     def _process_object(self, context: Any, objprim: dict[str, Any]) -> Any:
         name = str(objprim.get("gantt_object.name"))
         try:
-            return GanttObject.obj_from_primitive(objprim, context=context).complete()
-        except ovo_exception.IncompatibleObjectVersion:
-            return self._older(context, name, objprim)
+            return GanttObject.obj_from_primitive(objprim, context=context)
+        except ovo_exception.IncompatibleObjectVersion as error:
+            return self._older(context, name, objprim, error)
         except ovo_exception.UnsupportedObjectError as error:
             raise errors.MalformedObject(name=name, why="no such object is known here") from error
         except (KeyError, ValueError, TypeError, AttributeError) as error:
             raise errors.MalformedObject(name=name, why=str(error) or type(error).__name__) from error
 
-    def _older(self, context: Any, name: str, objprim: dict[str, Any]) -> Any:
-        manifest = ovo_base.obj_tree_get_versions(name)
+    def _older(
+        self, context: Any, name: str, objprim: dict[str, Any], newer: ovo_exception.IncompatibleObjectVersion
+    ) -> Any:
+        """Have the whole message backported to what is known here; ``newer`` names the object in it that is not."""
         if self._backport is None:
-            version = objprim.get("gantt_object.version")
-            raise errors.IncompatibleObject(name=name, version=version, supported=manifest[name])
-        return self._backport(context, objprim, manifest)
+            said = newer.kwargs
+            raise errors.IncompatibleObject(
+                name=said["objname"], version=said["objver"], supported=said["supported"]
+            ) from newer
+        return self._backport(context, objprim, ovo_base.obj_tree_get_versions(name))

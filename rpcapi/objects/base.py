@@ -39,8 +39,18 @@ class GanttObject(base.VersionedObject):
         return self
 
     @classmethod
+    def _obj_from_primitive(cls, context: Any, objver: str, primitive: dict[str, Any]) -> "GanttObject":
+        """Read a peer's object, and each object in it, whole: what an older peer did not know has its default."""
+        made = super()._obj_from_primitive(context, objver, primitive)
+        made.VERSION = cls.VERSION
+        return made.complete()
+
+    @classmethod
     def of(cls, **values: Any) -> Any:
-        """Build a complete object from its fields; raises MalformedObject on a value of the wrong kind."""
+        """Build a complete object from its fields; raises MalformedObject on an unknown one or a wrong value."""
+        unknown = sorted(values.keys() - cls.fields.keys())
+        if unknown:
+            raise errors.MalformedObject(name=cls.obj_name(), why=f"it has no field {', '.join(unknown)}")
         try:
             made = cls(**values)
         except (ValueError, TypeError) as error:
@@ -75,6 +85,31 @@ class JsonField(fields.AutoTypedField):
     """A field of plain JSON data whose shape its object's ``obj_check`` knows."""
 
     AUTO_TYPE = _Json()
+
+
+class _Amounts(fields.FieldType):
+    """A mapping of names to integers, taken as they are: oslo's own would make 1 of 1.9 and of "1"."""
+
+    @staticmethod
+    def coerce(obj: Any, attr: str, value: Any) -> Any:
+        if not isinstance(value, dict) or any(type(k) is not str or type(v) is not int for k, v in value.items()):
+            raise ValueError(f"Field {attr} must map names to integers")
+        return dict(value)
+
+    from_primitive = coerce
+
+    @staticmethod
+    def to_primitive(obj: Any, attr: str, value: Any) -> Any:
+        return value
+
+    def get_schema(self) -> dict[str, Any]:
+        return {"type": ["object"]}
+
+
+class AmountsField(fields.AutoTypedField):
+    """Amounts by resource class."""
+
+    AUTO_TYPE = _Amounts()
 
 
 class _Column(fields.FieldType):

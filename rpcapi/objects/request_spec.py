@@ -21,7 +21,7 @@ class RequestSpec(base.GanttObject):
 
     fields = {
         "flavor": fields.StringField(nullable=True, default=None),
-        "resources": fields.DictOfIntegersField(),
+        "resources": base.AmountsField(),
         "required_traits": base.ColumnField(str, default=[]),
         "forbidden_traits": base.ColumnField(str, default=[]),
         "availability_zone": fields.StringField(nullable=True, default=None),

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every object promises: whole, of one kind, and readable from an older peer."""
+
+import pytest
+
+from rpcapi import errors, objects
+from rpcapi.objects.base import GanttObject
+
+
+def test_what_is_left_out_has_its_default_and_each_object_its_own():
+    first, second = (objects.RequestSpec.of(resources={"VCPU": 1}) for _ in range(2))
+    first.ignore_hosts.append("host1")
+    assert second.ignore_hosts == []
+    assert second.group_max_per_host == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        ({}, "lacks 'resources'"),
+        ({"resources": {"VCPU": 1}, "forbiden_traits": []}, "no field forbiden_traits"),
+        ({"resources": {"VCPU": 1.9}}, "integers"),
+        ({"resources": {"VCPU": "1"}}, "integers"),
+        ({"resources": {"VCPU": True}}, "integers"),
+        ({"resources": {7: 1}}, "integers"),
+        ({"resources": {"VCPU": 1}, "required_traits": "CUSTOM_A"}, "list of str"),
+        ({"resources": {"VCPU": 1}, "required_traits": [None]}, "list of str"),
+        ({"resources": {"VCPU": 1}, "hints": {"a": float("nan")}}, "plain JSON"),
+        ({"resources": {"VCPU": 1}, "hints": {"a": object()}}, "plain JSON"),
+    ],
+)
+def test_a_wrong_field_is_malformed(values, why):
+    with pytest.raises(errors.MalformedObject, match=why):
+        objects.RequestSpec.of(**values)
+
+
+def test_columns_of_a_batch_are_of_one_length():
+    with pytest.raises(errors.MalformedObject, match="differ in length"):
+        objects.ClaimRefs.of(consumers=["a", "b"], attempts=[1])
+
+
+def test_an_older_peers_object_is_read_as_todays():
+    primitive = objects.RequestSpec.of(resources={"VCPU": 2}).obj_to_primitive(target_version="1.0")
+    assert "group_id" not in primitive["gantt_object.data"]
+    read = GanttObject.obj_from_primitive(primitive)
+    assert (read.group_id, read.group_max_per_host, read.VERSION) == (None, 1, "1.1")
+
+
+def test_an_object_within_an_object_is_whole_too():
+    spec = objects.RequestSpec.of(resources={"VCPU": 2})
+    request = objects.BuildRequest.of(
+        spec=spec, partition="p", project_id="", user_id="", uuids=[], attempts=[], names=[]
+    )
+    primitive = request.obj_to_primitive(version_manifest={"BuildRequest": "1.0", "RequestSpec": "1.0"})
+    assert GanttObject.obj_from_primitive(primitive).spec.group_max_per_host == 1
+    del primitive["gantt_object.data"]["spec"]["gantt_object.data"]["resources"]
+    with pytest.raises(errors.MalformedObject, match="RequestSpec.*lacks 'resources'"):
+        GanttObject.obj_from_primitive(primitive)
+
+
+def test_selections_name_each_host_once():
+    selections = objects.Selections.build(
+        ["a", "b", "a"], [["b"], ["a", "c"], []], partition="p", attempt=1, deadline_ms=1, epoch=1, position=1
+    )
+    assert selections.names == ["a", "b", "c"]
+    assert [selections.host(index) for index in range(3)] == ["a", "b", "a"]
+    assert [selections.alternates_of(index) for index in range(3)] == [["b"], ["a", "c"], []]
