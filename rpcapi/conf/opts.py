@@ -3,9 +3,9 @@
 
 from oslo_config import cfg
 
-from rpcapi.conf import rpc, scheduler_client, upgrade_levels
+from rpcapi.conf import flavors, rpc, scheduler_client, upgrade_levels
 
 
 def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
     """Return the options by group, as oslo-config-generator asks for them."""
-    return [(module.GROUP, module.OPTS) for module in (rpc, scheduler_client, upgrade_levels)]
+    return [(module.GROUP, module.OPTS) for module in (rpc, scheduler_client, upgrade_levels, flavors)]

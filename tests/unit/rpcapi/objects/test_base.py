@@ -54,7 +54,7 @@ def test_an_object_within_an_object_is_whole_too():
     primitive = request.obj_to_primitive(version_manifest={"BuildRequest": "1.0", "RequestSpec": "1.0"})
     assert GanttObject.obj_from_primitive(primitive).spec.group_max_per_host == 1
     del primitive["gantt_object.data"]["spec"]["gantt_object.data"]["resources"]
-    with pytest.raises(errors.MalformedObject, match="RequestSpec.*lacks 'resources'"):
+    with pytest.raises(errors.MalformedObject, match=r"RequestSpec.*lacks 'resources'"):
         GanttObject.obj_from_primitive(primitive)
 
 

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Flavors from the configuration, beside the built-in ones: one group ``[flavor:NAME]`` each."""
+
+from oslo_config import cfg
+
+from rpcapi import errors
+from rpcapi.model.flavors import BUILT_IN, Flavor
+from rpcapi.model.inventory import MAX_AMOUNT
+
+PREFIX = "flavor:"
+GROUP = f"{PREFIX}NAME"
+
+OPTS = [
+    cfg.IntOpt(
+        "vcpus",
+        required=True,
+        min=0,
+        max=MAX_AMOUNT,
+        sample_default=2,
+        help="Virtual CPUs (VCPU) of a server of this flavor. The group's name gives the flavor's, so that "
+        "[flavor:c1.large] describes 'c1.large'; one that is built in is replaced.",
+    ),
+    cfg.IntOpt(
+        "memory_mb",
+        required=True,
+        min=0,
+        max=MAX_AMOUNT,
+        sample_default=4096,
+        help="Memory (MEMORY_MB) in MiB.",
+    ),
+    cfg.IntOpt("disk_gb", default=0, min=0, max=MAX_AMOUNT, help="Local disk (DISK_GB) in GiB; 0 asks for none."),
+    cfg.ListOpt(
+        "extra_specs",
+        default=[],
+        sample_default=["trait:HW_CPU_X86_AVX2=required", "resources:CUSTOM_LICENCE=1"],
+        help="Extra specs as key=value, separated by commas. 'trait:NAME=required' or '=forbidden' binds servers to "
+        "hosts that have the trait or lack it; 'resources:CLASS=N' asks for N of a resource class, in place of what "
+        "the options above say of it, and 0 removes it. An unknown key is refused.",
+    ),
+]
+
+
+def load(conf: cfg.ConfigOpts) -> dict[str, Flavor]:
+    """Return all flavors by name, from a ``conf`` whose files have been read.
+
+    Raises BadConfiguration, naming the group, for one that cannot be asked for.
+    """
+    found = dict(BUILT_IN)
+    for section in conf.list_all_sections():
+        if section.startswith(PREFIX):
+            found[section.removeprefix(PREFIX)] = _read(conf, section)
+    return found
+
+
+def _read(conf: cfg.ConfigOpts, section: str) -> Flavor:
+    conf.register_opts(OPTS, group=section)
+    try:
+        values = conf[section]
+        missing = [name for name in ("vcpus", "memory_mb") if values[name] is None]
+        if missing:
+            raise errors.BadConfiguration(why=f"[{section}] lacks {' and '.join(missing)}")
+        flavor = Flavor(
+            name=section.removeprefix(PREFIX),
+            vcpus=values.vcpus,
+            memory_mb=values.memory_mb,
+            disk_gb=values.disk_gb,
+            extra_specs=_extra_specs(section, values.extra_specs),
+        )
+        flavor.request()
+    except (cfg.Error, ValueError) as error:
+        raise errors.BadConfiguration(why=f"[{section}] {error}") from error
+    except errors.InvalidRequest as error:
+        raise errors.BadConfiguration(why=f"[{section}] {error.sentence}") from error
+    return flavor
+
+
+def _extra_specs(section: str, pairs: list[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for pair in pairs:
+        key, equals, value = (part.strip() for part in pair.partition("="))
+        if not equals or key in found:
+            raise errors.BadConfiguration(why=f"[{section}] extra_specs: {pair!r} is no key=value, or is there twice")
+        found[key] = value
+    return found

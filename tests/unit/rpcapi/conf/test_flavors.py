@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Flavors in a configuration file, and what a wrong one is told."""
+
+import pytest
+from oslo_config import cfg
+
+from rpcapi import errors
+from rpcapi.conf import flavors
+from rpcapi.model.flavors import BUILT_IN
+
+
+def load(folder, text):
+    path = folder / "gantt.conf"
+    path.write_text(text)
+    conf = cfg.ConfigOpts()
+    conf(["--config-file", str(path)], project="gantt")
+    return flavors.load(conf)
+
+
+def test_without_a_file_the_built_in_ones_are_there():
+    conf = cfg.ConfigOpts()
+    conf([], default_config_files=[], default_config_dirs=[])
+    assert flavors.load(conf) == BUILT_IN
+
+
+def test_a_group_adds_a_flavor_and_replaces_a_built_in_one(tmp_path):
+    found = load(
+        tmp_path,
+        "[flavor:m1.tiny]\nvcpus = 3\nmemory_mb = 100\n"
+        "[flavor:gpu]\nvcpus = 8\nmemory_mb = 32768\ndisk_gb = 100\n"
+        "extra_specs = trait:CUSTOM_GPU=required, resources:VGPU=1\n",
+    )
+    assert found["m1.tiny"].request().resources == {"VCPU": 3, "MEMORY_MB": 100}
+    assert found["gpu"].request().resources["VGPU"] == 1
+    assert found["gpu"].request().required_traits == ["CUSTOM_GPU"]
+    assert found["m1.small"] == BUILT_IN["m1.small"]
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ("vcpus = 1", "lacks memory_mb"),
+        ("vcpus = many\nmemory_mb = 1", "vcpus"),
+        ("vcpus = -1\nmemory_mb = 1", "vcpus"),
+        ("vcpus = 1\nmemory_mb = 1\nextra_specs = trait:CUSTOM_A", "no key=value"),
+        ("vcpus = 1\nmemory_mb = 1\nextra_specs = trait:CUSTOM_A=required,trait:CUSTOM_A=forbidden", "twice"),
+        ("vcpus = 1\nmemory_mb = 1\nextra_specs = colour=red", "'colour' of flavor 'odd' is not known"),
+        ("vcpus = 1\nmemory_mb = 1\nextra_specs = trait:NOPE=required", "no trait 'NOPE'"),
+        ("vcpus = 0\nmemory_mb = 0", "not 0"),
+    ],
+)
+def test_a_flavor_that_cannot_be_asked_for_is_bad_configuration_and_names_its_group(tmp_path, body, sentence):
+    with pytest.raises(errors.BadConfiguration) as caught:
+        load(tmp_path, f"[flavor:odd]\n{body}\n")
+    assert "[flavor:odd]" in caught.value.sentence
+    assert sentence in caught.value.sentence
