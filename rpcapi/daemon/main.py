@@ -9,7 +9,7 @@ from pathlib import Path
 from oslo_config import cfg
 
 from rpcapi import errors
-from rpcapi.daemon import configuration, exporter, figures, launch, logs, process, service, worker
+from rpcapi.daemon import concurrency, configuration, exporter, figures, launch, logs, process, service, worker
 from rpcapi.daemon.notify import Notifier
 
 
@@ -64,10 +64,7 @@ def _run(prog: str, make_service: str, workers: int, conf: cfg.ConfigOpts, notif
 
 def _worker_role(prog: str, make_service: str, index: int, folder: Path | None) -> worker.Role:
     def prepare(conf: cfg.ConfigOpts) -> None:
-        # Looking whether eventlet is there imports it, and the master must stay free of it.
-        from rpcapi import green  # noqa: PLC0415
-
-        green.patch_for(conf.executor)
+        concurrency.choose(conf.executor)
         if folder is not None:
             figures.use(folder, index)
         logs.setup(conf, prog, configuration.version())
