@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The units as systemd reads them: nothing to complain of, well hardened, and in step with the daemons."""
+
+import configparser
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from rpcapi.daemon import launch, options, process
+
+UNITS = Path(__file__).parents[2] / "devstack" / "systemd"
+SERVICES = sorted(path.name for path in UNITS.glob("*.service"))
+SYSTEM_UNITS = Path("/usr/lib/systemd/system")
+
+
+def need_systemd_analyze() -> None:
+    if shutil.which("systemd-analyze") and SYSTEM_UNITS.is_dir():
+        return
+    why = "systemd-analyze is missing: install Debian's package 'systemd'"
+    if os.environ.get("CI") == "true":
+        pytest.fail(why, pytrace=False)
+    pytest.skip(why)
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A root folder with the units, the programs that they start, and systemd's own units."""
+    need_systemd_analyze()
+    root = tmp_path_factory.mktemp("root")
+    shutil.copytree(SYSTEM_UNITS, root / "usr/lib/systemd/system", symlinks=True)
+    installed = root / "etc/systemd/system"
+    installed.mkdir(parents=True)
+    for path in (*UNITS.glob("*.service"), *UNITS.glob("*.target")):
+        shutil.copy(path, installed)
+    for program in ("opt/gantt/bin/gantt-conductor", "opt/gantt/bin/gantt-scheduler", "opt/gantt/bin/gantt-compute"):
+        (root / program).parent.mkdir(parents=True, exist_ok=True)
+        (root / program).touch(mode=0o755)
+    (root / "bin").mkdir()
+    (root / "bin/kill").touch(mode=0o755)
+    return root
+
+
+def analyze(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["systemd-analyze", *map(str, arguments)], capture_output=True, text=True, check=False)
+
+
+def read(name: str) -> configparser.ConfigParser:
+    unit = configparser.ConfigParser(strict=False, interpolation=None)
+    unit.optionxform = str  # type: ignore[assignment,method-assign]
+    unit.read(UNITS / name)
+    return unit
+
+
+def test_there_is_a_unit_for_each_daemon() -> None:
+    assert SERVICES == ["gantt-compute.service", "gantt-conductor.service", "gantt-scheduler@.service"]
+
+
+@pytest.mark.parametrize("name", [*SERVICES, "gantt.target"])
+def test_verify_has_nothing_to_say(root: Path, name: str) -> None:
+    found = analyze("verify", f"--root={root}", "--man=no", root / "etc/systemd/system" / name)
+
+    # An unknown key is only a line on standard error: the status alone would not tell.
+    assert (found.returncode, found.stderr) == (0, "")
+
+
+def test_verify_would_notice_an_unknown_key(root: Path) -> None:
+    broken = root / "etc/systemd/system" / "broken.service"
+    broken.write_text((UNITS / "gantt-conductor.service").read_text().replace("WatchdogSec", "WatchdogSecs"))
+
+    assert "WatchdogSecs" in analyze("verify", f"--root={root}", "--man=no", broken).stderr
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_exposure_is_two_or_better(name: str) -> None:
+    need_systemd_analyze()
+
+    found = analyze("security", "--offline=true", "--threshold=20", UNITS / name)
+
+    assert found.returncode == 0, found.stdout
+
+
+def test_exposure_would_notice_a_lost_protection(tmp_path: Path) -> None:
+    need_systemd_analyze()
+    lines = (UNITS / "gantt-conductor.service").read_text().splitlines()
+    weak = tmp_path / "gantt-conductor.service"
+    weak.write_text("\n".join(line for line in lines if not line.startswith(("System", "Restrict", "Capab"))))
+
+    assert analyze("security", "--offline=true", "--threshold=20", weak).returncode != 0
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_a_unit_agrees_with_the_daemon_it_runs(name: str) -> None:
+    service = read(name)["Service"]
+    defaults = {option.dest: option.default for option in options.DAEMON}
+
+    assert service["Type"] == "notify"
+    assert int(service["RestartPreventExitStatus"]) == process.EX_CONFIG
+    assert int(service["TimeoutStopSec"]) > defaults["graceful_shutdown_timeout"] + launch.STOP_MARGIN
+    assert int(service["TimeoutStartSec"]) > launch.START_EXTENSION
+    assert int(service["WatchdogSec"]) > 10 * launch.TICK
+
+
+def test_no_two_services_share_a_user_or_a_file() -> None:
+    users = [read(name)["Service"]["User"] for name in SERVICES]
+    files = [read(name)["Service"]["ExecStart"].split()[-1] for name in SERVICES]
+    modes = (UNITS / "gantt.tmpfiles").read_text()
+
+    assert len(set(users)) == len(users)
+    assert "root" not in users
+    for user, file in zip(users, files, strict=True):
+        assert [file, "0640", "root", user] in [line.split()[1:] for line in modes.splitlines()]
