@@ -1,0 +1,33 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Shared by the scripts: the store's clock, and the header line of an instance's record (see documents.py).
+
+local function clock()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+
+local function whole(number)
+  return string.format('%.0f', number)
+end
+
+local HEADER = '^(%S+) (%S+) (%S+) (%d+) (%d+) (%d+) (%d+) (%d+)\n'
+
+local function unpack_header(value)
+  local request, status, step, wake, version, created, updated, sequence = string.match(value, HEADER)
+  return {
+    request = request, status = status, step = step, wake = tonumber(wake), version = tonumber(version),
+    created = created, updated = updated, sequence = sequence,
+  }
+end
+
+local function pack_record(head, body)
+  return table.concat({
+    head.request, head.status, head.step, whole(head.wake), whole(head.version), head.created, head.updated,
+    head.sequence,
+  }, ' ') .. '\n' .. body
+end
+
+local function holds(leases, request, number)
+  local lease = redis.call('HGET', leases, request)
+  return lease and string.match(lease, '^%d+') == number
+end

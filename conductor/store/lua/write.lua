@@ -1,0 +1,65 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Write instances, each by compare-and-set on its version: under a lease, which is renewed, or without.
+-- KEYS: instances, listed, pending, due, leases, woken, counts, purge
+-- ARGV: request key ('' = without a lease), lease number, lease in ms, retention in ms, '1' to wake their requests,
+--       then six for each instance: uuid, version, status, step, wake in ms, document
+-- Returns: {} where the lease is lost, else {now, uuid that was left alone because its version is another, ...}
+--@ include _header
+
+local held = ARGV[1]
+if held ~= '' and not holds(KEYS[5], held, ARGV[2]) then
+  return {}
+end
+local now = clock()
+local answer = {whole(now)}
+local touched = {}
+
+local function keep_step(uuid, old, step)
+  local member = old.request .. '|' .. uuid
+  if step == 'done' then
+    redis.call('ZREM', KEYS[3], member)
+  elseif old.step == 'done' then
+    redis.call('ZADD', KEYS[3], 0, member)
+  end
+end
+
+local function keep_status(uuid, old, status)
+  if old.status == status then
+    return
+  end
+  redis.call('HINCRBY', KEYS[7], old.status, -1)
+  redis.call('HINCRBY', KEYS[7], status, 1)
+  if status == 'DELETED' then
+    redis.call('ZREM', KEYS[2], uuid)
+    redis.call('ZADD', KEYS[8], whole(now + tonumber(ARGV[4])), uuid)
+  end
+end
+
+for i = 6, #ARGV, 6 do
+  local uuid, version, status, step = ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 2], ARGV[i + 3]
+  local value = redis.call('HGET', KEYS[1], uuid)
+  local old = value and unpack_header(value)
+  if not old or old.version ~= version then
+    answer[#answer + 1] = uuid
+  else
+    keep_step(uuid, old, step)
+    keep_status(uuid, old, status)
+    touched[old.request] = true
+    old.status, old.step, old.wake, old.version = status, step, tonumber(ARGV[i + 4]), version + 1
+    old.updated = whole(now)
+    redis.call('HSET', KEYS[1], uuid, pack_record(old, ARGV[i + 5]))
+  end
+end
+
+if held ~= '' then
+  redis.call('ZADD', KEYS[4], whole(now + tonumber(ARGV[3])), held)
+elseif ARGV[5] == '1' then
+  for request in pairs(touched) do
+    if redis.call('HEXISTS', KEYS[5], request) == 1 then
+      redis.call('SADD', KEYS[6], request)
+    else
+      redis.call('ZADD', KEYS[4], 'LT', whole(now), request)
+    end
+  end
+end
+return answer

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The store on Redis: each verb is one script."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+
+from conductor.store import connect, documents, keys
+from conductor.store.interface import PAGE, Store
+from conductor.store.records import (
+    Instance,
+    Lease,
+    LeaseLost,
+    Page,
+    Request,
+    Terms,
+    Work,
+    Written,
+)
+from conductor.store.scripts import Scripts
+from rpcapi import errors
+
+
+class RedisStore(Store):
+    """Keys of its own on a Redis that it may share with others; any number of conductors use it at once."""
+
+    def __init__(self, url: str, terms: Terms | None = None) -> None:
+        self._client = connect.client(url)
+        self._scripts = Scripts(self._client)
+        self._terms = terms or Terms()
+
+    def record(self, request: Request, uuids: Sequence[str]) -> bool:
+        fresh = Instance(uuid="", request=request.key)
+        body = documents.dump_instance(fresh)
+        head: list[str | int] = [
+            request.key,
+            documents.dump_request(request),
+            fresh.status.value,
+            fresh.step.value,
+            body,
+        ]
+        with connect.translated():
+            answer, *conflicts = self._scripts.run("record", [*head, *uuids])
+        if answer == "conflict":
+            raise errors.InstanceConflict(uuid=conflicts[0], why="it belongs to another request")
+        return answer == "recorded"
+
+    def take(self, owner: str, limit: int) -> list[Lease]:
+        with connect.translated():
+            answer = self._scripts.run("take", [owner, self._terms.lease_ms, limit])
+        return [Lease(request, number, bool(over)) for request, number, over in _by(3, answer)]
+
+    def load(self, lease: Lease) -> Work:
+        after, found, wakes = "", [], []
+        while True:
+            page = [lease.request, lease.number, self._terms.lease_ms, after, PAGE]
+            with connect.translated():
+                answer = self._scripts.run("load", page)
+            # A request whose last instance was forgotten has no document; nobody needs its lease any more.
+            if not answer or answer[3] is None:
+                raise LeaseLost(lease.request)
+            now, wake, after, document, *pairs = answer
+            found += [documents.load_instance(uuid, text) for uuid, text in _by(2, pairs)]
+            wakes += [int(wake)] if wake else []
+            if not after:
+                break
+        request = documents.load_request(lease.request, document)
+        return Work(request, found, int(now), min(wakes, default=None))
+
+    def write(self, lease: Lease, instances: Sequence[Instance]) -> Written:
+        return self._write([lease.request, lease.number], instances, wake=False)
+
+    def note(self, instances: Sequence[Instance], *, wake: bool) -> Written:
+        return self._write(["", ""], instances, wake=wake)
+
+    def _write(self, held: list[str | int], instances: Sequence[Instance], *, wake: bool) -> Written:
+        head = [*held, self._terms.lease_ms, self._terms.retention_ms, int(wake)]
+        now, stale = 0, set()
+        for chunk in _chunks(instances):
+            with connect.translated():
+                answer = self._scripts.run("write", [*head, *(word for each in chunk for word in _row(each))])
+            if not answer:
+                raise LeaseLost(held[0])
+            now = int(answer[0])
+            stale.update(answer[1:])
+        return Written(now, frozenset(stale))
+
+    def release(self, lease: Lease, next_ms: int | None) -> bool:
+        with connect.translated():
+            answer = self._scripts.run("release", [lease.request, lease.number, "" if next_ms is None else next_ms])
+        return bool(answer)
+
+    def get(self, uuids: Sequence[str]) -> dict[str, Instance]:
+        return {uuid: documents.load_instance(uuid, text) for uuid, text in self._pick(keys.INSTANCES, uuids)}
+
+    def requests(self, keys_wanted: Sequence[str]) -> dict[str, Request]:
+        return {key: documents.load_request(key, text) for key, text in self._pick(keys.REQUESTS, keys_wanted)}
+
+    def _pick(self, name: str, fields: Sequence[str]) -> Iterator[tuple[str, str]]:
+        for chunk in _chunks(fields):
+            with connect.translated():
+                texts = self._client.hmget(name, chunk)
+            yield from ((field, text) for field, text in zip(chunk, texts, strict=True) if text is not None)
+
+    def page(self, marker: str | None, limit: int, *, deleted: bool) -> Page:
+        limit = min(limit, PAGE)
+        if marker is not None and not marker.isdecimal():
+            raise errors.InvalidRequest(why=f"{marker[:40]!r} is no marker of a page of instances")
+        with connect.translated():
+            answer = self._scripts.run("page_everything" if deleted else "page_listed", [marker or 0, limit])
+        found = [documents.load_instance(uuid, text) for uuid, text in _by(2, answer)]
+        return Page(found, str(found[-1].sequence) if len(found) == limit else None)
+
+    def counts(self) -> Mapping[str, int]:
+        with connect.translated():
+            return {status: int(count) for status, count in self._client.hgetall(keys.COUNTS).items()}
+
+    def purge(self, limit: int = PAGE) -> int:
+        with connect.translated():
+            return int(self._scripts.run("purge", [limit]))
+
+    def ping(self) -> None:
+        with connect.translated():
+            self._client.ping()
+
+    def close(self) -> None:
+        self._client.close()
+        self._client.connection_pool.disconnect()
+
+
+def _row(each: Instance) -> tuple[str | int, ...]:
+    body = documents.dump_instance(each)
+    return each.uuid, each.version, each.status.value, each.step.value, each.wake_ms, body
+
+
+def _by(size: int, flat: Iterable) -> Iterator[tuple]:
+    words = iter(flat)
+    while row := tuple(islice(words, size)):
+        yield row
+
+
+def _chunks(items: Sequence) -> Iterator[list]:
+    return (list(items[start : start + PAGE]) for start in range(0, len(items), PAGE))

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The same store suite on memory and on Redis."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from conductor.store import keys
+from conductor.store.interface import Store
+from conductor.store.memory import MemoryStore
+from conductor.store.records import Request, Terms
+from conductor.store.redis import RedisStore
+
+LEASE_MS = 400
+RETENTION_MS = 60
+
+
+@dataclass
+class Bench:
+    """A store and a way to let its time pass."""
+
+    store: Store
+    pass_time: Callable[[int], None]
+    now: Callable[[], int]
+    others: list[Store] = field(default_factory=list)
+
+
+def request(name: str = "req", **values: Any) -> Request:
+    given = {"request_id": f"req-{name}", "project": "p", "user": "u", "flavor": "m1.small", "spec": {"a": 1}}
+    return Request(key=name, **{**given, **values})
+
+
+@pytest.fixture(params=["memory", "redis"])
+def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
+    terms = Terms(lease_ms=LEASE_MS, retention_ms=RETENTION_MS)
+    if request.param == "memory":
+        clock = [1_700_000_000_000]
+
+        def turn(ms: int) -> None:
+            clock[0] += ms
+
+        yield Bench(MemoryStore(terms, lambda: clock[0]), turn, lambda: clock[0])
+        return
+    server = request.getfixturevalue("redis_server")
+    with server.client() as client:
+        client.delete(*keys.ALL)
+        store = RedisStore(server.url(), terms)
+
+        def now() -> int:
+            seconds, micros = client.time()
+            return seconds * 1000 + micros // 1000
+
+        def wait(ms: int) -> None:
+            until = now() + ms
+            while now() < until:
+                time.sleep(0.002)
+
+        yield Bench(store, wait, now)
+        store.close()
+        client.delete(*keys.ALL)
