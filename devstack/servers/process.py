@@ -53,10 +53,15 @@ class ServerProcess:
         started = start_ticks(record["pid"])
         return int(record["pid"]) if started is not None and started == record["start_ticks"] else None
 
+    def require_stopped(self) -> None:
+        """Raise AlreadyRunning when the process is up."""
+        pid = self.pid
+        if pid is not None:
+            raise AlreadyRunning(f"{self.name} is already running with pid {pid} in {self.pid_file.parent}.")
+
     def spawn(self, command: Sequence[str], env: Mapping[str, str], cwd: Path) -> None:
         """Start the command in a session of its own. Raises AlreadyRunning, or ServerError when it cannot."""
-        if self.pid is not None:
-            raise AlreadyRunning(f"{self.name} is already running with pid {self.pid} in {cwd}.")
+        self.require_stopped()
         try:
             with self.log.open("ab") as output:
                 self._child = subprocess.Popen(  # noqa: S603 - the command is our own, no shell reads it

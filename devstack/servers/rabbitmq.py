@@ -9,7 +9,6 @@ mapper (epmd), and is seen by nobody else.
 import json
 import os
 import secrets
-import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,14 +16,13 @@ from urllib.parse import quote
 
 import amqp
 
-from devstack.servers.errors import BinaryMissing, NotReady
+from devstack.servers.errors import NotReady
 from devstack.servers.folder import Passwords, private_folder, write_private
 from devstack.servers.ports import LOOPBACK, answers, free_port, require_free
 from devstack.servers.process import ServerProcess
+from devstack.servers.rabbitmq_binary import SYSTEM_PATH, rabbit_programs
 from devstack.servers.rabbitmq_users import ADMIN, SERVICE_USERS, VHOST, RabbitUser, definitions
 
-SERVER_SCRIPT = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
-SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 CONFINED_DRIVER = "gantt-rabbit"
 START_SECONDS = 90.0
 STOP_SECONDS = 30.0
@@ -85,17 +83,17 @@ class RabbitNode:
 
     def start(self) -> None:
         """Start, and return when a client can log in. Raises ServerError, and then leaves nothing running."""
-        epmd = require_rabbitmq()
+        self._broker.require_stopped()
+        programs = rabbit_programs()
         private_folder(self.folder)
-        if self.pid is None:
-            self._settle_ports()
+        self._settle_ports()
         self._write_configuration()
         try:
             if self._epmd.pid is None:
-                command = [epmd, "-port", str(self.ports.epmd), "-address", LOOPBACK]
+                command = [str(programs.epmd), "-port", str(self.ports.epmd), "-address", LOOPBACK]
                 self._epmd.spawn(command, {"PATH": SYSTEM_PATH}, self.folder)
                 self._epmd.wait_ready(lambda: answers(self.ports.epmd), EPMD_SECONDS)
-            self._broker.spawn([str(SERVER_SCRIPT)], self._environment(), self.folder)
+            self._broker.spawn([str(programs.server)], self._environment(), self.folder)
             self._broker.wait_ready(self._lets_in, START_SECONDS)
         except BaseException:
             self._broker.kill()
@@ -193,14 +191,3 @@ class RabbitNode:
                 return True
         except (OSError, amqp.AMQPError):
             return False
-
-
-def require_rabbitmq() -> str:
-    """The path of epmd beside an installed RabbitMQ. Raises BinaryMissing, saying how to install both."""
-    epmd = shutil.which("epmd", path=SYSTEM_PATH)
-    if epmd is None or not SERVER_SCRIPT.exists():
-        raise BinaryMissing(
-            "No RabbitMQ was found: install Debian's package (`apt-get install rabbitmq-server`), "
-            "or run `devstack/stack.sh --standard` as root, which installs it without a system node."
-        )
-    return epmd

@@ -61,22 +61,22 @@ class RedisServer:
         return self._process.pid
 
     def start(self) -> None:
-        """Start, and return when it answers. Raises ServerError, and then leaves nothing running.
+        """Start, and return when it answers, a replica when it has its primary's data.
 
-        A server that was promoted before starts as a replica again when it was made as one.
+        Raises ServerError, and then leaves nothing running.
         """
+        self._process.require_stopped()
         binary = self.binary or redis_binary()
         private_folder(self.folder)
         private_folder(self.folder / "data")
         self._require_short_socket_path()
-        if self.port is not None and self.pid is None:
+        if self.port is not None:
             require_free(self.port, self.name)
         if self.users:
             write_private(self.folder / "users.acl", acl_file((*self.users, ADMIN), self.passwords))
         write_private(self.folder / "redis.conf", self._configuration())
         # A socket that a killed server left behind would make the new one look ready before it is.
-        if self.pid is None:
-            self.socket.unlink(missing_ok=True)
+        self.socket.unlink(missing_ok=True)
         self._process.spawn([str(binary), str(self.folder / "redis.conf")], dict(os.environ), self.folder)
         try:
             self._process.wait_ready(self._answers, START_SECONDS)
@@ -98,9 +98,16 @@ class RedisServer:
         self.start()
 
     def promote(self) -> None:
-        """Make this replica a primary, whatever it has or lacks of the old one's writes."""
+        """Make this replica a primary, whatever it has or lacks of the old one's writes.
+
+        When the old primary is down, its socket's path leads here from now on: clients need not be told.
+        """
         with self.client() as client:
             client.execute_command("REPLICAOF", "NO", "ONE")
+        old, self.replica_of = self.replica_of, None
+        if old is not None and old.pid is None:
+            old.socket.unlink(missing_ok=True)
+            old.socket.symlink_to(self.socket)
 
     def url(self, user: str | None = None) -> str:
         """The address for redis-py as this user, password included; without a user, as the default user."""
@@ -137,7 +144,8 @@ class RedisServer:
             return False
         try:
             with self.client() as client:
-                return bool(client.ping())
+                client.ping()
+                return self.replica_of is None or client.info("replication")["master_link_status"] == "up"
         except (redis.BusyLoadingError, redis.ConnectionError):
             return False
 
@@ -154,6 +162,7 @@ class RedisServer:
             f"appendonly {'no' if self.appendonly == 'no' else 'yes'}",
             f"appendfsync {'everysec' if self.appendonly == 'no' else self.appendonly}",
             "maxmemory-policy noeviction",
+            "repl-diskless-sync-delay 0",
             *([f'aclfile "{self.folder / "users.acl"}"'] if self.users else []),
             *self._replication(),
         ]
@@ -165,11 +174,7 @@ class RedisServer:
             return []
         if primary.port is None:
             raise ServerError(f"{self.name} cannot replicate {primary.socket}: that server has no TCP port.")
-        lines = [
-            f"replicaof {LOOPBACK} {primary.port}",
-            "repl-diskless-sync yes",
-            "repl-diskless-sync-delay 0",
-        ]
+        lines = [f"replicaof {LOOPBACK} {primary.port}"]
         if primary.users:
             lines += [f"masteruser {ADMIN.name}", f"masterauth {primary.passwords.of(ADMIN.name)}"]
         return lines

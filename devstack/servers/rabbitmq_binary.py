@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the distribution's package keeps RabbitMQ's server script and Erlang's port mapper."""
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from devstack.servers.errors import BinaryMissing
+
+# Not the wrapper in /usr/sbin, which insists on user `rabbitmq` and the system's folders.
+SERVER_SCRIPT = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
+SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+@dataclass(frozen=True)
+class RabbitPrograms:
+    """The programs that a node consists of."""
+
+    server: Path
+    epmd: Path
+
+
+def rabbit_programs() -> RabbitPrograms:
+    """The installed programs. Raises BinaryMissing, saying how to install them."""
+    epmd = shutil.which("epmd", path=SYSTEM_PATH)
+    if epmd is None or not SERVER_SCRIPT.exists():
+        raise BinaryMissing(
+            "No RabbitMQ was found: install Debian's package (`apt-get install rabbitmq-server`), "
+            "or run `devstack/stack.sh --standard` as root, which installs it without a system node."
+        )
+    return RabbitPrograms(SERVER_SCRIPT, Path(epmd))

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Installing what is missing: asked of root only, told when it fails, and no service starts from it."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from devstack.servers import install
+from devstack.servers.errors import ServerError
+
+# What a pretended apt-get does: it notes its call and what the machine's policy said meanwhile.
+FAKE_APT = """#!/bin/sh
+echo "$*" >> {folder}/calls
+cat {folder}/policy-rc.d >> {folder}/policy-seen
+ln -s /nowhere {folder}/units/multi-user.target.wants/fresh.service 2>/dev/null
+{then}
+"""
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch):
+    """A machine without RabbitMQ, on which we are root and apt-get is a script of the test's."""
+    monkeypatch.setitem(install.PRESENT, "rabbitmq-server", lambda: False)
+    monkeypatch.setitem(install.PRESENT, "redis-server", lambda: True)
+    monkeypatch.setattr(install, "POLICY", tmp_path / "policy-rc.d")
+    monkeypatch.setattr(install, "UNIT_LINKS", tmp_path / "units")
+    monkeypatch.setattr(install, "SYSTEM_PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(install, "APT", [str(tmp_path / "apt-get")])
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    disabled: list[set[str]] = []
+    monkeypatch.setattr(install, "_disable", disabled.append)
+    wants = tmp_path / "units" / "multi-user.target.wants"
+    wants.mkdir(parents=True)
+    (wants / "owners.service").symlink_to("/nowhere")
+    apt_get(tmp_path, then="exit 0")
+    return tmp_path, disabled
+
+
+def apt_get(folder: Path, then: str) -> None:
+    script = folder / "apt-get"
+    script.write_text(FAKE_APT.format(folder=folder, then=then))
+    script.chmod(0o755)
+
+
+def test_only_what_is_missing_is_installed_and_not_left_enabled(machine):
+    folder, disabled = machine
+
+    assert install.install_missing() == ["rabbitmq-server"]
+
+    calls = (folder / "calls").read_text().splitlines()
+    assert calls == ["update", "install --yes --no-install-recommends rabbitmq-server"]
+    assert disabled == [{"fresh.service"}]
+
+
+def test_nothing_missing_touches_nothing(machine, monkeypatch):
+    folder, _ = machine
+    monkeypatch.setitem(install.PRESENT, "rabbitmq-server", lambda: True)
+
+    assert install.install_missing() == []
+
+    assert not (folder / "calls").exists()
+
+
+@pytest.mark.parametrize("policy", [None, "#!/bin/sh\nexit 0\n"])
+@pytest.mark.parametrize("then", ["exit 0", "exit 100"])
+def test_no_service_may_start_meanwhile_and_the_owners_policy_is_put_back(machine, policy, then):
+    folder, _ = machine
+    apt_get(folder, then)
+    if policy is not None:
+        (folder / "policy-rc.d").write_text(policy)
+
+    try:
+        install.install_missing()
+    except ServerError:
+        assert then == "exit 100"
+
+    assert "exit 101" in (folder / "policy-seen").read_text()
+    left = folder / "policy-rc.d"
+    assert (left.read_text() if left.exists() else None) == policy
+    assert not list(folder.glob("*.before-gantt"))
+
+
+def test_a_failure_is_told_in_apts_last_words(machine):
+    folder, _ = machine
+    apt_get(folder, "echo 'E: Temporary failure resolving deb.debian.org' >&2; exit 100")
+
+    with pytest.raises(ServerError, match=r"Temporary failure resolving.*network"):
+        install.install_missing()
+
+
+def test_who_is_not_root_is_told_the_command(machine, monkeypatch):
+    folder, _ = machine
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+
+    with pytest.raises(ServerError, match="apt-get install rabbitmq-server"):
+        install.install_missing()
+
+    assert not (folder / "calls").exists()
+
+
+def test_a_machine_without_apt_is_told_so(machine, monkeypatch):
+    monkeypatch.setattr(install, "SYSTEM_PATH", "/nowhere")
+
+    with pytest.raises(ServerError, match="no apt-get"):
+        install.install_missing()
+
+
+def test_an_unknown_package_is_refused(capsys):
+    assert install.main(["rabbitmq-sever"]) == 1
+    assert "rabbitmq-sever" in capsys.readouterr().err
