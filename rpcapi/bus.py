@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The one place where transports, RPC clients and RPC servers are made."""
+
+from typing import Any
+
+import oslo_messaging as messaging
+from oslo_config import cfg
+from oslo_messaging import opts as messaging_opts
+from oslo_messaging._metrics import client as messaging_metrics
+from oslo_messaging._tracing import client as messaging_tracing
+from oslo_messaging.rpc.server import RPCServer
+from oslo_messaging.transport import RPCTransport
+
+from rpcapi import green
+from rpcapi.drivers import opts as bus_opts
+
+EXCHANGE = "gantt"
+
+# Whose exceptions arrive typed at a caller: ours, and the dispatcher's for an unknown method or version.
+ALLOWED_REMOTE_EXMODS = ["rpcapi.errors", "oslo_messaging.rpc.dispatcher"]
+
+RABBIT = "oslo_messaging_rabbit"
+
+
+def register_opts(conf: cfg.ConfigOpts) -> None:
+    """Register oslo.messaging's RPC options and the embedded bus's on a private configuration.
+
+    oslo.messaging registers its tracing and metrics options on the global one only. Without them here its
+    server acknowledges every message, dispatches none and logs nothing.
+    """
+    for group, options in messaging_opts.list_opts():
+        if group in (None, RABBIT):
+            conf.register_opts(options, group=group)
+    conf.register_opts(messaging_tracing.oslo_messaging_tracing, group="oslo_messaging_tracing")
+    conf.register_opts(messaging_metrics.oslo_messaging_metrics, group="oslo_messaging_metrics")
+    bus_opts.register_opts(conf)
+
+
+def set_defaults(conf: cfg.ConfigOpts) -> None:
+    """Register the options and give them defaults that suit a scheduler; files and URLs still override."""
+    register_opts(conf)
+    conf.set_default("control_exchange", EXCHANGE)
+    conf.set_default("rpc_response_timeout", 30)
+    for name, value in RABBIT_DEFAULTS.items():
+        conf.set_default(name, value, group=RABBIT)
+
+
+RABBIT_DEFAULTS: dict[str, Any] = {
+    # Unlimited, as shipped, lets a paused worker hoard the whole queue.
+    "rabbit_qos_prefetch_count": 8,
+    # A dead broker is noticed in seconds, by two missed heartbeats.
+    "heartbeat_timeout_threshold": 20,
+    "heartbeat_rate": 4,
+    # After a broker's restart a daemon is back within seconds, not half a minute.
+    "kombu_reconnect_delay": 0.5,
+    "rabbit_retry_interval": 1,
+    "rabbit_retry_backoff": 1,
+    "rabbit_interval_max": 5,
+    # A reply queue that vanished with its caller must not hold a server's thread for long.
+    "kombu_missing_consumer_retry_timeout": 10,
+    # Queues of the dead go after this, instead of half an hour.
+    "rabbit_transient_queues_ttl": 300,
+    "rpc_conn_pool_size": 16,
+}
+
+
+def get_transport(conf: cfg.ConfigOpts, url: str | None = None) -> RPCTransport:
+    """Open the bus that `url`, or else `transport_url` in the configuration, names; nothing connects yet.
+
+    :raises oslo_messaging.InvalidTransportURL, oslo_messaging.DriverLoadFailure: see what it says
+    :raises rpcapi.drivers.errors.BusAddressError: for a malformed `gantt+redis` URL
+    """
+    set_defaults(conf)
+    return messaging.get_rpc_transport(conf, url, allowed_remote_exmods=ALLOWED_REMOTE_EXMODS)
+
+
+def get_client(
+    transport: RPCTransport,
+    target: messaging.Target,
+    *,
+    version_cap: str | None = None,
+    serializer: messaging.Serializer | None = None,
+    timeout: float | None = None,
+    call_monitor_timeout: float | None = None,
+) -> messaging.RPCClient:
+    """A client of one service. Timeouts are seconds; None takes `rpc_response_timeout`, and no monitor."""
+    return messaging.get_rpc_client(
+        transport,
+        target,
+        version_cap=version_cap,
+        serializer=serializer,
+        timeout=timeout,
+        call_monitor_timeout=call_monitor_timeout,
+    )
+
+
+def get_server(
+    transport: RPCTransport,
+    target: messaging.Target,
+    endpoints: list[Any],
+    serializer: messaging.Serializer | None = None,
+    executor: str | None = None,
+) -> RPCServer:
+    """A server of one service, not started. The executor is by default the one this process runs on."""
+    return messaging.get_rpc_server(
+        transport,
+        target,
+        endpoints,
+        executor=executor or green.executor(),
+        serializer=serializer,
+        access_policy=messaging.DefaultRPCAccessPolicy,
+    )

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the suites of the bus talk to: an endpoint that records, and servers and clients on one transport."""
+
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import oslo_messaging
+from oslo_config import cfg
+
+from rpcapi import bus, errors
+
+CALL_TIMEOUT = 10.0
+PATIENCE = 20.0
+
+
+def eventually(condition: Callable[[], Any], what: str) -> None:
+    """Poll until the condition holds; fail with `what` when it does not in time."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, f"In {PATIENCE:.0f} s this did not happen: {what}"
+        time.sleep(0.01)
+
+
+def private_conf() -> cfg.ConfigOpts:
+    """A configuration of its own, as each process has."""
+    conf = cfg.ConfigOpts()
+    conf([], project="gantt", default_config_files=[], default_config_dirs=[])
+    return conf
+
+
+class Endpoint:
+    """Version 1.1 of a contract that echoes, fails, waits and records."""
+
+    target = oslo_messaging.Target(version="1.1")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.seen: list[Any] = []
+        self.entered = threading.Event()
+        self.gate = threading.Event()
+        self.server: Any = None
+
+    def echo(self, ctxt: dict[str, Any], value: Any) -> Any:
+        return value
+
+    def who(self, ctxt: dict[str, Any]) -> str:
+        return self.name
+
+    def context(self, ctxt: dict[str, Any]) -> dict[str, Any]:
+        return ctxt
+
+    def note(self, ctxt: dict[str, Any], value: Any) -> None:
+        self.seen.append(value)
+
+    def refuse(self, ctxt: dict[str, Any], name: str) -> None:
+        raise errors.UnknownFlavor(name=name, known="none")
+
+    def crash(self, ctxt: dict[str, Any]) -> None:
+        raise LookupError("a surprise")
+
+    def answer_of_size(self, ctxt: dict[str, Any], size: int) -> str:
+        return "x" * size
+
+    def hold(self, ctxt: dict[str, Any]) -> str:
+        """Return when the test opens the gate."""
+        self.entered.set()
+        self.gate.wait(PATIENCE)
+        return self.name
+
+
+class Peers:
+    """Servers and clients of one topic, each side on a transport of its own as in separate processes."""
+
+    def __init__(self, url: str, ending: "Ending", **bus_options: Any) -> None:
+        self.url = url
+        self.topic = f"topic-{uuid.uuid4().hex}"
+        self._ending = ending
+        self._bus_options = bus_options
+        self._transports: list[Any] = []
+        self._servers: list[Any] = []
+
+    def transport(self) -> Any:
+        conf = private_conf()
+        bus.set_defaults(conf)
+        for name, value in self._bus_options.items():
+            conf.set_override(name, value, group="gantt_bus")
+        transport = bus.get_transport(conf, self.url)
+        self._transports.append(transport)
+        return transport
+
+    def serve(self, name: str = "s1", transport: Any = None, pool: int | None = None) -> Endpoint:
+        """Start a server and return its endpoint."""
+        endpoint = Endpoint(name)
+        target = oslo_messaging.Target(topic=self.topic, server=name)
+        server = bus.get_server(transport or self.transport(), target, [endpoint])
+        server.start(override_pool_size=pool)
+        self._servers.append(server)
+        endpoint.server = server
+        return endpoint
+
+    def client(self, transport: Any = None, **options: Any) -> Any:
+        options = {"timeout": CALL_TIMEOUT, **options}
+        target = oslo_messaging.Target(topic=self.topic, version="1.0")
+        return bus.get_client(transport or self.transport(), target, **options)
+
+    def close(self) -> None:
+        """Stop the servers now; what remains to be waited for is left to `Ending`."""
+        for server in self._servers:
+            server.stop()
+        self._ending.take(self._servers, self._transports)
+
+
+class Ending:
+    """Waits for stopped servers beside the tests that follow: oslo.messaging's executors take a second to end."""
+
+    def __init__(self) -> None:
+        self._threads: list[threading.Thread] = []
+        self._transports: list[Any] = []
+
+    def take(self, servers: list[Any], transports: list[Any]) -> None:
+        waits = [threading.Thread(target=server.wait) for server in servers]
+        for wait in waits:
+            wait.start()
+        self._threads.extend(waits)
+        self._transports.extend(transports)
+
+    def finish(self) -> None:
+        """Wait for all; only then clean up, because the fake transport's cleanup is for the whole process."""
+        join_all(self._threads)
+        cleanups = [threading.Thread(target=transport.cleanup) for transport in self._transports]
+        for cleanup in cleanups:
+            cleanup.start()
+        join_all(cleanups)
+
+
+def join_all(threads: list[threading.Thread]) -> None:
+    """Wait for threads that end by themselves."""
+    for thread in threads:
+        thread.join()
