@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A booted systemd: systemd-nspawn on a root whose changes are thrown away, with a network of its own."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+BOOT_SECONDS = 60.0
+PATIENCE = 60.0
+
+Answer = TypeVar("Answer")
+
+
+class Machine:
+    """One boot; ``shared`` appears inside as /srv/shared, read-only."""
+
+    def __init__(self, root: Path, shared: Path) -> None:
+        self._root = root
+        self._shared = shared
+        self._console = shared.parent / "console"
+        self._nspawn: subprocess.Popen[bytes] | None = None
+        self._leader = 0
+
+    def boot(self) -> None:
+        """Boot, and return when systemd has started what is enabled."""
+        with self._console.open("wb") as console:
+            self._nspawn = subprocess.Popen(
+                [
+                    *("systemd-nspawn", "--boot", "--quiet", f"--directory={self._root}", "--volatile=overlay"),
+                    *("--register=no", "--keep-unit", "--private-network", "--console=pipe"),
+                    f"--machine=gantt-{os.getpid()}",
+                    f"--bind-ro={self._shared}:/srv/shared",
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=console,
+                stderr=console,
+                start_new_session=True,
+            )
+        self._leader = self.eventually(self._find_leader, "the machine's first process")
+        self.eventually(self._is_up, "the end of the boot")
+
+    def _find_leader(self) -> int:
+        if self._nspawn is None or self._nspawn.poll() is not None:
+            raise AssertionError(f"systemd-nspawn ended:\n{self._console.read_text(errors='replace')}")
+        children = Path(f"/proc/{self._nspawn.pid}/task/{self._nspawn.pid}/children").read_text().split()
+        return int(children[0]) if children else 0
+
+    def _is_up(self) -> bool:
+        state = self.run("systemctl", "is-system-running", check=False).stdout.strip()
+        return state in {"running", "degraded"}
+
+    def run(self, *command: str, check: bool = True, given: str = "") -> subprocess.CompletedProcess[str]:
+        """Run a program inside, as root in the machine's namespaces; ``given`` is its standard input."""
+        done = subprocess.run(
+            [
+                "nsenter",
+                f"--target={self._leader}",
+                "--all",
+                "env",
+                "-i",
+                "PATH=/usr/bin:/usr/sbin",
+                *command,
+            ],
+            input=given,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=PATIENCE,
+        )
+        if check and done.returncode:
+            raise AssertionError(f"{' '.join(command)}: {done.returncode}\n{done.stdout}{done.stderr}")
+        return done
+
+    def write(self, path: str, text: str) -> None:
+        """Write a file inside, with the folders above it."""
+        self.run("sh", "-c", 'mkdir -p "$(dirname "$1")" && cat > "$1"', "write", path, given=text)
+
+    def install(self) -> None:
+        """Install the sources in /srv/shared/gantt as an operator would, and their units; start nothing."""
+        self.run("cp", "-r", "/srv/shared/gantt", "/usr/src/gantt")
+        offline = ("--no-index", "--no-deps", "--no-build-isolation", "--force-reinstall", "--quiet")
+        self.run("/opt/gantt/bin/pip", "install", *offline, "/usr/src/gantt")
+        self.run("/usr/src/gantt/devstack/systemd/install.sh")
+
+    def property(self, unit: str, name: str) -> str:
+        """Return a property of a unit, such as MainPID or NRestarts."""
+        return self.run("systemctl", "show", "--value", f"--property={name}", unit).stdout.strip()
+
+    def workers(self, unit: str) -> set[int]:
+        """Return the processes, as the machine numbers them, that the unit's master forked."""
+        master = self.property(unit, "MainPID")
+        return {int(pid) for pid in self.run("pgrep", "--parent", master, check=False).stdout.split()}
+
+    def journal(self, unit: str) -> str:
+        """Return what a unit wrote."""
+        return self.run("journalctl", "--no-pager", "--output=cat", f"--unit={unit}").stdout
+
+    def start(self, *units: str) -> None:
+        """Start units; fail with their journal when one does not become ready."""
+        if self.run("systemctl", "start", *units, check=False).returncode:
+            raise AssertionError("\n".join(f"--- {unit}\n{self.journal(unit)}" for unit in units))
+
+    def eventually(self, condition: Callable[[], Answer], what: str) -> Answer:
+        """Return the first true answer of ``condition``."""
+        deadline = time.monotonic() + BOOT_SECONDS
+        while time.monotonic() < deadline:
+            answer = condition()
+            if answer:
+                return answer
+            time.sleep(0.1)
+        raise AssertionError(f"Never came: {what}\n{self._console.read_text(errors='replace')}")
+
+    def halt(self) -> None:
+        """End every process of the machine; its changes go with it."""
+        if self._nspawn is None:
+            return
+        if self._leader:
+            # systemd takes SIGRTMIN+4 for "power off"; what does not obey is killed with the first process.
+            os.kill(self._leader, signal.SIGRTMIN + 4)
+        try:
+            self._nspawn.wait(20)
+        except subprocess.TimeoutExpired:
+            os.killpg(self._nspawn.pid, signal.SIGKILL)
+            self._nspawn.wait()

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Debian root folder with systemd, Redis and gantt's dependencies: made once, kept in a cache, booted read-only.
+
+Environment: GANTT_SYSTEMD_CACHE, the cache folder (default: gantt/systemd in the user's cache folder);
+GANTT_DEBIAN_MIRROR, where debootstrap fetches packages.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+REPOSITORY = Path(__file__).parents[3]
+ROOMS = ("rpcapi", "scheduler_svc", "conductor", "compute_agent", "devstack")
+SOURCES = (*ROOMS, "tests", "setup.py", "pyproject.toml", "README.md", "LICENSE")
+
+RELEASE = "bookworm"
+MIRROR = os.environ.get("GANTT_DEBIAN_MIRROR", "http://deb.debian.org/debian")
+PACKAGES = ("systemd", "systemd-sysv", "procps", "python3", "python3-venv", "redis-server")
+EXTRAS = "scheduler,conductor,compute,shell"
+SETUPTOOLS = "setuptools>=68"
+
+# Of the host, for pip inside the root: how to reach the package registry from here.
+PIP_FILES = ("/etc/ssl/certs", "/etc/pip.conf")
+PIP_VARIABLES = ("PIP_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy")
+
+
+def cache_folder() -> Path:
+    """Return where roots are kept."""
+    chosen = os.environ.get("GANTT_SYSTEMD_CACHE")
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return Path(chosen) if chosen else base / "gantt" / "systemd"
+
+
+def ready_root() -> Path:
+    """Return a root that fits this tree, making it when there is none; the old ones of the cache are removed.
+
+    Raises RuntimeError, with what the failed program said, and leaves nothing half made.
+    """
+    cache = cache_folder()
+    cache.mkdir(mode=0o755, parents=True, exist_ok=True)
+    root = cache / f"root-{_fingerprint()}"
+    with _locked(cache / "lock"):
+        if not root.is_dir():
+            for old in cache.glob("root-*"):
+                shutil.rmtree(old)
+            _make(root.with_name(f"half-{root.name}"), cache)
+            root.with_name(f"half-{root.name}").rename(root)
+    return root
+
+
+def copy_sources(folder: Path) -> None:
+    """Copy what of this tree is installed into ``folder``, readable for every user."""
+    folder.mkdir(parents=True)
+    for name in SOURCES:
+        source = REPOSITORY / name
+        if source.is_dir():
+            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(source, folder)
+    subprocess.run(["chmod", "-R", "a+rX", folder], check=True)
+
+
+def _fingerprint() -> str:
+    wanted = (RELEASE, *PACKAGES, EXTRAS, SETUPTOOLS, (REPOSITORY / "setup.py").read_text())
+    return hashlib.sha256("\0".join(wanted).encode()).hexdigest()[:12]
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _make(root: Path, cache: Path) -> None:
+    shutil.rmtree(root, ignore_errors=True)
+    debs = cache / "debs"
+    debs.mkdir(exist_ok=True)
+    try:
+        _run(
+            *("debootstrap", "--variant=minbase", f"--cache-dir={debs.absolute()}"),
+            *(f"--include={','.join(PACKAGES)}", RELEASE, root, MIRROR),
+        )
+        copy_sources(root / "usr/src/gantt")
+        _run_inside(root, "python3", "-m", "venv", "/opt/gantt")
+        _run_inside(root, "/opt/gantt/bin/pip", "install", "-q", SETUPTOOLS, "wheel")
+        _run_inside(root, "/opt/gantt/bin/pip", "install", "-q", f"/usr/src/gantt[{EXTRAS}]")
+    except BaseException:
+        shutil.rmtree(root, ignore_errors=True)
+        raise
+    shutil.rmtree(root / "usr/src/gantt")
+    shutil.rmtree(root / "var/cache/apt/archives", ignore_errors=True)
+    # A console for nobody and a Redis that no test asked for are not started at boot.
+    for wants in ("getty.target.wants", "multi-user.target.wants/redis-server.service"):
+        path = root / "etc/systemd/system" / wants
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+
+
+def _run_inside(root: Path, *command: str) -> None:
+    variables = [f"-E{name}={value}" for name, value in os.environ.items() if name.startswith(PIP_VARIABLES)]
+    files = [f"--bind-ro={path}" for path in PIP_FILES if Path(path).exists()]
+    _run("systemd-nspawn", "-q", f"-D{root}", "--register=no", "--keep-unit", "--pipe", *variables, *files, *command)
+
+
+def _run(*command: str | Path) -> None:
+    done = subprocess.run(
+        [str(part) for part in command],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError(f"{command[0]} ended with {done.returncode}: {done.stdout[-2000:]}")
