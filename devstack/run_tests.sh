@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Make what the tests need and run them: lint, types, import contracts, the default suite, the systemd units.
+# With --full the long forms too. CI=true turns a missing server from a skip into a failure.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=devstack/environment.sh
+. "$here/environment.sh"
+
+environments=lint,imports,py,types,systemd
+case "${1:-}" in
+    "") ;;
+    --full) environments+=,long ;;
+    -h | --help)
+        say "Usage: $(basename "$0") [--full]"
+        exit 0
+        ;;
+    *) die "unknown argument $1; the only one is --full." ;;
+esac
+
+cd "$here/.."
+python=$(find_python)
+tox=$PWD/.tox/bootstrap
+if ! "$tox/bin/python" -c 'import tox' 2>/dev/null; then
+    say "gantt: preparing tox in $tox"
+    if ! { "$python" -m venv --clear "$tox" && "$tox/bin/python" -m pip install --quiet --disable-pip-version-check tox; }; then
+        rm -rf "$tox"
+        die "tox could not be installed; see above. It needs python3-venv and a reachable package index (no network?)."
+    fi
+fi
+
+# A package that cannot be had is told here; the tests that need it skip or, in CI, fail.
+"$python" -m devstack.servers.install rabbitmq-server redis-server systemd-container debootstrap \
+    || say "gantt: going on without; tests that need what is missing are skipped, in CI they fail."
+
+exec "$tox/bin/tox" run -e "$environments"
