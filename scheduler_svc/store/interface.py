@@ -28,7 +28,8 @@ class Store(abc.ABC):
     def confirm(self, host: str, refs: Sequence[records.Ref]) -> list[records.Ended]:
         """Turn prepared claims of service host ``host`` into confirmed ones, each by itself.
 
-        Answers CONFIRMED (also when it was already), EXPIRED, ABORTED, RELEASED, UNKNOWN or FOREIGN.
+        Answers CONFIRMED (also when it was already), EXPIRED, ABORTED, RELEASED, UNKNOWN, FOREIGN, or CLOSED: its
+        deadline has passed, but only its host's audit can tell whether it had been confirmed before.
         """
 
     @abc.abstractmethod
@@ -36,7 +37,8 @@ class Store(abc.ABC):
         """End prepared claims. A confirmed one stays: CONFIRMED. ``host``, where given, must hold it: else FOREIGN.
 
         Answers ABORTED, EXPIRED, RELEASED (what its end is), CONFIRMED, CLOSED (its host must audit first) or
-        UNKNOWN: then a tombstone is left, so that a delayed prepare of that attempt is refused.
+        UNKNOWN: then a tombstone is left, so that a delayed prepare of that attempt is refused. CLOSED is also
+        answered for an unknown claim that the store may have forgotten, while a host that could run it must audit.
         """
 
     @abc.abstractmethod
@@ -48,7 +50,11 @@ class Store(abc.ABC):
 
     @abc.abstractmethod
     def move(self, ref: records.Ref, to: records.Ref, consumer_type: str) -> records.Ended:
-        """Hand a confirmed claim over to another consumer (an instance's source to its migration, and back)."""
+        """Hand a confirmed claim over to another consumer (an instance's source to its migration, and back).
+
+        Answers for ``to``: CONFIRMED, CONFLICT (it has a live claim), ENDED (that attempt has ended); or for
+        ``ref``, and then nothing was done: PREPARED, UNKNOWN or its end.
+        """
 
     @abc.abstractmethod
     def claims(
@@ -59,7 +65,7 @@ class Store(abc.ABC):
         marker: str | None = None,
         limit: int = 1000,
     ) -> tuple[list[records.Claim], str | None]:
-        """Return a page of live claims, by consumer, and the next marker; ``host`` is a host or a node."""
+        """Return a page of live claims, by node and consumer, and the next marker; ``host`` is a host or a node."""
 
     @abc.abstractmethod
     def audit(self, host: str, epoch: int, running: Sequence[records.Running], grace_ms: int) -> records.AuditOutcome:
@@ -67,7 +73,8 @@ class Store(abc.ABC):
 
         What runs is the truth: a confirmed claim that the store lost is re-asserted (an excess is flagged). A
         claim that ended stays ended and is answered so. A confirmed claim that is not reported is an orphan:
-        released when it still is one after ``grace_ms``.
+        released when it still is one after ``grace_ms``. Answers one Ended a reported claim, in order, or none of
+        them where ``epoch`` is not the store's: the agent then audits again in the epoch answered.
         """
 
     @abc.abstractmethod
@@ -104,7 +111,7 @@ class Store(abc.ABC):
 
     @abc.abstractmethod
     def heartbeat(self, host: str, binary: str) -> None:
-        """Note that a service without nodes lives."""
+        """Note that a service without nodes lives; it is known as ``binary@host`` (see reports.service_name)."""
 
     @abc.abstractmethod
     def get_state(self, namespace: str, name: str) -> tuple[int, dict[str, Any]]:

@@ -93,6 +93,9 @@ class Prepared:
 class BatchAnswer:
     """What prepare answered. ``accepted`` is all-or-nothing; ``current`` False: the batch's epoch is over.
 
+    Where it is not accepted nothing was done, and no attempt that was to be replaced has ended: an intent that would
+    have been served answers REFUSED too, and its verdicts end with FITS.
+
     ``position`` is the log position after the call (a loser's next look must be at least so fresh), ``used`` the
     absolute sums of each provider touched, as of that position.
     """
@@ -134,6 +137,7 @@ class Claim:
     alternates: Sequence[str] = ()
     group: Group | None = None
     orphan_ms: int | None = None  # since when its host's audits do not know it
+    moved_from: str | None = None  # "consumer@attempt" that handed it over, so that a repeated move is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,11 +186,13 @@ class Entry(NamedTuple):
     kind        payload
     provider    {id: provider document}   replaces the provider whole, its ``used`` excepted
     gone        [id, ...]                 providers that are no more
-    used        {id: {class: sum}}        sums of live claims at these providers
+    used        {id: {class: sum}}        sums of live claims at these providers: all their classes, zeros too
     service     {host: service document}
     alive       {host: bool}              heartbeat transitions
     opened      {host: epoch}             the host was audited in that epoch
     epoch       number                    the store may have forgotten something: resync
+
+    Positions follow on each other, except that an ``epoch`` entry leaps, past all that may have been forgotten.
     """
 
     position: int

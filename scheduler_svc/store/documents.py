@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stored documents as text: canonical JSON that carries its schema version."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from rpcapi import errors
+from rpcapi.model.claims import GroupPolicy
+from scheduler_svc.store.records import SCHEMA, Claim, Group
+
+
+def encode(document: Any) -> str:
+    """Return the one text that stands for ``document``: equal documents are equal texts."""
+    return json.dumps(document, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
+
+
+def decode(text: str | bytes, what: str) -> dict[str, Any]:
+    """Read a stored document; raises IncompatibleObject where a newer gantt wrote it."""
+    document = json.loads(text)
+    if document.get("schema") != SCHEMA:
+        raise errors.IncompatibleObject(name=f"stored {what}", version=document.get("schema"), supported=SCHEMA)
+    return document
+
+
+def decode_claim(text: str | bytes) -> Claim:
+    """Read a live claim. Its alternates are one text, names apart by a space: Lua cannot tell [] from {}."""
+    raw = decode(text, "claim")
+    group = raw.get("group")
+    return Claim(
+        consumer=raw["consumer"],
+        attempt=raw["attempt"],
+        generation=raw["generation"],
+        type=raw["type"],
+        project=raw["project"],
+        user=raw["user"],
+        state=raw["state"],
+        host=raw["host"],
+        allocations=raw["allocations"],
+        request_id=raw["request_id"],
+        created_ms=raw["created_ms"],
+        deadline_ms=raw.get("deadline_ms"),
+        alternates=tuple(raw["alternates"].split()),
+        group=decode_group(group) if group else None,
+        orphan_ms=raw.get("orphan_ms"),
+        moved_from=raw.get("moved_from"),
+    )
+
+
+def encode_group(group: Group) -> dict[str, Any]:
+    """Return the stored form of a group's policy."""
+    return {"id": group.id, "policy": group.policy.value, "max_per_host": group.max_per_host}
+
+
+def decode_group(raw: Mapping[str, Any]) -> Group:
+    """Read the stored form of a group's policy."""
+    return Group(raw["id"], GroupPolicy(raw["policy"]), int(raw["max_per_host"]))

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Opens the store that a URL names."""
+
+from typing import Literal
+from urllib.parse import urlsplit
+
+from rpcapi import errors
+from scheduler_svc.store import validation
+from scheduler_svc.store.interface import Store
+from scheduler_svc.store.memory import MemoryStore
+
+Durability = Literal["everysec", "always"]
+
+
+def open_store(
+    url: str,
+    partition: str,
+    *,
+    durability: Durability = "everysec",
+    log_length: int = 100_000,
+    decisions: int = 10_000,
+) -> Store:
+    """Return the store of ``partition`` behind ``url``: memory://.
+
+    Nothing is sent yet: a store that is away is met by the first verb. ``durability`` is what the server's
+    appendfsync is set to: with "always" on a single server a restart forgets nothing and opens no new epoch.
+    ``log_length`` and ``decisions`` bound the log and the decision record, in entries.
+    Raises BadConfiguration for a URL of another kind, InvalidName for an impossible partition.
+    """
+    validation.check_service_host(partition)
+    scheme = urlsplit(url).scheme
+    if scheme == "memory":
+        return MemoryStore(partition, log_length=log_length, decisions=decisions)
+    raise errors.BadConfiguration(why=f"[store] url has the scheme {scheme!r}; memory:// is known")

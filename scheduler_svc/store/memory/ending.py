@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verbs that carry one claim on: confirm, abort, release, move."""
+
+from dataclasses import replace
+
+from rpcapi.model import names
+from rpcapi.model.claims import Answer, ClaimState
+from scheduler_svc.store.memory.partition import UNKNOWN_END, Partition, answer_of
+from scheduler_svc.store.records import Claim, Ended, Ref
+
+
+def confirm(partition: Partition, host: str, ref: Ref, now: int) -> Ended:
+    """Confirm one claim for its host."""
+    claim, answer = _find(partition, ref, host, now)
+    if claim is None:
+        return Ended(*ref, answer or Answer.UNKNOWN)
+    if answer is not None:
+        return Ended(*ref, answer, claim.host)
+    if claim.state == ClaimState.PREPARED:
+        if partition.is_past(claim, now):
+            return Ended(*ref, Answer.CLOSED, claim.host)
+        partition.confirm(claim)
+    return Ended(*ref, Answer.CONFIRMED, claim.host)
+
+
+def abort(partition: Partition, host: str | None, ref: Ref, now: int) -> Ended:
+    """End one prepared claim."""
+    claim, answer = _find(partition, ref, host, now)
+    if answer is not None:
+        return Ended(*ref, answer, claim.host if claim else None)
+    if claim is None:
+        if host in partition.awaited if host else partition.awaited:
+            return Ended(*ref, Answer.CLOSED)
+        partition.bury(ref, UNKNOWN_END, now)
+        return Ended(*ref, Answer.UNKNOWN)
+    if claim.state == ClaimState.CONFIRMED:
+        return Ended(*ref, Answer.CONFIRMED, claim.host)
+    if not partition.is_open(claim.host):
+        return Ended(*ref, Answer.CLOSED, claim.host)
+    partition.end(claim, ClaimState.ABORTED, now)
+    return Ended(*ref, Answer.ABORTED, claim.host)
+
+
+def release(partition: Partition, host: str, ref: Ref, now: int) -> Ended:
+    """Give one claim back."""
+    claim, answer = _find(partition, ref, host, now)
+    if answer is not None:
+        given = Answer.RELEASED if answer is Answer.UNKNOWN else answer
+        return Ended(*ref, given, claim.host if claim else None)
+    if claim is None:
+        partition.bury(ref, ClaimState.RELEASED, now)
+        return Ended(*ref, Answer.RELEASED)
+    partition.end(claim, ClaimState.RELEASED, now)
+    return Ended(*ref, Answer.RELEASED, claim.host)
+
+
+def move(partition: Partition, ref: Ref, to: Ref, consumer_type: str, now: int) -> Ended:
+    """Hand a confirmed claim over; no sum changes."""
+    origin = f"{ref.consumer}@{ref.attempt}"
+    there = partition.settle(to.consumer, now)
+    if there is not None and there.attempt == to.attempt and there.moved_from == origin:
+        return Ended(*to, Answer.CONFIRMED, there.host)
+    claim, answer = _find(partition, ref, None, now)
+    if claim is None:
+        return Ended(*ref, answer or Answer.UNKNOWN)
+    if claim.state != ClaimState.CONFIRMED:
+        return Ended(*ref, answer_of(claim.state), claim.host)
+    if there is not None:
+        return Ended(*to, Answer.CONFLICT, there.host)
+    if to.attempt <= max(partition.ended.get(to.consumer, ()), default=0):
+        return Ended(*to, Answer.ENDED)
+    partition.end(claim, ClaimState.RELEASED, now)
+    partition.hold(
+        replace(
+            claim,
+            consumer=to.consumer,
+            attempt=to.attempt,
+            type=consumer_type,
+            generation=1,
+            orphan_ms=None,
+            moved_from=origin,
+        )
+    )
+    return Ended(*to, Answer.CONFIRMED, claim.host)
+
+
+def _find(partition: Partition, ref: Ref, host: str | None, now: int) -> tuple[Claim | None, Answer | None]:
+    """Return the live claim that is meant, or the answer that ends the matter, or neither: it never was."""
+    claim = partition.settle(ref.consumer, now)
+    if claim is not None and claim.attempt == ref.attempt:
+        foreign = host is not None and names.host_of(claim.host) != host
+        return claim, Answer.FOREIGN if foreign else None
+    end = partition.end_of(ref)
+    return None, None if end is None else answer_of(end)

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The namespaces of host state that the store composes, and how their documents look to a reader."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rpcapi import errors
+from rpcapi.model import names
+from scheduler_svc.store import validation
+
+COMPUTE = "compute"  # one document a node, written by its host's reports only
+SERVICE = "service"  # one document a service
+KNOWN = (COMPUTE, SERVICE)
+
+Versioned = tuple[int, dict[str, Any]]
+
+
+def check(namespace: str) -> None:
+    """Raise UnknownNamespace unless the namespace is declared."""
+    if namespace not in KNOWN:
+        raise errors.UnknownNamespace(namespace=namespace, known=", ".join(KNOWN))
+
+
+def check_changes(namespace: str, changes: Mapping[str, Any]) -> None:
+    """Raise UnknownNamespace or InvalidRequest unless an operator may change these keys to these values."""
+    check(namespace)
+    if namespace != SERVICE:
+        raise validation.refuse(f"namespace {namespace!r} changes by its hosts' reports only")
+    unknown = sorted(changes.keys() - {"enabled", "disabled_reason"})
+    if unknown:
+        raise validation.refuse(f"a service's {', '.join(unknown)} cannot be set; enabled and disabled_reason can")
+    if not isinstance(changes.get("enabled", True), bool):
+        raise validation.refuse(f"enabled must be true or false, not {changes['enabled']!r}")
+    reason = changes.get("disabled_reason")
+    if reason is not None and not (isinstance(reason, str) and len(reason) <= names.MAX_LENGTH):
+        raise validation.refuse(f"disabled_reason must be a text of at most {names.MAX_LENGTH} characters, or null")
+
+
+def merge(name: str, stored: Mapping[str, Any], version: int, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the document with ``changes`` and the next version, or as it is where it says all that already.
+
+    Raises VersionConflict where it has changed since ``version``; a repeated update finds its own work done.
+    """
+    if all(stored[key] == value for key, value in changes.items()):
+        return dict(stored)
+    if stored["version"] != version:
+        raise errors.VersionConflict(what=f"service {name!r}", version=stored["version"], expected=version)
+    return {**stored, **changes, "version": version + 1}
+
+
+def compute(document: Mapping[str, Any], used: Mapping[str, int]) -> Versioned:
+    """Return (version, document) of a node as readers see it."""
+    version, shown = _open(document)
+    return version, shown | {"used": dict(used)}
+
+
+def service(document: Mapping[str, Any], *, alive: bool, audited: bool, last_report_ms: int | None) -> Versioned:
+    """Return (version, document) of a service as readers see it."""
+    version, shown = _open(document)
+    return version, shown | {"alive": alive, "audited": audited, "last_report_ms": last_report_ms}
+
+
+def _open(document: Mapping[str, Any]) -> Versioned:
+    shown = {key: value for key, value in document.items() if key not in ("schema", "version")}
+    return document["version"], shown

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a service host's report changes: pure comparison of what is told with what is stored."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any
+
+from rpcapi import errors
+from rpcapi.model import names
+from scheduler_svc.store import validation
+from scheduler_svc.store.records import SCHEMA
+
+COMPUTE = "gantt-compute"  # the binary of services that report nodes
+MAX_COUNTER = 10**20 - 1  # what an incarnation may be: a start time in nanoseconds fits
+_PARTS = ("inventories", "traits", "availability_zone", "metrics")
+_EMPTY: Mapping[str, Any] = {"inventories": {}, "traits": [], "availability_zone": None, "metrics": {}}
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """The last report that was applied for a service host, and the nodes that it has since."""
+
+    incarnation: int
+    sequence: int
+    nodes: tuple[str, ...]
+
+
+class Freshness(Enum):
+    """What becomes of a report."""
+
+    APPLY = auto()
+    IGNORE = auto()  # repeated, or older than one that was applied
+    NEED_FULL = auto()  # a delta on something else than what is stored
+
+
+@dataclass(frozen=True, slots=True)
+class NodeChange:
+    """A node's new document, and what of it is news to claims and to deciders."""
+
+    document: Mapping[str, Any]
+    inventory: bool
+    eligibility: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ReportPlan:
+    """What a report changes: nodes new or different, nodes gone, and all nodes that the host has then."""
+
+    changes: Sequence[NodeChange]
+    gone: Sequence[str]
+    nodes: tuple[str, ...]
+
+
+def check(host: str, incarnation: int, sequence: int, base: int, nodes: Mapping[str, Any]) -> None:
+    """Raise InvalidRequest, or InvalidName, unless the report can be true; its figures were validated before."""
+    validation.check_service_host(host)
+    for what, value in (("incarnation", incarnation), ("sequence", sequence), ("base", base)):
+        validation.check_number(what, value, 0, MAX_COUNTER)
+    for name in nodes:
+        validation.check_name(name)
+        if names.host_of(name) != host:
+            raise validation.refuse(f"host {host!r} reports {name!r}, which is another host's node")
+
+
+def judge(last: Applied | None, incarnation: int, sequence: int, base: int, full: bool) -> Freshness:
+    """Say what becomes of report (``incarnation``, ``sequence``) after ``last``."""
+    if last is not None and (incarnation, sequence) <= (last.incarnation, last.sequence):
+        return Freshness.IGNORE
+    if not full and (last is None or (incarnation, base) != (last.incarnation, last.sequence)):
+        return Freshness.NEED_FULL
+    return Freshness.APPLY
+
+
+def plan(
+    host: str,
+    last: Applied | None,
+    full: bool,
+    nodes: Mapping[str, Mapping[str, Any]],
+    stored: Mapping[str, Mapping[str, Any]],
+) -> ReportPlan:
+    """Compare reported ``nodes`` with the ``stored`` documents of those nodes.
+
+    Raises UnknownHost where a delta names a node that the host never reported.
+    """
+    had = last.nodes if last else ()
+    if not full:
+        for name in nodes:
+            if name not in stored or name not in had:
+                raise errors.UnknownHost(name=name)
+    found = [_compare(host, name, told, stored.get(name), full) for name, told in nodes.items()]
+    gone = [name for name in had if name not in nodes] if full else []
+    return ReportPlan([change for change in found if change], gone, tuple(sorted(nodes)) if full else had)
+
+
+def capacity_of(document: Mapping[str, Any]) -> dict[str, list[int]]:
+    """Return {class: [capacity, min_unit, max_unit, step_size]}: all that the claim script asks of a provider."""
+    return {
+        resource_class: [held["capacity"], held["min_unit"], held["max_unit"], held["step_size"]]
+        for resource_class, held in document["inventories"].items()
+    }
+
+
+def new_service(binary: str) -> dict[str, Any]:
+    """Return the document of a service that reports for the first time."""
+    return {"schema": SCHEMA, "version": 1, "binary": binary, "enabled": True, "disabled_reason": None}
+
+
+def service_name(host: str, binary: str) -> str:
+    """Return the name of a service without nodes; the bare host is the name of its compute service."""
+    return host if binary == COMPUTE else f"{binary}@{host}"
+
+
+def _compare(
+    host: str, name: str, told: Mapping[str, Any], stored: Mapping[str, Any] | None, full: bool
+) -> NodeChange | None:
+    before = stored or _EMPTY
+    ground = _EMPTY if full else before
+    parts = {part: told.get(part, ground[part]) for part in _PARTS}
+    parts["traits"] = sorted(parts["traits"])
+    changed = {part for part in _PARTS if stored is None or parts[part] != before[part]}
+    if not changed:
+        return None
+    fixed = {"schema": SCHEMA, "id": name, "root": name, "parent": None, "host": host}
+    version = (stored["version"] if stored else 0) + 1
+    return NodeChange(
+        fixed | parts | {"version": version}, "inventories" in changed, bool(changed & {"traits", "availability_zone"})
+    )

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a store refuses before anything is sent: requests that are wrong in themselves."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rpcapi import errors
+from rpcapi.model import names
+from rpcapi.model.claims import GroupPolicy
+from rpcapi.model.inventory import MAX_AMOUNT
+from scheduler_svc.store import records
+
+MAX_INTENTS = 100  # of one batch: what one script may keep the store busy with
+MAX_CANDIDATES = 16  # of one intent
+MAX_CLASSES = 32  # of one provider in one claim
+MAX_PROVIDERS = 64  # of one claim
+MAX_REFS = 1000  # of one confirm, abort or release
+MAX_TTL_MS = 24 * 3600 * 1000
+MAX_NUMBER = 2**53 - 1  # beyond it a script's number is not exact
+
+_CLASS = re.compile(r"[A-Z][A-Z0-9_]{0,254}")
+
+
+def refuse(why: str) -> errors.InvalidRequest:
+    """Return the typed refusal of a request."""
+    return errors.InvalidRequest(why=why)
+
+
+def check_batch(batch: records.Batch) -> None:
+    """Raise InvalidRequest, or InvalidName, unless every figure and name of the batch is possible."""
+    check_number("epoch", batch.epoch, 0, MAX_NUMBER)
+    check_number("position", batch.position, 0, MAX_NUMBER)
+    check_number("claim lifetime in milliseconds", batch.ttl_ms, 1, MAX_TTL_MS)
+    check_number("number of alternates", batch.alternates, 0, MAX_CANDIDATES)
+    for what in ("request_id", "project", "user", "consumer_type"):
+        check_text(what, getattr(batch, what))
+    if not 1 <= len(batch.intents) <= MAX_INTENTS:
+        raise refuse(f"a batch holds 1 to {MAX_INTENTS} consumers, not {len(batch.intents)}; split it")
+    consumers = {intent.consumer for intent in batch.intents}
+    if len(consumers) < len(batch.intents):
+        raise refuse("a batch names the same consumer twice")
+    if batch.group is not None:
+        _check_group(batch.group)
+    if batch.resources:
+        _check_amounts("the request", batch.resources)
+    for intent in batch.intents:
+        _check_intent(intent, batch.resources)
+
+
+def _check_intent(intent: records.Intent, resources: records.Amounts) -> None:
+    check_ref(records.Ref(intent.consumer, intent.attempt))
+    if intent.replaces is not None:
+        check_number("attempt to replace", intent.replaces, 1, intent.attempt - 1)
+    if len(intent.candidates) > MAX_CANDIDATES:
+        raise refuse(f"a consumer has at most {MAX_CANDIDATES} candidates, not {len(intent.candidates)}")
+    for candidate in intent.candidates:
+        check_name(candidate.host)
+        if candidate.allocations is not None:
+            check_allocations(candidate.allocations)
+        elif not resources:
+            raise refuse(f"nothing is asked of {candidate.host!r}: the request names no resources")
+
+
+def check_allocations(allocations: records.Allocations) -> None:
+    """Raise InvalidRequest unless these are positive amounts of named classes at named providers."""
+    if not 1 <= len(allocations) <= MAX_PROVIDERS:
+        raise refuse(f"a claim is on 1 to {MAX_PROVIDERS} providers, not {len(allocations)}")
+    for provider, amounts in allocations.items():
+        check_name(provider)
+        _check_amounts(provider, amounts)
+
+
+def check_running(host: str, running: Sequence[records.Running]) -> None:
+    """Raise InvalidRequest unless all that is reported can be true and is on ``host``."""
+    if len({claim.consumer for claim in running}) < len(running):
+        raise refuse(f"the audit of {host!r} names the same consumer twice")
+    for claim in running:
+        check_ref(records.Ref(claim.consumer, claim.attempt))
+        check_name(claim.host)
+        if names.host_of(claim.host) != host:
+            raise refuse(f"the audit of {host!r} names {claim.host!r}, which is another host's node")
+        check_allocations(claim.allocations)
+        for what in ("type", "project", "user", "request_id"):
+            check_text(what, getattr(claim, what))
+        if claim.group is not None:
+            _check_group(claim.group)
+
+
+def check_refs(refs: Sequence[records.Ref]) -> None:
+    """Raise InvalidRequest unless these can be identities of claims, and not too many of them."""
+    if len(refs) > MAX_REFS:
+        raise refuse(f"one call is about at most {MAX_REFS} claims, not {len(refs)}; split it")
+    for ref in refs:
+        check_ref(ref)
+
+
+def check_ref(ref: records.Ref) -> None:
+    """Raise InvalidRequest unless ``ref`` can be the identity of a claim."""
+    check_name(ref.consumer)
+    check_number("attempt", ref.attempt, 1, MAX_AMOUNT)
+
+
+def check_service_host(host: Any) -> None:
+    """Raise InvalidName unless ``host`` is a service host: a name without a node."""
+    check_name(host)
+    if names.SEPARATOR in host:
+        raise errors.InvalidName(name=host, why="a service host is meant, not one of its nodes")
+
+
+def check_name(name: Any) -> None:
+    """Raise InvalidName unless ``name`` is a canonical name."""
+    if not isinstance(name, str):
+        raise errors.InvalidName(name=name, why="it is not a string")
+    names.canonical(name)
+
+
+def check_number(what: str, value: Any, least: int, most: int) -> None:
+    """Raise InvalidRequest unless ``value`` is an integer from ``least`` to ``most``."""
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise refuse(f"the {what} must be an integer from {least} to {most}, not {value!r}")
+
+
+def check_text(what: str, value: Any) -> None:
+    """Raise InvalidRequest unless ``value`` is a text of at most 255 characters."""
+    if not isinstance(value, str) or len(value) > names.MAX_LENGTH:
+        raise refuse(f"{what} must be a text of at most {names.MAX_LENGTH} characters, not {value!r:.80}")
+
+
+def _check_amounts(where: str, amounts: Mapping[str, Any]) -> None:
+    if not 1 <= len(amounts) <= MAX_CLASSES:
+        raise refuse(f"{where!r} is asked for {len(amounts)} resource classes; 1 to {MAX_CLASSES} are possible")
+    for resource_class, amount in amounts.items():
+        if not isinstance(resource_class, str) or not _CLASS.fullmatch(resource_class):
+            raise refuse(f"{resource_class!r} is not a resource class")
+        check_number(f"amount of {resource_class} at {where}", amount, 1, MAX_AMOUNT)
+
+
+def _check_group(group: records.Group) -> None:
+    check_name(group.id)
+    if not isinstance(group.policy, GroupPolicy):
+        raise refuse(f"{group.policy!r} is not a group policy")
+    check_number("group's most per host", group.max_per_host, 1, MAX_AMOUNT)

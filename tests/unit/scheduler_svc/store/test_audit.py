@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Epochs and audits: what a new epoch holds back, and what the truth of a host settles."""
+
+from rpcapi.model.claims import Answer, Verdict
+from scheduler_svc.store.records import Ref
+from tests.unit.scheduler_svc.store.world import LONG_MS, SHORT_MS, SMALL, World, node_stats, running
+
+ONE = Ref("c1", 1)
+
+
+def audit(world: World, *claims, host: str = "h1", grace_ms: int = LONG_MS):
+    return world.store.audit(host, world.store.snapshot().epoch, claims, grace_ms)
+
+
+def test_no_host_is_open_in_a_new_epoch_until_audited(world: World) -> None:
+    world.add_host("h1")
+    world.add_host("h2")
+    epoch = world.new_epoch()
+    assert world.store.snapshot().epoch == epoch
+    assert tuple(world.prepare("c1", "h1", "h2").verdicts) == (Verdict.CLOSED, Verdict.CLOSED)
+    audit(world, host="h2")
+    assert world.prepare("c1", "h1", "h2").host == "h2"
+    assert world.store.snapshot().opened["h2"] == epoch
+
+
+def test_audit_of_another_epoch_opens_nothing(world: World) -> None:
+    world.add_host("h1", opened=False)
+    epoch = world.store.snapshot().epoch
+    outcome = world.store.audit("h1", epoch - 1, [running(ONE, "h1")], 0)
+    assert (outcome.epoch, list(outcome.answers)) == (epoch, [])
+    assert world.states() == {} and world.store.snapshot().opened == {}
+
+
+def test_lost_claim_is_reasserted(world: World) -> None:
+    world.add_host("h1")
+    world.new_epoch()
+    outcome = audit(world, running(ONE, "h1"))
+    assert (outcome.answers[0].answer, outcome.reasserted) == (Answer.CONFIRMED, 1)
+    assert world.used("h1") == SMALL
+    again = audit(world, running(ONE, "h1"))
+    assert (again.answers[0].answer, again.reasserted) == (Answer.CONFIRMED, 0)
+    assert list(world.check().excess) == []
+
+
+def test_reasserted_excess_is_flagged_until_it_is_over(world: World) -> None:
+    world.add_host("h1", amounts=SMALL)
+    world.hold("c2", "h1")
+    audit(world, running(ONE, "h1"), running(Ref("c2", 1), "h1"))
+    excess = world.check().excess
+    assert [(one["provider"], one["class"], one["used"], one["capacity"]) for one in excess] == [
+        ("h1", "MEMORY_MB", 128, 64),
+        ("h1", "VCPU", 2, 1),
+    ]
+    world.store.release("h1", [ONE])
+    assert list(world.check().excess) == []
+
+
+def test_lost_confirm_is_made_good(world: World) -> None:
+    world.add_host("h1")
+    world.prepare("c1", "h1")
+    world.new_epoch()
+    outcome = audit(world, running(ONE, "h1"))
+    assert (outcome.answers[0].answer, outcome.reasserted) == (Answer.CONFIRMED, 1)
+    assert world.states() == {"c1": "confirmed"}
+    world.check()
+
+
+def test_ended_claim_stays_ended(world: World) -> None:
+    world.add_host("h1")
+    world.prepare("c1", "h1")
+    world.store.abort([ONE])
+    outcome = audit(world, running(ONE, "h1"))
+    assert outcome.answers[0].answer is Answer.ABORTED
+    assert world.used("h1") == {} and world.states() == {}
+
+
+def test_consumer_that_lives_elsewhere_is_a_conflict(world: World) -> None:
+    world.add_host("h1")
+    world.add_host("h2")
+    world.hold("c1", "h2")
+    world.hold("c2", "h2", attempt=2)
+    outcome = audit(world, running(ONE, "h1"), running(Ref("c2", 1), "h1"))
+    assert [one.answer for one in outcome.answers] == [Answer.CONFLICT, Answer.CONFLICT]
+    assert world.used("h1") == {}
+
+
+def test_waiting_intents_stand_end_or_are_dropped(world: World) -> None:
+    world.add_host("h1")
+    world.prepare("c1", "h1")
+    late = world.prepare("c2", "h1", ttl_ms=SHORT_MS)
+    world.pass_deadline(late)
+    waiting = [running(Ref(name, 1), "h1", confirmed=False) for name in ("c1", "c2", "c3")]
+    outcome = audit(world, *waiting)
+    assert [one.answer for one in outcome.answers] == [Answer.PREPARED, Answer.EXPIRED, Answer.ABORTED]
+    assert world.prepare("c3", "h1").answer is Answer.ENDED
+    world.check()
+
+
+def test_orphan_is_released_after_its_grace(world: World) -> None:
+    world.add_host("h1")
+    world.hold("c1", "h1")
+    first = audit(world, grace_ms=SHORT_MS)
+    assert (first.orphans, first.released) == (1, 0) and 0 < first.again_ms <= SHORT_MS
+    since = world.store.claims()[0][0].orphan_ms
+    assert since is not None
+    world.wait_until(since + SHORT_MS)
+    second = audit(world, grace_ms=SHORT_MS)
+    assert (second.orphans, second.released) == (0, 1)
+    assert world.used("h1") == {}
+    assert audit(world, running(ONE, "h1")).answers[0].answer is Answer.RELEASED
+    world.check()
+
+
+def test_orphan_that_turns_up_again_is_none(world: World) -> None:
+    world.add_host("h1")
+    world.hold("c1", "h1")
+    audit(world)
+    audit(world, running(ONE, "h1"))
+    assert world.store.claims()[0][0].orphan_ms is None
+
+
+def test_prepared_claim_of_a_closed_host_neither_expires_nor_aborts(world: World) -> None:
+    world.add_host("h1", amounts=SMALL)
+    world.add_host("h2")
+    prepared = world.prepare("c1", "h1", ttl_ms=SHORT_MS)
+    world.new_epoch()
+    assert world.store.abort([ONE])[0].answer is Answer.CLOSED
+    assert world.prepare("c1", "h2", attempt=2, replaces=1).answer is Answer.CLOSED
+    world.pass_deadline(prepared)
+    assert world.store.reap(dead_after_ms=60_000, tombstone_ms=60_000) == 0
+    assert world.store.confirm("h1", [ONE])[0].answer is Answer.CLOSED
+    assert world.prepare("c1", "h1").answer is Answer.CLOSED
+    assert world.used("h1") == SMALL
+    world.check()
+    audit(world)
+    assert world.used("h1") == {}
+    assert world.store.abort([ONE])[0].answer is Answer.EXPIRED
+    world.check()
+
+
+def test_host_may_confirm_in_time_before_its_audit(world: World) -> None:
+    world.add_host("h1")
+    world.prepare("c1", "h1")
+    world.new_epoch()
+    assert world.store.confirm("h1", [ONE])[0].answer is Answer.CONFIRMED
+    assert world.store.confirm("h1", [ONE])[0].answer is Answer.CONFIRMED
+
+
+def test_claim_that_may_be_forgotten_is_not_ended_before_its_host_audits(world: World) -> None:
+    world.add_host("h1")
+    world.add_host("h2")
+    world.new_epoch()
+    audit(world, host="h2")
+    assert world.store.abort([ONE])[0].answer is Answer.CLOSED
+    assert world.store.abort([ONE], host="h1")[0].answer is Answer.CLOSED
+    assert world.prepare("c1", "h2", attempt=2, replaces=1).answer is Answer.CLOSED
+    assert world.store.abort([Ref("c9", 1)], host="h2")[0].answer is Answer.UNKNOWN
+    audit(world, running(ONE, "h1"))
+    assert world.store.abort([ONE])[0].answer is Answer.CONFIRMED
+    assert world.prepare("c1", "h2", attempt=2, replaces=1).answer is Answer.CONFIRMED
+
+
+def test_large_audit_is_settled_whole(world: World) -> None:
+    world.add_host("h1", amounts={"VCPU": 1000, "MEMORY_MB": 100_000})
+    claims = [running(Ref(f"c{n}", 1), "h1") for n in range(250)]
+    outcome = audit(world, *claims)
+    assert outcome.reasserted == 250
+    assert world.used("h1") == {"VCPU": 250, "MEMORY_MB": 16_000}
+    assert audit(world, *claims).orphans == 0
+    assert world.check().claims == {"prepared": 0, "confirmed": 250}
+
+
+def test_inventory_below_its_use_is_flagged_and_takes_nothing(world: World) -> None:
+    world.add_host("h1")
+    world.hold("c1", "h1")
+    world.report("h1", {"h1": node_stats({"VCPU": 0, "MEMORY_MB": 1024})})
+    assert [(one["class"], one["used"], one["capacity"]) for one in world.check().excess] == [("VCPU", 1, 0)]
+    assert world.prepare("c2", "h1").answer is Answer.REFUSED
+    world.report("h1", {"h1": node_stats({"VCPU": 4, "MEMORY_MB": 1024})})
+    assert list(world.check().excess) == []
+
+
+def test_node_that_is_gone_with_claims_is_flagged(world: World) -> None:
+    world.add_host("h1", "h1/n1", "h1/n2")
+    world.hold("c1", "h1/n1")
+    world.report("h1", {"h1/n2": node_stats({"VCPU": 4, "MEMORY_MB": 1024})})
+    assert {one["provider"] for one in world.check().excess} == {"h1/n1"}
+    assert tuple(world.prepare("c2", "h1/n1").verdicts) == (Verdict.UNKNOWN,)
+    world.store.release("h1", [ONE])
+    assert list(world.check().excess) == []
+    assert world.store.snapshot().used.get("h1/n1", {}) == {}

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bad input gets a typed error, and changes nothing."""
+
+from dataclasses import replace
+
+import pytest
+
+from rpcapi import errors
+from scheduler_svc.store import open_store
+from scheduler_svc.store.records import Candidate, Group, Intent, Ref, Running
+from tests.unit.scheduler_svc.store.world import World, intent, running
+
+BAD_BATCHES = [
+    {"resources": {"VCPU": -1}},
+    {"resources": {"VCPU": 0}},
+    {"resources": {"VCPU": 2**31}},
+    {"resources": {"VCPU": 1.5}},
+    {"resources": {"VCPU": True}},
+    {"resources": {"vcpu": 1}},
+    {"resources": {"VCPU|x": 1}},
+    {"resources": {f"CUSTOM_{n}": 1 for n in range(40)}},
+    {"resources": {}},
+    {"ttl_ms": 0},
+    {"ttl_ms": -5},
+    {"ttl_ms": 10**12},
+    {"alternates": -1},
+    {"position": -1},
+    {"intents": ()},
+    {"intents": [intent(f"c{n}", "h1") for n in range(101)]},
+    {"intents": [intent("c1", "h1"), intent("c1", "h1")]},
+    {"intents": [intent("c1", *["h1"] * 17)]},
+    {"intents": [intent("", "h1")]},
+    {"intents": [intent("c 1", "h1")]},
+    {"intents": [intent("c1", "h|1")]},
+    {"intents": [intent("c1", "h1", attempt=0)]},
+    {"intents": [intent("c1", "h1", attempt=2, replaces=2)]},
+    {"intents": [Intent("c1", 1, [Candidate("h1", {})])]},
+    {"intents": [Intent("c1", 1, [Candidate("h1", {"h1": {}})])]},
+    {"group": Group("g", "anti-affinity-ish")},  # type: ignore[arg-type]
+    {"project": 7},
+    {"user": "u" * 300},
+]
+
+
+@pytest.mark.parametrize("wrong", BAD_BATCHES, ids="-".join)
+def test_bad_batch(world: World, wrong: dict) -> None:
+    world.add_host("h1")
+    before = world.store.snapshot()
+    batch = replace(world.batch(intent("c1", "h1")), **wrong)
+    with pytest.raises(errors.InvalidRequest):
+        world.store.prepare(batch)
+    assert world.store.snapshot() == before
+
+
+@pytest.mark.parametrize("ref", [Ref("", 1), Ref("c1", 0), Ref("c1", -3), Ref("c1", 2**40), Ref("a b", 1)])
+def test_bad_identity(world: World, ref: Ref) -> None:
+    for verb in (
+        lambda: world.store.confirm("h1", [ref]),
+        lambda: world.store.abort([ref]),
+        lambda: world.store.release("h1", [ref]),
+        lambda: world.store.move(ref, Ref("m1", 1), "MIGRATION"),
+    ):
+        with pytest.raises(errors.InvalidRequest):
+            verb()
+
+
+def test_too_many_at_once(world: World) -> None:
+    with pytest.raises(errors.InvalidRequest, match="split it"):
+        world.store.abort([Ref(f"c{n}", 1) for n in range(1001)])
+
+
+def test_node_where_a_service_host_is_meant(world: World) -> None:
+    with pytest.raises(errors.InvalidName):
+        world.store.confirm("h1/n1", [Ref("c1", 1)])
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        running(Ref("c1", 1), "h2"),
+        running(Ref("c1", 0), "h1"),
+        Running("c1", 1, True, "h1", {"h1": {"VCPU": -1}}, "INSTANCE", "p", "u", "r"),
+    ],
+)
+def test_audit_that_cannot_be_true(world: World, claim: Running) -> None:
+    world.add_host("h1", opened=False)
+    with pytest.raises(errors.InvalidRequest):
+        world.store.audit("h1", world.store.snapshot().epoch, [claim], 0)
+    assert world.store.snapshot().opened == {}
+
+
+def test_store_url_of_another_kind() -> None:
+    with pytest.raises(errors.BadConfiguration, match="mysql"):
+        open_store("mysql://x", "p1")
+
+
+@pytest.mark.parametrize("partition", ["", "a b", "a/b", "a|b"])
+def test_bad_partition(partition: str) -> None:
+    with pytest.raises(errors.InvalidName):
+        open_store("memory://", partition)

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Snapshot, log and decision record."""
+
+import threading
+from typing import Any
+
+import pytest
+
+from rpcapi import errors
+from scheduler_svc.store.records import Ref
+from tests.unit.scheduler_svc.store.world import ROOMY, SMALL, World, intent, node_stats, poll
+
+
+def test_every_change_is_one_position(world: World) -> None:
+    start = world.store.snapshot().position
+    world.add_host("h1", amounts=ROOMY)
+    world.prepare("c1", "h1")
+    world.store.confirm("h1", [Ref("c1", 1)])
+    world.store.release("h1", [Ref("c1", 1)])
+    entries = world.store.follow(start, 0)
+    assert entries is not None
+    assert [entry.position for entry in entries] == list(range(start + 1, start + len(entries) + 1))
+    assert [entry.kind for entry in entries] == ["service", "alive", "provider", "opened", "used", "used"]
+    assert entries[-2].payload == {"h1": SMALL}
+    assert entries[-1].payload == {"h1": {"VCPU": 0, "MEMORY_MB": 0}}
+    assert entries[3].payload == {"h1": world.store.snapshot().epoch}
+
+
+def test_one_entry_a_batch(world: World) -> None:
+    world.add_host("h1")
+    world.add_host("h2")
+    start = world.store.snapshot().position
+    world.store.prepare(world.batch(intent("c1", "h1"), intent("c2", "h2"), intent("c3", "h1")))
+    entries = world.store.follow(start, 0)
+    assert entries is not None and len(entries) == 1
+    assert entries[0].payload == {"h1": {"VCPU": 2, "MEMORY_MB": 128}, "h2": SMALL}
+
+
+def test_nothing_new_is_no_gap(world: World) -> None:
+    assert world.store.follow(world.store.snapshot().position, 1) == []
+
+
+def test_follow_in_parts(world: World) -> None:
+    start = world.store.snapshot().position
+    world.add_host("h1")
+    parts = [world.store.follow(start + n, 0, limit=1) for n in range(2)]
+    assert [[entry.position for entry in part or ()] for part in parts] == [[start + 1], [start + 2]]
+
+
+def test_trimmed_log_is_a_gap(make_world: Any) -> None:
+    world = make_world(log_length=1)
+    start = world.store.snapshot().position
+    for n in range(300):
+        world.report("h1", {"h1": node_stats({"VCPU": n + 1})})
+    assert world.store.follow(start, 0) is None
+    assert world.store.follow(world.store.snapshot().position, 0) == []
+
+
+def test_position_that_was_never_reached_is_a_gap(world: World) -> None:
+    assert world.store.follow(world.store.snapshot().position + 5, 0) is None
+
+
+def test_new_epoch_is_in_the_log_and_leaps(world: World) -> None:
+    world.add_host("h1")
+    before = world.store.snapshot().position
+    epoch = world.new_epoch()
+    entries = world.store.follow(before, 0)
+    assert entries is not None
+    assert [(entry.kind, entry.payload) for entry in entries] == [("epoch", epoch)]
+    assert entries[0].position > before + 1000
+    # A follower of the forgotten tail is told of a gap, or of the epoch: never of what looks like its next entry.
+    beyond = world.store.follow(before + 3, 0)
+    assert beyond is None or beyond[0].kind == "epoch"
+
+
+def test_follow_waits_for_the_next_entry(world: World) -> None:
+    start = world.store.snapshot().position
+    got: list[Any] = []
+    reader = threading.Thread(target=lambda: got.append(world.store.follow(start, 5_000)), daemon=True)
+    reader.start()
+    world.store.heartbeat("m1", "gantt-conductor")
+    reader.join(10)
+    assert got and got[0][0].position == start + 1
+
+
+def test_followers_of_any_length_agree_with_a_snapshot(world: World) -> None:
+    for n in range(3):
+        world.add_host(f"h{n}")
+    first = world.store.snapshot()
+    world.hold("c1", "h1")
+    world.report("h2", {"h2": node_stats({"VCPU": 2}, zone="az9")})
+    last = world.store.snapshot()
+    entries = world.store.follow(first.position, 0)
+    assert entries is not None and entries[-1].position == last.position
+    sums, nodes = dict(first.used), dict(first.providers)
+    for entry in entries:
+        if entry.kind == "used":
+            sums |= entry.payload
+        if entry.kind == "provider":
+            nodes |= entry.payload
+    assert (sums, nodes) == (last.used, last.providers)
+
+
+def test_decision_is_completed_by_the_store(world: World) -> None:
+    world.add_host("h1", amounts={"VCPU": 1, "MEMORY_MB": 1})
+    world.add_host("h2")
+    record = {"driver": "filter", "seed": 7, "reasons": {"ram": 3}}
+    world.prepare("c1", "h1", "h2", request_id="req-7", record=record)
+    found = world.store.find_decision("req-7")
+    assert (found["driver"], found["seed"], found["reasons"]) == ("filter", 7, {"ram": 3})
+    assert found["outcome"] == "selected" and found["at_ms"] <= world.time()
+    assert found["answered_position"] == world.store.snapshot().position
+    assert found["verdicts"] == [
+        {"consumer": "c1", "answer": "prepared", "host": "h2", "tried": [["h1", "FULL"], ["h2", "FITS"]]}
+    ]
+
+
+def test_refused_batch_is_recorded_too(world: World) -> None:
+    world.add_host("h1", amounts={"VCPU": 1, "MEMORY_MB": 1})
+    world.prepare("c1", "h1", request_id="req-8", record={"driver": "filter"})
+    found = world.store.find_decision("req-8")
+    assert (found["outcome"], found["verdicts"][0]["answer"]) == ("refused", "refused")
+    assert found["verdicts"][0]["tried"] == [["h1", "FULL"]]
+
+
+def test_decision_without_a_claim_and_the_newest_counts(world: World) -> None:
+    world.store.record_decision("req-9", {"outcome": "refused", "reasons": {"az": 2}})
+    world.store.record_decision("req-9", {"outcome": "refused", "reasons": {"az": 3}})
+    assert world.store.find_decision("req-9")["reasons"] == {"az": 3}
+    with pytest.raises(errors.UnknownDecision):
+        world.store.find_decision("req-0")
+
+
+def test_decision_record_is_bounded(make_world: Any) -> None:
+    world = make_world(decisions=5)
+    for n in range(200):
+        world.store.record_decision(f"req-{n}", {"seed": n})
+    assert world.store.find_decision("req-199")["seed"] == 199
+    with pytest.raises(errors.UnknownDecision):
+        world.store.find_decision("req-0")
+
+
+def test_identity_that_stays(world: World) -> None:
+    epoch, _bumped = world.store.check_identity()
+    assert world.store.check_identity() == (epoch, False)
+    assert world.store.snapshot().epoch == epoch
+
+
+def test_epoch_grows(world: World) -> None:
+    before = world.store.snapshot().epoch
+    assert world.new_epoch() > before
+    poll(lambda: world.store.snapshot().epoch > before)

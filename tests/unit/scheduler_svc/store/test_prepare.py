@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Preparing claims: verdicts, all-or-nothing, identity and replacement."""
+
+from typing import Any
+
+import pytest
+
+from rpcapi.model.claims import Answer, GroupPolicy, Verdict
+from scheduler_svc.store.records import Candidate, Group, Intent, Ref
+from tests.unit.scheduler_svc.store.world import SHORT_MS, SMALL, World, intent, node_stats
+
+
+def test_first_candidate_that_fits_is_taken(world: World) -> None:
+    world.add_host("h1", amounts={"VCPU": 1, "MEMORY_MB": 10})
+    world.add_host("h2")
+    world.add_host("h3")
+    world.add_host("h4")
+    got = world.prepare("c1", "h1", "h2", "h3", "h4", alternates=1)
+    assert (got.answer, got.host, got.alternates) == (Answer.PREPARED, "h2", ("h3",))
+    assert tuple(got.verdicts) == (Verdict.FULL, Verdict.FITS)
+    assert world.used("h2") == SMALL
+    assert world.states() == {"c1": "prepared"}
+    world.check()
+
+
+def test_answer_tells_new_position_and_sums(world: World) -> None:
+    world.add_host("h1")
+    before = world.store.snapshot().position
+    answer = world.store.prepare(world.batch(intent("c1", "h1"), intent("c2", "h1")))
+    assert answer.accepted and answer.current
+    assert answer.position == before + 1 == world.store.snapshot().position
+    assert answer.used == {"h1": {"VCPU": 2, "MEMORY_MB": 128}}
+
+
+def test_repeated_prepare_gets_the_recorded_answer(world: World) -> None:
+    world.add_host("h1")
+    world.add_host("h2")
+    batch = world.batch(intent("c1", "h1", "h2"))
+    first = world.store.prepare(batch)
+    again = world.store.prepare(batch)
+    assert again.accepted and again.position == first.position
+    assert (again.prepared[0].host, again.prepared[0].alternates) == ("h1", ("h2",))
+    assert again.prepared[0].deadline_ms == first.prepared[0].deadline_ms
+    assert world.used("h1") == SMALL
+
+
+def test_repeated_prepare_after_confirm_is_still_answered(world: World) -> None:
+    world.add_host("h1")
+    world.hold("c1", "h1")
+    got = world.prepare("c1", "h1")
+    assert (got.answer, got.host, got.deadline_ms) == (Answer.PREPARED, "h1", None)
+    assert world.states() == {"c1": "confirmed"}
+
+
+def test_all_or_nothing(world: World) -> None:
+    world.add_host("h1", amounts={"VCPU": 2, "MEMORY_MB": 1024})
+    answer = world.store.prepare(world.batch(*(intent(f"c{n}", "h1") for n in range(3))))
+    assert not answer.accepted
+    assert [one.answer for one in answer.prepared] == [Answer.REFUSED] * 3
+    assert [tuple(one.verdicts) for one in answer.prepared] == [("FITS",), ("FITS",), ("FULL",)]
+    assert world.used("h1") == {} and world.states() == {}
+    world.check()
+
+
+def test_full_by_a_later_change_is_concurrent(world: World) -> None:
+    world.add_host("h1", amounts={"VCPU": 1, "MEMORY_MB": 1024})
+    early = world.batch(intent("c2", "h1"))
+    world.prepare("c1", "h1")
+    assert tuple(world.store.prepare(early).prepared[0].verdicts) == (Verdict.CONCURRENT,)
+    assert tuple(world.prepare("c2", "h1").verdicts) == (Verdict.FULL,)
+
+
+def test_smaller_inventory_after_the_decision_is_concurrent(world: World) -> None:
+    world.add_host("h1")
+    early = world.batch(intent("c1", "h1"))
+    world.report("h1", {"h1": node_stats({"VCPU": 0, "MEMORY_MB": 1024})})
+    assert tuple(world.store.prepare(early).prepared[0].verdicts) == (Verdict.CONCURRENT,)
+
+
+def test_changed_eligibility_is_stale(world: World) -> None:
+    world.add_host("h1")
+    early = world.batch(intent("c1", "h1"))
+    world.report("h1", {"h1": node_stats({"VCPU": 4, "MEMORY_MB": 1024}, traits=["HW_CPU_X86_AVX"])})
+    assert tuple(world.store.prepare(early).prepared[0].verdicts) == (Verdict.STALE,)
+    assert world.prepare("c1", "h1").answer is Answer.PREPARED
+
+
+def test_disabled_host_is_stale_for_older_decisions(world: World) -> None:
+    world.add_host("h1", "h1/n1")
+    early = world.batch(intent("c1", "h1/n1"))
+    world.store.update_state("service", "h1", 1, {"enabled": False, "disabled_reason": "disk"})
+    assert tuple(world.store.prepare(early).prepared[0].verdicts) == (Verdict.STALE,)
+
+
+def test_unknown_provider_or_class(world: World) -> None:
+    world.add_host("h1")
+    got = world.prepare("c1", "nowhere", "h1", resources={"VCPU": 1, "CUSTOM_GPU": 1})
+    assert tuple(got.verdicts) == (Verdict.UNKNOWN, Verdict.UNKNOWN)
+    assert got.answer is Answer.REFUSED
+
+
+def test_host_that_was_never_audited_is_closed(world: World) -> None:
+    world.add_host("h1", opened=False)
+    assert tuple(world.prepare("c1", "h1").verdicts) == (Verdict.CLOSED,)
+
+
+def test_old_epoch_gets_nothing(world: World) -> None:
+    world.add_host("h1")
+    batch = world.batch(intent("c1", "h1"))
+    epoch = world.new_epoch()
+    answer = world.store.prepare(batch)
+    assert (answer.accepted, answer.current, answer.epoch) == (False, False, epoch)
+    assert world.states() == {}
+
+
+@pytest.mark.parametrize(
+    ("figures", "amount", "fits"),
+    [
+        ({"min_unit": 4}, 3, False),
+        ({"min_unit": 4}, 4, True),
+        ({"max_unit": 4}, 5, False),
+        ({"max_unit": 4}, 4, True),
+        ({"step_size": 4}, 6, False),
+        ({"step_size": 4}, 8, True),
+        ({"reserved": 10}, 11, False),
+        ({"reserved": 10}, 10, True),
+        ({"allocation_ratio": 1.15}, 23, True),
+        ({"allocation_ratio": 1.15}, 24, False),
+    ],
+)
+def test_units_and_ratio(world: World, figures: dict[str, Any], amount: int, fits: bool) -> None:
+    world.report("h1", {"h1": node_stats({"VCPU": 20}, **figures)})
+    world.store.audit("h1", world.store.snapshot().epoch, [], 0)
+    got = world.prepare("c1", "h1", resources={"VCPU": amount})
+    assert (got.answer is Answer.PREPARED) == fits
+
+
+def test_claim_over_several_providers(world: World) -> None:
+    world.add_host("h1", "h1/n1", "h1/disk")
+    spread = {"h1/n1": {"VCPU": 2}, "h1/disk": {"MEMORY_MB": 100}}
+    wish = Intent("c1", 1, [Candidate("h1/n1", spread)])
+    assert world.store.prepare(world.batch(wish, resources={})).accepted
+    assert (world.used("h1/n1"), world.used("h1/disk")) == ({"VCPU": 2}, {"MEMORY_MB": 100})
+    assert world.store.claims()[0][0].allocations == spread
+    world.store.release("h1", [Ref("c1", 1)])
+    assert (world.used("h1/n1"), world.used("h1/disk")) == ({}, {})
+    world.check()
+
+
+def test_other_live_attempt_is_a_conflict(world: World) -> None:
+    world.add_host("h1")
+    world.prepare("c1", "h1")
+    assert world.prepare("c1", "h1", attempt=2).answer is Answer.CONFLICT
+
+
+def test_ended_or_older_attempt_stays_ended(world: World) -> None:
+    world.add_host("h1")
+    world.prepare("c1", "h1", attempt=3)
+    assert world.prepare("c1", "h1", attempt=2).answer is Answer.ENDED
+    world.store.abort([Ref("c1", 3)])
+    assert world.prepare("c1", "h1", attempt=3).answer is Answer.ENDED
+    assert world.prepare("c1", "h1", attempt=1).answer is Answer.ENDED
+    assert world.prepare("c1", "h1", attempt=4).answer is Answer.PREPARED
+
+
+def test_delayed_prepare_after_abort_is_refused(world: World) -> None:
+    world.add_host("h1")
+    delayed = world.batch(intent("c1", "h1"))
+    world.store.abort([Ref("c1", 1)])
+    assert world.store.prepare(delayed).prepared[0].answer is Answer.ENDED
+    assert world.states() == {}
+
+
+def test_replacing_ends_the_old_attempt_in_the_same_step(world: World) -> None:
+    world.add_host("h1", amounts=SMALL)
+    world.prepare("c1", "h1")
+    got = world.prepare("c1", "h1", attempt=2, replaces=1)
+    assert got.answer is Answer.PREPARED
+    assert world.store.confirm("h1", [Ref("c1", 1)])[0].answer is Answer.ABORTED
+    assert world.used("h1") == SMALL
+    world.check()
+
+
+def test_refused_replacement_leaves_the_old_attempt(world: World) -> None:
+    world.add_host("h1")
+    world.add_host("h2", amounts={"VCPU": 1, "MEMORY_MB": 1})
+    world.prepare("c1", "h1")
+    assert world.prepare("c1", "h2", attempt=2, replaces=1).answer is Answer.REFUSED
+    assert world.store.confirm("h1", [Ref("c1", 1)])[0].answer is Answer.CONFIRMED
+
+
+def test_confirmed_attempt_cannot_be_replaced(world: World) -> None:
+    world.add_host("h1")
+    world.add_host("h2")
+    world.hold("c1", "h1")
+    got = world.prepare("c1", "h2", attempt=2, replaces=1)
+    assert (got.answer, got.host) == (Answer.CONFIRMED, "h1")
+    assert world.used("h2") == {}
+
+
+def test_expired_attempt_can_be_replaced(world: World) -> None:
+    world.add_host("h1")
+    world.pass_deadline(world.prepare("c1", "h1", ttl_ms=SHORT_MS))
+    assert world.prepare("c1", "h1", attempt=2, replaces=1).answer is Answer.PREPARED
+    assert world.store.abort([Ref("c1", 1)])[0].answer is Answer.EXPIRED
+    world.check()
+
+
+def test_replaced_attempt_that_never_was_cannot_come_later(world: World) -> None:
+    world.add_host("h1")
+    delayed = world.batch(intent("c1", "h1"))
+    assert world.prepare("c1", "h1", attempt=2, replaces=1).answer is Answer.PREPARED
+    assert world.store.prepare(delayed).prepared[0].answer is Answer.ENDED
+
+
+def test_past_deadline_makes_room(world: World) -> None:
+    world.add_host("h1", amounts=SMALL)
+    world.pass_deadline(world.prepare("c1", "h1", ttl_ms=SHORT_MS))
+    assert world.prepare("c2", "h1").answer is Answer.PREPARED
+    assert world.prepare("c1", "h1").answer is Answer.ENDED
+    world.check()
+
+
+def group(policy: GroupPolicy, most: int = 1) -> Group:
+    return Group("g1", policy, most)
+
+
+def test_anti_affinity_counts_live_claims_and_the_batch(world: World) -> None:
+    world.add_host("h1")
+    world.add_host("h2")
+    policy = group(GroupPolicy.ANTI_AFFINITY)
+    answer = world.store.prepare(world.batch(intent("c1", "h1", "h2"), intent("c2", "h1", "h2"), group=policy))
+    assert [one.host for one in answer.prepared] == ["h1", "h2"]
+    third = world.prepare("c3", "h1", "h2", group=policy)
+    assert tuple(third.verdicts) == (Verdict.GROUP, Verdict.GROUP)
+    world.store.abort([Ref("c1", 1)])
+    assert world.prepare("c3", "h1", "h2", group=policy).host == "h1"
+    world.check()
+
+
+def test_anti_affinity_with_more_than_one_per_host(world: World) -> None:
+    world.add_host("h1")
+    policy = group(GroupPolicy.ANTI_AFFINITY, 2)
+    got = [world.prepare(f"c{n}", "h1", group=policy).answer for n in range(3)]
+    assert got == [Answer.PREPARED, Answer.PREPARED, Answer.REFUSED]
+
+
+def test_affinity_follows_the_first(world: World) -> None:
+    world.add_host("h1")
+    world.add_host("h2")
+    policy = group(GroupPolicy.AFFINITY)
+    answer = world.store.prepare(world.batch(intent("c1", "h2"), intent("c2", "h1", "h2"), group=policy))
+    assert [tuple(one.verdicts) for one in answer.prepared] == [("FITS",), ("GROUP", "FITS")]
+    assert world.prepare("c3", "h1", group=policy).answer is Answer.REFUSED
+
+
+def test_replaced_member_frees_its_place_in_the_group(world: World) -> None:
+    world.add_host("h1")
+    policy = group(GroupPolicy.ANTI_AFFINITY)
+    world.prepare("c1", "h1", group=policy)
+    assert world.prepare("c1", "h1", attempt=2, replaces=1, group=policy).answer is Answer.PREPARED
+    world.check()

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reports, heartbeats and host state documents."""
+
+import pytest
+
+from rpcapi import errors
+from tests.unit.scheduler_svc.store.world import ROOMY, SHORT_MS, World, node_stats
+
+
+def delta(world: World, sequence: int, base: int, nodes: dict, incarnation: int = 1):
+    return world.store.update_stats(
+        "h1", incarnation=incarnation, sequence=sequence, base=base, full=False, nodes=nodes
+    )
+
+
+def full(world: World, sequence: int, nodes: dict, incarnation: int = 1):
+    return world.store.update_stats("h1", incarnation=incarnation, sequence=sequence, base=0, full=True, nodes=nodes)
+
+
+def test_first_report_makes_the_host_known(world: World) -> None:
+    outcome = full(world, 1, {"h1/n1": node_stats(ROOMY, traits=["HW_B", "HW_A"], zone="az1")})
+    assert (outcome.need_full, outcome.audit) == (False, True)
+    version, node = world.store.get_state("compute", "h1/n1")
+    assert (version, node["traits"], node["availability_zone"], node["used"]) == (1, ["HW_A", "HW_B"], "az1", {})
+    assert (node["host"], node["root"], node["parent"]) == ("h1", "h1/n1", None)
+    assert node["inventories"]["VCPU"]["capacity"] == 4
+    version, service = world.store.get_state("service", "h1")
+    assert (version, service["binary"], service["enabled"], service["alive"]) == (1, "gantt-compute", True, True)
+    assert service["audited"] is False and service["last_report_ms"] <= world.time()
+
+
+def test_audited_host_is_not_asked_again(world: World) -> None:
+    world.add_host("h1")
+    assert world.report("h1", {"h1": node_stats(ROOMY)}).audit is False
+    assert world.store.get_state("service", "h1")[1]["audited"] is True
+
+
+def test_repeated_report_changes_nothing(world: World) -> None:
+    full(world, 1, {"h1": node_stats(ROOMY)})
+    before = world.store.snapshot()
+    assert full(world, 1, {"h1": node_stats({"VCPU": 9})}).need_full is False
+    assert full(world, 2, {"h1": node_stats(ROOMY)}).position == before.position
+    assert world.store.snapshot() == before
+
+
+def test_report_of_an_older_incarnation_changes_nothing(world: World) -> None:
+    full(world, 1, {"h1": node_stats(ROOMY)}, incarnation=2)
+    before = world.store.snapshot()
+    full(world, 9, {"h1": node_stats({"VCPU": 9})}, incarnation=1)
+    assert world.store.snapshot() == before
+
+
+def test_incarnation_may_be_in_nanoseconds(world: World) -> None:
+    started = 1_763_654_400_123_456_789
+    full(world, 1, {"h1": node_stats(ROOMY)}, incarnation=started)
+    full(world, 1, {"h1": node_stats({"VCPU": 7})}, incarnation=started + 1)
+    full(world, 5, {"h1": node_stats({"VCPU": 8})}, incarnation=started)
+    assert world.store.get_state("compute", "h1")[1]["inventories"]["VCPU"]["total"] == 7
+
+
+def test_delta_changes_only_what_it_names(world: World) -> None:
+    full(world, 1, {"h1/n1": node_stats(ROOMY, zone="az1"), "h1/n2": node_stats(ROOMY)})
+    assert delta(world, 2, 1, {"h1/n1": {"traits": ["HW_A"]}}).need_full is False
+    version, node = world.store.get_state("compute", "h1/n1")
+    assert (version, node["traits"], node["availability_zone"]) == (2, ["HW_A"], "az1")
+    assert world.store.get_state("compute", "h1/n2")[0] == 1
+    entries = world.store.follow(world.store.snapshot().position - 1, 0)
+    assert entries is not None and list(entries[0].payload) == ["h1/n1"]
+
+
+def test_delta_on_another_base_asks_for_a_full_report(world: World) -> None:
+    assert delta(world, 1, 0, {}).need_full is True
+    full(world, 2, {"h1": node_stats(ROOMY)})
+    before = world.store.snapshot()
+    assert delta(world, 4, 3, {"h1": {"traits": ["HW_A"]}}).need_full is True
+    assert delta(world, 1, 2, {"h1": {"traits": ["HW_A"]}}, incarnation=2).need_full is True
+    assert world.store.snapshot() == before
+    assert delta(world, 3, 2, {}).need_full is False
+    assert delta(world, 4, 3, {}).need_full is False
+
+
+def test_delta_for_an_unknown_node(world: World) -> None:
+    full(world, 1, {"h1/n1": node_stats(ROOMY)})
+    before = world.store.snapshot()
+    with pytest.raises(errors.UnknownHost, match="h1/n9"):
+        delta(world, 2, 1, {"h1/n9": {"traits": []}})
+    assert world.store.snapshot() == before
+    assert delta(world, 2, 1, {}).need_full is False
+
+
+def test_full_report_drops_other_nodes(world: World) -> None:
+    full(world, 1, {"h1/n1": node_stats(ROOMY), "h1/n2": node_stats(ROOMY)})
+    full(world, 2, {"h1/n2": node_stats(ROOMY)})
+    assert list(world.store.snapshot().providers) == ["h1/n2"]
+    with pytest.raises(errors.UnknownHost):
+        world.store.get_state("compute", "h1/n1")
+
+
+def test_node_of_another_host_is_refused(world: World) -> None:
+    with pytest.raises(errors.InvalidRequest, match="another host"):
+        full(world, 1, {"h2/n1": node_stats(ROOMY)})
+
+
+def test_host_that_falls_silent_goes_down_and_comes_back(world: World) -> None:
+    full(world, 1, {"h1": node_stats(ROOMY)})
+    reported = world.store.get_state("service", "h1")[1]["last_report_ms"]
+    world.wait_until(reported + SHORT_MS)
+    for _ in range(2):
+        world.store.reap(dead_after_ms=SHORT_MS, tombstone_ms=60_000)
+    assert world.store.get_state("service", "h1")[1]["alive"] is False
+    before = world.store.snapshot()
+    assert before.alive == {"h1": False}
+    delta(world, 2, 1, {})
+    assert [(entry.kind, entry.payload) for entry in world.store.follow(before.position, 0) or ()] == [
+        ("alive", {"h1": True})
+    ]
+
+
+def test_heartbeat_of_a_service_without_nodes(world: World) -> None:
+    world.store.heartbeat("m1", "gantt-conductor")
+    before = world.store.snapshot().position
+    world.store.heartbeat("m1", "gantt-conductor")
+    assert world.store.snapshot().position == before
+    _version, document = world.store.get_state("service", "gantt-conductor@m1")
+    assert (document["binary"], document["alive"]) == ("gantt-conductor", True)
+    with pytest.raises(errors.UnknownHost):
+        world.store.get_state("service", "m1")
+
+
+def test_unknown_names_and_namespaces(world: World) -> None:
+    with pytest.raises(errors.UnknownNamespace):
+        world.store.get_state("volume", "h1")
+    with pytest.raises(errors.UnknownNamespace):
+        world.store.list_state("volume")
+    for namespace in ("compute", "service"):
+        with pytest.raises(errors.UnknownHost):
+            world.store.get_state(namespace, "h1")
+    with pytest.raises(errors.UnknownHost):
+        world.store.update_state("service", "h1", 1, {"enabled": False})
+
+
+def test_list_pages_by_name(world: World) -> None:
+    for host in ("h3", "h1", "h2"):
+        world.add_host(host)
+    page, marker = world.store.list_state("compute", limit=2)
+    assert [name for name, _version, _document in page] == ["h1", "h2"]
+    page, marker = world.store.list_state("compute", marker=marker, limit=2)
+    assert ([name for name, _version, _document in page], marker) == (["h3"], None)
+    services, _marker = world.store.list_state("service")
+    assert [(name, document["enabled"]) for name, _version, document in services] == [
+        ("h1", True),
+        ("h2", True),
+        ("h3", True),
+    ]
+
+
+def test_operator_disables_a_service(world: World) -> None:
+    world.add_host("h1")
+    change = {"enabled": False, "disabled_reason": "disk"}
+    version, document = world.store.update_state("service", "h1", 1, change)
+    assert (version, document["enabled"], document["disabled_reason"]) == (2, False, "disk")
+    position = world.store.snapshot().position
+    # The same update again finds its own work done.
+    assert world.store.update_state("service", "h1", 1, change)[0] == 2
+    assert world.store.snapshot().position == position
+    with pytest.raises(errors.VersionConflict):
+        world.store.update_state("service", "h1", 1, {"enabled": True})
+    world.report("h1", {"h1": node_stats(ROOMY)})
+    assert world.store.get_state("service", "h1")[1]["enabled"] is False
+
+
+@pytest.mark.parametrize(
+    ("namespace", "changes"),
+    [
+        ("service", {"binary": "x"}),
+        ("service", {"enabled": 1}),
+        ("service", {"disabled_reason": 7}),
+        ("service", {"disabled_reason": "x" * 300}),
+        ("compute", {"traits": []}),
+    ],
+)
+def test_what_an_operator_cannot_change(world: World, namespace: str, changes: dict) -> None:
+    world.add_host("h1")
+    with pytest.raises(errors.InvalidRequest):
+        world.store.update_state(namespace, "h1", 1, changes)

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A store under test, its time, and short ways to fill it."""
+
+import itertools
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rpcapi.model.inventory import Inventory
+from scheduler_svc.store import Store, records
+from scheduler_svc.store.records import Batch, Candidate, Group, Intent, Ref, Running
+
+SMALL = {"VCPU": 1, "MEMORY_MB": 64}
+ROOMY = {"VCPU": 4, "MEMORY_MB": 1024}
+SHORT_MS = 40  # a lifetime that a test can wait for
+LONG_MS = 600_000
+
+
+class ManualClock:
+    """Time that passes when a test says so."""
+
+    def __init__(self) -> None:
+        self.now = 1_700_000_000_000
+
+    def __call__(self) -> int:
+        return self.now
+
+
+@dataclass
+class World:
+    """One partition: its store, its time and its faults.
+
+    ``time`` reads the store's clock; ``wait_until`` returns when that clock has reached a time; ``new_epoch`` makes
+    the store one that may have forgotten something, and returns the epoch.
+    """
+
+    store: Store
+    time: Callable[[], int]
+    wait_until: Callable[[int], None]
+    new_epoch: Callable[[], int]
+
+    def __post_init__(self) -> None:
+        self._sequences = itertools.count(1)
+
+    def report(self, host: str, nodes: Mapping[str, Mapping[str, Any]], **options: Any) -> records.StatsOutcome:
+        """Send a full report of a host's nodes, the next one in order."""
+        values: dict[str, Any] = {"incarnation": 1, "sequence": next(self._sequences), "base": 0, "full": True}
+        return self.store.update_stats(host, **{**values, **options}, nodes=nodes)
+
+    def add_host(self, host: str, *nodes: str, amounts: Mapping[str, int] = ROOMY, opened: bool = True) -> None:
+        """Report a host (its own only node, where none is named), and audit it."""
+        outcome = self.report(host, {node: node_stats(amounts) for node in nodes or (host,)})
+        if opened:
+            self.store.audit(host, outcome.epoch, [], 0)
+
+    def batch(
+        self,
+        *intents: Intent,
+        resources: Mapping[str, int] = SMALL,
+        ttl_ms: int = LONG_MS,
+        group: Group | None = None,
+        **options: Any,
+    ) -> Batch:
+        """Return a batch decided on the newest state."""
+        now = self.store.snapshot()
+        values: dict[str, Any] = {"epoch": now.epoch, "position": now.position, "request_id": "req-1"}
+        return Batch(
+            project="p",
+            user="u",
+            resources=resources,
+            intents=intents,
+            ttl_ms=ttl_ms,
+            group=group,
+            **{**values, **options},
+        )
+
+    def prepare(self, consumer: str, *hosts: str, attempt: int = 1, **options: Any) -> records.Prepared:
+        """Prepare a claim of one consumer on the first of ``hosts`` that takes it."""
+        replaces = options.pop("replaces", None)
+        answer = self.store.prepare(self.batch(intent(consumer, *hosts, attempt=attempt, replaces=replaces), **options))
+        return answer.prepared[0]
+
+    def hold(self, consumer: str, host: str, **options: Any) -> Ref:
+        """Prepare and confirm a claim."""
+        prepared = self.prepare(consumer, host, **options)
+        ref = Ref(consumer, prepared.attempt)
+        self.store.confirm(host.partition("/")[0], [ref])
+        return ref
+
+    def pass_deadline(self, prepared: records.Prepared) -> None:
+        """Return when the claim's deadline has passed."""
+        assert prepared.deadline_ms is not None
+        self.wait_until(prepared.deadline_ms)
+
+    def used(self, provider: str) -> dict[str, int]:
+        """Return the sums at a provider, zeros left out."""
+        return {name: amount for name, amount in self.store.snapshot().used.get(provider, {}).items() if amount}
+
+    def states(self) -> dict[str, str]:
+        """Return the state of every live claim."""
+        return {claim.consumer: claim.state for claim in self.store.claims()[0]}
+
+    def check(self) -> records.Verification:
+        """Verify, and demand that nothing is broken."""
+        found = self.store.verify()
+        assert list(found.problems) == []
+        return found
+
+
+def node_stats(
+    amounts: Mapping[str, int], *, traits: Sequence[str] = (), zone: str | None = None, **figures: Any
+) -> dict[str, Any]:
+    """Return what a report says of a node with these totals."""
+    return {
+        "inventories": {name: Inventory(total, **figures).as_dict() for name, total in amounts.items()},
+        "traits": list(traits),
+        "availability_zone": zone,
+        "metrics": {},
+    }
+
+
+def intent(consumer: str, *hosts: str, attempt: int = 1, replaces: int | None = None) -> Intent:
+    """Return an intent for ``hosts`` in that order."""
+    return Intent(consumer, attempt, [Candidate(host) for host in hosts], replaces)
+
+
+def running(ref: Ref, host: str, *, confirmed: bool = True, amounts: Mapping[str, int] = SMALL) -> Running:
+    """Return what an agent's audit says of one claim on ``host``."""
+    return Running(ref.consumer, ref.attempt, confirmed, host, {host: amounts}, "INSTANCE", "p", "u", "req-1")
+
+
+def poll(ready: Callable[[], bool], seconds: float = 10.0) -> None:
+    """Return when ``ready``; fail when that takes too long."""
+    deadline = time.monotonic() + seconds
+    pause = threading.Event()
+    while not ready():
+        assert time.monotonic() < deadline, "what the test waits for did not happen"
+        pause.wait(0.002)
