@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gantt-compute: the agent of one or many service hosts, in one worker process."""
+
+import sys
+
+from oslo_config import cfg
+
+from compute_agent import conf as compute_conf
+from compute_agent import nodes
+from rpcapi import conf as rpc_conf
+from rpcapi.daemon.main import run
+
+
+def check(conf: cfg.ConfigOpts) -> None:
+    """Raise BadConfiguration where the hosts or the shapes of their nodes cannot be."""
+    nodes.plan(conf)
+
+
+def main() -> int:
+    """Run the daemon; return its exit status."""
+    return run(
+        "gantt-compute",
+        "compute_agent.service:make_service",
+        register_opts=[rpc_conf.register_opts, compute_conf.register_opts],
+        check=check,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The agent's options, for the generated sample file."""
+
+from oslo_config import cfg
+
+from compute_agent.conf import compute, shape, simulator
+
+
+def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
+    """Return the options by group, as oslo-config-generator asks for them."""
+    return [
+        (compute.GROUP, compute.OPTS),
+        (simulator.GROUP, simulator.OPTS),
+        (f"{shape.PREFIX}NAME", shape.OPTS),
+    ]

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The compute service's RPC methods, for one service host."""
+
+import oslo_messaging as messaging
+from oslo_log import log
+
+from compute_agent.attempt import Attempt, Ref, Stage
+from compute_agent.journal import wall_ms
+from compute_agent.service_host import ServiceHost
+from rpcapi import errors, objects
+from rpcapi.compute import ComputeAPI
+from rpcapi.context import RequestContext
+from rpcapi.endpoint import exposed
+from rpcapi.model import request as checks
+
+LOG = log.getLogger(__name__)
+
+
+class ComputeEndpoint:
+    """Takes messages in and answers at once: what comes of them is reported to the conductor."""
+
+    target = messaging.Target(version=ComputeAPI.VERSION)
+
+    def __init__(self, host: ServiceHost, partition: str, max_instances: int) -> None:
+        self._host = host
+        self._partition = partition
+        self._max_instances = max_instances
+
+    @exposed
+    def build_instances(self, ctxt: RequestContext, request: objects.BuildRequest) -> None:
+        """Confirm the claims and spawn; raises InvalidRequest, and nothing is done, for what cannot be meant."""
+        if not isinstance(request, objects.BuildRequest):
+            raise errors.MalformedObject(name="BuildRequest", why=f"it is of type {type(request).__name__}")
+        checks.check_spec(request.spec)
+        checks.check_uuids(request.uuids, self._max_instances)
+        _check_attempts(request.attempts)
+        if request.partition != self._partition:
+            raise errors.InvalidRequest(
+                why=f"host {self._host.name} is in partition {self._partition!r}, not {request.partition!r}"
+            )
+        self._host.build(ctxt, _intents(ctxt, request))
+
+    @exposed
+    def terminate_instances(self, ctxt: RequestContext, refs: objects.ClaimRefs) -> None:
+        """Stop the guests, then release their claims; raises InvalidRequest for what cannot be meant."""
+        if not isinstance(refs, objects.ClaimRefs):
+            raise errors.MalformedObject(name="ClaimRefs", why=f"it is of type {type(refs).__name__}")
+        checks.check_uuids(refs.consumers, self._max_instances)
+        _check_attempts(refs.attempts)
+        self._host.terminate(ctxt, [Ref(*pair) for pair in refs.pairs()])
+
+    @exposed
+    def audit(self, ctxt: RequestContext, partition: str, epoch: int) -> None:
+        """Audit in ``epoch`` when the message is meant for this partition and that has not been done."""
+        if not isinstance(epoch, int) or isinstance(epoch, bool):
+            raise errors.InvalidRequest(why=f"an epoch is a number, not {epoch!r}")
+        if partition == self._partition:
+            self._host.audit(epoch)
+
+
+def _check_attempts(attempts: list[int]) -> None:
+    if any(number < 1 for number in attempts):
+        raise errors.InvalidRequest(why="attempts are counted from 1")
+
+
+def _intents(ctxt: RequestContext, request: objects.BuildRequest) -> list[Attempt]:
+    spec = request.spec
+    owner = {
+        "type": spec.consumer_type,
+        "project": request.project_id,
+        "user": request.user_id,
+        "request_id": ctxt.request_id,
+        "group_id": spec.group_id,
+        "group_policy": spec.group_policy,
+        "group_max_per_host": spec.group_max_per_host,
+    }
+    now = wall_ms()
+    return [
+        Attempt(
+            uuid=uuid,
+            attempt=attempt,
+            stage=Stage.INTENT,
+            at_ms=now,
+            request_id=ctxt.request_id,
+            name=name,
+            allocations={name: dict(spec.resources)},
+            owner=owner,
+        )
+        for uuid, attempt, name in zip(request.uuids, request.attempts, request.names, strict=True)
+    ]

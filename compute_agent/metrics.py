@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The agent's figures; imported in worker processes only."""
+
+from rpcapi.daemon import metrics
+
+GUESTS = metrics.gauge("compute_guests", "Guests on the process's nodes, building or running")
+EXCESS = metrics.gauge("compute_nodes_over_capacity", "Nodes that hold more than their capacity")
+BUILDS = metrics.counter("compute_builds", "Attempts to build an instance that came to an outcome", ["outcome"])
+CONFIRMS = metrics.counter("compute_confirms", "Answers to confirmed claims", ["answer"])
+AUDITS = metrics.counter("compute_audits", "Audits of a service host, by result", ["result"])
+REPORTS = metrics.counter("compute_stats_reports", "Reports to the scheduler, by kind and result", ["kind", "result"])
+RETRIES = metrics.counter("compute_retries", "Calls that got no definite answer and are made again", ["call"])

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The agent's composition root: every service host of a process, on one bus and a few shared threads."""
+
+import functools
+import threading
+
+import oslo_messaging as messaging
+from oslo_config import cfg
+from oslo_log import log
+
+from compute_agent import incarnation, metrics, nodes, state_files
+from compute_agent.audit import Auditor
+from compute_agent.builder import Builder
+from compute_agent.calls import Calls, Rejected
+from compute_agent.conf import state_path
+from compute_agent.endpoints.compute import ComputeEndpoint
+from compute_agent.holdings import Holdings
+from compute_agent.hypervisor import Hypervisor, Profile
+from compute_agent.journal import Journal
+from compute_agent.journal_file import JournalDamaged, JournalFile
+from compute_agent.lanes import Lanes
+from compute_agent.reporter import Reporter
+from compute_agent.saga import Saga
+from compute_agent.service_host import Pace, ServiceHost
+from compute_agent.tracker import Tracker
+from rpcapi import bus, errors
+from rpcapi.claims import ClaimsAPI
+from rpcapi.compute import ComputeAPI
+from rpcapi.conductor import ConductorAPI
+from rpcapi.daemon.waiting import Stopped
+from rpcapi.scheduler import SchedulerAPI
+from rpcapi.serializer import GanttSerializer
+
+LOG = log.getLogger(__name__)
+
+
+class ComputeService:
+    """Serves one or hundreds of service hosts; the protocol is rpcapi.daemon's."""
+
+    def __init__(self, conf: cfg.ConfigOpts) -> None:
+        self._conf = conf
+        self._plans = nodes.plan(conf)
+        self._folder = state_files.OwnedFolder(state_path.of(conf))
+        self._profile = Profile.from_conf(conf)
+        self._pace = _pace(conf)
+        self._lanes = Lanes("host", conf.compute.threads)
+        self._report_lanes = Lanes("report", max(1, conf.compute.threads // 4))
+        self._stopping = threading.Event()
+        self._hosts: list[ServiceHost] = []
+        self._servers: list[messaging.MessageHandlingServer] = []
+        self._fault: Exception | None = None
+
+    def start(self) -> None:
+        """Take over what earlier agents left, register and audit every host, and serve.
+
+        Raises BadConfiguration, and Stopped when it was told to stop meanwhile.
+        """
+        self._folder.take()
+        self._transport = bus.get_transport(self._conf)
+        self._calls = Calls(self._conf.compute.call_timeout)
+        self._scheduler = SchedulerAPI(self._conf, self._transport)
+        self._claims = ClaimsAPI(self._conf, self._transport, self._conf.rpc.partition)
+        self._conductor = ConductorAPI(self._conf, self._transport)
+        self._hosts = [self._open(plan) for plan in self._plans]
+        self._join_all()
+        self._count_guests()
+
+    def stop(self) -> None:
+        """Take no more messages; hundreds of servers stop side by side."""
+        self._stopping.set()
+        for server in list(self._servers):
+            self._close(server)
+
+    def wait(self) -> None:
+        """Return when every message taken is in a journal and the work under way has come to a rest."""
+        self._report_lanes.close()
+        self._lanes.close()
+        for host in self._hosts:
+            host.holdings.journal.close()
+        self._folder.release()
+
+    def reset(self) -> None:
+        """Use the simulator's figures and the pace as they are now."""
+        self._profile = Profile.from_conf(self._conf)
+        self._pace = _pace(self._conf)
+
+    def _open(self, plan: nodes.HostPlan) -> ServiceHost:
+        folder = self._folder.path / state_files.folder_name(plan.name)
+        retention_ms = round(1000 * self._conf.compute.ended_retention)
+        try:
+            folder.mkdir(mode=0o700, exist_ok=True)
+            holdings = Holdings(
+                plan.name,
+                Journal(JournalFile(folder / "journal", plan.name), retention_ms),
+                Tracker(plan.nodes),
+                Hypervisor(folder / "guests", lambda: self._profile),
+            )
+            holdings.open()
+            life = incarnation.begin(folder / "incarnation")
+        except (JournalDamaged, ValueError, OSError) as error:
+            raise errors.BadConfiguration(why=f"the state of host {plan.name} cannot be used: {error}") from error
+        return ServiceHost(
+            holdings,
+            builder=Builder(holdings),
+            saga=Saga(holdings, self._claims, self._conductor, self._calls),
+            auditor=Auditor(holdings, self._claims, self._calls),
+            reporter=Reporter(
+                host=plan.name,
+                nodes=plan.nodes,
+                tracker=holdings.tracker,
+                scheduler=self._scheduler,
+                calls=self._calls,
+                incarnation=life,
+            ),
+            lane=self._lanes.lane(),
+            report_lane=self._report_lanes.lane(),
+            pace=lambda: self._pace,
+        )
+
+    def _join_all(self) -> None:
+        left = threading.Semaphore(0)
+        for host in self._hosts:
+            self._lanes.lane().submit(functools.partial(self._join, host, left))
+        for _ in self._hosts:
+            left.acquire()
+        if self._fault is not None:
+            raise self._fault
+        LOG.info("Serving %d hosts with %d nodes", len(self._hosts), sum(len(plan.nodes) for plan in self._plans))
+
+    def _join(self, host: ServiceHost, left: threading.Semaphore) -> None:
+        try:
+            host.join(self._stopping)
+            server = self._server(host)
+            server.start()
+            self._servers.append(server)
+            if self._stopping.is_set():
+                self._close(server)
+        except Exception as error:
+            # Any fault of one host ends the start, which raises it in its own thread; the others give up at once.
+            LOG.log(log.INFO if isinstance(error, Stopped) else log.ERROR, "Host %s: %s", host.name, error)
+            self._fault = self._fault or _as_start_fault(error)
+            self._stopping.set()
+        finally:
+            left.release()
+
+    def _close(self, server: messaging.MessageHandlingServer) -> None:
+        def close() -> None:
+            server.stop()
+            server.wait()
+
+        self._lanes.lane().submit(close)
+
+    def _server(self, host: ServiceHost) -> messaging.MessageHandlingServer:
+        return bus.get_server(
+            self._transport,
+            messaging.Target(topic=ComputeAPI.TOPIC, server=host.name),
+            [ComputeEndpoint(host, self._conf.rpc.partition, self._conf.rpc.max_instances)],
+            GanttSerializer(self._conductor.object_backport_versions),
+        )
+
+    def _count_guests(self) -> None:
+        metrics.GUESTS.set(sum(len(host.holdings.hypervisor.list()) for host in self._hosts))
+        metrics.EXCESS.set(sum(len(host.holdings.tracker.excess()) for host in self._hosts))
+        self._report_lanes.lane().after(self._pace.report_interval, self._count_guests)
+
+
+def make_service(conf: cfg.ConfigOpts, worker_index: int) -> ComputeService:
+    """Make the service of the daemon's only worker process."""
+    return ComputeService(conf)
+
+
+def _pace(conf: cfg.ConfigOpts) -> Pace:
+    return Pace(conf.compute.report_interval, conf.compute.retry_interval_max)
+
+
+def _as_start_fault(error: Exception) -> Exception:
+    if isinstance(error, Rejected):
+        return errors.BadConfiguration(why=str(error))
+    return error

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The services that an agent talks to, with real semantics of their answers, in plain Python."""
+
+import copy
+import threading
+from typing import Any
+
+import oslo_messaging as messaging
+
+from rpcapi import objects
+from rpcapi.model.claims import Answer
+from rpcapi.model.names import host_of
+
+Ref = tuple[str, int]
+LIVE = (Answer.PREPARED, Answer.CONFIRMED)
+
+
+class Ledger:
+    """The claims service. ``lose`` names verbs whose next answers are lost, after the verb was carried out."""
+
+    target = messaging.Target(version="1.0")
+
+    def __init__(self) -> None:
+        self.states: dict[Ref, str] = {}
+        self.names: dict[Ref, str] = {}
+        self.epoch = 7
+        self.again_s = 0.0
+        self.lose: list[str] = []
+        self.calls: list[tuple[str, list[Ref]]] = []
+        self.audits: list[objects.AuditReport] = []
+        self.lock = threading.Lock()
+
+    def prepare(self, uuid: str, attempt: int, name: str) -> None:
+        self.states[(uuid, attempt)] = Answer.PREPARED
+        self.names[(uuid, attempt)] = name
+
+    def live(self) -> dict[Ref, str]:
+        return {ref: state for ref, state in self.states.items() if state in LIVE}
+
+    def forget(self, ref: Ref) -> None:
+        del self.states[ref]
+
+    def confirm_claims(self, ctxt: Any, host: str, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
+        return self._each("confirm_claims", refs, lambda ref: self._confirm(ref, host))
+
+    def abort_claims(self, ctxt: Any, refs: objects.ClaimRefs, host: str | None = None) -> objects.ClaimAnswers:
+        return self._each("abort_claims", refs, self._abort)
+
+    def release_claims(self, ctxt: Any, host: str, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
+        return self._each("release_claims", refs, self._release)
+
+    def audit_host(self, ctxt: Any, report: objects.AuditReport) -> objects.AuditAnswer:
+        with self.lock:
+            self.audits.append(report)
+            answers = []
+            for ref, state, name in zip(self._refs(report), report.states, report.names, strict=True):
+                if ref not in self.states and state == "confirmed":
+                    self.states[ref] = Answer.CONFIRMED
+                    self.names[ref] = name
+                elif state == "confirmed" and self.states[ref] == Answer.PREPARED:
+                    self.states[ref] = Answer.CONFIRMED
+                answers.append(str(self.states.get(ref, Answer.UNKNOWN)))
+        self._maybe_lose("audit_host")
+        return objects.AuditAnswer.of(
+            epoch=self.epoch,
+            consumers=report.consumers,
+            attempts=report.attempts,
+            answers=answers,
+            again_s=self.again_s,
+        )
+
+    def _confirm(self, ref: Ref, host: str) -> str:
+        if ref not in self.states:
+            return Answer.UNKNOWN
+        if host_of(self.names[ref]) != host:
+            return Answer.FOREIGN
+        if self.states[ref] == Answer.PREPARED:
+            self.states[ref] = Answer.CONFIRMED
+        return self.states[ref]
+
+    def _abort(self, ref: Ref) -> str:
+        if self.states.get(ref) in (None, Answer.PREPARED):
+            self.states[ref] = Answer.ABORTED
+        return self.states[ref]
+
+    def _release(self, ref: Ref) -> str:
+        if self.states.get(ref) in (None, *LIVE):
+            self.states[ref] = Answer.RELEASED
+        return self.states[ref]
+
+    def _each(self, verb: str, refs: objects.ClaimRefs, change: Any) -> objects.ClaimAnswers:
+        with self.lock:
+            self.calls.append((verb, refs.pairs()))
+            answers = [str(change(ref)) for ref in refs.pairs()]
+        self._maybe_lose(verb)
+        count = len(answers)
+        return objects.ClaimAnswers.of(
+            consumers=refs.consumers,
+            attempts=refs.attempts,
+            answers=answers,
+            hosts=[None] * count,
+            reasons=[""] * count,
+            deadlines_ms=[None] * count,
+        )
+
+    def _maybe_lose(self, verb: str) -> None:
+        if verb in self.lose:
+            self.lose.remove(verb)
+            raise messaging.MessagingTimeout(f"the answer of {verb} was lost")
+
+    @staticmethod
+    def _refs(report: objects.AuditReport) -> list[Ref]:
+        return list(zip(report.consumers, report.attempts, strict=True))
+
+
+class Conductor:
+    """Records what it is told. ``deaf`` counts the reports that it will not answer."""
+
+    target = messaging.Target(version="1.1")
+
+    def __init__(self) -> None:
+        self.outcomes: dict[Ref, list[str]] = {}
+        self.reasons: dict[Ref, str] = {}
+        self.reports: list[objects.BuildReport] = []
+        self.deaf = 0
+        self.lock = threading.Lock()
+
+    def report_builds(self, ctxt: Any, report: objects.BuildReport) -> None:
+        with self.lock:
+            if self.deaf:
+                self.deaf -= 1
+                raise messaging.MessagingTimeout("the conductor is away")
+            self.reports.append(report)
+            for uuid, attempt, outcome, reason in zip(
+                report.uuids, report.attempts, report.outcomes, report.reasons, strict=True
+            ):
+                self.outcomes.setdefault((uuid, attempt), []).append(outcome)
+                self.reasons[(uuid, attempt)] = reason
+
+    def last(self, ref: Ref) -> str | None:
+        return self.outcomes[ref][-1] if ref in self.outcomes else None
+
+    def object_backport_versions(self, ctxt: Any, objinst: Any, object_versions: Any) -> Any:
+        raise AssertionError("nothing here is newer than the agent")
+
+
+class Scheduler:
+    """Applies stats as the store does: in order, a delta only onto the report that it names."""
+
+    target = messaging.Target(version="1.1")
+
+    def __init__(self) -> None:
+        self.views: dict[str, dict[str, Any]] = {}
+        self.last: dict[str, tuple[int, int]] = {}
+        self.reports: list[tuple[str, objects.StatsReport]] = []
+        self.epoch = 7
+        self.audit = False
+        self.lose: list[str] = []  # what is to go wrong next: "call" or "answer"
+        self.lock = threading.Lock()
+
+    def update_resource_stats(self, ctxt: Any, name: str, stats: objects.StatsReport) -> objects.StatsAnswer:
+        fault = self.lose.pop(0) if self.lose else ""
+        if fault == "call":
+            raise messaging.MessagingTimeout("the report was lost")
+        with self.lock:
+            self.reports.append((name, stats))
+            need_full = not self._apply(name, stats)
+        if fault == "answer":
+            raise messaging.MessagingTimeout("the answer was lost")
+        return objects.StatsAnswer.of(sequence=stats.sequence, need_full=need_full, epoch=self.epoch, audit=self.audit)
+
+    def forget(self, name: str) -> None:
+        self.last.pop(name, None)
+
+    def _apply(self, name: str, stats: objects.StatsReport) -> bool:
+        mark = (stats.incarnation, stats.sequence)
+        last = self.last.get(name, (0, 0))
+        if mark <= last:
+            return True
+        if stats.full:
+            self.views[name] = copy.deepcopy(stats.nodes)
+        elif last != (stats.incarnation, stats.base):
+            return False
+        else:
+            for node, changes in stats.nodes.items():
+                self.views[name][node].update(copy.deepcopy(changes))
+        self.last[name] = mark
+        return True

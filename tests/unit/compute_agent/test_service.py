@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole service of one process on oslo.messaging's in-memory bus."""
+
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import oslo_messaging as messaging
+import pytest
+from oslo_config import cfg
+
+from compute_agent import conf as compute_conf
+from compute_agent.service import ComputeService
+from rpcapi import bus, context, errors, objects
+from rpcapi import conf as rpc_conf
+from rpcapi.claims import topic
+from rpcapi.compute import ComputeAPI
+from rpcapi.daemon.waiting import Stopped
+from rpcapi.serializer import GanttSerializer
+from tests.unit.compute_agent.doubles import Conductor, Ledger, Scheduler
+
+SPEC = {"VCPU": 1, "MEMORY_MB": 512, "DISK_GB": 1}
+
+
+def wait_until(met: Callable[[], bool], seconds: float = 20.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not met():
+        assert time.monotonic() < deadline, "it did not come to pass"
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def conf(conf: cfg.ConfigOpts, tmp_path: Path) -> cfg.ConfigOpts:
+    rpc_conf.register_opts(conf)
+    compute_conf.register_opts(conf)
+    conf.set_override("state_path", str(tmp_path / "state"), group="compute")
+    conf.set_override("hosts", ["alpha", "beta"], group="compute")
+    conf.set_override("nodes_per_host", 2, group="compute")
+    conf.set_override("call_timeout", 2.0, group="compute")
+    conf.set_override("boot_delay", 0.01, group="simulator")
+    bus.set_defaults(conf)
+    conf.set_override("transport_url", f"fake://{uuid.uuid4().hex}/")
+    conf.set_override("executor_thread_pool_size", 2)
+    return conf
+
+
+class Cloud(SimpleNamespace):
+    """The other services, served on the bus."""
+
+    def start(self) -> "Cloud":
+        self.transport = bus.get_transport(self.conf)
+        for name, double in (
+            ("scheduler", self.scheduler),
+            (topic("default"), self.ledger),
+            ("conductor", self.conductor),
+        ):
+            server = bus.get_server(
+                self.transport, messaging.Target(topic=name, server="double"), [double], GanttSerializer()
+            )
+            server.start()
+            self.servers.append(server)
+        return self
+
+    def stop(self) -> None:
+        for server in self.servers:
+            server.stop()
+            server.wait()
+
+
+@pytest.fixture
+def cloud(conf: cfg.ConfigOpts) -> Iterator[Cloud]:
+    made = Cloud(conf=conf, ledger=Ledger(), conductor=Conductor(), scheduler=Scheduler(), servers=[])
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def serve(conf: cfg.ConfigOpts) -> Iterator[Callable[[], ComputeService]]:
+    made: list[ComputeService] = []
+
+    def start() -> ComputeService:
+        service = ComputeService(conf)
+        made.append(service)
+        service.start()
+        return service
+
+    yield start
+    for service in made:
+        service.stop()
+        service.wait()
+
+
+def request(*uuids: str, name: str = "alpha/node0") -> objects.BuildRequest:
+    return objects.BuildRequest.of(
+        spec=objects.RequestSpec.of(resources=SPEC),
+        partition="default",
+        project_id="p",
+        user_id="u",
+        uuids=list(uuids),
+        attempts=[1] * len(uuids),
+        names=[name] * len(uuids),
+    )
+
+
+def test_builds_and_terminates_over_the_bus(cloud: Cloud, serve: Any, conf: cfg.ConfigOpts) -> None:
+    cloud.start()
+    service = serve()
+    compute = ComputeAPI(conf, cloud.transport)
+    instances = [str(uuid.uuid4()) for _ in range(3)]
+    for instance in instances:
+        cloud.ledger.prepare(instance, 1, "alpha/node0")
+
+    compute.build_instances(context.new(), "alpha", request(*instances))
+
+    wait_until(lambda: all(cloud.conductor.last((one, 1)) == "active" for one in instances))
+    assert set(cloud.ledger.live().values()) == {"confirmed"}
+    assert sorted(cloud.scheduler.views) == ["alpha", "beta"]
+
+    refs = objects.ClaimRefs.of(consumers=instances, attempts=[1, 1, 1])
+    compute.terminate_instances(context.new(), "alpha", refs)
+
+    wait_until(lambda: all(cloud.conductor.last((one, 1)) == "gone" for one in instances))
+    assert cloud.ledger.live() == {}
+    assert [host.holdings.hypervisor.list() for host in service._hosts] == [[], []]
+
+
+def test_a_new_epoch_is_audited_by_every_host_at_once(cloud: Cloud, serve: Any, conf: cfg.ConfigOpts) -> None:
+    cloud.start()
+    serve()
+    cloud.ledger.epoch = cloud.scheduler.epoch = 8
+
+    ComputeAPI(conf, cloud.transport).audit(context.new(), "default", 8)
+
+    wait_until(lambda: {(one.host, one.epoch) for one in cloud.ledger.audits} >= {("alpha", 8), ("beta", 8)})
+
+
+def test_waits_for_services_that_are_away_and_then_serves(cloud: Cloud, serve: Any, conf: cfg.ConfigOpts) -> None:
+    conf.set_override("call_timeout", 0.2, group="compute")
+    starting = threading.Thread(target=serve, daemon=True)
+    starting.start()
+    starting.join(0.5)
+    assert starting.is_alive()
+
+    cloud.start()
+
+    starting.join(20)
+    assert not starting.is_alive()
+    assert {report.host for report in cloud.ledger.audits} == {"alpha", "beta"}
+
+
+def test_gives_up_its_start_when_told_to_stop(conf: cfg.ConfigOpts) -> None:
+    conf.set_override("call_timeout", 0.2, group="compute")
+    service = ComputeService(conf)
+    ended: list[type] = []
+
+    def start() -> None:
+        try:
+            service.start()
+        except Stopped as stopped:
+            ended.append(type(stopped))
+
+    starting = threading.Thread(target=start, daemon=True)
+    starting.start()
+    service.stop()
+    starting.join(20)
+    service.wait()
+    assert ended == [Stopped]
+
+
+def test_a_drained_agent_has_journalled_what_it_took(cloud: Cloud, conf: cfg.ConfigOpts, serve: Any) -> None:
+    cloud.start()
+    service = ComputeService(conf)
+    service.start()
+    instances = [str(uuid.uuid4()) for _ in range(5)]
+    for instance in instances:
+        cloud.ledger.prepare(instance, 1, "alpha/node0")
+    conf.set_override("boot_delay", 60.0, group="simulator")
+    service.reset()
+    ComputeAPI(conf, cloud.transport).build_instances(context.new(), "alpha", request(*instances))
+    wait_until(lambda: bool(service._hosts[0].holdings.journal.live()))
+
+    service.stop()
+    service.wait()
+
+    conf.set_override("boot_delay", 0.0, group="simulator")
+    following = serve()
+    holdings = following._hosts[0].holdings
+    wait_until(lambda: len(holdings.hypervisor.list()) == 5)
+    assert sorted(ref[0] for ref in cloud.ledger.live()) == sorted(instances)
+
+
+def test_two_agents_cannot_share_a_state_folder(cloud: Cloud, serve: Any, conf: cfg.ConfigOpts) -> None:
+    cloud.start()
+    serve()
+    other = ComputeService(conf)
+    with pytest.raises(errors.BadConfiguration, match="in use by another gantt-compute"):
+        other.start()
+    other.stop()
+    other.wait()
+
+
+def test_stats_that_the_scheduler_refuses_end_the_start(cloud: Cloud, conf: cfg.ConfigOpts) -> None:
+    class Strict(Scheduler):
+        def update_resource_stats(self, ctxt: Any, name: str, stats: objects.StatsReport) -> objects.StatsAnswer:
+            raise errors.InvalidStats(what="VCPU", why="it is too much")
+
+    cloud.scheduler = Strict()
+    cloud.start()
+    service = ComputeService(conf)
+    with pytest.raises(errors.BadConfiguration, match="it is too much"):
+        service.start()
+    service.stop()
+    service.wait()
+
+
+def test_hundreds_of_hosts_share_a_few_threads(cloud: Cloud, serve: Any, conf: cfg.ConfigOpts) -> None:
+    # given 200 service hosts of 50 nodes, reporting often
+    conf.set_override("hosts", ["host[000-199]"], group="compute")
+    conf.set_override("nodes_per_host", 50, group="compute")
+    conf.set_override("report_interval", 0.5, group="compute")
+    conf.set_override("threads", 8, group="compute")
+    cloud.start()
+    before = threading.active_count()
+
+    serve()
+    wait_until(lambda: len(cloud.scheduler.reports) >= 400)
+
+    # then their own work is done by 8 + 2 threads and two clocks; the bus's listeners are one a server
+    ours = [thread.name for thread in threading.enumerate() if thread.name.startswith(("host-", "report-"))]
+    assert len(ours) <= 8 + 2 + 2
+    assert threading.active_count() - before <= 200 * 2 + 40
+    assert sum(len(nodes) for nodes in cloud.scheduler.views.values()) == 10_000
