@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The one place that knows eventlet; everything else uses the standard library's threading names."""
 
+import threading
+
+from oslo_context import context
 from oslo_utils import eventletutils
 
 EVENTLET = "eventlet"
@@ -13,6 +16,16 @@ def patch() -> None:
     import eventlet  # noqa: PLC0415 - a process on threads must not load it
 
     eventlet.monkey_patch()
+    _part_contexts()
+
+
+def _part_contexts() -> None:
+    """Give each green thread a request context of its own.
+
+    A daemon has read its options, and so imported oslo.log, before it patches: the contexts' store is a native
+    thread-local by then, which all green threads share, and every log line would carry the latest request's id.
+    """
+    context._request_store = threading.local()
 
 
 def patch_for(executor: str) -> None:
