@@ -19,6 +19,9 @@ case "${1:-}" in
     *) die "unknown argument $1; the only one is --full." ;;
 esac
 
+# Debian keeps debootstrap and the like where only root's PATH looks.
+export PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+
 cd "$here/.."
 python=$(find_python)
 tox=$PWD/.tox/bootstrap

@@ -46,9 +46,7 @@ def pytest_sessionstart() -> None:
 def missing(why: BinaryMissing) -> NoReturn:
     """Skip the test for want of a server; in CI that want is a failure."""
     if os.environ.get("CI") == "true":
-        pytest.fail(
-            f"A SERVER IS MISSING, and CI=true lets nothing be skipped for that: {why}", pytrace=False
-        )
+        pytest.fail(f"A SERVER IS MISSING, and CI=true lets nothing be skipped for that: {why}", pytrace=False)
     pytest.skip(f"A SERVER IS MISSING: {why}")
 
 

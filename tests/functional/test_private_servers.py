@@ -223,7 +223,10 @@ class TestRedisUsers:
         script = client.register_script("return {redis.call('TIME')[1], redis.call('HGET', KEYS[1], 'a')}")
         assert script(keys=[key])[1] == "1"
         assert client.info("server")["run_id"]
-        assert client.pipeline().hget(key, "a").delete(f"{key}:z").execute() == ["1", 1]
+        transaction = client.pipeline()
+        transaction.hget(key, "a")
+        transaction.delete(f"{key}:z")
+        assert transaction.execute() == ["1", 1]
 
     def test_nobody_gets_in_without_a_user(self, server):
         with pytest.raises(redis.AuthenticationError):
