@@ -25,6 +25,9 @@ def setup(conf: cfg.ConfigOpts, prog: str, version: str) -> None:
     A worker calls it again after the fork, since handlers made before the patch hold native locks.
     Raises BadConfiguration when a log file cannot be written or the logging configuration is wrong.
     """
+    if not (conf.log_file or conf.log_dir or conf.use_journal or conf.log_config_append):
+        # oslo.log would fall back on standard output, which is for a program's results.
+        conf.set_override("use_stderr", True)
     try:
         log.setup(conf, prog, version)
     except (OSError, log.LogConfigError) as exc:

@@ -39,6 +39,7 @@ def run(
         if check is not None:
             check(conf)
         logs.setup(conf, prog, configuration.version())
+        concurrency.require_light()
         return _run(prog, make_service, workers(conf), conf, notifier)
     except errors.BadConfiguration as exc:
         print(f"{prog}: {exc}", file=sys.stderr)

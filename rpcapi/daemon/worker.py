@@ -84,6 +84,9 @@ class Worker:
                 service.start()
         except Stopped as exc:
             LOG.info("%s stops before %s came", self._role.name, exc)
+            if not self._stopping.is_set():
+                LOG.error("%s gave up its start though nobody stopped it", self._role.name)
+                self._exit_status = process.EX_SOFTWARE
         except (errors.BadConfiguration, cfg.Error) as exc:
             LOG.critical("%s cannot start: %s", self._role.name, exc)
             self._exit_status = process.EX_CONFIG

@@ -4,8 +4,12 @@
 import fcntl
 import os
 import signal
+import subprocess
+import sys
 
-from tests.unit.rpcapi.daemon.conftest import ToyDaemon, eventually
+import pytest
+
+from tests.unit.rpcapi.daemon.conftest import ROOT, ToyDaemon, eventually
 
 
 def gone(pid: int) -> bool:
@@ -162,3 +166,28 @@ def test_a_crash_in_the_first_start_ends_the_daemon(toy: ToyDaemon, executor: st
     assert toy.exit_status() == 70
     assert "the toy is broken" in toy.text()
     assert "READY=1" not in toy.listen()
+
+
+@pytest.mark.parametrize("module", ["eventlet", "prometheus_client"])
+def test_a_master_that_holds_what_only_workers_may_is_refused(toy: ToyDaemon, module: str) -> None:
+    toy.configure()
+    program = f"import sys, {module}; from tests.unit.rpcapi.daemon import toy; sys.exit(toy.main())"
+    done = subprocess.run(
+        [sys.executable, "-c", program, "--config-file", str(toy.conf)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+    )
+
+    assert f"{module} was imported before the workers were forked" in done.stderr
+    assert toy.events() == []
+
+
+def test_a_start_that_gives_up_unasked_is_a_failed_one(toy: ToyDaemon) -> None:
+    toy.configure(start="give_up")
+    toy.start()
+
+    assert toy.exit_status() == 70
+    assert "though nobody stopped it" in toy.text()

@@ -11,12 +11,13 @@ from oslo_config import cfg
 
 from rpcapi import errors
 from rpcapi.daemon.main import run
+from rpcapi.daemon.waiting import Stopped, wait_for
 
 OPTS = [
     cfg.IntOpt("workers", default=1, min=1),
     cfg.StrOpt("folder", default="."),
     cfg.StrOpt("greeting", default="hello", mutable=True),
-    cfg.StrOpt("start", default="serve", choices=["serve", "wait", "crash", "refuse"]),
+    cfg.StrOpt("start", default="serve", choices=["serve", "wait", "crash", "refuse", "give_up"]),
     cfg.StrOpt("drain", default="quick", choices=["quick", "flight", "stuck"]),
     cfg.IntOpt("hang_index", default=-1),
 ]
@@ -49,9 +50,9 @@ class Toy:
             raise RuntimeError("the toy is broken")
         if self.conf.toy.start == "refuse":
             raise errors.BadConfiguration(why="there is no filter 'colour'")
+        if self.conf.toy.start == "give_up":
+            raise Stopped("the broker")
         if self.conf.toy.start == "wait":
-            from rpcapi.daemon.waiting import wait_for  # noqa: PLC0415
-
             wait_for("the broker", self.probe, self.stopping, first=0.05, most=0.2)
         self.served.inc()
         self.load.set(2)
