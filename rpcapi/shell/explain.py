@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``gantt explain``: why a request was answered as it was, from the decision record."""
+
+import argparse
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rpcapi.shell.columns import Counts, Fields, Lines, Moment, Text
+from rpcapi.shell.command import ShowOne
+
+
+class _Best(Lines):
+    @staticmethod
+    def line(item: Any) -> str:
+        weights = ", ".join(f"{weigher} {value:+.3f}" for weigher, value in (item.get("weights") or {}).items())
+        return f"{item['name']}: {item['score']:.3f}" + (f" ({weights})" if weights else "")
+
+
+class _Verdicts(Lines):
+    @staticmethod
+    def line(item: Any) -> str:
+        tried = ", ".join(f"{name} {verdict}" for name, verdict in item.get("tried") or ())
+        outcome = item["answer"] + (f" on {item['host']}" if item.get("host") else "")
+        return f"{item['consumer']}: {outcome}" + (f" (tried {tried})" if tried else "")
+
+
+class Explain(ShowOne):
+    """Explain a decision: which hosts fell to which filter, the best scores, what the claim script answered."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("request_id", metavar="REQUEST_ID", help="As `gantt boot` and `gantt server show` tell it.")
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+        decision = self.session.ask(self.session.scheduler.explain, parsed_args.request_id)
+        document = decision.document
+        shown = {
+            "request_id": decision.request_id,
+            "partition": decision.partition,
+            "at": Moment(document.get("at_ms")),
+            "outcome": document.get("outcome"),
+            "instances": document.get("instances"),
+            "asked": Fields(_asked(document.get("spec") or {})),
+            "hosts_looked_at": document.get("hosts"),
+            "hosts_refused": Counts(document.get("reasons") or {}),
+            "best": _Best(document.get("best") or []),
+            "claims": _Verdicts(document.get("verdicts") or []),
+            "driver": Text(document.get("driver")),
+            "seed": Text(document.get("seed")),
+            "epoch": document.get("epoch"),
+            "position": document.get("position"),
+        }
+        return tuple(shown), tuple(shown.values())
+
+
+def _asked(spec: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what was not asked for."""
+    return {key: value for key, value in spec.items() if value not in (None, [], {}, "")}

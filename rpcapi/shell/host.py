@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``gantt host``: nodes with what they hold, and their service hosts' enablement."""
+
+import argparse
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from rpcapi import errors
+from rpcapi.model import names
+from rpcapi.shell.columns import Fields, Lines, Moment, Text
+from rpcapi.shell.command import Command, Lister, ShowOne
+
+WRITER = "operator"  # who the scheduler lets set a service's enablement
+ATTEMPTS = 5  # against others who change the same service at the same time
+
+# In the list; `gantt host show` tells all classes.
+LISTED = ("VCPU", "MEMORY_MB", "DISK_GB")
+COLUMNS = (
+    "name",
+    "state",
+    "enabled",
+    "zone",
+    *(f"{resource_class.lower()}_{what}" for resource_class in LISTED for what in ("free", "used")),
+    "last_report",
+)
+
+
+def free_and_used(document: Mapping[str, Any]) -> dict[str, dict[str, int]]:
+    """Return {class: {"free", "used", "capacity"}} of a node's document."""
+    used = document.get("used", {})
+    return {
+        resource_class: {
+            "free": held["capacity"] - used.get(resource_class, 0),
+            "used": used.get(resource_class, 0),
+            "capacity": held["capacity"],
+        }
+        for resource_class, held in sorted(document["inventories"].items())
+    }
+
+
+class HostList(Lister):
+    """List nodes: alive, enabled, and what is free and used."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("--az", metavar="ZONE", help="Only nodes of this availability zone.")
+        parser.add_argument("--down", action="store_true", help="Only nodes that cannot be chosen: down or disabled.")
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+        listing = self.session.scheduler.list_host_state
+        services = {state.name: state.document for state in self.session.pages(listing, "states", "service")}
+        rows = []
+        for state in self.session.pages(listing, "states", "compute"):
+            service = services.get(names.host_of(state.name), {})
+            fit = bool(service.get("alive") and service.get("enabled"))
+            zone = state.document.get("availability_zone")
+            if (parsed_args.az is None or zone == parsed_args.az) and not (parsed_args.down and fit):
+                rows.append(_row(state, service))
+        return COLUMNS, rows
+
+
+def _row(state: Any, service: Mapping[str, Any]) -> tuple[Any, ...]:
+    amounts = free_and_used(state.document)
+    nothing = {"free": 0, "used": 0}
+    return (
+        state.name,
+        "up" if service.get("alive") else "down",
+        bool(service.get("enabled")),
+        Text(state.document.get("availability_zone")),
+        *(amounts.get(resource_class, nothing)[what] for resource_class in LISTED for what in ("free", "used")),
+        Moment(service.get("last_report_ms")),
+    )
+
+
+class _Nodes(Lines):
+    @staticmethod
+    def line(item: Any) -> str:
+        held = (
+            f"{each['used']}/{each['capacity']} {resource_class}" for resource_class, each in item["resources"].items()
+        )
+        return f"{item['name']} [{item['zone'] or '-'}]: {', '.join(held)}"
+
+
+class HostShow(ShowOne):
+    """Show a service host, or one of its nodes, by namespace."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("name", help="A service host, or a node as host/node.")
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+        name = names.canonical(parsed_args.name)
+        host = names.host_of(name)
+        service = self.session.ask(self.session.scheduler.get_host_state, "service", host)
+        shown: dict[str, Any] = {
+            "name": name,
+            "binary": service.document.get("binary"),
+            "state": "up" if service.document.get("alive") else "down",
+            "enabled": bool(service.document.get("enabled")),
+            "disabled_reason": Text(service.document.get("disabled_reason")),
+            "audited": bool(service.document.get("audited")),
+            "last_report": Moment(service.document.get("last_report_ms")),
+            "service_version": service.version,
+        }
+        nodes = list(self._nodes(name))
+        if name != host and not nodes:
+            raise errors.UnknownHost(name=name)
+        if len(nodes) == 1:
+            shown |= _one_node(nodes[0])
+        else:
+            shown["nodes"] = _Nodes([_brief(node) for node in nodes])
+        return tuple(shown), tuple(shown.values())
+
+    def _nodes(self, name: str) -> Iterator[Any]:
+        """Yield the node of that name, or all nodes of that host, which follow each other in the listing."""
+        scheduler = self.session.scheduler
+        try:
+            yield self.session.ask(scheduler.get_host_state, "compute", name)
+        except errors.UnknownHost:
+            below = f"{name}{names.SEPARATOR}"
+            for state in self.session.pages(scheduler.list_host_state, "states", "compute", marker=below):
+                if not state.name.startswith(below):
+                    return
+                yield state
+
+
+def _one_node(state: Any) -> dict[str, Any]:
+    document = state.document
+    return {
+        "node": state.name,
+        "zone": Text(document.get("availability_zone")),
+        "resources": _Resources(free_and_used(document)),
+        "traits": Lines(document.get("traits", [])),
+        "metrics": Fields(document.get("metrics", {})),
+        "node_version": state.version,
+    }
+
+
+def _brief(state: Any) -> dict[str, Any]:
+    zone = state.document.get("availability_zone")
+    return {"name": state.name, "zone": zone, "resources": free_and_used(state.document)}
+
+
+class _Resources(Fields):
+    def human_readable(self) -> str:
+        return "\n".join(
+            f"{resource_class}: {each['free']} free, {each['used']} of {each['capacity']} used"
+            for resource_class, each in self._value.items()
+        )
+
+
+class _SetEnabled(Command):
+    enabled: bool
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("host", help="The service host; all its nodes follow.")
+        return parser
+
+    def set_enabled(self, name: str, reason: str | None) -> None:
+        """Write the enablement at the version that was read; somebody else's change means: read again."""
+        from rpcapi import objects  # noqa: PLC0415 - lazy: brings the versioned objects
+
+        scheduler = self.session.scheduler
+        host = names.canonical(name)
+        for attempt in range(1, ATTEMPTS + 1):
+            read = self.session.ask(scheduler.get_host_state, "service", host)
+            document = {"enabled": self.enabled, "disabled_reason": reason}
+            state = objects.HostState.of(namespace="service", name=host, version=read.version, document=document)
+            try:
+                self.session.ask(scheduler.update_host_state, state, writer=WRITER)
+                break
+            except errors.VersionConflict:
+                if attempt == ATTEMPTS:
+                    raise
+        self.tell(f"{host} is {'enabled' if self.enabled else 'disabled'}")
+
+
+class HostEnable(_SetEnabled):
+    """Let new servers go to a host again."""
+
+    enabled = True
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        self.set_enabled(parsed_args.host, None)
+
+
+class HostDisable(_SetEnabled):
+    """Send no new servers to a host; what runs there stays."""
+
+    enabled = False
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("--reason", required=True, help="Why, for whoever finds it disabled.")
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        self.set_enabled(parsed_args.host, parsed_args.reason)

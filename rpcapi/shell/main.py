@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The operator's command ``gantt``."""
+
+import argparse
+import importlib.metadata
+import logging
+import os
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from cliff import app, commandmanager
+
+from rpcapi.shell.session import Session
+
+# By name, not by class: a command is imported when it is used.
+COMMANDS = {
+    "boot": "rpcapi.shell.boot:Boot",
+    "server list": "rpcapi.shell.server:ServerList",
+    "server show": "rpcapi.shell.server:ServerShow",
+    "server delete": "rpcapi.shell.server:ServerDelete",
+    "flavor list": "rpcapi.shell.flavor:FlavorList",
+    "host list": "rpcapi.shell.host:HostList",
+    "host show": "rpcapi.shell.host:HostShow",
+    "host enable": "rpcapi.shell.host:HostEnable",
+    "host disable": "rpcapi.shell.host:HostDisable",
+    "claim list": "rpcapi.shell.claim:ClaimList",
+    "claim show": "rpcapi.shell.claim:ClaimShow",
+    "claim verify": "rpcapi.shell.claim:ClaimVerify",
+    "service list": "rpcapi.shell.service:ServiceList",
+    "explain": "rpcapi.shell.explain:Explain",
+}
+CONSOLE_LEVELS = {0: logging.ERROR, 1: logging.INFO, 2: logging.INFO}
+
+
+class GanttApp(app.App):
+    """The application: global options, the commands, and one session for the run."""
+
+    NAME = "gantt"
+    LOG = logging.getLogger("gantt.shell")
+
+    def __init__(self, connect: Callable[..., Session] = Session, **streams: Any) -> None:
+        manager = commandmanager.CommandManager()
+        for name, value in COMMANDS.items():
+            manager.commands[name] = importlib.metadata.EntryPoint(name, value, "gantt.commands")
+        super().__init__("Operate a gantt cluster.", _version(), manager, deferred_help=True, **streams)
+        self._connect = connect
+        self.session: Session
+
+    def build_option_parser(
+        self, description: str | None, version: str | None, argparse_kwargs: dict[str, Any] | None = None
+    ) -> argparse.ArgumentParser:
+        parser = super().build_option_parser(description, version, {"prog": self.NAME} | (argparse_kwargs or {}))
+        parser.add_argument(
+            "--config-file",
+            action="append",
+            default=[],
+            metavar="PATH",
+            help="Configuration to use; may be repeated. Default: $GANTT_CONFIG_FILE, then gantt.conf in ~/.gantt or "
+            "/etc/gantt, then the run folder of a cluster that you started with devstack.",
+        )
+        parser.add_argument(
+            "--project",
+            default=os.environ.get("GANTT_PROJECT", "default"),
+            help="Project on whose behalf to ask. Default: $GANTT_PROJECT, else 'default'.",
+        )
+        return parser
+
+    def configure_logging(self) -> None:
+        """Send our own lines to standard error; libraries' only where -v asks for them."""
+        console = logging.StreamHandler(self.stderr)
+        console.setFormatter(logging.Formatter(self.CONSOLE_MESSAGE_FORMAT))
+        root = logging.getLogger()
+        root.handlers = [console]
+        level = self.options.verbose_level
+        root.setLevel({0: logging.CRITICAL, 1: logging.CRITICAL, 2: logging.WARNING}.get(level, logging.DEBUG))
+        self.LOG.setLevel(CONSOLE_LEVELS.get(level, logging.DEBUG))
+        if self.options.log_file:
+            to_file = logging.FileHandler(self.options.log_file)
+            to_file.setFormatter(logging.Formatter(self.LOG_FILE_MESSAGE_FORMAT))
+            root.addHandler(to_file)
+
+    def initialize_app(self, argv: list[str]) -> None:
+        self.session = self._connect(self.options.config_file, self.options.project)
+
+    def clean_up(self, cmd: Any, result: int, err: BaseException | None) -> None:
+        self.session.close()
+
+    def tell(self, line: str) -> None:
+        """Write a line for the person beside a command's output."""
+        self.LOG.info(line)
+
+    def interact(self) -> None:
+        """Show what there is instead of a prompt: every command is a run of its own."""
+        self.run_subcommand(["help"])
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code."""
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")  # what libraries deprecate is nothing to an operator
+    return GanttApp().run(list(sys.argv[1:] if argv is None else argv))
+
+
+def _version() -> str:
+    try:
+        return importlib.metadata.version("gantt")
+    except importlib.metadata.PackageNotFoundError:
+        return "unknown"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``gantt service``: who reports to the scheduler, and since when no more."""
+
+import argparse
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rpcapi.shell.columns import Moment, Text
+from rpcapi.shell.command import Lister
+
+COLUMNS = ("binary", "host", "state", "enabled", "disabled_reason", "audited", "last_report")
+
+
+class ServiceList(Lister):
+    """List services: agents, schedulers and conductors."""
+
+    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+        states = self.session.pages(self.session.scheduler.list_host_state, "states", "service")
+        rows = [
+            (
+                state.document.get("binary", ""),
+                state.name,
+                "up" if state.document.get("alive") else "down",
+                bool(state.document.get("enabled", True)),
+                Text(state.document.get("disabled_reason")),
+                Text(state.document.get("audited")),
+                Moment(state.document.get("last_report_ms")),
+            )
+            for state in states
+        ]
+        return COLUMNS, sorted(rows, key=lambda row: row[:2])
