@@ -1,1 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
+"""The conductor's options."""
+
+from oslo_config import cfg
+
+from conductor.conf import conductor, store
+
+
+def register_opts(conf: cfg.ConfigOpts) -> None:
+    """Register the options that only conductors read."""
+    for module in (conductor, store):
+        module.register_opts(conf)

@@ -12,7 +12,7 @@ from rpcapi import errors
 CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 10.0
 TRIES = 3
-CONNECTIONS = 64
+CONNECTIONS = 128  # more than threads that may ask at a time
 
 # What means that the server is away, or not yet or no more what it has to be, and not that we asked for nonsense.
 AWAY = (
@@ -53,9 +53,7 @@ def translated() -> Iterator[None]:
         yield
     except AWAY as error:
         raise errors.StoreUnavailable(why=str(error) or type(error).__name__) from error
-    except redis.AuthenticationError as error:
-        raise errors.StoreUnavailable(why=f"it does not accept the user or the password: {error}") from error
     except redis.exceptions.NoPermissionError as error:
         raise errors.StoreUnavailable(why=f"its user lacks a permission: {error}") from error
-    except redis.exceptions.OutOfMemoryError as error:
+    except redis.exceptions.OutOfMemoryError as error:  # type: ignore[attr-defined]  # unknown to the stubs
         raise errors.StoreUnavailable(why=f"it is out of memory: {error}") from error

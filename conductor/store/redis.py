@@ -52,7 +52,7 @@ class RedisStore(Store):
     def load(self, lease: Lease) -> Work:
         after, found, wakes = "", [], []
         while True:
-            page = [lease.request, lease.number, self._terms.lease_ms, after, PAGE]
+            page: list[str | int] = [lease.request, lease.number, self._terms.lease_ms, after, PAGE]
             with connect.translated():
                 answer = self._scripts.run("load", page)
             # A request whose last instance was forgotten has no document; nobody needs its lease any more.

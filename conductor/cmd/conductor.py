@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gantt-conductor: one worker process; run several daemons for several conductors."""
+
+import sys
+
+from conductor import conf as conductor_conf
+from conductor.conf import store
+from rpcapi import conf as rpc_conf
+from rpcapi.daemon.main import run
+
+
+def main() -> int:
+    """Run the daemon; return its exit status."""
+    return run(
+        "gantt-conductor",
+        "conductor.service:make_service",
+        register_opts=[rpc_conf.register_opts, conductor_conf.register_opts],
+        check=store.check,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

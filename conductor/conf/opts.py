@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The conductor's options, for the generated sample file."""
+
+from oslo_config import cfg
+
+from conductor.conf import conductor, store
+
+
+def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
+    """Return the options by group, as oslo-config-generator asks for them."""
+    return [(module.GROUP, module.OPTS) for module in (conductor, store)]

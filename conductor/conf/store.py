@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the conductors keep their records."""
+
+from oslo_config import cfg
+
+from rpcapi import errors
+
+GROUP = "conductor_store"
+MEMORY = "memory://"
+SCHEMES = ("redis://", "rediss://", "unix://", MEMORY)
+
+OPTS = [
+    cfg.StrOpt(
+        "url",
+        default="redis://127.0.0.1:6379/0",
+        secret=True,
+        help="The Redis that holds requests and instances: redis://user:password@host:port/0, rediss:// for TLS, or "
+        "unix://user:password@/path/to/socket?db=0. All conductors of a cluster share it; their keys begin with "
+        "'gantt:{conductor}:'. It should keep what it acknowledged (appendonly yes, appendfsync always), or requests "
+        "that were accepted just before a crash are forgotten. memory:// holds all in this process: for trials only.",
+    ),
+    cfg.FloatOpt(
+        "retention",
+        default=86400.0,
+        min=0.0,
+        help="Seconds that the record of a deleted instance is kept. Until then it can be listed, and a delayed "
+        "repetition of its request does not build it again.",
+    ),
+]
+
+
+def register_opts(conf: cfg.ConfigOpts) -> None:
+    """Register the options of group [conductor_store]."""
+    conf.register_opts(OPTS, group=GROUP)
+
+
+def check(conf: cfg.ConfigOpts) -> None:
+    """Raise BadConfiguration for a URL of another scheme; its password is not shown."""
+    url = conf.conductor_store.url
+    if not url.startswith(SCHEMES):
+        scheme = url.partition(":")[0][:20]
+        raise errors.BadConfiguration(
+            why=f"[conductor_store] url begins with {scheme!r}: give one of {', '.join(SCHEMES)}"
+        )

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Step: ask the scheduler, once for all instances of the request, for hosts and claims on them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from oslo_log import log
+
+from conductor.peers import UNANSWERED
+from conductor.saga import claims
+from conductor.saga.transitions import placed, proceed
+from conductor.saga.turn import Turn
+from conductor.store.records import Instance, Status, Step
+from rpcapi import errors, objects
+from rpcapi.model.claims import Answer
+
+LOG = log.getLogger(__name__)
+
+
+def select(turn: Turn, instances: Sequence[Instance]) -> list[Instance]:
+    """Repeating it is harmless: the store of claims answers what it answered before.
+
+    So a claim that this conductor never heard of is found again, or aborted, but not leaked.
+    """
+    attempt = max(each.attempt for each in instances)
+    try:
+        found = turn.peers.scheduler.select_destinations(
+            turn.context(),
+            turn.spec,
+            [each.uuid for each in instances],
+            attempt=attempt,
+            alternates=turn.limits.max_attempts - 1,
+        )
+    except errors.ClaimError as error:
+        return _again(turn, [replace(each, attempt=attempt) for each in instances], error)
+    except UNANSWERED as error:
+        return [_wait_or_fail(turn, each, error) for each in instances]
+    except errors.GanttError as error:
+        return [_failed(each, str(error)) for each in instances]
+    return [_placed(each, found, index) for index, each in enumerate(instances)]
+
+
+def _placed(instance: Instance, found: objects.Selections, index: int) -> Instance:
+    return placed(
+        instance,
+        found.attempt,
+        found.host(index),
+        found.alternates_of(index),
+        partition=found.partition,
+        epoch=found.epoch,
+        position=found.position,
+    )
+
+
+def _failed(instance: Instance, reason: str) -> Instance:
+    # The abort leaves a tombstone: a select that is still on its way somewhere can claim nothing any more.
+    return proceed(instance, Step.ABORT, status=Status.ERROR, reason=reason)
+
+
+def _wait_or_fail(turn: Turn, instance: Instance, error: Exception) -> Instance:
+    waited = turn.now_ms - instance.created_ms
+    if waited < turn.limits.select_timeout_ms:
+        return turn.later(instance, error)
+    why = str(error) or type(error).__name__
+    return _failed(instance, f"The scheduler gave no answer for {waited / 1000:.0f} s: {why}")
+
+
+def _again(turn: Turn, instances: Sequence[Instance], error: errors.ClaimError) -> list[Instance]:
+    """Begin a new attempt: the claims of this one ended before any host was told of them.
+
+    A conductor was away for longer than a claim's time. No guest can run under such a claim.
+    """
+    LOG.info("Claims of attempt %d have ended, selecting anew: %s", instances[0].attempt, error)
+    answers = claims.abort(turn, instances)
+    if answers is None:
+        return [turn.later(each, error) for each in instances]
+    changed = []
+    for each in instances:
+        answer = answers[each.uuid, each.attempt].answer
+        if answer in claims.OVER and each.attempt < turn.limits.max_attempts:
+            changed.append(proceed(each, Step.SELECT, attempt=each.attempt + 1))
+        elif answer in claims.OVER:
+            changed.append(_failed(each, f"Its claims ended {each.attempt} times before a host was told: {error}"))
+        elif answer == Answer.CONFIRMED:
+            changed.append(proceed(each, Step.SETTLE, status=Status.BUILDING, partition=turn.peers.partition))
+        else:
+            changed.append(turn.later(each, answer))
+    return changed
