@@ -16,6 +16,12 @@ from rpcapi.scheduler import SchedulerAPI
 UNANSWERED = (errors.Unavailable, errors.DeadlinePassed, messaging.MessagingException, OSError)
 
 
+def sentence(error: Exception) -> str:
+    """Return what to show and to record of a failed call, in one line and without a peer's traceback."""
+    text = str(error.args[0]) if error.args else ""
+    return text.partition("\n")[0] or type(error).__name__
+
+
 @dataclass(frozen=True)
 class Peers:
     """The three clients; ``claims`` makes that of a partition, ``partition`` is the one that is asked by default."""

@@ -9,7 +9,6 @@ import oslo_messaging as messaging
 from oslo_config import cfg
 from oslo_log import log
 
-from conductor.bus_probe import probe
 from conductor.conf.store import MEMORY
 from conductor.deletion import Deletion
 from conductor.endpoints.conductor import ConductorEndpoint
@@ -30,6 +29,7 @@ from rpcapi.claims import ClaimsAPI
 from rpcapi.compute import ComputeAPI
 from rpcapi.conductor import ConductorAPI
 from rpcapi.daemon.waiting import Stopped, wait_for
+from rpcapi.probe import probe_bus
 from rpcapi.scheduler import SchedulerAPI
 from rpcapi.serializer import GanttSerializer
 
@@ -67,7 +67,12 @@ class ConductorService:
     def start(self) -> None:
         """Wait for store and bus, take up what was left undone, and serve; raises Stopped, BadConfiguration."""
         wait_for("The conductor's store", self._store.ping, self._stopping, away=(errors.Unavailable,))
-        wait_for("The message bus", lambda: probe(self._conf), self._stopping)
+        wait_for(
+            "The message bus",
+            lambda: probe_bus(self._transport, ConductorAPI.TOPIC),
+            self._stopping,
+            away=(errors.Unavailable,),
+        )
         self._server = bus.get_server(
             self._transport,
             messaging.Target(topic=ConductorAPI.TOPIC, server=self._conf.conductor.host),

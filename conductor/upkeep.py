@@ -9,6 +9,7 @@ import oslo_messaging as messaging
 from oslo_log import log
 
 from conductor import metrics
+from conductor.peers import sentence
 from conductor.store.interface import PAGE, Store
 from conductor.store.records import Status
 from rpcapi import context, errors
@@ -57,7 +58,7 @@ class Upkeep:
             self._failing.discard(what)
         except (errors.GanttError, messaging.MessagingException, OSError) as error:
             # Said once an outage; it is tried again with the next turn.
-            (LOG.debug if what in self._failing else LOG.warning)("%s failed: %s", what, error)
+            (LOG.debug if what in self._failing else LOG.warning)("%s failed: %s", what, sentence(error))
             self._failing.add(what)
         except Exception:
             # The edge of a thread: the next turn may go well.

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from oslo_log import log
 
-from conductor.peers import UNANSWERED
+from conductor.peers import UNANSWERED, sentence
 from conductor.saga.transitions import proceed
 from conductor.saga.turn import Turn
 from conductor.store.records import Instance, Step
@@ -56,7 +56,7 @@ def send_terminate(turn: Turn, host: str, instances: Sequence[Instance]) -> None
     try:
         turn.peers.compute.terminate_instances(turn.context(), host, refs)
     except UNANSWERED as error:
-        LOG.warning("Host %s could not be told to stop %d instances: %s", host, len(instances), error)
+        LOG.warning("Host %s could not be told to stop %d instances: %s", host, len(instances), sentence(error))
 
 
 def _by_host(instances: Iterable[Instance]) -> list[tuple[str, list[Instance]]]:

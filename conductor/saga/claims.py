@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from oslo_log import log
 
-from conductor.peers import UNANSWERED
+from conductor.peers import UNANSWERED, sentence
 from conductor.saga.turn import Turn
 from conductor.store.records import Instance
 from rpcapi import errors, objects
@@ -51,6 +51,6 @@ def abort(turn: Turn, instances: Sequence[Instance], *, following: bool = False)
             given = objects.ClaimRefs.of(consumers=list(consumers), attempts=list(attempts))
             answers.update(told(client.abort_claims(turn.context(), given)))
     except (*UNANSWERED, errors.GanttError) as error:
-        LOG.warning("Aborting %d claims got no answer: %s", len(refs), error)
+        LOG.warning("Aborting %d claims got no answer: %s", len(refs), sentence(error))
         return None
     return answers

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from oslo_log import log
 
-from conductor.peers import UNANSWERED
+from conductor.peers import UNANSWERED, sentence
 from conductor.saga import claims
 from conductor.saga.transitions import placed, proceed
 from conductor.saga.turn import Turn
@@ -36,7 +36,7 @@ def select(turn: Turn, instances: Sequence[Instance]) -> list[Instance]:
     except UNANSWERED as error:
         return [_wait_or_fail(turn, each, error) for each in instances]
     except errors.GanttError as error:
-        return [_failed(each, str(error)) for each in instances]
+        return [_failed(each, sentence(error)) for each in instances]
     return [_placed(each, found, index) for index, each in enumerate(instances)]
 
 
@@ -61,8 +61,7 @@ def _wait_or_fail(turn: Turn, instance: Instance, error: Exception) -> Instance:
     waited = turn.now_ms - instance.created_ms
     if waited < turn.limits.select_timeout_ms:
         return turn.later(instance, error)
-    why = str(error) or type(error).__name__
-    return _failed(instance, f"The scheduler gave no answer for {waited / 1000:.0f} s: {why}")
+    return _failed(instance, f"The scheduler gave no answer for {waited / 1000:.0f} s: {sentence(error)}")
 
 
 def _again(turn: Turn, instances: Sequence[Instance], error: errors.ClaimError) -> list[Instance]:
@@ -70,7 +69,7 @@ def _again(turn: Turn, instances: Sequence[Instance], error: errors.ClaimError) 
 
     A conductor was away for longer than a claim's time. No guest can run under such a claim.
     """
-    LOG.info("Claims of attempt %d have ended, selecting anew: %s", instances[0].attempt, error)
+    LOG.info("Claims of attempt %d have ended, selecting anew: %s", instances[0].attempt, sentence(error))
     answers = claims.abort(turn, instances)
     if answers is None:
         return [turn.later(each, error) for each in instances]
@@ -80,7 +79,9 @@ def _again(turn: Turn, instances: Sequence[Instance], error: errors.ClaimError) 
         if answer in claims.OVER and each.attempt < turn.limits.max_attempts:
             changed.append(proceed(each, Step.SELECT, attempt=each.attempt + 1))
         elif answer in claims.OVER:
-            changed.append(_failed(each, f"Its claims ended {each.attempt} times before a host was told: {error}"))
+            changed.append(
+                _failed(each, f"Its claims ended {each.attempt} times before a host was told: {sentence(error)}")
+            )
         elif answer == Answer.CONFIRMED:
             changed.append(proceed(each, Step.SETTLE, status=Status.BUILDING, partition=turn.peers.partition))
         else:

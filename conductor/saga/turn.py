@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from oslo_log import log
 
 from conductor import metrics
-from conductor.peers import Peers
+from conductor.peers import Peers, sentence
 from conductor.store.records import Instance, Request
 from rpcapi import context, objects
 from rpcapi.context import RequestContext
@@ -52,13 +52,18 @@ class Turn:
         own = context.new(self.request.project, self.request.user, request_id=self.request.request_id)
         return own.within(self.limits.call_s)
 
-    def later(self, instance: Instance, why: object, *, slower: int = 1) -> Instance:
+    def later(self, instance: Instance, why: Exception | str, *, slower: int = 1) -> Instance:
         """Return ``instance`` with the same step to be taken again, after a pause that doubles each time.
 
         Tries are counted in the record, not in a loop: they go on where a conductor died, and hold no thread.
         """
         metrics.RETRIES.labels(instance.step.value).inc()
-        LOG.debug("Instance %s: step %s again later: %s", instance.uuid, instance.step, why)
+        LOG.debug(
+            "Instance %s: step %s again later: %s",
+            instance.uuid,
+            instance.step,
+            sentence(why) if isinstance(why, Exception) else why,
+        )
         pause = min(RETRY_MOST_MS, RETRY_FIRST_MS * 2 ** min(instance.tries, 10)) * slower
         wake_ms = self.now_ms + int(pause * random.uniform(0.8, 1.2))
         return replace(instance, tries=instance.tries + 1, wake_ms=wake_ms)
