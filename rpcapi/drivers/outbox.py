@@ -75,9 +75,7 @@ class Outbox:
         """The channel to send on; made, and Redis pinged, when there is none yet."""
         with self._lock:
             if self._channel is None:
-                connection = transport.connect(self._address, self._limits)
-                self._channel = connection.channel()
-                self._connection = connection
+                self._connection, self._channel = transport.connect(self._address, self._limits)
             return self._channel
 
     def take(self, delivery_tag: str) -> bool:

@@ -105,7 +105,9 @@ class Receiver:
         with self._condition:
             wish = self._wish
             self._condition.wait_for(
-                lambda: self._granted >= wish or self._stopping.is_set(), self._limits.socket_timeout * 2
+                # Without a connection nothing is read at all.
+                lambda: self._granted >= wish or self._channel is None,
+                self._limits.socket_timeout * 2,
             )
 
     def _run(self) -> None:
@@ -138,18 +140,16 @@ class Receiver:
             LOG.debug("Nothing on the bus for %.0f s", TURN)
 
     def _connect(self) -> transport.BusChannel:
-        self._connection = transport.connect(self._address, self._limits)
-        self._channel = self._connection.channel()
+        self._connection, channel = transport.connect(self._address, self._limits)
         self._reading, self._granted, self._keep_at = set(), -1, 0.0
+        self._channel = channel
         LOG.info("Receiving from the bus at %s", self._address)
-        return self._channel
+        return channel
 
     def _disconnect(self) -> None:
         connection, channel = self._connection, self._channel
         self._connection = self._channel = None
         with self._condition:
-            # Without a connection nothing is read, which grants every wish to stop reading.
-            self._granted = self._wish
             self._condition.notify_all()
         try:
             if channel is not None:

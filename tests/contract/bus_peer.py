@@ -110,7 +110,7 @@ class Peers:
         """Stop the servers now; what remains to be waited for is left to `Ending`."""
         for server in self._servers:
             server.stop()
-        self._ending.take(self._servers, self._transports)
+        self._ending.take(self._servers, self._transports, self.url)
 
 
 class Ending:
@@ -120,20 +120,28 @@ class Ending:
         self._threads: list[threading.Thread] = []
         self._transports: list[Any] = []
 
-    def take(self, servers: list[Any], transports: list[Any]) -> None:
-        waits = [threading.Thread(target=server.wait) for server in servers]
-        for wait in waits:
-            wait.start()
-        self._threads.extend(waits)
-        self._transports.extend(transports)
+    def take(self, servers: list[Any], transports: list[Any], url: str) -> None:
+        self._threads += [in_thread(server.wait) for server in servers]
+        if url.startswith("fake"):
+            # Its cleanup is for the whole process.
+            self._transports += transports
+            return
+        cleanups = [in_thread(transport.cleanup) for transport in transports]
+        if url.startswith("gantt+redis"):
+            # The test may end its Redis next.
+            join_all(cleanups)
+        self._threads += cleanups
 
     def finish(self) -> None:
-        """Wait for all; only then clean up, because the fake transport's cleanup is for the whole process."""
         join_all(self._threads)
-        cleanups = [threading.Thread(target=transport.cleanup) for transport in self._transports]
-        for cleanup in cleanups:
-            cleanup.start()
-        join_all(cleanups)
+        for transport in self._transports:
+            transport.cleanup()
+
+
+def in_thread(action: Callable[[], Any]) -> threading.Thread:
+    thread = threading.Thread(target=action)
+    thread.start()
+    return thread
 
 
 def join_all(threads: list[threading.Thread]) -> None:

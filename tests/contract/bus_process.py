@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A process on the bus, to be killed: `python -m tests.contract.bus_process '{"role": ..., "url": ..., ...}'`.
+
+`executor` is eventlet or threading. A server says "ready", then each method it begins, one line each; a client
+says "asking" and makes one call that is never answered.
+"""
+
+import json
+import sys
+import threading
+from typing import Any
+
+
+def say(line: str) -> None:
+    print(line, flush=True)
+
+
+def main() -> None:
+    wanted: dict[str, Any] = json.loads(sys.argv[1])
+
+    from rpcapi import green  # noqa: PLC0415 - patching comes before every other import
+
+    green.patch_for(wanted.get("executor", green.THREADING))
+    import oslo_messaging  # noqa: PLC0415
+
+    from rpcapi import bus  # noqa: PLC0415
+    from tests.contract.bus_peer import Endpoint, private_conf  # noqa: PLC0415
+
+    class Telling(Endpoint):
+        def note(self, ctxt: dict[str, Any], value: Any) -> None:
+            say(f"note {value}")
+
+        def hold(self, ctxt: dict[str, Any]) -> str:
+            say("hold")
+            threading.Event().wait()
+            return self.name
+
+    conf = private_conf()
+    bus.set_defaults(conf)
+    for name, value in wanted.get("options", {}).items():
+        conf.set_override(name, value, group="gantt_bus")
+    transport = bus.get_transport(conf, wanted["url"])
+    if wanted["role"] == "server":
+        target = oslo_messaging.Target(topic=wanted["topic"], server=wanted["name"])
+        bus.get_server(transport, target, [Telling(wanted["name"])]).start(wanted.get("pool"))
+        say("ready")
+        threading.Event().wait()
+    target = oslo_messaging.Target(topic=wanted["topic"], version="1.0")
+    say("asking")
+    bus.get_client(transport, target, timeout=60).call({}, "hold")
+
+
+if __name__ == "__main__":
+    main()
