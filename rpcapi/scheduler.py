@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scheduler as its callers see it: the seam behind which another scheduler can sit."""
 
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from oslo_config import cfg
 from stevedore import driver
@@ -95,7 +95,7 @@ class SchedulerAPI:
 
 
 def _load(conf: cfg.ConfigOpts, transport: Any) -> SchedulerBackend:
-    manager = driver.DriverManager(
+    manager: driver.DriverManager[SchedulerBackend] = driver.DriverManager(
         BACKENDS, conf.scheduler_client.backend, invoke_on_load=True, invoke_args=(conf, transport)
     )
-    return manager.driver
+    return cast(SchedulerBackend, manager.driver)

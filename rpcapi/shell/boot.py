@@ -31,9 +31,10 @@ class Boot(Lister):
         request.check_count(parsed_args.count, session.conf.rpc.max_instances)
         spec = flavors.find(session.flavors, parsed_args.flavor).request(**_placement(parsed_args))
         uuids = [str(uuid.uuid4()) for _ in range(parsed_args.count)]
-        # Told first: whatever happens from here on, this id leads to it.
+        build = session.conductor.build_instances
+        # Told first: whatever becomes of the call, this id leads to it.
         self.tell(f"Request {session.ctxt.request_id}")
-        session.ask(session.conductor.build_instances, spec, uuids)
+        session.ask(build, spec, uuids)
         instances = self._wait(uuids, parsed_args) if parsed_args.wait else waiting.records(session, uuids)
         return server.COLUMNS, [server.row(instance) for instance in instances]
 

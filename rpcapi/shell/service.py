@@ -19,7 +19,7 @@ class ServiceList(Lister):
         rows = [
             (
                 state.document.get("binary", ""),
-                state.name,
+                _host(state),
                 "up" if state.document.get("alive") else "down",
                 bool(state.document.get("enabled", True)),
                 Text(state.document.get("disabled_reason")),
@@ -29,3 +29,8 @@ class ServiceList(Lister):
             for state in states
         ]
         return COLUMNS, sorted(rows, key=lambda row: row[:2])
+
+
+def _host(state: Any) -> str:
+    """Return the bare host: the scheduler knows a service without nodes as ``binary@host``."""
+    return state.name.removeprefix(f"{state.document.get('binary', '')}@")

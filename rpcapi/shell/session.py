@@ -85,7 +85,7 @@ class Session:
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type((messaging.MessagingTimeout, errors.Unavailable)),
             stop=tenacity.stop_after_attempt(ATTEMPTS),
-            wait=tenacity.wait_exponential_jitter(0.2, 2),
+            wait=tenacity.wait_exponential_jitter(0.2, 2, jitter=0.2),
             before_sleep=lambda state: LOG.info("No answer yet (attempt %d), asking again", state.attempt_number),
             reraise=True,
         )
@@ -121,7 +121,8 @@ def _open_bus(conf: "cfg.ConfigOpts") -> Any:
     from rpcapi.shell import reach  # noqa: PLC0415 - lazy, see above
 
     bus.set_defaults(conf)
-    if conf.get_location("transport_url").location is Locations.opt_default:
+    place = conf.get_location("transport_url")
+    if place is None or place.location is Locations.opt_default:
         raise errors.BadConfiguration(why=NOWHERE)
     reach.check(TransportURL.parse(conf))
     return bus.get_transport(conf)

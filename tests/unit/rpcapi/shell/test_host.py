@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``gantt host`` and ``gantt service``."""
+
+import pytest
+
+
+@pytest.fixture
+def hosts(cluster):
+    cluster.scheduler.service("host1")
+    cluster.scheduler.service("host2", enabled=False, disabled_reason="broken fan")
+    cluster.scheduler.service("host3", alive=False)
+    cluster.scheduler.service("gantt-conductor@c1", binary="gantt-conductor")
+    cluster.scheduler.node("host1/node1", used=6, traits=["CUSTOM_A"])
+    cluster.scheduler.node("host1/node2")
+    cluster.scheduler.node("host2", zone="az2")
+    cluster.scheduler.node("host3/node1")
+    return cluster.scheduler
+
+
+def test_list_joins_nodes_with_their_service_host(hosts, gantt):
+    rows = {row["name"]: row for row in gantt("host", "list", "-f", "json").json}
+    assert list(rows) == ["host1/node1", "host1/node2", "host2", "host3/node1"]
+    first = rows["host1/node1"]
+    assert (first["state"], first["enabled"], first["zone"]) == ("up", True, "az1")
+    assert (first["vcpu_free"], first["vcpu_used"], first["disk_gb_free"]) == (10, 6, 0)
+    assert first["last_report"].startswith("2023-11-14T22:13:20")
+    assert (rows["host2"]["enabled"], rows["host3/node1"]["state"]) == (False, "down")
+
+
+def test_list_shows_what_was_asked_for(hosts, gantt):
+    assert [row["name"] for row in gantt("host", "list", "-f", "json", "--az", "az2").json] == ["host2"]
+    assert [row["name"] for row in gantt("host", "list", "-f", "json", "--down").json] == ["host2", "host3/node1"]
+
+
+def test_show_a_node_tells_every_class(hosts, gantt):
+    shown = gantt("host", "show", "host1/node1", "-f", "json").json
+    assert shown["resources"]["CUSTOM_GOLD"] == {"free": 4, "used": 0, "capacity": 4}
+    assert (shown["node"], shown["binary"], shown["traits"]) == ("host1/node1", "gantt-compute", ["CUSTOM_A"])
+    assert "VCPU: 10 free, 6 of 16 used" in gantt("host", "show", "host1/node1").out
+
+
+def test_show_a_service_host_lists_its_nodes_and_no_others(hosts, gantt):
+    hosts.node("host10/node1")
+    shown = gantt("host", "show", "host1", "-f", "json").json
+    assert [node["name"] for node in shown["nodes"]] == ["host1/node1", "host1/node2"]
+
+
+@pytest.mark.parametrize("name", ["host9", "host1/node9"])
+def test_an_unknown_host_is_one_line(hosts, gantt, name):
+    done = gantt("host", "show", name)
+    assert (done.code, done.err) == (1, f"No host or node named {name!r} is known; see 'gantt host list'\n")
+
+
+def test_disable_and_enable_write_the_service_at_the_version_that_was_read(hosts, gantt):
+    hosts.conflicts = 2
+    assert gantt("host", "disable", "host1", "--reason", "new disk").code == 0
+    assert hosts.state["service"]["host1"]["disabled_reason"] == "new disk"
+    assert hosts.state["service"]["host1"]["enabled"] is False
+    assert gantt("host", "enable", "host1").code == 0
+    assert hosts.state["service"]["host1"]["disabled_reason"] is None
+    assert hosts.state["service"]["host1"]["enabled"] is True
+    assert set(hosts.writers) == {"operator"}
+
+
+def test_a_service_that_others_change_all_the_time_is_given_up(hosts, gantt):
+    hosts.conflicts = 99
+    done = gantt("host", "enable", "host1")
+    assert done.code == 1
+    assert "read it again, then update" in done.err
+
+
+def test_disable_wants_a_reason(hosts, gantt):
+    assert gantt("host", "disable", "host1").code == 2
+
+
+def test_services_of_all_kinds_are_listed(hosts, gantt):
+    rows = gantt("service", "list", "-f", "json").json
+    assert [(row["binary"], row["host"], row["state"]) for row in rows] == [
+        ("gantt-compute", "host1", "up"),
+        ("gantt-compute", "host2", "up"),
+        ("gantt-compute", "host3", "down"),
+        ("gantt-conductor", "c1", "up"),
+    ]
+    assert rows[1]["disabled_reason"] == "broken fan"
