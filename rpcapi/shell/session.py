@@ -102,6 +102,11 @@ class Session:
             if marker is None:
                 return
 
+    def new_request(self) -> str:
+        """Begin another request: what is asked from here on carries a new request id, which is returned."""
+        self.__dict__.pop("ctxt", None)
+        return self.ctxt.request_id
+
     def close(self) -> None:
         """Let go of the bus."""
         if self._transport is not None:

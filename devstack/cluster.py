@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A whole cluster as separate processes of one run folder: its servers and its daemons."""
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from devstack import confs
+from devstack.layout import CLIENT, DAEMONS, Layout
+from devstack.servers.errors import ServerError
+from devstack.servers.folder import write_private
+from devstack.servers.ports import free_port
+from devstack.servers.process import ServerProcess
+from devstack.servers.rabbitmq import RabbitNode
+from devstack.servers.redis import RedisServer
+from devstack.servers.redis_binary import Flavour, redis_binary
+from devstack.servers.redis_users import BUS_USERS, STORE_USERS
+
+STOP_SECONDS = 45.0
+
+
+class Mode(StrEnum):
+    """What the bus and the store are made of."""
+
+    EMBEDDED = "embedded"  # two small Redis servers, on Unix sockets only
+    STANDARD = "standard"  # RabbitMQ and Redis from the distribution's packages, on loopback ports
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How large a cluster is; ports 0 mean: any free one."""
+
+    mode: Mode = Mode.EMBEDDED
+    computes: int = 10
+    nodes_per_host: int = 10
+    schedulers: int = 2
+    amqp_port: int = 0
+    store_port: int = 0
+    executor: str = "eventlet"
+    seed: int = 1
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes the agents simulate."""
+        return self.computes * self.nodes_per_host
+
+
+class Cluster:
+    """Starts, finds again and stops the processes of one run folder; `overrides` adds lines to a daemon's file.
+
+    ``overrides`` maps a daemon's name to {group: {option: value}}.
+    """
+
+    def __init__(self, folder: Path, shape: Shape, overrides: Mapping[str, confs.Groups] | None = None) -> None:
+        self.layout = Layout(folder)
+        self.shape = shape
+        self.overrides = dict(overrides or {})
+        self.rabbit: RabbitNode | None = None
+        self.bus: RedisServer | None = None
+        if shape.mode is Mode.STANDARD:
+            self.rabbit = RabbitNode(self.layout.rabbit, port=shape.amqp_port or None)
+        else:
+            self.bus = RedisServer(self.layout.bus, users=BUS_USERS, name="the bus's redis-server")
+        self.store = self._make_store()
+        self.daemons = {
+            name: ServerProcess(f"gantt-{name}", self.layout.pid_file(name), self.layout.log_file(name))
+            for name in DAEMONS
+        }
+
+    @classmethod
+    def find(cls, folder: Path) -> "Cluster | None":
+        """Return the cluster that was laid out in ``folder``, or None."""
+        card = Layout(folder).card
+        if card is None:
+            return None
+        return cls(folder, Shape(**{**card, "mode": Mode(card["mode"])}))
+
+    @property
+    def running(self) -> list[str]:
+        """Names of the processes that are up."""
+        servers = {"store": self.store, "bus": self.rabbit or self.bus}
+        return [name for name, process in {**servers, **self.daemons}.items() if process and process.pid]
+
+    @property
+    def client_conf(self) -> Path:
+        """The configuration file for operators' commands against this cluster."""
+        return self.layout.conf(CLIENT)
+
+    def start(self) -> None:
+        """Start everything. Raises ServerError, and then leaves nothing running and no run folder."""
+        existed = self.layout.folder.exists() and any(self.layout.folder.iterdir())
+        if existed:
+            raise ServerError(
+                f"The run folder {self.layout.folder} is not empty, and no cluster of ours is in it. "
+                f"Remove it, or choose another with GANTT_RUN."
+            )
+        try:
+            self.layout.make()
+            self.layout.write_card(asdict(self.shape))
+            self.start_servers()
+            self.write_confs()
+            for name in DAEMONS:
+                self.start_daemon(name)
+        except BaseException:
+            self.destroy()
+            raise
+
+    def start_servers(self) -> None:
+        """Start the bus and the store."""
+        for server in (self.rabbit, self.bus, self.store):
+            if server is not None:
+                server.start()
+
+    def write_confs(self) -> None:
+        """Write each service's file: it holds that service's own passwords and nobody else's."""
+        for name in (*DAEMONS, CLIENT):
+            groups = confs.render(name, self.shape, self.layout, self._urls(name))
+            merged = confs.merge(groups, self.overrides.get(name, {}))
+            write_private(self.layout.conf(name), confs.text(merged))
+
+    def start_daemon(self, name: str) -> None:
+        """Start one daemon; it waits by itself for what it needs."""
+        command = [str(Path(sys.executable).with_name(f"gantt-{name}")), "--config-file", str(self.layout.conf(name))]
+        inherited = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "PYTHONPATH")
+        env = {key: os.environ[key] for key in inherited if key in os.environ}
+        self.daemons[name].spawn(command, env, self.layout.folder)
+
+    def stop(self) -> None:
+        """Stop every process, daemons before the servers they use; fine when none runs."""
+        for name in reversed(DAEMONS):
+            self.daemons[name].stop(STOP_SECONDS)
+        for server in (self.store, self.bus, self.rabbit):
+            if server is not None:
+                server.stop()
+
+    def destroy(self) -> None:
+        """Stop every process and remove the run folder."""
+        self.stop()
+        shutil.rmtree(self.layout.folder, ignore_errors=True)
+
+    def _make_store(self) -> RedisServer:
+        if self.shape.mode is Mode.EMBEDDED:
+            return RedisServer(
+                self.layout.store, users=STORE_USERS, appendonly="everysec", name="the store's redis-server"
+            )
+        card = self.layout.card or {}
+        port = self.shape.store_port or card.get("store_port") or free_port()
+        self.shape = Shape(**{**asdict(self.shape), "mode": self.shape.mode, "store_port": port})
+        return RedisServer(
+            self.layout.store,
+            binary=redis_binary(Flavour.SYSTEM),
+            users=STORE_USERS,
+            appendonly="always",
+            port=port,
+            name="the store's redis-server",
+        )
+
+    def _urls(self, name: str) -> confs.Urls:
+        if self.rabbit is not None:
+            bus = self.rabbit.url(name)
+        else:
+            assert self.bus is not None  # noqa: S101 - one of the two is made in __init__
+            bus = self.bus.bus_url("bus")
+        store = None
+        if name in ("scheduler", "conductor"):
+            store = self.store.tcp_url(name) if self.shape.mode is Mode.STANDARD else self.store.url(name)
+        return confs.Urls(bus=bus, store=store)

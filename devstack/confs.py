@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The configuration files of a cluster's services, from its shape."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from devstack.cluster import Shape
+    from devstack.layout import Layout
+
+Groups = Mapping[str, Mapping[str, object]]
+
+PARTITION = "default"
+
+# Three shapes of node, as in a cloud that grew: most are small, some have much memory, a few are fast.
+NODE_SHAPES: Groups = {
+    "shape:small": {"share": 6, "vcpus": 16, "memory_mb": 65536, "disk_gb": 800, "cpu_allocation_ratio": 4.0},
+    "shape:memory": {
+        "share": 3,
+        "vcpus": 32,
+        "memory_mb": 262144,
+        "disk_gb": 1600,
+        "cpu_allocation_ratio": 2.0,
+        "traits": "HW_CPU_X86_AVX2",
+    },
+    "shape:fast": {
+        "share": 1,
+        "vcpus": 48,
+        "memory_mb": 196608,
+        "disk_gb": 3200,
+        "traits": "HW_CPU_X86_AVX2,HW_CPU_X86_AVX512F,CUSTOM_FAST_DISK",
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Urls:
+    """Where a service finds the bus, and the store if it has one; passwords are in them."""
+
+    bus: str
+    store: str | None = None
+
+
+def render(name: str, shape: Shape, layout: Layout, urls: Urls) -> Groups:
+    """Return the groups of one service's file."""
+    base: dict[str, Mapping[str, object]] = {
+        "DEFAULT": {"transport_url": urls.bus, "executor": shape.executor},
+        "rpc": {"partition": PARTITION},
+    }
+    if name == "client":
+        base["DEFAULT"] = {"transport_url": urls.bus}
+    elif name == "scheduler":
+        base |= {
+            "scheduler": {"workers": shape.schedulers},
+            "store": {"url": urls.store, "durability": _durability(shape)},
+        }
+    elif name == "conductor":
+        base |= {"conductor_store": {"url": urls.store}}
+    elif name == "compute":
+        base |= {
+            "compute": {
+                "hosts": _hosts(shape.computes),
+                "nodes_per_host": shape.nodes_per_host,
+                "state_path": layout.state / "compute",
+            },
+            "simulator": {"seed": shape.seed},
+            **NODE_SHAPES,
+        }
+    return base
+
+
+def _hosts(count: int) -> str:
+    last = str(count - 1)
+    return f"compute[{'0' * len(last)}-{last}]"
+
+
+def _durability(shape: Shape) -> str:
+    return "always" if shape.mode == "standard" else "everysec"
+
+
+def merge(groups: Groups, more: Groups) -> Groups:
+    """Return ``groups`` with the options of ``more`` laid over them."""
+    return {group: {**groups.get(group, {}), **more.get(group, {})} for group in {**groups, **more}}
+
+
+def text(groups: Groups) -> str:
+    """Return the groups in the form of an oslo.config file."""
+    lines: list[str] = []
+    for group, options in groups.items():
+        lines.append(f"[{group}]")
+        # oslo.config expands $names: a generated password that holds one must stay what it is.
+        lines += [f"{key} = {str(value).replace('$', '$$')}" for key, value in options.items()]
+        lines.append("")
+    return "\n".join(lines)

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Set up and start a gantt cluster on this machine, boot servers on it, and leave it running.
+# `./devstack/stack.sh --help` tells the sizes and modes; `./devstack/unstack.sh` stops it again.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=devstack/environment.sh
+. "$here/environment.sh"
+
+case " $* " in
+    *" -h "* | *" --help "*) ;;
+    *) say "gantt: preparing $venv" ;;
+esac
+make_environment "$here/.." "$venv"
+exec "$venv/bin/python" -m devstack.stack "$@"
