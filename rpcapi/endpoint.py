@@ -3,6 +3,7 @@
 
 import functools
 import inspect
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -23,6 +24,9 @@ def exposed(method: Method) -> Method:
     fit the method MalformedObject. Errors of our tree travel to the caller as answers; anything else is a bug,
     which the RPC server logs with its traceback.
 
+    An endpoint that has a method ``_observe(method, code, seconds)`` is told of each call how it ended: ``code`` is
+    "ok", an error's code, or "bug".
+
     The plain function stays reachable as ``__wrapped__``. The mark ``exposed`` is the one that
     ``oslo_messaging.ExplicitRPCAccessPolicy`` looks for.
     """
@@ -31,13 +35,21 @@ def exposed(method: Method) -> Method:
     @functools.wraps(method)
     def served(self: Any, ctxt: RequestContext, **values: Any) -> Any:
         ctxt.update_store()
+        began, code = time.perf_counter(), "bug"
         try:
             ctxt.check_deadline()
             _check_arguments(signature, method.__name__, self, ctxt, values)
-            return method(self, ctxt, **values)
+            answer = method(self, ctxt, **values)
+            code = "ok"
+            return answer
         except errors.GanttError as error:
+            code = error.code
             # Wrapped, it reaches the caller as it is, and the server logs no traceback.
             raise messaging.ExpectedException() from error
+        finally:
+            observe = getattr(self, "_observe", None)
+            if observe is not None:
+                observe(method.__name__, code, time.perf_counter() - began)
 
     served.exposed = True  # type: ignore[attr-defined]
     return served

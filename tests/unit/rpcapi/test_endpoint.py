@@ -66,3 +66,21 @@ def test_name_signature_and_mark_survive():
     assert Endpoint.work.__doc__ == "Work."
     assert messaging.ExplicitRPCAccessPolicy().is_allowed(Endpoint(), "work")
     assert not messaging.ExplicitRPCAccessPolicy().is_allowed(Endpoint(), "seen")
+
+
+def test_an_endpoint_that_observes_hears_how_each_call_ended():
+    heard = []
+
+    class Observed(Endpoint):
+        def _observe(self, method: str, code: str, seconds: float) -> None:
+            heard.append((method, code, seconds >= 0))
+
+    endpoint = Observed()
+    call(endpoint, context.new(), what="a")
+    with pytest.raises(errors.InvalidSpec):
+        call(endpoint, context.new(), what="refuse")
+    with pytest.raises(ZeroDivisionError):
+        endpoint.work(context.new(), what="break")
+    with pytest.raises(errors.DeadlinePassed):
+        call(endpoint, context.new(deadline=1.0), what="a")
+    assert heard == [("work", code, True) for code in ("ok", "invalid_spec", "bug", "deadline_passed")]
