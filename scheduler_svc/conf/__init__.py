@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options of the scheduler service."""
+
+from oslo_config import cfg
+
+from rpcapi import conf as rpcapi_conf
+from scheduler_svc.conf import filter_scheduler, scheduler, store
+
+
+def register_opts(conf: cfg.ConfigOpts) -> None:
+    """Register what the scheduler reads, the contract's options included."""
+    rpcapi_conf.register_opts(conf)
+    for module in (scheduler, filter_scheduler, store):
+        module.register_opts(conf)

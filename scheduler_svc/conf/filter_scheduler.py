@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which hosts the filter driver lets pass, and which it likes best. Names and meanings are Nova's."""
+
+from oslo_config import cfg
+
+GROUP = "filter_scheduler"
+
+_MULTIPLIER = (
+    "Weight of free {} in a host's score. Free amounts are scaled to 0 to 1 over the hosts that passed the filters and "
+    "multiplied by this: a positive number spreads instances, a negative one packs them, 0 leaves it out."
+)
+
+OPTS: list[cfg.Opt] = [
+    cfg.ListOpt(
+        "enabled_filters",
+        default=[
+            "ComputeFilter",
+            "ForceHostsFilter",
+            "IgnoreHostsFilter",
+            "AvailabilityZoneFilter",
+            "TraitsFilter",
+            "ResourcesFilter",
+        ],
+        mutable=True,
+        help="Filters that a host must pass. Their order is fixed, cheapest first. Without ResourcesFilter full hosts "
+        "are tried and refused by the store; nothing is ever overcommitted.",
+    ),
+    cfg.ListOpt(
+        "enabled_weighers",
+        default=["RAMWeigher", "CPUWeigher", "DiskWeigher"],
+        mutable=True,
+        help="Weighers whose figures make up a host's score.",
+    ),
+    cfg.IntOpt(
+        "host_subset_size",
+        default=1,
+        min=1,
+        max=1000,
+        mutable=True,
+        help="Each instance goes to a random one of this many best hosts. More than 1 lets many workers deciding at "
+        "once collide less, for a slightly worse choice.",
+    ),
+    cfg.FloatOpt("ram_weight_multiplier", default=1.0, mutable=True, help=_MULTIPLIER.format("memory")),
+    cfg.FloatOpt("cpu_weight_multiplier", default=1.0, mutable=True, help=_MULTIPLIER.format("processors")),
+    cfg.FloatOpt("disk_weight_multiplier", default=1.0, mutable=True, help=_MULTIPLIER.format("disk")),
+]
+
+
+def register_opts(conf: cfg.ConfigOpts) -> None:
+    """Register the options of group [filter_scheduler]."""
+    conf.register_opts(OPTS, group=GROUP)

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scheduler's options, for the generated sample file."""
+
+from oslo_config import cfg
+
+from scheduler_svc.conf import filter_scheduler, scheduler, store
+
+
+def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
+    """Return the options by group, as oslo-config-generator asks for them."""
+    return [(module.GROUP, module.OPTS) for module in (scheduler, filter_scheduler, store)]

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the scheduler runs and how hard it tries."""
+
+import os
+import socket
+
+from oslo_config import cfg
+
+GROUP = "scheduler"
+
+OPTS: list[cfg.Opt] = [
+    cfg.StrOpt(
+        "host",
+        default=socket.gethostname(),
+        sample_default="<this machine's host name>",
+        regex=r"^[^\s/|]{1,200}$",
+        help="Name under which this daemon is known to operators and on the bus. Two daemons of one partition must "
+        "not share it.",
+    ),
+    cfg.IntOpt(
+        "workers",
+        default=os.cpu_count() or 1,
+        sample_default="<number of processors>",
+        min=1,
+        max=256,
+        help="Worker processes of this daemon. Each keeps its own copy of all hosts, about 1 kB a host, and decides "
+        "by itself; more than there are processors gains nothing.",
+    ),
+    cfg.StrOpt(
+        "driver",
+        default="filter",
+        help="Entry point in 'gantt.drivers' that ranks hosts: 'filter' filters and weighs them, 'chance' takes any "
+        "that passes the filters.",
+    ),
+    cfg.IntOpt(
+        "rounds",
+        default=3,
+        min=1,
+        max=20,
+        help="How often a request is decided anew when others took what it was given, before it is refused.",
+    ),
+    cfg.FloatOpt(
+        "claim_ttl",
+        default=60.0,
+        min=1.0,
+        max=86400.0,
+        help="Seconds in which the chosen host must confirm a claim; after that its resources are free again. It "
+        "covers the way over conductor and bus to the agent: shorter frees a dead host's share sooner, but refuses "
+        "instances whose message waited in a queue.",
+    ),
+    cfg.FloatOpt(
+        "catch_up_timeout",
+        default=2.0,
+        min=0.0,
+        max=60.0,
+        help="Seconds that a request which lost a race waits for this worker to learn what the winner took. Then it "
+        "is decided anew on what is known.",
+    ),
+    cfg.FloatOpt(
+        "report_interval",
+        default=10.0,
+        mutable=True,
+        min=0.5,
+        max=3600.0,
+        help="Seconds between the signs of life that each worker leaves in the store. It must be well below [store] "
+        "service_down_time.",
+    ),
+]
+
+
+def register_opts(conf: cfg.ConfigOpts) -> None:
+    """Register the options of group [scheduler]."""
+    conf.register_opts(OPTS, group=GROUP)

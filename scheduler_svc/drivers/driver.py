@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a driver is, and how the configured one is found."""
+
+import abc
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from oslo_config import cfg
+from stevedore import driver as stevedore_driver
+from stevedore import exception as stevedore_exception
+
+from rpcapi import errors
+from scheduler_svc.request import Request
+from scheduler_svc.table.view import View
+
+NAMESPACE = "gantt.drivers"
+WIDTH = 16  # candidates an instance: what one claim script looks at
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """For each instance the hosts to try, best first; no list at all where not every instance can be served.
+
+    ``hosts`` is how many were looked at, ``reasons`` how many of them fell to what, ``best`` the leading hosts as
+    the decision's record shows them: name, score, and what each weigher added.
+    """
+
+    candidates: Sequence[Sequence[str]]
+    hosts: int
+    reasons: Mapping[str, int]
+    best: Sequence[Mapping[str, Any]] = field(default_factory=tuple)
+
+
+class Driver(abc.ABC):
+    """Ranks hosts: no I/O, no clock, and no chance but what the seed gives."""
+
+    @classmethod
+    @abc.abstractmethod
+    def from_conf(cls, conf: cfg.ConfigOpts) -> "Driver":
+        """Build with the options of ``conf``; raises BadConfiguration."""
+
+    @abc.abstractmethod
+    def rank(self, view: View, request: Request, count: int, seed: int) -> Ranking:
+        """Rank hosts for ``count`` alike instances: up to WIDTH candidates each, as names."""
+
+
+def load(conf: cfg.ConfigOpts) -> Driver:
+    """Build the driver that [scheduler] driver names; raises BadConfiguration."""
+    name = conf.scheduler.driver
+    try:
+        kind: Any = stevedore_driver.DriverManager(NAMESPACE, name, warn_on_missing_entrypoint=False).driver
+    except stevedore_exception.NoMatches as error:
+        raise errors.BadConfiguration(
+            why=f"[scheduler] driver: no entry point {name!r} is installed in {NAMESPACE!r}"
+        ) from error
+    return kind.from_conf(conf)

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many alike instances over the best hosts, one after the other, without weighing all hosts again."""
+
+import bisect
+from collections.abc import Sequence
+
+import numpy as np
+
+from scheduler_svc.drivers.driver import WIDTH
+from scheduler_svc.drivers.lot import Lot, Rows
+from scheduler_svc.request import Request
+from scheduler_svc.table.columns import IntColumn
+from scheduler_svc.table.view import View
+
+
+def room(view: View, request: Request, rows: Rows) -> IntColumn:
+    """Return how many more instances each of ``rows`` takes by its free amounts and the group's policy.
+
+    At least 1: whether a row takes one at all has been the filters' affair.
+    """
+    most = np.full(len(rows), request.most_per_host or np.iinfo(np.int64).max, np.int64)
+    for resource_class, amount in request.resources.items():
+        np.minimum(most, (view.free(resource_class).take(rows) // amount).astype(np.int64), out=most)
+    return np.maximum(most, 1)
+
+
+def spread(
+    scores: Sequence[float], most: Sequence[int], *, step: float, count: int, subset: int, lot: Lot
+) -> list[list[int]]:
+    """Return for each of ``count`` instances up to WIDTH indexes into ``scores``, best first.
+
+    ``scores`` come best first. A host that is given an instance changes its score by ``step`` and leaves when it
+    holds its ``most``. ``subset`` is how many of the best each choice is drawn from. An empty list is returned where
+    the hosts do not take all.
+    """
+    line = [(-score, index) for index, score in enumerate(scores)]
+    left = list(most)
+    given = []
+    for _ in range(count):
+        if not line:
+            return []
+        value, index = line.pop(lot.below(min(subset, len(line))))
+        given.append([index, *(other for _, other in line[: WIDTH - 1])])
+        left[index] -= 1
+        if left[index]:
+            bisect.insort(line, (value - step, index))
+    return given

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The filters in their order, and what is left after them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rpcapi import errors
+from scheduler_svc.filters import availability_zone, compute, force_hosts, ignore_hosts, resources, traits
+from scheduler_svc.filters.sieve import Filter
+from scheduler_svc.request import Request
+from scheduler_svc.table.columns import Column
+from scheduler_svc.table.view import View
+
+PIPELINE: Sequence[tuple[str, Filter]] = (
+    # Three ready columns, no arithmetic; and what is down is no answer to "why is it full".
+    (compute.NAME, compute.sieves),
+    # A look-up a name. First of what the request asks, since it may leave a handful of hosts.
+    (force_hosts.NAME, force_hosts.sieves),
+    (ignore_hosts.NAME, ignore_hosts.sieves),
+    # One comparison of a column of small numbers.
+    (availability_zone.NAME, availability_zone.sieves),
+    # A bit test for each 64 traits that the cluster knows.
+    (traits.NAME, traits.sieves),
+    # A comparison of floats a class, and arithmetic where units have rules: the dearest. Last also because
+    # its reasons should count hosts that would have been right otherwise.
+    (resources.NAME, resources.sieves),
+)
+NAMES = tuple(name for name, _ in PIPELINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Survivors:
+    """Which rows passed all filters, how many hosts there were, and how many fell to each reason, in order."""
+
+    passes: Column
+    left: int
+    hosts: int
+    reasons: Mapping[str, int]
+
+
+def build(enabled: Iterable[str]) -> Sequence[Filter]:
+    """Return the enabled filters in the pipeline's order; raises BadConfiguration for an unknown name."""
+    wanted = set(enabled)
+    if not wanted <= set(NAMES):
+        unknown = ", ".join(sorted(wanted - set(NAMES)))
+        raise errors.BadConfiguration(why=f"there is no filter {unknown}; known: {', '.join(NAMES)}")
+    return [each for name, each in PIPELINE if name in wanted]
+
+
+def build_eligibility(enabled: Iterable[str]) -> Sequence[Filter]:
+    """Return the enabled filters that do not look at room; raises BadConfiguration for an unknown name."""
+    return build(set(enabled) - {resources.NAME})
+
+
+def run(filters: Sequence[Filter], view: View, request: Request) -> Survivors:
+    """Put every host through ``filters``; what falls to one is not counted by the next."""
+    passes = view.there.copy()
+    hosts = left = int(np.count_nonzero(passes))
+    reasons: dict[str, int] = {}
+    for each in filters:
+        for reason, column in each(view, request):
+            passes &= column
+            before, left = left, int(np.count_nonzero(passes))
+            if left < before:
+                reasons[reason] = reasons.get(reason, 0) + before - left
+            if not left:
+                return Survivors(passes, 0, hosts, reasons)
+    return Survivors(passes, left, hosts, reasons)

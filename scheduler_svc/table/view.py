@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a decision sees of the host table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rpcapi.model import names
+from scheduler_svc.table.columns import Column, FloatColumn, IntColumn
+
+if TYPE_CHECKING:  # the table makes views
+    from scheduler_svc.table.table import HostTable
+
+
+class UnitRules(NamedTuple):
+    """The unit columns of a class in which at least one row has a rule of its own."""
+
+    min_unit: IntColumn
+    max_unit: IntColumn
+    step_size: IntColumn
+
+
+class View:
+    """The table's columns, read-only, one element a row; valid while the table is held for reading.
+
+    ``position`` is the log position up to which everything is in it.
+    """
+
+    __slots__ = ("_table", "epoch", "position", "size")
+
+    def __init__(self, table: HostTable) -> None:
+        self._table = table
+        self.epoch = table.epoch
+        self.position = table.position
+        self.size = len(table.names)
+
+    def name(self, row: int) -> str:
+        """Return the canonical resource name of ``row``."""
+        return self._table.names[row]
+
+    @property
+    def there(self) -> Column:
+        """Return which rows are hosts now."""
+        return self._still(self._table.there)
+
+    @property
+    def alive(self) -> Column:
+        """Return whose service host reported lately."""
+        return self._still(self._table.services.alive)
+
+    @property
+    def enabled(self) -> Column:
+        """Return whose service host the operator lets take instances."""
+        return self._still(self._table.services.enabled)
+
+    @property
+    def opened(self) -> Column:
+        """Return whose service host was audited in this epoch."""
+        return self._still(self._table.services.opened)
+
+    def in_zone(self, zone: str) -> Column:
+        """Return which rows are in that availability zone."""
+        code = self._table.zones.get(zone)
+        return np.zeros(self.size, np.bool_) if code is None else self._table.zone[: self.size] == code
+
+    def having_all(self, traits: Iterable[str]) -> Column:
+        """Return which rows have every one of ``traits``."""
+        return self._table.traits.having_all(traits, self.size)
+
+    def having_any(self, traits: Iterable[str]) -> Column:
+        """Return which rows have at least one of ``traits``."""
+        return self._table.traits.having_any(traits, self.size)
+
+    def free(self, resource_class: str) -> FloatColumn:
+        """Return capacity minus use; 0 where a row lacks the class, below 0 where it is over."""
+        columns = self._table.resources.get(resource_class)
+        return np.zeros(self.size, np.float64) if columns is None else self._still(columns.free)
+
+    def rules(self, resource_class: str) -> UnitRules | None:
+        """Return the unit rules of a class, or None where none can refuse what capacity would take."""
+        columns = self._table.resources.get(resource_class)
+        if columns is None or not columns.rules:
+            return None
+        return UnitRules(self._still(columns.min_unit), self._still(columns.max_unit), self._still(columns.step_size))
+
+    def named(self, wanted: Iterable[str]) -> Column:
+        """Return which rows are meant by ``wanted``: names of nodes, or of service hosts with all their nodes."""
+        column = np.zeros(self.size, np.bool_)
+        for text in wanted:
+            name = names.canonical(text)
+            row = self._table.rows.get(name)
+            column[self._table.services.rows_of(name)] = True
+            if row is not None:
+                column[row] = True
+        return column
+
+    def _still(self, column: npt.NDArray[Any]) -> Any:
+        part = column[: self.size]
+        part.setflags(write=False)
+        return part

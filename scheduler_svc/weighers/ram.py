@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hosts with more free memory first; with a negative multiplier, fuller hosts first."""
+
+from os_resource_classes import MEMORY_MB
+
+from scheduler_svc.request import Request
+from scheduler_svc.table.columns import FloatColumn
+from scheduler_svc.table.view import View
+from scheduler_svc.weighers.weigher import Weigher
+
+
+def raw(view: View, request: Request) -> FloatColumn:
+    """Return the free memory of each row."""
+    return view.free(MEMORY_MB)
+
+
+def step(request: Request) -> float:
+    """Return what an instance takes of it, as a change."""
+    return -request.resources.get(MEMORY_MB, 0)
+
+
+WEIGHER = Weigher("RAMWeigher", raw, step)

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a weigher is."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from scheduler_svc.request import Request
+from scheduler_svc.table.columns import FloatColumn
+from scheduler_svc.table.view import View
+
+
+@dataclass(frozen=True, slots=True)
+class Weigher:
+    """A figure for each row, more being better where its multiplier is positive.
+
+    ``step`` tells by how much one more instance of the request changes the figure of the host that takes it, so
+    that many alike instances are placed with one pass over the hosts.
+    """
+
+    name: str
+    raw: Callable[[View, Request], FloatColumn]
+    step: Callable[[Request], float]

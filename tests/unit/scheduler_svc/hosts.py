@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hosts for the suites of the deciding core: documents, tables, and a memory store that holds them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rpcapi.model.inventory import Inventory
+from scheduler_svc.request import Request
+from scheduler_svc.store.memory import MemoryStore
+from scheduler_svc.store.records import Snapshot
+from scheduler_svc.table.table import HostTable
+
+EPOCH = 7
+SMALL = {"VCPU": 8, "MEMORY_MB": 16384, "DISK_GB": 200}
+ASKED = {"VCPU": 2, "MEMORY_MB": 4096, "DISK_GB": 20}
+
+
+def node(
+    amounts: Mapping[str, int | Inventory] | None = None,
+    traits: Sequence[str] = (),
+    zone: str | None = None,
+) -> dict[str, Any]:
+    """Return what a host reports of one node; an amount stands for an inventory of that total."""
+    inventories = {
+        resource_class: (given if isinstance(given, Inventory) else Inventory(given)).as_dict()
+        for resource_class, given in (SMALL if amounts is None else amounts).items()
+    }
+    return {"inventories": inventories, "traits": list(traits), "availability_zone": zone, "metrics": {}}
+
+
+def provider(name: str, told: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the stored document of a node."""
+    return {"schema": 1, "id": name, "root": name, "parent": None, "host": name.partition("/")[0], **told}
+
+
+def snapshot(nodes: Mapping[str, Mapping[str, Any]], used: Mapping[str, Mapping[str, int]] | None = None) -> Snapshot:
+    """Return a snapshot in which every host is alive, enabled and open."""
+    hosts = {name.partition("/")[0] for name in nodes}
+    return Snapshot(
+        epoch=EPOCH,
+        position=100,
+        providers={name: provider(name, told) for name, told in nodes.items()},
+        used=used or {},
+        services={host: {"enabled": True} for host in hosts},
+        alive=dict.fromkeys(hosts, True),
+        opened=dict.fromkeys(hosts, EPOCH),
+    )
+
+
+def table(nodes: Mapping[str, Mapping[str, Any]], used: Mapping[str, Mapping[str, int]] | None = None) -> HostTable:
+    """Return a table of hosts that may all take instances."""
+    return HostTable.from_snapshot(snapshot(nodes, used))
+
+
+def request(resources: Mapping[str, int] | None = None, **more: Any) -> Request:
+    """Return a request for ``resources``."""
+    return Request("req-1", ASKED if resources is None else resources, **more)
+
+
+def join(store: MemoryStore, nodes: Mapping[str, Mapping[str, Any]], sequence: int = 1) -> None:
+    """Let hosts report in full, and audit with nothing running, as agents do at start."""
+    by_host: dict[str, dict[str, Any]] = {}
+    for name, told in nodes.items():
+        by_host.setdefault(name.partition("/")[0], {})[name] = told
+    for host, its in by_host.items():
+        outcome = store.update_stats(host, incarnation=1, sequence=sequence, base=0, full=True, nodes=its)
+        store.audit(host, outcome.epoch, [], 0)
+
+
+def describe(table: HostTable) -> dict[str, Any]:
+    """Return all that decisions could read of a table, by name: equal tables give equal descriptions."""
+    classes = sorted(table.resources)
+    zones = {code: zone for zone, code in table.zones.items()}
+
+    def row_of(row: int) -> dict[str, Any]:
+        described: dict[str, Any] = {
+            "alive": bool(table.services.alive[row]),
+            "enabled": bool(table.services.enabled[row]),
+            "opened": bool(table.services.opened[row]),
+            "zone": zones.get(int(table.zone[row])),
+            "traits": table.traits.of(row),
+        }
+        for name in classes:
+            columns = table.resources[name]
+            if columns.capacity[row] or columns.used[row]:
+                figures = ("capacity", "used", "free", "min_unit", "max_unit", "step_size")
+                described[name] = tuple(int(getattr(columns, figure)[row]) for figure in figures)
+        return described
+
+    rows = {name: row_of(row) for name, row in table.rows.items() if table.there[row]}
+    return {"epoch": table.epoch, "rows": rows}

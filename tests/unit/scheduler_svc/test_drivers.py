@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How drivers rank: best first, ties by a seeded lot, many instances in one pass."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from rpcapi import errors
+from rpcapi.model.claims import GroupPolicy
+from scheduler_svc import conf as scheduler_conf
+from scheduler_svc.drivers import driver
+from scheduler_svc.drivers.chance import ChanceDriver
+from scheduler_svc.drivers.driver import WIDTH
+from scheduler_svc.drivers.filter import REASON_COUNT, FilterDriver
+from scheduler_svc.drivers.lot import Lot
+from scheduler_svc.drivers.spread import spread
+from scheduler_svc.drivers.top import best
+from scheduler_svc.filters import pipeline
+from scheduler_svc.store.records import Group
+from scheduler_svc.weighers import scoring
+from tests.unit.scheduler_svc import hosts
+from tests.unit.scheduler_svc.hosts import node, request
+
+FILTERS = pipeline.build(pipeline.NAMES)
+ONE = {"VCPU": 1}
+GRADED = {f"h{number:02}": node({"VCPU": number + 1}) for number in range(40)}
+ALIKE = {f"h{number:02}": node({"VCPU": 4}) for number in range(40)}
+
+
+def filter_driver(multiplier=1.0, subset=1):
+    return FilterDriver(FILTERS, scoring.build({"CPUWeigher": multiplier}), subset)
+
+
+def rank(each, nodes, asked, count=1, seed=1):
+    with hosts.table(nodes).reading() as view:
+        return each.rank(view, asked, count, seed)
+
+
+def group(policy, most=1):
+    return Group("g", policy, most)
+
+
+DRIVERS = pytest.mark.parametrize("each", [filter_driver(), ChanceDriver(FILTERS)], ids=["filter", "chance"])
+
+
+def test_the_best_come_first_and_no_more_than_a_script_takes():
+    ranking = rank(filter_driver(), GRADED, request(ONE))
+    assert ranking.candidates == [[f"h{number:02}" for number in range(39, 39 - WIDTH, -1)]]
+    assert (ranking.hosts, ranking.reasons) == (40, {})
+    assert ranking.best[0] == {"name": "h39", "score": 1.0, "weights": {"CPUWeigher": 1.0}}
+
+
+def test_a_negative_multiplier_packs():
+    assert rank(filter_driver(-1.0), GRADED, request({"VCPU": 10})).candidates[0][:3] == ["h09", "h10", "h11"]
+
+
+@DRIVERS
+def test_a_seed_decides_and_another_decides_otherwise(each):
+    draws = [rank(each, ALIKE, request(ONE), seed=seed).candidates for seed in (1, 1, 2)]
+    assert draws[0] == draws[1] != draws[2]
+
+
+@DRIVERS
+def test_over_many_requests_alike_hosts_get_alike_shares(each):
+    firsts = Counter(rank(each, ALIKE, request(ONE), seed=seed).candidates[0][0] for seed in range(800))
+    assert len(firsts) == 40
+    assert max(firsts.values()) < 60  # 20 expected each
+
+
+def test_a_subset_draws_the_first_among_the_best_only():
+    firsts = {rank(filter_driver(subset=3), GRADED, request(ONE), seed=seed).candidates[0][0] for seed in range(60)}
+    assert firsts == {"h39", "h38", "h37"}
+
+
+@pytest.mark.parametrize("subset", [1, 3, 40, 1000])
+def test_candidates_are_different_hosts_whatever_the_subset(subset):
+    for candidates in rank(filter_driver(subset=subset), GRADED, request(ONE), count=5).candidates:
+        assert len(set(candidates)) == WIDTH
+
+
+@DRIVERS
+def test_nobody_left_gives_reasons_and_no_list(each):
+    ranking = rank(each, GRADED, request({"VCPU": 41}))
+    assert not ranking.candidates
+    assert ranking.reasons == {"not enough VCPU": 40}
+
+
+@DRIVERS
+def test_many_instances_never_take_more_than_a_host_has(each):
+    ranking = rank(each, ALIKE, request({"VCPU": 2}), count=80)
+    assert Counter(candidates[0] for candidates in ranking.candidates) == dict.fromkeys(ALIKE, 2)
+
+
+@DRIVERS
+def test_more_instances_than_there_is_room_for_are_refused_together(each):
+    ranking = rank(each, ALIKE, request({"VCPU": 2}), count=81)
+    assert not ranking.candidates
+    assert ranking.reasons == {REASON_COUNT: 40}
+
+
+def test_many_instances_are_spread_as_one_after_the_other_would_be():
+    """With the bounds of the first pass, the greedy choice is that of single decisions on a table brought up to date."""
+    nodes = {f"h{number}": node({"VCPU": 10 + 3 * number}) for number in range(8)}
+    many = [candidates[0] for candidates in rank(filter_driver(), nodes, request({"VCPU": 3}), count=20).candidates]
+    free = {name: 10 + 3 * number for number, name in enumerate(nodes)}
+    for name in many:
+        assert free[name] == max(free.values())
+        free[name] -= 3
+
+
+def test_alike_hosts_are_filled_evenly():
+    ranking = rank(filter_driver(), ALIKE, request(ONE), count=80)
+    assert set(Counter(candidates[0] for candidates in ranking.candidates).values()) == {2}
+
+
+def test_packing_fills_a_host_before_the_next():
+    nodes = {"a": node({"VCPU": 4}), "b": node({"VCPU": 6})}
+    ranking = rank(filter_driver(-1.0), nodes, request({"VCPU": 2}), count=5)
+    assert [candidates[0] for candidates in ranking.candidates] == ["a", "a", "b", "b", "b"]
+
+
+@DRIVERS
+def test_anti_affinity_gives_a_host_only_so_many(each):
+    asked = request(ONE, group=group(GroupPolicy.ANTI_AFFINITY, 2))
+    ranking = rank(each, ALIKE, asked, count=80)
+    assert set(Counter(candidates[0] for candidates in ranking.candidates).values()) == {2}
+    assert not rank(each, ALIKE, asked, count=81).candidates
+
+
+@DRIVERS
+def test_affinity_ranks_hosts_that_take_all(each):
+    nodes = {"small": node({"VCPU": 5}), "large": node({"VCPU": 6}), "larger": node({"VCPU": 7})}
+    asked = request({"VCPU": 2}, group=group(GroupPolicy.AFFINITY))
+    ranking = rank(each, nodes, asked, count=3)
+    assert ranking.candidates == [ranking.candidates[0]] * 3
+    assert set(ranking.candidates[0]) == {"large", "larger"}
+    refused = rank(each, nodes, asked, count=4)
+    assert (refused.candidates or [], refused.reasons) == ([], {REASON_COUNT: 3})
+
+
+@pytest.mark.parametrize("size", [1, 3, 15, 16, 17, 400])
+def test_best_returns_the_highest_in_order(size):
+    scores = np.random.default_rng(size).integers(0, 30, size).astype(float)
+    chosen = best(scores, 16, Lot(1))
+    assert scores[chosen].tolist() == sorted(scores.tolist(), reverse=True)[:16]
+    assert len(set(chosen.tolist())) == min(16, size)
+
+
+def test_a_tie_at_the_edge_is_drawn_too():
+    scores = np.array([2.0, *[1.0] * 30])
+    seen = {row for seed in range(200) for row in best(scores, 3, Lot(seed)).tolist()}
+    assert seen == set(range(31))
+
+
+def test_spread_gives_nothing_where_not_all_find_room():
+    assert spread([1.0, 0.5], [1, 1], step=-1.0, count=3, subset=1, lot=Lot(1)) == []
+    assert spread([1.0, 0.5], [2, 1], step=-0.4, count=3, subset=1, lot=Lot(1)) == [[0, 1], [0, 1], [1]]
+
+
+def test_drivers_are_found_by_name_with_their_options(conf):
+    scheduler_conf.register_opts(conf)
+    assert isinstance(driver.load(conf), FilterDriver)
+    conf.set_override("driver", "chance", group="scheduler")
+    assert isinstance(driver.load(conf), ChanceDriver)
+    conf.set_override("driver", "astrology", group="scheduler")
+    with pytest.raises(errors.BadConfiguration, match="no entry point 'astrology'"):
+        driver.load(conf)
+
+
+@pytest.mark.parametrize("option", ["enabled_filters", "enabled_weighers"])
+def test_unknown_names_in_the_options_are_refused(conf, option):
+    scheduler_conf.register_opts(conf)
+    conf.set_override(option, ["Nonsense"], group="filter_scheduler")
+    with pytest.raises(errors.BadConfiguration, match="Nonsense"):
+        driver.load(conf)

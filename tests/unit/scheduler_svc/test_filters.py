@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each filter lets pass, and how the pipeline counts what fell."""
+
+import pytest
+
+from rpcapi import errors
+from rpcapi.model.inventory import Inventory
+from scheduler_svc.filters import (
+    availability_zone,
+    compute,
+    force_hosts,
+    ignore_hosts,
+    pipeline,
+    resources,
+    traits,
+)
+from scheduler_svc.store.records import Entry
+from tests.unit.scheduler_svc import hosts
+from tests.unit.scheduler_svc.hosts import EPOCH, node, request
+
+AVX = "HW_CPU_X86_AVX2"
+NODES = {
+    "a/1": node(traits=[AVX], zone="az1"),
+    "a/2": node({"VCPU": 1, "MEMORY_MB": 16384, "DISK_GB": 200}, zone="az1"),
+    "b/1": node(traits=[AVX, "CUSTOM_SLOW"], zone="az2"),
+    "c/1": node(),
+}
+
+
+def passing(sieves, asked, nodes=NODES, entries=()):
+    """Return the names that pass every sieve, and the reasons in order."""
+    table = hosts.table(nodes)
+    for each in entries:
+        table.apply(each)
+    with table.reading() as view:
+        left, reasons = view.there.copy(), []
+        for reason, column in sieves(view, asked):
+            left &= column
+            reasons.append(reason)
+        return [view.name(row) for row in range(view.size) if left[row]], reasons
+
+
+@pytest.mark.parametrize(
+    ("entry", "left"),
+    [
+        (Entry(101, "alive", {"a": False}), ["b/1", "c/1"]),
+        (Entry(101, "service", {"b": {"enabled": False}}), ["a/1", "a/2", "c/1"]),
+        (Entry(101, "opened", {"c": EPOCH - 1}), ["a/1", "a/2", "b/1"]),
+    ],
+)
+def test_compute_wants_services_alive_enabled_and_audited(entry, left):
+    assert passing(compute.sieves, request(), entries=[entry])[0] == left
+
+
+def test_resources_name_the_class_that_is_short():
+    left, reasons = passing(resources.sieves, request())
+    assert left == ["a/1", "b/1", "c/1"]
+    assert reasons == ["not enough VCPU", "not enough MEMORY_MB", "not enough DISK_GB"]
+
+
+def test_resources_count_what_is_claimed():
+    used = Entry(101, "used", {"a/1": {"MEMORY_MB": 12289}, "b/1": {"MEMORY_MB": 12288}})
+    assert passing(resources.sieves, request(), entries=[used])[0] == ["b/1", "c/1"]
+
+
+def test_a_host_without_the_class_takes_nothing_of_it():
+    assert passing(resources.sieves, request({"CUSTOM_GPU": 1}))[0] == []
+
+
+@pytest.mark.parametrize(
+    ("inventory", "amount", "passes"),
+    [
+        (Inventory(64, min_unit=4), 3, False),
+        (Inventory(64, min_unit=4), 4, True),
+        (Inventory(64, max_unit=8), 9, False),
+        (Inventory(64, max_unit=8), 8, True),
+        (Inventory(64, step_size=4), 6, False),
+        (Inventory(64, step_size=4), 8, True),
+        (Inventory(10, reserved=2, allocation_ratio=1.15), 9, True),
+        (Inventory(10, reserved=2, allocation_ratio=1.15), 10, False),
+    ],
+)
+def test_resources_follow_unit_rules_and_capacity(inventory, amount, passes):
+    left, _ = passing(resources.sieves, request({"VCPU": amount}), {"x": node({"VCPU": inventory}), "y": node()})
+    assert ("x" in left) is passes
+
+
+def test_a_zone_is_asked_for_or_not():
+    assert passing(availability_zone.sieves, request(availability_zone="az1"))[0] == ["a/1", "a/2"]
+    assert passing(availability_zone.sieves, request(availability_zone="az9"))[0] == []
+    assert passing(availability_zone.sieves, request()) == (list(NODES), [])
+
+
+def test_traits_are_required_and_forbidden():
+    assert passing(traits.sieves, request(required_traits=(AVX,)))[0] == ["a/1", "b/1"]
+    assert passing(traits.sieves, request(forbidden_traits=("CUSTOM_SLOW",)))[0] == ["a/1", "a/2", "c/1"]
+    both = request(required_traits=(AVX,), forbidden_traits=("CUSTOM_SLOW",))
+    assert passing(traits.sieves, both)[0] == ["a/1"]
+    assert passing(traits.sieves, request(required_traits=("CUSTOM_UNSEEN",)))[0] == []
+    assert passing(traits.sieves, request(forbidden_traits=("CUSTOM_UNSEEN",)))[0] == list(NODES)
+
+
+def test_names_are_forced_and_ignored_by_node_and_by_service_host():
+    assert passing(force_hosts.sieves, request(force_hosts=("a", "c/1")))[0] == ["a/1", "a/2", "c/1"]
+    assert passing(ignore_hosts.sieves, request(ignore_hosts=("a/1", "b")))[0] == ["a/2", "c/1"]
+    assert passing(force_hosts.sieves, request()) == (list(NODES), [])
+    assert passing(ignore_hosts.sieves, request()) == (list(NODES), [])
+
+
+def run(asked, enabled=pipeline.NAMES, entries=()):
+    table = hosts.table(NODES)
+    for each in entries:
+        table.apply(each)
+    with table.reading() as view:
+        return pipeline.run(pipeline.build(enabled), view, asked)
+
+
+def test_a_host_is_counted_for_the_first_reason_it_falls_to():
+    down = Entry(101, "alive", {"a": False})
+    left = run(request({"VCPU": 100}, availability_zone="az2"), entries=[down])
+    assert (left.left, left.hosts) == (0, 4)
+    assert list(left.reasons.items()) == [("service down", 2), ("availability zone", 1), ("not enough VCPU", 1)]
+
+
+def test_survivors_are_marked():
+    left = run(request())
+    assert left.left == 3
+    assert left.passes.tolist() == [True, False, True, True]
+    assert left.reasons == {"not enough VCPU": 1}
+
+
+def test_hosts_that_are_gone_are_neither_looked_at_nor_counted():
+    left = run(request(), entries=[Entry(101, "gone", ["a/1", "a/2"])])
+    assert (left.left, left.hosts, left.reasons) == (2, 2, {})
+
+
+def test_a_filter_can_be_left_out_and_order_is_not_the_operators_affair():
+    assert run(request({"VCPU": 100}), enabled=["AvailabilityZoneFilter"]).left == 4
+    assert pipeline.build(reversed(pipeline.NAMES)) == pipeline.build(pipeline.NAMES)
+    assert len(pipeline.build_eligibility(pipeline.NAMES)) == len(pipeline.NAMES) - 1
+
+
+def test_an_unknown_filter_is_a_bad_configuration():
+    with pytest.raises(errors.BadConfiguration, match="no filter RamFilter"):
+        pipeline.build(["RamFilter"])
