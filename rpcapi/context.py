@@ -28,6 +28,10 @@ class RequestContext(oslo_context.RequestContext):
             "deadline": self.deadline,
         }
 
+    def get_logging_values(self) -> dict[str, Any]:
+        """Return what log lines tell of the request; '-' stands for what it does not say."""
+        return {key: "-" if value is None else value for key, value in super().get_logging_values().items()}
+
     @classmethod
     def from_dict(cls, values: dict[str, Any], **kwargs: Any) -> "RequestContext":
         """Rebuild a peer's context; keys that this version does not know are dropped."""

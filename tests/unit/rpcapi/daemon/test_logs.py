@@ -40,6 +40,14 @@ def test_a_line_says_whose_request_it_is(log_file: Path) -> None:
     assert f"[{asked.request_id} crew ada] placed" in log_file.read_text()
 
 
+def test_what_a_request_does_not_say_is_a_dash(log_file: Path) -> None:
+    asked = context.RequestContext(overwrite=True)
+
+    logging.getLogger("gantt.test").warning("placed")
+
+    assert f"[{asked.request_id} - -] placed" in log_file.read_text()
+
+
 def test_a_traceback_is_redacted_as_well(log_file: Path) -> None:
     try:
         raise ConnectionError("rabbit://gantt:swordfish@broker:5672//")
