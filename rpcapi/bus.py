@@ -74,6 +74,18 @@ def get_transport(conf: cfg.ConfigOpts, url: str | None = None) -> RPCTransport:
     return messaging.get_rpc_transport(conf, url, allowed_remote_exmods=ALLOWED_REMOTE_EXMODS)
 
 
+def exchange_of(transport: RPCTransport, target: messaging.Target) -> messaging.Target:
+    """The target on its service's own exchange, `<control_exchange>-<first word of the topic>`.
+
+    So a broker can tell who may call whom: the right to publish there is the right to call that service. On one
+    exchange for all, whoever may call one service could have the broker dead-letter messages to any other.
+    """
+    if target.exchange or not target.topic:
+        return target
+    service = target.topic.partition(".")[0]
+    return target(exchange=f"{transport.conf.control_exchange}-{service}")
+
+
 def get_client(
     transport: RPCTransport,
     target: messaging.Target,
@@ -86,7 +98,7 @@ def get_client(
     """A client of one service. Timeouts are seconds; None takes `rpc_response_timeout`, and no monitor."""
     return messaging.get_rpc_client(
         transport,
-        target,
+        exchange_of(transport, target),
         version_cap=version_cap,
         serializer=serializer,
         timeout=timeout,
@@ -104,7 +116,7 @@ def get_server(
     """A server of one service, not started. The executor is by default the one this process runs on."""
     return messaging.get_rpc_server(
         transport,
-        target,
+        exchange_of(transport, target),
         endpoints,
         executor=executor or green.executor(),
         serializer=serializer,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """RabbitMQ users: each service may serve its own topics and call those it must; the broker sees to it.
 
-An RPC goes to the topic exchange `gantt` with the topic (or `topic.server`) as routing key, so who may call
-whom is a topic permission. Queues are named like their routing keys; a fanout has an exchange of its own,
+An RPC goes to the exchange `gantt-<service>` with the topic (or `topic.server`) as routing key, so who may call
+whom is who may write where. Queues are named like their routing keys; a fanout has an exchange of its own,
 `<topic>_fanout`, and a reply goes to a queue `reply_<unguessable>` through the exchange `gantt-replies` (see
 rpcapi/drivers/confined_rabbit.py for why not through the default exchange).
 """
@@ -18,32 +18,15 @@ from typing import Any
 from devstack.servers.folder import Passwords
 
 VHOST = "gantt"
-CONTROL_EXCHANGE = "gantt"
 REPLY_QUEUES = r"reply_.+"
 # Nobody may write to the default exchange: it reaches every queue by name, an agent's too.
 REPLY_EXCHANGE = "gantt-replies"
-
-SCHEDULER_TOPIC = "scheduler"
-CLAIMS_TOPIC = r"claims\.[^.]+"
-CONDUCTOR_TOPIC = "conductor"
-COMPUTE_TOPIC = "compute"
-NOTHING = "^$"
-
-
-def _any_of(patterns: Iterable[str]) -> str:
-    """One anchored regular expression that takes each of the patterns, and nothing when there are none."""
-    alternatives = "|".join(patterns)
-    return f"^({alternatives})$" if alternatives else NOTHING
-
-
-def _with_servers(topics: Iterable[str]) -> list[str]:
-    """The topics, and the same topics directed at one server."""
-    return [rf"{topic}(\..+)?" for topic in topics]
+REPLY_KEYS = f"^{REPLY_QUEUES}$"
 
 
 @dataclass(frozen=True)
 class RabbitUser:
-    """Who a service is to the broker: the topics (regular expressions) it serves, calls and fans out to."""
+    """Who a daemon is to the broker: the services it is, those it calls, those it speaks to all servers of."""
 
     name: str
     serves: tuple[str, ...] = ()
@@ -52,50 +35,49 @@ class RabbitUser:
 
     @property
     def configure(self) -> str:
-        """What the user may declare: the control exchange, its own queues, the fanout exchanges it uses."""
-        return _any_of([CONTROL_EXCHANGE, REPLY_EXCHANGE, REPLY_QUEUES, *self._queues(), *self._fanouts()])
+        """What the user may declare: its own queues, and the exchanges it serves on or publishes to."""
+        exchanges = [*_exchanges((*self.serves, *self.calls)), *_fanouts((*self.serves, *self.fans_out))]
+        return _any_of([REPLY_EXCHANGE, REPLY_QUEUES, *exchanges, *_queues(self.serves)])
 
     @property
     def write(self) -> str:
         """What the user may publish to, and which queues it may bind."""
-        published = [CONTROL_EXCHANGE, REPLY_EXCHANGE, *(f"{topic}_fanout" for topic in self.fans_out)]
-        return _any_of([*published, REPLY_QUEUES, *self._queues()])
+        exchanges = [*_exchanges(self.calls), *_fanouts(self.fans_out)]
+        return _any_of([REPLY_EXCHANGE, REPLY_QUEUES, *exchanges, *_queues(self.serves)])
 
     @property
     def read(self) -> str:
         """What the user may consume, and which exchanges it may bind a queue to."""
-        bound = [CONTROL_EXCHANGE, REPLY_EXCHANGE, *(f"{topic}_fanout" for topic in self.serves)]
-        return _any_of([*bound, REPLY_QUEUES, *self._queues()])
+        exchanges = [*_exchanges(self.serves), *_fanouts(self.serves)]
+        return _any_of([REPLY_EXCHANGE, REPLY_QUEUES, *exchanges, *_queues(self.serves)])
 
-    @property
-    def topic_write(self) -> str:
-        """The routing keys that the user may publish with."""
-        return _any_of(_with_servers(self.calls))
 
-    @property
-    def topic_read(self) -> str:
-        """The routing keys that the user may bind its queues with."""
-        return _any_of(_with_servers(self.serves))
+def _any_of(patterns: Iterable[str]) -> str:
+    """One anchored regular expression that takes each of the patterns."""
+    return f"^({'|'.join(patterns)})$"
 
-    def _queues(self) -> list[str]:
-        return [*_with_servers(self.serves), *(f"{topic}_fanout_.+" for topic in self.serves)]
 
-    def _fanouts(self) -> list[str]:
-        return [f"{topic}_fanout" for topic in (*self.serves, *self.fans_out)]
+def _exchanges(services: Iterable[str]) -> list[str]:
+    return [f"gantt-{service}" for service in services]
+
+
+def _fanouts(services: Iterable[str]) -> list[str]:
+    """The exchanges of fanouts; a service may have a topic per partition: `claims.cell1`."""
+    return [rf"{service}(\..+)?_fanout" for service in services]
+
+
+def _queues(services: Iterable[str]) -> list[str]:
+    """A service's topics, its servers' own queues, and their shares of a fanout."""
+    return [rf"{service}(\..+)?(_fanout_.+)?" for service in services]
 
 
 SERVICE_USERS = (
     # The scheduler decides and never commands a host; it asks the conductor for objects of an older version.
-    RabbitUser("scheduler", serves=(SCHEDULER_TOPIC, CLAIMS_TOPIC), calls=(CONDUCTOR_TOPIC,)),
-    RabbitUser(
-        "conductor",
-        serves=(CONDUCTOR_TOPIC,),
-        calls=(SCHEDULER_TOPIC, CLAIMS_TOPIC, COMPUTE_TOPIC),
-        fans_out=(COMPUTE_TOPIC,),
-    ),
+    RabbitUser("scheduler", serves=("scheduler", "claims"), calls=("conductor",)),
+    RabbitUser("conductor", serves=("conductor",), calls=("scheduler", "claims", "compute"), fans_out=("compute",)),
     # An agent reports and confirms; it commands neither itself nor another agent.
-    RabbitUser("compute", serves=(COMPUTE_TOPIC,), calls=(SCHEDULER_TOPIC, CLAIMS_TOPIC, CONDUCTOR_TOPIC)),
-    RabbitUser("client", calls=(SCHEDULER_TOPIC, CLAIMS_TOPIC, CONDUCTOR_TOPIC)),
+    RabbitUser("compute", serves=("compute",), calls=("scheduler", "claims", "conductor")),
+    RabbitUser("client", calls=("scheduler", "claims", "conductor")),
 )
 # The run folder's owner, and the tests of the message protocol. No service knows its password.
 ADMIN = "admin"
@@ -106,27 +88,22 @@ def definitions(users: Iterable[RabbitUser], passwords: Passwords) -> str:
     users = tuple(users)
     permissions = [_permission(ADMIN, ".*", ".*", ".*")]
     permissions += [_permission(user.name, user.configure, user.write, user.read) for user in users]
-    topic_permissions = []
-    for user in users:
-        topic_permissions += [
-            _topic_permission(user.name, CONTROL_EXCHANGE, user.topic_write, user.topic_read),
-            _topic_permission(user.name, REPLY_EXCHANGE, f"^{REPLY_QUEUES}$", f"^{REPLY_QUEUES}$"),
-        ]
+    # Without these a user could bind the replies to a queue of its own, and read or forward those of others.
+    replies = [
+        {"user": user.name, "vhost": VHOST, "exchange": REPLY_EXCHANGE, "write": REPLY_KEYS, "read": REPLY_KEYS}
+        for user in users
+    ]
     document = {
         "vhosts": [{"name": VHOST}],
         "users": [_account(name, passwords.of(name)) for name in (ADMIN, *(user.name for user in users))],
         "permissions": permissions,
-        "topic_permissions": topic_permissions,
+        "topic_permissions": replies,
     }
     return json.dumps(document, indent=1)
 
 
 def _permission(user: str, configure: str, write: str, read: str) -> dict[str, str]:
     return {"user": user, "vhost": VHOST, "configure": configure, "write": write, "read": read}
-
-
-def _topic_permission(user: str, exchange: str, write: str, read: str) -> dict[str, str]:
-    return {"user": user, "vhost": VHOST, "exchange": exchange, "write": write, "read": read}
 
 
 def _account(name: str, password: str) -> dict[str, Any]:

@@ -4,9 +4,8 @@
 The stock driver publishes replies through the broker's default exchange. Whoever may write there may put a
 message into any queue by its name, so a user with that right commands every agent, whatever topics he is
 denied. Here replies go through the exchange `gantt-replies`, and no service needs the default exchange. It is
-a topic exchange, though each reply has one reader, because only there the broker checks routing keys: without
-that it could be bound to the control exchange and carry commands. Both ends of a bus must use the same
-driver: `gantt-rabbit://` in place of `rabbit://` in the transport URL.
+a topic exchange, though each reply has one reader, because only there the broker checks routing keys. Both ends
+of a bus must use the same driver: `gantt-rabbit://` in place of `rabbit://` in the transport URL.
 """
 
 import copy

@@ -9,16 +9,19 @@ import amqp
 import oslo_messaging
 import pytest
 from oslo_config import cfg
-from oslo_messaging._metrics import client as metrics
-from oslo_messaging._tracing import client as tracing
 
 from devstack.servers.ports import LOOPBACK
 from devstack.servers.rabbitmq import RabbitNode
-from devstack.servers.rabbitmq_users import CONTROL_EXCHANGE, SERVICE_USERS, VHOST
+from devstack.servers.rabbitmq_users import REPLY_EXCHANGE, SERVICE_USERS, VHOST
+from rpcapi import bus
 
 USERS = [user.name for user in SERVICE_USERS]
-SERVED = [("scheduler", "scheduler"), ("scheduler", "claims.cell1"), ("conductor", "conductor")]
-SERVED += [("compute", "compute")]
+SERVED = [
+    ("scheduler", "scheduler"),
+    ("scheduler", "claims.cell1"),
+    ("conductor", "conductor"),
+    ("compute", "compute"),
+]
 TOPICS = [topic for _, topic in SERVED]
 ALLOWED = {
     "scheduler": {"conductor"},
@@ -30,6 +33,7 @@ PERMITTED = [(user, topic) for user in USERS for topic in TOPICS if topic in ALL
 FORBIDDEN = [(user, topic) for user in USERS for topic in TOPICS if topic not in ALLOWED[user]]
 COMMANDS_NO_HOST = ["scheduler", "compute", "client"]
 SERVER = "one"
+HOST_QUEUE = f"compute.{SERVER}"
 CALL_SECONDS = 10
 
 
@@ -46,9 +50,7 @@ class Echo:
 def transport_of(node: RabbitNode, user: str) -> oslo_messaging.Transport:
     conf = cfg.ConfigOpts()
     conf([], project="gantt", default_config_files=[], default_config_dirs=[])
-    conf.register_opts(tracing.oslo_messaging_tracing, group="oslo_messaging_tracing")
-    conf.register_opts(metrics.oslo_messaging_metrics, group="oslo_messaging_metrics")
-    return oslo_messaging.get_rpc_transport(conf, node.url(user))
+    return bus.get_transport(conf, node.url(user))
 
 
 @pytest.fixture(scope="module")
@@ -57,8 +59,8 @@ def transports(rabbit_node: RabbitNode) -> Iterator[dict[str, oslo_messaging.Tra
     made = {user: transport_of(rabbit_node, user) for user in USERS}
     servers = []
     for user, topic in SERVED:
-        target = oslo_messaging.Target(exchange=CONTROL_EXCHANGE, topic=topic, server=SERVER)
-        server = oslo_messaging.get_rpc_server(made[user], target, [Echo(topic)], executor="threading")
+        target = oslo_messaging.Target(topic=topic, server=SERVER)
+        server = bus.get_server(made[user], target, [Echo(topic)], executor="threading")
         server.start()
         servers.append(server)
     yield made
@@ -83,9 +85,8 @@ def channel(rabbit_node: RabbitNode, request: pytest.FixtureRequest) -> Iterator
         yield connection.channel()
 
 
-def client_of(transport: oslo_messaging.Transport, topic: str, **where) -> Any:
-    target = oslo_messaging.Target(exchange=CONTROL_EXCHANGE, topic=topic, **where)
-    return oslo_messaging.get_rpc_client(transport, target, timeout=CALL_SECONDS, retry=1)
+def client_of(transport: oslo_messaging.Transport, topic: str, **where: Any) -> Any:
+    return bus.get_client(transport, oslo_messaging.Target(topic=topic, **where), timeout=CALL_SECONDS)
 
 
 @pytest.mark.parametrize(("user", "topic"), PERMITTED)
@@ -111,21 +112,33 @@ def test_only_the_conductor_may_fan_out_to_the_agents(transports, user):
 
 
 @pytest.mark.parametrize("channel", COMMANDS_NO_HOST, indirect=True)
-@pytest.mark.parametrize("exchange", ["", "gantt-replies", CONTROL_EXCHANGE, "compute_fanout"])
-def test_no_exchange_is_a_way_around(transports, channel, exchange):
+@pytest.mark.parametrize("exchange", ["gantt-compute", "compute_fanout", "", REPLY_EXCHANGE])
+def test_no_exchange_leads_to_an_agent(transports, channel, exchange):
     with pytest.raises(amqp.AccessRefused):
-        channel.basic_publish(amqp.Message("{}"), exchange=exchange, routing_key=f"compute.{SERVER}")
+        channel.basic_publish(amqp.Message("{}"), exchange=exchange, routing_key=HOST_QUEUE)
+
+
+@pytest.mark.parametrize("channel", COMMANDS_NO_HOST, indirect=True)
+@pytest.mark.parametrize("exchange", ["gantt-compute", ""])
+def test_the_broker_does_not_dead_letter_to_an_agent_either(transports, channel, exchange):
+    arguments = {
+        "x-message-ttl": 0,
+        "x-dead-letter-exchange": exchange,
+        "x-dead-letter-routing-key": HOST_QUEUE,
+    }
+    with pytest.raises(amqp.AccessRefused):
+        channel.queue_declare("reply_forged", exclusive=True, arguments=arguments)
 
 
 @pytest.mark.parametrize("channel", COMMANDS_NO_HOST, indirect=True)
 def test_replies_cannot_be_bound_to_carry_commands(transports, channel):
     with pytest.raises(amqp.AccessRefused):
-        channel.exchange_bind(CONTROL_EXCHANGE, "gantt-replies", routing_key=f"compute.{SERVER}")
+        channel.exchange_bind("gantt-compute", REPLY_EXCHANGE, routing_key=HOST_QUEUE)
 
 
 @pytest.mark.parametrize(
     ("channel", "queue"),
-    [("scheduler", f"compute.{SERVER}"), ("compute", "conductor"), ("client", "scheduler")],
+    [("scheduler", HOST_QUEUE), ("compute", "conductor"), ("client", "scheduler"), ("conductor", HOST_QUEUE)],
     indirect=["channel"],
 )
 def test_nobody_reads_the_queue_of_another_service(transports, channel, queue):
@@ -134,12 +147,17 @@ def test_nobody_reads_the_queue_of_another_service(transports, channel, queue):
 
 
 @pytest.mark.parametrize(
-    ("channel", "topic"),
-    [("scheduler", "compute.#"), ("compute", "conductor"), ("client", "#")],
+    ("channel", "exchange", "key"),
+    [
+        ("scheduler", "gantt-compute", "#"),
+        ("compute", "gantt-conductor", "conductor"),
+        ("client", "gantt-claims", "#"),
+        ("client", REPLY_EXCHANGE, "#"),
+    ],
     indirect=["channel"],
 )
-def test_nobody_binds_a_queue_to_the_topic_of_another_service(transports, channel, topic):
+def test_nobody_listens_in(transports, channel, exchange, key):
     queue = "reply_of_a_spy"
     channel.queue_declare(queue, exclusive=True)
     with pytest.raises(amqp.AccessRefused):
-        channel.queue_bind(queue, CONTROL_EXCHANGE, topic)
+        channel.queue_bind(queue, exchange, key)
