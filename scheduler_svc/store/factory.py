@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Opens the store that a URL names."""
 
-from typing import Literal
 from urllib.parse import urlsplit
 
 from rpcapi import errors
 from scheduler_svc.store import validation
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.memory import MemoryStore
-
-Durability = Literal["everysec", "always"]
+from scheduler_svc.store.records import Durability
 
 
 def open_store(
@@ -20,7 +18,7 @@ def open_store(
     log_length: int = 100_000,
     decisions: int = 10_000,
 ) -> Store:
-    """Return the store of ``partition`` behind ``url``: memory://.
+    """Return the store of ``partition`` behind ``url``: redis://, rediss://, unix:// or memory://.
 
     Nothing is sent yet: a store that is away is met by the first verb. ``durability`` is what the server's
     appendfsync is set to: with "always" on a single server a restart forgets nothing and opens no new epoch.
@@ -31,4 +29,10 @@ def open_store(
     scheme = urlsplit(url).scheme
     if scheme == "memory":
         return MemoryStore(partition, log_length=log_length, decisions=decisions)
-    raise errors.BadConfiguration(why=f"[store] url has the scheme {scheme!r}; memory:// is known")
+    if scheme in ("redis", "rediss", "unix"):
+        from scheduler_svc.store.redis import RedisStore  # noqa: PLC0415 - memory needs no redis-py installed
+
+        return RedisStore(url, partition, durability=durability, log_length=log_length, decisions=decisions)
+    raise errors.BadConfiguration(
+        why=f"[store] url has the scheme {scheme!r}; redis://, rediss://, unix:// and memory:// are known"
+    )

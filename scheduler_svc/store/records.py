@@ -3,12 +3,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from rpcapi.model.claims import Answer, GroupPolicy, Verdict
 
 SCHEMA = 1  # version of every stored document and log entry; an unknown one is refused, never guessed
 
+Durability = Literal["everysec", "always"]  # what the server's appendfsync is set to
 Amounts = Mapping[str, int]  # resource class -> amount
 Allocations = Mapping[str, Amounts]  # provider -> amounts
 

@@ -6,30 +6,28 @@ from typing import Any
 
 import pytest
 
-from scheduler_svc.store.memory import MemoryStore
-from tests.unit.scheduler_svc.store.world import ManualClock, World
-
-BACKENDS = ("memory",)
+from tests.unit.scheduler_svc.store.backends import memory_world, redis_world
 
 
-def memory_world(**options: Any) -> World:
-    """Return a partition in memory, with a clock of the test's own."""
-    clock = ManualClock()
-    store = MemoryStore("p1", clock=clock, **options)
-
-    def wait_until(moment: int) -> None:
-        clock.now = max(clock.now, moment)
-
-    return World(store, clock, wait_until, store.bump)
-
-
-@pytest.fixture(params=BACKENDS)
+@pytest.fixture(params=["memory", "redis"])
 def make_world(request: pytest.FixtureRequest) -> Iterator[Any]:
     """Make partitions on the backend at hand; options bound the log and the decision record."""
-    yield memory_world
+    made = []
+
+    def make(**options: Any) -> Any:
+        if request.param == "memory":
+            world = memory_world(**options)
+        else:
+            world = redis_world(request.getfixturevalue("redis_server"), **options)
+        made.append(world)
+        return world
+
+    yield make
+    for world in made:
+        world.store.close()
 
 
 @pytest.fixture
-def world(make_world: Any) -> World:
+def world(make_world: Any) -> Any:
     """A fresh partition."""
     return make_world()

@@ -1,0 +1,49 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- End an audit: deal with claims that the service host did not report, and open it.
+-- ARGV: log length, epoch, service host, grace in ms, then for each reported claim: consumer, attempt
+-- Returns: epoch, released, orphans left, ms until the last of them is due; epoch alone: nothing done
+--@ keys awaited
+--@ include _partition
+if tonumber(ARGV[2]) ~= epoch then
+  return { epoch }
+end
+local host, grace, reported = ARGV[3], tonumber(ARGV[4]), {}
+for i = 5, #ARGV, 2 do
+  reported[ARGV[i]] = tonumber(ARGV[i + 1])
+end
+
+local released, orphans, again = 0, 0, 0
+local function settle_unreported(claim)
+  if claim.state == 'prepared' then
+    if is_past(claim) then
+      end_claim(claim, 'expired')
+    end
+    return
+  end
+  local since = type(claim.orphan_ms) == 'number' and claim.orphan_ms or now
+  if now - since >= grace then
+    end_claim(claim, 'released')
+    released = released + 1
+    return
+  end
+  claim.orphan_ms = since
+  redis.call('HSET', K.claims, claim.consumer, cjson.encode(claim))
+  orphans, again = orphans + 1, math.max(again, since + grace - now)
+end
+
+for _, after in ipairs({ '/', '|' }) do
+  for _, member in ipairs(redis.call('ZRANGEBYLEX', K.by_host, '[' .. host .. after, '(' .. host .. after .. '\255')) do
+    local consumer = string.match(member, '|(.*)$')
+    local claim = cjson.decode(redis.call('HGET', K.claims, consumer))
+    if reported[consumer] ~= claim.attempt then
+      settle_unreported(claim)
+    end
+  end
+end
+flush(true)
+redis.call('SREM', K.awaited, host)
+if tonumber(redis.call('HGET', K.opened, host) or 0) ~= epoch then
+  redis.call('HSET', K.opened, host, epoch)
+  append('opened', '{' .. quote(host) .. ':' .. epoch .. '}')
+end
+return { epoch, released, orphans, again }

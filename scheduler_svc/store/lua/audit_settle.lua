@@ -1,0 +1,56 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Settle some of the claims that a service host's audit reports: what runs is the truth.
+-- ARGV: log length, epoch, then for each claim: consumer, attempt, confirmed 0|1, service host,
+--       the claim as it is re-asserted where the store lost it, as JSON without created_ms
+-- Returns: epoch, then for each claim: answer, 1 where the store had forgotten it else 0; epoch alone: nothing done
+--@ include _partition
+if tonumber(ARGV[2]) ~= epoch then
+  return { epoch }
+end
+
+local function settle_live(live, confirmed)
+  if live.state == 'confirmed' then
+    if type(live.orphan_ms) == 'number' then
+      live.orphan_ms = nil
+      redis.call('HSET', K.claims, live.consumer, cjson.encode(live))
+    end
+    return 'confirmed', 0
+  elseif confirmed then
+    confirm_claim(live)
+    return 'confirmed', 1
+  elseif is_past(live) then
+    end_claim(live, 'expired')
+    return 'expired', 0
+  end
+  return 'prepared', 0
+end
+
+local function settle_one(consumer, attempt, confirmed, host, lost)
+  local raw = redis.call('HGET', K.claims, consumer)
+  local live = raw and cjson.decode(raw) or nil
+  if live and live.attempt == tonumber(attempt) then
+    if host_of(live.host) ~= host then
+      return 'conflict', 0
+    end
+    return settle_live(live, confirmed)
+  end
+  local ended = end_of(ends_of(consumer), attempt)
+  if ended then
+    return ended == UNKNOWN_END and 'aborted' or ended, 0
+  elseif live then
+    return 'conflict', 0
+  elseif not confirmed then
+    bury(consumer, attempt, 'aborted') -- only this host could have confirmed it, and it says that it has not
+    return 'aborted', 0
+  end
+  hold(cjson.decode(lost), string.sub(lost, 1, -2) .. ',"created_ms":' .. now .. '}')
+  return 'confirmed', 1
+end
+
+local out = { epoch }
+for i = 3, #ARGV, 5 do
+  local answer, forgotten = settle_one(ARGV[i], ARGV[i + 1], ARGV[i + 2] == '1', ARGV[i + 3], ARGV[i + 4])
+  out[#out + 1], out[#out + 2] = answer, forgotten
+end
+flush(true)
+return out

@@ -1,0 +1,8 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Count a heartbeat of a service without nodes.
+-- ARGV: log length, name, document of a new service as JSON
+-- Returns: position
+--@ include _partition
+--@ include _beat
+beat(ARGV[2], ARGV[3])
+return position

@@ -1,0 +1,29 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- A page of live claims, in the order of the index by host.
+-- ARGV: log length, most claims, then pairs of lexicographic bounds, in order
+-- Returns: the last index member where more follow, else ''; then each claim as JSON
+--@ include _partition
+expire(1000)
+flush(false)
+local limit, members, more = tonumber(ARGV[2]), {}, false
+for i = 3, #ARGV, 2 do
+  local found = redis.call('ZRANGEBYLEX', K.by_host, ARGV[i], ARGV[i + 1], 'LIMIT', 0, limit + 1 - #members)
+  for _, member in ipairs(found) do
+    if #members < limit then
+      members[#members + 1] = member
+    else
+      more = true
+    end
+  end
+  if more then
+    break
+  end
+end
+if #members == 0 then
+  return { '' }
+end
+local consumers = {}
+for i, member in ipairs(members) do
+  consumers[i] = string.match(member, '|(.*)$')
+end
+return { more and members[limit] or '', unpack(redis.call('HMGET', K.claims, unpack(consumers))) }

@@ -1,0 +1,24 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Confirm claims for their service host, each by itself.
+-- ARGV: log length, service host, then for each claim: consumer, attempt
+-- Returns: for each claim: answer, host or ''
+--@ include _partition
+--@ include _find
+local host, answers = ARGV[2], {}
+for i = 3, #ARGV, 2 do
+  local claim, answer = find(ARGV[i], ARGV[i + 1], host)
+  if not claim then
+    answer = answer or 'unknown'
+  elseif not answer then
+    answer = 'confirmed'
+    if is_past(claim) then
+      answer = 'closed'
+    elseif claim.state == 'prepared' then
+      confirm_claim(claim)
+    end
+  end
+  answers[#answers + 1] = answer
+  answers[#answers + 1] = claim and claim.host or ''
+end
+flush(false)
+return answers

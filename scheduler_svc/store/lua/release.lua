@@ -1,0 +1,24 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Give claims of a service host back, each by itself.
+-- ARGV: log length, service host, then for each claim: consumer, attempt
+-- Returns: for each claim: answer, host or ''
+--@ include _partition
+--@ include _find
+local host, answers = ARGV[2], {}
+for i = 3, #ARGV, 2 do
+  local claim, answer = find(ARGV[i], ARGV[i + 1], host)
+  if answer == UNKNOWN_END then
+    answer = 'released'
+  elseif answer == nil then
+    answer = 'released'
+    if claim then
+      end_claim(claim, 'released')
+    else
+      bury(ARGV[i], ARGV[i + 1], 'released')
+    end
+  end
+  answers[#answers + 1] = answer
+  answers[#answers + 1] = claim and claim.host or ''
+end
+flush(false)
+return answers

@@ -1,0 +1,15 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Replace a service's document, unless it is no longer as it was read; its nodes are no longer what deciders saw.
+-- ARGV: log length, name, document as it was read, new document
+-- Returns: 1 when it was replaced, else 0
+--@ keys services nodes eligible
+--@ include _partition
+if redis.call('HGET', K.services, ARGV[2]) ~= ARGV[3] then
+  return 0
+end
+redis.call('HSET', K.services, ARGV[2], ARGV[4])
+append('service', '{' .. quote(ARGV[2]) .. ':' .. ARGV[4] .. '}')
+for _, node in ipairs(cjson.decode(redis.call('HGET', K.nodes, ARGV[2]) or '[]')) do
+  redis.call('HSET', K.eligible, node, position)
+end
+return 1

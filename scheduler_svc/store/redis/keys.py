@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The key schema: every key of a partition, written once. Scripts name keys by the words here.
+
+All keys of partition P are ``gantt:{p:P}:<word>``: the hash tag keeps a partition on one node of a cluster.
+"""
+
+KEYS: dict[str, str] = {
+    "meta": "hash: schema, epoch, position, run_id, replid",
+    "claims": "hash consumer -> live claim, JSON",
+    "ended": "hash consumer -> how attempts ended, JSON {attempt: state}",
+    "ended_at": "zset consumer -> ms of its last end",
+    "deadlines": "zset consumer -> ms; prepared claims, less those parked until their host audits",
+    "by_host": "zset, all scores 0: host|consumer of live claims, in byte order",
+    "groups": "hash group -> live claims by host, JSON {host: n}",
+    "providers": "hash provider -> document, JSON",
+    "capacity": "hash provider -> JSON {class: [capacity, min_unit, max_unit, step_size]}",
+    "used": "hash provider -> sums of live claims, JSON {class: sum}",
+    "changed": "hash provider -> position of the last change of its sums or inventories",
+    "eligible": "hash root provider -> position of the last change of its eligibility",
+    "opened": "hash service host -> epoch in which it was last audited",
+    "awaited": "set of service hosts that may run claims which the store forgot, until they audit",
+    "reports": "hash service host -> its last applied report, JSON",
+    "nodes": "hash service host -> its nodes, JSON list",
+    "services": "hash service -> document, JSON",
+    "beats": "zset service -> ms of its last sign of life",
+    "alive": "hash service -> 1 or 0",
+    "excess": "hash provider|class -> ms since when it is flagged as over capacity",
+    "log": "stream, ids position-0: kind, body as JSON",
+    "decisions": "stream, bounded: request_id, document as JSON",
+    "decided": "hash request id -> id of its newest entry in decisions",
+}
+
+
+def prefix(partition: str) -> str:
+    """Return what every key of a partition begins with."""
+    return f"gantt:{{p:{partition}}}:"

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Snapshot and log of a partition in Redis."""
+
+import json
+from typing import Any
+
+from scheduler_svc.store import documents, log
+from scheduler_svc.store.records import Entry, Snapshot
+from scheduler_svc.store.redis.connect import BLOCK_MS, Connection
+from scheduler_svc.store.redis.keys import prefix
+
+
+def snapshot(connection: Connection) -> Snapshot:
+    """Return all that a replica needs, from one atomic look."""
+    head = prefix(connection.partition)
+
+    def fill(pipe: Any) -> None:
+        pipe.hmget(head + "meta", "epoch", "position")
+        for word in ("providers", "used", "services", "alive", "opened"):
+            pipe.hgetall(head + word)
+
+    (epoch, position), providers, used, services, alive, opened = connection.read(fill)
+    connection.identity.saw(int(epoch or 0), int(position or 0))
+    return Snapshot(
+        epoch=int(epoch or 0),
+        position=int(position or 0),
+        providers={name: documents.decode(text, "provider") for name, text in providers.items()},
+        used={name: json.loads(text) for name, text in used.items()},
+        services={name: documents.decode(text, "service") for name, text in services.items()},
+        alive={name: value == "1" for name, value in alive.items()},
+        opened={host: int(value) for host, value in opened.items()},
+    )
+
+
+def follow(connection: Connection, position: int, block_ms: int, limit: int) -> list[Entry] | None:
+    """Return the entries after ``position``, waiting up to ``block_ms`` for the first; None means a gap."""
+    head = prefix(connection.partition)
+    after = {head + "log": f"{position}-0"}
+
+    def fill(pipe: Any) -> None:
+        pipe.hget(head + "meta", "position")
+        pipe.xread(after, count=limit)
+
+    newest, streams = connection.read(fill)
+    found = _entries(streams)
+    if not found and int(newest or 0) == position and block_ms > 0:
+        # One read that blocks for ever is 0 to Redis: at least a millisecond, at most what the socket allows.
+        waited = min(max(block_ms, 1), BLOCK_MS)
+        found = _entries(connection.wait(lambda client: client.xread(after, count=limit, block=waited)))
+        newest = found[-1].position if found else position
+    if found:
+        connection.identity.saw(0, found[-1].position)
+    return log.without_gap(position, found, int(newest or 0))
+
+
+def _entries(streams: Any) -> list[Entry]:
+    return [
+        Entry(int(entry_id.partition("-")[0]), fields["kind"], json.loads(fields["body"]))
+        for _stream, entries in streams or ()
+        for entry_id, fields in entries
+    ]

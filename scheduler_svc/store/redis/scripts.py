@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Lua verbs: read once, each with its fragments and the keys it declares.
+
+Two header lines are understood, in verbs and fragments alike:
+``--@ include name`` is replaced by the fragment ``name.lua``, once a script;
+``--@ keys word ...`` declares keys (see keys.py), which the script then finds as ``K.word``.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from scheduler_svc.store.redis.keys import KEYS, prefix
+
+_INCLUDE = "--@ include "
+_KEYS = "--@ keys "
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """One verb: its whole text, the digest that Redis knows it by, and the words of its keys in order."""
+
+    name: str
+    text: str
+    sha: str
+    words: tuple[str, ...]
+
+    def keys(self, partition: str) -> list[str]:
+        """Return the names of the keys that the script declares."""
+        head = prefix(partition)
+        return [head + word for word in self.words]
+
+
+@cache
+def load(name: str) -> Script:
+    """Read and compose the verb ``name``."""
+    words: dict[str, None] = {}
+    body = "\n".join(_compose(name, words, set()))
+    unknown = sorted(words.keys() - KEYS.keys())
+    if unknown:
+        raise ValueError(f"script {name} declares keys that are not in the schema: {', '.join(unknown)}")
+    table = ", ".join(f"{word} = KEYS[{index}]" for index, word in enumerate(words, 1))
+    text = f"local K = {{ {table} }}\n{body}\n"
+    return Script(name, text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest(), tuple(words))
+
+
+def _compose(name: str, words: dict[str, None], included: set[str]) -> list[str]:
+    if name in included:
+        return []
+    included.add(name)
+    lines: list[str] = []
+    for line in files("scheduler_svc.store").joinpath("lua", f"{name}.lua").read_text("utf-8").splitlines():
+        if line.startswith(_INCLUDE):
+            lines += _compose(line.removeprefix(_INCLUDE).strip(), words, included)
+        elif line.startswith(_KEYS):
+            words.update(dict.fromkeys(line.removeprefix(_KEYS).split()))
+        else:
+            lines.append(line)
+    return lines

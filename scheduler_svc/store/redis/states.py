@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Host state in Redis: reports compared here and written by a script that refuses when another came between."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rpcapi import errors
+from scheduler_svc.store import documents, namespaces, reports
+from scheduler_svc.store.records import SCHEMA, StatsOutcome
+from scheduler_svc.store.redis.connect import Connection
+from scheduler_svc.store.redis.keys import prefix
+
+RACES = 5  # times that a report is compared again because another one came between
+
+
+class States:
+    """Host state of one partition."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._head = prefix(connection.partition)
+
+    def update_stats(
+        self, host: str, report: tuple[int, int, int, bool], nodes: Mapping[str, Mapping[str, Any]]
+    ) -> StatsOutcome:
+        """Apply ``report``: (incarnation, sequence, base, full) and its nodes."""
+        for _ in range(RACES):
+            outcome = self._try_report(host, report, nodes)
+            if outcome is not None:
+                return outcome
+        raise errors.StoreUnavailable(why=f"reports of {host!r} overtake each other; it is sent again")
+
+    def _try_report(
+        self, host: str, report: tuple[int, int, int, bool], nodes: Mapping[str, Mapping[str, Any]]
+    ) -> StatsOutcome | None:
+        incarnation, sequence, _base, full = report
+        raw, had, stored = self._last_report(host, list(nodes))
+        last = _applied(raw, had)
+        freshness = reports.judge(last, *report)
+        mode, changed = "look", reports.ReportPlan((), (), ())
+        if freshness is reports.Freshness.APPLY:
+            mode, changed = "apply", reports.plan(host, last, full, nodes, stored)
+        elif freshness is reports.Freshness.NEED_FULL:
+            mode = "beat"
+        new = documents.encode({"schema": SCHEMA, "incarnation": incarnation, "sequence": sequence})
+        done, epoch, position, audited = self._connection.run(
+            "report",
+            host,
+            mode,
+            documents.encode(reports.new_service(reports.COMPUTE)),
+            raw or "",
+            new,
+            documents.encode(changed.nodes),
+            len(changed.changes),
+            *_change_arguments(changed.changes),
+            *changed.gone,
+        )
+        self._connection.identity.saw(epoch, position)
+        need_full = freshness is reports.Freshness.NEED_FULL
+        return StatsOutcome(need_full, epoch, not audited, position) if done else None
+
+    def _last_report(self, host: str, nodes: list[str]) -> tuple[str | None, str | None, dict[str, Any]]:
+        def fill(pipe: Any) -> None:
+            pipe.hget(self._head + "reports", host)
+            pipe.hget(self._head + "nodes", host)
+            if nodes:
+                pipe.hmget(self._head + "providers", nodes)
+
+        raw, had, *found = self._connection.read(fill)
+        texts = zip(nodes, found[0] if found else (), strict=True)
+        return raw, had, {name: documents.decode(text, "provider") for name, text in texts if text}
+
+    def heartbeat(self, name: str, binary: str) -> None:
+        """Count a sign of life of a service without nodes."""
+        self._connection.run("beat", name, documents.encode(reports.new_service(binary)))
+
+    def get(self, namespace: str, name: str) -> namespaces.Versioned:
+        """Return (version, document); raises UnknownHost, UnknownNamespace."""
+        namespaces.check(namespace)
+        found = self._read(namespace, [name])
+        if not found:
+            raise errors.UnknownHost(name=name)
+        _name, version, document = found[0]
+        return version, document
+
+    def page(
+        self, namespace: str, marker: str | None, limit: int
+    ) -> tuple[list[tuple[str, int, dict[str, Any]]], str | None]:
+        """Return documents by name after ``marker``, and the next marker."""
+        namespaces.check(namespace)
+        key = self._head + ("providers" if namespace == namespaces.COMPUTE else "services")
+        known = self._connection.read(lambda pipe: pipe.hkeys(key))[0]
+        wanted = [name for name in sorted(known) if marker is None or name > marker]
+        found = self._read(namespace, wanted[:limit])
+        return found, wanted[limit - 1] if len(wanted) > limit else None
+
+    def update_service(self, name: str, version: int, changes: Mapping[str, Any]) -> None:
+        """Merge ``changes`` into a service's document; raises UnknownHost, VersionConflict."""
+        for _ in range(RACES):
+            raw = self._connection.read(lambda pipe: pipe.hget(self._head + "services", name))[0]
+            if raw is None:
+                raise errors.UnknownHost(name=name)
+            stored = documents.decode(raw, "service")
+            merged = namespaces.merge(name, stored, version, changes)
+            if merged == stored or self._connection.run("service", name, raw, documents.encode(merged)):
+                return
+        raise errors.StoreUnavailable(why=f"updates of service {name!r} overtake each other")
+
+    def _read(self, namespace: str, wanted: Sequence[str]) -> list[tuple[str, int, dict[str, Any]]]:
+        if not wanted:
+            return []
+        reader = self._read_compute if namespace == namespaces.COMPUTE else self._read_service
+        return reader(wanted)
+
+    def _read_compute(self, wanted: Sequence[str]) -> list[tuple[str, int, dict[str, Any]]]:
+        def fill(pipe: Any) -> None:
+            pipe.hmget(self._head + "providers", wanted)
+            pipe.hmget(self._head + "used", wanted)
+
+        documents_, used = self._connection.read(fill)
+        return [
+            (name, *namespaces.compute(documents.decode(text, "provider"), json.loads(sums or "{}")))
+            for name, text, sums in zip(wanted, documents_, used, strict=True)
+            if text
+        ]
+
+    def _read_service(self, wanted: Sequence[str]) -> list[tuple[str, int, dict[str, Any]]]:
+        def fill(pipe: Any) -> None:
+            pipe.hget(self._head + "meta", "epoch")
+            for word in ("services", "alive", "opened"):
+                pipe.hmget(self._head + word, wanted)
+            for name in wanted:
+                pipe.zscore(self._head + "beats", name)
+
+        epoch, texts, alive, opened, *beats = self._connection.read(fill)
+        found = []
+        for name, text, lives, audited, beat in zip(wanted, texts, alive, opened, beats, strict=True):
+            if text is not None:
+                shown = namespaces.service(
+                    documents.decode(text, "service"),
+                    alive=lives == "1",
+                    audited=audited is not None and audited == epoch,
+                    last_report_ms=None if beat is None else int(beat),
+                )
+                found.append((name, *shown))
+        return found
+
+
+def _applied(raw: str | None, had: str | None) -> reports.Applied | None:
+    if raw is None:
+        return None
+    told = documents.decode(raw, "report")
+    return reports.Applied(told["incarnation"], told["sequence"], tuple(json.loads(had or "[]")))
+
+
+def _change_arguments(changes: Sequence[reports.NodeChange]) -> list[Any]:
+    values: list[Any] = []
+    for change in changes:
+        held = documents.encode(reports.capacity_of(change.document)) if change.inventory else ""
+        values += [change.document["id"], documents.encode(change.document), held, int(change.eligibility)]
+    return values
