@@ -100,9 +100,19 @@ class Machine:
         return self.run("journalctl", "--no-pager", "--output=cat", f"--unit={unit}").stdout
 
     def start(self, *units: str) -> None:
-        """Start units; fail with their journal when one does not become ready."""
-        if self.run("systemctl", "start", *units, check=False).returncode:
-            raise AssertionError("\n".join(f"--- {unit}\n{self.journal(unit)}" for unit in units))
+        """Start units, and return when each is ready; fail with their journal when one does not become so."""
+        self.run("systemctl", "start", "--no-block", *units)
+        try:
+            self.eventually(lambda: self._settled(units), f"units {units}")
+        except AssertionError as late:
+            raise AssertionError("\n".join(f"--- {unit}\n{self.journal(unit)}" for unit in units)) from late
+
+    def _settled(self, units: tuple[str, ...]) -> bool:
+        states = {unit: self.property(unit, "ActiveState") for unit in units}
+        for unit, state in states.items():
+            restarts = self.property(unit, "NRestarts")
+            assert state != "failed" and restarts in {"", "0", "1", "2"}, f"{unit}: {state}, restarted {restarts}x"
+        return set(states.values()) == {"active"}
 
     def eventually(self, condition: Callable[[], Answer], what: str) -> Answer:
         """Return the first true answer of ``condition``."""

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cluster under a booted systemd: its units start it, it boots servers, and it survives the death of a worker."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from devstack.servers.redis_users import BUS, CONDUCTOR, SCHEDULER, RedisUser
+from tests.functional.systemd.machine import Machine
+
+pytestmark = [pytest.mark.systemd, pytest.mark.timeout(900)]
+
+# In a machine that lives for a minute, without a network: its passwords guard nothing.
+PASSWORD = "only-for-this-boot"  # noqa: S105
+SCHEDULERS = "gantt-scheduler@1.service"
+UNITS = ("gantt-conductor.service", SCHEDULERS, "gantt-compute.service")
+BUS_URL = f"gantt+redis://{BUS.name}:{PASSWORD}@/0?socket=/run/redis-bus/redis.sock"
+STORE_URL = f"unix://{{user}}:{PASSWORD}@/run/redis-store/redis.sock?db=0"
+
+SETTINGS = {
+    "gantt": "",
+    "gantt-conductor": f"[conductor_store]\nurl = {STORE_URL.format(user=CONDUCTOR.name)}\n",
+    "gantt-scheduler": f"[scheduler]\nworkers = 2\n[store]\nurl = {STORE_URL.format(user=SCHEDULER.name)}\n",
+    "gantt-compute": "[compute]\nhosts = rack[1-2]\nnodes_per_host = 2\nreport_interval = 1\n",
+}
+
+
+def start_redis(machine: Machine, name: str, appendonly: str, *users: RedisUser) -> None:
+    """Start an instance of Debian's redis-server, on a Unix socket, with these users and no other."""
+    users_file = f"/etc/redis/{name}.acl"
+    lines = ["user default off resetpass resetkeys resetchannels -@all", *(user.line(PASSWORD) for user in users)]
+    machine.write(users_file, "\n".join([*lines, ""]))
+    machine.write(
+        f"/etc/redis/redis-{name}.conf",
+        f"port 0\nunixsocket /run/redis-{name}/redis.sock\nunixsocketperm 777\ndir /var/lib/redis\n"
+        f'save ""\nappendonly {appendonly}\nappenddirname {name}\naclfile {users_file}\n',
+    )
+    machine.run("chown", "redis", users_file, f"/etc/redis/redis-{name}.conf")
+    machine.start(f"redis-server@{name}.service")
+
+
+@pytest.fixture(scope="module")
+def cluster(machine: Machine) -> Iterator[Machine]:
+    """The machine with gantt.target started, by units that were enabled as an operator enables them."""
+    start_redis(machine, "bus", "no", BUS)
+    start_redis(machine, "store", "yes", SCHEDULER, CONDUCTOR)
+    for name, text in SETTINGS.items():
+        machine.write(f"/etc/gantt/{name}.conf", f"[DEFAULT]\ntransport_url = {BUS_URL}\n{text}")
+    machine.run("systemd-tmpfiles", "--create", "gantt.conf")
+    machine.run("systemctl", "enable", "--quiet", *UNITS, "gantt.target")
+    machine.start("gantt.target", *UNITS)
+    yield machine
+    machine.run("systemctl", "stop", "gantt.target")
+
+
+def gantt(machine: Machine, *arguments: str) -> list[dict[str, object]]:
+    """Run the operator's command inside; return what it tells as JSON."""
+    return json.loads(machine.run("/opt/gantt/bin/gantt", *arguments, "-f", "json").stdout)
+
+
+def boot(machine: Machine, count: int) -> None:
+    servers = gantt(machine, "boot", "--flavor", "m1.small", "--count", str(count), "--wait", "--timeout", "60")
+    assert [server["status"] for server in servers] == ["ACTIVE"] * count
+
+
+def test_the_units_start_the_cluster_and_it_boots_servers(cluster: Machine) -> None:
+    for unit in UNITS:
+        assert cluster.property(unit, "ActiveState") == "active", cluster.journal(unit)
+    assert len(cluster.workers(SCHEDULERS)) == 2
+
+    boot(cluster, 3)
+
+    cluster.run("/opt/gantt/bin/gantt", "claim", "verify")
+
+
+def test_a_killed_scheduler_worker_comes_back_and_serves(cluster: Machine) -> None:
+    master, before = cluster.property(SCHEDULERS, "MainPID"), cluster.workers(SCHEDULERS)
+
+    cluster.run("kill", "-KILL", str(min(before)))
+
+    cluster.eventually(
+        lambda: (
+            len(cluster.workers(SCHEDULERS) - {min(before)}) == 2
+            and cluster.property(SCHEDULERS, "StatusText") == "2 of 2 processes serve"
+        ),
+        "another worker that serves",
+    )
+    assert cluster.property(SCHEDULERS, "MainPID") == master
+    # One request for each worker, and more: the new one gets its share.
+    for _ in range(4):
+        boot(cluster, 1)
+    cluster.run("/opt/gantt/bin/gantt", "claim", "verify")
+
+
+def test_an_agent_has_no_way_to_a_password_of_the_store(cluster: Machine) -> None:
+    for file in ("gantt-scheduler.conf", "gantt-conductor.conf"):
+        read = cluster.run("runuser", "-u", "gantt-compute", "--", "cat", f"/etc/gantt/{file}", check=False)
+        assert read.returncode != 0, file
+
+
+def test_stopping_the_target_drains_every_daemon(cluster: Machine) -> None:
+    cluster.run("systemctl", "stop", "gantt.target")
+
+    for unit in UNITS:
+        assert cluster.property(unit, "Result") == "success", cluster.journal(unit)
+        assert cluster.property(unit, "ExecMainStatus") == "0", cluster.journal(unit)
