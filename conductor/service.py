@@ -30,7 +30,7 @@ from rpcapi.compute import ComputeAPI
 from rpcapi.conductor import ConductorAPI
 from rpcapi.daemon.waiting import Stopped, wait_for
 from rpcapi.probe import probe_bus
-from rpcapi.scheduler import SchedulerAPI
+from rpcapi.scheduler import BusBackend, SchedulerAPI
 from rpcapi.serializer import GanttSerializer
 
 LOG = log.getLogger(__name__)
@@ -69,7 +69,7 @@ class ConductorService:
         wait_for("The conductor's store", self._store.ping, self._stopping, away=(errors.Unavailable,))
         wait_for(
             "The message bus",
-            lambda: probe_bus(self._transport, ConductorAPI.TOPIC),
+            lambda: probe_bus(self._transport, BusBackend.TOPIC),
             self._stopping,
             away=(errors.Unavailable,),
         )

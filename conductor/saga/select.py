@@ -31,10 +31,12 @@ def select(turn: Turn, instances: Sequence[Instance]) -> list[Instance]:
             attempt=attempt,
             alternates=turn.limits.max_attempts - 1,
         )
+    except (errors.ClaimClosed, *UNANSWERED) as error:
+        return [_wait_or_fail(turn, each, error) for each in instances]
+    except errors.ClaimConflict as error:
+        return [_parted(turn, each, error) for each in instances]
     except errors.ClaimError as error:
         return _again(turn, [replace(each, attempt=attempt) for each in instances], error)
-    except UNANSWERED as error:
-        return [_wait_or_fail(turn, each, error) for each in instances]
     except errors.GanttError as error:
         return [_failed(each, sentence(error)) for each in instances]
     return [_placed(each, found, index) for index, each in enumerate(instances)]
@@ -64,6 +66,13 @@ def _wait_or_fail(turn: Turn, instance: Instance, error: Exception) -> Instance:
     return _failed(instance, f"The scheduler gave no answer for {waited / 1000:.0f} s: {sentence(error)}")
 
 
+def _parted(turn: Turn, instance: Instance, error: errors.ClaimConflict) -> Instance:
+    """Have the claim looked at that lives under another attempt than the recorded one; the others ask again."""
+    if instance.uuid == error.kwargs.get("consumer"):
+        return proceed(instance, Step.SETTLE, status=Status.BUILDING, partition=turn.peers.partition)
+    return _wait_or_fail(turn, instance, error)
+
+
 def _again(turn: Turn, instances: Sequence[Instance], error: errors.ClaimError) -> list[Instance]:
     """Begin a new attempt: the claims of this one ended before any host was told of them.
 
@@ -72,7 +81,7 @@ def _again(turn: Turn, instances: Sequence[Instance], error: errors.ClaimError) 
     LOG.info("Claims of attempt %d have ended, selecting anew: %s", instances[0].attempt, sentence(error))
     answers = claims.abort(turn, instances)
     if answers is None:
-        return [turn.later(each, error) for each in instances]
+        return [_wait_or_fail(turn, each, error) for each in instances]
     changed = []
     for each in instances:
         answer = answers[each.uuid, each.attempt].answer
@@ -85,5 +94,5 @@ def _again(turn: Turn, instances: Sequence[Instance], error: errors.ClaimError) 
         elif answer == Answer.CONFIRMED:
             changed.append(proceed(each, Step.SETTLE, status=Status.BUILDING, partition=turn.peers.partition))
         else:
-            changed.append(turn.later(each, answer))
+            changed.append(_wait_or_fail(turn, each, error))
     return changed

@@ -3,7 +3,7 @@
 
 import functools
 import random
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from oslo_log import log
 
@@ -35,12 +35,17 @@ class Limits:
 
 @dataclass(frozen=True)
 class Turn:
-    """Peers, limits and the request; ``now_ms`` is the store's time at the turn's beginning."""
+    """Peers, limits and the request; ``now_ms`` is the store's time at the turn's beginning.
+
+    ``jitter`` keeps requests from coming back in step. It is one for all instances of a turn: they stay together, and
+    so in one call.
+    """
 
     peers: Peers
     limits: Limits
     request: Request
     now_ms: int
+    jitter: float = field(default_factory=lambda: random.uniform(0.8, 1.2))
 
     @functools.cached_property
     def spec(self) -> objects.RequestSpec:
@@ -65,5 +70,5 @@ class Turn:
             sentence(why) if isinstance(why, Exception) else why,
         )
         pause = min(RETRY_MOST_MS, RETRY_FIRST_MS * 2 ** min(instance.tries, 10)) * slower
-        wake_ms = self.now_ms + int(pause * random.uniform(0.8, 1.2))
+        wake_ms = self.now_ms + int(pause * self.jitter)
         return replace(instance, tries=instance.tries + 1, wake_ms=wake_ms)

@@ -172,6 +172,11 @@ class MemoryStore(Store):
                     self._due.pop(key, None)
             return len(over)
 
+    def next_due(self) -> int | None:
+        """Return when the first request is due, for a test that lets just so much time pass."""
+        with self._lock:
+            return min(self._due.values(), default=None)
+
     def ping(self) -> None:
         """Always there."""
 

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scheduler and the claims as a conductor sees them: a scripted choice, on the real rules of claims."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rpcapi import objects
+from rpcapi.context import RequestContext
+from rpcapi.model.inventory import Inventory
+from scheduler_svc import refusal
+from scheduler_svc.endpoints import decode, encode
+from scheduler_svc.select import Decided
+from scheduler_svc.store.memory import MemoryStore
+from scheduler_svc.store.records import Batch, BatchAnswer, Candidate, Intent
+
+PARTITION = "cell"
+TTL_MS = 60_000
+
+
+class Ledger:
+    """Nodes with room, and the claims on them."""
+
+    def __init__(self, rooms: Mapping[str, int], clock: Callable[[], int]) -> None:
+        self.nodes = list(rooms)
+        self.store = MemoryStore(PARTITION, clock=clock)
+        for host in dict.fromkeys(node.partition("/")[0] for node in self.nodes):
+            nodes = {node: rooms[node] for node in self.nodes if node.startswith(f"{host}/")}
+            self.store.update_stats(
+                host,
+                incarnation=1,
+                sequence=1,
+                base=0,
+                full=True,
+                nodes={name: _document(room) for name, room in nodes.items()},
+            )
+            self.store.audit(host, self.store.snapshot().epoch, [], 0)
+
+    def live(self) -> dict[str, tuple[str, int, str]]:
+        """Return (host, attempt, state) of each consumer's live claim."""
+        found, _ = self.store.claims()
+        return {claim.consumer: (claim.host, claim.attempt, str(claim.state)) for claim in found}
+
+    def problems(self) -> list[str]:
+        """Return what is wrong with the sums."""
+        return list(self.store.verify().problems)
+
+
+def _document(room: int) -> dict[str, Any]:
+    inventory = Inventory(total=room).as_dict()
+    return {"inventories": {"VCPU": inventory}, "traits": [], "availability_zone": None, "metrics": {}}
+
+
+class Scheduler:
+    """Offers the nodes in their order, beginning with ``first`` further on for each instance of a call.
+
+    ``fail`` holds exceptions: each call raises one of them, if there is one, ``lost`` of them after it was carried
+    out, as if the answer were lost.
+    """
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+        self.calls: list[tuple[list[str], int]] = []
+        self.fail: list[Exception] = []
+        self.lose: list[Exception] = []
+
+    def select_destinations(
+        self, ctxt: RequestContext, spec: objects.RequestSpec, uuids: list[str], attempt: int = 1, alternates: int = 2
+    ) -> objects.Selections:
+        ctxt.check_deadline()
+        self.calls.append((list(uuids), attempt))
+        if self.fail:
+            raise self.fail.pop(0)
+        request = decode.request(ctxt, spec)
+        snapshot = self.ledger.store.snapshot()
+        nodes = self.ledger.nodes
+        intents = [
+            Intent(uuid, attempt, [Candidate(nodes[(index + more) % len(nodes)]) for more in range(len(nodes))])
+            for index, uuid in enumerate(uuids)
+        ]
+        batch = Batch(
+            request_id=request.id,
+            project="p",
+            user="u",
+            resources=request.resources,
+            intents=intents,
+            epoch=snapshot.epoch,
+            position=snapshot.position,
+            ttl_ms=TTL_MS,
+            alternates=alternates,
+        )
+        answer = self.ledger.store.prepare(batch)
+        if not answer.accepted:
+            refusal.raise_barred(answer.prepared)
+            raise refusal.no_valid_host(len(nodes), refusal.lost(refusal.tried(intents, answer.prepared)))
+        if self.lose:
+            raise self.lose.pop(0)
+        return encode.selections(PARTITION, attempt, Decided(answer.prepared, snapshot.epoch, snapshot.position))
+
+
+class Claims:
+    """``down`` is raised by every call while it is set; ``calls`` names the calls that were carried out."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.store = ledger.store
+        self.down: Exception | None = None
+        self.calls: list[str] = []
+
+    def _begin(self, name: str, ctxt: RequestContext) -> None:
+        ctxt.check_deadline()
+        if self.down is not None:
+            raise self.down
+        self.calls.append(name)
+
+    def prepare_claims(self, ctxt: RequestContext, intents: objects.ClaimIntents) -> objects.ClaimAnswers:
+        self._begin("prepare", ctxt)
+        batch = Batch(
+            request_id=ctxt.request_id,
+            project="p",
+            user="u",
+            resources=dict(intents.spec.resources),
+            intents=decode.intents(intents),
+            epoch=intents.epoch,
+            position=self.store.snapshot().position,
+            ttl_ms=TTL_MS,
+        )
+        answer: BatchAnswer = self.store.prepare(batch)
+        return encode.prepared(batch.intents, answer)
+
+    def abort_claims(
+        self, ctxt: RequestContext, refs: objects.ClaimRefs, host: str | None = None
+    ) -> objects.ClaimAnswers:
+        self._begin("abort", ctxt)
+        return encode.ended(self.store.abort(decode.refs(refs), host), "aborted")
+
+    def list_claims(self, ctxt: RequestContext, consumer: str | None = None, **_: Any) -> objects.ClaimPage:
+        self._begin("list", ctxt)
+        found, marker = self.store.claims(consumer=consumer)
+        return objects.ClaimPage.of(claims=[encode.claim(claim) for claim in found], marker=marker)

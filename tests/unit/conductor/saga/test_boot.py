@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How boots go, well and badly, with a conductor that stays."""
+
+from dataclasses import replace
+
+import oslo_messaging as messaging
+import pytest
+
+from rpcapi import errors, objects
+from tests.unit.conductor.saga.ledger import TTL_MS
+from tests.unit.conductor.saga.world import LIMITS, SPEC, World
+
+THREE = {"h1/n": 4, "h2/n": 4, "h3/n": 4}
+
+
+@pytest.fixture
+def world() -> World:
+    made = World(THREE)
+    made.conductor()
+    return made
+
+
+def history(world: World, uuid: str) -> list[tuple[int, str, str]]:
+    return [(entry["attempt"], entry["host"], entry["outcome"]) for entry in world.record(uuid).history]
+
+
+def test_a_request_is_one_decision_and_one_message_a_host(world: World) -> None:
+    uuids = uuid_list(6)
+    world.build(uuids)
+    assert set(world.statuses(uuids)) == {"SCHEDULING"}
+    world.settle()
+    assert set(world.statuses(uuids)) == {"ACTIVE"}
+    assert world.scheduler.calls == [(uuids, 1)]
+    assert sorted(host for _, host, _ in world.hosts.casts) == ["h1", "h2", "h3"]
+    world.check(uuids)
+
+
+def test_the_same_request_again_is_the_same(world: World) -> None:
+    uuids = uuid_list(2)
+    world.build(uuids)
+    world.build(list(reversed(uuids)))
+    world.settle()
+    world.build(uuids)
+    world.settle()
+    assert world.scheduler.calls == [(uuids, 1)]
+    world.check(uuids)
+
+
+def test_a_uuid_of_another_request_is_a_conflict_and_nothing_is_recorded(world: World) -> None:
+    first, second = uuid_list(2)
+    world.build([first])
+    with pytest.raises(errors.InstanceConflict):
+        world.build([second, first])
+    with pytest.raises(errors.InstanceConflict):
+        world.build([first], objects.RequestSpec.of(resources={"VCPU": 2}))
+    assert world.store.get([second]) == {}
+
+
+@pytest.mark.parametrize(
+    ("spec", "uuids", "error"),
+    [
+        (objects.RequestSpec.of(resources={}), 1, errors.InvalidSpec),
+        (objects.RequestSpec.of(resources={"VCPU": -1}), 1, errors.InvalidSpec),
+        (objects.RequestSpec.of(resources={"VCPU": 1}, required_traits=["NONE"]), 1, errors.UnknownTrait),
+        (SPEC, 0, errors.InvalidCount),
+        (SPEC, 1001, errors.InvalidCount),
+    ],
+)
+def test_a_bad_request_is_refused_before_anything_is_recorded(
+    world: World, spec: objects.RequestSpec, uuids: int, error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        world.build(uuid_list(uuids), spec)
+    assert world.store.page(None, 10, deleted=True).instances == []
+
+
+def test_where_no_host_is_valid_all_end_in_error_with_the_reason(world: World) -> None:
+    uuids = uuid_list(13)
+    world.build(uuids)
+    world.settle()
+    assert set(world.statuses(uuids)) == {"ERROR"}
+    assert "No valid host" in world.record(uuids[0]).reason
+    assert "Traceback" not in world.record(uuids[0]).reason
+    world.check(uuids)
+
+
+@pytest.mark.parametrize("manner", ["refused", "failed"])
+def test_an_alternate_is_taken_when_a_host_will_not(world: World, manner: str) -> None:
+    (uuid,) = uuid_list(1)
+    world.hosts.manners["h1"] = manner
+    world.build([uuid])
+    world.settle()
+    assert (world.record(uuid).host, world.record(uuid).attempt) == ("h2/n", 2)
+    assert history(world, uuid) == [(1, "h1/n", manner)]
+    assert len(world.scheduler.calls) == 1
+    world.check([uuid])
+
+
+def test_when_the_attempts_are_used_the_reason_of_each_is_told(world: World) -> None:
+    (uuid,) = uuid_list(1)
+    world.hosts.manners.update({"h1": "refused", "h2": "failed", "h3": "refused"})
+    world.build([uuid])
+    world.settle()
+    record = world.record(uuid)
+    assert history(world, uuid) == [(1, "h1/n", "refused"), (2, "h2/n", "failed"), (3, "h3/n", "refused")]
+    for part in ("All 3 attempts", "attempt 1 on h1/n refused", "attempt 2 on h2/n failed: the spawn failed", "h3/n"):
+        assert part in record.reason
+    world.check([uuid])
+
+
+def test_without_an_alternate_the_first_refusal_is_the_end() -> None:
+    world = World({"h1/n": 4})
+    world.conductor()
+    (uuid,) = uuid_list(1)
+    world.hosts.manners["h1"] = "refused"
+    world.build([uuid])
+    world.settle()
+    assert world.record(uuid).reason.startswith("No alternate is left; attempt 1 on h1/n refused")
+    world.check([uuid])
+
+
+def test_an_alternate_that_has_no_room_any_more_is_told(world: World) -> None:
+    world.limits = replace(LIMITS, max_attempts=2)
+    world.conductors.clear()
+    world.conductor()
+    (uuid,) = uuid_list(1)
+    world.hosts.manners["h1"] = "refused"
+    fill(world, "h2/n", 4)
+    world.build([uuid])
+    world.settle()
+    assert "no alternate would take it: h2/n: " in world.record(uuid).reason.lower()
+    assert world.ledger.live().keys() == {f"other-h2/n-{number}" for number in range(4)}
+
+
+def test_one_whose_alternates_are_full_does_not_hold_the_others_back() -> None:
+    world = World({"h1/n": 5, "h2/n": 3, "h3/n": 0})
+    world.conductor()
+    uuids = uuid_list(5)
+    spec = objects.RequestSpec.of(resources={"VCPU": 1}, force_hosts=["h1"])
+    world.ledger.nodes = ["h1/n"]
+    world.hosts.manners["h1"] = "failed"
+    world.build(uuids, spec)
+    world.work()
+    for uuid in uuids:
+        record = world.record(uuid)
+        world.store.note([replace(record, alternates=("h2/n", "h3/n"))], wake=False)
+    world.settle()
+    assert sorted(world.statuses(uuids)) == ["ACTIVE"] * 3 + ["ERROR"] * 2
+    world.check(uuids)
+
+
+def test_a_lost_message_costs_the_build_timeout_and_an_attempt(world: World) -> None:
+    (uuid,) = uuid_list(1)
+    world.hosts.manners["h1"] = "lost"
+    began = world.now_ms
+    world.build([uuid])
+    world.settle()
+    assert history(world, uuid) == [(1, "h1/n", "timeout")]
+    assert world.record(uuid).status == "ACTIVE"
+    assert world.now_ms - began >= LIMITS.build_timeout_ms
+    world.check([uuid])
+
+
+def test_a_host_that_confirmed_and_keeps_silent_keeps_the_claim_and_there_is_no_second_copy(world: World) -> None:
+    (uuid,) = uuid_list(1)
+    world.hosts.manners["h1"] = "mute"
+    world.build([uuid])
+    world.settle()
+    record = world.record(uuid)
+    assert record.status == "ERROR"
+    assert "Host unreachable, claim kept" in record.reason
+    assert [cast[0] for cast in world.hosts.casts] == ["build", "build"]
+    assert world.ledger.live() == {uuid: ("h1/n", 1, "confirmed")}
+
+    world.hosts.speak()
+    world.settle()
+
+    assert world.record(uuid).status == "ACTIVE"
+    world.check([uuid])
+
+
+def test_a_host_that_is_asked_once_more_may_still_answer(world: World) -> None:
+    (uuid,) = uuid_list(1)
+    world.hosts.manners["h1"] = "mute"
+    world.build([uuid])
+    world.settle(LIMITS.build_timeout_ms - 1)
+    world.hosts.manners.clear()
+    world.settle()
+    assert world.record(uuid).status == "ACTIVE"
+    assert world.record(uuid).attempt == 1
+    world.check([uuid])
+
+
+@pytest.mark.parametrize(
+    "error", [messaging.MessagingTimeout("no answer"), errors.NotReady(what="worker", why="it loads")]
+)
+def test_a_scheduler_that_does_not_answer_is_asked_again(world: World, error: Exception) -> None:
+    uuids = uuid_list(2)
+    world.scheduler.fail = [error] * 3
+    world.scheduler.lose = [error]
+    world.build(uuids)
+    world.settle()
+    assert world.scheduler.calls == [(uuids, 1)] * 5
+    world.check(uuids)
+    assert set(world.statuses(uuids)) == {"ACTIVE"}
+
+
+def test_when_nobody_answers_for_long_it_is_an_error_and_nothing_leaks(world: World) -> None:
+    uuids = uuid_list(2)
+    world.scheduler.lose = [messaging.MessagingTimeout("no answer")] * 1000
+    world.claims.down = messaging.MessagingTimeout("no answer")
+    world.build(uuids)
+    world.settle()
+    assert set(world.statuses(uuids)) == {"ERROR"}
+    assert "The scheduler gave no answer for" in world.record(uuids[0]).reason
+    world.claims.down = None
+    world.settle()
+    world.check(uuids)
+
+
+def test_a_delayed_select_claims_nothing_after_the_end(world: World) -> None:
+    uuids = uuid_list(1)
+    world.scheduler.fail = [messaging.MessagingTimeout("lost on its way")] * 1000
+    world.build(uuids)
+    world.settle()
+    world.scheduler.fail = []
+    with pytest.raises(errors.ClaimEnded):
+        world.scheduler.select_destinations(world_context(), SPEC, uuids)
+    world.check(uuids)
+
+
+def test_the_claims_may_be_away_while_an_alternate_is_wanted(world: World) -> None:
+    (uuid,) = uuid_list(1)
+    world.hosts.manners["h1"] = "failed"
+    world.claims.down = errors.StoreUnavailable(why="it is away")
+    world.build([uuid])
+    world.settle(120_000)
+    assert world.record(uuid).status == "BUILDING"
+    world.claims.down = None
+    world.settle()
+    assert world.record(uuid).status == "ACTIVE"
+    world.check([uuid])
+
+
+def test_claims_that_ended_before_a_host_was_told_are_selected_anew(world: World) -> None:
+    uuids = uuid_list(2)
+    world.scheduler.lose = [messaging.MessagingTimeout("no answer")]
+    world.build(uuids)
+    world.work()
+    world.now_ms += TTL_MS
+    world.settle()
+    assert set(world.statuses(uuids)) == {"ACTIVE"}
+    assert [attempt for _, attempt in world.scheduler.calls] == [1, 1, 2]
+    world.check(uuids)
+
+
+def test_a_build_whose_claim_expired_on_the_way_goes_to_an_alternate(world: World) -> None:
+    (uuid,) = uuid_list(1)
+    world.build([uuid])
+    world.work()
+    world.now_ms += TTL_MS
+    world.settle()
+    assert history(world, uuid) == [(1, "h1/n", "refused")]
+    assert world.record(uuid).status == "ACTIVE"
+    world.check([uuid])
+
+
+def test_every_message_twice_changes_nothing(world: World) -> None:
+    uuids = uuid_list(4)
+    world.hosts.duplicate = True
+    world.hosts.manners.update({(uuids[0], 1): "refused", (uuids[1], 1): "failed"})
+    world.build(uuids)
+    world.settle()
+    assert set(world.statuses(uuids)) == {"ACTIVE"}
+    assert [len(world.record(uuid).history) for uuid in uuids] == [1, 1, 0, 0]
+    world.delete(uuids)
+    world.settle()
+    assert set(world.statuses(uuids)) == {"DELETED"}
+    world.check(uuids)
+
+
+def test_hundreds_of_instances_cost_few_calls() -> None:
+    world = World({f"h{number}/n": 40 for number in range(10)})
+    world.conductor()
+    world.ledger.nodes = world.ledger.nodes[:10]
+    uuids = uuid_list(100)
+    world.hosts.manners["h3"] = "failed"
+    world.build(uuids)
+    world.settle()
+    assert set(world.statuses(uuids)) == {"ACTIVE"}
+    assert len(world.scheduler.calls) == 1
+    assert world.claims.calls == ["prepare"]
+    # Ten hosts for the first attempts, one for all alternates of the one that failed.
+    assert len(world.hosts.casts) == 11
+    world.check(uuids)
+
+
+def uuid_list(count: int) -> list[str]:
+    return [f"00000000-0000-4000-8000-{number:012}" for number in range(count)]
+
+
+def fill(world: World, node: str, count: int) -> None:
+    nodes, world.ledger.nodes = world.ledger.nodes, [node]
+    world.scheduler.select_destinations(world_context(), SPEC, [f"other-{node}-{number}" for number in range(count)])
+    world.ledger.nodes = nodes
+    world.scheduler.calls.clear()
+
+
+def world_context():  # noqa: ANN201
+    from tests.unit.conductor.saga.world import CTXT
+
+    return CTXT

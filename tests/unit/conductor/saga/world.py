@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A cluster in one thread: conductors that may crash, the real rules of claims, hosts that do as the test says.
+
+Messages wait in a queue until the test delivers them, time passes only when nothing else is to do.
+"""
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from conductor.deletion import Deletion
+from conductor.instances import Instances
+from conductor.peers import Peers
+from conductor.reports import Reports
+from conductor.requests import Requests
+from conductor.saga.saga import Saga
+from conductor.saga.turn import Limits
+from conductor.store.interface import Store
+from conductor.store.memory import MemoryStore
+from conductor.store.records import Instance, LeaseLost, Terms
+from rpcapi import context, errors, objects
+from tests.unit.conductor.saga.hosts import Hosts
+from tests.unit.conductor.saga.ledger import PARTITION, TTL_MS, Claims, Ledger, Scheduler
+
+LEASE_MS = 30_000
+LIMITS = Limits(max_attempts=3, build_timeout_ms=300_000, select_timeout_ms=180_000, call_s=20.0)
+CTXT = context.new("project", "user")
+
+
+class Crash(BaseException):
+    """The conductor's process ended here."""
+
+
+@dataclass
+class Conductor:
+    """One conductor: what its endpoints call, and its saga."""
+
+    requests: Requests
+    reports: Reports
+    deletion: Deletion
+    instances: Instances
+    saga: Saga
+    store: Store
+
+
+class Fuse:
+    """Ends a conductor at its ``at``-th call of a store or a peer: before the call is carried out, or after."""
+
+    def __init__(self, at: int, after: bool) -> None:
+        self.at = at
+        self.after = after
+        self.calls = 0
+        self.burnt = False
+
+    def guard(self, target: Any) -> Any:
+        """Return ``target`` with each of its methods under this fuse."""
+        return _Guarded(target, self)
+
+    def call(self, method: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        if self.burnt:
+            raise Crash
+        self.calls += 1
+        if self.calls != self.at:
+            return method(*args, **kwargs)
+        self.burnt = True
+        if self.after:
+            method(*args, **kwargs)
+        raise Crash
+
+
+class _Guarded:
+    def __init__(self, target: Any, fuse: Fuse) -> None:
+        self._target = target
+        self._fuse = fuse
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        method = getattr(self._target, name)
+
+        def guarded(*args: Any, **kwargs: Any) -> Any:
+            return self._fuse.call(method, *args, **kwargs)
+
+        return guarded
+
+
+class World:
+    """``rooms`` maps each node to its VCPUs; the scheduler offers nodes in that order, never twice the same host."""
+
+    def __init__(self, rooms: Mapping[str, int], limits: Limits = LIMITS) -> None:
+        self.now_ms = 1_700_000_000_000
+        self.limits = limits
+        self.ledger = Ledger(rooms, lambda: self.now_ms)
+        self.store = MemoryStore(Terms(lease_ms=LEASE_MS), lambda: self.now_ms)
+        self.hosts = Hosts(self.ledger, self._report)
+        self.scheduler = Scheduler(self.ledger)
+        self.claims = Claims(self.ledger)
+        self.conductors: list[Conductor] = []
+
+    def conductor(self, fuse: Fuse | None = None) -> Conductor:
+        """Add a conductor, one that a fuse may end."""
+        guard = fuse.guard if fuse else lambda target: target
+        claims = guard(self.claims)
+        peers = Peers(guard(self.scheduler), guard(self.hosts), lambda partition: claims, PARTITION)
+        store = guard(self.store)
+        made = Conductor(
+            Requests(store, lambda: None, 1000),
+            Reports(store, peers, lambda: None, 1000),
+            Deletion(store, lambda: None, 1000),
+            Instances(store, 1000),
+            Saga(store, peers, self.limits, threading.Event()),
+            store,
+        )
+        self.conductors.append(made)
+        return made
+
+    # -- callers ask again until somebody answers, as oslo.messaging's at-most-once asks of them --------------------
+
+    def build(self, uuids: list[str], spec: objects.RequestSpec | None = None) -> None:
+        self._ask(lambda conductor: conductor.requests.build(CTXT, spec or SPEC, uuids))
+
+    def delete(self, uuids: list[str]) -> None:
+        self._ask(lambda conductor: conductor.deletion.delete(uuids))
+
+    def _report(self, report: objects.BuildReport) -> None:
+        self._ask(lambda conductor: conductor.reports.take(CTXT, report))
+
+    def _ask(self, call: Callable[[Conductor], None]) -> None:
+        while True:
+            try:
+                return call(self.conductors[0])
+            except Crash:
+                self.conductors.pop(0)
+
+    # -- time ------------------------------------------------------------------------------------------------------
+
+    def work(self) -> bool:
+        """Have the first conductor do what is due now; tells whether anything was."""
+        worked = False
+        while self.conductors:
+            conductor = self.conductors[0]
+            try:
+                leases = conductor.store.take("it", 4)
+                for lease in leases:
+                    worked = True
+                    self._advance(conductor, lease)
+                if not leases:
+                    return worked
+            except Crash:
+                self.conductors.pop(0)
+        raise AssertionError("no conductor is left")
+
+    @staticmethod
+    def _advance(conductor: Conductor, lease: Any) -> None:
+        try:
+            conductor.saga.advance(lease)
+        except (LeaseLost, errors.Unavailable):
+            pass
+
+    def settle(self, most_ms: int = 3_600_000) -> None:
+        """Let everything happen until nothing is left to happen, or ``most_ms`` have passed."""
+        until = self.now_ms + most_ms
+        while True:
+            while self.work() or self.hosts.deliver():
+                pass
+            due = self.store.next_due()
+            if due is None or due > until:
+                return
+            self.now_ms = max(self.now_ms, due)
+
+    # -- what must hold --------------------------------------------------------------------------------------------
+
+    def record(self, uuid: str) -> Instance:
+        return self.store.get([uuid])[uuid]
+
+    def statuses(self, uuids: Iterable[str]) -> list[str]:
+        return [self.record(uuid).status.value for uuid in uuids]
+
+    def check(self, uuids: Iterable[str]) -> None:
+        """Every instance has come to an end that says the truth, and nothing is held for nothing."""
+        self.now_ms += TTL_MS + 1  # what was prepared and never confirmed expires; a leak would not
+        live = self.ledger.live()
+        for uuid in uuids:
+            record = self.record(uuid)
+            guests, claim = self.hosts.guests_of(uuid), live.pop(uuid, None)
+            if record.status == "ACTIVE":
+                assert guests == [(record.host, record.attempt)]
+                assert claim == (record.host, record.attempt, "confirmed")
+                assert record.reason is None
+            else:
+                assert record.status in ("ERROR", "DELETED"), record
+                assert (record.status == "ERROR") == bool(record.reason)
+                if "claim kept" not in (record.reason or ""):
+                    assert (guests, claim) == ([], None), record
+        assert live == {}
+        assert self.ledger.problems() == []
+
+
+SPEC = objects.RequestSpec.of(resources={"VCPU": 1}, flavor="tiny")
