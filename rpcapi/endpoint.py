@@ -2,7 +2,6 @@
 """What every method that peers may call does first, for all three services."""
 
 import functools
-import inspect
 import time
 from collections.abc import Callable
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import oslo_messaging as messaging
 
 from rpcapi import errors
+from rpcapi.arguments import Arguments
 from rpcapi.context import RequestContext
 
 Method = Callable[..., Any]
@@ -20,9 +20,9 @@ def exposed(method: Method) -> Method:
 
     Before it runs the caller's context becomes the thread's current one, so that every log line carries the
     request id (the line that the RPC server writes about an unexpected exception too: the context is left in
-    place, the next call replaces it). A request past its deadline raises DeadlinePassed, arguments that do not
-    fit the method MalformedObject. Errors of our tree travel to the caller as answers; anything else is a bug,
-    which the RPC server logs with its traceback.
+    place, the next call replaces it). A request past its deadline raises DeadlinePassed, arguments that are not
+    what the method's annotations say MalformedObject. Errors of our tree travel to the caller as answers; anything
+    else is a bug, which the RPC server logs with its traceback.
 
     An endpoint that has a method ``_observe(method, code, seconds)`` is told of each call how it ended: ``code`` is
     "ok", an error's code, or "bug".
@@ -30,7 +30,7 @@ def exposed(method: Method) -> Method:
     The plain function stays reachable as ``__wrapped__``. The mark ``exposed`` is the one that
     ``oslo_messaging.ExplicitRPCAccessPolicy`` looks for.
     """
-    signature = inspect.signature(method)
+    arguments = Arguments(method)
 
     @functools.wraps(method)
     def served(self: Any, ctxt: RequestContext, **values: Any) -> Any:
@@ -38,7 +38,7 @@ def exposed(method: Method) -> Method:
         began, code = time.perf_counter(), "bug"
         try:
             ctxt.check_deadline()
-            _check_arguments(signature, method.__name__, self, ctxt, values)
+            arguments.check(self, ctxt, values)
             answer = method(self, ctxt, **values)
             code = "ok"
             return answer
@@ -53,12 +53,3 @@ def exposed(method: Method) -> Method:
 
     served.exposed = True  # type: ignore[attr-defined]
     return served
-
-
-def _check_arguments(
-    signature: inspect.Signature, name: str, endpoint: Any, ctxt: RequestContext, values: dict[str, Any]
-) -> None:
-    try:
-        signature.bind(endpoint, ctxt, **values)
-    except TypeError as error:
-        raise errors.MalformedObject(name=f"call of {name}", why=str(error)) from error

@@ -10,7 +10,7 @@ from rpcapi.model import names
 from rpcapi.shell.columns import Fields, Lines, Moment, Text
 from rpcapi.shell.command import Command, Lister, ShowOne
 
-WRITER = "operator"  # who the scheduler lets set a service's enablement
+WRITER = "gantt"  # whom the scheduler lets set a service's enablement
 ATTEMPTS = 5  # against others who change the same service at the same time
 
 # In the list; `gantt host show` tells all classes.

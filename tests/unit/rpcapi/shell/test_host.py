@@ -59,7 +59,7 @@ def test_disable_and_enable_write_the_service_at_the_version_that_was_read(hosts
     assert gantt("host", "enable", "host1").code == 0
     assert hosts.state["service"]["host1"]["disabled_reason"] is None
     assert hosts.state["service"]["host1"]["enabled"] is True
-    assert set(hosts.writers) == {"operator"}
+    assert set(hosts.writers) == {"gantt"}
 
 
 def test_a_service_that_others_change_all_the_time_is_given_up(hosts, gantt):
