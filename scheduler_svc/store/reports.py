@@ -93,12 +93,22 @@ def plan(
     return ReportPlan([change for change in found if change], gone, tuple(sorted(nodes)) if full else had)
 
 
-def capacity_of(document: Mapping[str, Any]) -> dict[str, list[int]]:
-    """Return {class: [capacity, min_unit, max_unit, step_size]}: all that the claim script asks of a provider."""
-    return {
-        resource_class: [held["capacity"], held["min_unit"], held["max_unit"], held["step_size"]]
-        for resource_class, held in document["inventories"].items()
-    }
+def capacity_of(document: Mapping[str, Any]) -> dict[str, int | list[int]]:
+    """Return what a claim needs to know of each class: its capacity, or [capacity, min_unit, max_unit, step_size].
+
+    The capacity alone stands where it is handed out in any amount: reading it is most of a claim's work.
+    """
+    return {name: _unit(held) for name, held in document["inventories"].items()}
+
+
+def _unit(held: Mapping[str, Any]) -> int | list[int]:
+    capacity, least, most, step = (held[key] for key in ("capacity", "min_unit", "max_unit", "step_size"))
+    return capacity if least <= 1 == step and most >= capacity else [capacity, least, most, step]
+
+
+def capacity_in(unit: int | Sequence[int] | None) -> int:
+    """Return the capacity alone of what ``capacity_of`` tells of a class; none is 0."""
+    return (unit if isinstance(unit, int) else unit[0]) if unit is not None else 0
 
 
 def new_service(binary: str) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from rpcapi.model import names
 from rpcapi.model.claims import ClaimState
+from scheduler_svc.store import reports
 from scheduler_svc.store.records import Amounts, Claim, Verification
 
 
@@ -15,14 +16,14 @@ from scheduler_svc.store.records import Amounts, Claim, Verification
 class Look:
     """All that one atomic look at a partition saw.
 
-    ``capacity`` is {provider: {class: [capacity, ...]}}, ``excess`` {(provider, class): since_ms}, ``by_host``
+    ``capacity`` is {provider: {class: see reports.capacity_of}}, ``excess`` {(provider, class): since_ms}, ``by_host``
     the (host, consumer) pairs of the index, ``deadlines`` {consumer: ms}.
     """
 
     epoch: int
     position: int
     claims: Sequence[Claim]
-    capacity: Mapping[str, Mapping[str, Sequence[int]]]
+    capacity: Mapping[str, Mapping[str, int | Sequence[int]]]
     used: Mapping[str, Amounts]
     groups: Mapping[str, Mapping[str, int]]
     deadlines: Mapping[str, int]
@@ -60,8 +61,7 @@ def _sums(claims: Sequence[Claim]) -> Counter[tuple[str, str]]:
 
 
 def _capacity(look: Look, provider: str, resource_class: str) -> int:
-    held = look.capacity.get(provider, {}).get(resource_class)
-    return held[0] if held else 0
+    return reports.capacity_in(look.capacity.get(provider, {}).get(resource_class))
 
 
 def _sum_problems(look: Look, sums: Mapping[tuple[str, str], int]) -> Iterator[str]:

@@ -7,7 +7,7 @@ local function beat(name, new_document)
   if redis.call('HSETNX', K.services, name, new_document) == 1 then
     append('service', '{' .. quote(name) .. ':' .. new_document .. '}')
   end
-  redis.call('ZADD', K.beats, now, name)
+  redis.call('ZADD', K.beats, now_text, name)
   if redis.call('HGET', K.alive, name) ~= '1' then
     redis.call('HSET', K.alive, name, '1')
     append('alive', '{' .. quote(name) .. ':true}')

@@ -98,7 +98,9 @@ local function fits(provider, amounts)
   for class, amount in pairs(amounts) do
     local unit = held[class]
     local total = (used[class] or 0) + (planned and planned[class] or 0) + amount
-    if total > unit[1] or amount < unit[2] or amount > unit[3] or amount % unit[4] ~= 0 then
+    if total > capacity_in(unit) then
+      return false
+    elseif type(unit) == 'table' and (amount < unit[2] or amount > unit[3] or amount % unit[4] ~= 0) then
       return false
     end
   end

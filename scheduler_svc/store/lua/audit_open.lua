@@ -43,7 +43,7 @@ end
 flush(true)
 redis.call('SREM', K.awaited, host)
 if tonumber(redis.call('HGET', K.opened, host) or 0) ~= epoch then
-  redis.call('HSET', K.opened, host, epoch)
-  append('opened', '{' .. quote(host) .. ':' .. epoch .. '}')
+  redis.call('HSET', K.opened, host, int(epoch))
+  append('opened', '{' .. quote(host) .. ':' .. int(epoch) .. '}')
 end
 return { epoch, released, orphans, again }

@@ -43,7 +43,7 @@ local function settle_one(consumer, attempt, confirmed, host, lost)
     bury(consumer, attempt, 'aborted') -- only this host could have confirmed it, and it says that it has not
     return 'aborted', 0
   end
-  hold(cjson.decode(lost), string.sub(lost, 1, -2) .. ',"created_ms":' .. now .. '}')
+  hold(cjson.decode(lost), string.sub(lost, 1, -2) .. ',"created_ms":' .. now_text .. '}')
   return 'confirmed', 1
 end
 

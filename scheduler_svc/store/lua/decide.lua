@@ -4,5 +4,5 @@
 -- Returns: 1
 --@ include _partition
 --@ include _decisions
-record(ARGV[2], string.sub(ARGV[3], 1, -2) .. ',"at_ms":' .. now .. '}', tonumber(ARGV[4]))
+record(ARGV[2], string.sub(ARGV[3], 1, -2) .. ',"at_ms":' .. now_text .. '}', tonumber(ARGV[4]))
 return 1

@@ -10,7 +10,7 @@
 --@ include _partition
 --@ include _decisions
 --@ include _judge
-local LAZY = 32 -- claims past their deadline that one prepare tidies on its way
+local LAZY = '32' -- claims past their deadline that one prepare tidies on its way
 local ttl, alternates, common = tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
 
 expire(LAZY)
@@ -52,7 +52,7 @@ local function barred(one, live, ends)
     return 'confirmed'
   elseif live then
     return not is_open(live.host) and 'closed' or nil
-  elseif one.replaces > 0 and not end_of(ends, string.format('%.0f', one.replaces)) then
+  elseif one.replaces > 0 and not end_of(ends, int(one.replaces)) then
     if redis.call('SCARD', K.awaited) > 0 then
       return 'closed'
     end
@@ -61,9 +61,9 @@ local function barred(one, live, ends)
 end
 
 local function text_of(one)
-  return table.concat({ '{"schema":1,"consumer":', quote(one.consumer), ',"attempt":', one.attempt,
+  return table.concat({ '{"schema":1,"consumer":', quote(one.consumer), ',"attempt":', int(one.attempt),
     ',"generation":1,"state":"prepared","host":', quote(one.host), ',"allocations":', one.asked_text,
-    ',"alternates":', quote(one.alternates), ',"created_ms":', now, ',"deadline_ms":', one.deadline_ms, common, '}' })
+    ',"alternates":', quote(one.alternates), ',"created_ms":', now_text, ',"deadline_ms":', int(one.deadline_ms), common, '}' })
 end
 
 local function take(one, index, asked, asked_text)
@@ -145,8 +145,8 @@ if ARGV[9] ~= '' then
     rows[i] = '{"consumer":' .. quote(one.consumer) .. ',"answer":"' .. one.answer .. '","host":'
       .. (one.host and quote(one.host) or 'null') .. ',"tried":[' .. table.concat(tried, ',') .. ']}'
   end
-  record(ARGV[10], string.sub(ARGV[9], 1, -2) .. ',"at_ms":' .. now .. ',"outcome":"'
-    .. (accepted == 1 and 'selected' or 'refused') .. '","answered_position":' .. position
+  record(ARGV[10], string.sub(ARGV[9], 1, -2) .. ',"at_ms":' .. now_text .. ',"outcome":"'
+    .. (accepted == 1 and 'selected' or 'refused') .. '","answered_position":' .. int(position)
     .. ',"verdicts":[' .. table.concat(rows, ',') .. ']}', tonumber(ARGV[11]))
 end
 return reply(accepted, 1, used)

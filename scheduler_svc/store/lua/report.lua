@@ -19,11 +19,11 @@ end
 local function change_node(id, document, capacity, eligible)
   redis.call('HSET', K.providers, id, document)
   if eligible == '1' then
-    redis.call('HSET', K.eligible, id, position)
+    redis.call('HSET', K.eligible, id, int(position))
   end
   if capacity ~= '' then
     redis.call('HSET', K.capacity, id, capacity)
-    redis.call('HSET', K.changed, id, position)
+    redis.call('HSET', K.changed, id, int(position))
     weigh(id, sums_of(id), true)
   end
 end

@@ -10,6 +10,6 @@ end
 redis.call('HSET', K.services, ARGV[2], ARGV[4])
 append('service', '{' .. quote(ARGV[2]) .. ':' .. ARGV[4] .. '}')
 for _, node in ipairs(cjson.decode(redis.call('HGET', K.nodes, ARGV[2]) or '[]')) do
-  redis.call('HSET', K.eligible, node, position)
+  redis.call('HSET', K.eligible, node, int(position))
 end
 return 1

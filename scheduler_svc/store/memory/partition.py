@@ -8,7 +8,7 @@ from typing import Any
 from rpcapi.model import names
 from rpcapi.model.claims import Answer, ClaimState
 from scheduler_svc.store.records import Claim, Entry, Ref
-from scheduler_svc.store.reports import Applied
+from scheduler_svc.store.reports import Applied, capacity_in
 
 POSITION_LEAP = 1 << 20  # positions that a new epoch skips: more than any log may have forgotten
 UNKNOWN_END = "unknown"  # the end of a claim that never was: what was answered when it was first asked to end
@@ -27,7 +27,7 @@ class Partition:
     deadlines: dict[str, int] = field(default_factory=dict)
     groups: dict[str, dict[str, int]] = field(default_factory=dict)
     providers: dict[str, dict[str, Any]] = field(default_factory=dict)
-    capacity: dict[str, dict[str, list[int]]] = field(default_factory=dict)
+    capacity: dict[str, dict[str, int | list[int]]] = field(default_factory=dict)
     used: dict[str, dict[str, int]] = field(default_factory=dict)
     changed: dict[str, int] = field(default_factory=dict)
     eligible: dict[str, int] = field(default_factory=dict)
@@ -142,7 +142,7 @@ class Partition:
         held = self.capacity.get(provider, {})
         for resource_class, amount in self.used.get(provider, {}).items():
             key = (provider, resource_class)
-            if amount <= (held[resource_class][0] if resource_class in held else 0):
+            if amount <= capacity_in(held.get(resource_class)):
                 self.excess.pop(key, None)
             elif flag:
                 self.excess.setdefault(key, now)

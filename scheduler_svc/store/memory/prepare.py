@@ -173,7 +173,8 @@ def _known(partition: Partition, asked: Allocations) -> bool:
 def _fits(partition: Partition, provider: str, amounts: Mapping[str, int], plan: Plan) -> bool:
     held, used = partition.capacity[provider], partition.used.get(provider, {})
     for resource_class, amount in amounts.items():
-        capacity, least, most, step = held[resource_class]
+        unit = held[resource_class]
+        capacity, least, most, step = (unit, 1, unit, 1) if isinstance(unit, int) else unit
         in_use = used.get(resource_class, 0) + plan.deltas.get((provider, resource_class), 0)
         if in_use + amount > capacity or not least <= amount <= most or amount % step:
             return False

@@ -69,8 +69,16 @@ class Connection:
 
     def each_try(self, once: Callable[[], T]) -> T:
         """Return what ``once`` does, tried again where no answer came; raises StoreUnavailable."""
+        try:
+            return once()
+        except (*_AGAIN, Forgotten):
+            return self._again(once)
+        except redis.RedisError as error:
+            raise _unavailable(error) from error
+
+    def _again(self, once: Callable[[], T]) -> T:
         retrying = tenacity.Retrying(
-            stop=tenacity.stop_after_attempt(TRIES),
+            stop=tenacity.stop_after_attempt(TRIES - 1),
             wait=tenacity.wait_random_exponential(multiplier=0.05, max=0.5),
             retry=tenacity.retry_if_exception_type((*_AGAIN, Forgotten)),
             reraise=True,

@@ -13,7 +13,7 @@ KEYS: dict[str, str] = {
     "by_host": "zset, all scores 0: host|consumer of live claims, in byte order",
     "groups": "hash group -> live claims by host, JSON {host: n}",
     "providers": "hash provider -> document, JSON",
-    "capacity": "hash provider -> JSON {class: [capacity, min_unit, max_unit, step_size]}",
+    "capacity": "hash provider -> JSON {class: capacity, or [capacity, min_unit, max_unit, step_size]}",
     "used": "hash provider -> sums of live claims, JSON {class: sum}",
     "changed": "hash provider -> position of the last change of its sums or inventories",
     "eligible": "hash root provider -> position of the last change of its eligibility",
