@@ -72,17 +72,24 @@ class Attempt:
         """Whether it holds resources here."""
         return self.stage is not Stage.GONE
 
+    @property
+    def outcome_if_ended(self) -> Outcome:
+        """What an end that nobody asked of this host comes to.
+
+        The conductor waits for an attempt's first outcome; once it has that, it learns that the instance is gone.
+        """
+        return Outcome.GONE if self.reported else Outcome.REFUSED
+
     def gone(
         self, outcome: Outcome, reason: str, claim_end: ClaimEnd, at_ms: int, request_id: str | None = None
     ) -> "Attempt":
-        """Return it as ended; what only a live attempt needs is dropped."""
+        """Return it as ended; its allocations are dropped, its owner stays for the context of calls."""
         return replace(
             self,
             stage=Stage.GONE,
             at_ms=at_ms,
             request_id=request_id or self.request_id,
             allocations={},
-            owner={},
             outcome=outcome,
             reason=reason,
             claim_end=claim_end,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from oslo_log import log
 
 from compute_agent import metrics
-from compute_agent.attempt import Attempt, ClaimEnd, Outcome, Ref, Stage
+from compute_agent.attempt import Attempt, ClaimEnd, Ref, Stage
 from compute_agent.calls import Calls, Rejected, Unanswered
 from compute_agent.holdings import Holdings
 from compute_agent.journal import Clock, wall_ms
@@ -68,10 +68,8 @@ class Auditor:
         for attempt in held:
             said = answers.get(attempt.ref)
             if said in OVER:
-                # The conductor waits for an attempt's first outcome; later it learns that the instance is gone.
-                outcome = Outcome.GONE if attempt.reported else Outcome.REFUSED
                 reason = f"its claim is over: {said}"
-                ended.append(attempt.gone(outcome, reason, ClaimEnd.NOTHING, self._clock()))
+                ended.append(attempt.gone(attempt.outcome_if_ended, reason, ClaimEnd.NOTHING, self._clock()))
             elif said == Answer.UNKNOWN and attempt.stage is not Stage.INTENT:
                 LOG.error("The store cannot take back the claim of %s (attempt %d), which runs here", *attempt.ref)
         self._holdings.end(ended)

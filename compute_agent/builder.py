@@ -73,7 +73,7 @@ class Builder:
             return "the simulated hypervisor refuses it"
         older = [other for other in others if other.live]
         reason = f"attempt {intent.attempt} took its place"
-        self._holdings.end([self._gone(other, Outcome.REFUSED, reason) for other in older])
+        self._holdings.end([self._gone(other, other.outcome_if_ended, reason) for other in older])
         return self._holdings.tracker.misfit(intent.allocations)
 
     def _gone(self, attempt: Attempt, outcome: Outcome, reason: str) -> Attempt:

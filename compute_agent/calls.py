@@ -15,6 +15,9 @@ from rpcapi.context import RequestContext
 LOG = log.getLogger(__name__)
 Answer = TypeVar("Answer")
 
+# Seconds that an answer is waited for while the agent stops.
+DRAIN_TIMEOUT = 3.0
+
 
 class Unanswered(Exception):
     """Raised when nobody gave a definite answer: the same is to be asked again."""
@@ -29,12 +32,21 @@ class Calls:
 
     def __init__(self, timeout: float) -> None:
         self._timeout = timeout
+        self._draining = False
+        self._in_vain = False
+
+    def drain(self) -> None:
+        """Ask on while the agent stops, but only until nobody answers: what is open then is the next agent's."""
+        self._draining = True
+        self._timeout = min(self._timeout, DRAIN_TIMEOUT)
 
     def ask(self, what: str, call: Callable[[RequestContext], Answer], about: Sequence[Attempt] = ()) -> Answer:
         """Return what ``call(context)`` returns; the context is that of the request which ``about`` serves.
 
         Raises Unanswered and Rejected, each saying what and why.
         """
+        if self._in_vain:
+            raise Unanswered(f"{what} is left to the next agent")
         ctxt = _context(about).within(self._timeout)
         ctxt.update_store()
         try:
@@ -44,6 +56,7 @@ class Calls:
             raise Rejected(f"{what} was refused: {error}") from error
         except (messaging.MessagingException, errors.GanttError, OSError) as error:
             metrics.RETRIES.labels(what).inc()
+            self._in_vain = self._draining
             raise Unanswered(f"{what} got no answer: {str(error) or type(error).__name__}") from error
 
 

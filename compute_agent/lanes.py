@@ -93,11 +93,13 @@ class Lanes:
             self._clock_set.notify()
         return timer
 
-    def close(self) -> None:
-        """Take no more jobs, do those that wait in the lanes, and return when the last is done."""
+    def close(self, drop: bool = False) -> None:
+        """Take no more jobs, do those that wait in the lanes (or ``drop`` them), return when the last is done."""
         with self._changed:
             self._closing = True
             self._timers.clear()
+            if drop:
+                self._ready.clear()
             self._changed.notify_all()
             self._clock_set.notify_all()
             threads = [*self._threads, *([self._clock] if self._clock else [])]

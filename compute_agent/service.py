@@ -43,6 +43,7 @@ class ComputeService:
         self._folder = state_files.OwnedFolder(state_path.of(conf))
         self._profile = Profile.from_conf(conf)
         self._pace = _pace(conf)
+        self._calls = Calls(conf.compute.call_timeout)
         self._lanes = Lanes("host", conf.compute.threads)
         self._report_lanes = Lanes("report", max(1, conf.compute.threads // 4))
         self._stopping = threading.Event()
@@ -57,7 +58,6 @@ class ComputeService:
         """
         self._folder.take()
         self._transport = bus.get_transport(self._conf)
-        self._calls = Calls(self._conf.compute.call_timeout)
         self._scheduler = SchedulerAPI(self._conf, self._transport)
         self._claims = ClaimsAPI(self._conf, self._transport, self._conf.rpc.partition)
         self._conductor = ConductorAPI(self._conf, self._transport)
@@ -68,13 +68,14 @@ class ComputeService:
     def stop(self) -> None:
         """Take no more messages; hundreds of servers stop side by side."""
         self._stopping.set()
+        self._calls.drain()
         for server in list(self._servers):
             self._close(server)
 
     def wait(self) -> None:
         """Return when every message taken is in a journal and the work under way has come to a rest."""
-        self._report_lanes.close()
         self._lanes.close()
+        self._report_lanes.close(drop=True)
         for host in self._hosts:
             host.holdings.journal.close()
         self._folder.release()

@@ -155,7 +155,9 @@ class Rig:
                 setattr(owner, name, fuse.around(getattr(owner, name)))
         journal = Journal(file, retention_ms=3_600_000, clock=self.clock)
         self.holdings = holdings = Holdings(HOST, journal, Tracker(self.nodes), hypervisor)
-        claims, conductor = FusedClient(self.ledger, fuse), FusedClient(self.conductor, fuse)
+        claims: Any = FusedClient(self.ledger, fuse)
+        conductor: Any = FusedClient(self.conductor, fuse)
+        scheduler: Any = FusedClient(self.scheduler, fuse)
         calls = Calls(5.0)
         holdings.open()
         self.auditor = Auditor(holdings, claims, calls, self.clock)
@@ -163,7 +165,7 @@ class Rig:
             host=HOST,
             nodes=self.nodes,
             tracker=holdings.tracker,
-            scheduler=FusedClient(self.scheduler, fuse),
+            scheduler=scheduler,
             calls=calls,
             incarnation=self.clock.now,
         )

@@ -1,0 +1,348 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds and terminations of one service host: repeated, reordered, refused, and while others are away."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compute_agent.attempt import Ref
+from compute_agent.hypervisor import Profile
+from tests.unit.compute_agent.rig import Rig
+
+
+@dataclass(frozen=True, slots=True)
+class Doomed(Profile):
+    """Refuses and fails by name, so that a test can choose."""
+
+    def refuses(self, ref: Ref) -> bool:
+        return ref.uuid.startswith("refused")
+
+    def fails(self, ref: Ref) -> bool:
+        return ref.uuid.startswith("failing")
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Iterator[Rig]:
+    rig = Rig(tmp_path, Doomed(boot_delay=1.0))
+    rig.serve()
+    yield rig
+    rig.stop()
+
+
+def verbs(rig: Rig) -> list[str]:
+    return [verb for verb, _ in rig.ledger.calls]
+
+
+def test_a_guest_is_reported_once_it_has_booted_and_not_before(rig: Rig) -> None:
+    rig.build(rig.intent("a"))
+    rig.lane.run()
+    assert rig.guests()[("a", 1)].name == "alpha/node0"
+    assert rig.ledger.states[("a", 1)] == "confirmed"
+    assert rig.conductor.reports == []
+
+    begun = rig.clock.now
+    rig.lane.settle()
+
+    assert rig.clock.now - begun == 1000
+    assert rig.conductor.outcomes == {("a", 1): ["active"]}
+
+
+def test_a_message_costs_one_confirm_and_a_few_writes_however_many_instances(rig: Rig) -> None:
+    writes: list[int] = []
+    file = rig.holdings.journal._file  # type: ignore[union-attr]
+    append = file.append
+
+    def counted(records: list, durable: bool = True) -> None:
+        writes.append(durable)
+        append(records, durable)
+
+    file.append = counted  # type: ignore[method-assign]
+    rig.build(*(rig.intent(f"i{number}", node=number % 2, VCPU=1) for number in range(16)))
+    rig.lane.settle()
+
+    assert verbs(rig) == ["confirm_claims"]
+    assert sum(writes) == 2  # the intents, and that they are confirmed
+    assert len(rig.guests()) == len(rig.ledger.live()) == 16
+    assert len(rig.conductor.reports) == 1
+
+
+def test_nothing_is_spawned_before_its_claim_is_confirmed(rig: Rig) -> None:
+    rig.ledger.lose = ["confirm_claims"]
+    rig.build(rig.intent("a"))
+    rig.lane.run()
+    # the claim is confirmed, but the agent cannot know
+    assert rig.ledger.states[("a", 1)] == "confirmed"
+    assert rig.guests() == {}
+
+    rig.lane.settle()
+
+    assert verbs(rig) == ["confirm_claims", "confirm_claims"]
+    assert list(rig.guests()) == [("a", 1)]
+    assert rig.conductor.outcomes == {("a", 1): ["active"]}
+
+
+@pytest.mark.parametrize("end", ["expired", "aborted", "released", "unknown", "ended", "conflict"])
+def test_a_claim_that_is_over_refuses_the_build(rig: Rig, end: str) -> None:
+    intent = rig.intent("a")
+    rig.ledger.states[("a", 1)] = end
+    rig.build(intent)
+    rig.lane.settle()
+    assert rig.guests() == {}
+    assert rig.conductor.outcomes == {("a", 1): ["refused"]}
+    assert rig.conductor.reasons[("a", 1)] == f"its claim could not be confirmed: {end}"
+    assert verbs(rig) == ["confirm_claims"]
+
+
+def test_another_hosts_claim_refuses_the_build(rig: Rig) -> None:
+    rig.ledger.prepare("a", 1, "beta/node0")
+    rig.build(rig.intent("a"))
+    rig.lane.settle()
+    assert rig.conductor.reasons[("a", 1)] == "its claim could not be confirmed: foreign"
+    assert rig.ledger.states[("a", 1)] == "prepared"
+
+
+def test_a_confirm_whose_answer_is_late_and_whose_claim_expired_meanwhile_refuses(rig: Rig) -> None:
+    rig.ledger.lose = ["confirm_claims"]
+    intent = rig.intent("a")
+    rig.ledger.states[("a", 1)] = "expired"
+    rig.build(intent)
+    rig.lane.settle()
+    assert rig.conductor.outcomes == {("a", 1): ["refused"]}
+    assert rig.guests() == {}
+
+
+def test_a_closed_host_waits_with_its_confirm(rig: Rig) -> None:
+    intent = rig.intent("a")
+    rig.ledger.states[("a", 1)] = "closed"
+    rig.build(intent)
+    rig.lane.run()
+    assert rig.conductor.reports == []
+    rig.ledger.states[("a", 1)] = "prepared"
+    rig.lane.settle()
+    assert rig.conductor.outcomes == {("a", 1): ["active"]}
+
+
+def test_what_does_not_fit_the_host_is_refused_and_its_claim_aborted(rig: Rig) -> None:
+    rig.build(rig.intent("a", VCPU=6), rig.intent("b", VCPU=6), rig.intent("c", VCPU=2), rig.intent("d", VCPU=1))
+    rig.lane.settle()
+    assert {ref[0]: outcomes for ref, outcomes in rig.conductor.outcomes.items()} == {
+        "a": ["active"],
+        "b": ["refused"],
+        "c": ["active"],
+        "d": ["refused"],
+    }
+    assert rig.conductor.reasons[("b", 1)] == "node alpha/node0 cannot give 6 VCPU: 6 of 8 are in use"
+    assert rig.ledger.states[("b", 1)] == rig.ledger.states[("d", 1)] == "aborted"
+    assert sorted(rig.ledger.live()) == [("a", 1), ("c", 1)]
+
+
+def test_an_abort_that_finds_the_claim_confirmed_releases_it(rig: Rig) -> None:
+    intent = rig.intent("refused-1")
+    rig.ledger.states[("refused-1", 1)] = "confirmed"
+    rig.build(intent)
+    rig.lane.settle()
+    assert verbs(rig) == ["abort_claims", "release_claims"]
+    assert rig.ledger.live() == {}
+    assert rig.conductor.outcomes == {("refused-1", 1): ["refused"]}
+
+
+def test_a_spawn_that_fails_gives_the_claim_back_and_frees_the_host(rig: Rig) -> None:
+    rig.ledger.lose = ["release_claims", "release_claims"]
+    rig.build(rig.intent("failing-1", VCPU=8))
+    rig.lane.settle()
+    assert rig.conductor.outcomes == {("failing-1", 1): ["failed"]}
+    assert verbs(rig) == ["confirm_claims", "release_claims", "release_claims", "release_claims"]
+    assert rig.ledger.states[("failing-1", 1)] == "released"
+    rig.build(rig.intent("a", VCPU=8))
+    rig.lane.settle()
+    assert rig.conductor.last(("a", 1)) == "active"
+
+
+def test_the_outcome_is_told_only_when_the_claim_is_over(rig: Rig) -> None:
+    rig.ledger.lose = ["abort_claims"]
+    rig.build(rig.intent("refused-1"))
+    rig.lane.run()
+    assert rig.conductor.reports == []
+    rig.lane.settle()
+    assert rig.conductor.outcomes == {("refused-1", 1): ["refused"]}
+
+
+def test_reports_are_sent_until_the_conductor_answers(rig: Rig) -> None:
+    rig.conductor.deaf = 5
+    rig.build(rig.intent("a"), rig.intent("refused-1"))
+    rig.lane.settle()
+    assert rig.conductor.outcomes == {("a", 1): ["active"], ("refused-1", 1): ["refused"]}
+    assert rig.lane.waiting() == 0
+
+
+def test_unreported_outcomes_survive_a_restart_and_reported_ones_are_not_told_again(rig: Rig) -> None:
+    rig.build(rig.intent("a"), rig.intent("refused-1"))
+    rig.lane.settle()
+    rig.conductor.deaf = 1
+    rig.build(rig.intent("b"), rig.intent("refused-2"))
+    rig.lane.run()
+    rig.clock.now += 2000
+    rig.stop()
+
+    rig.conductor.deaf = 0
+    rig.serve()
+    rig.lane.settle()
+
+    assert rig.conductor.outcomes == {
+        ("a", 1): ["active"],
+        ("b", 1): ["active"],
+        ("refused-1", 1): ["refused"],
+        ("refused-2", 1): ["refused"],
+    }
+
+
+def test_a_repeated_build_is_told_what_is_there(rig: Rig) -> None:
+    intents = [rig.intent("a"), rig.intent("refused-1"), rig.intent("failing-1")]
+    for _ in range(3):
+        rig.build(*intents)
+        rig.lane.settle()
+    assert rig.conductor.outcomes == {
+        ("a", 1): ["active"] * 3,
+        ("refused-1", 1): ["refused"] * 3,
+        ("failing-1", 1): ["failed"] * 3,
+    }
+    assert len(rig.guests()) == 1
+    assert verbs(rig).count("confirm_claims") == 1
+
+
+def test_a_build_repeated_while_it_runs_is_one_build(rig: Rig) -> None:
+    intent = rig.intent("a")
+    rig.build(intent)
+    rig.build(intent)
+    rig.lane.settle()
+    assert rig.conductor.outcomes == {("a", 1): ["active"]}
+
+
+def test_an_older_attempt_than_the_known_one_is_refused(rig: Rig) -> None:
+    rig.build(rig.intent("a", 2))
+    rig.lane.settle()
+    rig.build(rig.intent("a", 1, prepared=False))
+    rig.lane.settle()
+    assert rig.conductor.outcomes == {("a", 2): ["active"], ("a", 1): ["refused"]}
+    assert "attempt 2 of the instance is known here" in rig.conductor.reasons[("a", 1)]
+    assert list(rig.guests()) == [("a", 2)]
+
+
+def test_a_newer_attempt_takes_the_place_of_one_that_still_lives_here(rig: Rig) -> None:
+    # given an attempt that was ended behind the host's back
+    rig.build(rig.intent("a", 1, VCPU=8))
+    rig.lane.settle()
+    rig.ledger.states[("a", 1)] = "released"
+
+    rig.build(rig.intent("a", 2, VCPU=8))
+    rig.lane.settle()
+
+    assert list(rig.guests()) == [("a", 2)]
+    assert rig.conductor.outcomes[("a", 2)] == ["active"]
+    assert rig.ledger.live() == {("a", 2): "confirmed"}
+
+
+def test_terminating_stops_the_guest_then_releases_then_reports(rig: Rig) -> None:
+    rig.build(rig.intent("a", VCPU=8))
+    rig.lane.settle()
+    rig.ledger.lose = ["release_claims"]
+    rig.terminate(("a", 1))
+    rig.lane.run()
+    assert rig.guests() == {}
+    assert rig.conductor.last(("a", 1)) == "active"
+    rig.lane.settle()
+    assert rig.conductor.outcomes == {("a", 1): ["active", "gone"]}
+    assert rig.ledger.live() == {}
+    rig.build(rig.intent("b", VCPU=8))
+    rig.lane.settle()
+    assert rig.conductor.last(("b", 1)) == "active"
+
+
+def test_terminating_what_never_was_releases_and_says_gone(rig: Rig) -> None:
+    rig.ledger.prepare("a", 1, "alpha/node0")
+    for _ in range(2):
+        rig.terminate(("a", 1), ("b", 3))
+        rig.lane.settle()
+    assert rig.conductor.outcomes == {("a", 1): ["gone", "gone"], ("b", 3): ["gone", "gone"]}
+    assert rig.ledger.live() == {}
+
+
+def test_a_terminate_that_overtakes_its_build_wins(rig: Rig) -> None:
+    intent = rig.intent("a")
+    rig.terminate(("a", 1))
+    rig.build(intent)
+    rig.lane.settle()
+    assert rig.guests() == {}
+    assert set(rig.conductor.outcomes[("a", 1)]) == {"gone"}
+    assert rig.ledger.live() == {}
+
+
+def test_a_terminate_while_the_build_waits_for_its_confirm_wins(rig: Rig) -> None:
+    rig.ledger.lose = ["confirm_claims"]
+    rig.build(rig.intent("a"))
+    rig.lane.run()
+    rig.terminate(("a", 1))
+    rig.lane.settle()
+    assert rig.guests() == {}
+    assert rig.ledger.states[("a", 1)] == "released"
+    assert rig.conductor.outcomes == {("a", 1): ["gone"]}
+
+
+def test_a_terminate_of_a_later_attempt_ends_an_earlier_one_too(rig: Rig) -> None:
+    rig.build(rig.intent("a", 1))
+    rig.lane.settle()
+    rig.terminate(("a", 2))
+    rig.lane.settle()
+    assert rig.guests() == {}
+    assert rig.ledger.live() == {}
+    assert rig.conductor.last(("a", 2)) == "gone"
+
+
+def test_a_late_terminate_of_an_earlier_attempt_spares_the_later_one(rig: Rig) -> None:
+    rig.build(rig.intent("a", 2))
+    rig.lane.settle()
+    rig.terminate(("a", 1))
+    rig.lane.settle()
+    assert list(rig.guests()) == [("a", 2)]
+    assert rig.ledger.live() == {("a", 2): "confirmed"}
+    assert rig.conductor.last(("a", 1)) == "gone"
+
+
+MESSAGES = st.lists(
+    st.tuples(st.sampled_from(["build", "terminate"]), st.sampled_from(["a", "b", "failing-1"]), st.integers(1, 3)),
+    max_size=12,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(messages=MESSAGES, losses=st.lists(st.sampled_from(["confirm_claims", "release_claims", "abort_claims"])))
+def test_no_order_of_messages_leaks_a_claim_or_a_guest(
+    tmp_path_factory: pytest.TempPathFactory, messages: list[tuple[str, str, int]], losses: list[str]
+) -> None:
+    rig = Rig(tmp_path_factory.mktemp("rig"), Doomed())
+    rig.serve()
+    rig.ledger.lose = list(losses)
+    last: dict[tuple[str, int], str] = {}
+    for kind, uuid, attempt in messages:
+        if kind == "build":
+            # an attempt is prepared only when all others of its instance have ended, as the store sees to it
+            free = not any(ref[0] == uuid for ref in rig.ledger.live())
+            newer = all(ref[0] != uuid or ref[1] <= attempt for ref in rig.ledger.states)
+            if (uuid, attempt) not in rig.ledger.states and not (free and newer):
+                continue
+            rig.build(rig.intent(uuid, attempt))
+        else:
+            rig.terminate((uuid, attempt))
+        rig.lane.settle()
+        last[(uuid, attempt)] = kind
+
+    assert {ref: guest.ref for ref, guest in rig.guests().items()} == {ref: ref for ref in rig.ledger.live()}
+    assert set(rig.ledger.live().values()) <= {"confirmed"}
+    assert set(rig.conductor.outcomes) >= set(last)
+    for ref in last:
+        assert (rig.conductor.last(ref) == "active") == (ref in rig.guests()), ref
+    rig.stop()

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The journal's file: whatever moment the machine dies at, what was acknowledged is there."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from compute_agent import journal_file
+from compute_agent.journal_file import JournalDamaged, JournalFile
+
+FIRST, LAST = [{"n": 1}, {"n": 2}], [{"n": 3, "text": "a line\nof two"}]
+
+
+def opened(path: Path) -> tuple[JournalFile, list[list[dict]]]:
+    file = JournalFile(path, "alpha")
+    return file, file.read()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "journal"
+    file, _ = opened(path)
+    file.append(FIRST)
+    file.append(LAST)
+    file.close()
+    return path
+
+
+def contents(path: Path) -> list[list[dict]]:
+    file, batches = opened(path)
+    file.close()
+    return [batch for batch in batches if batch]
+
+
+def test_reads_back_what_was_appended(path: Path) -> None:
+    assert contents(path) == [FIRST, LAST]
+
+
+def test_a_crash_at_every_byte_of_the_last_batch_loses_it_whole_and_nothing_else(path: Path) -> None:
+    raw = path.read_bytes()
+    begin = raw.rindex(b"\n", 0, len(raw) - 1) + 1
+    for length in range(begin, len(raw)):
+        path.write_bytes(raw[:length])
+        assert contents(path) == [FIRST]
+        # and the next agent's batch stands where the torn one was
+        file, _ = opened(path)
+        file.append([{"n": 4}])
+        file.close()
+        assert contents(path) == [FIRST, [{"n": 4}]]
+
+
+def test_a_last_batch_whose_sectors_came_out_of_order_is_lost_whole(path: Path) -> None:
+    raw = path.read_bytes()
+    path.write_bytes(raw[:-8] + b"\0" * 7 + b"\n")
+    assert contents(path) == [FIRST]
+
+
+def test_damage_before_the_last_batch_is_told_with_the_line(path: Path) -> None:
+    lines = path.read_bytes().split(b"\n")
+    for number in range(len(lines) - 2):
+        damaged = list(lines)
+        damaged[number] = damaged[number][:-1] + b"!"
+        path.write_bytes(b"\n".join(damaged))
+        with pytest.raises(JournalDamaged, match=rf"damaged in line {number + 1} of {len(lines) - 1}"):
+            opened(path)
+
+
+def test_a_torn_tail_does_not_excuse_a_damaged_line_before_it(path: Path) -> None:
+    raw = path.read_bytes()
+    path.write_bytes(raw[:-3].replace(b'"n":1', b'"n":7'))
+    with pytest.raises(JournalDamaged):
+        opened(path)
+
+
+def test_another_hosts_journal_and_another_schema_are_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(JournalDamaged, match="beta"):
+        JournalFile(path, "beta").read()
+    monkeypatch.setattr(journal_file, "SCHEMA", 2)
+    with pytest.raises(JournalDamaged, match="'schema': 1"):
+        JournalFile(path, "alpha").read()
+
+
+def test_an_empty_file_is_no_journal(tmp_path: Path) -> None:
+    (tmp_path / "journal").touch()
+    with pytest.raises(JournalDamaged, match="begins with nothing"):
+        opened(tmp_path / "journal")
+
+
+def test_a_rewrite_replaces_all_and_is_appended_to(path: Path) -> None:
+    file, _ = opened(path)
+    file.rewrite([{"n": 9}])
+    file.append(LAST)
+    file.close()
+    assert contents(path) == [[{"n": 9}], LAST]
+    assert sorted(item.name for item in path.parent.iterdir()) == ["journal"]
+
+
+def test_a_batch_is_synced_once_before_it_is_acknowledged(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[bytes] = []
+    monkeypatch.setattr(os, "fsync", lambda fd: synced.append(path.read_bytes()))
+    file, _ = opened(path)
+    file.append([{"n": number} for number in range(100)])
+    file.append([{"n": 100}], durable=False)
+    file.close()
+    assert len(synced) == 1
+    assert b'"n":99' in synced[0]
+
+
+def test_after_a_write_that_failed_only_a_rewrite_helps(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file, _ = opened(path)
+
+    def full(fd: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match="No space"):
+            file.append([{"n": 4}])
+    assert file.doubtful
+    with pytest.raises(OSError, match="must be rewritten"):
+        file.append([{"n": 5}])
+    file.rewrite([{"n": 5}])
+    assert not file.doubtful
+    file.close()
+    assert contents(path) == [[{"n": 5}]]

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which hosts and nodes a configuration file describes."""
+
+import socket
+import textwrap
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from oslo_config import cfg
+
+from compute_agent import conf as compute_conf
+from compute_agent import nodes
+from compute_agent.conf import opts
+from compute_agent.nodes import HostPlan, expand
+from rpcapi import errors
+
+Plan = Callable[[str], list[HostPlan]]
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Plan:
+    def read(text: str) -> list[HostPlan]:
+        path = tmp_path / "gantt.conf"
+        path.write_text(textwrap.dedent(text))
+        conf = cfg.ConfigOpts()
+        compute_conf.register_opts(conf)
+        conf(["--config-file", str(path)], project="gantt")
+        return nodes.plan(conf)
+
+    return read
+
+
+@pytest.mark.parametrize(
+    ("pattern", "names"),
+    [
+        ("alpha", ["alpha"]),
+        ("node[8-10]", ["node8", "node9", "node10"]),
+        ("node[08-10]", ["node08", "node09", "node10"]),
+        ("r[1-2]n[0-1].site", ["r1n0.site", "r1n1.site", "r2n0.site", "r2n1.site"]),
+    ],
+)
+def test_patterns_stand_for_ranges(pattern: str, names: list[str]) -> None:
+    assert expand(pattern) == names
+
+
+def test_an_empty_configuration_is_this_machine_with_one_node(plan: Plan) -> None:
+    (host,) = plan("")
+    assert host.name == socket.gethostname()
+    assert [node.name for node in host.nodes] == [f"{host.name}/node0"]
+    assert sorted(host.nodes[0].shape.inventories) == ["DISK_GB", "MEMORY_MB", "VCPU"]
+    assert host.nodes[0].availability_zone == "nova"
+
+
+def test_one_file_describes_many_hosts_and_shapes(plan: Plan) -> None:
+    plans = plan(
+        """
+        [compute]
+        hosts = compute[00-19]
+        nodes_per_host = 50
+        availability_zones = az1,az2
+        [shape:small]
+        share = 3
+        vcpus = 16
+        cpu_allocation_ratio = 1.15
+        reserved_vcpus = 1
+        [shape:big]
+        traits = HW_CPU_X86_AVX2,CUSTOM_FAST
+        resources = VGPU:4,CUSTOM_FPGA:2
+        availability_zone = az9
+        """
+    )
+    assert [host.name for host in plans] == [f"compute{number:02}" for number in range(20)]
+    all_nodes = [node for host in plans for node in host.nodes]
+    assert len({node.name for node in all_nodes}) == 1000
+    assert Counter(node.shape.name for node in all_nodes) == {"small": 750, "big": 250}
+    # shapes are mixed within each host, and shared rather than copied
+    assert all(len({node.shape.name for node in host.nodes}) == 2 for host in plans)
+    assert len({id(node.shape) for node in all_nodes}) == 2
+
+    small = next(node for node in plans[0].nodes if node.shape.name == "small")
+    big = next(node for node in plans[0].nodes if node.shape.name == "big")
+    assert small.shape.inventories["VCPU"].capacity == 17  # floor(15 * 1.15)
+    assert big.shape.inventories["VGPU"].capacity == 4
+    assert big.shape.inventories["CUSTOM_FPGA"].total == 2
+    assert big.shape.traits == ("CUSTOM_FAST", "HW_CPU_X86_AVX2")
+    assert (small.availability_zone, big.availability_zone) == ("az1", "az9")
+    assert plans[1].nodes[0].availability_zone in ("az2", "az9")
+
+
+def test_the_same_file_gives_the_same_nodes(plan: Plan) -> None:
+    text = "[compute]\nhosts = a[0-3]\nnodes_per_host = 7\n[shape:x]\n[shape:y]\nshare = 2\n"
+    assert plan(text) == plan(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("[compute]\nhosts = a[1-3],a2", "names a host twice"),
+        ("[compute]\nhosts = a[3-1]", "range that is empty"),
+        ("[compute]\nhosts = a/b", "may not contain '/'"),
+        ("[compute]\nhosts = a[0-999]\nnodes_per_host = 1000", "more than the 100000 nodes"),
+        ("[shape:x]\nreserved_memory_mb = 200000", r"\[shape:x\].*reserved 200000 is more than the total"),
+        ("[shape:x]\ntraits = FAST", r"\[shape:x\].*no trait 'FAST'"),
+        ("[shape:x]\nresources = GPUS:2", r"\[shape:x\].*no resource class 'GPUS'"),
+        ("[shape:x]\ncpu_allocation_ratio = 1e9", r"\[shape:x\].*a number from 0 to 10000"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_a_sentence(plan: Plan, text: str, why: str) -> None:
+    with pytest.raises(errors.BadConfiguration, match=why):
+        plan(text)
+
+
+def test_every_option_is_listed_for_the_sample_file() -> None:
+    listed = dict(opts.list_opts())
+    assert sorted(listed) == ["compute", "shape:NAME", "simulator"]
+    assert all(option.help and option.help.endswith(".") for group in listed.values() for option in group)
