@@ -12,7 +12,10 @@ from scheduler_svc.store.records import Amounts, Group
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One shape of server. ``id`` is the request id: it seeds whatever is left to chance."""
+    """One shape of server. ``id`` is the request id: it seeds whatever is left to chance.
+
+    ``ruled_out`` names hosts that the store refused for the group's sake while this request was decided.
+    """
 
     id: str
     resources: Amounts
@@ -23,6 +26,7 @@ class Request:
     force_hosts: tuple[str, ...] = ()
     hints: Mapping[str, Any] = field(default_factory=dict)
     group: Group | None = None
+    ruled_out: tuple[str, ...] = ()
 
     @property
     def most_per_host(self) -> int | None:

@@ -17,6 +17,7 @@ OPTS: list[cfg.Opt] = [
             "ComputeFilter",
             "ForceHostsFilter",
             "IgnoreHostsFilter",
+            "ServerGroupFilter",
             "AvailabilityZoneFilter",
             "TraitsFilter",
             "ResourcesFilter",

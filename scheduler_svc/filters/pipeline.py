@@ -7,7 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from rpcapi import errors
-from scheduler_svc.filters import availability_zone, compute, force_hosts, ignore_hosts, resources, traits
+from scheduler_svc.filters import (
+    availability_zone,
+    compute,
+    force_hosts,
+    ignore_hosts,
+    resources,
+    server_group,
+    traits,
+)
 from scheduler_svc.filters.sieve import Filter
 from scheduler_svc.request import Request
 from scheduler_svc.table.columns import Column
@@ -19,6 +27,8 @@ PIPELINE: Sequence[tuple[str, Filter]] = (
     # A look-up a name. First of what the request asks, since it may leave a handful of hosts.
     (force_hosts.NAME, force_hosts.sieves),
     (ignore_hosts.NAME, ignore_hosts.sieves),
+    # The same look-up; after what the caller said, so that its reason counts what only the group forbids.
+    (server_group.NAME, server_group.sieves),
     # One comparison of a column of small numbers.
     (availability_zone.NAME, availability_zone.sieves),
     # A bit test for each 64 traits that the cluster knows.

@@ -100,7 +100,7 @@ def test_more_instances_than_there_is_room_for_are_refused_together(each):
 
 
 def test_many_instances_are_spread_as_one_after_the_other_would_be():
-    """With the bounds of the first pass, the greedy choice is that of single decisions on a table brought up to date."""
+    """The greedy choice is that of single decisions, each on a table brought up to date."""
     nodes = {f"h{number}": node({"VCPU": 10 + 3 * number}) for number in range(8)}
     many = [candidates[0] for candidates in rank(filter_driver(), nodes, request({"VCPU": 3}), count=20).candidates]
     free = {name: 10 + 3 * number for number, name in enumerate(nodes)}

@@ -5,6 +5,7 @@ import pytest
 
 from rpcapi import errors
 from rpcapi.model.inventory import Inventory
+from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.filters import (
     availability_zone,
     compute,
@@ -12,6 +13,7 @@ from scheduler_svc.filters import (
     ignore_hosts,
     pipeline,
     resources,
+    server_group,
     traits,
 )
 from scheduler_svc.store.records import Entry
@@ -105,6 +107,16 @@ def test_names_are_forced_and_ignored_by_node_and_by_service_host():
     assert passing(ignore_hosts.sieves, request(ignore_hosts=("a/1", "b")))[0] == ["a/2", "c/1"]
     assert passing(force_hosts.sieves, request()) == (list(NODES), [])
     assert passing(ignore_hosts.sieves, request()) == (list(NODES), [])
+
+
+def test_hosts_that_the_store_ruled_out_for_the_group_are_not_offered_again():
+    assert passing(server_group.sieves, request(ruled_out=("a/1", "b/1")))[0] == ["a/2", "c/1"]
+    assert passing(server_group.sieves, request()) == (list(NODES), [])
+
+
+def test_the_default_configuration_enables_the_whole_pipeline(conf):
+    scheduler_conf.register_opts(conf)
+    assert conf.filter_scheduler.enabled_filters == list(pipeline.NAMES)
 
 
 def run(asked, enabled=pipeline.NAMES, entries=()):

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Claims on hosts that the caller names: the alternates of an earlier decision. No ranking, no other hosts."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rpcapi.context import RequestContext
+from rpcapi.model.claims import Verdict
+from scheduler_svc.filters import pipeline
+from scheduler_svc.filters.sieve import Filter
+from scheduler_svc.request import Request
+from scheduler_svc.select import Claimer, Sight
+from scheduler_svc.store.records import Batch, BatchAnswer, Candidate
+
+
+class Alternates:
+    """Prepares claims on given candidates.
+
+    They were chosen on a state that may be minutes old. Where the store says so (a candidate's eligibility changed, or
+    the epoch is over), they are filtered again on what this worker knows, and asked for once more as of that; room is
+    left to the store, which knows it best.
+    """
+
+    def __init__(self, claimer: Claimer, sight: Sight, filters: Sequence[Filter], catch_up_s: float) -> None:
+        self._claimer = claimer
+        self._sight = sight
+        self.filters = filters  # replaced when the configuration is read anew
+        self._catch_up_s = catch_up_s
+
+    def prepare(self, ctxt: RequestContext, request: Request, batch: Batch) -> tuple[Batch, BatchAnswer]:
+        """Serve ``batch``, all or nothing; return what was asked for at last, and the answer.
+
+        Raises DeadlinePassed, NotReady and StoreUnavailable.
+        """
+        answer = self._claimer.prepare(batch)
+        stale = any(Verdict.STALE in one.verdicts for one in answer.prepared)
+        if answer.accepted or (answer.current and not stale):
+            return batch, answer
+        self._sight.reach(answer.position, ctxt.remaining(self._catch_up_s))
+        ctxt.check_deadline()
+        renewed = self._renewed(request, batch)
+        return renewed, self._claimer.prepare(renewed)
+
+    def _renewed(self, request: Request, batch: Batch) -> Batch:
+        table = self._sight.table
+        with table.reading() as view:
+            passes = pipeline.run(self.filters, view, request).passes
+            epoch, position = view.epoch, view.position
+
+        def eligible(candidate: Candidate) -> bool:
+            row = table.rows.get(candidate.host)
+            return row is not None and row < len(passes) and bool(passes[row])
+
+        intents = [
+            replace(intent, candidates=[each for each in intent.candidates if eligible(each)])
+            for intent in batch.intents
+        ]
+        return replace(batch, intents=intents, epoch=epoch, position=position)

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Console scripts of the scheduler service."""

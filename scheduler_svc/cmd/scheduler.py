@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The console script gantt-scheduler."""
+
+import sys
+
+from oslo_config import cfg
+
+from rpcapi.daemon.main import run
+from scheduler_svc import conf as scheduler_conf
+
+
+def workers(conf: cfg.ConfigOpts) -> int:
+    """Return how many worker processes are wanted."""
+    return conf.scheduler.workers
+
+
+def main() -> int:
+    """Be gantt-scheduler; return the status to exit with."""
+    return run(
+        "gantt-scheduler",
+        "scheduler_svc.service:make_service",
+        register_opts=[scheduler_conf.register_opts],
+        workers=workers,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

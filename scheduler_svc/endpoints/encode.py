@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The domain's records as objects for the bus."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rpcapi import objects
+from rpcapi.model.claims import Answer, Verdict
+from scheduler_svc.select import Decided
+from scheduler_svc.store.records import AuditOutcome, BatchAnswer, Claim, Ended, Intent, Verification
+
+_SENTENCES: Mapping[str, str] = {
+    Answer.UNKNOWN: "no claim of that consumer and attempt is known",
+    Answer.FOREIGN: "the claim is on another host",
+    Answer.EXPIRED: "the claim's deadline passed before it was confirmed",
+    Answer.ABORTED: "the claim was aborted",
+    Answer.RELEASED: "the claim was released",
+    Answer.ENDED: "this attempt, or a later one, has ended",
+    Answer.CONFLICT: "the consumer has a live claim of another attempt",
+    Answer.CONFIRMED: "the claim is confirmed: it belongs to its host",
+    Answer.CLOSED: "the host must be audited in this epoch before anybody can know",
+}
+
+
+def selections(partition: str, attempt: int, decided: Decided) -> objects.Selections:
+    """Return the answer to select_destinations."""
+    deadlines = [one.deadline_ms for one in decided.prepared if one.deadline_ms is not None]
+    return objects.Selections.build(
+        [str(one.host) for one in decided.prepared],
+        [one.alternates for one in decided.prepared],
+        partition=partition,
+        attempt=attempt,
+        deadline_ms=min(deadlines, default=0),
+        epoch=decided.epoch,
+        position=decided.position,
+    )
+
+
+def prepared(intents: Sequence[Intent], answer: BatchAnswer) -> objects.ClaimAnswers:
+    """Return the answer to prepare_claims; a refusal names each host that was tried and what it said."""
+    return objects.ClaimAnswers.of(
+        consumers=[one.consumer for one in answer.prepared],
+        attempts=[one.attempt for one in answer.prepared],
+        answers=[str(one.answer) for one in answer.prepared],
+        hosts=[one.host for one in answer.prepared],
+        reasons=[
+            _refusal(intent, one.verdicts, answer.current) if one.answer is Answer.REFUSED else _reason(one.answer)
+            for intent, one in zip(intents, answer.prepared, strict=True)
+        ],
+        deadlines_ms=[one.deadline_ms for one in answer.prepared],
+    )
+
+
+def ended(answers: Sequence[Ended], wanted: Answer) -> objects.ClaimAnswers:
+    """Return the answer to a verb that carries claims on; one that was not ``wanted`` has a sentence why."""
+    return objects.ClaimAnswers.of(
+        consumers=[one.consumer for one in answers],
+        attempts=[one.attempt for one in answers],
+        answers=[str(one.answer) for one in answers],
+        hosts=[one.host for one in answers],
+        reasons=["" if one.answer is wanted else _reason(one.answer) for one in answers],
+        deadlines_ms=[None] * len(answers),
+    )
+
+
+def claim(held: Claim) -> dict[str, Any]:
+    """Return one element of a page of claims."""
+    return {
+        "consumer": held.consumer,
+        "attempt": held.attempt,
+        "generation": held.generation,
+        "type": held.type,
+        "project": held.project,
+        "user": held.user,
+        "state": str(held.state),
+        "host": held.host,
+        "allocations": {provider: dict(amounts) for provider, amounts in held.allocations.items()},
+        "deadline_ms": held.deadline_ms,
+        "request_id": held.request_id,
+        "group_id": held.group.id if held.group else None,
+        "alternates": list(held.alternates),
+        "created_ms": held.created_ms,
+    }
+
+
+def audited(outcome: AuditOutcome) -> objects.AuditAnswer:
+    """Return the answer to audit_host; without columns where it was for another epoch."""
+    return objects.AuditAnswer.of(
+        epoch=outcome.epoch,
+        consumers=[one.consumer for one in outcome.answers],
+        attempts=[one.attempt for one in outcome.answers],
+        answers=[str(one.answer) for one in outcome.answers],
+        reasserted=outcome.reasserted,
+        released=outcome.released,
+        orphans=outcome.orphans,
+        again_s=outcome.again_ms / 1000,
+    )
+
+
+def verified(partition: str, found: Verification) -> objects.VerifyReport:
+    """Return the answer to verify."""
+    return objects.VerifyReport.of(
+        partition=partition,
+        epoch=found.epoch,
+        position=found.position,
+        claims=dict(found.claims),
+        providers=found.providers,
+        problems=list(found.problems),
+        excess=[dict(one) for one in found.excess],
+    )
+
+
+def _reason(answer: Answer) -> str:
+    return _SENTENCES.get(answer, "")
+
+
+def _refusal(intent: Intent, verdicts: Sequence[Verdict], current: bool) -> str:
+    if not current:
+        return "the store has begun a new epoch"
+    said = [f"{each.host}: {verdict}" for each, verdict in zip(intent.candidates, verdicts, strict=False)]
+    return ", ".join(said) or "no candidate is left"

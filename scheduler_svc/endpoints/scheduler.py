@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Topic ``scheduler``: decisions, reports and host state."""
+
+import oslo_messaging as messaging
+
+from rpcapi import errors, objects
+from rpcapi.context import RequestContext
+from rpcapi.endpoint import exposed
+from rpcapi.model import names
+from rpcapi.model.request import check_uuids
+from rpcapi.scheduler import SchedulerAPI
+from scheduler_svc import namespaces
+from scheduler_svc.drivers.driver import WIDTH
+from scheduler_svc.endpoints import bounds, decode, encode
+from scheduler_svc.endpoints.observed import Observed
+from scheduler_svc.select import Asked, Selector
+from scheduler_svc.stats import check_nodes
+from scheduler_svc.store.interface import Store
+
+
+class SchedulerEndpoint(Observed):
+    """What rpcapi.scheduler.SchedulerAPI calls; its docstrings say what each method does and raises."""
+
+    target = messaging.Target(version=SchedulerAPI.VERSION)
+
+    def __init__(self, store: Store, selector: Selector, most_instances: int) -> None:
+        self._store = store
+        self._selector = selector
+        self._most = most_instances
+
+    @exposed
+    def select_destinations(
+        self,
+        ctxt: RequestContext,
+        spec: objects.RequestSpec,
+        uuids: list[str],
+        attempt: int = 1,
+        alternates: int = 2,
+    ) -> objects.Selections:
+        """Choose and claim a host for each uuid, all or none."""
+        check_uuids(uuids, self._most)
+        bounds.check("attempt", attempt, 1)
+        bounds.check("alternates", alternates, 0, WIDTH - 1)
+        request = decode.request(ctxt, spec)
+        asked = Asked(request, uuids, attempt, alternates, spec.consumer_type)
+        return encode.selections(self._store.partition, attempt, self._selector.select(ctxt, asked))
+
+    @exposed
+    def update_resource_stats(
+        self, ctxt: RequestContext, name: names.ResourceName, stats: objects.StatsReport
+    ) -> objects.StatsAnswer:
+        """Take a service host's report."""
+        host = _service_host(name)
+        bounds.check("incarnation", stats.incarnation, 1)
+        bounds.check("sequence", stats.sequence, 1)
+        bounds.check("base", stats.base, 0, stats.sequence - 1)
+        nodes = check_nodes(host, stats.nodes, stats.full)
+        outcome = self._store.update_stats(
+            host,
+            incarnation=stats.incarnation,
+            sequence=stats.sequence,
+            base=stats.base,
+            full=stats.full,
+            nodes=nodes,
+        )
+        return objects.StatsAnswer.of(
+            sequence=stats.sequence, need_full=outcome.need_full, epoch=outcome.epoch, audit=outcome.audit
+        )
+
+    @exposed
+    def get_host_state(self, ctxt: RequestContext, namespace: str, name: names.ResourceName) -> objects.HostState:
+        """Return one document."""
+        canonical = names.canonical(name)
+        version, document = self._store.get_state(namespace, canonical)
+        return objects.HostState.of(namespace=namespace, name=canonical, version=version, document=document)
+
+    @exposed
+    def list_host_state(
+        self, ctxt: RequestContext, namespace: str, marker: str | None = None, limit: int = 1000
+    ) -> objects.HostStatePage:
+        """Return a page of documents."""
+        bounds.check_page(marker, limit)
+        found, following = self._store.list_state(namespace, marker, limit)
+        states = [
+            objects.HostState.of(namespace=namespace, name=name, version=version, document=document)
+            for name, version, document in found
+        ]
+        return objects.HostStatePage.of(states=states, marker=following)
+
+    @exposed
+    def update_host_state(self, ctxt: RequestContext, state: objects.HostState, writer: str) -> objects.HostState:
+        """Merge what an operator changes."""
+        namespaces.check_writer(state.namespace, writer)
+        if not isinstance(state.document, dict):
+            raise errors.MalformedObject(name="HostState", why="its document must be a mapping")
+        name = names.canonical(state.name)
+        version, document = self._store.update_state(state.namespace, name, state.version, state.document)
+        return objects.HostState.of(namespace=state.namespace, name=name, version=version, document=document)
+
+    @exposed
+    def report_service(self, ctxt: RequestContext, binary: str, host: str) -> None:
+        """Note that a service without nodes lives."""
+        self._store.heartbeat(_service_host(host), _service_host(binary))
+
+    @exposed
+    def explain(self, ctxt: RequestContext, request_id: str) -> objects.Decision:
+        """Return the record of a decision."""
+        document = self._store.find_decision(request_id)
+        return objects.Decision.of(request_id=request_id, partition=self._store.partition, document=document)
+
+
+def _service_host(name: names.ResourceName) -> str:
+    """Return a name that must be a service's, not a node's."""
+    canonical = names.canonical(name)
+    if names.SEPARATOR in canonical:
+        raise errors.InvalidName(name=canonical, why="a service is meant, not one of its nodes")
+    return canonical

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scheduler's figures, for Prometheus."""
+
+from rpcapi.daemon import metrics
+
+CALLS = metrics.counter("calls_total", "Calls served, by method and by error code or 'ok'", ("method", "code"))
+CALL_SECONDS = metrics.histogram("call_seconds", "Time from reading a call to its answer", ("method",))
+DECISION_SECONDS = metrics.histogram("decision_seconds", "Time to rank hosts for one request, the claim excepted")
+PLACED = metrics.counter("instances_placed_total", "Instances that were given a host and a claim")
+VERDICTS = metrics.counter("verdicts_total", "What the store said of candidates it tried", ("verdict",))
+FIRST_CHOICES = metrics.counter("first_choices_total", "Instances that got the first of their candidates")
+CONFLICTS = metrics.counter("conflicts_total", "Decisions that others' claims outran, so that they were made again")
+CLAIMS = metrics.counter("claims_total", "Answers to claim verbs", ("verb", "answer"))
+EXPIRED = metrics.counter("claims_expired_total", "Claims that were not confirmed in time, found by this reaper")
+POSITION = metrics.gauge("replica_position", "Log position that the workers have reached; the last one's", (), "min")
+LAG = metrics.gauge("replica_lag_entries", "Log entries that waited at the last look; the worst worker's", (), "max")
+EPOCH = metrics.gauge("epoch", "Epoch that the workers decide in", (), "min")
+HOSTS = metrics.gauge("hosts", "Hosts in the workers' tables", (), "max")
+SNAPSHOTS = metrics.counter("snapshots_total", "Times that a worker took a fresh copy of everything")
+OUTAGES = metrics.counter("store_outages_total", "Times that a worker found the store away")

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The decision: rank hosts on this worker's table, claim them in the store, and decide anew what was lost."""
+
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from oslo_log import log
+
+from rpcapi import errors
+from rpcapi.context import RequestContext
+from rpcapi.model.claims import Verdict
+from scheduler_svc import metrics, refusal
+from scheduler_svc.drivers.driver import Driver, Ranking
+from scheduler_svc.request import Request
+from scheduler_svc.store.records import Batch, BatchAnswer, Candidate, Ended, Intent, Prepared, Ref
+from scheduler_svc.table.table import HostTable
+
+LOG = log.getLogger(__name__)
+
+CHUNK = 100  # instances that one claim script takes
+
+
+class Claimer(Protocol):
+    """What the deciding core asks of the store."""
+
+    def prepare(self, batch: Batch) -> BatchAnswer:
+        """Claim for all intents, or none."""
+
+    def abort(self, refs: Sequence[Ref]) -> list[Ended]:
+        """End prepared claims."""
+
+
+class Sight(Protocol):
+    """What the deciding core sees of the hosts."""
+
+    @property
+    def table(self) -> HostTable:
+        """The hosts as this worker knows them now."""
+
+    def reach(self, position: int, timeout: float) -> bool:
+        """Wait until the table holds all up to ``position``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How hard a request is tried; see the options of [scheduler]."""
+
+    rounds: int = 3
+    ttl_ms: int = 60_000
+    catch_up_s: float = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One call for hosts: the same server for each of ``consumers``, under one attempt number."""
+
+    request: Request
+    consumers: Sequence[str]
+    attempt: int = 1
+    alternates: int = 2
+    consumer_type: str = "INSTANCE"
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What was claimed, in the consumers' order, and the state that it was decided on."""
+
+    prepared: Sequence[Prepared]
+    epoch: int
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One ranking, and the state of the table that it was made on."""
+
+    ranking: Ranking
+    seed: int
+    epoch: int
+    position: int
+
+
+class Selector:
+    """Decides for one worker; safe to call from many threads."""
+
+    def __init__(self, claimer: Claimer, sight: Sight, driver: Driver, patience: Patience) -> None:
+        self._claimer = claimer
+        self._sight = sight
+        self.driver = driver  # replaced when the configuration is read anew
+        self._patience = patience
+
+    def select(self, ctxt: RequestContext, asked: Asked) -> Decided:
+        """Choose and claim a host for every consumer, or for none.
+
+        Repeating a call returns what it was answered, as long as those claims live. Raises NoValidHost, UnknownHost
+        for a forced host that nobody knows, DeadlinePassed, ClaimEnded or ClaimConflict where the attempt is over or
+        another one lives, NotReady and StoreUnavailable.
+        """
+        self._check_forced(asked.request)
+        prepared: list[Prepared] = []
+        epoch = position = 0
+        with ExitStack() as undo:
+            for start in range(0, len(asked.consumers), CHUNK):
+                look, answer = self._place(ctxt, asked, start)
+                undo.callback(self._give_back, answer)
+                prepared += answer.prepared
+                epoch, position = look.epoch, look.position
+            undo.pop_all()
+        metrics.PLACED.inc(len(prepared))
+        return Decided(prepared, epoch, position)
+
+    def _place(self, ctxt: RequestContext, asked: Asked, start: int) -> tuple[Look, BatchAnswer]:
+        """Serve one chunk in as many rounds as it takes and patience allows."""
+        request = asked.request
+        refused: errors.GanttError = errors.NotReady(
+            what="This scheduler worker", why="the store has begun a new epoch that it has not read yet"
+        )
+        for number in range(self._patience.rounds):
+            ctxt.check_deadline()
+            look = self._look(request, len(asked.consumers[start : start + CHUNK]), start + number)
+            batch = self._batch(ctxt, asked, start, look, number)
+            ctxt.check_deadline()
+            answer = self._claimer.prepare(batch)
+            self._learn(batch, answer)
+            if answer.accepted:
+                return look, answer
+            refusal.raise_barred(answer.prepared)
+            verdicts = refusal.tried(batch.intents, answer.prepared)
+            if answer.current:
+                reasons = {**look.ranking.reasons, **refusal.lost(verdicts)}
+                refused = refusal.no_valid_host(look.ranking.hosts, reasons)
+                if not look.ranking.candidates:
+                    break
+            metrics.CONFLICTS.inc()
+            request = _without(request, verdicts)
+            self._sight.reach(answer.position, ctxt.remaining(self._patience.catch_up_s))
+        LOG.info("Refused: %s", refused)
+        raise refused
+
+    def _look(self, request: Request, count: int, salt: int) -> Look:
+        seed = request.seed ^ salt
+        with self._sight.table.reading() as view:
+            began = time.perf_counter()
+            ranking = self.driver.rank(view, request, count, seed)
+            metrics.DECISION_SECONDS.observe(time.perf_counter() - began)
+            return Look(ranking, seed, view.epoch, view.position)
+
+    def _batch(self, ctxt: RequestContext, asked: Asked, start: int, look: Look, number: int) -> Batch:
+        consumers = asked.consumers[start : start + CHUNK]
+        # Asked even without any candidate: the store may know this attempt from an earlier call, and keeps the record.
+        candidates = look.ranking.candidates or [()] * len(consumers)
+        return Batch(
+            request_id=asked.request.id,
+            project=ctxt.project_id or "",
+            user=ctxt.user_id or "",
+            resources=asked.request.resources,
+            intents=[
+                Intent(consumer, asked.attempt, [Candidate(host) for host in hosts])
+                for consumer, hosts in zip(consumers, candidates, strict=True)
+            ],
+            epoch=look.epoch,
+            position=look.position,
+            ttl_ms=self._patience.ttl_ms,
+            consumer_type=asked.consumer_type,
+            group=asked.request.group,
+            alternates=asked.alternates,
+            record=self._record(asked, look, start, number),
+        )
+
+    def _record(self, asked: Asked, look: Look, start: int, number: int) -> Mapping[str, Any]:
+        """Return the decision's document; the store adds its answer. Of a request in chunks the last one is kept."""
+        return {
+            "driver": type(self.driver).__name__,
+            "seed": look.seed,
+            "epoch": look.epoch,
+            "position": look.position,
+            "instances": len(asked.consumers),
+            "chunk": start // CHUNK,
+            "round": number,
+            "spec": asked.request.as_dict(),
+            "hosts": look.ranking.hosts,
+            "reasons": dict(look.ranking.reasons),
+            "best": list(look.ranking.best),
+        }
+
+    def _learn(self, batch: Batch, answer: BatchAnswer) -> None:
+        self._sight.table.apply_used(answer.used, answer.position)
+        for intent, one in zip(batch.intents, answer.prepared, strict=False):
+            for verdict in one.verdicts:
+                metrics.VERDICTS.labels(verdict=verdict).inc()
+            if answer.accepted and intent.candidates and one.host == intent.candidates[0].host:
+                metrics.FIRST_CHOICES.inc()
+
+    def _give_back(self, answer: BatchAnswer) -> None:
+        """End what an earlier chunk claimed in this call; what an earlier call had claimed is its caller's."""
+        refs = [Ref(one.consumer, one.attempt) for one in answer.prepared if one.verdicts]
+        if not refs:
+            return
+        try:
+            self._claimer.abort(refs)
+        except errors.Unavailable as error:
+            # What went wrong first is what the caller must hear; these claims end by their deadline.
+            LOG.warning("Cannot give back %d claims, they expire: %s", len(refs), error)
+
+    def _check_forced(self, request: Request) -> None:
+        table = self._sight.table
+        for name in request.force_hosts:
+            if not table.knows(name):
+                raise errors.UnknownHost(name=name)
+
+
+def _without(request: Request, verdicts: Mapping[str, Verdict]) -> Request:
+    """Return the request without hosts that its group rules out: the table does not know groups, the store does."""
+    ruled_out = [host for host, verdict in verdicts.items() if verdict is Verdict.GROUP]
+    return replace(request, ruled_out=(*request.ruled_out, *ruled_out)) if ruled_out else request

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The composition root: one worker process of the scheduler."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import oslo_messaging as messaging
+from oslo_config import cfg
+from oslo_log import log
+
+from rpcapi import bus, claims, errors
+from rpcapi.conductor import ConductorAPI
+from rpcapi.daemon.waiting import wait_for
+from rpcapi.probe import probe_bus
+from rpcapi.scheduler import BusBackend
+from rpcapi.serializer import GanttSerializer
+from scheduler_svc import reaper
+from scheduler_svc.alternates import Alternates
+from scheduler_svc.announcer import Announcer
+from scheduler_svc.drivers import driver
+from scheduler_svc.endpoints.claims import ClaimsEndpoint
+from scheduler_svc.endpoints.scheduler import SchedulerEndpoint
+from scheduler_svc.filters import pipeline
+from scheduler_svc.periodic import Periodic
+from scheduler_svc.replica import Replica
+from scheduler_svc.select import Patience, Selector
+from scheduler_svc.store import Store, open_store
+
+LOG = log.getLogger(__name__)
+
+BINARY = "gantt-scheduler"
+
+Opener = Callable[[cfg.ConfigOpts], Store]
+
+
+def open_configured(conf: cfg.ConfigOpts) -> Store:
+    """Open the store that [store] names; raises BadConfiguration."""
+    return open_store(
+        conf.store.url,
+        conf.rpc.partition,
+        durability=conf.store.durability,
+        log_length=conf.store.log_length,
+        decisions=conf.store.decisions,
+    )
+
+
+class SchedulerService:
+    """Serves topics ``scheduler`` and ``claims.<partition>``; the protocol is rpcapi.daemon's."""
+
+    def __init__(self, conf: cfg.ConfigOpts, worker_index: int, opener: Opener = open_configured) -> None:
+        self._conf = conf
+        self._index = worker_index
+        self._opener = opener
+        self._stopping = threading.Event()
+        self._servers: list[Any] = []
+        self._periodics: list[Periodic] = []
+        self._replica: Replica | None = None
+        self._stores: list[Store] = []
+        self._transport: Any = None
+
+    def start(self) -> None:
+        """Load the hosts and serve; raises BadConfiguration, and Stopped when it was told to stop meanwhile."""
+        conf = self._conf
+        ranking = driver.load(conf)
+        eligibility = pipeline.build_eligibility(conf.filter_scheduler.enabled_filters)
+        self._transport = bus.get_transport(conf)
+        conductor = ConductorAPI(conf, self._transport)
+        # The follower waits in its store for the next change, so it has one of its own.
+        store, followed = self._stores = [self._opener(conf), self._opener(conf)]
+        announcer = Announcer(conductor, conf.rpc.partition)
+        # One worker of a daemon is enough to tell it.
+        replica = Replica(followed, announcer.look) if self._index == 0 else Replica(followed)
+        wait_for("The store", replica.load, self._stopping, away=(errors.Unavailable,))
+        wait_for(
+            "The message bus",
+            lambda: probe_bus(self._transport, ConductorAPI.TOPIC),
+            self._stopping,
+            away=(errors.Unavailable,),
+        )
+        self._replica = replica
+        self._selector = Selector(store, replica, ranking, _patience(conf))
+        self._alternates = Alternates(store, replica, eligibility, conf.scheduler.catch_up_timeout)
+        replica.start()
+        self._serve(store, GanttSerializer(conductor.object_backport_versions))
+        self._repeat(store)
+        LOG.info("Worker %d serves partition %s with %d hosts", self._index, store.partition, replica.table.hosts)
+
+    def stop(self) -> None:
+        """Take no more messages."""
+        self._stopping.set()
+        for server in self._servers:
+            server.stop()
+
+    def wait(self) -> None:
+        """Return when what was taken is answered and every thread has ended."""
+        for server in self._servers:
+            server.stop()
+            server.wait()
+        threads: list[Periodic | Replica] = [*self._periodics]
+        if self._replica is not None:
+            threads.append(self._replica)
+        for each in threads:
+            each.stop()
+        for each in threads:
+            each.wait()
+        for store in self._stores:
+            store.close()
+        if self._transport is not None:
+            self._transport.cleanup()
+
+    def reset(self) -> None:
+        """Use the filters, weighers and intervals as they are now; what cannot work leaves all as it was."""
+        if self._replica is None:
+            return
+        try:
+            ranking = driver.load(self._conf)
+            eligibility = pipeline.build_eligibility(self._conf.filter_scheduler.enabled_filters)
+        except errors.BadConfiguration as error:
+            LOG.error("Filters and weighers stay as they were: %s", error)
+            return
+        self._selector.driver = ranking
+        self._alternates.filters = eligibility
+
+    def _serve(self, store: Store, serializer: GanttSerializer) -> None:
+        conf = self._conf
+        name = f"{conf.scheduler.host}:{self._index}"
+        ttl_ms = _milliseconds(conf.scheduler.claim_ttl)
+        endpoints = {
+            BusBackend.TOPIC: SchedulerEndpoint(store, self._selector, conf.rpc.max_instances),
+            claims.topic(store.partition): ClaimsEndpoint(
+                store, self._alternates, ttl_ms, lambda: _milliseconds(conf.store.audit_grace)
+            ),
+        }
+        for topic, endpoint in endpoints.items():
+            target = messaging.Target(topic=topic, server=name)
+            server = bus.get_server(self._transport, target, [endpoint], serializer)
+            server.start()
+            self._servers.append(server)
+
+    def _repeat(self, store: Store) -> None:
+        conf = self._conf
+        tidying = reaper.Reaper(
+            store,
+            lambda: reaper.Patience(
+                _milliseconds(conf.store.service_down_time), _milliseconds(conf.store.tombstone_ttl)
+            ),
+        )
+        self._periodics = [
+            Periodic("Reaping", tidying.reap, lambda: conf.store.reap_interval),
+            Periodic(
+                "Reporting this service",
+                lambda: store.heartbeat(conf.scheduler.host, BINARY),
+                lambda: conf.scheduler.report_interval,
+            ),
+        ]
+        for each in self._periodics:
+            each.start()
+
+
+def make_service(conf: cfg.ConfigOpts, worker_index: int) -> SchedulerService:
+    """Make the service of one worker process."""
+    return SchedulerService(conf, worker_index)
+
+
+def _patience(conf: cfg.ConfigOpts) -> Patience:
+    group = conf.scheduler
+    return Patience(group.rounds, _milliseconds(group.claim_ttl), group.catch_up_timeout)
+
+
+def _milliseconds(seconds: float) -> int:
+    return round(1000 * seconds)

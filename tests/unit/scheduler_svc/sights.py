@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What selectors see in the suites: a table that follows its store only when it is asked to."""
+
+from scheduler_svc.drivers.filter import FilterDriver
+from scheduler_svc.filters import pipeline
+from scheduler_svc.replica import Replica
+from scheduler_svc.store.interface import Store
+from scheduler_svc.table.table import HostTable
+from scheduler_svc.weighers import scoring
+
+
+class FollowingSight:
+    """A replica without its thread: it takes the log over in ``reach``, in the caller's own thread."""
+
+    def __init__(self, store: Store) -> None:
+        self.replica = Replica(store)
+        self.replica.load()
+        self.reached: list[int] = []
+
+    @property
+    def table(self) -> HostTable:
+        return self.replica.table
+
+    def reach(self, position: int, timeout: float) -> bool:
+        self.reached.append(position)
+        while self.table.position < position:
+            self.replica.step(0)
+        return True
+
+
+def filter_driver() -> FilterDriver:
+    """Return the default driver with its default options."""
+    multipliers = dict.fromkeys(scoring.NAMES, 1.0)
+    return FilterDriver(pipeline.build(pipeline.NAMES), scoring.build(multipliers))

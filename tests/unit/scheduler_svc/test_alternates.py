@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Claims on the alternates of an older decision."""
+
+import pytest
+
+from rpcapi import context, errors
+from rpcapi.model.claims import Answer
+from scheduler_svc.alternates import Alternates
+from scheduler_svc.filters import pipeline
+from scheduler_svc.store.memory import MemoryStore
+from scheduler_svc.store.records import Batch, Candidate, Intent
+from tests.unit.scheduler_svc import hosts
+from tests.unit.scheduler_svc.hosts import ASKED, node, request
+from tests.unit.scheduler_svc.sights import FollowingSight
+
+
+class World:
+    def __init__(self):
+        self.store = MemoryStore("p")
+        hosts.join(self.store, {"a": node(), "b": node(), "c": node()})
+        self.sight = FollowingSight(self.store)
+        filters = pipeline.build_eligibility(pipeline.NAMES)
+        self.alternates = Alternates(self.store, self.sight, filters, catch_up_s=1.0)
+        self.decided_on = self.sight.table.position
+        self.epoch = self.sight.table.epoch
+
+    def prepare(self, *names, attempt=1, replaces=None, asked=None, ctxt=None):
+        intent = Intent("vm", attempt, [Candidate(name) for name in names], replaces)
+        batch = Batch("r", "p", "u", ASKED, [intent], self.epoch, self.decided_on, ttl_ms=60_000)
+        _asked, answer = self.alternates.prepare(ctxt or context.new(), asked or request(), batch)
+        return answer.prepared[0]
+
+    def touch(self, host, **changes):
+        version, _ = self.store.get_state("service", host)
+        self.store.update_state("service", host, version, changes)
+
+
+def test_the_first_that_takes_it_is_claimed_in_place_of_the_old_attempt():
+    world = World()
+    assert world.prepare("a").host == "a"
+    again = world.prepare("b", "c", attempt=2, replaces=1)
+    assert (again.answer, again.host) == (Answer.PREPARED, "b")
+    assert [claim.host for claim in world.store.claims()[0]] == ["b"]
+    assert world.sight.reached == []
+
+
+def test_a_candidate_that_changed_and_is_still_right_is_taken_on_a_second_look():
+    world = World()
+    world.touch("b", enabled=False)
+    world.touch("b", enabled=True)
+    assert world.prepare("b").host == "b"
+    assert len(world.sight.reached) == 1
+
+
+def test_a_candidate_that_changed_for_the_worse_is_not():
+    world = World()
+    world.touch("b", enabled=False)
+    one = world.prepare("b")
+    assert (one.answer, one.verdicts) == (Answer.REFUSED, ())
+    assert world.store.claims()[0] == []
+
+
+def test_what_changed_is_passed_over_where_another_fits():
+    world = World()
+    world.touch("b", enabled=False)
+    assert world.prepare("b", "c").host == "c"
+    assert world.sight.reached == []
+
+
+def test_after_a_new_epoch_an_audited_candidate_is_still_good():
+    world = World()
+    epoch = world.store.bump()
+    world.store.audit("c", epoch, [], 0)
+    assert world.prepare("b", "c").host == "c"
+
+
+def test_an_unknown_candidate_is_refused():
+    world = World()
+    world.store.bump()
+    assert world.prepare("nowhere").answer is Answer.REFUSED
+
+
+def test_no_second_look_past_the_deadline():
+    world = World()
+    world.touch("b", enabled=False)
+    ctxt = context.new(deadline=1.0)
+    with pytest.raises(errors.DeadlinePassed):
+        world.prepare("b", ctxt=ctxt)

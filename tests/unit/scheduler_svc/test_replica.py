@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The replica: loaded once, then never anything but what the log says."""
+
+import threading
+
+import pytest
+
+from rpcapi import errors
+from scheduler_svc.replica import Replica
+from scheduler_svc.store.memory import MemoryStore
+from scheduler_svc.store.records import Batch, Candidate, Intent
+from scheduler_svc.table.table import HostTable
+from tests.unit.scheduler_svc import hosts
+from tests.unit.scheduler_svc.hosts import ASKED, describe, node
+
+NODES = {"a/1": node(), "a/2": node(zone="az1"), "b/1": node(traits=["CUSTOM_X"])}
+
+
+@pytest.fixture
+def store():
+    made = MemoryStore("p", log_length=8)
+    hosts.join(made, NODES)
+    return made
+
+
+def claim(store, consumer, host):
+    epoch, position = store.snapshot().epoch, store.snapshot().position
+    intent = Intent(consumer, 1, [Candidate(host)])
+    answer = store.prepare(Batch("r", "p", "u", ASKED, [intent], epoch, position, ttl_ms=60_000))
+    assert answer.accepted
+    return answer.position
+
+
+def same(replica, store):
+    snapshot = store.snapshot()
+    assert replica.table.position == snapshot.position
+    assert describe(replica.table) == describe(HostTable.from_snapshot(snapshot))
+
+
+def test_there_is_no_table_before_the_first_load(store):
+    with pytest.raises(errors.NotReady):
+        _ = Replica(store).table
+
+
+def test_a_replica_that_followed_equals_a_snapshot(store):
+    replica = Replica(store)
+    replica.load()
+    claim(store, "vm", "a/1")
+    hosts.join(store, {"a/1": node(), "c/1": node({"VCPU": 3})}, sequence=2)  # a/2 is gone, c is new
+    version, _ = store.get_state("service", "b")
+    store.update_state("service", "b", version, {"enabled": False})
+    while replica.table.position < store.snapshot().position:
+        replica.step(0)
+    same(replica, store)
+    assert set(replica.table.rows) >= {"a/1", "b/1", "c/1"}
+    assert replica.table.hosts == 3
+
+
+def test_a_gap_in_the_log_means_a_fresh_copy(store):
+    replica = Replica(store)
+    replica.load()
+    old = replica.table
+    for number in range(4):
+        claim(store, f"vm{number}", "b/1")
+    for number in range(8):
+        version, _ = store.get_state("service", "a")
+        store.update_state("service", "a", version, {"enabled": bool(number % 2)})
+    replica.step(0)
+    assert replica.table is not old
+    same(replica, store)
+
+
+def test_a_new_epoch_means_a_fresh_copy_and_is_told(store):
+    told = []
+    replica = Replica(store, told.append)
+    replica.load()
+    store.bump()
+    replica.step(0)
+    same(replica, store)
+    assert [table.epoch for table in told] == [told[0].epoch, store.state.epoch]
+    assert replica.table.waiting_for_audit == 3
+
+
+def test_waiting_for_a_position_ends_when_it_is_there_and_not_before(store):
+    replica = Replica(store)
+    replica.load()
+    assert not replica.reach(replica.table.position + 1, 0)
+    replica.start()
+    try:
+        position = claim(store, "vm", "a/1")
+        assert replica.reach(position, 10)
+        same(replica, store)
+    finally:
+        replica.stop()
+        replica.wait()
+
+
+class Flaky(MemoryStore):
+    """A store that can be taken away."""
+
+    def __init__(self):
+        super().__init__("p")
+        self.away = threading.Event()
+        self.refused = threading.Event()
+
+    def _check(self):
+        if self.away.is_set():
+            self.refused.set()
+            raise errors.StoreUnavailable(why="taken away by the test")
+
+    def snapshot(self):
+        self._check()
+        return super().snapshot()
+
+    def follow(self, position, block_ms, limit=1000):
+        self._check()
+        return super().follow(position, min(block_ms, 20), limit)
+
+
+def test_an_outage_leaves_the_last_table_and_ends_with_a_fresh_one():
+    store = Flaky()
+    hosts.join(store, NODES)
+    replica = Replica(store)
+    replica.start()
+    try:
+        assert replica.reach(store.state.position, 10)
+        store.away.set()
+        assert store.refused.wait(10)
+        position = claim_away(store)
+        assert replica.table.hosts == 3
+        assert not replica.reach(position, 0.05)
+        store.away.clear()
+        assert replica.reach(position, 10)
+        same(replica, store)
+    finally:
+        replica.stop()
+        replica.wait()
+
+
+def claim_away(store):
+    """Change the store behind the back of a replica that cannot reach it."""
+    store.heartbeat("other", "gantt-conductor")
+    return store.state.position
+
+
+def test_a_fault_in_following_does_not_end_it(store, monkeypatch):
+    replica = Replica(store)
+    replica.load()
+    broken = replica.table
+    monkeypatch.setattr(broken, "apply", lambda entry: 1 / 0)
+    replica.start()
+    try:
+        position = claim(store, "vm", "a/1")
+        assert replica.reach(position, 10)
+        assert replica.table is not broken
+    finally:
+        replica.stop()
+        replica.wait()

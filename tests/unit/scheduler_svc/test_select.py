@@ -1,0 +1,319 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The decision and its claim: rounds, compensation, repeats, deadlines."""
+
+import threading
+import time
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from rpcapi import context, errors
+from rpcapi.model.claims import Answer, GroupPolicy, Verdict
+from scheduler_svc.select import Asked, Patience, Selector
+from scheduler_svc.store.memory import MemoryStore
+from scheduler_svc.store.records import BatchAnswer, Group, Prepared, Ref
+from tests.unit.scheduler_svc import hosts
+from tests.unit.scheduler_svc.hosts import ASKED, node, request
+from tests.unit.scheduler_svc.sights import FollowingSight, filter_driver
+
+FOUR = {f"h{number}/n": node() for number in range(4)}  # room for 4 instances each
+
+
+class World:
+    """A memory store with hosts, and selectors that each have a table of their own."""
+
+    def __init__(self, nodes=FOUR):
+        self.store = MemoryStore("p")
+        hosts.join(self.store, nodes)
+
+    def selector(self, claimer=None, **patience):
+        sight = FollowingSight(self.store)
+        return Selector(claimer or self.store, sight, filter_driver(), Patience(**patience)), sight
+
+    def live(self):
+        return self.store.claims(limit=10_000)[0]
+
+
+def asked(count=1, first=0, asks=None, **more):
+    return Asked(asks or request(), [f"vm-{number}" for number in range(first, first + count)], **more)
+
+
+def select(selector, wish, ctxt=None):
+    return selector.select(ctxt or context.new("p", "u"), wish)
+
+
+def test_an_instance_gets_a_host_a_claim_and_alternates():
+    world = World()
+    selector, _ = world.selector()
+    decided = select(selector, asked(alternates=2))
+    (claim,) = world.live()
+    (one,) = decided.prepared
+    assert (claim.consumer, claim.attempt, claim.state) == ("vm-0", 1, "prepared")
+    assert claim.allocations == {claim.host: ASKED}
+    assert (claim.project, claim.user, claim.request_id) == ("p", "u", "req-1")
+    assert one.host == claim.host
+    assert len({one.host, *one.alternates}) == 3
+
+
+def test_the_table_knows_its_own_claim_at_once():
+    world = World({"a": node(), "b": node()})
+    selector, sight = world.selector()
+    chosen = [select(selector, asked(first=number)).prepared[0].host for number in range(8)]
+    assert Counter(chosen) == {"a": 4, "b": 4}
+    assert [set(chosen[pair : pair + 2]) for pair in (0, 2, 4, 6)] == [{"a", "b"}] * 4
+    assert sight.reached == []
+
+
+def test_a_repeated_call_is_answered_what_it_was_answered_even_when_all_is_full():
+    world = World({"a": node()})
+    selector, sight = world.selector()
+    first = select(selector, asked(4)).prepared
+    sight.reach(world.store.snapshot().position, 1)
+    again = select(selector, asked(4)).prepared
+    assert [one.host for one in again] == [one.host for one in first]
+    assert len(world.live()) == 4
+    with pytest.raises(errors.NoValidHost):
+        select(selector, asked(first=4))
+
+
+def test_a_refusal_counts_reasons_and_is_recorded():
+    world = World()
+    selector, _ = world.selector()
+    with pytest.raises(errors.NoValidHost, match="No valid host: 4 not enough VCPU") as caught:
+        select(selector, asked(asks=request({"VCPU": 100})))
+    assert caught.value.kwargs["reasons"] == {"not enough VCPU": 4}
+    record = world.store.find_decision("req-1")
+    assert (record["outcome"], record["reasons"], record["hosts"]) == ("refused", {"not enough VCPU": 4}, 4)
+    assert record["spec"] == {"resources": {"VCPU": 100}}
+
+
+def test_an_empty_partition_says_so():
+    selector, _ = World({}).selector()
+    with pytest.raises(errors.NoValidHost, match="no host has reported"):
+        select(selector, asked())
+
+
+def test_a_decision_is_recorded_with_what_it_was_made_on():
+    world = World()
+    selector, sight = world.selector()
+    before = sight.table.position
+    select(selector, asked(asks=request(required_traits=())))
+    record = world.store.find_decision("req-1")
+    assert record["position"] == before
+    assert record["seed"] == request().seed
+    assert record["verdicts"][0]["tried"][0][1] == "FITS"
+    assert len(record["best"]) == 4
+
+
+def test_the_loser_of_a_race_takes_the_next_candidate_in_the_same_round():
+    world = World({"a": node(), "b": node({"VCPU": 4, "MEMORY_MB": 8192, "DISK_GB": 100})})
+    slow, sight = world.selector()
+    quick, _ = world.selector()
+    select(quick, asked(4, first=10, asks=request(force_hosts=("a",))))
+    assert select(slow, asked()).prepared[0].host == "b"
+    assert sight.reached == []
+
+
+def test_all_candidates_lost_means_looking_again_at_least_as_fresh():
+    nodes = {f"h{number:02}": node({"VCPU": 2 if number < 16 else 1}) for number in range(20)}
+    best = tuple(nodes)[:16]
+    world = World(nodes)
+    slow, sight = world.selector()
+    quick, _ = world.selector()
+    select(quick, asked(32, first=10, asks=request({"VCPU": 1}, force_hosts=best)))
+    decided = select(slow, asked(asks=request({"VCPU": 1})))
+    assert decided.prepared[0].host not in best
+    assert len(sight.reached) == 1
+    assert decided.position >= sight.reached[0]
+
+
+class Refusing:
+    """A claimer to whom all is taken, whatever is asked."""
+
+    def __init__(self, verdict=Verdict.CONCURRENT, current=True):
+        self.verdict = verdict
+        self.current = current
+        self.batches = []
+
+    def prepare(self, batch):
+        self.batches.append(batch)
+        prepared = [
+            Prepared(
+                one.consumer, one.attempt, Answer.REFUSED, verdicts=[self.verdict] * len(one.candidates) * self.current
+            )
+            for one in batch.intents
+        ]
+        return BatchAnswer(False, self.current, batch.epoch, batch.position, prepared)
+
+    def abort(self, refs):
+        raise AssertionError("nothing was claimed")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "reason"),
+    [
+        (Verdict.CONCURRENT, "4 claimed by others meanwhile"),
+        (Verdict.STALE, "4 changed meanwhile"),
+        (Verdict.CLOSED, "4 not audited in this epoch"),
+    ],
+)
+def test_a_claimer_that_always_refuses_is_asked_a_bounded_number_of_times(verdict, reason):
+    refusing = Refusing(verdict)
+    selector, _ = World().selector(refusing, rounds=3)
+    with pytest.raises(errors.NoValidHost, match=reason):
+        select(selector, asked())
+    assert [batch.record["round"] for batch in refusing.batches] == [0, 1, 2]
+    assert len({batch.record["seed"] for batch in refusing.batches}) == 3
+
+
+def test_hosts_that_the_group_rules_out_are_not_offered_again():
+    refusing = Refusing(Verdict.GROUP)
+    nodes = {f"h{number:02}": node() for number in range(20)}
+    selector, _ = World(nodes).selector(refusing, rounds=3)
+    with pytest.raises(errors.NoValidHost, match="20 server group policy"):
+        select(selector, asked())
+    offered = [{candidate.host for candidate in batch.intents[0].candidates} for batch in refusing.batches]
+    assert [len(each) for each in offered] == [16, 4, 0]
+    assert not offered[0] & offered[1]
+
+
+def test_an_epoch_that_this_worker_has_not_read_is_not_a_lack_of_hosts():
+    selector, _ = World().selector(Refusing(current=False), rounds=2)
+    with pytest.raises(errors.NotReady, match="new epoch"):
+        select(selector, asked())
+
+
+def test_a_new_epoch_closes_hosts_until_they_are_audited():
+    world = World()
+    selector, sight = world.selector()
+    epoch = world.store.bump()
+    with pytest.raises(errors.NoValidHost, match="4 not audited in this epoch"):
+        select(selector, asked())
+    assert sight.table.epoch == epoch
+    world.store.audit("h2", epoch, [], 0)
+    sight.reach(world.store.snapshot().position, 1)
+    assert select(selector, asked()).prepared[0].host == "h2/n"
+
+
+def test_a_host_disabled_meanwhile_is_not_taken():
+    world = World({"a": node(), "b": node()})
+    selector, _ = world.selector()
+    for name in ("a", "b"):
+        version, _document = world.store.get_state("service", name)
+        world.store.update_state("service", name, version, {"enabled": False})
+    with pytest.raises(errors.NoValidHost, match="2 service disabled"):
+        select(selector, asked())
+
+
+def test_a_large_request_is_claimed_in_chunks():
+    world = World({f"h{number:02}": node() for number in range(60)})
+    selector, _ = world.selector()
+    decided = select(selector, asked(230))
+    assert len(decided.prepared) == len(world.live()) == 230
+    assert max(Counter(claim.host for claim in world.live()).values()) == 4
+
+
+def test_a_large_request_that_does_not_fit_leaves_nothing_behind():
+    world = World({f"h{number:02}": node() for number in range(30)})
+    selector, _ = world.selector()
+    with pytest.raises(errors.NoValidHost):
+        select(selector, asked(121))
+    assert world.live() == []
+    assert world.store.verify().problems == []
+
+
+def test_what_an_earlier_call_claimed_survives_the_failure_of_a_later_one():
+    world = World({f"h{number:02}": node() for number in range(30)})
+    selector, sight = world.selector()
+    select(selector, asked(100))
+    sight.reach(world.store.snapshot().position, 1)
+    with pytest.raises(errors.NoValidHost):
+        select(selector, asked(121))
+    assert len(world.live()) == 100
+
+
+def test_an_attempt_that_ended_is_not_claimed_again():
+    world = World()
+    selector, _ = world.selector()
+    select(selector, asked())
+    world.store.abort([Ref("vm-0", 1)])
+    with pytest.raises(errors.ClaimEnded):
+        select(selector, asked())
+    select(selector, asked(attempt=2))
+    with pytest.raises(errors.ClaimConflict):
+        select(selector, asked(attempt=3))
+
+
+def test_a_deadline_that_passed_before_the_decision_claims_nothing():
+    world = World()
+    selector, _ = world.selector()
+    with pytest.raises(errors.DeadlinePassed):
+        select(selector, asked(), context.new(deadline=time.time() - 1))
+    assert world.live() == []
+
+
+def test_a_deadline_that_passes_while_deciding_claims_nothing():
+    world = World()
+    selector, _ = world.selector()
+    ctxt = context.new(deadline=time.time() + 60)
+    ranking = selector.driver.rank
+
+    class Slow:
+        def rank(self, *given):
+            ctxt.deadline = time.time() - 1
+            return ranking(*given)
+
+    selector.driver = Slow()
+    with pytest.raises(errors.DeadlinePassed):
+        select(selector, asked(), ctxt)
+    assert world.live() == []
+
+
+def test_a_forced_host_that_nobody_knows_is_told_by_name():
+    selector, _ = World().selector()
+    with pytest.raises(errors.UnknownHost, match="h9"):
+        select(selector, asked(asks=request(force_hosts=("h0", "h9"))))
+    assert select(selector, asked(asks=request(force_hosts=("h1",)))).prepared[0].host == "h1/n"
+
+
+def test_affinity_puts_all_instances_on_one_host():
+    world = World()
+    selector, _ = world.selector()
+    together = request(group=Group("g", GroupPolicy.AFFINITY))
+    decided = select(selector, asked(4, asks=together))
+    assert len({one.host for one in decided.prepared}) == 1
+
+
+def test_anti_affinity_finds_room_beside_what_the_group_has():
+    world = World({f"h{number:02}": node() for number in range(20)})
+    selector, _ = world.selector()
+    apart = request(group=Group("g", GroupPolicy.ANTI_AFFINITY))
+    chosen = [select(selector, asked(first=number, asks=replace(apart, id=f"r{number}"))) for number in range(20)]
+    assert len({one.prepared[0].host for one in chosen}) == 20
+    with pytest.raises(errors.NoValidHost):
+        select(selector, asked(first=20, asks=apart))
+
+
+def test_selectors_that_race_on_one_store_never_overcommit():
+    world = World({f"h{number}": node() for number in range(25)})  # room for 100
+    refused = Counter()
+
+    def work(name):
+        selector, _ = world.selector(rounds=10)
+        for number in range(40):
+            wish = Asked(replace(request(), id=f"{name}-{number}"), [f"{name}-{number}"])
+            try:
+                select(selector, wish)
+            except errors.NoValidHost:
+                refused[name] += 1
+
+    threads = [threading.Thread(target=work, args=(f"w{number}",)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    found = world.store.verify()
+    assert (found.problems, found.excess) == ([], [])
+    assert len(world.live()) == 100
+    assert sum(refused.values()) == 60

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a service host may report."""
+
+import pytest
+
+from rpcapi import errors
+from scheduler_svc.stats import MAX_NODES, check_nodes
+
+VCPU = {"VCPU": {"total": 8, "allocation_ratio": 1.15}}
+
+
+def check(node, full=True, name="h/n"):
+    return check_nodes("h", {name: node}, full)["h/n"]
+
+
+def test_a_report_is_completed_and_its_capacity_computed():
+    told = {"inventories": VCPU, "traits": ["HW_CPU_X86_AVX2"], "availability_zone": "az", "metrics": {"load": 0.5}}
+    checked = check(told)
+    assert checked["inventories"]["VCPU"] == {
+        "total": 8,
+        "reserved": 0,
+        "min_unit": 1,
+        "max_unit": 2**31 - 1,
+        "step_size": 1,
+        "allocation_ratio": 1.15,
+        "capacity": 9,
+    }
+    assert {key: checked[key] for key in ("traits", "availability_zone", "metrics")} == {
+        key: told[key] for key in ("traits", "availability_zone", "metrics")
+    }
+
+
+def test_a_capacity_that_is_told_is_not_believed():
+    assert check({"inventories": {"VCPU": {"total": 8, "capacity": 800}}})["inventories"]["VCPU"]["capacity"] == 8
+
+
+def test_a_delta_holds_what_changed_and_a_heartbeat_nothing():
+    assert check({"traits": []}, full=False) == {"traits": []}
+    assert check_nodes("h", {}, False) == {}
+
+
+@pytest.mark.parametrize(
+    ("node", "why"),
+    [
+        ({}, "needs its inventories"),
+        ([], "must be a mapping"),
+        ({"inventories": VCPU, "colour": "red"}, "unknown keys"),
+        ({"inventories": {"VCPU": {"total": -1}}}, "from 0"),
+        ({"inventories": {"VCPU": {"total": 2**40}}}, "from 0"),
+        ({"inventories": {"VCPU": {"total": 4, "reserved": 5}}}, "more than the total"),
+        ({"inventories": {"VCPU": {"total": 1.5}}}, "integer"),
+        ({"inventories": {"VCPU": {"total": 4, "allocation_ratio": float("nan")}}}, "a number"),
+        ({"inventories": {"VCPU": {"total": 4, "step_size": 0}}}, "from 1"),
+        ({"inventories": {"VCPU": 4}}, "must be a mapping"),
+        ({"inventories": VCPU, "traits": "HW_CPU_X86_AVX2"}, "must be a list"),
+        ({"inventories": VCPU, "availability_zone": 7}, "printable"),
+        ({"inventories": VCPU, "metrics": {"load": float("inf")}}, "finite"),
+        ({"inventories": VCPU, "metrics": {"load": True}}, "finite"),
+    ],
+)
+def test_impossible_figures_are_refused_with_a_sentence(node, why):
+    with pytest.raises(errors.InvalidStats, match=why):
+        check(node)
+
+
+@pytest.mark.parametrize(
+    ("node", "error"),
+    [
+        ({"inventories": {"WARP_CORES": {"total": 1}}}, errors.UnknownResourceClass),
+        ({"inventories": VCPU, "traits": ["SHINY"]}, errors.UnknownTrait),
+    ],
+)
+def test_unknown_words_are_refused(node, error):
+    with pytest.raises(error):
+        check(node)
+
+
+def test_a_host_speaks_for_its_own_nodes_only():
+    with pytest.raises(errors.InvalidStats, match="not one of service host"):
+        check({"inventories": VCPU}, name="other/n")
+    with pytest.raises(errors.InvalidName):
+        check({"inventories": VCPU}, name="h/")
+
+
+def test_a_report_is_bounded():
+    with pytest.raises(errors.InvalidStats, match="split"):
+        check_nodes("h", {key: {} for key in map(str, range(MAX_NODES + 1))}, False)
+    with pytest.raises(errors.InvalidStats, match="mapping"):
+        check_nodes("h", [1], False)
