@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A scheduler and an agent of the release before, whose RequestSpec is 1.0: `python -m tests.contract.older_peer URL`.
+
+It serves until its standard input closes, and says "ready" when it does.
+"""
+
+import sys
+import types
+
+
+def forget_the_present() -> None:
+    """Put the RequestSpec of then in place of today's, before anything imports it."""
+    from oslo_versionedobjects import fields as kinds  # noqa: PLC0415 - the order is the point
+
+    # rpcapi.objects imports its modules in order; this one is found already there.
+    module = types.ModuleType("rpcapi.objects.request_spec")
+    package = types.ModuleType("rpcapi.objects")
+    import rpcapi  # noqa: PLC0415
+
+    package.__path__ = [f"{rpcapi.__path__[0]}/objects"]
+    sys.modules["rpcapi.objects"] = package
+    from rpcapi.objects import base  # noqa: PLC0415
+
+    @base.GanttObjectRegistry.register
+    class RequestSpec(base.GanttObject):
+        """As it was: without the group."""
+
+        VERSION = "1.0"
+        fields = {  # noqa: RUF012 - oslo.versionedobjects reads the class attribute
+            "flavor": kinds.StringField(nullable=True, default=None),
+            "resources": base.AmountsField(),
+            "required_traits": base.ColumnField(str, default=[]),
+            "forbidden_traits": base.ColumnField(str, default=[]),
+            "availability_zone": kinds.StringField(nullable=True, default=None),
+            "ignore_hosts": base.ColumnField(str, default=[]),
+            "force_hosts": base.ColumnField(str, default=[]),
+            "hints": base.JsonField(default={}),
+            "consumer_type": kinds.StringField(default="INSTANCE"),
+        }
+
+    module.RequestSpec = RequestSpec  # type: ignore[attr-defined]
+    del sys.modules["rpcapi.objects"]
+    sys.modules["rpcapi.objects.request_spec"] = module
+
+
+def main() -> None:
+    """Serve topics ``scheduler`` and ``compute`` at 1.0 until standard input closes."""
+    forget_the_present()
+
+    import oslo_messaging as messaging  # noqa: PLC0415 - after the past is in place
+    from oslo_config import cfg  # noqa: PLC0415
+
+    from rpcapi import bus, objects  # noqa: PLC0415
+    from rpcapi import conf as rpc_conf  # noqa: PLC0415
+    from rpcapi.conductor import ConductorAPI  # noqa: PLC0415
+    from rpcapi.endpoint import exposed  # noqa: PLC0415
+    from rpcapi.serializer import GanttSerializer  # noqa: PLC0415
+
+    conf = cfg.ConfigOpts()
+    conf([], project="gantt", default_config_files=[], default_config_dirs=[])
+    rpc_conf.register_opts(conf)
+    conf.set_override("call_timeout", 10.0, group="rpc")
+    transport = bus.get_transport(conf, sys.argv[1])
+    seen: list[dict] = []
+
+    class Endpoint:
+        target = messaging.Target(version="1.0")
+
+        @exposed
+        def select_destinations(
+            self, ctxt: object, spec: objects.RequestSpec, uuids: list, attempt: int, alternates: int
+        ) -> objects.Selections:
+            seen.append({"version": spec.VERSION, "fields": sorted(spec.fields), "resources": spec.resources})
+            facts = {"partition": "then", "attempt": attempt, "deadline_ms": 1, "epoch": 1, "position": 1}
+            return objects.Selections.build([f"spec-{spec.VERSION}"] * len(uuids), [[]] * len(uuids), **facts)
+
+        @exposed
+        def build_instances(self, ctxt: object, request: objects.BuildRequest) -> None:
+            seen.append({"version": request.spec.VERSION, "uuids": request.uuids, "hints": request.spec.hints})
+
+        @exposed
+        def get_host_state(self, ctxt: object, namespace: str, name: str) -> objects.HostState:
+            return objects.HostState.of(namespace=namespace, name=name, version=1, document={"seen": seen})
+
+    serializer = GanttSerializer(ConductorAPI(conf, transport).object_backport_versions)
+    endpoint = Endpoint()
+    for topic in ("scheduler", "compute"):
+        target = messaging.Target(topic=topic, server="older")
+        bus.get_server(transport, target, [endpoint], serializer, executor="threading").start()
+    print("ready", flush=True)
+    sys.stdin.read()
+
+
+if __name__ == "__main__":
+    main()

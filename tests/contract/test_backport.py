@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Upgrades while the cluster runs: a peer of the release before gets what it can read.
+
+The peer is a process of its own (older_peer.py) whose RequestSpec is 1.0, on a real bus; ours is 1.1. It asks the
+conductor, as every service does, for the version of an object that it knows.
+"""
+
+import subprocess
+import sys
+import time
+
+import oslo_messaging as messaging
+import pytest
+
+from conductor.endpoints.conductor import ConductorEndpoint
+from rpcapi import bus, context, errors, objects
+from rpcapi import conf as rpc_conf
+from rpcapi.compute import ComputeAPI
+from rpcapi.scheduler import SchedulerAPI
+from rpcapi.serializer import GanttSerializer
+
+UUID = "00000000-0000-0000-0000-000000000001"
+
+
+@pytest.fixture(scope="module", params=["redis_server", "rabbit_node"])
+def url(request):
+    """The bus of the embedded cluster, then of the standard one."""
+    server = request.getfixturevalue(request.param)
+    return server.bus_url() if request.param == "redis_server" else server.url()
+
+
+@pytest.fixture(scope="module")
+def today(url):
+    """A configuration and a transport of today's release, whose conductor backports."""
+    from oslo_config import cfg  # noqa: PLC0415 - beside its only use
+
+    conf = cfg.ConfigOpts()
+    conf([], project="gantt", default_config_files=[], default_config_dirs=[])
+    rpc_conf.register_opts(conf)
+    transport = bus.get_transport(conf, url)
+    target = messaging.Target(topic="conductor", server="today")
+    # Backporting needs nothing of what the endpoint is otherwise given.
+    endpoint = ConductorEndpoint(*[None] * 5)
+    server = bus.get_server(transport, target, [endpoint], GanttSerializer(), executor="threading")
+    server.start()
+    yield conf, transport
+    server.stop()
+    server.wait()
+    transport.cleanup()
+
+
+@pytest.fixture(scope="module")
+def older(url, today):
+    """The peer of the release before, up and serving."""
+    command = [sys.executable, "-W", "ignore", "-m", "tests.contract.older_peer", url]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as peer:
+        assert peer.stdout.readline() == "ready\n"
+        yield peer
+        peer.terminate()
+
+
+@pytest.fixture
+def scheduler(today, older):
+    return SchedulerAPI(*today)
+
+
+def spec(**values):
+    return objects.RequestSpec.of(resources={"VCPU": 2}, hints={"a": 1}, **values)
+
+
+def test_an_argument_is_backported_by_the_conductor(scheduler):
+    sent = spec(group_id="g", group_policy="affinity")
+    selections = scheduler.select_destinations(context.new(), sent, [UUID])
+    assert selections.host(0) == "spec-1.0"
+    seen = scheduler.get_host_state(context.new(), "compute", "seen").document["seen"]
+    assert seen[0]["resources"] == {"VCPU": 2}
+    assert not {"group_id", "group_policy", "group_max_per_host"} & set(seen[0]["fields"])
+
+
+def test_an_object_within_an_object_is_backported_too(today, scheduler):
+    request = objects.BuildRequest.of(
+        spec=spec(), partition="p", project_id="", user_id="", uuids=[UUID], attempts=[1], names=["older"]
+    )
+    ComputeAPI(*today).build_instances(context.new(), "older", request)
+    until = time.monotonic() + 10
+    built = []
+    while not built and time.monotonic() < until:
+        seen = scheduler.get_host_state(context.new(), "compute", "seen").document["seen"]
+        built = [each for each in seen if each.get("uuids") == [UUID]]
+    assert built == [{"version": "1.0", "uuids": [UUID], "hints": {"a": 1}}]
+
+
+def test_a_method_that_the_older_peer_lacks_is_told_and_a_cap_keeps_it_from_being_sent(today, scheduler):
+    conf, transport = today
+    # A method of 1.1 at a server of 1.0: oslo.messaging's own refusal.
+    with pytest.raises((messaging.UnsupportedVersion, messaging.RemoteError), match=r"1\.1"):
+        scheduler.explain(context.new(), "req-1")
+    conf.set_override("scheduler", "1.0", group="upgrade_levels")
+    try:
+        with pytest.raises(messaging.RPCVersionCapError):
+            SchedulerAPI(conf, transport).explain(context.new(), "req-1")
+    finally:
+        conf.clear_override("scheduler", group="upgrade_levels")
+
+
+def test_typed_errors_survive_the_trip(today, older):
+    from rpcapi.conductor import ConductorAPI  # noqa: PLC0415 - beside its only use
+
+    conductor = ConductorAPI(*today)
+    primitive = spec().obj_to_primitive()
+    with pytest.raises(errors.IncompatibleObject) as caught:
+        conductor.object_backport_versions(context.new(), primitive, {"RequestSpec": "1.99"})
+    assert caught.value.sentence.startswith("RequestSpec 1.99 is newer than this service knows (1.1)")
+    with pytest.raises(errors.MalformedObject, match="RequestSpec"):
+        conductor.object_backport_versions(context.new(), primitive | {"gantt_object.data": {}}, {"RequestSpec": "1.0"})
+    with pytest.raises(errors.MalformedObject, match="call of object_backport_versions"):
+        conductor.object_backport_versions(context.new(), primitive, None)

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every client method exists on its endpoint, with the same arguments and version; a change wants a new version."""
+
+import hashlib
+import inspect
+import re
+from typing import Any
+
+import oslo_messaging as messaging
+import pytest
+
+from compute_agent.endpoints.compute import ComputeEndpoint
+from conductor.endpoints.conductor import ConductorEndpoint
+from rpcapi import bus, context, objects
+from rpcapi.claims import ClaimsAPI
+from rpcapi.client import ServiceClient
+from rpcapi.compute import ComputeAPI
+from rpcapi.conductor import ConductorAPI
+from rpcapi.scheduler import BusBackend, SchedulerAPI
+from scheduler_svc.endpoints.claims import ClaimsEndpoint
+from scheduler_svc.endpoints.scheduler import SchedulerEndpoint
+
+ENDPOINTS = {
+    SchedulerAPI: SchedulerEndpoint,
+    ClaimsAPI: ClaimsEndpoint,
+    ConductorAPI: ConductorEndpoint,
+    ComputeAPI: ComputeEndpoint,
+}
+
+# A client whose methods or arguments change gets a new VERSION and a line in its docstring; then this table.
+FINGERPRINTS = {
+    "SchedulerAPI": "1.1-a97046657dfc53b879f64ad6c514b427",
+    "ClaimsAPI": "1.0-f82f02dbac0fef1c8c417ca405547888",
+    "ConductorAPI": "1.1-ff008f21bf6e12fbdb083d3d954ade37",
+    "ComputeAPI": "1.0-7340987c1b10d70be832199c238fe897",
+}
+
+
+class Recorder:
+    """Stands where a client sends, and notes what it would have sent."""
+
+    def __init__(self):
+        self.sent = []
+
+    def note(self, ctxt: Any, version: str, method: str, *_server: Any, **values: Any) -> None:
+        self.sent.append((method, version, sorted(values)))
+
+    call = note
+
+
+def methods(api):
+    return {
+        name: inspect.signature(method)
+        for name, method in vars(api).items()
+        if inspect.isfunction(method) and not name.startswith("_")
+    }
+
+
+def exposed(endpoint):
+    return {name: method for name, method in vars(endpoint).items() if getattr(method, "exposed", False)}
+
+
+def sent_by(api):
+    """Return {method: (version, argument names)} of what a client sends, by calling each method once."""
+    recorder = Recorder()
+    if api is SchedulerAPI:
+        client = SchedulerAPI(None, None, backend=recorder)
+    else:
+        client = object.__new__(api)
+        for name in ("_call", "_cast", "_fanout"):
+            setattr(client, name, recorder.note)
+    for name, signature in methods(api).items():
+        given = [parameter.name for parameter in signature.parameters.values() if parameter.name != "self"]
+        getattr(client, name)(*given)
+    return {method: (version, values) for method, version, values in recorder.sent}
+
+
+def version(text):
+    return tuple(map(int, text.split(".")))
+
+
+@pytest.mark.parametrize("api", ENDPOINTS, ids=lambda api: api.__name__)
+def test_what_a_client_sends_its_endpoint_takes(api):
+    endpoint = ENDPOINTS[api]
+    sent = sent_by(api)
+    assert set(sent) == set(methods(api)), "a method sends under another name than its own"
+    assert set(sent) == set(exposed(endpoint)), "client and endpoint do not have the same methods"
+    for name, (_version, values) in sent.items():
+        taken = list(inspect.signature(exposed(endpoint)[name]).parameters)
+        assert taken[:2] == ["self", "ctxt"]
+        assert sorted(taken[2:]) == values, name
+
+
+@pytest.mark.parametrize("api", ENDPOINTS, ids=lambda api: api.__name__)
+def test_an_endpoint_serves_the_newest_version_of_its_client(api):
+    assert ENDPOINTS[api].target.version == api.VERSION
+    newest = max((version for version, _values in sent_by(api).values()), key=version)
+    assert newest == api.VERSION, "no method needs the version that the client claims"
+
+
+@pytest.mark.parametrize("api", ENDPOINTS, ids=lambda api: api.__name__)
+def test_each_version_is_told_in_the_docstring(api):
+    told = re.findall(r"^\s+(\d+\.\d+) - ", api.__doc__, re.MULTILINE)
+    assert told == [f"1.{minor}" for minor in range(version(api.VERSION)[1] + 1)]
+    for name, (since, _values) in sent_by(api).items():
+        history = api.__doc__.partition(f"{since} - ")[2].partition("\n    1.")[0]
+        assert name in history or (since == "1.0" and ":" not in history.partition("\n")[0]), name
+
+
+@pytest.mark.parametrize("api", ENDPOINTS, ids=lambda api: api.__name__)
+def test_fingerprints_are_the_pinned_ones(api):
+    assert fingerprint(api) == FINGERPRINTS[api.__name__], "A client changed: see the comment at FINGERPRINTS"
+
+
+def fingerprint(api):
+    """Return the version with a digest of all methods: names, arguments, defaults, annotations and versions."""
+    sent = sent_by(api)
+    lines = [f"{name}{signature} {sent[name]}" for name, signature in sorted(methods(api).items())]
+    return f"{api.VERSION}-{hashlib.sha256(repr(lines).encode()).hexdigest()[:32]}"
+
+
+@pytest.mark.parametrize("endpoint", ENDPOINTS.values(), ids=lambda endpoint: endpoint.__name__)
+def test_nothing_but_exposed_methods_is_public(endpoint):
+    public = {name for name, thing in vars(endpoint).items() if inspect.isfunction(thing) and not name.startswith("_")}
+    assert public == set(exposed(endpoint))
+
+
+# -- caps ------------------------------------------------------------------------------------------------------
+
+CTXT = context.new()
+SPEC = objects.RequestSpec.of(resources={"VCPU": 1})
+CAPPED = [
+    ("scheduler", lambda conf, bus_: SchedulerAPI(conf, bus_).explain(CTXT, "req-1")),
+    ("conductor", lambda conf, bus_: ConductorAPI(conf, bus_).audit_hosts(CTXT, "default", 1)),
+]
+
+
+@pytest.mark.parametrize(("service", "call"), CAPPED, ids=[service for service, _call in CAPPED])
+def test_what_is_newer_than_the_cap_is_not_sent(capped, service, call):
+    conf, transport = capped
+    conf.set_override(service, "1.0", group="upgrade_levels")
+    with pytest.raises(messaging.RPCVersionCapError):
+        call(conf, transport)
+
+
+@pytest.mark.parametrize(("service", "call"), CAPPED, ids=[service for service, _call in CAPPED])
+def test_without_a_cap_it_is_sent_and_waits_for_an_answer(capped, service, call):
+    with pytest.raises(messaging.MessagingTimeout):
+        call(*capped)
+
+
+def test_what_the_cap_allows_is_sent_at_the_version_it_needs(capped):
+    conf, transport = capped
+    conf.set_override("scheduler", "1.0", group="upgrade_levels")
+    backend = BusBackend(conf, transport)
+    assert (backend.can_send("1.0"), backend.can_send("1.1")) == (True, False)
+    with pytest.raises(messaging.MessagingTimeout):
+        SchedulerAPI(conf, transport).select_destinations(CTXT, SPEC, [])
+
+
+@pytest.fixture
+def capped(conf):
+    """A configuration to cap, and a bus on which nobody answers."""
+    from rpcapi import conf as rpc_conf  # noqa: PLC0415 - the fixture's name is taken by the module's
+
+    rpc_conf.register_opts(conf)
+    conf.set_override("call_timeout", 0.1, group="rpc")
+    transport = bus.get_transport(conf, "fake://")
+    yield conf, transport
+    transport.cleanup()
+
+
+def test_every_client_is_a_service_client_with_a_cap_of_its_own():
+    clients = [BusBackend, ClaimsAPI, ConductorAPI, ComputeAPI]
+    assert all(issubclass(client, ServiceClient) for client in clients)
+    assert len({client.CAP for client in clients}) == len(clients)

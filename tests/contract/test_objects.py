@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Objects on the wire do not change by accident: a changed fingerprint wants a new version."""
+
+import copy
+import json
+
+import pytest
+from oslo_versionedobjects import fixture
+
+from rpcapi import objects
+from rpcapi.objects.base import GanttObject, GanttObjectRegistry
+
+# An object that changes gets a new VERSION, a line in its docstring and an obj_make_compatible step; then this table.
+FINGERPRINTS = {
+    "AuditAnswer": "1.0-3ca9df668c657fb2f0eddb7923f1e3ed",
+    "AuditReport": "1.0-ffc7efde7352908aa51399cc847c0070",
+    "BuildReport": "1.0-086d2edca34bc220f372e6d623f3f348",
+    "BuildRequest": "1.0-8f4dbf736df0b25f0db0034129374c44",
+    "ClaimAnswers": "1.0-96a0878a976931bc3d5c2fc7e78ba7f8",
+    "ClaimIntents": "1.0-cb750fcd7122ecba244abae059811c1a",
+    "ClaimPage": "1.0-e9278d647822ddd8fa9d8512dacf8e58",
+    "ClaimRefs": "1.0-2fda9ef317dbe8bac731c1f5e2e261be",
+    "Decision": "1.0-694689a68f0c83366c10e49c8209731f",
+    "HostState": "1.0-d84b57ddef6c95f08022c96fbeb760a6",
+    "HostStatePage": "1.0-ca0875fbfd29fd94a57cf3f52f82c226",
+    "Instance": "1.0-6c4a74e017ce01f9028cc2026827e088",
+    "InstancePage": "1.0-a9c6d132ef56d0f8b70d4f8d82d762ff",
+    "RequestSpec": "1.1-75b2a6965d37c9083aa28da7018054a2",
+    "Selections": "1.0-ee9b4f1a20224771463e9202c36916fb",
+    "StatsAnswer": "1.0-bf20fb90ca1e6a022a0ae2418dcafe1e",
+    "StatsReport": "1.0-64fd34c5c8154fd8abf95955d5599e73",
+    "VerifyReport": "1.0-8472abaac1b392aaf97ae8c925dd61fd",
+}
+
+# Which fields came with which 1.x: what an older peer must not be sent.
+FIELDS_ADDED = {"RequestSpec": {1: {"group_id", "group_policy", "group_max_per_host"}}}
+
+
+def ours():
+    """Return the registered classes of gantt: the registry is shared by all who use oslo.versionedobjects."""
+    found = {}
+    for name, classes in GanttObjectRegistry.obj_classes().items():
+        kept = [cls for cls in classes if issubclass(cls, GanttObject)]
+        if kept:
+            found[name] = kept
+    return found
+
+
+def test_fingerprints_are_the_pinned_ones():
+    expected, actual = fixture.ObjectVersionChecker(ours()).test_hashes(FINGERPRINTS)
+    assert actual == expected, "An object changed: see the comment at FINGERPRINTS"
+
+
+def test_every_object_is_exported_and_of_one_version():
+    assert sorted(ours()) == sorted(objects.__all__)
+    assert all(len(classes) == 1 for classes in ours().values())
+
+
+@pytest.mark.parametrize("name", objects.__all__)
+def test_every_object_goes_back_to_each_version_that_it_had(name):
+    thing = sample(name)
+    for minor in range(int(thing.VERSION.partition(".")[2]) + 1):
+        primitive = thing.obj_to_primitive(target_version=f"1.{minor}")
+        added = FIELDS_ADDED.get(name, {})
+        late = {field for since, fields in added.items() if since > minor for field in fields}
+        assert primitive["gantt_object.version"] == f"1.{minor}"
+        assert set(primitive["gantt_object.data"]) == set(thing.fields) - late
+
+
+@pytest.mark.parametrize("name", objects.__all__)
+def test_each_version_is_told_in_the_docstring(name):
+    cls = getattr(objects, name)
+    minors = range(int(cls.VERSION.partition(".")[2]) + 1)
+    assert all(f"Version 1.{minor}: " in cls.__doc__ for minor in minors)
+
+
+@pytest.mark.parametrize("name", objects.__all__)
+def test_every_object_survives_json(name):
+    sent = sample(name)
+    primitive = json.loads(json.dumps(sent.obj_to_primitive()))
+    got = GanttObject.obj_from_primitive(copy.deepcopy(primitive))
+    assert got.obj_to_primitive() == sent.obj_to_primitive() == primitive
+
+
+SPEC = {"resources": {"VCPU": 1}, "group_id": "g", "group_policy": "affinity", "hints": {"a": [1, None, {"b": 0.5}]}}
+INSTANCE = {
+    "uuid": "u",
+    "request_id": "r",
+    "project_id": "p",
+    "user_id": "u",
+    "status": "ACTIVE",
+    "attempt": 1,
+    "history": [{"attempt": 1}],
+    "created_ms": 1,
+    "updated_ms": 2,
+}
+STATE = {"namespace": "compute", "name": "h", "version": 1, "document": {"used": {"VCPU": 1}, "zone": None}}
+REFS = {"consumers": ["a"], "attempts": [1]}
+
+
+def sample(name):
+    """Return an object of that name with something in every column."""
+    values = {
+        "AuditAnswer": REFS | {"epoch": 1, "answers": ["confirmed"]},
+        "AuditReport": REFS
+        | {"host": "h", "epoch": 1, "states": ["confirmed"], "names": ["h"], "allocations": [{}], "owners": [{}]},
+        "BuildReport": {"host": "h", "uuids": ["a"], "attempts": [1], "outcomes": ["active"], "reasons": [""]},
+        "ClaimAnswers": REFS | {"answers": ["prepared"], "hosts": [None], "reasons": [""], "deadlines_ms": [None]},
+        "ClaimPage": {"claims": [{"consumer": "a"}]},
+        "ClaimRefs": REFS,
+        "Decision": {"request_id": "r", "partition": "p", "document": {"reasons": {"ram": 1}}},
+        "HostState": STATE,
+        "Instance": INSTANCE,
+        "RequestSpec": SPEC,
+        "Selections": {"partition": "p", "attempt": 1, "names": ["a"], "chosen": [0], "alternates": [[0]]}
+        | {"deadline_ms": 1, "epoch": 1, "position": 1},
+        "StatsAnswer": {"sequence": 1, "epoch": 1},
+        "StatsReport": {"incarnation": 1, "sequence": 1, "nodes": {"h": {"traits": []}}},
+        "VerifyReport": {"partition": "p", "epoch": 1, "position": 1, "claims": {"confirmed": 1}}
+        | {"providers": 1, "problems": ["x"], "excess": [{}]},
+    }
+    if name == "BuildRequest":
+        owner = {"partition": "p", "project_id": "", "user_id": ""}
+        return objects.BuildRequest.of(spec=sample("RequestSpec"), uuids=["a"], attempts=[1], names=["h"], **owner)
+    if name == "ClaimIntents":
+        wish = REFS | {"replaces": [None], "candidates": [["h"]], "epoch": 1, "position": 1}
+        return objects.ClaimIntents.of(spec=sample("RequestSpec"), **wish)
+    if name == "HostStatePage":
+        return objects.HostStatePage.of(states=[sample("HostState")])
+    if name == "InstancePage":
+        return objects.InstancePage.of(instances=[sample("Instance")], marker="u")
+    return getattr(objects, name).of(**values[name])
