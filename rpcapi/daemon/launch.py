@@ -95,7 +95,8 @@ class Master:
             return worker.run(self._conf, slot.role, channel_fd)
 
         slot.spawn(now, be_worker)
-        self._selector.register(slot.channel, selectors.EVENT_READ, slot)  # type: ignore[arg-type]
+        if slot.channel is not None:
+            self._selector.register(slot.channel, selectors.EVENT_READ, slot)
 
     def _reap(self, now: float) -> None:
         for slot in self._slots:

@@ -2,6 +2,7 @@
 """The body of each daemon's console script."""
 
 import contextlib
+import socket
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -49,12 +50,13 @@ def run(
 def _run(prog: str, make_service: str, workers: int, conf: cfg.ConfigOpts, notifier: Notifier) -> int:
     with contextlib.ExitStack() as stack:
         folder: Path | None = None
+        listener: socket.socket | None = None
         roles = []
         if conf.metrics.listen:
             listener = stack.enter_context(exporter.bind(conf.metrics.listen))
             folder = stack.enter_context(figures.folder(conf.metrics.folder))
             roles.append(_exporter_role(prog, exporter.factory(listener, folder)))
-        roles += [_worker_role(prog, make_service, index, folder) for index in range(workers)]
+        roles += [_worker_role(prog, make_service, index, folder, listener) for index in range(workers)]
 
         def on_death(role: worker.Role) -> None:
             if folder is not None:
@@ -63,8 +65,13 @@ def _run(prog: str, make_service: str, workers: int, conf: cfg.ConfigOpts, notif
         return launch.Master(conf, roles, notifier, on_death).run()
 
 
-def _worker_role(prog: str, make_service: str, index: int, folder: Path | None) -> worker.Role:
+def _worker_role(
+    prog: str, make_service: str, index: int, folder: Path | None, listener: socket.socket | None
+) -> worker.Role:
     def prepare(conf: cfg.ConfigOpts) -> None:
+        if listener is not None:
+            # A worker that outlives its master to drain must not keep the address from the next one.
+            listener.close()
         concurrency.choose(conf.executor)
         if folder is not None:
             figures.use(folder, index)

@@ -45,8 +45,16 @@ class Slot:
             mine.close()
             return be_worker(theirs.detach())
 
-        self.pid = process.fork(child)
-        theirs.close()
+        try:
+            self.pid = process.fork(child)
+        except OSError as exc:
+            # No memory or no process left for us just now: the next try comes after a pause, as after a death.
+            LOG.error("%s cannot be started: %s", self.role.name, exc)
+            mine.close()
+            self.empty(now)
+            return
+        finally:
+            theirs.close()
         self.channel = mine
         self.serving = self.reloading = False
         self._spawned = self._heard = now

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[4]
-PATIENCE = 20.0
+PATIENCE = 40.0
 
 
 def eventually(condition: Callable[[], object], what: str) -> object:
@@ -56,6 +56,7 @@ class ToyDaemon:
                     **os.environ,
                     "PYTHONPATH": str(ROOT),
                     "PYTHONWARNINGS": "ignore",
+                    "TMPDIR": str(self.folder),
                     "NOTIFY_SOCKET": str(self.folder / "notify"),
                     **environment,
                 },

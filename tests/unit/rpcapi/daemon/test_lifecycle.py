@@ -11,6 +11,9 @@ import pytest
 
 from tests.unit.rpcapi.daemon.conftest import ROOT, ToyDaemon, eventually
 
+# Longer than a worker's imports take on a busy machine, during which eventlet's hub does not run.
+HANG = "worker_hang_timeout = 5"
+
 
 def gone(pid: int) -> bool:
     try:
@@ -134,7 +137,7 @@ def test_workers_drain_when_their_master_is_killed(toy: ToyDaemon, executor: str
 def test_a_worker_that_blocks_its_hub_is_replaced(toy: ToyDaemon) -> None:
     with (toy.folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        toy.begin(workers=2, hang_index=1, default="worker_hang_timeout = 2")
+        toy.begin(workers=2, hang_index=1, default=HANG)
 
         eventually(lambda: "gave no sign of life" in toy.text(), "the hang being noticed")
         assert [index for _, index, _, _ in toy.await_events("start", 3)][2] == 1
@@ -142,8 +145,8 @@ def test_a_worker_that_blocks_its_hub_is_replaced(toy: ToyDaemon) -> None:
     assert all(index == 1 for _, index, _, _ in toy.events("start")[2:]), "the other worker was left alone"
 
 
-def test_a_stopped_worker_is_replaced(toy: ToyDaemon, executor: str) -> None:
-    toy.begin(executor=executor, default="worker_hang_timeout = 2")
+def test_a_stopped_worker_is_replaced(toy: ToyDaemon) -> None:
+    toy.begin(executor="threading", default=HANG)
     victim = toy.events("start")[0][2]
 
     os.kill(victim, signal.SIGSTOP)
@@ -166,6 +169,20 @@ def test_a_crash_in_the_first_start_ends_the_daemon(toy: ToyDaemon, executor: st
     assert toy.exit_status() == 70
     assert "the toy is broken" in toy.text()
     assert "READY=1" not in toy.listen()
+
+
+def test_a_crash_in_a_later_start_is_tried_again(toy: ToyDaemon, executor: str) -> None:
+    toy.begin(workers=2, executor=executor)
+    victim = toy.events("start")[0][2]
+
+    (toy.folder / "broken").touch()
+    os.kill(victim, signal.SIGKILL)
+    toy.await_events("crash", 2)
+    (toy.folder / "broken").unlink()
+
+    assert toy.await_events("start", 3)[2][1] == toy.events("crash")[0][1]
+    toy.signal(signal.SIGTERM)
+    assert toy.exit_status() == 0
 
 
 @pytest.mark.parametrize("module", ["eventlet", "prometheus_client"])

@@ -46,7 +46,8 @@ class Toy:
             file.write(f"{event} {self.index} {os.getpid()} {self.conf.toy.greeting}\n")
 
     def start(self) -> None:
-        if self.conf.toy.start == "crash":
+        if self.conf.toy.start == "crash" or (self.folder / "broken").exists():
+            self.write("crash")
             raise RuntimeError("the toy is broken")
         if self.conf.toy.start == "refuse":
             raise errors.BadConfiguration(why="there is no filter 'colour'")
