@@ -51,13 +51,13 @@ class Calls:
         ctxt.update_store()
         try:
             return call(ctxt)
-        except errors.InvalidRequest as error:
-            metrics.RETRIES.labels(what).inc()
-            raise Rejected(f"{what} was refused: {error}") from error
-        except (messaging.MessagingException, errors.GanttError, OSError) as error:
+        except (messaging.MessagingException, errors.Unavailable, errors.DeadlinePassed, OSError) as error:
             metrics.RETRIES.labels(what).inc()
             self._in_vain = self._draining
             raise Unanswered(f"{what} got no answer: {str(error) or type(error).__name__}") from error
+        except errors.GanttError as error:
+            metrics.RETRIES.labels(what).inc()
+            raise Rejected(f"{what} was refused: {error}") from error
 
 
 def _context(about: Sequence[Attempt]) -> RequestContext:

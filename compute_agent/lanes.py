@@ -14,7 +14,7 @@ from oslo_log import log
 
 LOG = log.getLogger(__name__)
 
-Job = Callable[[], None]
+Job = Callable[[], object]
 
 
 class Timer(Protocol):

@@ -10,3 +10,6 @@ CONFIRMS = metrics.counter("compute_confirms", "Answers to confirmed claims", ["
 AUDITS = metrics.counter("compute_audits", "Audits of a service host, by result", ["result"])
 REPORTS = metrics.counter("compute_stats_reports", "Reports to the scheduler, by kind and result", ["kind", "result"])
 RETRIES = metrics.counter("compute_retries", "Calls that got no definite answer and are made again", ["call"])
+MESSAGES = metrics.counter(
+    "compute_messages", "Messages to the agent, by method and how they ended", ["method", "code"]
+)

@@ -4,6 +4,7 @@
 import oslo_messaging as messaging
 from oslo_log import log
 
+from compute_agent import metrics
 from compute_agent.attempt import Attempt, Ref, Stage
 from compute_agent.journal import wall_ms
 from compute_agent.service_host import ServiceHost
@@ -29,8 +30,6 @@ class ComputeEndpoint:
     @exposed
     def build_instances(self, ctxt: RequestContext, request: objects.BuildRequest) -> None:
         """Confirm the claims and spawn; raises InvalidRequest, and nothing is done, for what cannot be meant."""
-        if not isinstance(request, objects.BuildRequest):
-            raise errors.MalformedObject(name="BuildRequest", why=f"it is of type {type(request).__name__}")
         checks.check_spec(request.spec)
         checks.check_uuids(request.uuids, self._max_instances)
         _check_attempts(request.attempts)
@@ -43,8 +42,6 @@ class ComputeEndpoint:
     @exposed
     def terminate_instances(self, ctxt: RequestContext, refs: objects.ClaimRefs) -> None:
         """Stop the guests, then release their claims; raises InvalidRequest for what cannot be meant."""
-        if not isinstance(refs, objects.ClaimRefs):
-            raise errors.MalformedObject(name="ClaimRefs", why=f"it is of type {type(refs).__name__}")
         checks.check_uuids(refs.consumers, self._max_instances)
         _check_attempts(refs.attempts)
         self._host.terminate(ctxt, [Ref(*pair) for pair in refs.pairs()])
@@ -52,10 +49,14 @@ class ComputeEndpoint:
     @exposed
     def audit(self, ctxt: RequestContext, partition: str, epoch: int) -> None:
         """Audit in ``epoch`` when the message is meant for this partition and that has not been done."""
-        if not isinstance(epoch, int) or isinstance(epoch, bool):
-            raise errors.InvalidRequest(why=f"an epoch is a number, not {epoch!r}")
         if partition == self._partition:
             self._host.audit(epoch)
+
+    def _observe(self, method: str, code: str, seconds: float) -> None:
+        metrics.MESSAGES.labels(method, code).inc()
+        if code != "ok":
+            # The sender of a cast hears of nothing.
+            LOG.warning("A message for %s of host %s was refused: %s", method, self._host.name, code)
 
 
 def _check_attempts(attempts: list[int]) -> None:

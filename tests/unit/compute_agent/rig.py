@@ -16,6 +16,7 @@ from compute_agent.holdings import Holdings
 from compute_agent.hypervisor import Guest, Hypervisor, Profile
 from compute_agent.journal import Journal
 from compute_agent.journal_file import JournalFile
+from compute_agent.lanes import Job
 from compute_agent.nodes import Node, Shape
 from compute_agent.reporter import Reporter
 from compute_agent.saga import Saga
@@ -81,7 +82,7 @@ class Clock:
 
 
 class _Timer:
-    def __init__(self, job: Callable[[], None] | None) -> None:
+    def __init__(self, job: Job | None) -> None:
         self.job = job
 
     def cancel(self) -> None:
@@ -93,14 +94,14 @@ class ManualLane:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._jobs: deque[Callable[[], None]] = deque()
+        self._jobs: deque[Job] = deque()
         self._timers: list[tuple[float, int, _Timer]] = []
         self._order = itertools.count()
 
-    def submit(self, job: Callable[[], None]) -> None:
+    def submit(self, job: Job) -> None:
         self._jobs.append(job)
 
-    def after(self, seconds: float, job: Callable[[], None]) -> _Timer:
+    def after(self, seconds: float, job: Job) -> _Timer:
         timer = _Timer(job)
         heapq.heappush(self._timers, (self._clock.now + 1000 * seconds, next(self._order), timer))
         return timer
@@ -114,15 +115,20 @@ class ManualLane:
         """Do all that is there, and all that timers bring, until nothing is left."""
         self.run()
         for _ in range(timers):
-            if not self._timers:
+            if not self.waiting():
                 return
-            when, _, timer = heapq.heappop(self._timers)
-            if timer.job is None:
-                continue
-            self._clock.now = max(self._clock.now, round(when))
-            timer.job()
-            self.run()
+            self.fire()
         raise AssertionError("the agent does not come to a rest")
+
+    def fire(self) -> None:
+        """Let the time of the next timer come, and do what it brings."""
+        while True:
+            when, _, timer = heapq.heappop(self._timers)
+            if timer.job is not None:
+                break
+        self._clock.now = max(self._clock.now, round(when))
+        timer.job()
+        self.run()
 
     def waiting(self) -> int:
         """How many timers are set."""
@@ -194,7 +200,7 @@ class Rig:
         if self.holdings is not None:
             self.holdings.journal.close()
 
-    def guests(self) -> dict[Ref, Guest]:
+    def guests(self) -> dict[tuple[str, int], Guest]:
         """What runs, as the files tell."""
         looker = Hypervisor(self.folder / "guests", lambda: self.profile, self.clock)
         looker.open()

@@ -51,7 +51,7 @@ AMOUNTS = st.fixed_dictionaries(
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(NAMES), AMOUNTS, st.integers(0, 10)), max_size=30))
 def test_admits_what_the_ledger_admits(moves: list[tuple[str, dict[str, int], int]]) -> None:
-    tracker, held = made(), []
+    tracker, held = made(), list[Attempt]()
     for number, (name, amounts, drop) in enumerate(moves):
         one = attempt(number, name, amounts)
         admitted = tracker.misfit(one.allocations) is None

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What may be sent to an agent, and what it makes of nonsense."""
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import oslo_messaging as messaging
+import pytest
+
+from compute_agent.attempt import Attempt, Ref
+from compute_agent.endpoints.compute import ComputeEndpoint
+from rpcapi import context, errors, objects
+
+ONE, TWO = str(uuid.UUID(int=1)), str(uuid.UUID(int=2))
+
+
+class Host:
+    """Takes down what an endpoint hands on."""
+
+    name = "alpha"
+
+    def __init__(self) -> None:
+        self.built: list[Attempt] = []
+        self.terminated: list[Ref] = []
+        self.audited: list[int] = []
+
+    def build(self, ctxt: Any, intents: list[Attempt]) -> None:
+        self.built += intents
+
+    def terminate(self, ctxt: Any, refs: list[Ref]) -> None:
+        self.terminated += refs
+
+    def audit(self, epoch: int) -> None:
+        self.audited.append(epoch)
+
+
+@pytest.fixture
+def host() -> Host:
+    return Host()
+
+
+@pytest.fixture
+def send(host: Host) -> Callable[..., None]:
+    endpoint = ComputeEndpoint(host, "default", 3)  # type: ignore[arg-type]
+
+    def call(method: str, **values: Any) -> None:
+        try:
+            getattr(endpoint, method)(context.new("p", "u", request_id="req-1"), **values)
+        except messaging.ExpectedException as expected:
+            raise expected.exc_info[1] from expected
+
+    return call
+
+
+def request(**changes: Any) -> objects.BuildRequest:
+    spec = objects.RequestSpec.of(resources={"VCPU": 2}, group_id="g", group_policy="affinity")
+    values = {
+        "spec": spec,
+        "partition": "default",
+        "project_id": "tenant",
+        "user_id": "someone",
+        "uuids": [ONE, TWO],
+        "attempts": [1, 2],
+        "names": ["alpha/node0", "alpha/node1"],
+    }
+    return objects.BuildRequest.of(**(values | changes))
+
+
+def test_a_build_carries_all_that_the_journal_must_keep(host: Host, send: Callable[..., None]) -> None:
+    send("build_instances", request=request())
+    first, second = host.built
+    assert (first.ref, second.ref) == ((ONE, 1), (TWO, 2))
+    assert second.allocations == {"alpha/node1": {"VCPU": 2}}
+    assert second.request_id == "req-1"
+    assert second.owner == {
+        "type": "INSTANCE",
+        "project": "tenant",
+        "user": "someone",
+        "request_id": "req-1",
+        "group_id": "g",
+        "group_policy": "affinity",
+        "group_max_per_host": 1,
+    }
+
+
+def test_terminations_and_audits_are_handed_on(host: Host, send: Callable[..., None]) -> None:
+    send("terminate_instances", refs=objects.ClaimRefs.of(consumers=[ONE], attempts=[4]))
+    send("audit", partition="default", epoch=9)
+    send("audit", partition="elsewhere", epoch=10)
+    assert (host.terminated, host.audited) == ([(ONE, 4)], [9])
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"partition": "elsewhere"},
+        {"uuids": [ONE, ONE]},
+        {"uuids": ["../../etc/passwd", TWO]},
+        {"attempts": [0, 1]},
+        {"uuids": [], "attempts": [], "names": []},
+        {"uuids": [str(uuid.UUID(int=n)) for n in range(4)], "attempts": [1] * 4, "names": ["alpha/node0"] * 4},
+        {"spec": objects.RequestSpec.of(resources={"VCPU": -1})},
+        {"spec": objects.RequestSpec.of(resources={"MAGIC": 1})},
+    ],
+)
+def test_a_build_that_cannot_be_meant_is_refused_whole(
+    host: Host, send: Callable[..., None], changes: dict[str, Any]
+) -> None:
+    with pytest.raises(errors.InvalidRequest):
+        send("build_instances", request=request(**changes))
+    assert host.built == []
+
+
+@pytest.mark.parametrize(
+    ("method", "values"),
+    [
+        ("build_instances", {"request": {"uuids": [ONE]}}),
+        ("terminate_instances", {"refs": [ONE]}),
+        ("terminate_instances", {"refs": objects.ClaimRefs.of(consumers=["x"], attempts=[1])}),
+        ("terminate_instances", {"refs": objects.ClaimRefs.of(consumers=[ONE], attempts=[-1])}),
+        ("audit", {"partition": "default", "epoch": "soon"}),
+        ("audit", {"partition": "default", "epoch": True}),
+    ],
+)
+def test_other_nonsense_is_refused_too(
+    host: Host, send: Callable[..., None], method: str, values: dict[str, Any]
+) -> None:
+    with pytest.raises(errors.InvalidRequest):
+        send(method, **values)
+    assert (host.built, host.terminated, host.audited) == ([], [], [])

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stats reports: full when they must be, else what changed, and the scheduler's view is always right."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compute_agent import incarnation
+from compute_agent.calls import Rejected, Unanswered
+from rpcapi import errors
+from tests.unit.compute_agent.rig import HOST, NODES, Rig
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Iterator[Rig]:
+    rig = Rig(tmp_path)
+    rig.serve()
+    yield rig
+    rig.stop()
+
+
+def truth(rig: Rig) -> dict[str, object]:
+    assert rig.holdings is not None
+    return {
+        node.name: {
+            "inventories": {
+                "VCPU": {
+                    "total": 8,
+                    "reserved": 0,
+                    "min_unit": 1,
+                    "max_unit": 2**31 - 1,
+                    "step_size": 1,
+                    "allocation_ratio": 1.0,
+                },
+                "MEMORY_MB": {
+                    "total": 8192,
+                    "reserved": 512,
+                    "min_unit": 1,
+                    "max_unit": 2**31 - 1,
+                    "step_size": 1,
+                    "allocation_ratio": 1.0,
+                },
+            },
+            "traits": ["HW_CPU_X86_AVX2"],
+            "availability_zone": "zone1",
+            "metrics": {"instances": rig.holdings.tracker.instances()[node.name]},
+        }
+        for node in NODES
+    }
+
+
+def kinds(rig: Rig) -> list[str]:
+    return ["full" if report.full else "delta" if report.nodes else "beat" for _, report in rig.scheduler.reports]
+
+
+def test_the_first_report_is_full_and_the_next_say_only_what_changed(rig: Rig) -> None:
+    rig.reporter.report()
+    assert rig.scheduler.views == {HOST: truth(rig)}
+    rig.reporter.report()
+    rig.build(rig.intent("a", node=1))
+    rig.lane.settle()
+    rig.reporter.report()
+
+    assert kinds(rig) == ["full", "beat", "delta"]
+    assert rig.scheduler.reports[-1][1].nodes == {"alpha/node1": {"metrics": {"instances": 1}}}
+    assert [report.sequence for _, report in rig.scheduler.reports] == [1, 2, 3]
+    assert [report.base for _, report in rig.scheduler.reports] == [0, 1, 2]
+    assert rig.scheduler.views == {HOST: truth(rig)}
+
+
+def test_a_scheduler_that_lost_its_place_gets_all_at_once(rig: Rig) -> None:
+    rig.reporter.report()
+    rig.scheduler.forget(HOST)
+    answer = rig.reporter.report()
+    assert not answer.need_full
+    assert kinds(rig) == ["full", "beat", "full"]
+
+
+def test_a_report_without_an_answer_is_sent_again_as_it_was(rig: Rig) -> None:
+    rig.reporter.report()
+    rig.scheduler.lose = ["answer"]
+    with pytest.raises(Unanswered, match="update_resource_stats"):
+        rig.reporter.report()
+    rig.build(rig.intent("a"))
+    rig.lane.settle()
+    rig.reporter.report()
+    rig.reporter.report()
+    assert [report.sequence for _, report in rig.scheduler.reports] == [1, 2, 2, 3]
+    assert kinds(rig) == ["full", "beat", "beat", "delta"]
+    assert rig.scheduler.views == {HOST: truth(rig)}
+
+
+@pytest.mark.parametrize(
+    "error", [errors.InvalidStats(what="VCPU", why="too much"), errors.UnknownHost(name="alpha/node0")]
+)
+def test_a_report_that_is_refused_is_followed_by_a_full_one(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch, error: errors.GanttError
+) -> None:
+    rig.reporter.report()
+
+    def refuse(*args: object) -> None:
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(rig.scheduler, "update_resource_stats", refuse)
+        with pytest.raises(Rejected, match="was refused"):
+            rig.reporter.report()
+    rig.reporter.report()
+    assert kinds(rig) == ["full", "full"]
+
+
+EVENTS = st.lists(
+    st.sampled_from(["report", "report", "build", "terminate", "lose call", "lose answer", "forget", "restart"]),
+    max_size=25,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(EVENTS)
+def test_whatever_is_lost_the_schedulers_view_is_that_of_some_report_and_in_the_end_the_truth(
+    tmp_path_factory: pytest.TempPathFactory, events: list[str]
+) -> None:
+    rig = Rig(tmp_path_factory.mktemp("rig"))
+    rig.serve()
+    built: list[str] = []
+    for number, event in enumerate(events):
+        if event == "build":
+            built.append(f"i{number}")
+            rig.build(rig.intent(built[-1], node=number % 2, VCPU=1))
+            rig.lane.settle()
+        elif event == "terminate" and built:
+            rig.terminate((built.pop(0), 1))
+            rig.lane.settle()
+        elif event.startswith("lose"):
+            rig.scheduler.lose.append(event.removeprefix("lose "))
+        elif event == "forget":
+            rig.scheduler.forget(HOST)
+        elif event == "restart":
+            rig.stop()
+            rig.clock.now += 1
+            rig.serve()
+        else:
+            try:
+                rig.reporter.report()
+            except Unanswered:
+                continue
+    rig.scheduler.lose.clear()
+    for _ in range(2):
+        rig.reporter.report()
+    assert rig.scheduler.views == {HOST: truth(rig)}
+    rig.stop()
+
+
+def test_each_life_has_a_larger_number_even_when_the_clock_was_set_back(tmp_path: Path) -> None:
+    path = tmp_path / "incarnation"
+    assert incarnation.begin(path, lambda: 5000) == 5000
+    assert incarnation.begin(path, lambda: 6000) == 6000
+    assert incarnation.begin(path, lambda: 10) == 6001
+    assert incarnation.begin(path, lambda: 10) == 6002
+
+
+def test_a_life_file_that_holds_no_number_is_told_by_name(tmp_path: Path) -> None:
+    (tmp_path / "incarnation").write_text("x")
+    with pytest.raises(errors.BadConfiguration, match=r"incarnation does not hold the number"):
+        incarnation.begin(tmp_path / "incarnation")
