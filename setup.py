@@ -77,6 +77,7 @@ setup(
         ],
         "oslo.config.opts": [
             "gantt.rpcapi = rpcapi.conf.opts:list_opts",
+            "gantt.daemon = rpcapi.daemon.options:list_opts",
             "gantt.scheduler = scheduler_svc.conf.opts:list_opts",
             "gantt.conductor = conductor.conf.opts:list_opts",
             "gantt.compute = compute_agent.conf.opts:list_opts",
