@@ -15,13 +15,15 @@ from scheduler_svc.store.records import Batch, BatchAnswer, Candidate, Intent
 
 PARTITION = "cell"
 TTL_MS = 60_000
+FOREVER_MS = 24 * 3_600_000
 
 
 class Ledger:
-    """Nodes with room, and the claims on them."""
+    """Nodes with room, and the claims on them, which live ``ttl_ms`` unconfirmed: so long that a leak shows."""
 
     def __init__(self, rooms: Mapping[str, int], clock: Callable[[], int]) -> None:
         self.nodes = list(rooms)
+        self.ttl_ms = FOREVER_MS
         self.store = MemoryStore(PARTITION, clock=clock)
         for host in dict.fromkeys(node.partition("/")[0] for node in self.nodes):
             nodes = {node: rooms[node] for node in self.nodes if node.startswith(f"{host}/")}
@@ -85,7 +87,7 @@ class Scheduler:
             intents=intents,
             epoch=snapshot.epoch,
             position=snapshot.position,
-            ttl_ms=TTL_MS,
+            ttl_ms=self.ledger.ttl_ms,
             alternates=alternates,
         )
         answer = self.ledger.store.prepare(batch)
@@ -101,6 +103,7 @@ class Claims:
     """``down`` is raised by every call while it is set; ``calls`` names the calls that were carried out."""
 
     def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
         self.store = ledger.store
         self.down: Exception | None = None
         self.calls: list[str] = []
@@ -121,7 +124,7 @@ class Claims:
             intents=decode.intents(intents),
             epoch=intents.epoch,
             position=self.store.snapshot().position,
-            ttl_ms=TTL_MS,
+            ttl_ms=self.ledger.ttl_ms,
         )
         answer: BatchAnswer = self.store.prepare(batch)
         return encode.prepared(batch.intents, answer)

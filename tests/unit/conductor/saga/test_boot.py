@@ -244,6 +244,7 @@ def test_the_claims_may_be_away_while_an_alternate_is_wanted(world: World) -> No
 
 def test_claims_that_ended_before_a_host_was_told_are_selected_anew(world: World) -> None:
     uuids = uuid_list(2)
+    world.ledger.ttl_ms = TTL_MS
     world.scheduler.lose = [messaging.MessagingTimeout("no answer")]
     world.build(uuids)
     world.work()
@@ -256,6 +257,7 @@ def test_claims_that_ended_before_a_host_was_told_are_selected_anew(world: World
 
 def test_a_build_whose_claim_expired_on_the_way_goes_to_an_alternate(world: World) -> None:
     (uuid,) = uuid_list(1)
+    world.ledger.ttl_ms = TTL_MS
     world.build([uuid])
     world.work()
     world.now_ms += TTL_MS

@@ -21,7 +21,7 @@ from conductor.store.memory import MemoryStore
 from conductor.store.records import Instance, LeaseLost, Terms
 from rpcapi import context, errors, objects
 from tests.unit.conductor.saga.hosts import Hosts
-from tests.unit.conductor.saga.ledger import PARTITION, TTL_MS, Claims, Ledger, Scheduler
+from tests.unit.conductor.saga.ledger import PARTITION, Claims, Ledger, Scheduler
 
 LEASE_MS = 30_000
 LIMITS = Limits(max_attempts=3, build_timeout_ms=300_000, select_timeout_ms=180_000, call_s=20.0)
@@ -177,7 +177,6 @@ class World:
 
     def check(self, uuids: Iterable[str]) -> None:
         """Every instance has come to an end that says the truth, and nothing is held for nothing."""
-        self.now_ms += TTL_MS + 1  # what was prepared and never confirmed expires; a leak would not
         live = self.ledger.live()
         for uuid in uuids:
             record = self.record(uuid)

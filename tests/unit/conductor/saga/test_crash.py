@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A conductor ends, or pauses past its lease, at every single call it makes; another goes on."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+
+from tests.unit.conductor.saga.ledger import FOREVER_MS
+from tests.unit.conductor.saga.test_boot import uuid_list
+from tests.unit.conductor.saga.world import LEASE_MS, Conductor, Fuse, World
+
+UUIDS = uuid_list(4)
+ROOMS = {"h1/n": 4, "h2/n": 4, "h3/n": 4}
+
+
+@dataclass(frozen=True)
+class Story:
+    """What happens in a cluster where nothing else goes wrong, and how it must end."""
+
+    play: Callable[[World], None]
+    ends: list[str]
+
+
+def _boot(world: World) -> None:
+    world.build(UUIDS)
+    world.settle()
+
+
+def _boot_with(manners: dict) -> Callable[[World], None]:
+    def play(world: World) -> None:
+        world.hosts.manners.update(manners)
+        _boot(world)
+
+    return play
+
+
+def _silence(world: World) -> None:
+    world.hosts.manners["h2"] = "mute"
+    _boot(world)
+    world.hosts.speak()
+    world.settle()
+
+
+def _delete_after(manners: dict, settled: bool) -> Callable[[World], None]:
+    def play(world: World) -> None:
+        world.hosts.manners.update(manners)
+        world.build(UUIDS)
+        if settled:
+            world.settle()
+        else:
+            world.work()
+        world.delete(UUIDS[:3])
+        world.settle()
+
+    return play
+
+
+def _too_many(world: World) -> None:
+    world.build(uuid_list(13))
+    world.settle()
+
+
+REFUSALS = {(UUIDS[0], 1): "refused", (UUIDS[1], 1): "failed", (UUIDS[1], 2): "failed"}
+HOPELESS = {(UUIDS[2], attempt): "failed" for attempt in (1, 2, 3)}
+
+STORIES = {
+    "all goes well": Story(_boot, ["ACTIVE"] * 4),
+    "hosts refuse and fail": Story(_boot_with(REFUSALS), ["ACTIVE"] * 4),
+    "one has no luck": Story(_boot_with(HOPELESS), ["ACTIVE", "ACTIVE", "ERROR", "ACTIVE"]),
+    "a message is lost": Story(_boot_with({(UUIDS[0], 1): "lost"}), ["ACTIVE"] * 4),
+    "a host is silent, then speaks": Story(_silence, ["ACTIVE"] * 4),
+    "deleted when built": Story(_delete_after({}, True), ["DELETED"] * 3 + ["ACTIVE"]),
+    "deleted while built": Story(_delete_after({}, False), ["DELETED"] * 3 + ["ACTIVE"]),
+    "deleted after refusals": Story(_delete_after({**REFUSALS, **HOPELESS}, False), ["DELETED"] * 3 + ["ACTIVE"]),
+    "no room": Story(_too_many, ["ERROR"] * 13),
+}
+
+
+def run(story: Story, fuse: Fuse | None, ttl_ms: int = FOREVER_MS) -> World:
+    world = World(ROOMS)
+    world.ledger.ttl_ms = ttl_ms
+    if fuse is not None:
+        world.conductor(fuse)
+    world.conductor()
+    story.play(world)
+    world.settle()
+    return world
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_without_a_crash(name: str) -> None:
+    story = STORIES[name]
+    world = run(story, None)
+    uuids = uuid_list(len(story.ends))
+    assert world.statuses(uuids) == story.ends
+    world.check(uuids)
+
+
+@pytest.mark.parametrize("ttl_ms", [FOREVER_MS, LEASE_MS // 2], ids=["claims last", "claims expire"])
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("name", STORIES)
+def test_a_crash_at_every_call(name: str, after: bool, ttl_ms: int) -> None:
+    """Given a conductor that dies at call k, when another takes over, then nobody could tell.
+
+    Where claims expire before the take-over, that costs an attempt, and may cost the last one.
+    """
+    story = STORIES[name]
+    uuids = uuid_list(len(story.ends))
+    calls = 0
+    while True:
+        calls += 1
+        fuse = Fuse(calls, after)
+        world = run(story, fuse, ttl_ms)
+        if not fuse.burnt:
+            break
+        assert len(world.conductors) == 1
+        ends = world.statuses(uuids)
+        if ttl_ms == FOREVER_MS:
+            assert ends == story.ends, calls
+        else:
+            assert all(end in (good, "ERROR") for end, good in zip(ends, story.ends, strict=True)), (calls, ends)
+        world.check(uuids)
+    assert calls > 10
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("name", STORIES)
+def test_a_pause_at_every_call(name: str, after: bool) -> None:
+    """Given a conductor that stops at call k past its lease, when it wakes up, then it changes nothing any more."""
+    story = STORIES[name]
+    uuids = uuid_list(len(story.ends))
+    calls = 0
+    while True:
+        calls += 1
+        world = World(ROOMS)
+        pause = Pause(world, calls, after)
+        world.conductor(pause)
+        story.play(world)
+        world.settle()
+        if not pause.burnt:
+            break
+        assert world.statuses(uuids) == story.ends, calls
+        world.check(uuids)
+    assert calls > 10
+
+
+class Pause(Fuse):
+    """Stops a conductor at one call, lets its lease pass and another conductor do all there is, and lets it go on."""
+
+    def __init__(self, world: World, at: int, after: bool) -> None:
+        super().__init__(at, after)
+        self._world = world
+        self._other: Conductor | None = None
+
+    def call(self, method, *args, **kwargs):  # noqa: ANN001, ANN002, ANN003, ANN201
+        self.calls += 1
+        if self.calls != self.at or self.burnt:
+            return method(*args, **kwargs)
+        self.burnt = True
+        if not self.after:
+            self._meanwhile()
+            return method(*args, **kwargs)
+        answer = method(*args, **kwargs)
+        self._meanwhile()
+        return answer
+
+    def _meanwhile(self) -> None:
+        world = self._world
+        world.now_ms += LEASE_MS
+        paused = list(world.conductors)
+        world.conductors[:] = []
+        world.conductor()
+        world.settle(LEASE_MS)
+        world.conductors[:] = paused
