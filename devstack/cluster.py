@@ -21,6 +21,7 @@ from devstack.servers.redis_binary import Flavour, redis_binary
 from devstack.servers.redis_users import BUS_USERS, STORE_USERS
 
 STOP_SECONDS = 45.0
+INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "PYTHONPATH")
 
 
 class Mode(StrEnum):
@@ -59,6 +60,9 @@ class Cluster:
         self.layout = Layout(folder)
         self.shape = shape
         self.overrides = dict(overrides or {})
+        # What each daemon is started as, and with what beside the plain environment: a test may put its own here.
+        self.commands = {name: [str(Path(sys.executable).with_name(f"gantt-{name}"))] for name in DAEMONS}
+        self.environment: dict[str, dict[str, str]] = {name: {} for name in DAEMONS}
         self.rabbit: RabbitNode | None = None
         self.bus: RedisServer | None = None
         if shape.mode is Mode.STANDARD:
@@ -124,9 +128,9 @@ class Cluster:
 
     def start_daemon(self, name: str) -> None:
         """Start one daemon; it waits by itself for what it needs."""
-        command = [str(Path(sys.executable).with_name(f"gantt-{name}")), "--config-file", str(self.layout.conf(name))]
-        inherited = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "PYTHONPATH")
-        env = {key: os.environ[key] for key in inherited if key in os.environ}
+        command = [*self.commands[name], "--config-file", str(self.layout.conf(name))]
+        inherited = {key: os.environ[key] for key in INHERITED if key in os.environ}
+        env = {**inherited, **self.environment[name]}
         self.daemons[name].spawn(command, env, self.layout.folder)
 
     def stop(self) -> None:

@@ -3,16 +3,21 @@
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator, Mapping
+import os
+import signal
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from devstack import exercise
 from devstack.cluster import Cluster, Mode, Shape
 from devstack.confs import Groups
+from devstack.servers.process import ServerProcess
 from rpcapi.shell.session import Session
 from tests.run_folders import claim_folder, release_folder
 
 READY_SECONDS = 90.0
+PROJECT = Path(__file__).resolve().parents[2]
 SMALL = Shape(computes=2, nodes_per_host=3, schedulers=2)
 
 
@@ -43,6 +48,8 @@ def running(
             exercise.wait_for_nodes(session, shape.nodes, READY_SECONDS, lambda known: None)
         yield Running(cluster, session)
     finally:
+        for daemon in cluster.daemons.values():
+            kill(daemon)
         cluster.stop()
         release_folder(folder)
 
@@ -50,3 +57,27 @@ def running(
 def on(mode: Mode, shape: Shape = SMALL) -> Shape:
     """Return the shape on another bus and store."""
     return dataclasses.replace(shape, mode=mode)
+
+
+def restart(running: Running, daemon: str, module: Sequence[str] = (), env: Mapping[str, str] | None = None) -> None:
+    """Kill a daemon with its workers and start it again: as it is installed, or as ``python MODULE``."""
+    cluster = running.cluster
+    kill(cluster.daemons[daemon])
+    plain = [str(Path(sys.executable).with_name(f"gantt-{daemon}"))]
+    cluster.commands[daemon] = [sys.executable, *module] if module else plain
+    cluster.environment[daemon] = {"PYTHONPATH": str(PROJECT), **(env or {})} if module else {}
+    cluster.start_daemon(daemon)
+
+
+def kill(daemon: ServerProcess) -> None:
+    """End a daemon and its workers with SIGKILL, all at once, as a power failure would."""
+    if daemon.pid is not None:
+        os.killpg(daemon.pid, signal.SIGKILL)
+    daemon.kill()
+
+
+def workers(daemon: ServerProcess) -> list[int]:
+    """Return the process ids of a daemon's workers."""
+    assert daemon.pid is not None, f"{daemon.name} does not run"
+    children = Path(f"/proc/{daemon.pid}/task/{daemon.pid}/children").read_text().split()
+    return [int(child) for child in children]

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One impatient cluster for the named interleavings; each test restarts what it broke."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from devstack import exercise
+from devstack.cluster import Shape
+from tests.chaos.rigged import rig
+from tests.functional import clusters, truth
+from tests.functional.clusters import Running
+
+# Short times: what an operator would wait a minute for is over in seconds.
+IMPATIENT = {
+    "scheduler": {
+        "scheduler": {"claim_ttl": 4},
+        "store": {"audit_grace": 2, "reap_interval": 0.5, "service_down_time": 600},
+    },
+    "conductor": {
+        "DEFAULT": {"worker_hang_timeout": 600},
+        "rpc": {"call_timeout": 3, "call_monitor_timeout": 3},
+        "conductor": {"build_timeout": 5, "lease": 3, "pump_interval": 0.2},
+    },
+    "compute": {
+        "DEFAULT": {"worker_hang_timeout": 600},
+        "compute": {"call_timeout": 2, "retry_interval_max": 0.5, "report_interval": 0.5},
+    },
+}
+
+Rigged = Callable[..., Path]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Running]:
+    """Two hosts of three nodes, two scheduler workers, a conductor, on the embedded bus."""
+    with clusters.running(Shape(computes=2, nodes_per_host=3), IMPATIENT) as running:
+        yield running
+
+
+@pytest.fixture
+def rigged(cluster: Running, tmp_path: Path) -> Iterator[Rigged]:
+    """Restart a daemon so that its worker meets a fault: ``rigged(daemon, target, when=, nth=, signal_name=)``.
+
+    Returns the file that exists once the fault was met. The plain daemon is back after the test.
+    """
+    changed: set[str] = set()
+    flag = tmp_path / "met"
+
+    def restart(daemon: str, target: str, **options: object) -> Path:
+        changed.add(daemon)
+        clusters.restart(cluster, daemon, ["-m", "tests.chaos.rigged", daemon], rig(target, flag, **options))
+        exercise.wait_for_nodes(cluster.session, cluster.cluster.shape.nodes, 60, lambda known: None)
+        return flag
+
+    yield restart
+    for daemon in changed:
+        clusters.restart(cluster, daemon)
+    truth.until("all nodes open again", lambda: exercise.open_nodes(cluster.session) == cluster.cluster.shape.nodes)

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A daemon that meets a fault at an exact point: its worker sends itself a signal round a named call.
+
+Run as ``python -m tests.chaos.rigged DAEMON --config-file ...`` with GANTT_RIG, a JSON object: ``target``
+("package.module:Class.method"), ``when`` ("before" or "after" the call), ``nth`` (which call), ``signal`` (a name),
+and ``flag``, a file that exists once the fault has been met, so that a restarted worker does not meet it again.
+"""
+
+import functools
+import importlib
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+SERVICES = {"compute": "compute_agent", "conductor": "conductor", "scheduler": "scheduler_svc"}
+RIG = "GANTT_RIG"
+
+
+def rig(target: str, flag: Path, *, when: str = "before", nth: int = 1, signal_name: str = "SIGKILL") -> dict[str, str]:
+    """Return the environment that rigs a daemon."""
+    values = {"target": target, "when": when, "nth": nth, "signal": signal_name, "flag": str(flag)}
+    return {RIG: json.dumps(values)}
+
+
+def make_service(conf: Any, index: int) -> Any:
+    """Lay the fault into the worker, then make the service as the daemon itself would."""
+    values = json.loads(os.environ[RIG])
+    module, _, path = values["target"].partition(":")
+    owner, _, method = path.partition(".")
+    cls = getattr(importlib.import_module(module), owner)
+    setattr(cls, method, _faulty(getattr(cls, method), values))
+    service = importlib.import_module(f"{SERVICES[os.environ['GANTT_RIGGED']]}.service")
+    return service.make_service(conf, index)
+
+
+def _faulty(method: Callable[..., Any], values: dict[str, Any]) -> Callable[..., Any]:
+    calls = 0
+
+    @functools.wraps(method)
+    def faulty(*args: Any, **kwargs: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        mine = calls == values["nth"]
+        if mine and values["when"] == "before":
+            _meet(values)
+        result = method(*args, **kwargs)
+        if mine and values["when"] == "after":
+            _meet(values)
+        return result
+
+    return faulty
+
+
+def _meet(values: dict[str, Any]) -> None:
+    flag = Path(values["flag"])
+    if not flag.exists():
+        flag.touch()
+        os.kill(os.getpid(), signal.Signals[values["signal"]])
+
+
+def main() -> int:
+    """Be the daemon, with our factory in place of its own."""
+    name = sys.argv.pop(1)
+    os.environ["GANTT_RIGGED"] = name
+    command = importlib.import_module(f"{SERVICES[name]}.cmd.{name}")
+    run = command.run
+    command.run = lambda prog, factory, **options: run(prog, "tests.chaos.rigged:make_service", **options)
+    return command.main()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An agent killed at each journal step: what it promised holds, what it did not leaves nothing behind."""
+
+import pytest
+
+from devstack import exercise, workload
+from tests.functional import truth
+
+APPEND = "compute_agent.journal_file:JournalFile.append"
+SPAWN = "compute_agent.hypervisor:Hypervisor.spawn"
+CONFIRM = "rpcapi.claims:ClaimsAPI.confirm_claims"
+REPORT = "rpcapi.conductor:ConductorAPI.report_builds"
+STOP = "compute_agent.hypervisor:Hypervisor.stop"
+RELEASE = "rpcapi.claims:ClaimsAPI.release_claims"
+
+BOOT_STEPS = [
+    ("before the intent is written", APPEND, "before", 1),
+    ("after the intent is written", APPEND, "after", 1),
+    ("after the confirm, unwritten", CONFIRM, "after", 1),
+    ("after the confirm is written", APPEND, "after", 2),
+    ("after the spawn, unwritten", SPAWN, "after", 1),
+    ("after the spawn is written", APPEND, "after", 3),
+    ("after the report, unwritten", REPORT, "after", 1),
+]
+DELETE_STEPS = [
+    ("before the guest is stopped", STOP, "before", 1),
+    ("after the guest is stopped", STOP, "after", 1),
+    ("after the end is written", APPEND, "after", 1),
+    ("after the release, unwritten", RELEASE, "after", 1),
+    ("after the report, unwritten", REPORT, "after", 1),
+]
+TINY = {"VCPU": 1, "MEMORY_MB": 512, "DISK_GB": 1}
+
+
+@pytest.mark.parametrize(("target", "when", "nth"), [step[1:] for step in BOOT_STEPS], ids=[s[0] for s in BOOT_STEPS])
+def test_boot(cluster, rigged, target, when, nth):
+    # Given an agent that dies at this step
+    met = rigged("compute", target, when=when, nth=nth)
+    # When servers are booted on it
+    uuids = exercise.boot(cluster.session, [workload.Request("tiny", TINY, 4)])
+    truth.until("the agent met its end", met.exists)
+    # Then each is ACTIVE under a claim with one guest, or in ERROR with a reason and nothing left
+    instances = truth.assert_sound(cluster, uuids)
+    assert len(instances) == 4
+
+
+@pytest.mark.parametrize(
+    ("target", "when", "nth"), [step[1:] for step in DELETE_STEPS], ids=[s[0] for s in DELETE_STEPS]
+)
+def test_delete(cluster, rigged, target, when, nth):
+    # Given servers that run, and an agent that dies at this step of their end
+    uuids = exercise.boot(cluster.session, [workload.Request("tiny", TINY, 2)])
+    assert all(instance.status == "ACTIVE" for instance in truth.assert_sound(cluster, uuids))
+    met = rigged("compute", target, when=when, nth=nth)
+    # When they are deleted
+    cluster.session.ask(cluster.session.conductor.delete_instances, uuids)
+    truth.until("the agent met its end", met.exists)
+    # Then in the end neither guest, nor claim, nor a wrong sum is left
+    truth.until("all deleted", lambda: all(i.status == "DELETED" for i in truth.records(cluster, uuids)))
+    truth.until("no claim is left", lambda: not {key for key in truth.claims(cluster) if key[0] in uuids})
+    assert not {key for key in truth.guests(cluster) if key[0] in uuids}
+    assert cluster.session.ask(cluster.session.claims.verify).clean
