@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a client sends: until when it waits, to whom, and at which version."""
+
+import time
+
+import pytest
+
+from rpcapi import bus, context, objects
+from rpcapi import conf as rpc_conf
+from rpcapi.claims import ClaimsAPI
+from rpcapi.compute import ComputeAPI
+from rpcapi.conductor import ConductorAPI
+
+
+class Sender:
+    """Stands in for oslo.messaging's client; notes what it was prepared with and asked."""
+
+    def __init__(self):
+        self.prepared = {}
+        self.sent = []
+
+    def prepare(self, **options):
+        self.prepared = options
+        return self
+
+    def call(self, ctxt, method, **values):
+        self.sent.append(("call", method, values))
+
+    def cast(self, ctxt, method, **values):
+        self.sent.append(("cast", method, values))
+
+
+@pytest.fixture
+def sender(monkeypatch):
+    made = Sender()
+
+    def get_client(transport, target, **options):
+        made.target = target
+        made.options = options
+        return made
+
+    monkeypatch.setattr(bus, "get_client", get_client)
+    return made
+
+
+@pytest.fixture
+def options(conf):
+    rpc_conf.register_opts(conf)
+    conf.set_override("call_timeout", 20.0, group="rpc")
+    conf.set_override("call_monitor_timeout", 5.0, group="rpc")
+    return conf
+
+
+def test_a_call_without_a_deadline_waits_for_the_configured_time(sender, options):
+    ConductorAPI(options, None).get_instances(context.new(), ["u"])
+    assert sender.prepared == {"version": "1.0", "timeout": 20.0, "call_monitor_timeout": 5.0}
+    assert sender.sent == [("call", "get_instances", {"uuids": ["u"]})]
+
+
+def test_a_call_waits_no_longer_than_its_deadline(sender, options):
+    ConductorAPI(options, None).get_instances(context.new(deadline=time.time() + 3), ["u"])
+    assert 0 < sender.prepared["timeout"] <= 3
+    assert sender.prepared["call_monitor_timeout"] <= sender.prepared["timeout"]
+
+
+def test_a_call_after_its_deadline_does_not_wait(sender, options):
+    ConductorAPI(options, None).get_instances(context.new(deadline=time.time() - 3), ["u"])
+    assert 0 < sender.prepared["timeout"] < 0.01
+
+
+def test_claims_of_a_partition_have_a_topic_of_their_own(sender, options):
+    ClaimsAPI(options, None, "cell1").verify(context.new())
+    assert (sender.target.topic, sender.target.version) == ("claims.cell1", "1.0")
+
+
+def test_a_cap_is_handed_to_the_bus(sender, options):
+    options.set_override("claims", "1.0", group="upgrade_levels")
+    ClaimsAPI(options, None, "cell1")
+    assert sender.options["version_cap"] == "1.0"
+
+
+def test_an_agent_is_sent_to_by_name_and_an_audit_to_all(sender, options):
+    refs = objects.ClaimRefs.of(consumers=[], attempts=[])
+    ComputeAPI(options, None).terminate_instances(context.new(), "host1", refs)
+    assert sender.prepared == {"version": "1.0", "server": "host1"}
+    ComputeAPI(options, None).audit(context.new(), "cell1", 7)
+    assert sender.prepared == {"version": "1.0", "fanout": True}
+    assert sender.sent[-1] == ("cast", "audit", {"partition": "cell1", "epoch": 7})
