@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every filter, and the pipeline, equal to a loop over hosts in plain Python."""
+
+from dataclasses import dataclass
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rpcapi.model import fit, names
+from rpcapi.model.inventory import Inventory
+from scheduler_svc.filters import pipeline
+from scheduler_svc.request import Request
+from scheduler_svc.store.records import Snapshot
+from scheduler_svc.table.table import HostTable
+from tests.unit.scheduler_svc.hosts import EPOCH, node, provider
+
+CLASSES = ("VCPU", "MEMORY_MB", "CUSTOM_GPU")
+TRAITS = tuple(f"CUSTOM_T{number}" for number in range(70))  # more than one word of bits
+SOME_TRAITS = st.lists(st.sampled_from((TRAITS[0], TRAITS[1], TRAITS[63], TRAITS[64], TRAITS[69])), unique=True)
+ZONES = st.sampled_from((None, "az1", "az2", "az3"))
+SERVICES = ("a", "b", "c", "d")
+NAMES = (*(f"{host}/{number}" for host in SERVICES[:3] for number in range(3)), "d")
+WANTED = st.lists(st.sampled_from((*SERVICES, *NAMES, "nowhere", "a/9")), max_size=4)
+
+inventories = st.builds(
+    Inventory,
+    total=st.integers(8, 40),
+    reserved=st.integers(0, 8),
+    min_unit=st.sampled_from((1, 1, 1, 3)),
+    max_unit=st.sampled_from((2**31 - 1, 2**31 - 1, 7)),
+    step_size=st.sampled_from((1, 1, 1, 2, 5)),
+    allocation_ratio=st.sampled_from((1.0, 1.15, 4.0, 0.5)),
+)
+requests = st.builds(
+    Request,
+    id=st.just("r"),
+    resources=st.dictionaries(st.sampled_from(CLASSES), st.integers(1, 40), min_size=1),
+    required_traits=SOME_TRAITS.map(tuple),
+    forbidden_traits=SOME_TRAITS.map(tuple),
+    availability_zone=ZONES,
+    ignore_hosts=WANTED.map(tuple),
+    force_hosts=WANTED.map(tuple),
+    ruled_out=st.lists(st.sampled_from(NAMES), max_size=3).map(tuple),
+)
+
+
+@dataclass
+class Host:
+    """What an oracle knows of one host."""
+
+    name: str
+    inventories: dict
+    used: dict
+    traits: set
+    zone: str | None
+    alive: bool
+    enabled: bool
+    opened: bool
+
+
+@st.composite
+def clusters(draw):
+    """Return hosts whose nodes share the state of their service."""
+    states = {host: draw(st.tuples(*[st.sampled_from((True, True, True, False))] * 3)) for host in SERVICES}
+    hosts = []
+    for name in draw(st.lists(st.sampled_from(NAMES), unique=True, max_size=len(NAMES))):
+        held = draw(st.dictionaries(st.sampled_from(CLASSES), inventories))
+        used = {each: draw(st.integers(0, 45)) for each in held}
+        hosts.append(Host(name, held, used, set(draw(SOME_TRAITS)), draw(ZONES), *states[names.host_of(name)]))
+    return hosts
+
+
+def snapshot(hosts):
+    services = {names.host_of(host.name): host for host in hosts}
+    told = {host.name: node(host.inventories, sorted(host.traits), host.zone) for host in hosts}
+    return Snapshot(
+        epoch=EPOCH,
+        position=1,
+        providers={name: provider(name, each) for name, each in told.items()},
+        used={host.name: host.used for host in hosts},
+        services={name: {"enabled": host.enabled} for name, host in services.items()},
+        alive={name: host.alive for name, host in services.items()},
+        opened={name: EPOCH - (not host.opened) for name, host in services.items()},
+    )
+
+
+def named(host, wanted):
+    return any(names.matches(host.name, each) for each in wanted)
+
+
+def misfit(host, resource_class, amount):
+    """Return why one class does not fit, by the rule of rpcapi.model."""
+    held, used = host.inventories.get(resource_class), host.used.get(resource_class, 0)
+    if fit.fits(held, used, amount):
+        return None
+    room = (held.capacity if held else 0) - used
+    return f"unit rules of {resource_class}" if amount <= room else f"not enough {resource_class}"
+
+
+def fault(host, asked):
+    """Return the first reason why a host falls, or None."""
+    checks = [
+        ("service down", host.alive),
+        ("service disabled", host.enabled),
+        ("not audited in this epoch", host.opened),
+        ("not a forced host", not asked.force_hosts or named(host, asked.force_hosts)),
+        ("ignored host", not named(host, asked.ignore_hosts)),
+        ("server group policy", not named(host, asked.ruled_out)),
+        ("availability zone", asked.availability_zone in (None, host.zone)),
+        ("required traits", set(asked.required_traits) <= host.traits),
+        ("forbidden traits", not set(asked.forbidden_traits) & host.traits),
+    ]
+    for reason, passes in checks:
+        if not passes:
+            return reason
+    return next(filter(None, (misfit(host, *item) for item in asked.resources.items())), None)
+
+
+@settings(max_examples=300, deadline=None)
+@given(clusters(), requests)
+def test_the_pipeline_lets_pass_and_counts_what_a_loop_over_hosts_would(hosts, asked):
+    faults = [fault(host, asked) for host in hosts]
+    with HostTable.from_snapshot(snapshot(hosts)).reading() as view:
+        left = pipeline.run(pipeline.build(pipeline.NAMES), view, asked)
+        passing = [view.name(row) for row in range(view.size) if left.passes[row]]
+    counted = {reason: faults.count(reason) for reason in set(faults) - {None}}
+    assert passing == [host.name for host, why in zip(hosts, faults, strict=True) if why is None]
+    assert (left.hosts, left.left, left.reasons) == (len(hosts), len(passing), counted)
+
+
+@settings(max_examples=150, deadline=None)
+@given(clusters(), requests, st.sampled_from(pipeline.NAMES))
+def test_each_filter_alone_lets_pass_what_its_part_of_the_loop_would(hosts, asked, name):
+    parts = {
+        "ComputeFilter": lambda host: host.alive and host.enabled and host.opened,
+        "ForceHostsFilter": lambda host: not asked.force_hosts or named(host, asked.force_hosts),
+        "IgnoreHostsFilter": lambda host: not named(host, asked.ignore_hosts),
+        "ServerGroupFilter": lambda host: not named(host, asked.ruled_out),
+        "AvailabilityZoneFilter": lambda host: asked.availability_zone in (None, host.zone),
+        "TraitsFilter": lambda host: (
+            set(asked.required_traits) <= host.traits and not set(asked.forbidden_traits) & host.traits
+        ),
+        "ResourcesFilter": lambda host: fit.misfit(host.inventories, host.used, asked.resources) is None,
+    }
+    with HostTable.from_snapshot(snapshot(hosts)).reading() as view:
+        left = pipeline.run(pipeline.build([name]), view, asked)
+        passing = [view.name(row) for row in range(view.size) if left.passes[row]]
+    assert passing == [host.name for host in hosts if parts[name](host)]

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The host table does not mind how its entries arrive: late, twice, or after a snapshot that holds them."""
+
+import random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rpcapi.model.inventory import Inventory
+from scheduler_svc.store.records import Entry
+from scheduler_svc.table.table import HostTable
+from tests.unit.scheduler_svc.hosts import EPOCH, describe, node, provider, snapshot
+
+NAMES = ("a/1", "a/2", "b/1", "c")
+HOSTS = ("a", "b", "c")
+CLASSES = ("VCPU", "CUSTOM_GPU")
+
+nodes = st.builds(
+    node,
+    st.dictionaries(
+        st.sampled_from(CLASSES), st.builds(Inventory, total=st.integers(0, 9), step_size=st.integers(1, 2))
+    ),
+    st.lists(st.sampled_from(("CUSTOM_X", "CUSTOM_Y")), unique=True),
+    st.sampled_from((None, "az1", "az2")),
+)
+amounts = st.fixed_dictionaries({each: st.integers(0, 9) for each in CLASSES})
+changes = st.one_of(
+    st.tuples(st.just("provider"), st.dictionaries(st.sampled_from(NAMES), nodes, max_size=2)).map(
+        lambda change: (change[0], {name: provider(name, told) for name, told in change[1].items()})
+    ),
+    st.tuples(st.just("gone"), st.lists(st.sampled_from(NAMES), max_size=2)),
+    st.tuples(st.just("used"), st.dictionaries(st.sampled_from(NAMES), amounts, max_size=2)),
+    st.tuples(
+        st.just("service"), st.dictionaries(st.sampled_from(HOSTS), st.booleans().map(lambda on: {"enabled": on}))
+    ),
+    st.tuples(st.just("alive"), st.dictionaries(st.sampled_from(HOSTS), st.booleans())),
+    st.tuples(st.just("opened"), st.dictionaries(st.sampled_from(HOSTS), st.sampled_from((EPOCH, EPOCH + 1)))),
+    st.tuples(st.just("epoch"), st.just(EPOCH + 1)),
+)
+FIRST = {"a/1": node(), "c": node(zone="az1")}
+
+
+def logged(given_changes):
+    return [Entry(101 + number, kind, payload) for number, (kind, payload) in enumerate(given_changes)]
+
+
+def applied(entries):
+    table = HostTable.from_snapshot(snapshot(FIRST))
+    for entry in entries:
+        table.apply(entry)
+    return table
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(changes, max_size=25), st.integers(0, 2**32))
+def test_order_and_repetition_do_not_matter(given_changes, seed):
+    entries = logged(given_changes)
+    shuffled = [*entries, *entries]
+    random.Random(seed).shuffle(shuffled)
+    in_order, out_of_order = applied(entries), applied(shuffled)
+    assert describe(out_of_order) == describe(in_order)
+    assert out_of_order.position == in_order.position
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(changes, max_size=25), st.lists(st.tuples(st.sampled_from(NAMES), amounts), max_size=6))
+def test_sums_that_claims_answered_early_end_as_the_log_has_them(given_changes, early):
+    """Sums told ahead of the log hold until an entry of the same or a later position speaks of that provider."""
+    last = 101 + len(given_changes)
+    entries = [*logged(given_changes), *(Entry(last + n, "used", {name: used}) for n, (name, used) in enumerate(early))]
+    table = HostTable.from_snapshot(snapshot(FIRST))
+    for number, (name, used) in enumerate(early):
+        table.apply_used({name: used}, last + number)
+    for entry in entries:
+        table.apply(entry)
+    assert describe(table) == describe(applied(entries))

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A replica that has applied the log to a position equals a snapshot taken there, whatever was done to the store."""
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from scheduler_svc.replica import Replica
+from scheduler_svc.store.memory import MemoryStore
+from scheduler_svc.store.records import Batch, Candidate, Intent, Ref, Running
+from scheduler_svc.table.table import HostTable
+from tests.unit.scheduler_svc.hosts import describe, node
+
+HOSTS = st.sampled_from(("a", "b", "c"))
+NODES = st.lists(st.sampled_from(("1", "2", "3")), unique=True, max_size=3)
+TOTALS = st.fixed_dictionaries({"VCPU": st.integers(0, 8)}, optional={"CUSTOM_GPU": st.integers(0, 2)})
+CONSUMERS = st.sampled_from(tuple(f"vm{number}" for number in range(6)))
+
+
+class ReplicaMachine(RuleBasedStateMachine):
+    """One memory store under random verbs, one replica that follows at random moments and one that never stops."""
+
+    def __init__(self):
+        super().__init__()
+        self.now = 1_000_000
+        self.sequence = 0
+        self.attempt = 0
+        self.store = MemoryStore("p", clock=lambda: self.now, log_length=12)
+        self.replicas = [Replica(self.store), Replica(self.store)]
+        for replica in self.replicas:
+            replica.load()
+
+    @rule(host=HOSTS, nodes=NODES, totals=TOTALS, zone=st.sampled_from((None, "az1")))
+    def report(self, host, nodes, totals, zone):
+        self.sequence += 1
+        told = {f"{host}/{each}": node(totals, ["CUSTOM_X"], zone) for each in nodes}
+        self.store.update_stats(host, incarnation=1, sequence=self.sequence, base=0, full=True, nodes=told)
+
+    @rule(host=HOSTS, consumer=CONSUMERS, running=st.booleans())
+    def audit(self, host, consumer, running):
+        self.attempt += 1
+        name = f"{host}/1"
+        found = [Running(consumer, self.attempt, True, name, {name: {"VCPU": 1}}, "INSTANCE", "p", "u", "r")]
+        self.store.audit(host, self.store.state.epoch, found if running else [], 0)
+
+    @rule(consumer=CONSUMERS, host=HOSTS, ttl_ms=st.sampled_from((1, 60_000)))
+    def prepare(self, consumer, host, ttl_ms):
+        self.attempt += 1
+        intent = Intent(consumer, self.attempt, [Candidate(f"{host}/{each}") for each in "123"])
+        state = self.store.state
+        self.store.prepare(Batch("r", "p", "u", {"VCPU": 1}, [intent], state.epoch, state.position, ttl_ms))
+
+    @rule(host=HOSTS, consumer=CONSUMERS, release=st.booleans())
+    def carry_on(self, host, consumer, release):
+        verb = self.store.release if release else self.store.confirm
+        verb(host, [Ref(consumer, claim.attempt) for claim in self.store.claims(consumer=consumer)[0]])
+
+    @rule(host=HOSTS, enabled=st.booleans())
+    def enable(self, host, enabled):
+        if host in self.store.state.services:
+            version, _ = self.store.get_state("service", host)
+            self.store.update_state("service", host, version, {"enabled": enabled})
+
+    @rule(milliseconds=st.sampled_from((1, 100_000)))
+    def pass_time_and_reap(self, milliseconds):
+        self.now += milliseconds
+        self.store.reap(dead_after_ms=50_000, tombstone_ms=10_000_000)
+
+    @rule()
+    def begin_epoch(self):
+        self.now += 1
+        self.store.bump()
+
+    @rule()
+    def follow(self):
+        self._catch_up(self.replicas[1])
+
+    @invariant()
+    def the_replica_that_follows_equals_a_snapshot(self):
+        self._catch_up(self.replicas[0])
+
+    def teardown(self):
+        self._catch_up(self.replicas[1])
+
+    def _catch_up(self, replica):
+        snapshot = self.store.snapshot()
+        while replica.table.position < snapshot.position:
+            replica.step(0)
+        assert replica.table.position == snapshot.position
+        assert describe(replica.table) == describe(HostTable.from_snapshot(snapshot))
+
+
+ReplicaMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestReplica = ReplicaMachine.TestCase

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scores and rankings equal to plain Python's."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scheduler_svc.drivers.driver import WIDTH
+from scheduler_svc.drivers.filter import FilterDriver
+from scheduler_svc.drivers.lot import Lot
+from scheduler_svc.drivers.top import best
+from scheduler_svc.filters import pipeline
+from scheduler_svc.request import Request
+from scheduler_svc.weighers import scoring
+from tests.unit.scheduler_svc import hosts
+
+CLASSES = {"RAMWeigher": "MEMORY_MB", "CPUWeigher": "VCPU", "DiskWeigher": "DISK_GB"}
+MULTIPLIERS = st.dictionaries(st.sampled_from(tuple(CLASSES)), st.sampled_from((0.0, 1.0, 2.5, -1.0)))
+NODES = st.lists(
+    st.fixed_dictionaries({each: st.integers(1, 60) for each in CLASSES.values()}), min_size=1, max_size=40
+)
+AMOUNTS = st.dictionaries(st.sampled_from(tuple(CLASSES.values())), st.integers(1, 20), min_size=1)
+
+
+def table(nodes):
+    return hosts.table({f"h{number:02}": hosts.node(totals) for number, totals in enumerate(nodes)})
+
+
+def expected(nodes, multipliers):
+    """Return Nova's sum of normalised weights of each host."""
+    scores = [0.0] * len(nodes)
+    for name, multiplier in multipliers.items():
+        free = [totals[CLASSES[name]] for totals in nodes]
+        if min(free) < max(free):
+            for index, figure in enumerate(free):
+                scores[index] += multiplier * (figure - min(free)) / (max(free) - min(free))
+    return scores
+
+
+@settings(max_examples=200, deadline=None)
+@given(NODES, MULTIPLIERS, st.data())
+def test_scores_are_the_sum_of_normalised_weights_over_the_survivors(nodes, multipliers, data):
+    rows = data.draw(st.lists(st.sampled_from(range(len(nodes))), min_size=1, unique=True).map(sorted))
+    with table(nodes).reading() as view:
+        scores = scoring.score(scoring.build(multipliers), view, Request("r", {"VCPU": 1}), np.array(rows))
+        every = scoring.score(scoring.build(multipliers), view, Request("r", {"VCPU": 1}), None)
+    assert scores.values.tolist() == pytest.approx(expected([nodes[row] for row in rows], multipliers))
+    assert every.values.tolist() == pytest.approx(expected(nodes, multipliers))
+    if scores.parts:
+        assert sum(scores.parts.values()).tolist() == pytest.approx(scores.values.tolist())
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.integers(0, 6), min_size=1, max_size=80), st.integers(1, 40), st.integers(0, 2**40))
+def test_the_best_are_the_best_whatever_the_lot(figures, count, seed):
+    scores = np.array(figures, dtype=float)
+    chosen = best(scores, count, Lot(seed)).tolist()
+    assert [figures[index] for index in chosen] == sorted(figures, reverse=True)[:count]
+    assert len(set(chosen)) == len(chosen)
+
+
+@settings(max_examples=200, deadline=None)
+@given(NODES, MULTIPLIERS, AMOUNTS, st.integers(1, 30), st.data())
+def test_a_ranking_gives_every_instance_room_or_none(nodes, multipliers, amounts, count, data):
+    subset, seed = data.draw(st.integers(1, 4)), data.draw(st.integers(0, 2**40))
+    driver = FilterDriver(pipeline.build(pipeline.NAMES), scoring.build(multipliers), subset)
+    room = {
+        f"h{number:02}": min(totals[each] // amount for each, amount in amounts.items())
+        for number, totals in enumerate(nodes)
+    }
+    with table(nodes).reading() as view:
+        ranking = driver.rank(view, Request("r", amounts), count, seed)
+    if sum(room.values()) < count:
+        assert not ranking.candidates
+        assert sum(ranking.reasons.values()) == len(nodes)
+        return
+    assert len(ranking.candidates) == count
+    for candidates in ranking.candidates:
+        assert 1 <= len(candidates) == len(set(candidates)) <= WIDTH
+        assert all(room[name] for name in candidates)
+    given_to = Counter(candidates[0] for candidates in ranking.candidates)
+    assert all(room[name] >= times for name, times in given_to.items())
