@@ -77,6 +77,7 @@ class Peers:
     def __init__(self, url: str, ending: "Ending", **bus_options: Any) -> None:
         self.url = url
         self.topic = f"topic-{uuid.uuid4().hex}"
+        self.exchange = f"{bus.EXCHANGE}-{self.topic}"
         self._ending = ending
         self._bus_options = bus_options
         self._transports: list[Any] = []

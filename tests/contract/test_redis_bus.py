@@ -99,7 +99,7 @@ def processes() -> Iterator[Processes]:
 def waiting(server: RedisServer, peers: Peers) -> int:
     """How many requests to the topic no server has received."""
     with server.client() as client:
-        return int(client.llen(names.topic_queue("gantt", peers.topic)))
+        return int(client.llen(names.topic_queue(peers.exchange, peers.topic)))
 
 
 def unread(server: RedisServer, answer: str) -> bool:
@@ -159,7 +159,7 @@ def test_a_fanout_after_a_servers_death_reaches_the_living_and_forgets_the_dead(
     peers: Peers, processes: Processes, redis_server: RedisServer
 ) -> None:
     processes.kill(processes.server(peers, "doomed"))
-    fanout = names.fanout_members("gantt", peers.topic)
+    fanout = names.fanout_members(peers.exchange, peers.topic)
     with redis_server.client() as redis:
         (dead,) = redis.zrange(fanout, 0, -1)
         living = peers.serve("living")
@@ -174,7 +174,7 @@ def test_a_fanout_after_a_servers_death_reaches_the_living_and_forgets_the_dead(
 
 def test_the_last_server_of_a_topic_leaves_its_fanout(peers: Peers, redis_server: RedisServer) -> None:
     endpoint = peers.serve()
-    fanout = names.fanout_members("gantt", peers.topic)
+    fanout = names.fanout_members(peers.exchange, peers.topic)
     with redis_server.client() as redis:
         assert redis.zcard(fanout) == 1
         endpoint.server.stop()
@@ -373,7 +373,7 @@ def test_an_answer_too_large_becomes_an_error_of_the_caller(
 
 def test_foreign_messages_are_dropped_and_the_server_goes_on(peers: Peers, redis_server: RedisServer) -> None:
     endpoint = peers.serve()
-    queue = names.topic_queue("gantt", peers.topic)
+    queue = names.topic_queue(peers.exchange, peers.topic)
     envelope = {"properties": {"delivery_tag": "t", "delivery_info": {"exchange": "", "routing_key": queue}}}
     pickled = {**envelope, "body": "gASVAA==", "content-type": "application/x-python-serialize", "headers": {}}
     other = {**envelope, "body": json.dumps({"kind": "Rumour"}), "content-type": "application/json", "headers": {}}
@@ -388,7 +388,7 @@ def test_foreign_messages_are_dropped_and_the_server_goes_on(peers: Peers, redis
 
 
 def test_a_message_that_was_sent_twice_runs_once(peers: Peers, redis_server: RedisServer) -> None:
-    queue = names.topic_queue("gantt", peers.topic)
+    queue = names.topic_queue(peers.exchange, peers.topic)
     client = peers.client()
     client.cast({}, "note", value="once")
     with redis_server.client() as redis:
@@ -403,7 +403,7 @@ def test_a_message_that_was_sent_twice_runs_once(peers: Peers, redis_server: Red
 
 def test_a_cast_that_nobody_took_in_time_is_dropped(peers: Peers, redis_server: RedisServer) -> None:
     """Its queue lives on for later messages, and so the message itself carries the deadline."""
-    queue = names.topic_queue("gantt", peers.topic)
+    queue = names.topic_queue(peers.exchange, peers.topic)
     client = peers.client()
     client.cast({}, "note", value="stale")
     with redis_server.client() as redis:
