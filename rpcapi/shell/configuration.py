@@ -18,22 +18,24 @@ RUN_VARIABLE = "GANTT_RUN"
 CALL_TIMEOUT = 10.0
 
 
-def load(files: Sequence[str]) -> cfg.ConfigOpts:
-    """Read the first of: ``files``, those in $GANTT_CONFIG_FILE, oslo.config's places, the user's run folder.
+def load(given: Sequence[str]) -> cfg.ConfigOpts:
+    """Read the first of: ``given``, those in $GANTT_CONFIG_FILE, oslo.config's places, the user's run folder.
 
     Raises BadConfiguration for a file that cannot be read, or a value that cannot be.
     """
     conf = cfg.ConfigOpts()
     rpc_conf.register_opts(conf)
     conf.set_default("call_timeout", CALL_TIMEOUT, group=rpc_conf.rpc.GROUP)
+    found = files(given)
     try:
-        conf([], project="gantt", prog="gantt", default_config_files=_files(files), default_config_dirs=[])
+        conf([], project="gantt", prog="gantt", default_config_files=found, default_config_dirs=[])
     except (cfg.Error, ValueError) as error:
         raise errors.BadConfiguration(why=" ".join(str(error).split())) from error
     return conf
 
 
-def _files(given: Sequence[str]) -> list[str]:
+def files(given: Sequence[str]) -> list[str]:
+    """Return the files to read; raises BadConfiguration for a named one that cannot be."""
     named = list(given) or [name for name in os.environ.get(FILE_VARIABLE, "").split(os.pathsep) if name]
     for name in named:
         if not os.access(name, os.R_OK):

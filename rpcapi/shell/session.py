@@ -33,7 +33,6 @@ class Session:
     def __init__(self, config_files: Sequence[str] = (), project: str = "default") -> None:
         self._config_files = config_files
         self._project = project
-        self._transport: Any = None
 
     @functools.cached_property
     def conf(self) -> "cfg.ConfigOpts":
@@ -57,25 +56,30 @@ class Session:
         return context.new(project_id=self._project, user_id=_user())
 
     @functools.cached_property
+    def transport(self) -> Any:
+        """The bus; raises BadConfiguration, and Unavailable where no broker is there."""
+        return _open_bus(self.conf)
+
+    @functools.cached_property
     def conductor(self) -> "ConductorAPI":
         """The conductor's client."""
         from rpcapi.conductor import ConductorAPI  # noqa: PLC0415 - lazy, see above
 
-        return ConductorAPI(self.conf, self._bus())
+        return ConductorAPI(self.conf, self.transport)
 
     @functools.cached_property
     def scheduler(self) -> "SchedulerAPI":
         """The scheduler's client, with the backend that the configuration names."""
         from rpcapi.scheduler import SchedulerAPI  # noqa: PLC0415 - lazy, see above
 
-        return SchedulerAPI(self.conf, self._bus())
+        return SchedulerAPI(self.conf, self.transport)
 
     @functools.cached_property
     def claims(self) -> "ClaimsAPI":
         """The client of the claims of the configured partition."""
         from rpcapi.claims import ClaimsAPI  # noqa: PLC0415 - lazy, see above
 
-        return ClaimsAPI(self.conf, self._bus(), self.conf.rpc.partition)
+        return ClaimsAPI(self.conf, self.transport, self.conf.rpc.partition)
 
     def ask(self, method: Callable[..., Any], *args: Any, **values: Any) -> Any:
         """Call an API method in this run's context; what gets no answer is asked again, as every call may be."""
@@ -109,13 +113,8 @@ class Session:
 
     def close(self) -> None:
         """Let go of the bus."""
-        if self._transport is not None:
-            self._transport.cleanup()
-
-    def _bus(self) -> Any:
-        if self._transport is None:
-            self._transport = _open_bus(self.conf)
-        return self._transport
+        if "transport" in vars(self):
+            self.transport.cleanup()
 
 
 def _open_bus(conf: "cfg.ConfigOpts") -> Any:

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``gantt-status upgrade check``."""
+
+import json
+
+import pytest
+
+from rpcapi.scheduler import BusBackend
+from rpcapi.shell import status
+
+
+@pytest.fixture
+def check(cluster, config_file, capsys):
+    """Run the checks on a cluster that is well; return the exit code and {check: (result, details)}."""
+    cluster.scheduler.service("host1")
+    cluster.claims.claim("a")
+
+    def run():
+        capsys.readouterr()
+        code = status.main(["--config-file", str(config_file), "upgrade", "check", "--json"])
+        shown = json.loads(capsys.readouterr().out)
+        return code, {each["check"]: (each["result"], each["details"]) for each in shown["checks"]}
+
+    return run
+
+
+def test_a_cluster_that_is_well_passes(check):
+    code, checks = check()
+    assert (code, {result for result, _details in checks.values()}) == (0, {0})
+    assert checks["Conductor"][1] == "answers at version 1.1"
+    assert checks["Partition"][1] == "partition default, epoch 7: 1 claims, every sum is right"
+
+
+def test_services_that_are_down_or_not_audited_are_a_warning(check, cluster):
+    for number in range(7):
+        cluster.scheduler.service(f"down{number}", alive=False)
+    cluster.scheduler.service("new", audited=False)
+    code, checks = check()
+    assert (code, checks["Services"][0]) == (1, 1)
+    assert "down0, down1, down2, down3, down4 and 2 more" in checks["Services"][1]
+    assert "not audited in this epoch: new" in checks["Services"][1]
+
+
+def test_a_cluster_without_agents_is_a_warning(check, cluster):
+    cluster.scheduler.state["service"].clear()
+    assert check()[1]["Services"] == (1, "no agent has ever reported")
+
+
+def test_an_excess_is_a_warning_and_a_broken_sum_a_failure(check, cluster):
+    cluster.claims.excess = [{"provider": "host1"}]
+    assert check()[0] == 1
+    cluster.claims.problems = ["used of host1 is 3, its claims sum to 2"]
+    code, checks = check()
+    assert (code, checks["Partition"][0]) == (2, 2)
+    assert "its claims sum to 2" in checks["Partition"][1]
+
+
+def test_a_service_older_than_this_release_is_a_failure(check, monkeypatch):
+    monkeypatch.setattr(BusBackend, "VERSION", "1.99")
+    code, checks = check()
+    assert (code, checks["Scheduler"][0]) == (2, 2)
+    assert checks["Scheduler"][1].startswith("it does not know version 1.99 of its contract: upgrade it")
+
+
+def test_what_does_not_answer_is_a_failure_of_its_check_alone(check, config_file):
+    config_file.write_text("[DEFAULT]\ntransport_url = fake://\n[rpc]\ncall_timeout = 0.2\npartition = nobody\n")
+    code, checks = check()
+    assert code == 2
+    assert checks["Claims"][0] == checks["Partition"][0] == 2
+    assert checks["Claims"][1].startswith("No answer came in time")
+    assert checks["Conductor"][0] == checks["Services"][0] == 0
+
+
+def test_a_flavor_that_cannot_be_asked_for_is_a_failure(check, config_file):
+    with config_file.open("a") as file:
+        file.write("[flavor:odd]\nvcpus = 1\n")
+    code, checks = check()
+    assert (code, checks["Configuration"]) == (2, (2, "Bad configuration: [flavor:odd] lacks memory_mb"))
+
+
+def test_an_unreadable_configuration_is_no_result_at_all(capsys):
+    assert status.main(["--config-file", "/nowhere/gantt.conf", "upgrade", "check"]) == 255
+    assert "/nowhere/gantt.conf" in capsys.readouterr().err
