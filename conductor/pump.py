@@ -36,6 +36,7 @@ class Pump:
         self._woken = threading.Event()
         self._idle = threading.Condition()
         self._busy = 0
+        self._more = False
         self._away = False
         self._thread = threading.Thread(target=self._run, name="pump", daemon=True)
 
@@ -65,6 +66,8 @@ class Pump:
             self._woken.wait(self._interval)
 
     def _take(self) -> list[Lease]:
+        # Said before looking, so that a thread that gets free from now on has us look again.
+        self._more = True
         free = self._threads - self._busy
         if free <= 0:
             return []
@@ -79,6 +82,7 @@ class Pump:
             LOG.exception("Work cannot be taken")
             return []
         self._away = False
+        self._more = len(leases) == free
         return leases
 
     def _work(self, lease: Lease) -> None:
@@ -97,8 +101,7 @@ class Pump:
             LOG.exception("Request %s has to wait until its lease is over", lease.request)
         finally:
             with self._idle:
-                saturated = self._busy >= self._threads
                 self._busy -= 1
                 self._idle.notify_all()
-            if saturated:
+            if self._more:
                 self.wake()

@@ -8,7 +8,7 @@ import pytest
 
 from rpcapi import errors, objects
 from tests.unit.conductor.saga.ledger import TTL_MS
-from tests.unit.conductor.saga.world import LIMITS, SPEC, World
+from tests.unit.conductor.saga.world import CTXT, LIMITS, SPEC, World
 
 THREE = {"h1/n": 4, "h2/n": 4, "h3/n": 4}
 
@@ -225,7 +225,7 @@ def test_a_delayed_select_claims_nothing_after_the_end(world: World) -> None:
     world.settle()
     world.scheduler.fail = []
     with pytest.raises(errors.ClaimEnded):
-        world.scheduler.select_destinations(world_context(), SPEC, uuids)
+        world.scheduler.select_destinations(CTXT, SPEC, uuids)
     world.check(uuids)
 
 
@@ -303,12 +303,6 @@ def uuid_list(count: int) -> list[str]:
 
 def fill(world: World, node: str, count: int) -> None:
     nodes, world.ledger.nodes = world.ledger.nodes, [node]
-    world.scheduler.select_destinations(world_context(), SPEC, [f"other-{node}-{number}" for number in range(count)])
+    world.scheduler.select_destinations(CTXT, SPEC, [f"other-{node}-{number}" for number in range(count)])
     world.ledger.nodes = nodes
     world.scheduler.calls.clear()
-
-
-def world_context():  # noqa: ANN201
-    from tests.unit.conductor.saga.world import CTXT
-
-    return CTXT

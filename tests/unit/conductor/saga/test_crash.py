@@ -153,7 +153,7 @@ class Pause(Fuse):
         self._world = world
         self._other: Conductor | None = None
 
-    def call(self, method, *args, **kwargs):  # noqa: ANN001, ANN002, ANN003, ANN201
+    def call(self, method, *args, **kwargs):
         self.calls += 1
         if self.calls != self.at or self.burnt:
             return method(*args, **kwargs)

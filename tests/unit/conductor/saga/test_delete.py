@@ -34,7 +34,7 @@ def test_while_the_scheduler_decides_the_claim_does_not_leak(world: World) -> No
     uuids = uuid_list(3)
     select = world.scheduler.select_destinations
 
-    def select_and_delete(*args, **kwargs):  # noqa: ANN002, ANN003, ANN202
+    def select_and_delete(*args, **kwargs):
         found = select(*args, **kwargs)
         world.delete(uuids[1:2])
         return found
@@ -51,7 +51,7 @@ def test_while_an_alternate_is_prepared_neither_claim_leaks(world: World) -> Non
     (uuid,) = uuid_list(1)
     prepare = world.claims.prepare_claims
 
-    def prepare_and_delete(*args):  # noqa: ANN002, ANN202
+    def prepare_and_delete(*args):
         answers = prepare(*args)
         world.delete([uuid])
         return answers
@@ -197,7 +197,7 @@ def test_the_wish_is_carried_out_whatever_step_was_next(world: World) -> None:
     world.check([uuid])
 
 
-def fields(record):  # noqa: ANN001, ANN201
+def fields(record):
     return {name: getattr(record, name) for name in record.__dataclass_fields__}
 
 

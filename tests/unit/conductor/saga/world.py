@@ -4,6 +4,7 @@
 Messages wait in a queue until the test delivers them, time passes only when nothing else is to do.
 """
 
+import contextlib
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -151,10 +152,8 @@ class World:
 
     @staticmethod
     def _advance(conductor: Conductor, lease: Any) -> None:
-        try:
+        with contextlib.suppress(LeaseLost, errors.Unavailable):
             conductor.saga.advance(lease)
-        except (LeaseLost, errors.Unavailable):
-            pass
 
     def settle(self, most_ms: int = 3_600_000) -> None:
         """Let everything happen until nothing is left to happen, or ``most_ms`` have passed."""

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Record and claim have parted: the conductors' store lost its last seconds, or a conductor its answer."""
+
+from dataclasses import replace
+
+import pytest
+
+from conductor.store.records import Instance, Status, Step
+from scheduler_svc.store.records import Ref
+from tests.unit.conductor.saga.test_boot import uuid_list
+from tests.unit.conductor.saga.world import World
+
+(UUID,) = uuid_list(1)
+
+
+@pytest.fixture
+def world() -> World:
+    made = World({"h1/n": 4, "h2/n": 4, "h3/n": 4})
+    made.conductor()
+    return made
+
+
+def forget(world: World, **values: object) -> None:
+    """Put the record back to what it was: what a store does that lost its last writes."""
+    world.store.note([replace(world.record(UUID), **values)], wake=True)  # type: ignore[arg-type]
+
+
+def test_an_attempt_that_the_store_forgot_is_taken_up_again(world: World) -> None:
+    world.hosts.manners["h1"] = "failed"
+    world.build([UUID])
+    world.settle()
+    now = world.record(UUID)
+    assert (now.attempt, now.host) == (2, "h2/n")
+    forget(world, status=Status.BUILDING, step=Step.ALTERNATE, attempt=1, host="h1/n", alternates=("h2/n", "h3/n"))
+
+    world.settle()
+
+    assert (world.record(UUID).attempt, world.record(UUID).host) == (2, "h2/n")
+    world.check([UUID])
+
+
+def test_a_forgotten_attempt_that_reports_is_taken_up_again(world: World) -> None:
+    world.hosts.manners.update({"h1": "failed", "h2": "mute"})
+    world.build([UUID])
+    world.settle(1000)
+    forget(world, status=Status.BUILDING, step=Step.WAIT, attempt=1, host="h1/n", history=(), wake_ms=2**50)
+
+    world.hosts.speak()
+    world.settle()
+
+    assert (world.record(UUID).attempt, world.record(UUID).host) == (2, "h2/n")
+    assert [entry["outcome"] for entry in world.record(UUID).history] == ["lost"]
+    world.check([UUID])
+
+
+def test_a_select_that_was_forgotten_with_all_after_it(world: World) -> None:
+    world.hosts.manners["h1"] = "failed"
+    world.build([UUID])
+    world.settle()
+    fresh = Instance(UUID, world.record(UUID).request, version=world.record(UUID).version)
+    world.store.note([replace(fresh, created_ms=world.now_ms)], wake=True)
+
+    world.settle()
+
+    assert world.record(UUID).status == "ACTIVE"
+    assert world.record(UUID).host == "h2/n"
+    world.check([UUID])
+
+
+def test_a_prepared_attempt_that_ended_unrecorded_is_stepped_over(world: World) -> None:
+    world.hosts.manners["h1"] = "failed"
+    world.build([UUID])
+    world.work()
+    world.hosts.deliver()
+    world.ledger.store.abort([Ref(UUID, 2)])
+
+    world.settle()
+
+    record = world.record(UUID)
+    assert (record.attempt, record.host, record.status) == (3, "h2/n", "ACTIVE")
+    assert [entry["outcome"] for entry in record.history] == ["failed", "lost"]
+    world.check([UUID])
+
+
+def test_a_claim_of_an_attempt_that_its_host_ended_is_released(world: World) -> None:
+    world.build([UUID])
+    world.settle()
+    ended = {"attempt": 1, "host": "h1/n", "outcome": "failed", "reason": "it said so"}
+    forget(world, status=Status.BUILDING, step=Step.SETTLE, history=[ended], alternates=("h2/n",))
+
+    world.settle()
+
+    assert (world.record(UUID).attempt, world.record(UUID).host) == (3, "h2/n")
+    world.check([UUID])

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What only the store on Redis has: a server that goes away, forgets scripts, or forbids."""
+
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from conductor.store import keys
+from conductor.store.records import Terms
+from conductor.store.redis import RedisStore
+from conductor.store.scripts import DECLARED, text
+from devstack.servers.redis import RedisServer
+from devstack.servers.redis_users import STORE_USERS
+from rpcapi import errors
+from tests.unit.conductor.store.conftest import request
+
+
+@pytest.fixture
+def server(make_redis: Callable[..., RedisServer]) -> Iterator[RedisServer]:
+    yield make_redis(appendonly="always", users=STORE_USERS)
+
+
+@pytest.fixture
+def store(server: RedisServer) -> Iterator[RedisStore]:
+    made = RedisStore(server.url("conductor"), Terms())
+    yield made
+    made.close()
+
+
+def every_verb(store: RedisStore) -> None:
+    store.ping()
+    store.record(request(), ["a"])
+    (lease,) = store.take("me", 1)
+    work = store.load(lease)
+    store.write(lease, work.instances)
+    store.note(list(store.get(["a"]).values()), wake=True)
+    store.release(lease, None)
+    store.requests(["req"])
+    store.page(None, 10, deleted=True)
+    store.counts()
+    store.purge()
+
+
+def test_the_service_user_may_do_all_that_the_store_does_and_no_more(store: RedisStore, server: RedisServer) -> None:
+    every_verb(store)
+    assert set(server.client().keys("*")) <= set(keys.ALL)
+    with server.client("conductor") as client, pytest.raises(Exception, match=r"(?i)no permissions"):
+        client.get("gantt:{p:default}:meta")
+
+
+def test_another_services_user_is_a_clear_refusal(server: RedisServer) -> None:
+    store = RedisStore(server.url("scheduler"))
+    with pytest.raises(errors.StoreUnavailable, match="lacks a permission"):
+        store.take("me", 1)
+    store.close()
+
+
+def test_scripts_that_the_server_forgot_are_loaded_again(store: RedisStore, server: RedisServer) -> None:
+    store.record(request(), ["a"])
+    with server.client() as client:
+        client.script_flush()
+    (lease,) = store.take("me", 1)
+    assert [each.uuid for each in store.load(lease).instances] == ["a"]
+
+
+def test_a_server_that_restarts_is_found_again_with_all_that_was_acknowledged(
+    store: RedisStore, server: RedisServer
+) -> None:
+    store.record(request(), ["a"])
+    server.kill()
+    with pytest.raises(errors.StoreUnavailable):
+        store.take("me", 1)
+    server.start()
+    (lease,) = store.take("me", 1)
+    assert [each.uuid for each in store.load(lease).instances] == ["a"]
+
+
+def test_a_url_that_is_none_is_a_bad_configuration() -> None:
+    with pytest.raises(errors.BadConfiguration, match=r"\[conductor_store\] url"):
+        RedisStore("redis://127.0.0.1:port/0")
+
+
+def test_a_document_of_a_newer_schema_is_not_guessed_at(store: RedisStore, server: RedisServer) -> None:
+    store.record(request(), ["a"])
+    with server.client() as client:
+        value = client.hget(keys.INSTANCES, "a")
+        client.hset(keys.INSTANCES, "a", value.replace('"schema":1', '"schema":2'))
+    with pytest.raises(errors.StoreUnavailable, match="schema 2"):
+        store.get(["a"])
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_each_script_says_what_it_takes_and_returns(name: str) -> None:
+    source = text(name.partition("_")[0])
+    assert source.startswith("-- SPDX-License-Identifier: Apache-2.0\n")
+    for part in ("-- KEYS: ", "-- ARGV: ", "-- Returns: "):
+        assert part in source
+    used = max(int(number) for number in re.findall(r"KEYS\[(\d+)\]", source))
+    assert used == len(DECLARED[name])

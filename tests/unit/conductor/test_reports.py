@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What becomes of each report, in each state; late, repeated and foreign ones included."""
+
+from dataclasses import replace
+
+import oslo_messaging as messaging
+import pytest
+
+from conductor.reports import ROUNDS, Outcome, judge
+from conductor.store.records import Instance, Status, Step
+from rpcapi import errors, objects
+from tests.unit.conductor.saga.test_boot import uuid_list
+from tests.unit.conductor.saga.world import CTXT, World
+
+ENDED = {"attempt": 1, "host": "h1/n", "outcome": "failed", "reason": "r"}
+BUILDING = Instance("u", "r", Status.BUILDING, Step.WAIT, attempt=2, host="h2/n", history=[ENDED])
+ACTIVE = replace(BUILDING, status=Status.ACTIVE, step=Step.DONE)
+KEPT = replace(BUILDING, status=Status.ERROR, step=Step.DONE, reason="Host unreachable, claim kept")
+FAILED = replace(KEPT, history=[ENDED, {**ENDED, "attempt": 2}], reason="All attempts are used")
+TERMINATING = replace(BUILDING, status=Status.DELETING, step=Step.TERMINATE)
+ABORTING = replace(BUILDING, status=Status.DELETING, step=Step.ABORT)
+DELETED = replace(BUILDING, status=Status.DELETED, step=Step.DONE)
+SCHEDULING = Instance("u", "r")
+
+
+def outcome(kind: str, attempt: int = 2, host: str = "h2") -> Outcome:
+    return Outcome("u", attempt, kind, "why", host)
+
+
+@pytest.mark.parametrize(
+    ("instance", "told", "expected"),
+    [
+        (BUILDING, outcome("active"), ("ACTIVE", "done")),
+        (BUILDING, outcome("refused"), ("BUILDING", "alternate")),
+        (BUILDING, outcome("failed"), ("BUILDING", "alternate")),
+        (BUILDING, outcome("gone"), ("BUILDING", "alternate")),
+        (replace(BUILDING, step=Step.CAST), outcome("active"), ("ACTIVE", "done")),
+        (KEPT, outcome("active"), ("ACTIVE", "done")),
+        (KEPT, outcome("failed"), ("ERROR", "done")),
+        (ACTIVE, outcome("failed"), ("ERROR", "done")),
+        (ACTIVE, outcome("gone"), ("ERROR", "done")),
+        (TERMINATING, outcome("gone"), ("DELETED", "done")),
+        (BUILDING, outcome("active", attempt=3), ("BUILDING", "settle")),
+    ],
+)
+def test_what_counts(instance: Instance, told: Outcome, expected: tuple[str, str]) -> None:
+    changed = judge(instance, told)
+    assert changed is not None
+    assert (changed.status, changed.step) == expected
+    assert changed.wake_ms == 0
+    assert bool(changed.reason) == (changed.status == "ERROR")
+    if told.kind != "active" and instance.status != "DELETING":
+        assert changed.has_ended(2)
+
+
+@pytest.mark.parametrize(
+    ("instance", "told"),
+    [
+        (BUILDING, outcome("active", attempt=1, host="h1")),  # of an attempt that ended
+        (BUILDING, outcome("failed", attempt=1, host="h1")),
+        (BUILDING, outcome("active", host="h1")),  # of a host that was not asked
+        (BUILDING, outcome("failed", attempt=3)),
+        (replace(BUILDING, history=[ENDED, {**ENDED, "attempt": 2}], step=Step.ALTERNATE), outcome("active")),
+        (replace(BUILDING, history=[ENDED, {**ENDED, "attempt": 2}], step=Step.ALTERNATE), outcome("failed")),
+        (replace(BUILDING, step=Step.SETTLE), outcome("active", attempt=3)),
+        (ACTIVE, outcome("active")),
+        (ACTIVE, outcome("active", attempt=3)),
+        (ACTIVE, outcome("failed", attempt=1, host="h1")),
+        (FAILED, outcome("active")),
+        (FAILED, outcome("failed")),
+        (TERMINATING, outcome("failed")),
+        (TERMINATING, outcome("gone", attempt=1, host="h1")),
+        (TERMINATING, outcome("gone", host="h1")),
+        (TERMINATING, outcome("active")),
+        (ABORTING, outcome("gone")),
+        (DELETED, outcome("gone")),
+        (DELETED, outcome("active")),
+        (SCHEDULING, outcome("active", attempt=1)),
+    ],
+)
+def test_what_changes_nothing(instance: Instance, told: Outcome) -> None:
+    assert judge(instance, told) is None
+
+
+@pytest.fixture
+def world() -> World:
+    made = World({"h1/n": 4, "h2/n": 4, "h3/n": 4})
+    made.conductor()
+    return made
+
+
+def report(uuids: list[str], kinds: list[str], host: str = "h1", attempts: list[int] | None = None) -> object:
+    return objects.BuildReport.of(
+        host=host,
+        uuids=uuids,
+        attempts=attempts or [1] * len(uuids),
+        outcomes=kinds,
+        reasons=["why"] * len(uuids),
+    )
+
+
+def test_the_record_is_written_before_the_agent_is_answered(world: World) -> None:
+    uuids = uuid_list(4)
+    world.build(uuids)
+    world.work()
+    world.conductors[0].reports.take(CTXT, report([uuids[0], uuids[3]], ["active", "failed"]))
+    assert [world.record(uuids[0]).status, world.record(uuids[3]).step] == ["ACTIVE", "alternate"]
+
+
+def test_two_outcomes_of_one_instance_are_judged_one_after_the_other(world: World) -> None:
+    (uuid,) = uuid_list(1)
+    world.build([uuid])
+    world.work()
+    world.conductors[0].reports.take(CTXT, report([uuid, uuid], ["active", "failed"]))
+    assert world.record(uuid).status == "ERROR"
+    assert "has ended it: why" in (world.record(uuid).reason or "")
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["unknown", "deleted"])
+def test_a_guest_that_nobody_wants_is_stopped(world: World, known: bool) -> None:
+    (uuid,) = uuid_list(1)
+    if known:
+        world.build([uuid])
+        world.delete([uuid])
+        world.settle()
+    world.conductors[0].reports.take(CTXT, report([uuid, uuid], ["active", "gone"], host="h3", attempts=[7, 6]))
+    assert world.hosts.casts == [("terminate", "h3", (uuid,))]
+    world.settle()
+    assert known is False or world.statuses([uuid]) == ["DELETED"]
+
+
+def test_where_the_host_cannot_be_told_the_agent_has_to_come_again(world: World) -> None:
+    def away(*_: object) -> None:
+        raise messaging.MessageDeliveryFailure("no bus")
+
+    world.hosts.terminate_instances = away  # type: ignore[method-assign]
+    with pytest.raises(messaging.MessageDeliveryFailure):
+        world.conductors[0].reports.take(CTXT, report(uuid_list(1), ["active"]))
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        report(uuid_list(1), ["exploded"]),
+        report(uuid_list(1), ["active"], host="h 1"),
+        report(uuid_list(1001), ["active"] * 1001),
+    ],
+)
+def test_what_is_no_report_is_refused(world: World, bad: objects.BuildReport) -> None:
+    with pytest.raises(errors.InvalidRequest):
+        world.conductors[0].reports.take(CTXT, bad)
+
+
+def test_a_record_that_changes_all_the_time_is_left_to_a_later_report(world: World) -> None:
+    (uuid,) = uuid_list(1)
+    world.build([uuid])
+    world.work()
+    store, rounds = world.store, []
+    get = store.get
+
+    def get_and_change(uuids: list[str]) -> dict[str, Instance]:
+        found = get(uuids)
+        rounds.append(1)
+        store.note(list(found.values()), wake=False)
+        return found
+
+    store.get = get_and_change  # type: ignore[method-assign]
+    with pytest.raises(errors.Conflict):
+        world.conductors[0].reports.take(CTXT, report([uuid], ["active"]))
+    assert len(rounds) == ROUNDS
