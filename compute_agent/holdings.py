@@ -71,6 +71,8 @@ class Holdings:
                 failed.append((attempt, f"spawn failed: {error}"))
             else:
                 spawned.append(attempt.ref)
+                metrics.BUILDS.labels(Outcome.ACTIVE).inc()
+                LOG.info("Instance %s (attempt %d) is spawned on %s", *attempt.ref, attempt.name)
         # Not durable: were it lost, the guest would be found by its file, or spawned again.
         self.journal.advance(spawned, Stage.SPAWNED, durable=False)
         return failed

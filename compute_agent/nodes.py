@@ -100,7 +100,11 @@ def _shapes(conf: cfg.ConfigOpts) -> list[Shape]:
         # Nothing is configured: the options' defaults are a shape too.
         groups = [f"{shape_conf.PREFIX}default"]
         conf.register_opts(shape_conf.OPTS, group=groups[0])
-    return [_shape(group, conf[group]) for group in groups]
+    try:
+        return [_shape(group, conf[group]) for group in groups]
+    except (cfg.Error, ValueError) as error:
+        # These options are known only once the files are read, so the frame has not checked them.
+        raise errors.BadConfiguration(why=f"one of {', '.join(groups)}: {error}") from error
 
 
 def _shape(group: str, values: cfg.ConfigOpts.GroupAttr) -> Shape:

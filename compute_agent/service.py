@@ -119,8 +119,11 @@ class ComputeService:
         )
 
     def _join_all(self) -> None:
+        # The first goes alone: what is away it waits for, and says so, for all.
+        first, *others = self._hosts
         left = threading.Semaphore(0)
-        for host in self._hosts:
+        self._join(first, left)
+        for host in others:
             self._lanes.lane().submit(functools.partial(self._join, host, left))
         for _ in self._hosts:
             left.acquire()

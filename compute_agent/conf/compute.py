@@ -56,11 +56,12 @@ OPTS = [
     ),
     cfg.IntOpt(
         "threads",
-        default=32,
+        default=12,
         min=1,
         max=1000,
         help="Threads that work on messages, shared by all service hosts of the process. Each host has at most one "
-        "of them at a time; a quarter as many send the reports.",
+        "of them at a time; a quarter as many more send the reports. RabbitMQ gives each a connection: keep the sum "
+        "within [oslo_messaging_rabbit] rpc_conn_pool_size.",
     ),
     cfg.FloatOpt(
         "ended_retention",

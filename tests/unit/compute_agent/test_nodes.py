@@ -104,6 +104,8 @@ def test_the_same_file_gives_the_same_nodes(plan: Plan) -> None:
         ("[shape:x]\nreserved_memory_mb = 200000", r"\[shape:x\].*reserved 200000 is more than the total"),
         ("[shape:x]\ntraits = FAST", r"\[shape:x\].*no trait 'FAST'"),
         ("[shape:x]\nresources = GPUS:2", r"\[shape:x\].*no resource class 'GPUS'"),
+        ("[shape:x]\nvcpus = many", r"shape:x: .*vcpus.*invalid literal"),
+        ("[shape:x]\nshare = 0", r"shape:x: .*share.*Should be greater"),
         ("[shape:x]\ncpu_allocation_ratio = 1e9", r"\[shape:x\].*a number from 0 to 10000"),
     ],
 )
