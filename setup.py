@@ -45,6 +45,7 @@ setup(
     ),
     include_package_data=True,
     package_data={
+        "rpcapi": ["drivers/lua/*.lua"],
         "scheduler_svc": ["store/lua/*.lua"],
         "conductor": ["store/lua/*.lua"],
         "devstack": ["etc/*", "systemd/*", "*.sh"],
@@ -85,6 +86,7 @@ setup(
         ],
         "oslo.config.opts": [
             "gantt.rpcapi = rpcapi.conf.opts:list_opts",
+            "gantt.bus = rpcapi.drivers.opts:list_opts",
             "gantt.daemon = rpcapi.daemon.options:list_opts",
             "gantt.scheduler = scheduler_svc.conf.opts:list_opts",
             "gantt.conductor = conductor.conf.opts:list_opts",

@@ -42,13 +42,21 @@ def start_redis(machine: Machine, name: str, appendonly: str, *users: RedisUser)
 
 @pytest.fixture(scope="module")
 def cluster(machine: Machine) -> Iterator[Machine]:
-    """The machine with gantt.target started, by units that were enabled as an operator enables them."""
-    start_redis(machine, "bus", "no", BUS)
-    start_redis(machine, "store", "yes", SCHEDULER, CONDUCTOR)
+    """The machine with gantt.target started, by units that were enabled as an operator enables them.
+
+    They are started before their bus and their store: they have to say so, to wait, and to come up.
+    """
     for name, text in SETTINGS.items():
         machine.write(f"/etc/gantt/{name}.conf", f"[DEFAULT]\ntransport_url = {BUS_URL}\n{text}")
     machine.run("systemd-tmpfiles", "--create", "gantt.conf")
     machine.run("systemctl", "enable", "--quiet", *UNITS, "gantt.target")
+    machine.run("systemctl", "start", "--no-block", "gantt.target")
+    machine.eventually(
+        lambda: all("is away" in machine.journal(unit) for unit in UNITS), "every unit telling what is away"
+    )
+    assert {machine.property(unit, "ActiveState") for unit in UNITS} == {"activating"}
+    start_redis(machine, "bus", "no", BUS)
+    start_redis(machine, "store", "yes", SCHEDULER, CONDUCTOR)
     machine.start("gantt.target", *UNITS)
     yield machine
     machine.run("systemctl", "stop", "gantt.target")
