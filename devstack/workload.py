@@ -4,6 +4,7 @@
 import csv
 import gzip
 import itertools
+import random
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +41,20 @@ def builtin(servers: int, flavors: dict[str, dict[str, int]]) -> list[Request]:
     for number in range(servers):
         counts[names[number % len(names)]] += 1
     return [Request(name, flavors[name], count) for name, count in counts.items() if count]
+
+
+def generated(servers: int, seed: int) -> list[Request]:
+    """Return requests drawn like a trace's, for where none is at hand: small ones mostly, in tenant batches."""
+    chance = random.Random(seed)
+    found: list[Request] = []
+    left = servers
+    while left:
+        count = min(left, chance.choices((1, 2, 5, 20), weights=(70, 15, 10, 5))[0])
+        vcpus = chance.choices((1, 2, 4, 8), weights=(45, 30, 15, 10))[0]
+        memory = round(vcpus * chance.choice((1.75, 3.5, 7)) * MIB_PER_GB)
+        found.append(Request(f"generated-{len(found)}", {"VCPU": vcpus, "MEMORY_MB": memory}, count))
+        left -= count
+    return found
 
 
 def from_trace(path: Path, servers: int) -> list[Request]:

@@ -29,6 +29,8 @@ IMPATIENT = {
     },
 }
 
+LOG_TAIL = 6000
+
 Rigged = Callable[..., Path]
 
 
@@ -58,3 +60,14 @@ def rigged(cluster: Running, tmp_path: Path) -> Iterator[Rigged]:
     for daemon in changed:
         clusters.restart(cluster, daemon)
     truth.until("all nodes open again", lambda: exercise.open_nodes(cluster.session) == cluster.cluster.shape.nodes)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """Add the ends of the daemons' logs to the report of a test that failed on a cluster."""
+    report = (yield).get_result()
+    running = getattr(item, "funcargs", {}).get("cluster")
+    if report.failed and isinstance(running, Running):
+        for name in running.cluster.daemons:
+            log = running.cluster.layout.log_file(name)
+            report.sections.append((f"log of {name}", log.read_text(errors="replace")[-LOG_TAIL:]))

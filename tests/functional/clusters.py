@@ -41,13 +41,14 @@ def running(
     """Start a cluster and yield it when all its nodes are open to claims; stop it at the end."""
     folder = claim_folder()
     cluster = Cluster(folder, shape, overrides)
+    session = Session([str(cluster.client_conf)])
     try:
         cluster.start()
-        session = Session([str(cluster.client_conf)])
         if ready:
             exercise.wait_for_nodes(session, shape.nodes, READY_SECONDS, lambda known: None)
         yield Running(cluster, session)
     finally:
+        session.close()
         for daemon in cluster.daemons.values():
             kill(daemon)
         cluster.stop()

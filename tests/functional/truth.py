@@ -65,12 +65,12 @@ def settled(running: Running, uuids: Sequence[str], seconds: float = SETTLE_SECO
     return until("every instance ACTIVE or in ERROR", found, seconds)
 
 
-def assert_sound(running: Running, uuids: Sequence[str]) -> list[objects.Instance]:
+def assert_sound(running: Running, uuids: Sequence[str], seconds: float = SETTLE_SECONDS) -> list[objects.Instance]:
     """Assert that records, claims, guests and sums tell one story in the end, and return the instances.
 
     Each instance is ACTIVE with one guest under one confirmed claim there, or in ERROR with a reason and neither.
     """
-    instances = settled(running, uuids)
+    instances = settled(running, uuids, seconds)
     active = {(instance.uuid, instance.host) for instance in instances if instance.status == "ACTIVE"}
     for instance in instances:
         assert instance.status == "ACTIVE" or instance.reason, f"{instance.uuid} is in ERROR without a reason"
@@ -83,6 +83,7 @@ def assert_sound(running: Running, uuids: Sequence[str]) -> list[objects.Instanc
             and {key: count for key, count in guests(running).items() if key[0] in set(uuids)}
             == dict.fromkeys(active, 1)
         ),
+        seconds,
     )
     report = running.session.ask(running.session.claims.verify)
     assert report.clean, (report.problems, report.excess)

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The named interleavings of conductor, scheduler and agent, each forced on real processes."""
+
+import os
+import signal
+import threading
+import uuid
+
+import pytest
+
+from devstack import exercise, workload
+from rpcapi import errors, objects
+from rpcapi.model.claims import Answer
+from tests.chaos.test_agent_killed import TINY
+from tests.functional import clusters, truth
+
+SPAWN = "compute_agent.hypervisor:Hypervisor.spawn"
+CONFIRM = "rpcapi.claims:ClaimsAPI.confirm_claims"
+
+
+def go_on(cluster, daemon: str) -> None:
+    """Let a stopped worker run again."""
+    for pid in clusters.workers(cluster.cluster.daemons[daemon]):
+        os.kill(pid, signal.SIGCONT)
+
+
+def spec() -> objects.RequestSpec:
+    return workload.Request("tiny", TINY, 1).spec()
+
+
+def select(session, uuids, attempt=1):
+    session.new_request()
+    return session.ask(session.scheduler.select_destinations, spec(), uuids, attempt)
+
+
+def refs(*pairs) -> objects.ClaimRefs:
+    return objects.ClaimRefs.of(consumers=[pair[0] for pair in pairs], attempts=[pair[1] for pair in pairs])
+
+
+def intents(consumer, attempt, selections, candidates, replaces=None) -> objects.ClaimIntents:
+    return objects.ClaimIntents.of(
+        spec=spec(),
+        consumers=[consumer],
+        attempts=[attempt],
+        replaces=[replaces],
+        candidates=[candidates],
+        epoch=selections.epoch,
+        position=selections.position,
+    )
+
+
+def test_agent_stopped_between_confirm_and_spawn(cluster, rigged):
+    # Given an agent that stops after its confirm, before its spawn
+    met = rigged("compute", SPAWN, when="before", signal_name="SIGSTOP")
+    uuids = exercise.boot(cluster.session, [workload.Request("tiny", TINY, 1)])
+    truth.until("the agent stopped", met.exists)
+    # When the conductor's patience ends
+    (instance,) = truth.settled(cluster, uuids)
+    # Then the claim is kept and nothing runs anywhere: the host may still do what it confirmed
+    assert instance.status == "ERROR"
+    assert "claim kept" in instance.reason
+    assert truth.claims(cluster)[instance.uuid, instance.host] == "confirmed"
+    assert not {key for key in truth.guests(cluster) if key[0] in uuids}
+    # And when the host goes on, it is that one copy which runs, and the conductor learns of it
+    go_on(cluster, "compute")
+    truth.until("the instance is ACTIVE", lambda: truth.records(cluster, uuids)[0].status == "ACTIVE")
+    truth.assert_sound(cluster, uuids)
+
+
+def test_confirm_after_the_deadline(cluster, rigged):
+    # Given an agent that stops before it confirms
+    met = rigged("compute", CONFIRM, when="before", signal_name="SIGSTOP")
+    uuids = exercise.boot(cluster.session, [workload.Request("tiny", TINY, 1)])
+    truth.until("the agent stopped", met.exists)
+    first = next(key[1] for key in truth.claims(cluster) if key[0] in uuids)
+    # When the deadline passes and the conductor has moved on to an alternate, and the agent then confirms
+    truth.until("the first claim is over", lambda: (uuids[0], first) not in truth.claims(cluster))
+    go_on(cluster, "compute")
+    # Then the late confirm starts nothing: at most the alternate runs
+    (instance,) = truth.assert_sound(cluster, uuids)
+    assert instance.host != first
+    assert instance.attempt > 1
+
+
+def test_confirm_too_late_is_refused(cluster):
+    # Given a prepared claim whose deadline has passed
+    session, consumer = cluster.session, str(uuid.uuid4())
+    found = select(session, [consumer])
+    host = found.host(0).partition("/")[0]
+    truth.until("it expired", lambda: (consumer, found.host(0)) not in truth.claims(cluster))
+    # When its host confirms it, then the answer says why not, as a typed error too, and nothing is held
+    answers = session.ask(session.claims.confirm_claims, host, refs((consumer, 1)))
+    assert answers.answers == [Answer.EXPIRED]
+    with pytest.raises(errors.ClaimExpired, match="expired before it was confirmed"):
+        answers.raise_unless(Answer.CONFIRMED)
+    assert session.ask(session.claims.verify).clean
+
+
+def test_abort_that_loses_to_a_confirm(cluster):
+    # Given many prepared claims, when each is confirmed and aborted at once by two callers
+    consumers = [str(uuid.uuid4()) for _ in range(40)]
+    found = select(cluster.session, consumers)
+    hosts = [found.host(index) for index in range(len(consumers))]
+    told: dict[str, dict[str, str]] = {"confirm": {}, "abort": {}}
+
+    def each(verb: str) -> None:
+        session = exercise.Session([str(cluster.cluster.client_conf)])
+        for consumer, host in zip(consumers, hosts, strict=True):
+            one = refs((consumer, 1))
+            call = session.claims.confirm_claims if verb == "confirm" else session.claims.abort_claims
+            args = (host.partition("/")[0], one) if verb == "confirm" else (one,)
+            told[verb][consumer] = session.ask(call, *args).answers[0]
+        session.close()
+
+    racers = [threading.Thread(target=each, args=(verb,)) for verb in told]
+    for racer in racers:
+        racer.start()
+    for racer in racers:
+        racer.join()
+    # Then both heard the same winner, and the store agrees with it
+    live = {key[0]: state for key, state in truth.claims(cluster).items()}
+    for consumer in consumers:
+        assert told["confirm"][consumer] == told["abort"][consumer]
+        assert live.get(consumer) == ("confirmed" if told["abort"][consumer] == Answer.CONFIRMED else None)
+    for consumer, host in zip(consumers, hosts, strict=True):
+        cluster.session.ask(cluster.session.claims.release_claims, host.partition("/")[0], refs((consumer, 1)))
+    assert cluster.session.ask(cluster.session.claims.verify).clean
+
+
+def test_delayed_prepare_after_abort(cluster):
+    # Given a claim that was aborted
+    session, consumer = cluster.session, str(uuid.uuid4())
+    found = select(session, [consumer])
+    assert session.ask(session.claims.abort_claims, refs((consumer, 1))).answers == [Answer.ABORTED]
+    # When the request that prepared it arrives once more, late, by either way
+    with pytest.raises(errors.ClaimEnded):
+        select(session, [consumer])
+    late = session.ask(session.claims.prepare_claims, intents(consumer, 1, found, [found.host(0)]))
+    # Then nothing is claimed
+    assert late.answers == [Answer.ENDED]
+    assert consumer not in {key[0] for key in truth.claims(cluster)}
+
+
+def test_repeated_select_answers_the_same(cluster):
+    # Given a select that was answered
+    session, consumers = cluster.session, [str(uuid.uuid4()) for _ in range(3)]
+    first = select(session, consumers)
+    # When the same is asked again, by whichever worker
+    again = [session.ask(session.scheduler.select_destinations, spec(), consumers, 1) for _ in range(4)]
+    # Then hosts, alternates and deadline are those of the first answer, and each is held once
+    for answer in again:
+        assert [answer.host(index) for index in range(3)] == [first.host(index) for index in range(3)]
+        assert [answer.alternates_of(index) for index in range(3)] == [first.alternates_of(index) for index in range(3)]
+        assert answer.deadline_ms == first.deadline_ms
+    held = [key for key in truth.claims(cluster) if key[0] in consumers]
+    assert len(held) == 3
+    session.ask(session.claims.abort_claims, refs(*((consumer, 1) for consumer in consumers)))
+
+
+def test_repeated_build_and_report_change_nothing(cluster):
+    # Given a server that runs
+    session, consumer = cluster.session, str(uuid.uuid4())
+    session.new_request()
+    session.ask(session.conductor.build_instances, spec(), [consumer])
+    (instance,) = truth.assert_sound(cluster, [consumer])
+    assert instance.status == "ACTIVE", instance.reason
+    # When the build is asked for again, and its report arrives again, and a wrong one of an older attempt
+    session.ask(session.conductor.build_instances, spec(), [consumer])
+    host = instance.host.partition("/")[0]
+    for attempt, outcome in ((instance.attempt, "active"), (instance.attempt - 1, "failed")):
+        report = objects.BuildReport.of(
+            host=host, uuids=[consumer], attempts=[attempt], outcomes=[outcome], reasons=["again"]
+        )
+        session.ask(session.conductor.report_builds, report)
+    # Then record, guest and claim are what they were
+    (after,) = truth.assert_sound(cluster, [consumer])
+    assert (after.status, after.host, after.attempt) == ("ACTIVE", instance.host, instance.attempt)
+
+
+def test_uuid_of_another_request_is_refused(cluster):
+    # Given a server, when another request names its uuid, then it is refused and nothing of it is recorded
+    session, taken, fresh = cluster.session, str(uuid.uuid4()), str(uuid.uuid4())
+    session.new_request()
+    session.ask(session.conductor.build_instances, spec(), [taken])
+    truth.settled(cluster, [taken])
+    session.new_request()
+    with pytest.raises(errors.InstanceConflict):
+        session.ask(session.conductor.build_instances, workload.Request("other", {"VCPU": 2}, 1).spec(), [fresh, taken])
+    with pytest.raises(errors.UnknownInstance):
+        truth.records(cluster, [fresh])
