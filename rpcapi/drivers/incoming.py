@@ -20,14 +20,10 @@ LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Delivery:
-    """How a request arrived: by which tag to acknowledge it, and whether Redis has it recorded as received.
-
-    A fanned-out request has no tag: it is gone from Redis once it was read.
-    """
+    """A request, and the tag by which to acknowledge it; a fanned-out one has none, it was gone once read."""
 
     request: wire.Request
     tag: str | None = None
-    recorded: bool = True
 
 
 @dataclass(frozen=True)
@@ -87,11 +83,14 @@ class BusIncoming(base.RpcIncomingMessage):
         reply_to = self._delivery.request.reply_to
         if reply_to is not None:
             alive = wire.Reply(self.msg_id, ending=False)
-            self._outbox.send(reply_to, alive, self._limits.ttl, time.monotonic() + (self.client_timeout or 0))
+            self._outbox.send(
+                reply_to, alive, self._limits.ttl, time.monotonic() + (self.client_timeout or 0), direct=True
+            )
 
     def _send(self, reply_to: str, reply: wire.Reply) -> None:
         try:
-            self._outbox.send(reply_to, reply, self._limits.ttl, time.monotonic() + self._limits.send_timeout)
+            deadline = time.monotonic() + self._limits.send_timeout
+            self._outbox.send(reply_to, reply, self._limits.ttl, deadline, direct=True)
         except MessageTooLarge:
             raise
         except (BusError, exceptions.MessageDeliveryFailure) as error:

@@ -116,7 +116,7 @@ class BusListener(base.Listener):
     def _begin(self, delivery: Delivery) -> None:
         request = delivery.request
         try:
-            taken = delivery.tag is None or self._outbox.take(delivery.tag) or not delivery.recorded
+            taken = delivery.tag is None or self._outbox.take(delivery.tag)
         finally:
             self._release(delivery.tag)
         if not taken:

@@ -22,3 +22,8 @@ def fanout_members(exchange: str, topic: str) -> str:
 def inbox(process: str) -> str:
     """A list: answers and fanned-out requests for one process."""
     return f"{PREFIX}:inbox:{process}"
+
+
+def receipt(queue: str, message_id: str) -> str:
+    """A short-lived key: this message arrived in this queue."""
+    return f"{PREFIX}:receipt:{message_id}:{queue.removeprefix(PREFIX)}"

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from oslo_messaging import exceptions
 from redis import exceptions as redis_exceptions
 
-from rpcapi.drivers import transport, wire
+from rpcapi.drivers import names, transport, wire
 from rpcapi.drivers.address import Address
 from rpcapi.drivers.backoff import Backoff
 from rpcapi.drivers.errors import BusRefused
@@ -36,17 +36,31 @@ class Outbox:
         self._connection: Any = None
         self._channel: transport.BusChannel | None = None
 
-    def send(self, queue: str, body: wire.Request | wire.Reply, ttl: int, deadline: float) -> None:
-        """Append to a queue, trying again until `deadline` (of the monotonic clock).
+    def send(
+        self, queue: str, body: wire.Request | wire.Reply, ttl: int, deadline: float, *, direct: bool = False
+    ) -> None:
+        """Append to a queue, trying again until `deadline` (of the monotonic clock). To an inbox it goes `direct`.
 
-        A connection that breaks while a message is under way leaves open whether it arrived; it is then
-        sent again under the same id, by which receivers know it.
+        A connection that breaks while a request is under way leaves open whether it arrived; its receipt
+        tells before it is sent again. An answer may arrive twice, its reader takes the first.
 
         :raises MessageTooLarge, BusRefused: at once
         :raises oslo_messaging.MessageDeliveryFailure: when Redis stayed away until the deadline
         """
         text = wire.encode(body, self._max_message_bytes)
-        self.retry(lambda: self.channel().publish(queue, text, wire.CONTENT_TYPE, ttl), deadline)
+        receipt = names.receipt(queue, body.id) if isinstance(body, wire.Request) else None
+        parcel = transport.Parcel(queue, text, wire.CONTENT_TYPE, ttl, direct, receipt)
+        unanswered = False
+
+        def attempt() -> None:
+            nonlocal unanswered
+            channel = self.channel()
+            if unanswered and receipt is not None and channel.arrived(receipt):
+                return
+            unanswered = True
+            channel.publish(parcel)
+
+        self.retry(attempt, deadline)
 
     def retry(self, action: Callable[[], T], deadline: float) -> T:
         """Do something with Redis, trying again until `deadline` (of the monotonic clock).
@@ -91,7 +105,7 @@ class Outbox:
         def attempt() -> bool:
             nonlocal unanswered
             try:
-                return self.channel().qos.take(delivery_tag) or unanswered
+                return self.channel().take(delivery_tag) or unanswered
             except transport.AWAY:
                 unanswered = True
                 raise
@@ -100,7 +114,12 @@ class Outbox:
 
     def requeue(self, delivery_tag: str) -> None:
         """Put a received message back, first in line."""
-        self.channel().qos.restore_by_tag(delivery_tag)
+        self.channel().requeue(delivery_tag)
+
+    def wake(self, inbox: str, ttl: int) -> None:
+        """End the current read of this process's receiver."""
+        text = wire.encode(wire.WAKE, self._max_message_bytes)
+        self.channel().publish(transport.Parcel(inbox, text, wire.CONTENT_TYPE, ttl, direct=True))
 
     def join(self, fanouts: Iterable[str], inbox: str, ttl: int) -> None:
         """Say that this inbox takes part in these fan-outs for `ttl` more seconds; forget who was silent longer."""

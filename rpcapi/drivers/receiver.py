@@ -77,7 +77,7 @@ class Receiver:
         with self._condition:
             self._wish += 1
         try:
-            self._outbox.channel().publish(self.inbox, wire.encode(wire.WAKE, 1024), wire.CONTENT_TYPE, self._reply_ttl)
+            self._outbox.wake(self.inbox, self._reply_ttl)
         except transport.AWAY:
             LOG.debug("The bus is away; the receiver looks again when it returns")
 
@@ -171,7 +171,7 @@ class Receiver:
         for queue in self._reading - wanted:
             channel.basic_cancel(queue)
         for queue in wanted - self._reading:
-            channel.basic_consume(queue, no_ack=queue == self.inbox, callback=self._receive, consumer_tag=queue)
+            channel.basic_consume(queue, no_ack=True, callback=self._receive, consumer_tag=queue)
         self._reading = wanted
         with self._condition:
             self._granted = wish
@@ -184,8 +184,9 @@ class Receiver:
         if fanouts := {each.place.fanout for each in listeners}:
             self._outbox.join(fanouts, self.inbox, self._reply_ttl)
         if held := [tag for each in listeners for tag in each.held()]:
-            channel.qos.renew(held)
-        channel.qos.restore_abandoned()
+            channel.renew(held)
+        channel.restore_abandoned()
+        channel.ring(sorted(self._by_queue))
         self._keep_at = time.monotonic() + self._keep_every
 
     def _receive(self, message: Any) -> None:
@@ -218,8 +219,7 @@ class Receiver:
             LOG.info("Message %s to %s outlived its deadline and is dropped", request.id, listener.place.label)
             self._outbox.take(message.delivery_tag)
         else:
-            recorded = transport.UNRECORDED not in message.properties
-            listener.offer(Delivery(request, message.delivery_tag, recorded))
+            listener.offer(Delivery(request, message.delivery_tag))
             if not listener.open:
                 with self._condition:
                     self._wish += 1

@@ -129,7 +129,7 @@ class RedisBusDriver(base.BaseDriver):
         fanout = names.fanout_members(self._exchange(target), target.topic)
         request = wire.Request(ctxt, message, expires_at, fanout=fanout)
         for inbox in self._outbox.retry(lambda: self._outbox.members(fanout, ttl), deadline):
-            self._outbox.send(inbox, request, ttl, deadline)
+            self._outbox.send(inbox, request, ttl, deadline, direct=True)
 
     def listen(self, target: Target, batch_size: int, batch_timeout: float | None) -> BusListener:
         """Listen for an RPC server: to its topic, to its own name, and to what is fanned out.

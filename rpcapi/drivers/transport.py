@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""kombu's Redis transport, narrowed to what RPC needs: lists with an expiry, and acknowledgements that tell."""
+"""kombu's Redis transport, with a receipt of messages that a dying receiver cannot break.
+
+kombu pops a message and then records it as received: what is popped for a connection that breaks just then is
+lost. Here a queue is two lists. kombu pops from the first, which holds only bells, and a script then moves
+the oldest body from the second to the record of what was received. A bell that is lost is rung again. What
+has one reader, who alone would miss it, is sent the plain way, as a bell that is the message itself.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,11 +17,17 @@ from typing import Any
 import redis
 from kombu import Connection
 from kombu.transport import redis as kombu_redis
+from kombu.utils.json import dumps, loads
+from redis.commands.core import Script
 
+from rpcapi.drivers import scripts
 from rpcapi.drivers.address import Address
 
 PREFIX = "gantt_bus"
-UNRECORDED = "gantt_unrecorded"
+BODIES = ":bodies"
+BELL = 0
+TAG_LENGTH = 36
+RECEIPT_SECONDS = 20
 
 # What redis-py raises while Redis cannot be reached, or not yet: worth another attempt.
 AWAY = (
@@ -36,54 +48,27 @@ class Limits:
     connections: int
 
 
-class BusQoS(kombu_redis.QoS):
-    """What was received and not yet acknowledged, kept in Redis alone.
+@dataclass(frozen=True)
+class Parcel:
+    """A message to append to a queue, which is then kept for `ttl` seconds after this last message.
 
-    kombu also keeps it in the receiving channel, for that channel's own bookkeeping. Here any thread
-    acknowledges, and the listeners count their own, so that copy would only grow.
+    One to a single reader goes `direct`. With `receipt`, a key of that name says for RECEIPT_SECONDS that the
+    message arrived.
     """
 
-    restore_at_shutdown = False
-
-    @contextmanager
-    def pipe_or_acquire(self, pipe: Any = None, client: Any = None) -> Iterator[Any]:
-        # Not as a transaction: the commands go out in one packet, and MULTI and EXEC double the answers.
-        with self.channel.conn_or_acquire(client) as connection:
-            yield pipe or connection.pipeline(transaction=False)
-
-    def append(self, message: Any, delivery_tag: str) -> None:
-        """Record what was just popped. Should Redis go away right then, the message is in hand all the same."""
-        try:
-            super().append(message, delivery_tag)
-        except AWAY:
-            message.properties[UNRECORDED] = True
-        self._delivered.pop(delivery_tag, None)
-
-    def take(self, delivery_tag: str) -> bool:
-        """Acknowledge; False when the message was given to somebody else meanwhile."""
-        _, removed = self._remove_from_indices(delivery_tag).execute()
-        return bool(removed)
-
-    def renew(self, delivery_tags: list[str]) -> None:
-        """Say that these are still held, for another visibility timeout."""
-        now = time()
-        with self.channel.conn_or_acquire() as client:
-            client.zadd(self.unacked_index_key, dict.fromkeys(delivery_tags, now), xx=True)
-
-    def restore_abandoned(self, most: int = 100) -> None:
-        """Put back what nobody renewed for a visibility timeout, at most so many at a time."""
-        self.restore_visible(num=most, interval=1)
+    queue: str
+    text: str
+    content_type: str
+    ttl: int
+    direct: bool = False
+    receipt: str | None = None
 
 
 class BusChannel(kombu_redis.Channel):
-    """A channel on which a queue is one list: no priorities, no bindings, no base64, and every list expires."""
+    """A channel without priorities, bindings and base64, on which every list expires."""
 
-    QoS = BusQoS
-    unacked_key = f"{PREFIX}:unacked"
-    unacked_index_key = f"{PREFIX}:unacked_index"
-    unacked_mutex_key = f"{PREFIX}:unacked_mutex"
-    # kombu calls restore on every idle turn; the receiver does it by the clock instead.
-    unacked_restore_throttle = 1 << 62
+    received_key = f"{PREFIX}:received"
+    received_index_key = f"{PREFIX}:received_index"
     queue_ttl = 3600
     address: Address
     connection_class: Any
@@ -99,14 +84,89 @@ class BusChannel(kombu_redis.Channel):
     def _shared_client(self) -> redis.Redis:
         return self._create_client()
 
-    def publish(self, queue: str, text: str, content_type: str, ttl: int) -> None:
-        """Append to a queue, which is then kept for `ttl` seconds after this last message."""
-        message = self.prepare_message(text, content_type=content_type, content_encoding="utf-8")
-        self.basic_publish(message, exchange="", routing_key=queue, ttl=ttl)
+    def publish(self, parcel: Parcel) -> None:
+        """Append to a queue."""
+        message = self.prepare_message(parcel.text, content_type=parcel.content_type, content_encoding="utf-8")
+        self.basic_publish(message, exchange="", routing_key=parcel.queue, parcel=parcel)
 
     def _put(self, queue: str, message: dict[str, Any], **kwargs: Any) -> None:
+        parcel: Parcel = kwargs["parcel"]
+        body = dumps(message)
+        # Not as a transaction: all goes out in one packet, and MULTI and EXEC would double the answers.
         with self.conn_or_acquire() as client, client.pipeline(transaction=False) as pipe:
-            pipe.lpush(queue, kombu_redis.dumps(message)).expire(queue, kwargs["ttl"]).execute()
+            if parcel.direct:
+                pipe.lpush(queue, body)
+            else:
+                pipe.lpush(queue + BODIES, message["properties"]["delivery_tag"] + body)
+                pipe.expire(queue + BODIES, parcel.ttl)
+                pipe.lpush(queue, BELL)
+            pipe.expire(queue, parcel.ttl)
+            if parcel.receipt:
+                pipe.set(parcel.receipt, "", ex=RECEIPT_SECONDS)
+            pipe.execute()
+
+    def arrived(self, receipt: str) -> bool:
+        """Whether a parcel with this receipt is known to have arrived."""
+        with self.conn_or_acquire() as client:
+            return bool(client.exists(receipt))
+
+    def claim(self, queue: str) -> dict[str, Any] | None:
+        """Receive the oldest message of a queue; None when it is empty, or what lay there was no message."""
+        keys = [queue + BODIES, self.received_key, self.received_index_key]
+        body = self._claim(keys=keys, args=[TAG_LENGTH, time(), queue])
+        if body is None:
+            return None
+        tag, text = body[:TAG_LENGTH], body[TAG_LENGTH:]
+        try:
+            return dict(loads(text))
+        except (TypeError, ValueError):
+            kombu_redis.warning("What lay in %s is no message and is dropped: %r", queue, text[:200])
+            self.take(tag)
+            return None
+
+    def take(self, delivery_tag: str | bytes) -> bool:
+        """Acknowledge; False when the message was given to somebody else meanwhile."""
+        with self.conn_or_acquire() as client, client.pipeline(transaction=False) as pipe:
+            _, removed = (
+                pipe.zrem(self.received_index_key, delivery_tag).hdel(self.received_key, delivery_tag).execute()
+            )
+        return bool(removed)
+
+    def renew(self, delivery_tags: list[str]) -> None:
+        """Say that these are still held, for another visibility timeout."""
+        with self.conn_or_acquire() as client:
+            client.zadd(self.received_index_key, dict.fromkeys(delivery_tags, time()), xx=True)
+
+    def requeue(self, delivery_tag: str) -> None:
+        """Put a received message back, first in line."""
+        self._restore_received("", delivery_tag)
+
+    def restore_abandoned(self) -> None:
+        """Put back what nobody renewed for a visibility timeout, at most 100 at a time."""
+        self._restore_received(time() - self.visibility_timeout, "")
+
+    def _restore_received(self, until: float | str, tag: str) -> None:
+        keys = [self.received_key, self.received_index_key]
+        self._restore_script(keys=keys, args=[until, tag, 100, self.queue_ttl, BODIES])
+
+    def ring(self, queues: list[str]) -> None:
+        """Make sure that there is a bell for each body in these queues."""
+        with self.conn_or_acquire() as client, client.pipeline(transaction=False) as pipe:
+            for queue in queues:
+                self._ring(keys=[queue, queue + BODIES], args=[self.queue_ttl], client=pipe)
+            pipe.execute()
+
+    @cached_property
+    def _claim(self) -> Script:
+        return self._shared_client.register_script(scripts.text("claim"))
+
+    @cached_property
+    def _restore_script(self) -> Script:
+        return self._shared_client.register_script(scripts.text("restore"))
+
+    @cached_property
+    def _ring(self) -> Script:
+        return self._shared_client.register_script(scripts.text("ring"))
 
     def reading(self) -> bool:
         """Whether a blocking read of the queues is under way."""
@@ -116,12 +176,6 @@ class BusChannel(kombu_redis.Channel):
         """Close without waiting for a read that will not end."""
         self._in_poll = False
         self.close()
-
-    def _do_restore_message(
-        self, payload: dict[str, Any], exchange: str, routing_key: str, pipe: Any, leftmost: bool = False
-    ) -> None:
-        super()._do_restore_message(payload, exchange, routing_key, pipe, leftmost)
-        pipe.expire(routing_key, self.queue_ttl)
 
     def _connparams(self, asynchronous: bool = False) -> dict[str, Any]:
         # kombu would carry the address through a URL; given as it is, no quoting can go wrong.
@@ -141,9 +195,19 @@ class BusChannel(kombu_redis.Channel):
 
 
 class BusTransport(kombu_redis.Transport):
-    """The transport that makes such channels."""
+    """The transport that makes such channels, and answers a bell by fetching the message."""
 
     Channel = BusChannel
+
+    def _deliver(self, message: Any, queue: str) -> None:
+        if message == BELL:
+            message = self.channels[0].claim(queue)
+        if message is not None:
+            super()._deliver(message, queue)
+
+    def _reject_inbound_message(self, raw_message: dict[str, Any]) -> None:
+        # Received for a listener that has stopped since the read began.
+        self.channels[0].requeue(raw_message["properties"]["delivery_tag"])
 
 
 def connect(address: Address, limits: Limits) -> tuple[Connection, BusChannel]:
@@ -158,11 +222,11 @@ def connect(address: Address, limits: Limits) -> tuple[Connection, BusChannel]:
             "queue_ttl": limits.queue_ttl,
             "body_encoding": None,
             "priority_steps": [0],
+            # `claim` records what was received.
+            "ack_emulation": False,
             "socket_timeout": limits.socket_timeout,
             "socket_connect_timeout": limits.socket_timeout,
             "visibility_timeout": limits.visibility_timeout,
-            # A holder that dies in the middle of restoring must not stop the others for long.
-            "unacked_mutex_expire": limits.visibility_timeout,
             "health_check_interval": max(1, int(limits.socket_timeout)),
             "max_connections": limits.connections,
             "client_name": PREFIX,

@@ -1,0 +1,29 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Put back what was received and not renewed since some time, or one tag: first in line, with a bell for it.
+-- The queues it writes to are read from the records and cannot be declared: the bus is one Redis, no cluster.
+-- KEYS    1 received (hash)   2 received, by time (zset)
+-- ARGV    1 until when, epoch seconds, or '' with a tag   2 the tag, or ''   3 most   4 seconds a queue is kept
+--         5 suffix of the key of a queue's bodies
+-- Returns how many were put back
+
+local tags = { ARGV[2] }
+if ARGV[1] ~= '' then
+    tags = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', ARGV[1], 'LIMIT', 0, tonumber(ARGV[3]))
+end
+local restored = 0
+for _, tag in ipairs(tags) do
+    local record = redis.call('HGET', KEYS[1], tag)
+    redis.call('ZREM', KEYS[2], tag)
+    redis.call('HDEL', KEYS[1], tag)
+    if record then
+        local ends = string.find(record, '\n', 1, true)
+        local queue = string.sub(record, 1, ends - 1)
+        local bodies = queue .. ARGV[5]
+        redis.call('RPUSH', bodies, string.sub(record, ends + 1))
+        redis.call('RPUSH', queue, '0')
+        redis.call('EXPIRE', bodies, tonumber(ARGV[4]))
+        redis.call('EXPIRE', queue, tonumber(ARGV[4]))
+        restored = restored + 1
+    end
+end
+return restored
