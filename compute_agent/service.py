@@ -27,7 +27,7 @@ from rpcapi import bus, errors
 from rpcapi.claims import ClaimsAPI
 from rpcapi.compute import ComputeAPI
 from rpcapi.conductor import ConductorAPI
-from rpcapi.daemon.waiting import Stopped
+from rpcapi.daemon.waiting import Stopped, wait_for
 from rpcapi.scheduler import SchedulerAPI
 from rpcapi.serializer import GanttSerializer
 
@@ -56,7 +56,8 @@ class ComputeService:
 
         Raises BadConfiguration, and Stopped when it was told to stop meanwhile.
         """
-        self._folder.take()
+        # An agent before this one, whose master was killed, may still be draining.
+        wait_for("The state folder", self._folder.take, self._stopping, away=(state_files.FolderInUse,))
         self._transport = bus.get_transport(self._conf)
         self._scheduler = SchedulerAPI(self._conf, self._transport)
         self._claims = ClaimsAPI(self._conf, self._transport, self._conf.rpc.partition)

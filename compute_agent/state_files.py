@@ -25,6 +25,10 @@ def folder_name(host: str) -> str:
     return quote(host, safe="").replace(".", "%2E", 1) if host.startswith(".") else quote(host, safe="")
 
 
+class FolderInUse(Exception):
+    """Raised when another process owns a folder."""
+
+
 class OwnedFolder:
     """A folder of mode 0700 that belongs to one process, for as long as it lives."""
 
@@ -33,15 +37,15 @@ class OwnedFolder:
         self._fd = -1
 
     def take(self) -> None:
-        """Make the folder, and own it; raises BadConfiguration when it cannot be had or another process has it."""
+        """Make the folder, and own it; raises FolderInUse, and BadConfiguration when it cannot be had at all."""
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._fd = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             self.release()
-            raise errors.BadConfiguration(
-                why=f"[compute] state_path {self.path} is in use by another gantt-compute: give each its own"
+            raise FolderInUse(
+                f"{self.path} is in use by another gantt-compute; it is waited for, or give each its own"
             ) from error
         except OSError as error:
             self.release()

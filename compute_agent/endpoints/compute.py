@@ -13,6 +13,7 @@ from rpcapi.compute import ComputeAPI
 from rpcapi.context import RequestContext
 from rpcapi.endpoint import exposed
 from rpcapi.model import request as checks
+from rpcapi.model.inventory import MAX_AMOUNT
 
 LOG = log.getLogger(__name__)
 
@@ -60,8 +61,8 @@ class ComputeEndpoint:
 
 
 def _check_attempts(attempts: list[int]) -> None:
-    if any(number < 1 for number in attempts):
-        raise errors.InvalidRequest(why="attempts are counted from 1")
+    if any(not 1 <= number <= MAX_AMOUNT for number in attempts):
+        raise errors.InvalidRequest(why=f"attempts are counted from 1, and to {MAX_AMOUNT} at most")
 
 
 def _intents(ctxt: RequestContext, request: objects.BuildRequest) -> list[Attempt]:

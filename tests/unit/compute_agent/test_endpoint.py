@@ -98,6 +98,7 @@ def test_terminations_and_audits_are_handed_on(host: Host, send: Callable[..., N
         {"uuids": [ONE, ONE]},
         {"uuids": ["../../etc/passwd", TWO]},
         {"attempts": [0, 1]},
+        {"attempts": [1, 2**31]},
         {"uuids": [], "attempts": [], "names": []},
         {"uuids": [str(uuid.UUID(int=n)) for n in range(4)], "attempts": [1] * 4, "names": ["alpha/node0"] * 4},
         {"spec": objects.RequestSpec.of(resources={"VCPU": -1})},

@@ -193,14 +193,25 @@ def test_a_drained_agent_has_journalled_what_it_took(cloud: Cloud, conf: cfg.Con
     assert sorted(ref[0] for ref in cloud.ledger.live()) == sorted(instances)
 
 
-def test_two_agents_cannot_share_a_state_folder(cloud: Cloud, serve: Any, conf: cfg.ConfigOpts) -> None:
+def test_an_agent_waits_until_the_one_before_it_has_left_the_state_folder(
+    cloud: Cloud, serve: Any, conf: cfg.ConfigOpts
+) -> None:
     cloud.start()
-    serve()
-    other = ComputeService(conf)
-    with pytest.raises(errors.BadConfiguration, match="in use by another gantt-compute"):
-        other.start()
-    other.stop()
-    other.wait()
+    first = ComputeService(conf)
+    first.start()
+    audits = len(cloud.ledger.audits)
+    following = threading.Thread(target=serve, daemon=True)
+    following.start()
+    following.join(0.5)
+    assert following.is_alive()
+    assert len(cloud.ledger.audits) == audits
+
+    first.stop()
+    first.wait()
+
+    following.join(20)
+    assert not following.is_alive()
+    assert len(cloud.ledger.audits) == audits + 2
 
 
 def test_stats_that_the_scheduler_refuses_end_the_start(cloud: Cloud, conf: cfg.ConfigOpts) -> None:

@@ -9,7 +9,7 @@ from oslo_config import cfg
 from compute_agent import conf as compute_conf
 from compute_agent import state_files
 from compute_agent.conf import state_path
-from compute_agent.state_files import OwnedFolder
+from compute_agent.state_files import FolderInUse, OwnedFolder
 from rpcapi import errors
 
 
@@ -17,7 +17,7 @@ def test_a_folder_has_one_owner_at_a_time(tmp_path: Path) -> None:
     first, second = OwnedFolder(tmp_path / "state"), OwnedFolder(tmp_path / "state")
     first.take()
     assert (tmp_path / "state").stat().st_mode & 0o777 == 0o700
-    with pytest.raises(errors.BadConfiguration, match="give each its own"):
+    with pytest.raises(FolderInUse, match="in use by another gantt-compute"):
         second.take()
     first.release()
     second.take()
