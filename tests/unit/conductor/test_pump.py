@@ -93,7 +93,12 @@ def test_a_store_that_is_away_is_asked_again(bench: Bench) -> None:
     bench.go.set()
     bench.pump.start()
     bench.record("a")
-    until(lambda: bench.pump.wake() or bench.begun == ["a"], "it is taken")
+
+    def woken_again() -> bool:
+        bench.pump.wake()
+        return bench.begun == ["a"]
+
+    until(woken_again, "it is taken")
 
 
 def test_a_stop_waits_for_what_is_under_way_and_takes_nothing_new(bench: Bench) -> None:

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What becomes of each report, in each state; late, repeated and foreign ones included."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import oslo_messaging as messaging
 import pytest
@@ -89,7 +91,7 @@ def world() -> World:
     return made
 
 
-def report(uuids: list[str], kinds: list[str], host: str = "h1", attempts: list[int] | None = None) -> object:
+def report(uuids: list[str], kinds: list[str], host: str = "h1", attempts: list[int] | None = None) -> Any:
     return objects.BuildReport.of(
         host=host,
         uuids=uuids,
@@ -113,7 +115,7 @@ def test_two_outcomes_of_one_instance_are_judged_one_after_the_other(world: Worl
     world.work()
     world.conductors[0].reports.take(CTXT, report([uuid, uuid], ["active", "failed"]))
     assert world.record(uuid).status == "ERROR"
-    assert "has ended it: why" in (world.record(uuid).reason or "")
+    assert "has ended it: why" in world.reason(uuid)
 
 
 @pytest.mark.parametrize("known", [False, True], ids=["unknown", "deleted"])
@@ -133,7 +135,7 @@ def test_where_the_host_cannot_be_told_the_agent_has_to_come_again(world: World)
     def away(*_: object) -> None:
         raise messaging.MessageDeliveryFailure("no bus")
 
-    world.hosts.terminate_instances = away  # type: ignore[method-assign]
+    world.hosts.terminate_instances = away  # type: ignore[method-assign, assignment]
     with pytest.raises(messaging.MessageDeliveryFailure):
         world.conductors[0].reports.take(CTXT, report(uuid_list(1), ["active"]))
 
@@ -158,7 +160,7 @@ def test_a_record_that_changes_all_the_time_is_left_to_a_later_report(world: Wor
     store, rounds = world.store, []
     get = store.get
 
-    def get_and_change(uuids: list[str]) -> dict[str, Instance]:
+    def get_and_change(uuids: Sequence[str]) -> dict[str, Instance]:
         found = get(uuids)
         rounds.append(1)
         store.note(list(found.values()), wake=False)

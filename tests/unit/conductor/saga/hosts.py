@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Agents as a conductor sees them: they get messages at most once, and report until they are answered."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -56,7 +57,7 @@ class Hosts:
     def speak(self) -> None:
         """Have mute hosts report at last."""
         unsaid, self.unsaid = self.unsaid, []
-        self.queue += [lambda report=report: self._send(report) for report in unsaid]
+        self.queue += [functools.partial(self._send, report) for report in unsaid]
         self.manners = {key: manner for key, manner in self.manners.items() if manner != "mute"}
 
     def guests_of(self, uuid: str) -> list[tuple[str, int]]:
@@ -111,4 +112,4 @@ class Hosts:
         if mute:
             self.unsaid.append(report)
         else:
-            self.queue += [lambda: self._send(report)] * (2 if self.duplicate else 1)
+            self.queue += [functools.partial(self._send, report)] * (2 if self.duplicate else 1)

@@ -6,6 +6,7 @@ from typing import Any
 
 from rpcapi import objects
 from rpcapi.context import RequestContext
+from rpcapi.model.claims import Answer
 from rpcapi.model.inventory import Inventory
 from scheduler_svc import refusal
 from scheduler_svc.endpoints import decode, encode
@@ -133,7 +134,7 @@ class Claims:
         self, ctxt: RequestContext, refs: objects.ClaimRefs, host: str | None = None
     ) -> objects.ClaimAnswers:
         self._begin("abort", ctxt)
-        return encode.ended(self.store.abort(decode.refs(refs), host), "aborted")
+        return encode.ended(self.store.abort(decode.refs(refs), host), Answer.ABORTED)
 
     def list_claims(self, ctxt: RequestContext, consumer: str | None = None, **_: Any) -> objects.ClaimPage:
         self._begin("list", ctxt)

@@ -79,8 +79,8 @@ def test_where_no_host_is_valid_all_end_in_error_with_the_reason(world: World) -
     world.build(uuids)
     world.settle()
     assert set(world.statuses(uuids)) == {"ERROR"}
-    assert "No valid host" in world.record(uuids[0]).reason
-    assert "Traceback" not in world.record(uuids[0]).reason
+    assert "No valid host" in world.reason(uuids[0])
+    assert "Traceback" not in world.reason(uuids[0])
     world.check(uuids)
 
 
@@ -101,10 +101,9 @@ def test_when_the_attempts_are_used_the_reason_of_each_is_told(world: World) -> 
     world.hosts.manners.update({"h1": "refused", "h2": "failed", "h3": "refused"})
     world.build([uuid])
     world.settle()
-    record = world.record(uuid)
     assert history(world, uuid) == [(1, "h1/n", "refused"), (2, "h2/n", "failed"), (3, "h3/n", "refused")]
     for part in ("All 3 attempts", "attempt 1 on h1/n refused", "attempt 2 on h2/n failed: the spawn failed", "h3/n"):
-        assert part in record.reason
+        assert part in world.reason(uuid)
     world.check([uuid])
 
 
@@ -115,7 +114,7 @@ def test_without_an_alternate_the_first_refusal_is_the_end() -> None:
     world.hosts.manners["h1"] = "refused"
     world.build([uuid])
     world.settle()
-    assert world.record(uuid).reason.startswith("No alternate is left; attempt 1 on h1/n refused")
+    assert world.reason(uuid).startswith("No alternate is left; attempt 1 on h1/n refused")
     world.check([uuid])
 
 
@@ -128,7 +127,7 @@ def test_an_alternate_that_has_no_room_any_more_is_told(world: World) -> None:
     fill(world, "h2/n", 4)
     world.build([uuid])
     world.settle()
-    assert "no alternate would take it: h2/n: " in world.record(uuid).reason.lower()
+    assert "no alternate would take it: h2/n: " in world.reason(uuid).lower()
     assert world.ledger.live().keys() == {f"other-h2/n-{number}" for number in range(4)}
 
 
@@ -168,7 +167,7 @@ def test_a_host_that_confirmed_and_keeps_silent_keeps_the_claim_and_there_is_no_
     world.settle()
     record = world.record(uuid)
     assert record.status == "ERROR"
-    assert "Host unreachable, claim kept" in record.reason
+    assert "Host unreachable, claim kept" in world.reason(uuid)
     assert [cast[0] for cast in world.hosts.casts] == ["build", "build"]
     assert world.ledger.live() == {uuid: ("h1/n", 1, "confirmed")}
 
@@ -212,7 +211,7 @@ def test_when_nobody_answers_for_long_it_is_an_error_and_nothing_leaks(world: Wo
     world.build(uuids)
     world.settle()
     assert set(world.statuses(uuids)) == {"ERROR"}
-    assert "The scheduler gave no answer for" in world.record(uuids[0]).reason
+    assert "The scheduler gave no answer for" in world.reason(uuids[0])
     world.claims.down = None
     world.settle()
     world.check(uuids)

@@ -171,6 +171,9 @@ class World:
     def record(self, uuid: str) -> Instance:
         return self.store.get([uuid])[uuid]
 
+    def reason(self, uuid: str) -> str:
+        return self.record(uuid).reason or ""
+
     def statuses(self, uuids: Iterable[str]) -> list[str]:
         return [self.record(uuid).status.value for uuid in uuids]
 

@@ -84,7 +84,7 @@ def test_a_url_that_is_none_is_a_bad_configuration() -> None:
 def test_a_document_of_a_newer_schema_is_not_guessed_at(store: RedisStore, server: RedisServer) -> None:
     store.record(request(), ["a"])
     with server.client() as client:
-        value = client.hget(keys.INSTANCES, "a")
+        value = str(client.hget(keys.INSTANCES, "a"))
         client.hset(keys.INSTANCES, "a", value.replace('"schema":1', '"schema":2'))
     with pytest.raises(errors.StoreUnavailable, match="schema 2"):
         store.get(["a"])

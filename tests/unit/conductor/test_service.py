@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole conductor in one process, on oslo.messaging's own in-memory bus, with doubles of its peers."""
+
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import oslo_messaging as messaging
+import pytest
+from oslo_config import cfg
+
+from conductor import conf as conductor_conf
+from conductor.service import ConductorService
+from conductor.store.memory import MemoryStore
+from conductor.store.memory import wall_clock as clock
+from conductor.store.records import Terms
+from rpcapi import bus, context, errors, objects
+from rpcapi import conf as rpc_conf
+from rpcapi.claims import topic
+from rpcapi.conductor import ConductorAPI
+from rpcapi.endpoint import exposed
+from rpcapi.serializer import GanttSerializer
+from tests.unit.conductor.polling import until
+from tests.unit.conductor.saga.hosts import Hosts
+from tests.unit.conductor.saga.ledger import PARTITION, Claims, Ledger, Scheduler
+from tests.unit.conductor.saga.test_boot import uuid_list
+from tests.unit.conductor.saga.world import SPEC
+
+CTXT = context.new("project", "user")
+
+
+def serve(double: Any, *methods: str, version: str) -> Any:
+    """Return an endpoint that hands its calls to a double, one at a time."""
+    lock = threading.Lock()
+
+    def method(name: str) -> Callable[..., Any]:
+        def call(self: Any, ctxt: Any, **values: Any) -> Any:
+            with lock:
+                return getattr(double, name)(ctxt, **values)
+
+        call.__name__ = name
+        return exposed(call)
+
+    # What ``exposed`` checks is how the double's own method may be called; that is its own affair here.
+    return type(
+        "Double", (), {"target": messaging.Target(version=version)} | {name: method(name) for name in methods}
+    )()
+
+
+class Cluster:
+    """Peers that answer over the bus, and one conductor."""
+
+    def __init__(self, conf: cfg.ConfigOpts) -> None:
+        self.conf = conf
+        self.audits: list[tuple[str, int]] = []
+        self.heard: list[tuple[str, str]] = []
+        self.transport = bus.get_transport(conf)
+        self.ledger = Ledger({"h1/n": 4, "h2/n": 4}, clock)
+        self.scheduler = Scheduler(self.ledger)
+        self.api = ConductorAPI(conf, self.transport)
+        self.hosts = Hosts(self.ledger, lambda report: self.api.report_builds(CTXT, report))
+        self.store = MemoryStore(Terms(), clock)
+        self.service = ConductorService(conf, self.store)
+        self.servers: list[Any] = []
+
+    def start(self) -> None:
+        self.scheduler.report_service = lambda ctxt, binary, host: self.heard.append((binary, host))  # type: ignore[attr-defined]
+        self._listen("scheduler", "w1", self.scheduler, "select_destinations", "report_service")
+        self._listen(topic(PARTITION), "w1", Claims(self.ledger), "prepare_claims", "abort_claims", "list_claims")
+        for host in ("h1", "h2"):
+            self._listen("compute", host, _Agent(host, self), "build_instances", "terminate_instances", "audit")
+        self.service.start()
+
+    def _listen(self, on: str, server: str, double: Any, *methods: str) -> None:
+        endpoint = serve(double, *methods, version="1.9")
+        target = messaging.Target(topic=on, server=server)
+        made = bus.get_server(self.transport, target, [endpoint], GanttSerializer())
+        made.start()
+        self.servers.append(made)
+
+    def stop(self) -> None:
+        self.service.stop()
+        self.service.wait()
+        for server in self.servers:
+            server.stop()
+            server.wait()
+
+    def statuses(self, uuids: list[str]) -> list[str]:
+        return [each.status for each in self.api.get_instances(CTXT, uuids).instances]
+
+
+class _Agent:
+    """One host of ``Hosts``, behind a server of its own."""
+
+    def __init__(self, host: str, cluster: Cluster) -> None:
+        self._host = host
+        self._cluster = cluster
+
+    def build_instances(self, ctxt: Any, request: objects.BuildRequest) -> None:
+        self._cluster.hosts.build_instances(ctxt, self._host, request)
+        self._deliver()
+
+    def terminate_instances(self, ctxt: Any, refs: objects.ClaimRefs) -> None:
+        self._cluster.hosts.terminate_instances(ctxt, self._host, refs)
+        self._deliver()
+
+    def audit(self, ctxt: Any, partition: str, epoch: int) -> None:
+        self._cluster.audits.append((partition, epoch))
+
+    def _deliver(self) -> None:
+        while self._cluster.hosts.deliver():
+            pass
+
+
+def start_cluster() -> Cluster:
+    conf = cfg.ConfigOpts()
+    conf([], project="gantt", default_config_files=[], default_config_dirs=[])
+    rpc_conf.register_opts(conf)
+    conductor_conf.register_opts(conf)
+    bus.set_defaults(conf)
+    conf.set_override("transport_url", "fake://")
+    # All buses of this kind in a process are one: an exchange of its own keeps a cluster to itself.
+    conf.set_override("control_exchange", str(uuid.uuid4()))
+    conf.set_override("host", "c1", group="conductor")
+    conf.set_override("partition", PARTITION, group="rpc")
+    conf.set_override("pump_interval", 0.05, group="conductor")
+    made = Cluster(conf)
+    made.start()
+    return made
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Cluster]:
+    """One for all tests that leave it as it was; each has instances of its own."""
+    made = start_cluster()
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def cluster() -> Iterator[Cluster]:
+    made = start_cluster()
+    yield made
+    made.stop()
+
+
+def fresh(count: int) -> list[str]:
+    return [str(uuid.uuid4()) for _ in range(count)]
+
+
+def test_a_boot_a_list_and_a_deletion(cluster: Cluster) -> None:
+    uuids = uuid_list(5)
+    cluster.hosts.manners[(uuids[0], 1)] = "failed"
+    cluster.api.build_instances(CTXT, SPEC, uuids)
+    until(lambda: set(cluster.statuses(uuids)) == {"ACTIVE"}, "all are active")
+    first = cluster.api.list_instances(CTXT, limit=2)
+    second = cluster.api.list_instances(CTXT, marker=first.marker)
+    assert [each.uuid for each in [*first.instances, *second.instances]] == uuids
+    assert first.instances[0].history[0]["outcome"] == "failed"
+    assert second.marker is None
+
+    cluster.api.delete_instances(CTXT, uuids)
+    until(lambda: set(cluster.statuses(uuids)) == {"DELETED"}, "all are deleted")
+    assert cluster.ledger.live() == {}
+    assert cluster.api.list_instances(CTXT).instances == []
+    assert len(cluster.api.list_instances(CTXT, deleted=True).instances) == 5
+
+
+def test_errors_arrive_typed(shared: Cluster) -> None:
+    taken = fresh(1)
+    with pytest.raises(errors.InvalidCount):
+        shared.api.build_instances(CTXT, SPEC, [])
+    with pytest.raises(errors.UnknownInstance):
+        shared.api.get_instances(CTXT, fresh(1))
+    with pytest.raises(errors.UnknownInstance):
+        shared.api.delete_instances(CTXT, fresh(1))
+    shared.api.build_instances(CTXT, SPEC, taken)
+    with pytest.raises(errors.InstanceConflict):
+        shared.api.build_instances(context.new("other", "user"), SPEC, taken)
+    # Its host's report must not be left without an answer.
+    until(lambda: shared.statuses(taken) == ["ACTIVE"], "it is active")
+
+
+def test_an_older_peer_gets_an_older_object(shared: Cluster) -> None:
+    spec = objects.RequestSpec.of(resources={"VCPU": 1}, group_id="g", group_policy="affinity")
+    older = shared.api.object_backport_versions(CTXT, spec.obj_to_primitive(), {"RequestSpec": "1.0"})
+    # This very test knows 1.1, so its serializer has read the older form and filled in what that lacks.
+    assert older.resources == {"VCPU": 1}
+    assert older.group_id is None
+
+
+def test_audits_reach_every_host(shared: Cluster) -> None:
+    shared.api.audit_hosts(CTXT, PARTITION, 7)
+    until(lambda: len(shared.audits) == 2, "both hosts were told")
+    assert set(shared.audits) == {(PARTITION, 7)}
+
+
+def test_it_tells_the_scheduler_that_it_lives(shared: Cluster) -> None:
+    until(lambda: shared.heard, "it was told")
+    assert shared.heard[0] == ("gantt-conductor", "c1")
+
+
+def test_a_reload_changes_the_limits(cluster: Cluster) -> None:
+    cluster.conf.set_override("max_attempts", 1, group="conductor")
+    cluster.service.reset()
+    (one,) = uuid_list(1)
+    cluster.hosts.manners[(one, 1)] = "failed"
+    cluster.api.build_instances(CTXT, SPEC, [one])
+    until(lambda: cluster.statuses([one]) == ["ERROR"], "it is given up")
+    (instance,) = cluster.api.get_instances(CTXT, [one]).instances
+    assert instance.reason.startswith("All 1 attempts are used")
+
+
+def test_a_stop_gives_back_what_is_left_to_do(cluster: Cluster) -> None:
+    """Given a step under way, when the conductor drains, then that step is recorded and the lease is free."""
+    (one,) = uuid_list(1)
+    inside, go = threading.Event(), threading.Event()
+    select = cluster.scheduler.select_destinations
+
+    def slow(*args: Any, **values: Any) -> Any:
+        inside.set()
+        assert go.wait(20)
+        return select(*args, **values)
+
+    cluster.scheduler.select_destinations = slow  # type: ignore[method-assign]
+    cluster.api.build_instances(CTXT, SPEC, [one])
+    assert inside.wait(20)
+    cluster.service.stop()
+    go.set()
+    cluster.service.wait()
+    store = cluster.store
+    assert store.get([one])[one].status == "BUILDING"
+    assert [lease.taken_over for lease in store.take("another", 1)] == [False]
+
+
+def test_limits_follow_the_configuration(shared: Cluster) -> None:
+    limits = shared.service._saga.limits
+    assert replace(limits, call_s=0) == type(limits)(call_s=0)
+    assert limits.call_s == 20.0
