@@ -25,16 +25,19 @@ nodes = st.builds(
 )
 amounts = st.fixed_dictionaries({each: st.integers(0, 9) for each in CLASSES})
 changes = st.one_of(
-    st.tuples(st.just("provider"), st.dictionaries(st.sampled_from(NAMES), nodes, max_size=2)).map(
+    st.tuples(st.just("provider"), st.dictionaries(st.sampled_from(NAMES), nodes, min_size=1, max_size=3)).map(
         lambda change: (change[0], {name: provider(name, told) for name, told in change[1].items()})
     ),
-    st.tuples(st.just("gone"), st.lists(st.sampled_from(NAMES), max_size=2)),
-    st.tuples(st.just("used"), st.dictionaries(st.sampled_from(NAMES), amounts, max_size=2)),
+    st.tuples(st.just("gone"), st.lists(st.sampled_from(NAMES), min_size=1, max_size=2)),
+    st.tuples(st.just("used"), st.dictionaries(st.sampled_from(NAMES), amounts, min_size=1, max_size=3)),
     st.tuples(
-        st.just("service"), st.dictionaries(st.sampled_from(HOSTS), st.booleans().map(lambda on: {"enabled": on}))
+        st.just("service"),
+        st.dictionaries(st.sampled_from(HOSTS), st.booleans().map(lambda on: {"enabled": on}), min_size=1),
     ),
-    st.tuples(st.just("alive"), st.dictionaries(st.sampled_from(HOSTS), st.booleans())),
-    st.tuples(st.just("opened"), st.dictionaries(st.sampled_from(HOSTS), st.sampled_from((EPOCH, EPOCH + 1)))),
+    st.tuples(st.just("alive"), st.dictionaries(st.sampled_from(HOSTS), st.booleans(), min_size=1)),
+    st.tuples(
+        st.just("opened"), st.dictionaries(st.sampled_from(HOSTS), st.sampled_from((EPOCH, EPOCH + 1)), min_size=1)
+    ),
     st.tuples(st.just("epoch"), st.just(EPOCH + 1)),
 )
 FIRST = {"a/1": node(), "c": node(zone="az1")}
@@ -52,7 +55,7 @@ def applied(entries):
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(changes, max_size=25), st.integers(0, 2**32))
+@given(st.lists(changes, min_size=5, max_size=25), st.integers(0, 2**32))
 def test_order_and_repetition_do_not_matter(given_changes, seed):
     entries = logged(given_changes)
     shuffled = [*entries, *entries]
