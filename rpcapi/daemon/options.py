@@ -24,8 +24,9 @@ DAEMON: list[cfg.Opt] = [
         "worker_hang_timeout",
         default=30,
         min=2,
-        help="Seconds without a sign of life after which a worker process counts as hung: its stacks are "
-        "written to standard error, it is killed and another takes its place.",
+        help="Seconds without a sign of life after which a serving worker process counts as hung: its stacks "
+        "are written to standard error, it is killed and another takes its place. While it starts it has at "
+        "least two minutes.",
     ),
 ]
 

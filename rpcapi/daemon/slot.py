@@ -17,6 +17,8 @@ LOG = log.getLogger(__name__)
 STEADY_AFTER = 10.0
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 30.0
+# Seconds that a worker's imports may take, during which it can give no sign of life: on a busy machine many.
+START_LIMIT = 120.0
 # Seconds for a hung worker to write its stacks before it is killed.
 LAST_WORDS = 2.0
 
@@ -83,6 +85,8 @@ class Slot:
 
     def end_if_hung(self, now: float, limit: float) -> None:
         """End a process that was silent for ``limit`` seconds: first its stacks, then SIGKILL."""
+        if not self.serving:
+            limit = max(limit, START_LIMIT)
         if not self.pid or now - self._heard < limit:
             return
         if not self._condemned:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[4]
-PATIENCE = 40.0
+PATIENCE = 50.0
 
 
 def eventually(condition: Callable[[], object], what: str) -> object:

@@ -11,8 +11,7 @@ import pytest
 
 from tests.unit.rpcapi.daemon.conftest import ROOT, ToyDaemon, eventually
 
-# Longer than a worker's imports take on a busy machine, during which eventlet's hub does not run.
-HANG = "worker_hang_timeout = 5"
+HANG = "worker_hang_timeout = 3"
 
 
 def gone(pid: int) -> bool:

@@ -3,6 +3,7 @@
 
 import itertools
 import os
+import signal
 
 import pytest
 
@@ -51,3 +52,25 @@ def test_a_fork_that_fails_is_tried_after_a_pause(place: Slot, monkeypatch: pyte
 
     assert pauses == [0.0, 0.5, 1.0]
     assert (place.pid, place.channel) == (0, None)
+
+
+def test_a_silent_worker_has_longer_while_it_starts(place: Slot, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[signal.Signals] = []
+    monkeypatch.setattr(place, "signal", sent.append)
+    place.pid = 1
+
+    place.end_if_hung(now=slot.START_LIMIT - 1, limit=3)
+    assert sent == []
+    place.end_if_hung(now=slot.START_LIMIT + 1, limit=3)
+    assert sent == [signal.SIGABRT]
+
+
+def test_a_silent_worker_is_asked_for_its_stacks_then_killed(place: Slot, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[signal.Signals] = []
+    monkeypatch.setattr(place, "signal", sent.append)
+    place.pid, place.serving = 1, True
+
+    for now in (2.0, 3.0, 4.0, 3.5 + slot.LAST_WORDS):
+        place.end_if_hung(now, limit=3)
+
+    assert sent == [signal.SIGABRT, signal.SIGKILL]
