@@ -48,10 +48,12 @@ class ServerProcess:
         self._reap()
         try:
             record = json.loads(self.pid_file.read_text())
-        except (OSError, ValueError):
+            pid, recorded = record["pid"], record["start_ticks"]
+        except (OSError, ValueError, TypeError, KeyError):
+            # No file, or one that is not ours: other programs leave bare numbers in files named so.
             return None
-        started = start_ticks(record["pid"])
-        return int(record["pid"]) if started is not None and started == record["start_ticks"] else None
+        started = start_ticks(pid)
+        return int(pid) if started is not None and started == recorded else None
 
     def require_stopped(self) -> None:
         """Raise AlreadyRunning when the process is up."""

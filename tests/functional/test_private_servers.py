@@ -315,6 +315,13 @@ class TestProcess:
             assert stranger.poll() is None
             stranger.kill()
 
+    @pytest.mark.parametrize("text", ["1", "[]", "{}", "", "no number"])
+    def test_a_pid_file_of_another_program_names_no_process_of_ours(self, run_folder, text):
+        pid_file = run_folder / "foreign.pid"
+        pid_file.write_text(text)
+
+        assert ServerProcess("server", pid_file, run_folder / "log").pid is None
+
     def test_a_process_deaf_to_sigterm_is_ended_by_force(self, run_folder):
         process = ServerProcess("deaf", run_folder / "deaf.pid", run_folder / "deaf.log")
         process.spawn(["sh", "-c", "trap '' TERM; echo ready; sleep 600 & wait; wait"], os.environ, run_folder)
