@@ -28,8 +28,8 @@ class Store(abc.ABC):
     def confirm(self, host: str, refs: Sequence[records.Ref]) -> list[records.Ended]:
         """Turn prepared claims of service host ``host`` into confirmed ones, each by itself.
 
-        Answers CONFIRMED (also when it was already), EXPIRED, ABORTED, RELEASED, UNKNOWN, FOREIGN, or CLOSED: its
-        deadline has passed, but only its host's audit can tell whether it had been confirmed before.
+        Answers CONFIRMED (also when it was already), EXPIRED, ABORTED, RELEASED, UNKNOWN, FOREIGN, or CLOSED: the
+        host must audit first, since the claim's end may be what the store forgot.
         """
 
     @abc.abstractmethod
@@ -71,10 +71,13 @@ class Store(abc.ABC):
     def audit(self, host: str, epoch: int, running: Sequence[records.Running], grace_ms: int) -> records.AuditOutcome:
         """Settle with what runs on service host ``host`` and open it in ``epoch``; another epoch opens nothing.
 
-        What runs is the truth: a confirmed claim that the store lost is re-asserted (an excess is flagged). A
-        claim that ended stays ended and is answered so. A confirmed claim that is not reported is an orphan:
-        released when it still is one after ``grace_ms``. Answers one Ended a reported claim, in order, or none of
-        them where ``epoch`` is not the store's: the agent then audits again in the epoch answered.
+        What runs is the truth: a confirmed claim that the store lost is re-asserted (an excess is flagged), and a
+        later attempt than the live one proves that one's end. A claim that ended stays ended and is answered so. A
+        prepared one of an earlier epoch is aborted: that it had been before may be what was forgotten. A confirmed
+        claim that is not reported is an orphan: released when it still is one after ``grace_ms``.
+
+        Answers one Ended a reported claim, in order, or none of them where ``epoch`` is not the store's: the agent
+        then audits again in the epoch answered.
         """
 
     @abc.abstractmethod

@@ -74,8 +74,8 @@ def check_allocations(allocations: records.Allocations) -> None:
 
 def check_running(host: str, running: Sequence[records.Running]) -> None:
     """Raise InvalidRequest unless all that is reported can be true and is on ``host``."""
-    if len({claim.consumer for claim in running}) < len(running):
-        raise refuse(f"the audit of {host!r} names the same consumer twice")
+    if len({(claim.consumer, claim.attempt) for claim in running}) < len(running):
+        raise refuse(f"the audit of {host!r} names the same claim twice")
     for claim in running:
         check_ref(records.Ref(claim.consumer, claim.attempt))
         check_name(claim.host)

@@ -4,19 +4,21 @@
 -- Returns: epoch, released, orphans left, ms until the last of them is due; epoch alone: nothing done
 --@ keys awaited
 --@ include _partition
+--@ include _unconfirmed
 if tonumber(ARGV[2]) ~= epoch then
   return { epoch }
 end
 local host, grace, reported = ARGV[3], tonumber(ARGV[4]), {}
 for i = 5, #ARGV, 2 do
-  reported[ARGV[i]] = tonumber(ARGV[i + 1])
+  reported[ARGV[i] .. '@' .. ARGV[i + 1]] = true
 end
 
 local released, orphans, again = 0, 0, 0
 local function settle_unreported(claim)
   if claim.state == 'prepared' then
-    if is_past(claim) then
-      end_claim(claim, 'expired')
+    local ended = end_of_prepared(claim)
+    if ended then
+      end_claim(claim, ended)
     end
     return
   end
@@ -35,7 +37,7 @@ for _, after in ipairs({ '/', '|' }) do
   for _, member in ipairs(redis.call('ZRANGEBYLEX', K.by_host, '[' .. host .. after, '(' .. host .. after .. '\255')) do
     local consumer = string.match(member, '|(.*)$')
     local claim = cjson.decode(redis.call('HGET', K.claims, consumer))
-    if reported[consumer] ~= claim.attempt then
+    if not reported[consumer .. '@' .. int(claim.attempt)] then
       settle_unreported(claim)
     end
   end

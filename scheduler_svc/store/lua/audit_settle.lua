@@ -4,6 +4,7 @@
 --       the claim as it is re-asserted where the store lost it, as JSON without created_ms
 -- Returns: epoch, then for each claim: answer, 1 where the store had forgotten it else 0; epoch alone: nothing done
 --@ include _partition
+--@ include _unconfirmed
 if tonumber(ARGV[2]) ~= epoch then
   return { epoch }
 end
@@ -18,11 +19,12 @@ local function settle_live(live, confirmed)
   elseif confirmed then
     confirm_claim(live)
     return 'confirmed', 1
-  elseif is_past(live) then
-    end_claim(live, 'expired')
-    return 'expired', 0
   end
-  return 'prepared', 0
+  local ended = end_of_prepared(live)
+  if ended then
+    end_claim(live, ended)
+  end
+  return ended or 'prepared', 0
 end
 
 local function settle_one(consumer, attempt, confirmed, host, lost)
@@ -37,9 +39,13 @@ local function settle_one(consumer, attempt, confirmed, host, lost)
   local ended = end_of(ends_of(consumer), attempt)
   if ended then
     return ended == UNKNOWN_END and 'aborted' or ended, 0
-  elseif live then
+  elseif live and live.attempt > tonumber(attempt) then
     return 'conflict', 0
-  elseif not confirmed then
+  elseif live then
+    -- a later attempt is made only when the earlier one has ended: that end was forgotten
+    end_claim(live, live.state == 'confirmed' and 'released' or 'aborted')
+  end
+  if not confirmed then
     bury(consumer, attempt, 'aborted') -- only this host could have confirmed it, and it says that it has not
     return 'aborted', 0
   end

@@ -11,10 +11,12 @@ for i = 3, #ARGV, 2 do
     answer = answer or 'unknown'
   elseif not answer then
     answer = 'confirmed'
-    if is_past(claim) then
-      answer = 'closed'
-    elseif claim.state == 'prepared' then
-      confirm_claim(claim)
+    if claim.state == 'prepared' then
+      if is_open(claim.host) then
+        confirm_claim(claim)
+      else
+        answer = 'closed' -- its end, and the next attempt elsewhere, may be what was forgotten
+      end
     end
   end
   answers[#answers + 1] = answer

@@ -47,7 +47,8 @@ local function barred(one, live, ends)
   if one.attempt <= last_end(ends) or (live and one.attempt < live.attempt) then
     return 'ended'
   elseif live and one.replaces ~= live.attempt then
-    return 'conflict'
+    -- who replaces a later attempt than we know of tells that this one's end was forgotten
+    return one.replaces > live.attempt and 'closed' or 'conflict'
   elseif live and live.state == 'confirmed' then
     return 'confirmed'
   elseif live then

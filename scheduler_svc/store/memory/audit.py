@@ -39,8 +39,11 @@ def _settle(partition: Partition, one: Running, now: int) -> tuple[Answer, bool]
     end = partition.end_of(Ref(one.consumer, one.attempt))
     if end is not None:
         return (Answer.ABORTED if end == UNKNOWN_END else answer_of(end)), False
-    if live is not None:
+    if live is not None and live.attempt > one.attempt:
         return Answer.CONFLICT, False
+    if live is not None:
+        # A later attempt is made only when the earlier one has ended: that end was forgotten.
+        partition.end(live, _forgotten_end(live), now)
     if not one.confirmed:
         # Only this host could have confirmed it, and it says that it has not.
         partition.bury(Ref(one.consumer, one.attempt), ClaimState.ABORTED, now)
@@ -57,10 +60,25 @@ def _settle_live(partition: Partition, live: Claim, one: Running, now: int) -> t
     if one.confirmed:
         partition.confirm(live)
         return Answer.CONFIRMED, True
+    end = _end_of_prepared(partition, live, now)
+    if end is None:
+        return Answer.PREPARED, False
+    partition.end(live, end, now)
+    return answer_of(end), False
+
+
+def _forgotten_end(live: Claim) -> ClaimState:
+    return ClaimState.RELEASED if live.state == ClaimState.CONFIRMED else ClaimState.ABORTED
+
+
+def _end_of_prepared(partition: Partition, live: Claim, now: int) -> ClaimState | None:
+    """Return how a claim ends that its host has not confirmed; None: it stands.
+
+    None outlives its epoch: that it had been aborted may be what was forgotten.
+    """
     if partition.is_past(live, now):
-        partition.end(live, ClaimState.EXPIRED, now)
-        return Answer.EXPIRED, False
-    return Answer.PREPARED, False
+        return ClaimState.EXPIRED
+    return None if partition.is_open(live.host) else ClaimState.ABORTED
 
 
 def _settle_unreported(
@@ -73,8 +91,9 @@ def _settle_unreported(
         if (claim.consumer, claim.attempt) in reported:
             continue
         if claim.state == ClaimState.PREPARED:
-            if partition.is_past(claim, now):
-                partition.end(claim, ClaimState.EXPIRED, now)
+            end = _end_of_prepared(partition, claim, now)
+            if end is not None:
+                partition.end(claim, end, now)
             continue
         since = now if claim.orphan_ms is None else claim.orphan_ms
         if now - since >= grace_ms:

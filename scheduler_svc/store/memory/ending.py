@@ -17,7 +17,8 @@ def confirm(partition: Partition, host: str, ref: Ref, now: int) -> Ended:
     if answer is not None:
         return Ended(*ref, answer, claim.host)
     if claim.state == ClaimState.PREPARED:
-        if partition.is_past(claim, now):
+        if not partition.is_open(claim.host):
+            # Its end, and the next attempt elsewhere, may be what was forgotten.
             return Ended(*ref, Answer.CLOSED, claim.host)
         partition.confirm(claim)
     return Ended(*ref, Answer.CONFIRMED, claim.host)

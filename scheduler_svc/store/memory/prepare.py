@@ -91,7 +91,8 @@ def _barred(partition: Partition, intent: Intent, live: Claim | None) -> Answer 
         return Answer.ENDED
     if live is not None:
         if intent.replaces != live.attempt:
-            return Answer.CONFLICT
+            # Who replaces a later attempt than we know of tells that this one's end was forgotten.
+            return Answer.CLOSED if (intent.replaces or 0) > live.attempt else Answer.CONFLICT
         if live.state == ClaimState.CONFIRMED:
             return Answer.CONFIRMED
         return None if partition.is_open(live.host) else Answer.CLOSED

@@ -62,10 +62,9 @@ class Connection:
         except redis.RedisError as error:
             raise _unavailable(error) from error
 
-    def check_identity(self) -> tuple[int, bool]:
-        """Compare who the store is with who it was; return its epoch, and whether a new one was begun from here."""
-        epoch = self.each_try(lambda: self.identity.check(self._client.execute_command))
-        return epoch, self.identity.take_bumped()
+    def know_identity(self) -> int:
+        """Compare who the store is with who it was; return its epoch."""
+        return self.each_try(lambda: self.identity.check(self._client.execute_command))
 
     def each_try(self, once: Callable[[], T]) -> T:
         """Return what ``once`` does, tried again where no answer came; raises StoreUnavailable."""
@@ -121,15 +120,19 @@ class Connection:
 
     def _evaluate(self, script: Script, keys: Sequence[str], arguments: Sequence[Any]) -> Any:
         try:
-            return self._client.evalsha(script.sha, len(keys), *keys, *arguments)
-        except NoScriptError:
-            self._client.script_load(script.text)
-            return self._client.evalsha(script.sha, len(keys), *keys, *arguments)
+            return self._evalsha(script, keys, arguments)
         except redis.ResponseError as error:
             if not str(error).startswith("NOEPOCH"):
                 raise
             self.identity.check(self._client.execute_command)
             raise Forgotten(str(error)) from error
+
+    def _evalsha(self, script: Script, keys: Sequence[str], arguments: Sequence[Any]) -> Any:
+        try:
+            return self._client.evalsha(script.sha, len(keys), *keys, *arguments)
+        except NoScriptError:
+            self._client.script_load(script.text)
+            return self._client.evalsha(script.sha, len(keys), *keys, *arguments)
 
 
 def _unavailable(error: redis.RedisError) -> errors.StoreUnavailable:

@@ -19,11 +19,15 @@ def snapshot(connection: Connection) -> Snapshot:
         for word in ("providers", "used", "services", "alive", "opened"):
             pipe.hgetall(head + word)
 
-    (epoch, position), providers, used, services, alive, opened = connection.read(fill)
-    connection.identity.saw(int(epoch or 0), int(position or 0))
+    found = connection.read(fill)
+    if found[0][0] is None:  # emptied under a server that stayed
+        connection.know_identity()
+        found = connection.read(fill)
+    (epoch, position), providers, used, services, alive, opened = found
+    connection.identity.saw(int(epoch), int(position))
     return Snapshot(
-        epoch=int(epoch or 0),
-        position=int(position or 0),
+        epoch=int(epoch),
+        position=int(position),
         providers={name: documents.decode(text, "provider") for name, text in providers.items()},
         used={name: json.loads(text) for name, text in used.items()},
         services={name: documents.decode(text, "service") for name, text in services.items()},

@@ -118,7 +118,7 @@ class RedisStore(interface.Store):
         return log.follow(self._connection, position, block_ms, limit)
 
     def check_identity(self) -> tuple[int, bool]:
-        return self._connection.check_identity()
+        return self._connection.know_identity(), self._connection.identity.take_bumped()
 
     def record_decision(self, request_id: str, document: Mapping[str, Any]) -> None:
         validation.check_text("request_id", request_id)

@@ -138,12 +138,52 @@ def test_prepared_claim_of_a_closed_host_neither_expires_nor_aborts(world: World
     world.check()
 
 
-def test_host_may_confirm_in_time_before_its_audit(world: World) -> None:
+def test_no_prepared_claim_outlives_its_epoch(world: World) -> None:
     world.add_host("h1")
     world.prepare("c1", "h1")
+    world.prepare("c2", "h1")
+    world.new_epoch()
+    assert world.store.confirm("h1", [ONE])[0].answer is Answer.CLOSED
+    outcome = audit(world, running(ONE, "h1", confirmed=False))
+    assert outcome.answers[0].answer is Answer.ABORTED
+    for consumer in ("c1", "c2"):
+        assert world.store.confirm("h1", [Ref(consumer, 1)])[0].answer is Answer.ABORTED
+        assert world.prepare(consumer, "h1", attempt=2, replaces=1).answer is Answer.PREPARED
+    world.check()
+
+
+def test_confirmed_claim_is_confirmed_in_any_epoch(world: World) -> None:
+    world.add_host("h1")
+    world.hold("c1", "h1")
     world.new_epoch()
     assert world.store.confirm("h1", [ONE])[0].answer is Answer.CONFIRMED
-    assert world.store.confirm("h1", [ONE])[0].answer is Answer.CONFIRMED
+
+
+def test_forgotten_replacement_is_proved_by_the_later_attempt(world: World) -> None:
+    for host in ("h1", "h2"):
+        world.add_host(host)
+    world.prepare("c1", "h1")
+    world.hold("c2", "h1")
+    before = world.mark()
+    for consumer in ("c1", "c2"):
+        world.store.release("h1", [Ref(consumer, 1)])
+        world.hold(consumer, "h2", attempt=2)
+    world.forget_since(before)
+    assert world.prepare("c1", "h1", attempt=3, replaces=2).answer is Answer.CLOSED
+    guests = [running(Ref(consumer, 2), "h2") for consumer in ("c1", "c2")]
+    assert [one.answer for one in audit(world, *guests, host="h2").answers] == [Answer.CONFIRMED] * 2
+    assert world.used("h1") == {}
+    assert [one.answer for one in world.store.confirm("h1", [ONE, Ref("c2", 1)])] == [Answer.ABORTED, Answer.RELEASED]
+    world.check()
+
+
+def test_two_attempts_of_a_consumer_may_wait_at_an_agent(world: World) -> None:
+    world.add_host("h1")
+    world.prepare("c1", "h1")
+    world.hold("c1", "h1", attempt=2, replaces=1)
+    outcome = audit(world, running(ONE, "h1", confirmed=False), running(Ref("c1", 2), "h1"))
+    assert [one.answer for one in outcome.answers] == [Answer.ABORTED, Answer.CONFIRMED]
+    assert outcome.orphans == 0
 
 
 def test_claim_that_may_be_forgotten_is_not_ended_before_its_host_audits(world: World) -> None:

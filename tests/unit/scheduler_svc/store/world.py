@@ -33,13 +33,18 @@ class World:
     """One partition: its store, its time and its faults.
 
     ``time`` reads the store's clock; ``wait_until`` returns when that clock has reached a time; ``new_epoch`` makes
-    the store one that may have forgotten something, and returns the epoch.
+    the store one that may have forgotten something, and returns the epoch. ``mark`` remembers all that the store
+    holds, and ``forget_since`` loses all that came after a mark, as a failover does. ``pass_deadline_of`` lets the
+    deadline of a consumer's prepared claim pass without waiting.
     """
 
     store: Store
     time: Callable[[], int]
     wait_until: Callable[[int], None]
     new_epoch: Callable[[], int]
+    mark: Callable[[], Any]
+    forget_since: Callable[[Any], int]
+    pass_deadline_of: Callable[[str], None]
 
     def __post_init__(self) -> None:
         self._sequences = itertools.count(1)

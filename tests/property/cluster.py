@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A conductor and agents that keep the protocol, on stores that must agree with each other and with the truth."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from rpcapi.model.claims import Answer, GroupPolicy
+from scheduler_svc.store.records import Batch, Candidate, Ended, Group, Intent, Prepared, Ref, Running
+from tests.unit.scheduler_svc.store.world import LONG_MS, World, node_stats
+
+HOSTS = ("h1", "h2")  # few of each, so that their stories cross
+CONSUMERS = tuple(f"c{n}" for n in range(3))
+GROUPS = (None, Group("g1", GroupPolicy.ANTI_AFFINITY, 1), Group("g2", GroupPolicy.AFFINITY))
+FINAL = (Answer.ABORTED, Answer.EXPIRED, Answer.RELEASED)
+SIZE = {"VCPU": 4}
+
+
+@dataclass
+class Truth:
+    """What the cluster's members know: it outlives whatever the store forgets."""
+
+    attempts: dict[str, int] = field(default_factory=dict)  # the conductor's newest attempt of each consumer
+    sent: set[tuple[str, Ref]] = field(default_factory=set)  # builds that an agent has and did not decide on yet
+    running: dict[Ref, Running] = field(default_factory=dict)  # guests
+    ends: dict[Ref, Answer] = field(default_factory=dict)  # final answers that anybody was given
+
+
+class Cluster:
+    """The members, and the stores (one, or several that are told the same)."""
+
+    def __init__(self, worlds: list[World]) -> None:
+        self.worlds = worlds
+        self.truth = Truth()
+        self.delayed: list[Any] = []  # messages that may arrive once more
+        self.marks: tuple[list[Any], dict[Ref, Answer]] | None = None
+        for host in HOSTS:
+            self.report(host, 4)
+            self.audit(host)
+
+    def each(self, verb: str, *arguments: Any, **named: Any) -> Any:
+        """Call a verb of every store, demand that they answer alike, and return the first one's answer."""
+        answers = [getattr(world.store, verb)(*arguments, **named) for world in self.worlds]
+        assert all(_plain(answer) == _plain(answers[0]) for answer in answers), answers
+        return answers[0]
+
+    def report(self, host: str, vcpus: int) -> None:
+        """Let a host report its size."""
+        for world in self.worlds:
+            world.report(host, {host: node_stats({"VCPU": vcpus})})
+
+    # -- the conductor -----------------------------------------------------------------------------------------
+
+    def prepare(self, wishes: dict[str, list[str]], vcpus: int, group: Group | None) -> None:
+        """Ask for the next attempt of each consumer, in place of its former one."""
+        intents = []
+        for consumer, hosts in wishes.items():
+            former = self.truth.attempts.get(consumer)
+            intents.append(Intent(consumer, (former or 0) + 1, [Candidate(host) for host in hosts], former))
+        batches = [world.batch(*intents, resources={"VCPU": vcpus}, group=group) for world in self.worlds]
+        answers = self.tell_batch(batches)
+        self.delayed.append(("prepare", batches))
+        for one in answers.prepared:
+            if answers.accepted:
+                self.truth.sent.add((one.host, Ref(one.consumer, one.attempt)))
+            if answers.accepted or one.answer is Answer.ENDED:
+                self.truth.attempts[one.consumer] = one.attempt
+
+    def boot(self, consumer: str, host: str) -> None:
+        """Prepare on ``host``, and let its agent confirm at once."""
+        self.prepare({consumer: [host]}, 1, None)
+        build = (host, Ref(consumer, self.truth.attempts.get(consumer, 0)))
+        if build in self.truth.sent:
+            self.confirm(*build)
+
+    def tell_batch(self, batches: list[Batch]) -> Any:
+        """Send each store its batch."""
+        answers = [world.store.prepare(batch) for world, batch in zip(self.worlds, batches, strict=True)]
+        assert all(_plain(answer) == _plain(answers[0]) for answer in answers), answers
+        return answers[0]
+
+    def abort(self, consumer: str, ahead: int) -> None:
+        """Try to end the newest attempt of a consumer, or one that is still to come."""
+        ref = Ref(consumer, self.truth.attempts.get(consumer, 0) + ahead or 1)
+        self._note(self.each("abort", [ref]))
+        self.delayed.append(("abort", [ref]))
+
+    # -- agents ------------------------------------------------------------------------------------------------
+
+    def confirm(self, host: str, ref: Ref) -> None:
+        """Let an agent confirm a build that it has, and spawn only when that was confirmed."""
+        claim = self._listed(ref)
+        (answer,) = self._note(self.each("confirm", host, [ref]))
+        self.delayed.append(("confirm", host, [ref]))
+        if answer.answer is Answer.CLOSED:
+            return
+        self.truth.sent.discard((host, ref))
+        if answer.answer is Answer.CONFIRMED:
+            assert claim is not None
+            self.truth.running[ref] = Running(
+                *ref, True, host, claim.allocations, claim.type, claim.project, claim.user, "req-1", claim.group
+            )
+
+    def delete(self, ref: Ref) -> None:
+        """Let an agent stop a guest, then give its claim back."""
+        host = self.truth.running.pop(ref).host
+        self._note(self.each("release", host, [ref]))
+        self.delayed.append(("release", host, [ref]))
+
+    def audit(self, host: str) -> None:
+        """Let an agent audit: what the store says has ended is stopped, or refused."""
+        guests = [guest for guest in self.truth.running.values() if guest.host == host]
+        waiting = [_waiting(ref, host) for where, ref in sorted(self.truth.sent) if where == host]
+        told = [*guests, *waiting]
+        epochs = [world.store.snapshot().epoch for world in self.worlds]
+        outcomes = [
+            world.store.audit(host, epoch, told, LONG_MS) for world, epoch in zip(self.worlds, epochs, strict=True)
+        ]
+        assert all(_plain(outcome.answers) == _plain(outcomes[0].answers) for outcome in outcomes), outcomes
+        self.delayed.append(("audit", host, epochs, told))
+        self._note(list(outcomes[0].answers))
+        for one, answer in zip(told, outcomes[0].answers, strict=True):
+            if answer.answer not in (Answer.CONFIRMED, Answer.PREPARED):
+                self.truth.running.pop(Ref(one.consumer, one.attempt), None)
+                self.truth.sent.discard((host, Ref(one.consumer, one.attempt)))
+
+    # -- faults ------------------------------------------------------------------------------------------------
+
+    def deliver_again(self, index: int) -> None:
+        """Let a message arrive that was sent before; nobody waits for its answer."""
+        verb, *arguments = self.delayed[index]
+        if verb == "prepare":
+            self.tell_batch(arguments[0])
+        elif verb == "audit":
+            host, epochs, told = arguments
+            for world, epoch in zip(self.worlds, epochs, strict=True):
+                world.store.audit(host, epoch, told, LONG_MS)
+        else:
+            self._note(self.each(verb, *arguments))
+
+    def mark(self) -> None:
+        """Remember what a replica of the store would hold from here on."""
+        self.marks = ([world.mark() for world in self.worlds], dict(self.truth.ends))
+
+    def forget(self) -> None:
+        """Lose all since the mark, as a failover to that replica does."""
+        assert self.marks is not None
+        marks, self.truth.ends = self.marks
+        for world, mark in zip(self.worlds, marks, strict=True):
+            world.forget_since(mark)
+        self.marks = None
+
+    def pass_deadline_of(self, consumer: str) -> None:
+        """Let the deadline of a prepared claim pass."""
+        claims, _marker = self.worlds[0].store.claims(consumer=consumer)
+        if claims and claims[0].state == "prepared":
+            for world in self.worlds:
+                world.pass_deadline_of(consumer)
+
+    # -- what must hold ----------------------------------------------------------------------------------------
+
+    def check(self) -> None:
+        """Demand what holds at any instant."""
+        guests = [ref.consumer for ref in self.truth.running]
+        assert len(guests) == len(set(guests)), f"a consumer runs twice: {self.truth.running}"
+        seen = [world.check() for world in self.worlds]
+        assert all(one.claims == seen[0].claims for one in seen)
+        assert all(_excess(one.excess) == _excess(seen[0].excess) for one in seen)
+        listed = [sorted(map(_timeless, world.store.claims()[0]), key=str) for world in self.worlds]
+        assert all(one == listed[0] for one in listed), listed
+
+    def over(self) -> dict[tuple[str, str], int]:
+        """Return by how much each capacity is exceeded."""
+        now = self.worlds[0].store.snapshot()
+        found = {}
+        for provider, used in now.used.items():
+            held = now.providers[provider]["inventories"]
+            for name, amount in used.items():
+                found[provider, name] = max(0, amount - held[name]["capacity"])
+        return found
+
+    def _listed(self, ref: Ref) -> Any:
+        claims, _marker = self.worlds[0].store.claims(consumer=ref.consumer)
+        return claims[0] if claims and claims[0].attempt == ref.attempt else None
+
+    def _note(self, answers: list[Ended]) -> list[Ended]:
+        """Hold every final answer against what was answered before."""
+        for one in answers:
+            ref = Ref(one.consumer, one.attempt)
+            before = self.truth.ends.get(ref)
+            assert before is None or one.answer is before, f"{ref} was {before}, and is {one.answer} now"
+            if one.answer in FINAL:
+                self.truth.ends[ref] = one.answer
+        return answers
+
+
+def _waiting(ref: Ref, host: str) -> Running:
+    return Running(*ref, False, host, {host: {"VCPU": 1}}, "INSTANCE", "p", "u", "req-1")
+
+
+def _timeless(claim: Any) -> Any:
+    return replace(claim, created_ms=0, deadline_ms=claim.deadline_ms and 1, orphan_ms=claim.orphan_ms and 1)
+
+
+def _excess(found: Any) -> list[Any]:
+    return [{**one, "since_ms": 0} for one in found]
+
+
+def _plain(answer: Any) -> Any:
+    """Return an answer without what differs between two stores: epochs, positions and times."""
+    if hasattr(answer, "prepared"):
+        return (answer.accepted, answer.current, _plain(answer.prepared), answer.used)
+    if isinstance(answer, (list, tuple)) and not isinstance(answer, Ref):
+        return [_plain(one) for one in answer]
+    if isinstance(answer, Prepared):
+        return replace(answer, deadline_ms=0, verdicts=tuple(answer.verdicts), alternates=tuple(answer.alternates))
+    return answer

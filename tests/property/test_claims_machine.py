@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The store's invariants under random interleavings of all verbs, on memory alone and beside real Redis."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from devstack.servers.redis import RedisServer
+from tests.property.cluster import CONSUMERS, GROUPS, HOSTS, Cluster
+from tests.property.replica import Replica
+from tests.unit.scheduler_svc.store.backends import memory_world, redis_world
+from tests.unit.scheduler_svc.store.world import World
+
+some_host = st.sampled_from(HOSTS)
+some_consumer = st.sampled_from(CONSUMERS)
+some_number = st.integers(0, 10**6)
+
+
+class ClaimsMachine(RuleBasedStateMachine):
+    """Members that keep the protocol, messages that come late or twice, deadlines that pass, tails that are lost."""
+
+    make_worlds: ClassVar[Callable[[], list[World]]]
+
+    @initialize()
+    def begin(self) -> None:
+        self.cluster = Cluster(type(self).make_worlds())
+        self.replicas = [Replica(world) for world in self.cluster.worlds]
+        self.over = self.cluster.over()
+
+    @rule(
+        wishes=st.dictionaries(some_consumer, st.lists(some_host, min_size=1, max_size=3), min_size=1, max_size=2),
+        vcpus=st.integers(1, 3),
+        group=st.sampled_from(GROUPS),
+    )
+    def prepare(self, wishes: dict[str, list[str]], vcpus: int, group: Any) -> None:
+        self.cluster.prepare(wishes, vcpus, group)
+
+    @rule(consumer=some_consumer, host=some_host)
+    def boot(self, consumer: str, host: str) -> None:
+        self.cluster.boot(consumer, host)
+
+    @rule(consumer=some_consumer, host=some_host)
+    def boot_in_a_lost_tail(self, consumer: str, host: str) -> None:
+        self.cluster.mark()
+        self.cluster.boot(consumer, host)
+        self.forget()
+
+    @precondition(lambda self: self.cluster.truth.sent)
+    @rule(number=some_number)
+    def confirm_in_a_lost_tail(self, number: int) -> None:
+        self.cluster.mark()
+        self.confirm(number)
+        self.forget()
+
+    @rule(consumer=some_consumer, ahead=st.sampled_from([0, 0, 0, 1]))
+    def abort(self, consumer: str, ahead: int) -> None:
+        self.cluster.abort(consumer, ahead)
+
+    @precondition(lambda self: self.cluster.truth.sent)
+    @rule(number=some_number)
+    def confirm(self, number: int) -> None:
+        sent = sorted(self.cluster.truth.sent)
+        self.cluster.confirm(*sent[number % len(sent)])
+
+    @precondition(lambda self: self.cluster.truth.running)
+    @rule(number=some_number)
+    def delete(self, number: int) -> None:
+        guests = sorted(self.cluster.truth.running)
+        self.cluster.delete(guests[number % len(guests)])
+
+    @rule(host=some_host)
+    def audit(self, host: str) -> None:
+        self.cluster.audit(host)
+        self.over = self.cluster.over()
+
+    @rule(host=some_host, vcpus=st.integers(2, 6))
+    def report(self, host: str, vcpus: int) -> None:
+        self.cluster.report(host, vcpus)
+        self.over = self.cluster.over()
+
+    @precondition(lambda self: self.cluster.delayed)
+    @rule(number=some_number)
+    def deliver_again(self, number: int) -> None:
+        index = number % len(self.cluster.delayed)
+        self.cluster.deliver_again(index)
+        if self.cluster.delayed[index][0] == "audit":
+            self.over = self.cluster.over()
+
+    @precondition(lambda self: self.cluster.delayed)
+    @rule()
+    def deliver_the_last_twice(self) -> None:
+        self.cluster.deliver_again(-1)
+        before = [world.store.snapshot() for world in self.cluster.worlds]
+        self.cluster.deliver_again(-1)
+        assert [world.store.snapshot() for world in self.cluster.worlds] == before
+        self.over = self.cluster.over()
+
+    @rule(consumer=some_consumer)
+    def pass_deadline(self, consumer: str) -> None:
+        self.cluster.pass_deadline_of(consumer)
+
+    @rule()
+    def reap(self) -> None:
+        self.cluster.each("reap", dead_after_ms=3_600_000, tombstone_ms=3_600_000)
+
+    @rule()
+    def mark(self) -> None:
+        self.cluster.mark()
+
+    @precondition(lambda self: self.cluster.marks)
+    @rule()
+    def forget(self) -> None:
+        self.cluster.forget()
+        self.over = self.cluster.over()
+
+    @invariant()
+    def no_excess_is_made_or_made_worse(self) -> None:
+        over = self.cluster.over()
+        assert all(amount <= self.over.get(key, 0) for key, amount in over.items()), (self.over, over)
+        self.over = over
+
+    @invariant()
+    def all_else_holds(self) -> None:
+        self.cluster.check()
+
+    @invariant()
+    def followers_equal_a_snapshot(self) -> None:
+        for replica in self.replicas:
+            replica.follow()
+            replica.check()
+
+    def teardown(self) -> None:
+        for world in self.cluster.worlds if hasattr(self, "cluster") else ():
+            world.store.close()
+
+
+def explore(make_worlds: Callable[[], list[World]], examples: int, steps: int) -> None:
+    """Run the machine; the same examples each time, so that a red run is red again."""
+    machine = type("Machine", (ClaimsMachine,), {"make_worlds": staticmethod(make_worlds)})
+    run_state_machine_as_test(
+        machine,
+        settings=settings(
+            max_examples=examples,
+            stateful_step_count=steps,
+            deadline=None,
+            derandomize=True,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+            phases=(Phase.generate, Phase.shrink),
+        ),
+    )
+
+
+def test_memory() -> None:
+    explore(lambda: [memory_world()], 100, 50)
+
+
+def test_redis_answers_as_memory_does(redis_server: RedisServer) -> None:
+    explore(lambda: [memory_world(), redis_world(redis_server)], 25, 30)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_memory_at_length() -> None:
+    explore(lambda: [memory_world()], 3000, 80)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_redis_answers_as_memory_does_at_length(redis_server: RedisServer) -> None:
+    explore(lambda: [memory_world(), redis_world(redis_server)], 500, 60)

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A replica that has applied the log to a position equals a snapshot taken there, whatever happened on the way."""
+
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from devstack.servers.redis import RedisServer
+from scheduler_svc.store.records import Ref
+from tests.property.replica import Replica, applied
+from tests.unit.scheduler_svc.store.backends import memory_world, redis_world
+from tests.unit.scheduler_svc.store.world import World, node_stats
+
+NODES = ("n1", "n2", "n3")
+hosts = st.sampled_from(["h1", "h2"])
+consumers = st.sampled_from(["c1", "c2", "c3"])
+nodes = st.dictionaries(
+    st.sampled_from(NODES),
+    st.builds(
+        lambda vcpus, zone, traits: node_stats({"VCPU": vcpus}, zone=zone, traits=traits),
+        st.integers(0, 3),
+        st.sampled_from([None, "az1"]),
+        st.sets(st.sampled_from(["HW_A", "HW_B"])),
+    ),
+)
+changes = st.lists(
+    st.one_of(
+        st.tuples(st.just("report"), hosts, nodes),
+        st.tuples(st.just("audit"), hosts),
+        st.tuples(st.just("hold"), consumers, hosts, st.sampled_from(NODES)),
+        st.tuples(st.just("release"), consumers, hosts),
+        st.tuples(st.just("disable"), hosts, st.booleans()),
+        st.tuples(st.just("silence"), st.just(0)),
+        st.tuples(st.just("epoch"), st.just(0)),
+        st.tuples(st.just("follow"), st.integers(1, 3)),
+    ),
+    max_size=25,
+)
+EXAMPLES: dict[str, Any] = {
+    "deadline": None,
+    "derandomize": True,
+    "database": None,
+    "suppress_health_check": list(HealthCheck),
+}
+
+
+def change(world: World, kind: str, what: Any, *more: Any) -> None:
+    store = world.store
+    if kind == "report":
+        world.report(what, {f"{what}/{node}": stats for node, stats in more[0].items()})
+    elif kind == "audit":
+        store.audit(what, store.snapshot().epoch, [], 600_000)
+    elif kind == "hold":
+        host, node = more
+        world.prepare(what, f"{host}/{node}", resources={"VCPU": 1})
+        store.confirm(host, [Ref(what, 1)])
+    elif kind == "release":
+        store.release(more[0], [Ref(what, 1)])
+    elif kind == "disable":
+        for name, version, _document in store.list_state("service")[0]:
+            if name == what:
+                store.update_state("service", what, version, {"enabled": more[0]})
+    elif kind == "silence":
+        store.reap(dead_after_ms=0, tombstone_ms=600_000)
+    else:
+        world.new_epoch()
+
+
+def check(world: World, steps: list[Any]) -> None:
+    replica = Replica(world)
+    for step in steps:
+        if step[0] == "follow":
+            replica.follow(limit=step[1])
+            replica.check()
+        else:
+            change(world, *step)
+    replica.follow(limit=2)
+    replica.check()
+    world.check()
+
+
+@settings(max_examples=150, **EXAMPLES)
+@given(steps=changes)
+def test_memory(steps: list[Any]) -> None:
+    check(memory_world(), steps)
+
+
+@settings(max_examples=25, **EXAMPLES)
+@given(steps=changes)
+def test_redis(redis_server: RedisServer, steps: list[Any]) -> None:
+    world = redis_world(redis_server)
+    check(world, steps)
+    world.store.close()
+
+
+def test_entries_that_a_snapshot_holds_already_do_no_harm() -> None:
+    world = memory_world()
+    start = world.store.snapshot().position
+    world.add_host("h1")
+    world.hold("c1", "h1")
+    last = world.store.snapshot()
+    seen = last
+    for entry in world.store.follow(start, 0) or ():
+        seen = applied(seen, entry.position, entry.kind, entry.payload)
+    assert seen == last

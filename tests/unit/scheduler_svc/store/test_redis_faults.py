@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Redis restarts, goes away, is emptied, or is somebody else: what the store makes of it."""
+
+import threading
+from typing import Any
+
+import pytest
+
+from devstack.servers.redis import RedisServer
+from devstack.servers.redis_users import STORE_USERS
+from rpcapi import errors
+from rpcapi.model.claims import Answer
+from scheduler_svc.store import open_store
+from scheduler_svc.store.records import Ref
+from scheduler_svc.store.redis import RedisStore
+from tests.unit.scheduler_svc.store.backends import redis_world
+from tests.unit.scheduler_svc.store.world import World, intent
+
+ONE = Ref("c1", 1)
+
+
+def world_on(server: RedisServer, store: RedisStore) -> World:
+    """Return a world around a store of the test's own making."""
+    made = redis_world(server)
+    made.store.close()
+    made.store = store
+    return made
+
+
+def test_acl_user_may_do_all_that_the_store_does(make_redis: Any) -> None:
+    server = make_redis(users=STORE_USERS)
+    world = world_on(server, RedisStore(server.url("scheduler"), "cell1"))
+    store = world.store
+    assert store.check_identity()[1] in (True, False)
+    world.add_host("h1", "h1/n1")
+    world.prepare("c1", "h1/n1", record={"driver": "filter"}, request_id="req-1")
+    store.confirm("h1", [ONE])
+    store.move(ONE, Ref("m1", 1), "MIGRATION")
+    store.release("h1", [Ref("m1", 1)])
+    store.abort([Ref("c2", 1)])
+    store.heartbeat("m1", "gantt-conductor")
+    store.update_state("service", "h1", 1, {"enabled": False})
+    store.record_decision("req-2", {"outcome": "refused"})
+    assert store.find_decision("req-1") and store.find_decision("req-2")
+    assert store.claims(host="h1") == ([], None) and store.claims(consumer="c1") == ([], None)
+    assert store.list_state("compute")[0] and store.list_state("service")[0]
+    assert store.reap(dead_after_ms=60_000, tombstone_ms=60_000) == 0
+    position = store.snapshot().position
+    assert store.follow(position, 5) == [] and store.follow(position - 1, 5)
+    world.check()
+    store.close()
+
+
+def test_scripts_that_redis_dropped_are_loaded_again(redis_server: RedisServer) -> None:
+    world = redis_world(redis_server)
+    world.add_host("h1")
+    redis_server.client().script_flush()
+    assert world.prepare("c1", "h1").answer is Answer.PREPARED
+    world.store.close()
+
+
+@pytest.mark.parametrize(
+    "touch",
+    [lambda world: world.store.heartbeat("m1", "gantt-conductor"), lambda world: world.store.snapshot()],
+    ids=["script", "read"],
+)
+def test_partition_that_was_emptied_begins_a_later_epoch(redis_server: RedisServer, touch: Any) -> None:
+    world = redis_world(redis_server)
+    world.add_host("h1")
+    before = world.store.snapshot()
+    keys = list(redis_server.client().scan_iter(f"*{world.store.partition}*"))
+    world.store.check_identity()
+    redis_server.client().delete(*keys)
+    touch(world)
+    after = world.store.snapshot()
+    assert after.epoch > before.epoch and after.position > before.position
+    assert world.store.check_identity() == (after.epoch, True)
+    assert world.store.check_identity() == (after.epoch, False)
+    world.store.close()
+
+
+def restarted(server: RedisServer, durability: Any) -> tuple[World, int, Any]:
+    """Return a world whose server has restarted under it, the epoch before, and a batch decided before."""
+    world = world_on(server, RedisStore(server.url(), "cell1", durability=durability))
+    world.add_host("h1")
+    world.hold("c1", "h1")
+    batch = world.batch(intent("c2", "h1"))
+    epoch, _begun = world.store.check_identity()
+    server.kill()
+    server.start()
+    return world, epoch, batch
+
+
+def test_restart_that_may_have_lost_something_opens_an_epoch(make_redis: Any) -> None:
+    world, epoch, batch = restarted(make_redis(appendonly="everysec"), "everysec")
+    answer = world.store.prepare(batch)
+    assert (answer.current, answer.accepted) == (False, False)
+    assert answer.epoch > epoch
+    assert world.store.check_identity() == (answer.epoch, True)
+    assert world.states() == {"c1": "confirmed"}
+    world.store.close()
+
+
+def test_restart_that_lost_nothing_goes_on(make_redis: Any) -> None:
+    world, epoch, batch = restarted(make_redis(appendonly="always"), "always")
+    answer = world.store.prepare(batch)
+    assert (answer.accepted, answer.epoch) == (True, epoch)
+    assert world.store.check_identity() == (epoch, False)
+    world.check()
+    world.store.close()
+
+
+def test_durable_promise_is_not_believed_without_an_append_only_file(make_redis: Any) -> None:
+    world, epoch, batch = restarted(make_redis(appendonly="no"), "always")
+    assert world.store.prepare(batch).epoch > epoch
+    world.store.close()
+
+
+def test_durable_promise_is_not_believed_when_the_store_is_behind_what_was_seen(make_redis: Any) -> None:
+    server = make_redis(appendonly="always")
+    world = world_on(server, RedisStore(server.url(), "cell1", durability="always"))
+    world.add_host("h1")
+    before = world.store.snapshot()
+    server.client().hincrby("gantt:{p:cell1}:meta", "position", -1)
+    server.kill()
+    server.start()
+    after = world.store.snapshot()
+    assert after.epoch > before.epoch and after.position > before.position
+    world.store.close()
+
+
+def test_workers_that_race_begin_one_epoch(make_redis: Any) -> None:
+    server = make_redis(appendonly="everysec")
+    stores = [RedisStore(server.url(), "cell1") for _ in range(4)]
+    before = max(store.check_identity()[0] for store in stores)
+    for store in stores:
+        store.check_identity()
+    server.kill()
+    server.start()
+    told: list[tuple[int, bool]] = []
+    threads = [threading.Thread(target=lambda store=store: told.append(store.check_identity())) for store in stores]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert len({epoch for epoch, _bumped in told}) == 1 and told[0][0] > before
+    assert sum(bumped for _epoch, bumped in told) == 1
+    for store in stores:
+        store.close()
+
+
+def test_store_that_is_away_says_so_and_comes_back(make_redis: Any) -> None:
+    server = make_redis(appendonly="everysec")
+    world = world_on(server, RedisStore(server.url(), "cell1"))
+    world.add_host("h1")
+    server.kill()
+    for verb in (world.store.snapshot, world.store.check_identity, lambda: world.store.confirm("h1", [ONE])):
+        with pytest.raises(errors.StoreUnavailable):
+            verb()
+    server.start()
+    assert world.store.get_state("service", "h1")[1]["binary"] == "gantt-compute"
+    world.store.close()
+
+
+def test_reader_that_waits_learns_that_the_store_is_gone(make_redis: Any) -> None:
+    server = make_redis()
+    store = RedisStore(server.url(), "cell1")
+    position = store.snapshot().position
+    store.check_identity()
+    position = store.snapshot().position
+    failed: list[Exception] = []
+
+    def wait() -> None:
+        try:
+            store.follow(position, 9_000)
+        except errors.StoreUnavailable as error:
+            failed.append(error)
+
+    reader = threading.Thread(target=wait, daemon=True)
+    reader.start()
+    server.kill()
+    reader.join(8)
+    assert failed and not reader.is_alive()
+    store.close()
+
+
+def test_replica_is_not_served_from(make_redis: Any, redis_server: RedisServer) -> None:
+    replica = make_redis(replica_of=redis_server)
+    store = RedisStore(replica.url(), "cell1")
+    with pytest.raises(errors.StoreUnavailable, match="replica"):
+        store.snapshot()
+    store.close()
+
+
+def test_document_of_a_newer_schema_is_refused(redis_server: RedisServer) -> None:
+    world = redis_world(redis_server)
+    world.add_host("h1")
+    redis_server.client().hset(f"gantt:{{p:{world.store.partition}}}:providers", "h1", '{"schema":2}')
+    with pytest.raises(errors.IncompatibleObject, match="newer"):
+        world.store.snapshot()
+    world.store.close()
+
+
+def test_broken_sums_are_found(redis_server: RedisServer) -> None:
+    world = redis_world(redis_server)
+    world.add_host("h1")
+    world.hold("c1", "h1")
+    world.prepare("c2", "h1")
+    head, client = f"gantt:{{p:{world.store.partition}}}:", redis_server.client()
+    client.hset(head + "used", "h1", '{"VCPU":3,"MEMORY_MB":128}')
+    client.zrem(head + "by_host", "h1|c1")
+    client.hset(head + "groups", "g1", '{"h1":1}')
+    client.zrem(head + "deadlines", "c2")
+    client.hset(head + "capacity", "h1", '{"VCPU":1,"MEMORY_MB":1024}')
+    client.hset(head + "excess", "h1|MEMORY_MB", "1")
+    problems = "\n".join(world.store.verify().problems)
+    for what in (
+        "VCPU at h1: recorded in use 3",
+        "index by host",
+        "group count",
+        "deadline",
+        "nothing flags",
+        "is not",
+    ):
+        assert what in problems
+    world.store.close()
+
+
+def test_url_that_redis_has_not() -> None:
+    with pytest.raises(errors.BadConfiguration):
+        open_store("redis://host:notaport/0", "cell1")

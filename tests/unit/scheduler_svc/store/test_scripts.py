@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Lua verbs as text: each declares what it uses, says what it takes and answers, and none is unbounded."""
+
+import re
+from importlib.resources import files
+
+import pytest
+
+from scheduler_svc.store.redis.keys import KEYS
+from scheduler_svc.store.redis.scripts import load
+
+FOLDER = files("scheduler_svc.store").joinpath("lua")
+ALL = sorted(path.name.removesuffix(".lua") for path in FOLDER.iterdir() if path.name.endswith(".lua"))
+VERBS = [name for name in ALL if not name.startswith("_")]
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_every_key_that_is_used_is_declared(name: str) -> None:
+    script = load(name)
+    used = set(re.findall(r"\bK\.(\w+)", script.text))
+    assert used <= set(script.words) <= set(KEYS)
+    assert re.search(r"\bKEYS\b", script.text.partition("\n")[2]) is None
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_keys_of_a_partition_share_its_hash_tag(name: str) -> None:
+    keys = load(name).keys("cell1")
+    assert keys and all(key.startswith("gantt:{p:cell1}:") for key in keys)
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_header_tells_arguments_and_answer(name: str) -> None:
+    head = FOLDER.joinpath(f"{name}.lua").read_text("utf-8").partition("\n--@")[0]
+    assert "-- ARGV: " in head and "-- Returns: " in head
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_no_command_that_scans_or_wipes_a_server(name: str) -> None:
+    text = FOLDER.joinpath(f"{name}.lua").read_text("utf-8")
+    assert text.startswith("-- SPDX-License-Identifier: Apache-2.0\n")
+    assert re.search(r"call\(\s*'(KEYS|SCAN|FLUSH\w*|CONFIG|RANDOMKEY)'", text) is None
+
+
+def test_fragment_is_included_once() -> None:
+    assert load("confirm").text.count("local function find(") == 1
+    assert load("confirm").text.count("local function settle(") == 1
