@@ -9,4 +9,6 @@ STEPS = metrics.counter("saga_steps", "Saga steps taken, by step; one may serve 
 RETRIES = metrics.counter("saga_retries", "Steps of an instance put off to be tried again, by step.", ["step"])
 TAKEOVERS = metrics.counter("saga_takeovers", "Requests taken over from a conductor that let its lease pass.")
 LEASES_LOST = metrics.counter("saga_leases_lost", "Requests that another conductor took over from this one.")
+CALLS = metrics.counter("conductor_calls", "RPC calls answered, by method and how they ended.", ["method", "code"])
+CALL_SECONDS = metrics.histogram("conductor_call_seconds", "Time to answer an RPC call.", ["method"])
 REPORTS = metrics.counter("build_reports", "Outcomes reported by agents, by outcome.", ["outcome"])

@@ -5,6 +5,7 @@ from typing import Any
 
 import oslo_messaging as messaging
 
+from conductor import metrics
 from conductor.backport import backport
 from conductor.deletion import Deletion
 from conductor.instances import Instances
@@ -30,6 +31,10 @@ class ConductorEndpoint:
         self._deletion = deletion
         self._instances = instances
         self._peers = peers
+
+    def _observe(self, method: str, code: str, seconds: float) -> None:
+        metrics.CALLS.labels(method, code).inc()
+        metrics.CALL_SECONDS.labels(method).observe(seconds)
 
     @exposed
     def build_instances(self, ctxt: RequestContext, spec: objects.RequestSpec, uuids: list[str]) -> None:

@@ -38,7 +38,7 @@ class MemoryStore(Store):
         self._requests: dict[str, Request] = {}
         self._instances: dict[str, Instance] = {}
         self._due: dict[str, int] = {}
-        self._leases: dict[str, int] = {}
+        self._leases: dict[str, str] = {}
         self._woken: set[str] = set()
         self._purge: dict[str, int] = {}
         self._sequence = 0
@@ -68,8 +68,9 @@ class MemoryStore(Store):
             taken = []
             for _, key in due:
                 self._last_lease += 1
-                taken.append(Lease(key, self._last_lease, key in self._leases))
-                self._leases[key] = self._last_lease
+                token = f"{self._last_lease} {owner}"
+                taken.append(Lease(key, token, key in self._leases))
+                self._leases[key] = token
                 self._due[key] = now + self._terms.lease_ms
                 self._woken.discard(key)
             return taken
@@ -101,7 +102,7 @@ class MemoryStore(Store):
             return written
 
     def _renew(self, lease: Lease) -> None:
-        if self._leases.get(lease.request) != lease.number or lease.request not in self._requests:
+        if self._leases.get(lease.request) != lease.token or lease.request not in self._requests:
             raise LeaseLost(lease.request)
         self._due[lease.request] = self._clock() + self._terms.lease_ms
 
@@ -127,7 +128,7 @@ class MemoryStore(Store):
 
     def release(self, lease: Lease, next_ms: int | None) -> bool:
         with self._lock:
-            if self._leases.get(lease.request) != lease.number:
+            if self._leases.get(lease.request) != lease.token:
                 return False
             del self._leases[lease.request]
             if lease.request in self._woken:

@@ -84,10 +84,14 @@ class Instance:
 
 
 class Lease(NamedTuple):
-    """The right to work on a request's instances; ``number`` grows, so an older holder is told from a newer."""
+    """The right to work on a request's instances.
+
+    ``token`` is a number that grows and the holder's name: no two holders have the same, not even when the store
+    lost its last seconds and counts some numbers again.
+    """
 
     request: str
-    number: int
+    token: str
     taken_over: bool = False
 
 

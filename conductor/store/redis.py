@@ -47,12 +47,12 @@ class RedisStore(Store):
     def take(self, owner: str, limit: int) -> list[Lease]:
         with connect.translated():
             answer = self._scripts.run("take", [owner, self._terms.lease_ms, limit])
-        return [Lease(request, number, bool(over)) for request, number, over in _by(3, answer)]
+        return [Lease(request, token, bool(over)) for request, token, over in _by(3, answer)]
 
     def load(self, lease: Lease) -> Work:
         after, found, wakes = "", [], []
         while True:
-            page: list[str | int] = [lease.request, lease.number, self._terms.lease_ms, after, PAGE]
+            page: list[str | int] = [lease.request, lease.token, self._terms.lease_ms, after, PAGE]
             with connect.translated():
                 answer = self._scripts.run("load", page)
             # A request whose last instance was forgotten has no document; nobody needs its lease any more.
@@ -67,7 +67,7 @@ class RedisStore(Store):
         return Work(request, found, int(now), min(wakes, default=None))
 
     def write(self, lease: Lease, instances: Sequence[Instance]) -> Written:
-        return self._write([lease.request, lease.number], instances, wake=False)
+        return self._write([lease.request, lease.token], instances, wake=False)
 
     def note(self, instances: Sequence[Instance], *, wake: bool) -> Written:
         return self._write(["", ""], instances, wake=wake)
@@ -86,7 +86,7 @@ class RedisStore(Store):
 
     def release(self, lease: Lease, next_ms: int | None) -> bool:
         with connect.translated():
-            answer = self._scripts.run("release", [lease.request, lease.number, "" if next_ms is None else next_ms])
+            answer = self._scripts.run("release", [lease.request, lease.token, "" if next_ms is None else next_ms])
         return bool(answer)
 
     def get(self, uuids: Sequence[str]) -> dict[str, Instance]:

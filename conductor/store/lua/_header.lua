@@ -27,7 +27,6 @@ local function pack_record(head, body)
   }, ' ') .. '\n' .. body
 end
 
-local function holds(leases, request, number)
-  local lease = redis.call('HGET', leases, request)
-  return lease and string.match(lease, '^%d+') == number
+local function holds(leases, request, token)
+  return redis.call('HGET', leases, request) == token
 end

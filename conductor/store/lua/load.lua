@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Read one page of a request's instances that have a step to take, and renew the lease.
 -- KEYS: requests, instances, pending, due, leases
--- ARGV: request key, lease number, lease in ms, uuid after which to read ('' = from the first), limit
+-- ARGV: request key, lease token, lease in ms, uuid after which to read ('' = from the first), limit
 -- Returns: {} where the lease is lost, else {now, wake of the first that is not due yet ('' = none), uuid to read on
 --          after ('' = read to the end), request document, uuid, record, ...}
 --@ include _header

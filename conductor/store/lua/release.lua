@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Give a lease back; the request is due again at once where it was woken, else when its next step is.
 -- KEYS: due, leases, woken
--- ARGV: request key, lease number, when its next step is in ms ('' = it has none)
+-- ARGV: request key, lease token, when its next step is in ms ('' = it has none)
 -- Returns: 1, or 0 where the lease was lost
 --@ include _header
 

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Write instances, each by compare-and-set on its version: under a lease, which is renewed, or without.
 -- KEYS: instances, listed, pending, due, leases, woken, counts, purge
--- ARGV: request key ('' = without a lease), lease number, lease in ms, retention in ms, '1' to wake their requests,
+-- ARGV: request key ('' = without a lease), lease token, lease in ms, retention in ms, '1' to wake their requests,
 --       then six for each instance: uuid, version, status, step, wake in ms, document
 -- Returns: {} where the lease is lost, else {now, uuid that was left alone because its version is another, ...}
 --@ include _header

@@ -48,8 +48,17 @@ def test_what_is_taken_is_due_again_only_when_the_lease_is_over(bench: Bench) ->
     bench.pass_time(LEASE_MS)
     (second,) = bench.store.take("other", 10)
 
-    assert second.number > first.number
+    assert second.token != first.token
     assert (first.taken_over, second.taken_over) == (False, True)
+
+
+def test_the_same_number_counted_again_is_not_the_same_lease(bench: Bench) -> None:
+    """Given a store that lost its last second, when another holds the lease of that number, then ours is lost."""
+    bench.store.record(request(), ["a"])
+    lease = take_one(bench)
+    with pytest.raises(LeaseLost):
+        bench.store.load(lease._replace(token=lease.token.replace("me", "another")))
+    bench.store.load(lease)
 
 
 def test_a_holder_that_lost_its_lease_changes_nothing(bench: Bench) -> None:
