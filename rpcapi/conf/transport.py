@@ -10,9 +10,9 @@ OPTS = [
         "transport_url",
         secret=True,
         sample_default="gantt+redis:///0?socket=/run/gantt/bus.sock",
-        help="Where the message bus is; every service and client must name the same one. RabbitMQ, under a user of the "
-        "service's own: 'gantt-rabbit://user:password@host:5672/vhost'. The embedded bus, on a redis-server that serves "
-        "nothing else: 'gantt+redis://user:password@host:6379/0', or over a Unix socket "
+        help="Where the message bus is; every service and client must name the same one. RabbitMQ, under a user of "
+        "the service's own: 'gantt-rabbit://user:password@host:5672/vhost'. The embedded bus, on a redis-server that "
+        "serves nothing else: 'gantt+redis://user:password@host:6379/0', or over a Unix socket "
         "'gantt+redis://user:password@/0?socket=/path'.",
     ),
 ]

@@ -36,7 +36,7 @@ class Boot(Lister):
         self.tell(f"Request {session.ctxt.request_id}")
         session.ask(build, spec, uuids)
         instances = self._wait(uuids, parsed_args) if parsed_args.wait else waiting.records(session, uuids)
-        return server.COLUMNS, [server.row(instance) for instance in instances]
+        return server.rows(instances, parsed_args)
 
     def _wait(self, uuids: Sequence[str], args: argparse.Namespace) -> list[Any]:
         with progress.bar(len(uuids), "booted", self.app.stderr, args) as bar:

@@ -2,9 +2,10 @@
 """What the commands share: the session, and faults as one line."""
 
 import argparse
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cliff import command, lister, show
+from cliff import columns, command, lister, show
 
 from rpcapi.shell import faults
 
@@ -44,6 +45,18 @@ class Command(_Asking, command.Command):
 
 class Lister(_Asking, lister.Lister):
     """A command that prints rows."""
+
+    def produce_output(
+        self, parsed_args: argparse.Namespace, column_names: Sequence[str], data: Iterable[Sequence[Any]]
+    ) -> int:
+        """Leave nothing where there is nothing: cliff's CSV would say "None"."""
+        if parsed_args.formatter != "table":
+            data = [[None if _is_nothing(value) else value for value in row] for row in data]
+        return super().produce_output(parsed_args, column_names, data)
+
+
+def _is_nothing(value: Any) -> bool:
+    return isinstance(value, columns.FormattableColumn) and value.machine_readable() is None
 
 
 class ShowOne(_Asking, show.ShowOne):

@@ -2,6 +2,7 @@
 """``gantt explain``: why a request was answered as it was, from the decision record."""
 
 import argparse
+import collections
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -17,11 +18,30 @@ class _Best(Lines):
 
 
 class _Verdicts(Lines):
+    SHOWN = 20
+
+    def human_readable(self) -> str:
+        shown = "\n".join(self.line(item) for item in self._value[: self.SHOWN])
+        rest = collections.Counter(item["answer"] for item in self._value[self.SHOWN :])
+        more = "".join(f"\nand {count} more {answer}" for answer, count in rest.most_common())
+        return shown + more
+
     @staticmethod
     def line(item: Any) -> str:
         tried = ", ".join(f"{name} {verdict}" for name, verdict in item.get("tried") or ())
         outcome = item["answer"] + (f" on {item['host']}" if item.get("host") else "")
         return f"{item['consumer']}: {outcome}" + (f" (tried {tried})" if tried else "")
+
+
+class _Asked(Fields):
+    def human_readable(self) -> str:
+        return "\n".join(f"{key}: {self._text(value)}" for key, value in self._value.items())
+
+    @staticmethod
+    def _text(value: Any) -> str:
+        if isinstance(value, dict):
+            return ", ".join(f"{each} {key}" for key, each in value.items())
+        return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 class Explain(ShowOne):
@@ -41,7 +61,7 @@ class Explain(ShowOne):
             "at": Moment(document.get("at_ms")),
             "outcome": document.get("outcome"),
             "instances": document.get("instances"),
-            "asked": Fields(_asked(document.get("spec") or {})),
+            "asked": _Asked(_asked(document.get("spec") or {})),
             "hosts_looked_at": document.get("hosts"),
             "hosts_refused": Counts(document.get("reasons") or {}),
             "best": _Best(document.get("best") or []),

@@ -74,6 +74,16 @@ def test_explain_tells_filters_scores_and_the_scripts_answer(cluster, gantt):
     assert "a: prepared on host2 (tried host1 FULL, host2 FITS)" in table
 
 
+def test_explain_sums_up_a_long_answer(cluster, gantt):
+    verdicts = [{"consumer": f"c{number}", "answer": "refused", "host": None, "tried": []} for number in range(50)]
+    cluster.scheduler.decisions["req-1"] = DECISION | {"verdicts": verdicts}
+    table = gantt("explain", "req-1").out
+    assert "c19: refused" in table
+    assert "c20" not in table
+    assert "and 30 more refused" in table
+    assert len(gantt("explain", "req-1", "-f", "json").json["claims"]) == 50
+
+
 def test_explain_of_a_request_without_record_is_one_line(cluster, gantt):
     done = gantt("explain", "req-9")
     assert (done.code, done.out) == (1, "")

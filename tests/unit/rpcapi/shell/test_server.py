@@ -31,6 +31,13 @@ def test_list_shows_what_was_asked_for(cluster, gantt):
     assert listed("--deleted") == list("abcd")
 
 
+def test_a_table_is_kept_narrow_and_csv_leaves_nothing_where_nothing_is(cluster, gantt):
+    fill(cluster, "a", status="ERROR", host=None, reason=None)
+    assert "req-1" not in gantt("server", "list").out
+    assert "req-1" in gantt("server", "list", "-c", "request_id").out
+    assert gantt("server", "list", "-f", "csv").out.splitlines()[1] == '"a","m1.tiny","ERROR","","","req-1"'
+
+
 def test_show_tells_each_attempt_that_ended(cluster, gantt):
     history = [{"attempt": 1, "host": "host2", "outcome": "refused", "reason": "NUMA does not fit"}]
     fill(cluster, "a", attempt=2, history=history)
