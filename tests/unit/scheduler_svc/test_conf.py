@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scheduler's options: what is listed for the sample is what is registered, and says what it does."""
+
+import pytest
+
+from scheduler_svc import conf as scheduler_conf
+from scheduler_svc.conf import opts
+
+LISTED = [(group, option) for group, options in opts.list_opts() for option in options]
+
+
+@pytest.mark.parametrize(("group", "option"), LISTED, ids=[f"{group}.{option.name}" for group, option in LISTED])
+def test_a_listed_option_is_registered_with_a_default_and_a_sentence(conf, group, option):
+    scheduler_conf.register_opts(conf)
+    assert conf[group][option.dest] == option.default
+    assert option.help.endswith(".")
+
+
+def test_the_contracts_options_are_registered_too(conf):
+    scheduler_conf.register_opts(conf)
+    assert conf.rpc.partition == "default"
