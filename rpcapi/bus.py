@@ -45,6 +45,10 @@ def set_defaults(conf: cfg.ConfigOpts) -> None:
         conf.set_default(name, value, group=RABBIT)
 
 
+# Queues stay as oslo.messaging makes them, neither durable nor quorum: daemons declare them anew within seconds
+# of a broker's restart, and what was queued is covered by its sender's timeout and retry. `amqp_durable_queues`
+# keeps queued messages through a restart, for three times the latency of a call; `rabbit_quorum_queue` through
+# the loss of a node, in a cluster. Either must be the same for all processes.
 RABBIT_DEFAULTS: dict[str, Any] = {
     # Unlimited, as shipped, lets a paused worker hoard the whole queue.
     "rabbit_qos_prefetch_count": 8,
@@ -67,11 +71,21 @@ RABBIT_DEFAULTS: dict[str, Any] = {
 def get_transport(conf: cfg.ConfigOpts, url: str | None = None) -> RPCTransport:
     """Open the bus that `url`, or else `transport_url` in the configuration, names; nothing connects yet.
 
-    :raises oslo_messaging.InvalidTransportURL, oslo_messaging.DriverLoadFailure: see what it says
-    :raises rpcapi.drivers.errors.BusAddressError: for a malformed `gantt+redis` URL
+    :raises oslo_messaging.InvalidTransportURL: for a malformed URL, without showing it
+    :raises oslo_messaging.DriverLoadFailure: for an unknown driver
+    :raises rpcapi.drivers.errors.BusAddressError: for a `gantt+redis` URL that names no one Redis server
     """
     set_defaults(conf)
-    return messaging.get_rpc_transport(conf, url, allowed_remote_exmods=ALLOWED_REMOTE_EXMODS)
+    try:
+        parsed = messaging.TransportURL.parse(conf, url)
+    except (messaging.InvalidTransportURL, ValueError):
+        # What oslo.messaging and urllib say of it quotes the URL, or a password that they took for a port.
+        raise messaging.InvalidTransportURL(
+            "(not shown)",
+            "The transport URL is malformed. Write driver://user:password@host:port/virtual_host, with special "
+            "characters of user and password as %nn.",
+        ) from None
+    return messaging.get_rpc_transport(conf, parsed, allowed_remote_exmods=ALLOWED_REMOTE_EXMODS)
 
 
 def exchange_of(transport: RPCTransport, target: messaging.Target) -> messaging.Target:
@@ -114,11 +128,13 @@ def get_server(
     executor: str | None = None,
 ) -> RPCServer:
     """A server of one service, not started. The executor is by default the one this process runs on."""
+    # oslo.messaging warns whenever it is told an executor; left alone it finds the same one.
+    told = {"executor": executor} if executor and executor != green.executor() else {}
     return messaging.get_rpc_server(
         transport,
         exchange_of(transport, target),
         endpoints,
-        executor=executor or green.executor(),
         serializer=serializer,
         access_policy=messaging.DefaultRPCAccessPolicy,
+        **told,
     )
