@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bad input on a real cluster: a typed error with a sentence, and nothing changed."""
+
+import json
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import oslo_messaging as messaging
+import pytest
+
+from rpcapi import bus, context, errors, objects
+from rpcapi.model.claims import Answer
+from rpcapi.serializer import GanttSerializer
+from tests.functional import clusters, truth
+from tests.functional.clusters import Running
+
+TINY = {"VCPU": 1, "MEMORY_MB": 512}
+HOST, NODE = "compute0", "compute0/node0"
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Running]:
+    with clusters.running() as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def unchanged(cluster: Running) -> Iterator[None]:
+    """Assert that what a test did left claims, instances and the log as they were."""
+
+    def state() -> tuple[object, ...]:
+        session = cluster.session
+        report = session.ask(session.claims.verify)
+        instances = [i.uuid for i in session.pages(session.conductor.list_instances, "instances")]
+        return report.clean, report.position, dict(report.claims), instances
+
+    before = state()
+    yield
+    assert state() == before
+
+
+def spec(**values) -> objects.RequestSpec:
+    return objects.RequestSpec.of(**{"resources": TINY, **values})
+
+
+def build(cluster: Running, request: objects.RequestSpec, uuids: list[str] | None = None) -> None:
+    session = cluster.session
+    session.new_request()
+    session.ask(session.conductor.build_instances, request, [str(uuid.uuid4())] if uuids is None else uuids)
+
+
+@pytest.mark.parametrize(
+    ("values", "error", "says"),
+    [
+        ({"resources": {"VCPU": -1}}, errors.InvalidSpec, "VCPU"),
+        ({"resources": {"VCPU": 2**40}}, errors.InvalidSpec, "VCPU"),
+        ({"resources": {"VCPU": 0}}, errors.InvalidSpec, "VCPU"),
+        ({"resources": {}}, errors.InvalidSpec, "resource"),
+        ({"resources": {"HOVERCRAFT": 1}}, errors.UnknownResourceClass, "HOVERCRAFT"),
+        ({"required_traits": ["HW_NO_SUCH"]}, errors.UnknownTrait, "HW_NO_SUCH"),
+        ({"required_traits": ["CUSTOM_A"], "forbidden_traits": ["CUSTOM_A"]}, errors.InvalidSpec, "CUSTOM_A"),
+        ({"force_hosts": ["a b"]}, errors.InvalidName, "a b"),
+        ({"force_hosts": [HOST], "ignore_hosts": [HOST]}, errors.InvalidSpec, HOST),
+        ({"group_policy": "hostility", "group_id": "g"}, errors.InvalidSpec, "hostility"),
+    ],
+)
+def test_spec(cluster, values, error, says):
+    with pytest.raises(error, match=says):
+        build(cluster, spec(**values))
+    with pytest.raises(error, match=says):
+        cluster.session.ask(cluster.session.scheduler.select_destinations, spec(**values), [str(uuid.uuid4())])
+
+
+@pytest.mark.parametrize("count", [0, 100_000])
+def test_count(cluster, count):
+    with pytest.raises(errors.InvalidCount, match=f"not {count}"):
+        build(cluster, spec(), [str(uuid.uuid4()) for _ in range(count)])
+
+
+@pytest.mark.parametrize("uuids", [["not-a-uuid"], ["same", "same"], [7]])
+def test_uuids(cluster, uuids):
+    with pytest.raises(errors.InvalidRequest):
+        build(cluster, spec(), uuids)
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({"resources": {"VCPU": 100_000}}, "VCPU"),
+        ({"required_traits": ["CUSTOM_NOWHERE"]}, "trait"),
+        ({"availability_zone": "atlantis"}, "zone"),
+        ({"ignore_hosts": ["compute0", "compute1"]}, "ignored"),
+    ],
+)
+def test_no_host_can_ever(cluster, values, says):
+    with pytest.raises(errors.NoValidHost, match=says) as caught:
+        cluster.session.ask(cluster.session.scheduler.select_destinations, spec(**values), [str(uuid.uuid4())])
+    assert "No valid host" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["nowhere", "compute0/node99"])
+def test_unknown_host(cluster, name):
+    session = cluster.session
+    with pytest.raises(errors.UnknownHost, match=name):
+        session.ask(session.scheduler.get_host_state, "compute", name)
+    with pytest.raises(errors.UnknownHost, match=name):
+        session.ask(session.scheduler.select_destinations, spec(force_hosts=[name]), [str(uuid.uuid4())])
+
+
+def test_unknown_namespace_instance_and_decision(cluster):
+    session = cluster.session
+    with pytest.raises(errors.UnknownNamespace, match="tarot"):
+        session.ask(session.scheduler.get_host_state, "tarot", HOST)
+    with pytest.raises(errors.UnknownInstance):
+        session.ask(session.conductor.delete_instances, [str(uuid.uuid4())])
+    with pytest.raises(errors.UnknownDecision):
+        session.ask(session.scheduler.explain, "req-nothing")
+
+
+@pytest.mark.parametrize(
+    ("nodes", "full", "error"),
+    [
+        ({"compute0/ghost": {"traits": []}}, False, errors.UnknownHost),
+        ({"compute1/node0": {"inventories": {"VCPU": {"total": 1}}}}, True, errors.InvalidStats),
+        ({NODE: {"inventories": {"VCPU": {"total": -4}}}}, True, errors.InvalidStats),
+        ({NODE: {"inventories": {"VCPU": {"total": 4, "reserved": 9}}}}, True, errors.InvalidStats),
+        ({NODE: {"inventories": {"VCPU": {"total": 4, "allocation_ratio": -1.0}}}}, True, errors.InvalidStats),
+        ({NODE: {"inventories": {"VCPU": {"total": 10**12}}}}, True, errors.InvalidStats),
+        ({NODE: {"inventories": {"VCPU": {"total": "many"}}}}, True, errors.InvalidStats),
+        ({NODE: {"surprise": 1}}, True, errors.InvalidStats),
+        ({NODE: 3}, True, errors.InvalidStats),
+    ],
+)
+def test_stats(cluster, nodes, full, error):
+    # The agent's own figures, so that only what is wrong with the nodes can be the reason.
+    path = next((cluster.cluster.layout.state / "compute" / HOST).rglob("incarnation*"))
+    incarnation = json.loads(path.read_text())
+    incarnation = incarnation["incarnation"] if isinstance(incarnation, dict) else incarnation
+    report = objects.StatsReport.of(incarnation=incarnation, sequence=10**6, base=10**6 - 1, full=full, nodes=nodes)
+    session = cluster.session
+    try:
+        answer = session.ask(session.scheduler.update_resource_stats, HOST, report)
+    except errors.GanttError as why:
+        assert isinstance(why, error), why
+        assert str(why)
+    else:
+        # A delta on a base that the agent's next report has overtaken is no news either.
+        assert not full
+        assert answer.need_full
+
+
+def test_confirm_of_what_is_not_there_or_not_ours(cluster):
+    session = cluster.session
+    unknown = objects.ClaimRefs.of(consumers=[str(uuid.uuid4())], attempts=[1])
+    answers = session.ask(session.claims.confirm_claims, HOST, unknown)
+    assert answers.answers == [Answer.UNKNOWN]
+    with pytest.raises(errors.ClaimUnknown, match="No claim of"):
+        answers.raise_unless(Answer.CONFIRMED)
+
+
+class Raw:
+    """A client that sends whatever it is given, past every check of ours."""
+
+    def __init__(self, running: Running) -> None:
+        session = running.session
+        transport = bus.get_transport(session.conf)
+        target = messaging.Target(topic="conductor", version="1.0")
+        self._client = bus.get_client(transport, target, serializer=messaging.NoOpSerializer(), timeout=10)
+
+    def call(self, method: str, **values: object) -> object:
+        return self._client.call(context.new().to_dict(), method, **values)
+
+
+def primitive(version: str = "1.1", **data: object) -> dict[str, object]:
+    made = GanttSerializer().serialize_entity(None, spec())
+    return {**made, "gantt_object.version": version, "gantt_object.data": {**made["gantt_object.data"], **data}}
+
+
+@pytest.mark.parametrize(
+    ("payload", "error"),
+    [
+        ({"gantt_object.name": "RequestSpec"}, errors.MalformedObject),
+        (primitive(resources="lots"), errors.MalformedObject),
+        (primitive(required_traits=[{}]), errors.MalformedObject),
+        (primitive(version="1.x"), errors.MalformedObject),
+        ({**primitive(), "gantt_object.name": "Teapot"}, errors.MalformedObject),
+        ("not an object at all", errors.MalformedObject),
+        (None, errors.MalformedObject),
+        (primitive(version="7.0"), errors.IncompatibleObject),
+    ],
+)
+def test_malformed_and_too_new_objects(cluster, payload, error):
+    with pytest.raises(error) as caught:
+        Raw(cluster).call("build_instances", spec=payload, uuids=[str(uuid.uuid4())])
+    assert str(caught.value)
+
+
+def test_unknown_method_and_arguments(cluster):
+    with pytest.raises((errors.UnknownMethod, messaging.NoSuchMethod), match="make_coffee"):
+        Raw(cluster).call("make_coffee")
+    with pytest.raises(errors.MalformedObject, match="sugar"):
+        Raw(cluster).call("get_instances", uuids=[], sugar=2)
+
+
+def gantt(cluster: Running, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [str(Path(sys.executable).with_name("gantt")), "--config-file", str(cluster.cluster.client_conf)]
+    return subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("boot", "--flavor", "m9.colossal"), "m9.colossal"),
+        (("boot", "--flavor", "m1.tiny", "--count", "0"), "0"),
+        (("boot", "--flavor", "m1.tiny", "--count", "100000"), "100000"),
+        (("boot", "--flavor", "m1.tiny", "--count", "-3"), "-3"),
+        (("boot", "--flavor", "m1.tiny", "--trait", "HW_NO_SUCH"), "HW_NO_SUCH"),
+        (("boot", "--flavor", "m1.tiny", "--hint", "nonsense"), "nonsense"),
+        (("server", "show", "nobody"), "nobody"),
+        (("server", "delete", str(uuid.UUID(int=5))), str(uuid.UUID(int=5))),
+        (("host", "show", "nowhere"), "nowhere"),
+        (("host", "disable", "nowhere", "--reason", "x"), "nowhere"),
+        (("claim", "show", "nobody"), "nobody"),
+        (("explain", "req-nothing"), "req-nothing"),
+    ],
+)
+def test_command_says_it_in_one_line(cluster, arguments, says):
+    done = gantt(cluster, *arguments)
+    assert done.returncode != 0
+    lines = done.stderr.strip().splitlines()
+    assert says in lines[-1], done.stderr
+    assert "Traceback" not in done.stderr
+    truth.until("still serving", lambda: gantt(cluster, "claim", "verify").returncode == 0)
