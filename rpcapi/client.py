@@ -42,9 +42,13 @@ class ServiceClient:
         return prepared.call(ctxt, method, **values)
 
     def _cast(self, ctxt: RequestContext, version: str, method: str, server: str, **values: Any) -> None:
-        """Send without an answer to one server of the topic; delivery is at most once."""
-        self._client.prepare(version=version, server=server).cast(ctxt, method, **values)
+        """Send without an answer to one server of the topic; delivery is at most once.
+
+        The context's deadline stays behind: it says until when an answer is of use, and a host that comes back
+        after it must still be told. What came too late is for the receiver to judge by what was asked of it.
+        """
+        self._client.prepare(version=version, server=server).cast(ctxt.lasting(), method, **values)
 
     def _fanout(self, ctxt: RequestContext, version: str, method: str, **values: Any) -> None:
         """Send without an answer to every server of the topic that is there now."""
-        self._client.prepare(version=version, fanout=True).cast(ctxt, method, **values)
+        self._client.prepare(version=version, fanout=True).cast(ctxt.lasting(), method, **values)

@@ -47,6 +47,10 @@ class RequestContext(oslo_context.RequestContext):
         values = self.to_dict() | {"deadline": min(mine, self.deadline) if self.deadline else mine}
         return RequestContext.from_dict(values, overwrite=False)
 
+    def lasting(self) -> "RequestContext":
+        """Return a copy without a deadline, for a message whose answer nobody waits for."""
+        return RequestContext.from_dict(self.to_dict() | {"deadline": 0.0}, overwrite=False)
+
     def remaining(self, default: float) -> float:
         """Return the seconds left, or ``default`` where there is no deadline; never negative."""
         return max(0.0, self.deadline - time.time()) if self.deadline else default
