@@ -13,9 +13,11 @@ from oslo_config import cfg
 
 from conductor import conf as conductor_conf
 from conductor.service import ConductorService
-from conductor.store.memory import MemoryStore
-from conductor.store.memory import wall_clock as clock
+from conductor.store import keys
+from conductor.store.interface import Store
+from conductor.store.memory import MemoryStore, wall_clock
 from conductor.store.records import Terms
+from conductor.store.redis import RedisStore
 from rpcapi import bus, context, errors, objects
 from rpcapi import conf as rpc_conf
 from rpcapi.claims import topic
@@ -52,17 +54,17 @@ def serve(double: Any, *methods: str, version: str) -> Any:
 class Cluster:
     """Peers that answer over the bus, and one conductor."""
 
-    def __init__(self, conf: cfg.ConfigOpts) -> None:
+    def __init__(self, conf: cfg.ConfigOpts, store: Store) -> None:
         self.conf = conf
         self.audits: list[tuple[str, int]] = []
         self.heard: list[tuple[str, str]] = []
         self.transport = bus.get_transport(conf)
-        self.ledger = Ledger({"h1/n": 4, "h2/n": 4}, clock)
+        self.ledger = Ledger({"h1/n": 4, "h2/n": 4}, wall_clock)
         self.scheduler = Scheduler(self.ledger)
         self.api = ConductorAPI(conf, self.transport)
         self.hosts = Hosts(self.ledger, lambda report: self.api.report_builds(CTXT, report))
-        self.store = MemoryStore(Terms(), clock)
-        self.service = ConductorService(conf, self.store)
+        self.store = store
+        self.service = ConductorService(conf, store)
         self.servers: list[Any] = []
 
     def start(self) -> None:
@@ -114,7 +116,7 @@ class _Agent:
             pass
 
 
-def start_cluster() -> Cluster:
+def start_cluster(store: Store | None = None) -> Cluster:
     conf = cfg.ConfigOpts()
     conf([], project="gantt", default_config_files=[], default_config_dirs=[])
     rpc_conf.register_opts(conf)
@@ -126,7 +128,7 @@ def start_cluster() -> Cluster:
     conf.set_override("host", "c1", group="conductor")
     conf.set_override("partition", PARTITION, group="rpc")
     conf.set_override("pump_interval", 0.05, group="conductor")
-    made = Cluster(conf)
+    made = Cluster(conf, store or MemoryStore(Terms()))
     made.start()
     return made
 
@@ -146,26 +148,41 @@ def cluster() -> Iterator[Cluster]:
     made.stop()
 
 
+@pytest.fixture(params=["memory", "redis"])
+def stored(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """One on each kind of store."""
+    if request.param == "memory":
+        yield request.getfixturevalue("cluster")
+        return
+    server = request.getfixturevalue("redis_server")
+    with server.client() as client:
+        client.delete(*keys.ALL)
+        made = start_cluster(RedisStore(server.url()))
+        yield made
+        made.stop()
+        client.delete(*keys.ALL)
+
+
 def fresh(count: int) -> list[str]:
     return [str(uuid.uuid4()) for _ in range(count)]
 
 
-def test_a_boot_a_list_and_a_deletion(cluster: Cluster) -> None:
+def test_a_boot_a_list_and_a_deletion(stored: Cluster) -> None:
     uuids = uuid_list(5)
-    cluster.hosts.manners[(uuids[0], 1)] = "failed"
-    cluster.api.build_instances(CTXT, SPEC, uuids)
-    until(lambda: set(cluster.statuses(uuids)) == {"ACTIVE"}, "all are active")
-    first = cluster.api.list_instances(CTXT, limit=2)
-    second = cluster.api.list_instances(CTXT, marker=first.marker)
+    stored.hosts.manners[(uuids[0], 1)] = "failed"
+    stored.api.build_instances(CTXT, SPEC, uuids)
+    until(lambda: set(stored.statuses(uuids)) == {"ACTIVE"}, "all are active")
+    first = stored.api.list_instances(CTXT, limit=2)
+    second = stored.api.list_instances(CTXT, marker=first.marker)
     assert [each.uuid for each in [*first.instances, *second.instances]] == uuids
     assert first.instances[0].history[0]["outcome"] == "failed"
     assert second.marker is None
 
-    cluster.api.delete_instances(CTXT, uuids)
-    until(lambda: set(cluster.statuses(uuids)) == {"DELETED"}, "all are deleted")
-    assert cluster.ledger.live() == {}
-    assert cluster.api.list_instances(CTXT).instances == []
-    assert len(cluster.api.list_instances(CTXT, deleted=True).instances) == 5
+    stored.api.delete_instances(CTXT, uuids)
+    until(lambda: set(stored.statuses(uuids)) == {"DELETED"}, "all are deleted")
+    assert stored.ledger.live() == {}
+    assert stored.api.list_instances(CTXT).instances == []
+    assert len(stored.api.list_instances(CTXT, deleted=True).instances) == 5
 
 
 def test_errors_arrive_typed(shared: Cluster) -> None:
