@@ -13,4 +13,5 @@ case " $* " in
     *) say "gantt: preparing $venv" ;;
 esac
 make_environment "$here/.." "$venv"
-exec "$venv/bin/python" -m devstack.stack "$@"
+# What libraries deprecate is nothing to the person who starts a cluster.
+exec "$venv/bin/python" -W ignore::DeprecationWarning -m devstack.stack "$@"

@@ -89,7 +89,7 @@ class Session:
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type((messaging.MessagingTimeout, errors.Unavailable)),
             stop=tenacity.stop_after_attempt(ATTEMPTS),
-            wait=tenacity.wait_exponential_jitter(0.2, 2, jitter=0.2),
+            wait=tenacity.wait_random_exponential(multiplier=0.2, max=2),
             before_sleep=lambda state: LOG.info("No answer yet (attempt %d), asking again", state.attempt_number),
             reraise=True,
         )
