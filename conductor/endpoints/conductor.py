@@ -69,4 +69,8 @@ class ConductorEndpoint:
 
     @exposed
     def audit_hosts(self, ctxt: RequestContext, partition: str, epoch: int) -> None:
+        if not isinstance(partition, str) or not isinstance(epoch, int) or isinstance(epoch, bool):
+            raise errors.MalformedObject(
+                name="call of audit_hosts", why="the partition is no text or the epoch no number"
+            )
         self._peers.compute.audit(ctxt, partition, epoch)

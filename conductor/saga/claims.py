@@ -14,7 +14,8 @@ from rpcapi.model.claims import Answer
 
 LOG = log.getLogger(__name__)
 
-BATCH = 100  # claims in one call, which is what the store serves in one script
+INTENTS = 100  # claims that one call may prepare: what the store serves in one script
+REFS = 500  # claims that one call may end
 
 # The attempt holds nothing any more, and never will: an attempt that was unknown has its tombstone now.
 OVER = (Answer.ABORTED, Answer.EXPIRED, Answer.RELEASED, Answer.ENDED, Answer.UNKNOWN)
@@ -46,8 +47,8 @@ def abort(turn: Turn, instances: Sequence[Instance], *, following: bool = False)
     client = turn.peers.claims_of(instances[0].partition)
     answers: dict[tuple[str, int], Told] = {}
     try:
-        for start in range(0, len(refs), BATCH):
-            consumers, attempts = zip(*refs[start : start + BATCH], strict=True)
+        for start in range(0, len(refs), REFS):
+            consumers, attempts = zip(*refs[start : start + REFS], strict=True)
             given = objects.ClaimRefs.of(consumers=list(consumers), attempts=list(attempts))
             answers.update(told(client.abort_claims(turn.context(), given)))
     except (*UNANSWERED, errors.GanttError) as error:

@@ -15,14 +15,15 @@ Take = Callable[[Turn, Sequence[Instance]], list[Instance]]
 
 # Each is given at most so many instances before what came of it is recorded.
 WHOLE_REQUEST = 1_000_000
+MESSAGES = 1000  # to many hosts in a row, so not for long at a time
 
 STEPS: tuple[tuple[tuple[Step, ...], Take, int], ...] = (
-    ((Step.ABORT,), abort.abort, claims.BATCH // 2),  # first what frees room; two claims an instance
-    ((Step.TERMINATE,), cast.terminate, claims.BATCH),
+    ((Step.ABORT,), abort.abort, claims.REFS // 2),  # first what frees room; two claims an instance
+    ((Step.TERMINATE,), cast.terminate, MESSAGES),
     ((Step.SELECT,), select.select, WHOLE_REQUEST),  # one decision a request: all are placed, or none
     ((Step.SETTLE,), settle.settle, 10),  # one call an instance, so not for long at a time
-    ((Step.ALTERNATE, Step.WAIT), alternate.alternate, claims.BATCH),  # a wait that is due has been in vain
-    ((Step.CAST,), cast.build, claims.BATCH * 10),  # last, so that it finds what the others placed
+    ((Step.ALTERNATE, Step.WAIT), alternate.alternate, claims.INTENTS),  # a wait that is due has been in vain
+    ((Step.CAST,), cast.build, MESSAGES),  # last, so that it finds what the others placed
 )
 
 

@@ -10,9 +10,9 @@ from rpcapi.model.claims import Answer
 from rpcapi.model.inventory import Inventory
 from scheduler_svc import refusal
 from scheduler_svc.endpoints import decode, encode
-from scheduler_svc.select import Decided
+from scheduler_svc.select import CHUNK, Decided
 from scheduler_svc.store.memory import MemoryStore
-from scheduler_svc.store.records import Batch, BatchAnswer, Candidate, Intent
+from scheduler_svc.store.records import Batch, BatchAnswer, Candidate, Intent, Prepared, Ref
 
 PARTITION = "cell"
 TTL_MS = 60_000
@@ -54,10 +54,9 @@ def _document(room: int) -> dict[str, Any]:
 
 
 class Scheduler:
-    """Offers the nodes in their order, beginning with ``first`` further on for each instance of a call.
+    """Offers the nodes in their order, each next instance of a call beginning one further on.
 
-    ``fail`` holds exceptions: each call raises one of them, if there is one, ``lost`` of them after it was carried
-    out, as if the answer were lost.
+    Each call raises the next of ``fail`` before it is carried out, or of ``lose`` after it, as if the answer were lost.
     """
 
     def __init__(self, ledger: Ledger) -> None:
@@ -73,31 +72,35 @@ class Scheduler:
         self.calls.append((list(uuids), attempt))
         if self.fail:
             raise self.fail.pop(0)
-        request = decode.request(ctxt, spec)
         snapshot = self.ledger.store.snapshot()
         nodes = self.ledger.nodes
+        request = decode.request(ctxt, spec)
         intents = [
             Intent(uuid, attempt, [Candidate(nodes[(index + more) % len(nodes)]) for more in range(len(nodes))])
             for index, uuid in enumerate(uuids)
         ]
-        batch = Batch(
-            request_id=request.id,
-            project="p",
-            user="u",
-            resources=request.resources,
-            intents=intents,
-            epoch=snapshot.epoch,
-            position=snapshot.position,
-            ttl_ms=self.ledger.ttl_ms,
-            alternates=alternates,
-        )
-        answer = self.ledger.store.prepare(batch)
-        if not answer.accepted:
-            refusal.raise_barred(answer.prepared)
-            raise refusal.no_valid_host(len(nodes), refusal.lost(refusal.tried(intents, answer.prepared)))
+        prepared: list[Prepared] = []
+        for start in range(0, len(uuids), CHUNK):
+            batch = Batch(
+                request_id=request.id,
+                project="p",
+                user="u",
+                resources=request.resources,
+                intents=intents[start : start + CHUNK],
+                epoch=snapshot.epoch,
+                position=snapshot.position,
+                ttl_ms=self.ledger.ttl_ms,
+                alternates=alternates,
+            )
+            answer = self.ledger.store.prepare(batch)
+            if not answer.accepted:
+                self.ledger.store.abort([Ref(one.consumer, one.attempt) for one in prepared])
+                refusal.raise_barred(answer.prepared)
+                raise refusal.no_valid_host(len(nodes), refusal.lost(refusal.tried(batch.intents, answer.prepared)))
+            prepared += answer.prepared
         if self.lose:
             raise self.lose.pop(0)
-        return encode.selections(PARTITION, attempt, Decided(answer.prepared, snapshot.epoch, snapshot.position))
+        return encode.selections(PARTITION, attempt, Decided(prepared, snapshot.epoch, snapshot.position))
 
 
 class Claims:

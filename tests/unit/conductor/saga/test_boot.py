@@ -305,3 +305,21 @@ def fill(world: World, node: str, count: int) -> None:
     world.scheduler.select_destinations(CTXT, SPEC, [f"other-{node}-{number}" for number in range(count)])
     world.ledger.nodes = nodes
     world.scheduler.calls.clear()
+
+
+def test_more_instances_than_one_call_takes_are_asked_for_in_several() -> None:
+    world = World({f"h{number}/n": 600 for number in range(3)})
+    world.conductor()
+    uuids = uuid_list(600)
+    world.hosts.manners["h0"] = "failed"
+    world.build(uuids)
+    world.settle()
+    assert set(world.statuses(uuids)) == {"ACTIVE"}
+    assert world.claims.calls == ["prepare", "prepare"]
+    world.delete(uuids)
+    world.settle()
+    assert [cast[:2] for cast in world.hosts.casts if cast[0] == "terminate"] == [
+        ("terminate", "h1"),
+        ("terminate", "h2"),
+    ]
+    world.check(uuids)
