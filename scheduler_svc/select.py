@@ -2,6 +2,7 @@
 """The decision: rank hosts on this worker's table, claim them in the store, and decide anew what was lost."""
 
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -151,15 +152,16 @@ class Selector:
     def _batch(self, ctxt: RequestContext, asked: Asked, start: int, look: Look, number: int) -> Batch:
         consumers = asked.consumers[start : start + CHUNK]
         # Asked even without any candidate: the store may know this attempt from an earlier call, and keeps the record.
-        candidates = look.ranking.candidates or [()] * len(consumers)
+        ranked = look.ranking.candidates or [()] * len(consumers)
+        candidates = {name: Candidate(name) for names in ranked for name in names}
         return Batch(
             request_id=asked.request.id,
             project=ctxt.project_id or "",
             user=ctxt.user_id or "",
             resources=asked.request.resources,
             intents=[
-                Intent(consumer, asked.attempt, [Candidate(host) for host in hosts])
-                for consumer, hosts in zip(consumers, candidates, strict=True)
+                Intent(consumer, asked.attempt, [candidates[name] for name in names])
+                for consumer, names in zip(consumers, ranked, strict=True)
             ],
             epoch=look.epoch,
             position=look.position,
@@ -188,11 +190,10 @@ class Selector:
 
     def _learn(self, batch: Batch, answer: BatchAnswer) -> None:
         self._sight.table.apply_used(answer.used, answer.position)
-        for intent, one in zip(batch.intents, answer.prepared, strict=False):
-            for verdict in one.verdicts:
-                metrics.VERDICTS.labels(verdict=verdict).inc()
-            if answer.accepted and intent.candidates and one.host == intent.candidates[0].host:
-                metrics.FIRST_CHOICES.inc()
+        for verdict, times in Counter(verdict for one in answer.prepared for verdict in one.verdicts).items():
+            metrics.VERDICTS.labels(verdict=verdict).inc(times)
+        if answer.accepted:
+            metrics.FIRST_CHOICES.inc(sum(len(one.verdicts) == 1 for one in answer.prepared))
 
     def _give_back(self, answer: BatchAnswer) -> None:
         """End what an earlier chunk claimed in this call; what an earlier call had claimed is its caller's."""

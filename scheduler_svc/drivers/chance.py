@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from oslo_config import cfg
 
-from scheduler_svc.drivers.driver import WIDTH, Driver, Ranking
+from scheduler_svc.drivers.driver import Driver, Ranking, width
 from scheduler_svc.drivers.filter import REASON_COUNT
 from scheduler_svc.drivers.lot import Lot
 from scheduler_svc.drivers.spread import room
@@ -37,7 +37,7 @@ class ChanceDriver(Driver):
         most = room(view, request, rows)
         if request.together:
             rows = rows[most >= count]
-            drawn = [lot.draw(rows, min(WIDTH, len(rows))).tolist()] * count if len(rows) else []
+            drawn = [lot.draw(rows, min(width(count), len(rows))).tolist()] * count if len(rows) else []
         else:
             drawn = []
             for _ in range(count):
@@ -45,7 +45,7 @@ class ChanceDriver(Driver):
                 if not len(open_rows):
                     drawn = []
                     break
-                indexes = lot.draw(open_rows, min(WIDTH, len(open_rows)))
+                indexes = lot.draw(open_rows, min(width(count), len(open_rows)))
                 most[indexes[0]] -= 1
                 drawn.append(rows[indexes].tolist())
         if not drawn:

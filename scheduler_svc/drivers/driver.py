@@ -16,6 +16,8 @@ from scheduler_svc.table.view import View
 
 NAMESPACE = "gantt.drivers"
 WIDTH = 16  # candidates an instance: what one claim script looks at
+NARROW = 8  # candidates an instance in large requests, whose instances start on many hosts as it is
+LARGE = 16  # instances beyond which a request is large
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,11 @@ class Ranking:
     best: Sequence[Mapping[str, Any]] = field(default_factory=tuple)
 
 
+def width(count: int) -> int:
+    """Return how many candidates each of ``count`` instances is given."""
+    return WIDTH if count <= LARGE else NARROW
+
+
 class Driver(abc.ABC):
     """Ranks hosts: no I/O, no clock, and no chance but what the seed gives."""
 
@@ -42,7 +49,7 @@ class Driver(abc.ABC):
 
     @abc.abstractmethod
     def rank(self, view: View, request: Request, count: int, seed: int) -> Ranking:
-        """Rank hosts for ``count`` alike instances: up to WIDTH candidates each, as names."""
+        """Rank hosts for ``count`` alike instances: up to ``width(count)`` candidates each, as names."""
 
 
 def load(conf: cfg.ConfigOpts) -> Driver:

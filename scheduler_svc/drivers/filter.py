@@ -53,8 +53,8 @@ class FilterDriver(Driver):
                 return _short_of_room(left)
         scores = scoring.score(self._weighted, view, request, rows)
         lot = Lot(seed)
-        width = max(WIDTH, self._subset) + (0 if request.together else count - 1)
-        top = best(scores.values, width, lot)
+        enough = max(WIDTH, self._subset) + (0 if request.together else count - 1)
+        top = best(scores.values, enough, lot)
         top_rows = top if rows is None else rows[top]
         if request.together or count == 1:
             given = [self._one(len(top), lot)] * count

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scheduler_svc.drivers.driver import WIDTH
+from scheduler_svc.drivers.driver import width
 from scheduler_svc.drivers.lot import Lot, Rows
 from scheduler_svc.request import Request
 from scheduler_svc.table.columns import IntColumn
@@ -27,7 +27,7 @@ def room(view: View, request: Request, rows: Rows) -> IntColumn:
 def spread(
     scores: Sequence[float], most: Sequence[int], *, step: float, count: int, subset: int, lot: Lot
 ) -> list[list[int]]:
-    """Return for each of ``count`` instances up to WIDTH indexes into ``scores``, best first.
+    """Return for each of ``count`` instances up to ``width(count)`` indexes into ``scores``, best first.
 
     ``scores`` come best first. A host that is given an instance changes its score by ``step`` and leaves when it
     holds its ``most``. ``subset`` is how many of the best each choice is drawn from. An empty list is returned where
@@ -36,11 +36,12 @@ def spread(
     line = [(-score, index) for index, score in enumerate(scores)]
     left = list(most)
     given = []
+    others = width(count) - 1
     for _ in range(count):
         if not line:
             return []
         value, index = line.pop(lot.below(min(subset, len(line))))
-        given.append([index, *(other for _, other in line[: WIDTH - 1])])
+        given.append([index, *(other for _, other in line[:others])])
         left[index] -= 1
         if left[index]:
             bisect.insort(line, (value - step, index))
