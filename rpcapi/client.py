@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import oslo_messaging as messaging
 from oslo_config import cfg
 
-from rpcapi import bus
+from rpcapi import bus, errors
 from rpcapi.context import RequestContext
 from rpcapi.serializer import GanttSerializer
 
@@ -21,7 +21,8 @@ class ServiceClient:
     def __init__(self, conf: cfg.ConfigOpts, transport: Any, topic: str | None = None) -> None:
         self._timeout = conf.rpc.call_timeout
         self._monitor = conf.rpc.call_monitor_timeout
-        target = messaging.Target(topic=topic or self.TOPIC, version=self.VERSION.split(".")[0] + ".0")
+        self._topic = topic or self.TOPIC
+        target = messaging.Target(topic=self._topic, version=self.VERSION.split(".")[0] + ".0")
         cap = conf.upgrade_levels[self.CAP]
         self._client = bus.get_client(transport, target, version_cap=cap, serializer=GanttSerializer())
 
@@ -32,14 +33,17 @@ class ServiceClient:
     def _call(self, ctxt: RequestContext, version: str, method: str, **values: Any) -> Any:
         """Call and wait; the wait ends with the context's deadline, or after [rpc] call_timeout.
 
-        Raises the typed error of the service, oslo.messaging's MessagingTimeout where no answer came, and
-        RPCVersionCapError where the cap does not let this version be sent.
+        Raises the typed error of the service, UnknownMethod where it is older than the method, oslo.messaging's
+        MessagingTimeout where no answer came, and RPCVersionCapError where the cap does not let this version be sent.
         """
         timeout = min(self._timeout, ctxt.remaining(self._timeout)) or 0.001
         prepared = self._client.prepare(
             version=version, timeout=timeout, call_monitor_timeout=min(self._monitor, timeout)
         )
-        return prepared.call(ctxt, method, **values)
+        try:
+            return prepared.call(ctxt, method, **values)
+        except (messaging.NoSuchMethod, messaging.UnsupportedVersion) as error:
+            raise errors.UnknownMethod(topic=self._topic, method=method, version=version) from error
 
     def _cast(self, ctxt: RequestContext, version: str, method: str, server: str, **values: Any) -> None:
         """Send without an answer to one server of the topic; delivery is at most once.

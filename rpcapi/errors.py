@@ -250,18 +250,3 @@ class BadConfiguration(GanttError):
 
     code = "bad_configuration"
     template = "Bad configuration: {why}"
-
-
-def by_code() -> dict[str, type[GanttError]]:
-    """Return every class of the tree under its wire code.
-
-    oslo.messaging derives a class of its own from each error that it receives: those are not of the tree.
-    """
-    found: dict[str, type[GanttError]] = {}
-    todo: list[type[GanttError]] = [GanttError]
-    while todo:
-        cls = todo.pop()
-        if cls.__module__ == __name__:
-            found[cls.code] = cls
-            todo.extend(cls.__subclasses__())
-    return found

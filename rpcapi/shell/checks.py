@@ -103,7 +103,7 @@ class StatusChecks(upgradecheck.UpgradeCommands):
         """Ask a harmless question at the newest version: a service that is older refuses it."""
         try:
             self.session.ask(client.call, client.VERSION, method, **values)
-        except messaging.UnsupportedVersion:
+        except errors.UnknownMethod:
             return Result(
                 Code.FAILURE,
                 f"it does not know version {client.VERSION} of its contract: upgrade it, or cap it in [upgrade_levels]",

@@ -3,9 +3,10 @@
 
 import time
 
+import oslo_messaging as messaging
 import pytest
 
-from rpcapi import bus, context, objects
+from rpcapi import bus, context, errors, objects
 from rpcapi import conf as rpc_conf
 from rpcapi.claims import ClaimsAPI
 from rpcapi.compute import ComputeAPI
@@ -66,6 +67,16 @@ def test_a_call_waits_no_longer_than_its_deadline(sender, options):
 def test_a_call_after_its_deadline_does_not_wait(sender, options):
     ConductorAPI(options, None).get_instances(context.new(deadline=time.time() - 3), ["u"])
     assert 0 < sender.prepared["timeout"] < 0.01
+
+
+@pytest.mark.parametrize("refusal", [messaging.NoSuchMethod("audit_hosts"), messaging.UnsupportedVersion("1.1")])
+def test_a_service_that_is_older_than_the_method_is_told_by_name(sender, options, refusal, monkeypatch):
+    def refuse(ctxt, method, **values):
+        raise refusal
+
+    monkeypatch.setattr(sender, "call", refuse)
+    with pytest.raises(errors.UnknownMethod, match=r"'conductor' has no method 'audit_hosts' in version 1\.1"):
+        ConductorAPI(options, None).audit_hosts(context.new(), "cell1", 1)
 
 
 def test_claims_of_a_partition_have_a_topic_of_their_own(sender, options):

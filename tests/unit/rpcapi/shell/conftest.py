@@ -14,6 +14,9 @@ from rpcapi.serializer import GanttSerializer
 from rpcapi.shell import main
 from tests.unit.rpcapi.shell import doubles
 
+EXCHANGE = "shell"  # other suites serve in this process
+BUS = f"transport_url = fake://\ncontrol_exchange = {EXCHANGE}\n"
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -33,6 +36,7 @@ def _served() -> Iterator[doubles.Cluster]:
     conf = cfg.ConfigOpts()
     conf([], project="gantt", default_config_files=[], default_config_dirs=[])
     transport = bus.get_transport(conf, "fake://")
+    conf.set_override("control_exchange", EXCHANGE)
     made = doubles.Cluster()
     servers = [
         bus.get_server(transport, target, [endpoint], GanttSerializer(), executor="threading")
@@ -62,7 +66,7 @@ def config_file(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
     path = tmp_path / "client.conf"
-    path.write_text("[DEFAULT]\ntransport_url = fake://\n[rpc]\ncall_timeout = 5\n")
+    path.write_text(f"[DEFAULT]\n{BUS}[rpc]\ncall_timeout = 5\n")
     return path
 
 

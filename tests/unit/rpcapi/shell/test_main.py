@@ -49,7 +49,7 @@ def test_flavors_of_the_configuration_are_listed_with_the_built_in_ones(gantt, c
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("[DEFAULT]\ntransport_url = fake://\n[rpc]\ncall_timeout = soon\n", "call_timeout"),
+        ("[DEFAULT]\ntransport_url = fake://\ncontrol_exchange = shell\n[rpc]\ncall_timeout = soon\n", "call_timeout"),
         ("[rpc\n", "Failed to parse"),
         ("[flavor:odd]\nvcpus = 1\n", "[flavor:odd] lacks memory_mb"),
         ("[DEFAULT]\n", NO_BUS),
@@ -74,7 +74,9 @@ def test_a_broker_that_is_not_there_is_told_at_once(gantt, config_file):
 
 
 def test_a_service_that_does_not_answer_is_one_line(gantt, config_file):
-    config_file.write_text("[DEFAULT]\ntransport_url = fake://\n[rpc]\npartition = nobody\ncall_timeout = 0.1\n")
+    config_file.write_text(
+        "[DEFAULT]\ntransport_url = fake://\ncontrol_exchange = shell\n[rpc]\npartition = nobody\ncall_timeout = 0.1\n"
+    )
     done = gantt("claim", "verify")
     assert done.code == 1
     assert done.err.splitlines()[-1].startswith("No answer came in time: is the cluster up")

@@ -63,7 +63,9 @@ def test_a_service_older_than_this_release_is_a_failure(check, monkeypatch):
 
 
 def test_what_does_not_answer_is_a_failure_of_its_check_alone(check, config_file):
-    config_file.write_text("[DEFAULT]\ntransport_url = fake://\n[rpc]\ncall_timeout = 0.2\npartition = nobody\n")
+    config_file.write_text(
+        "[DEFAULT]\ntransport_url = fake://\ncontrol_exchange = shell\n[rpc]\ncall_timeout = 0.2\npartition = nobody\n"
+    )
     code, checks = check()
     assert code == 2
     assert checks["Claims"][0] == checks["Partition"][0] == 2
