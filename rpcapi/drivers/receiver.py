@@ -7,10 +7,12 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from oslo_messaging import exceptions
+
 from rpcapi.drivers import names, transport, wire
 from rpcapi.drivers.address import Address
 from rpcapi.drivers.backoff import Backoff
-from rpcapi.drivers.errors import MessageForeign
+from rpcapi.drivers.errors import BusRefused, MessageForeign
 from rpcapi.drivers.incoming import Delivery
 from rpcapi.drivers.listener import BusListener
 from rpcapi.drivers.outbox import Outbox
@@ -82,14 +84,22 @@ class Receiver:
             LOG.debug("The bus is away; the receiver looks again when it returns")
 
     def add(self, listener: BusListener) -> None:
-        """Read for this listener from now on. Requests fanned out after this returned will reach it."""
+        """Read for this listener from now on. Requests fanned out after this returned will reach it.
+
+        :raises BusRefused: when Redis is there, but does not let this process in
+        """
         with self._condition:
             self._listeners.append(listener)
-        self.start()
         try:
-            self._outbox.join({listener.place.fanout}, self.inbox, self._reply_ttl)
-        except transport.AWAY:
-            LOG.warning("The bus is away; %s listens when it returns", listener.place.label)
+            fanouts = [listener.place.fanout]
+            self._outbox.retry(lambda: self._outbox.join(fanouts, self.inbox, self._reply_ttl), time.monotonic())
+        except exceptions.MessageDeliveryFailure:
+            LOG.warning("The bus is away at %s; %s listens when it returns", self._address, listener.place.label)
+        except BusRefused:
+            with self._condition:
+                self._listeners.remove(listener)
+            raise
+        self.start()
 
     def remove(self, listener: BusListener) -> None:
         """Read no more for this listener; returns when nothing can reach it any more."""

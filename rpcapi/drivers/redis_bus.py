@@ -15,6 +15,7 @@ import oslo_messaging
 from oslo_config import cfg
 from oslo_messaging import Target, TransportURL
 from oslo_messaging._drivers import base
+from oslo_messaging.server import ServerListenError
 
 from rpcapi.drivers import address, errors, names, opts, transport, wire
 from rpcapi.drivers.backoff import Backoff
@@ -135,6 +136,8 @@ class RedisBusDriver(base.BaseDriver):
         """Listen for an RPC server: to its topic, to its own name, and to what is fanned out.
 
         When Redis is away, listening begins when it returns.
+
+        :raises oslo_messaging.server.ServerListenError: when Redis is there, but does not let this process in
         """
         listener = BusListener(
             Place.of(target, self._exchange(target)),
@@ -144,7 +147,11 @@ class RedisBusDriver(base.BaseDriver):
             changed=self._receiver.changed,
             leave=self._receiver.remove,
         )
-        self._receiver.add(listener)
+        try:
+            self._receiver.add(listener)
+        except errors.BusRefused as error:
+            # Raised by oslo.messaging itself for driver errors, were its attempt not broken.
+            raise ServerListenError(target, error) from error
         return listener
 
     def send_notification(

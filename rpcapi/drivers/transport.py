@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from time import time
+from time import monotonic, time
 from typing import Any
 
 import redis
@@ -72,6 +72,7 @@ class BusChannel(kombu_redis.Channel):
     queue_ttl = 3600
     address: Address
     connection_class: Any
+    _brpop_sent_at: Any = None
     from_transport_options: Any = (*kombu_redis.Channel.from_transport_options, "address", "queue_ttl")
 
     @contextmanager
@@ -167,6 +168,19 @@ class BusChannel(kombu_redis.Channel):
     @cached_property
     def _ring(self) -> Script:
         return self._shared_client.register_script(scripts.text("ring"))
+
+    def _brpop_start(self, timeout: float | None = None) -> None:
+        # As kombu does it, less what costs time per queue for priorities and prefixes: there may be hundreds.
+        queues = self._queue_cycle.consume(len(self._active_queues))
+        if queues:
+            self._in_poll = self.client.connection
+            self._brpop_sent_at = monotonic()
+            self.client.connection.send_command("BRPOP", *queues, timeout or self.brpop_timeout)
+
+    @property
+    def active_queues(self) -> list[str]:
+        """The queues that are read."""
+        return list(self._active_queues)
 
     def reading(self) -> bool:
         """Whether a blocking read of the queues is under way."""

@@ -13,6 +13,7 @@ from typing import Any
 import oslo_messaging
 import pytest
 from oslo_messaging.rpc import client as rpc_client
+from oslo_messaging.server import ServerListenError
 
 from devstack.servers.redis import RedisServer
 from devstack.servers.redis_users import BUS, BUS_USERS
@@ -21,7 +22,7 @@ from rpcapi.drivers.transport import BELL, BODIES, TAG_LENGTH
 from tests.contract.bus_peer import Ending, Peers, eventually
 
 # Short times, so that the tests see in a second or three what operators see in ten or sixty.
-QUICK = {"visibility_timeout": 1, "reply_ttl": 3, "reconnect_backoff_max": 0.2, "socket_timeout": 1.0}
+QUICK = {"visibility_timeout": 2, "reply_ttl": 3, "reconnect_backoff_max": 0.2, "socket_timeout": 1.0}
 
 MakeRedis = Callable[..., RedisServer]
 
@@ -132,7 +133,7 @@ def test_what_a_killed_server_had_not_begun_goes_to_another(
 
 
 def test_what_a_living_server_holds_stays_with_it(peers: Peers) -> None:
-    """A visibility timeout of one second, and a message that waits for three: renewed, not given away."""
+    """A visibility timeout of two seconds, and a message that waits for four: renewed, not given away."""
     busy = peers.serve("busy", pool=1)
     client = peers.client()
     client.cast({}, "hold")
@@ -140,7 +141,7 @@ def test_what_a_living_server_holds_stays_with_it(peers: Peers) -> None:
     client.cast({}, "note", value="mine")
     eventually(lambda: len(busy.server.listener.held()) == 1, "the busy server received the cast")
     idle = peers.serve("idle")
-    threading.Event().wait(3)
+    threading.Event().wait(4)
     busy.gate.set()
     eventually(lambda: busy.seen, "the busy server ran what it held")
     assert (busy.seen, idle.seen) == (["mine"], [])
@@ -465,6 +466,8 @@ def test_a_wrong_password_is_said_at_once_and_not_shown(
     peers.url = peers.url.replace(redis.passwords.of(BUS.name), "guessed-password")
     with pytest.raises(rpc_client.ClientSendError, match="refused") as caught:
         peers.client().cast({}, "note", value=1)
+    with pytest.raises(ServerListenError, match="refused"):
+        peers.serve()
     assert "guessed-password" not in str(caught.value) + caplog.text
 
 
