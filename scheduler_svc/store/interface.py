@@ -68,6 +68,13 @@ class Store(abc.ABC):
         """Return a page of live claims, by node and consumer, and the next marker; ``host`` is a host or a node."""
 
     @abc.abstractmethod
+    def group_hosts(self, group_id: str) -> dict[str, int]:
+        """Return how many live claims of a server group each host holds: where to look, not a promise.
+
+        Claims past their deadline count until somebody ends them; the group's policy binds in ``prepare``.
+        """
+
+    @abc.abstractmethod
     def audit(self, host: str, epoch: int, running: Sequence[records.Running], grace_ms: int) -> records.AuditOutcome:
         """Settle with what runs on service host ``host`` and open it in ``epoch``; another epoch opens nothing.
 

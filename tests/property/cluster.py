@@ -119,8 +119,9 @@ class Cluster:
         self.delayed.append(("audit", host, epochs, told))
         self._note(list(outcomes[0].answers))
         for one, answer in zip(told, outcomes[0].answers, strict=True):
-            if answer.answer not in (Answer.CONFIRMED, Answer.PREPARED):
-                self.truth.running.pop(Ref(one.consumer, one.attempt), None)
+            # Only its own agent ends a guest's claim: whatever was lost, no guest is told to stop.
+            assert answer.answer is Answer.CONFIRMED or not one.confirmed, (one, answer)
+            if answer.answer is not Answer.PREPARED:
                 self.truth.sent.discard((host, Ref(one.consumer, one.attempt)))
 
     # -- faults ------------------------------------------------------------------------------------------------

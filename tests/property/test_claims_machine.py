@@ -50,18 +50,27 @@ class ClaimsMachine(RuleBasedStateMachine):
     def boot(self, consumer: str, host: str) -> None:
         self.cluster.boot(consumer, host)
 
-    @rule(consumer=some_consumer, host=some_host)
-    def boot_in_a_lost_tail(self, consumer: str, host: str) -> None:
+    @rule(consumer=some_consumer, host=some_host, first=st.sampled_from([None, *HOSTS]))
+    def boot_in_a_lost_tail(self, consumer: str, host: str, first: str | None) -> None:
         self.cluster.mark()
         self.cluster.boot(consumer, host)
         self.forget()
+        if first is not None:
+            self.audit(first)
 
     @precondition(lambda self: self.cluster.truth.sent)
-    @rule(number=some_number)
-    def confirm_in_a_lost_tail(self, number: int) -> None:
+    @rule(number=some_number, fate=st.sampled_from(["", "abort", "deadline"]))
+    def confirm_in_a_lost_tail(self, number: int, fate: str) -> None:
+        sent = sorted(self.cluster.truth.sent)
+        consumer = sent[number % len(sent)][1].consumer
         self.cluster.mark()
         self.confirm(number)
         self.forget()
+        if fate == "abort":
+            self.cluster.abort(consumer, 0)
+        if fate == "deadline":
+            self.cluster.pass_deadline_of(consumer)
+            self.reap()
 
     @rule(consumer=some_consumer, ahead=st.sampled_from([0, 0, 0, 1]))
     def abort(self, consumer: str, ahead: int) -> None:
@@ -163,11 +172,11 @@ def explore(make_worlds: Callable[[], list[World]], examples: int, steps: int) -
 
 
 def test_memory() -> None:
-    explore(lambda: [memory_world()], 100, 50)
+    explore(lambda: [memory_world()], 200, 50)
 
 
 def test_redis_answers_as_memory_does(redis_server: RedisServer) -> None:
-    explore(lambda: [memory_world(), redis_world(redis_server)], 25, 30)
+    explore(lambda: [memory_world(), redis_world(redis_server)], 40, 40)
 
 
 @pytest.mark.long

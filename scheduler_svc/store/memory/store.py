@@ -90,6 +90,11 @@ class MemoryStore(interface.Store):
         page = [(key, claim) for key, claim in found if marker is None or key > marker]
         return [claim for _key, claim in page[:limit]], page[limit - 1][0] if len(page) > limit else None
 
+    def group_hosts(self, group_id: str) -> dict[str, int]:
+        validation.check_name(group_id)
+        with self._changed:
+            return dict(self.state.groups.get(group_id, {}))
+
     def audit(self, host: str, epoch: int, running: Sequence[records.Running], grace_ms: int) -> records.AuditOutcome:
         validation.check_service_host(host)
         validation.check_running(host, running)

@@ -61,6 +61,12 @@ def _after(low: bytes, marker: str | None) -> bytes:
     return b"[" + low if low else b"-"
 
 
+def group_hosts(connection: Connection, group_id: str) -> dict[str, int]:
+    """Return how many live claims of a group each host holds."""
+    raw = connection.read(lambda pipe: pipe.hget(prefix(connection.partition) + "groups", group_id))[0]
+    return json.loads(raw) if raw else {}
+
+
 def look(connection: Connection) -> verification.Look:
     """End what is past its deadline, then take one atomic look at all that verify compares."""
     while connection.run("expire", EXPIRE_LOT) == EXPIRE_LOT:

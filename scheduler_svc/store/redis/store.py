@@ -66,6 +66,10 @@ class RedisStore(interface.Store):
         validation.check_number("page's length", limit, 1, claims.MAX_PAGE)
         return claims.page(self._connection, host, consumer, marker, limit)
 
+    def group_hosts(self, group_id: str) -> dict[str, int]:
+        validation.check_name(group_id)
+        return claims.group_hosts(self._connection, group_id)
+
     def audit(self, host: str, epoch: int, running: Sequence[records.Running], grace_ms: int) -> records.AuditOutcome:
         validation.check_service_host(host)
         validation.check_running(host, running)

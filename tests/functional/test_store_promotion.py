@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A replica is promoted that lacks the last claims: the epoch and the audits close what the failover lost."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from devstack.servers.ports import LOOPBACK, free_port
+from devstack.servers.redis import RedisServer
+from rpcapi.model.claims import Answer, Verdict
+from scheduler_svc.store.records import Ref
+from scheduler_svc.store.redis import RedisStore
+from tests.unit.scheduler_svc.store.backends import redis_world
+from tests.unit.scheduler_svc.store.world import LONG_MS, SMALL, World, intent, poll, running
+
+CELL = "gantt:{p:cell1}:"
+
+
+@dataclass
+class Pair:
+    """A primary and its replica behind one address: a link that a failover turns, as a service address would."""
+
+    primary: RedisServer
+    replica: RedisServer
+    address: Path
+
+    def open_store(self) -> RedisStore:
+        return RedisStore(f"unix://{self.address}?db=0", "cell1")
+
+    def turn_to(self, server: RedisServer) -> None:
+        self.address.unlink(missing_ok=True)
+        self.address.symlink_to(server.socket)
+
+    def wait_in_step(self) -> None:
+        position = self.primary.client().hget(CELL + "meta", "position")
+        poll(lambda: self.replica.client().hget(CELL + "meta", "position") == position, 20)
+
+    def part(self) -> None:
+        """Let the replica lose its primary: what follows never reaches it."""
+        self.replica.client().execute_command("REPLICAOF", LOOPBACK, str(free_port()))
+        poll(lambda: self.primary.client().info("replication")["connected_slaves"] == 0, 20)
+
+    def fail_over(self) -> None:
+        self.primary.kill()
+        self.replica.promote()
+        self.turn_to(self.replica)
+
+
+@pytest.fixture
+def pair(make_redis: Callable[..., Any], run_folder: Path) -> Pair:
+    primary = make_redis(port=free_port(), appendonly="always")
+    replica = make_redis(replica_of=primary, appendonly="always")
+    made = Pair(primary, replica, run_folder / "store.sock")
+    made.turn_to(primary)
+    return made
+
+
+@pytest.fixture
+def world(pair: Pair) -> Any:
+    made = redis_world(pair.primary)
+    made.store.close()
+    made.store = pair.open_store()
+    yield made
+    made.store.close()
+
+
+def audit(world: World, host: str, *claims: Any) -> Any:
+    return world.store.audit(host, world.store.snapshot().epoch, claims, LONG_MS)
+
+
+def test_promoted_replica_that_lacks_the_last_claims(pair: Pair, world: World) -> None:
+    # Given three hosts, a guest on the first, and a build on its way to the third
+    for host in ("h1", "h2", "h3"):
+        world.add_host(host)
+    world.hold("known", "h1")
+    world.prepare("on-its-way", "h3")
+    pair.wait_in_step()
+    pair.part()
+    # and a tail that the replica never gets: a claim that is confirmed, and a build that is replaced elsewhere
+    world.hold("lost", "h2")
+    world.hold("on-its-way", "h1", attempt=2, replaces=1)
+    stale = world.batch(intent("new", "h1", "h2", "h3"))
+    second = pair.open_store()
+    epoch, _begun = second.check_identity()
+    world.store.check_identity()
+
+    # When the primary dies and the replica takes its place
+    pair.fail_over()
+
+    # Then no verb that was decided before is served, and two workers begin one epoch
+    answer = world.store.prepare(stale)
+    assert (answer.current, answer.accepted) == (False, False)
+    told = [world.store.check_identity(), second.check_identity()]
+    assert [one for one, _begun in told] == [answer.epoch] * 2 and answer.epoch > epoch
+    assert sum(begun for _epoch, begun in told) == 1
+    second.close()
+
+    # and no host takes anything, nor is any claim ended on hearsay
+    assert tuple(world.prepare("new", "h1", "h2", "h3").verdicts) == (Verdict.CLOSED,) * 3
+    assert world.store.abort([Ref("lost", 1)], host="h2")[0].answer is Answer.CLOSED
+    assert world.prepare("lost", "h3", attempt=2, replaces=1).answer is Answer.CLOSED
+    assert world.store.confirm("h3", [Ref("on-its-way", 1)])[0].answer is Answer.CLOSED
+
+    # until hosts audit: they open one by one, with what really runs there
+    guests = [running(Ref("known", 1), "h1"), running(Ref("on-its-way", 2), "h1")]
+    assert [one.answer for one in audit(world, "h1", *guests).answers] == [Answer.CONFIRMED] * 2
+    assert world.used("h1") == {name: 2 * amount for name, amount in SMALL.items()}
+    first = world.prepare("new", "h3", "h2", "h1")
+    assert (first.host, tuple(first.verdicts)) == ("h1", (Verdict.CLOSED, Verdict.CLOSED, Verdict.FITS))
+
+    late = audit(world, "h3", running(Ref("on-its-way", 1), "h3", confirmed=False))
+    assert late.answers[0].answer is Answer.ABORTED
+    assert world.store.confirm("h3", [Ref("on-its-way", 1)])[0].answer is Answer.ABORTED
+    assert world.prepare("more", "h3").answer is Answer.PREPARED
+
+    assert audit(world, "h2", running(Ref("lost", 1), "h2")).reasserted == 1
+    assert world.store.abort([Ref("lost", 1)], host="h2")[0].answer is Answer.CONFIRMED
+    assert world.store.snapshot().opened == dict.fromkeys(("h1", "h2", "h3"), answer.epoch)
+    assert world.states() == {
+        "known": "confirmed",
+        "lost": "confirmed",
+        "on-its-way": "confirmed",
+        "new": "prepared",
+        "more": "prepared",
+    }
+    assert list(world.check().excess) == []
+
+
+def test_promoted_replica_opens_an_epoch_even_where_nothing_was_lost(pair: Pair, world: World) -> None:
+    # It cannot show that it has all: a promise of durability is the old server's.
+    world.store.close()
+    world.store = RedisStore(f"unix://{pair.address}?db=0", "cell1", durability="always")
+    world.add_host("h1")
+    before = world.store.check_identity()[0]
+    pair.wait_in_step()
+    pair.fail_over()
+    assert world.store.check_identity()[0] > before
+
+
+def test_follower_learns_of_the_failover(pair: Pair, world: World) -> None:
+    world.add_host("h1")
+    pair.wait_in_step()
+    pair.part()
+    for consumer in ("c1", "c2", "c3"):
+        world.hold(consumer, "h1")
+    seen = world.store.snapshot().position
+    pair.fail_over()
+    world.store.check_identity()
+    entries = world.store.follow(seen, 0)
+    assert entries is not None and entries[0].kind == "epoch"

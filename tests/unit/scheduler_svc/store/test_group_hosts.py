@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a server group's claims are."""
+
+from rpcapi.model.claims import GroupPolicy
+from scheduler_svc.store.records import Group, Ref
+from tests.unit.scheduler_svc.store.world import World
+
+APART = Group("g1", GroupPolicy.ANTI_AFFINITY, 2)
+
+
+def test_live_claims_of_a_group_are_counted_by_host(world: World) -> None:
+    for host in ("h1", "h2"):
+        world.add_host(host)
+    world.prepare("c1", "h1", group=APART)
+    world.prepare("c2", "h1", group=APART)
+    world.prepare("c3", "h2", group=APART)
+    world.prepare("c4", "h2")
+    assert world.store.group_hosts("g1") == {"h1": 2, "h2": 1}
+    world.store.abort([Ref("c1", 1), Ref("c3", 1)])
+    assert world.store.group_hosts("g1") == {"h1": 1}
+
+
+def test_an_unknown_group_is_nowhere(world: World) -> None:
+    assert world.store.group_hosts("unheard-of") == {}
