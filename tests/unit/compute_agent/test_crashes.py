@@ -70,7 +70,7 @@ def test_killed_at_every_step(name: str, tmp_path: Path) -> None:
         rig.stop()
 
 
-@pytest.mark.parametrize("stride", [7, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("stride", [7, pytest.param(2, marks=pytest.mark.long)])
 def test_killed_twice(stride: int, tmp_path: Path) -> None:
     name = "build and terminate"
     deliveries = SCENARIOS[name]
