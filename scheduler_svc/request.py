@@ -14,7 +14,8 @@ from scheduler_svc.store.records import Amounts, Group
 class Request:
     """One shape of server. ``id`` is the request id: it seeds whatever is left to chance.
 
-    ``ruled_out`` names hosts that the store refused for the group's sake while this request was decided.
+    ``ruled_out`` names hosts that hold as many of an anti-affinity group as may be, ``beside`` those where an affinity
+    group already is: only the store knows, and it tells while the request is decided.
     """
 
     id: str
@@ -27,6 +28,7 @@ class Request:
     hints: Mapping[str, Any] = field(default_factory=dict)
     group: Group | None = None
     ruled_out: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
 
     @property
     def most_per_host(self) -> int | None:

@@ -33,6 +33,9 @@ class Claimer(Protocol):
     def abort(self, refs: Sequence[Ref]) -> list[Ended]:
         """End prepared claims."""
 
+    def group_hosts(self, group_id: str) -> dict[str, int]:
+        """Tell how many live claims of a server group each host holds."""
+
 
 class Sight(Protocol):
     """What the deciding core sees of the hosts."""
@@ -115,7 +118,7 @@ class Selector:
 
     def _place(self, ctxt: RequestContext, asked: Asked, start: int) -> tuple[Look, BatchAnswer]:
         """Serve one chunk in as many rounds as it takes and patience allows."""
-        request = asked.request
+        request = self._with_group(asked.request)
         refused: errors.GanttError = errors.NotReady(
             what="This scheduler worker", why="the store has begun a new epoch that it has not read yet"
         )
@@ -140,6 +143,16 @@ class Selector:
             self._sight.reach(answer.position, ctxt.remaining(self._patience.catch_up_s))
         LOG.info("Refused: %s", refused)
         raise refused
+
+    def _with_group(self, request: Request) -> Request:
+        """Return the request with what the store knows of its group; whether that still holds the script judges."""
+        if request.group is None:
+            return request
+        members = self._claimer.group_hosts(request.group.id)
+        if request.together:
+            return replace(request, beside=tuple(members))
+        full = tuple(host for host, count in members.items() if count >= request.group.max_per_host)
+        return replace(request, ruled_out=full)
 
     def _look(self, request: Request, count: int, salt: int) -> Look:
         seed = request.seed ^ salt

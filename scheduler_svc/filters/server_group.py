@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is the host one that the store has ruled out for this request's server group?"""
+"""Does the host suit the request's server group, by what the store told of it?"""
 
 from collections.abc import Iterator
 
@@ -12,10 +12,12 @@ REASON = "server group policy"
 
 
 def sieves(view: View, request: Request) -> Iterator[Sieve]:
-    """Let hosts pass that the claim script has not refused for the group in an earlier round.
+    """Let hosts pass that hold the affinity group, or that the anti-affinity group has not used up.
 
-    Only the store knows where a group's members are, so that its policy cannot be raced; this keeps a decision from
-    offering it the same hosts again.
+    The policy itself is the claim script's, so that it cannot be raced; this keeps decisions from offering it hosts
+    that it must refuse.
     """
+    if request.beside:
+        yield Sieve(REASON, view.named(request.beside))
     if request.ruled_out:
         yield Sieve(REASON, ~view.named(request.ruled_out))

@@ -41,6 +41,7 @@ requests = st.builds(
     ignore_hosts=WANTED.map(tuple),
     force_hosts=WANTED.map(tuple),
     ruled_out=st.lists(st.sampled_from(NAMES), max_size=3).map(tuple),
+    beside=st.lists(st.sampled_from(NAMES), max_size=3).map(tuple),
 )
 
 
@@ -88,6 +89,10 @@ def named(host, wanted):
     return any(names.matches(host.name, each) for each in wanted)
 
 
+def suits_group(host, asked):
+    return not named(host, asked.ruled_out) and (not asked.beside or named(host, asked.beside))
+
+
 def misfit(host, resource_class, amount):
     """Return why one class does not fit, by the rule of rpcapi.model."""
     held, used = host.inventories.get(resource_class), host.used.get(resource_class, 0)
@@ -105,7 +110,7 @@ def fault(host, asked):
         ("not audited in this epoch", host.opened),
         ("not a forced host", not asked.force_hosts or named(host, asked.force_hosts)),
         ("ignored host", not named(host, asked.ignore_hosts)),
-        ("server group policy", not named(host, asked.ruled_out)),
+        ("server group policy", suits_group(host, asked)),
         ("availability zone", asked.availability_zone in (None, host.zone)),
         ("required traits", set(asked.required_traits) <= host.traits),
         ("forbidden traits", not set(asked.forbidden_traits) & host.traits),
@@ -135,7 +140,7 @@ def test_each_filter_alone_lets_pass_what_its_part_of_the_loop_would(hosts, aske
         "ComputeFilter": lambda host: host.alive and host.enabled and host.opened,
         "ForceHostsFilter": lambda host: not asked.force_hosts or named(host, asked.force_hosts),
         "IgnoreHostsFilter": lambda host: not named(host, asked.ignore_hosts),
-        "ServerGroupFilter": lambda host: not named(host, asked.ruled_out),
+        "ServerGroupFilter": lambda host: suits_group(host, asked),
         "AvailabilityZoneFilter": lambda host: asked.availability_zone in (None, host.zone),
         "TraitsFilter": lambda host: (
             set(asked.required_traits) <= host.traits and not set(asked.forbidden_traits) & host.traits

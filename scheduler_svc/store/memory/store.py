@@ -136,6 +136,7 @@ class MemoryStore(interface.Store):
             old = sorted((at, name) for name, at in state.ended_at.items() if at <= now - tombstone_ms)
             for _at, name in old[:limit]:
                 del state.ended[name], state.ended_at[name]
+                state.settled.pop(name, None)
             self._finish(now)
             return ended
 

@@ -111,6 +111,7 @@ def test_names_are_forced_and_ignored_by_node_and_by_service_host():
 
 def test_hosts_that_the_store_ruled_out_for_the_group_are_not_offered_again():
     assert passing(server_group.sieves, request(ruled_out=("a/1", "b/1")))[0] == ["a/2", "c/1"]
+    assert passing(server_group.sieves, request(beside=("a/2",)))[0] == ["a/2"]
     assert passing(server_group.sieves, request()) == (list(NODES), [])
 
 

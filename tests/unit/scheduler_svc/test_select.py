@@ -285,6 +285,26 @@ def test_affinity_puts_all_instances_on_one_host():
     assert len({one.host for one in decided.prepared}) == 1
 
 
+def test_affinity_finds_the_groups_host_whatever_others_score():
+    nodes = {f"h{number:02}": node({"VCPU": 8 + number}) for number in range(40)}
+    world = World(nodes)
+    selector, _ = world.selector()
+    one = request({"VCPU": 1}, group=Group("g", GroupPolicy.AFFINITY))
+    select(selector, asked(asks=replace(one, force_hosts=("h00",))))
+    assert select(selector, asked(3, first=1, asks=one)).prepared[2].host == "h00"
+    with pytest.raises(errors.NoValidHost, match="39 server group policy, 1 not enough VCPU"):
+        select(selector, asked(first=4, asks=replace(one, resources={"VCPU": 5})))
+
+
+def test_anti_affinity_finds_the_last_host_that_has_none_of_a_large_group():
+    nodes = {f"h{number:02}": node({"VCPU": 100 - number}) for number in range(60)}
+    world = World(nodes)
+    selector, _ = world.selector()
+    apart = request({"VCPU": 1}, group=Group("g", GroupPolicy.ANTI_AFFINITY))
+    select(selector, asked(59, asks=apart))
+    assert select(selector, asked(first=59, asks=apart)).prepared[0].host == "h59"
+
+
 def test_anti_affinity_finds_room_beside_what_the_group_has():
     world = World({f"h{number:02}": node() for number in range(20)})
     selector, _ = world.selector()
