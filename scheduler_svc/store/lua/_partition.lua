@@ -84,7 +84,7 @@ end
 local function last_end(ends)
   local last = 0
   for attempt in pairs(ends) do
-    last = math.max(last, tonumber(attempt))
+    last = math.max(last, tonumber(attempt) or 0) -- one key is no attempt: 'settled'
   end
   return last
 end
@@ -94,9 +94,10 @@ local function end_of(ends, attempt)
   return ends[attempt] or (tonumber(attempt) < last_end(ends) and 'aborted') or nil
 end
 
-local function bury(consumer, attempt, state)
+local function bury(consumer, attempt, state, settled)
   local ends = ends_of(consumer)
   ends[int(attempt)] = state
+  ends.settled = settled and epoch or ends.settled
   redis.call('HSET', K.ended, consumer, cjson.encode(ends))
   redis.call('ZADD', K.ended_at, now_text, consumer)
 end
@@ -110,12 +111,18 @@ local function hold(claim, text)
   count(claim, 1)
 end
 
+-- Can no later attempt than this live one have been forgotten? Its host stands by it in this epoch, and a next
+-- attempt is made only when the former has ended.
+local function is_newest(claim)
+  return is_open(claim.host) and type(claim.orphan_ms) ~= 'number'
+end
+
 local function end_claim(claim, state)
   redis.call('HDEL', K.claims, claim.consumer)
   redis.call('ZREM', K.by_host, claim.host .. '|' .. claim.consumer)
   redis.call('ZREM', K.deadlines, claim.consumer)
   count(claim, -1)
-  bury(claim.consumer, claim.attempt, state)
+  bury(claim.consumer, claim.attempt, state, is_newest(claim))
 end
 
 local function confirm_claim(claim)

@@ -2,22 +2,16 @@
 -- End prepared claims, each by itself. A confirmed one stays.
 -- ARGV: log length, service host that must hold them or '', then for each claim: consumer, attempt
 -- Returns: for each claim: answer, host or ''
---@ keys awaited
 --@ include _partition
 --@ include _find
+--@ include _forgotten
 local host, answers = ARGV[2], {}
-
-local function may_be_forgotten()
-  if host == '' then
-    return redis.call('SCARD', K.awaited) > 0
-  end
-  return redis.call('SISMEMBER', K.awaited, host) == 1
-end
 
 for i = 3, #ARGV, 2 do
   local claim, answer = find(ARGV[i], ARGV[i + 1], host)
   if answer == nil and claim == nil then
-    if may_be_forgotten() then
+    local raw = redis.call('HGET', K.claims, ARGV[i])
+    if may_be_forgotten(raw and cjson.decode(raw), ends_of(ARGV[i]), host) then
       answer = 'closed'
     else
       bury(ARGV[i], ARGV[i + 1], UNKNOWN_END)

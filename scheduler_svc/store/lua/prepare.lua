@@ -6,8 +6,9 @@
 --       candidate its name, and after a space its allocations as JSON where they are not the resources
 -- Returns: accepted 0|1, current 0|1, epoch, position, sums touched as JSON,
 --          then for each intent: answer, host or '', alternates, deadline or '', verdicts; names apart by spaces
---@ keys eligible awaited
+--@ keys eligible
 --@ include _partition
+--@ include _forgotten
 --@ include _decisions
 --@ include _judge
 local LAZY = '32' -- claims past their deadline that one prepare tidies on its way
@@ -54,7 +55,7 @@ local function barred(one, live, ends)
   elseif live then
     return not is_open(live.host) and 'closed' or nil
   elseif one.replaces > 0 and not end_of(ends, int(one.replaces)) then
-    if redis.call('SCARD', K.awaited) > 0 then
+    if may_be_forgotten(nil, ends, '') then
       return 'closed'
     end
     one.forgotten = true

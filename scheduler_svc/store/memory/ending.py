@@ -30,7 +30,7 @@ def abort(partition: Partition, host: str | None, ref: Ref, now: int) -> Ended:
     if answer is not None:
         return Ended(*ref, answer, claim.host if claim else None)
     if claim is None:
-        if host in partition.awaited if host else partition.awaited:
+        if partition.may_have_forgotten(ref.consumer) and (host is None or host in partition.awaited):
             return Ended(*ref, Answer.CLOSED)
         partition.bury(ref, UNKNOWN_END, now)
         return Ended(*ref, Answer.UNKNOWN)

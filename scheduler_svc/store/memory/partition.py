@@ -24,6 +24,7 @@ class Partition:
     claims: dict[str, Claim] = field(default_factory=dict)
     ended: dict[str, dict[int, str]] = field(default_factory=dict)
     ended_at: dict[str, int] = field(default_factory=dict)
+    settled: dict[str, int] = field(default_factory=dict)  # consumer -> epoch whose store knew its newest attempt
     deadlines: dict[str, int] = field(default_factory=dict)
     groups: dict[str, dict[str, int]] = field(default_factory=dict)
     providers: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -71,6 +72,8 @@ class Partition:
 
     def end(self, claim: Claim, state: str, now: int) -> None:
         """Take a live claim out of every sum and index, and remember its end."""
+        if self.is_newest(claim):
+            self.settled[claim.consumer] = self.epoch
         del self.claims[claim.consumer]
         self.deadlines.pop(claim.consumer, None)
         self._count(claim, -1)
@@ -87,6 +90,19 @@ class Partition:
         if ref.attempt in ends:
             return ends[ref.attempt]
         return ClaimState.ABORTED if ends and ref.attempt < max(ends) else None
+
+    def is_newest(self, claim: Claim) -> bool:
+        """Tell whether no later attempt than this live one can have been forgotten.
+
+        Its host stands by it in this epoch, and a next attempt is made only when the former has ended.
+        """
+        return self.is_open(claim.host) and claim.orphan_ms is None
+
+    def may_have_forgotten(self, consumer: str) -> bool:
+        """Tell whether an attempt of the consumer that is unknown may run on a host that has not audited yet."""
+        live = self.claims.get(consumer)
+        known = self.settled.get(consumer) == self.epoch or (live is not None and self.is_newest(live))
+        return bool(self.awaited) and not known
 
     def confirm(self, claim: Claim) -> None:
         """Turn a prepared claim into a confirmed one."""

@@ -96,7 +96,7 @@ def _barred(partition: Partition, intent: Intent, live: Claim | None) -> Answer 
         if live.state == ClaimState.CONFIRMED:
             return Answer.CONFIRMED
         return None if partition.is_open(live.host) else Answer.CLOSED
-    if intent.replaces is not None and partition.awaited:
+    if intent.replaces is not None and partition.may_have_forgotten(intent.consumer):
         known = partition.end_of(Ref(intent.consumer, intent.replaces)) is not None
         return None if known else Answer.CLOSED
     return None

@@ -200,6 +200,37 @@ def test_claim_that_may_be_forgotten_is_not_ended_before_its_host_audits(world: 
     assert world.prepare("c1", "h2", attempt=2, replaces=1).answer is Answer.CONFIRMED
 
 
+def test_attempt_that_cannot_have_been_forgotten_is_ended_at_once(world: World) -> None:
+    # Given a host that never comes back after a failover
+    world.add_host("h1")
+    world.add_host("dead")
+    world.new_epoch()
+    audit(world)
+    # When a conductor aborts what it prepared since, and the next attempt with it
+    world.prepare("c1", "h1")
+    refs = [ONE, Ref("c1", 2)]
+    # Then it does not have to wait for that host
+    for _ in range(2):
+        assert [one.answer for one in world.store.abort(refs)] == [Answer.ABORTED, Answer.UNKNOWN]
+    world.hold("c2", "h1")
+    assert world.store.abort([Ref("c2", 2)])[0].answer is Answer.UNKNOWN
+
+
+def test_orphan_proves_nothing_about_later_attempts(world: World) -> None:
+    world.add_host("h1")
+    world.add_host("h2")
+    world.hold("c1", "h1")
+    before = world.mark()
+    world.store.release("h1", [ONE])
+    world.hold("c1", "h2", attempt=2)
+    world.forget_since(before)
+    audit(world)
+    assert world.store.abort([Ref("c1", 2)])[0].answer is Answer.CLOSED
+    audit(world, grace_ms=0)
+    assert world.store.abort([Ref("c1", 2)])[0].answer is Answer.CLOSED
+    assert audit(world, running(Ref("c1", 2), "h2"), host="h2").answers[0].answer is Answer.CONFIRMED
+
+
 def test_large_audit_is_settled_whole(world: World) -> None:
     world.add_host("h1", amounts={"VCPU": 1000, "MEMORY_MB": 100_000})
     claims = [running(Ref(f"c{n}", 1), "h1") for n in range(250)]
