@@ -5,6 +5,7 @@ import heapq
 import itertools
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,17 @@ HOST = "alpha"
 SHAPE = Shape("test", {"VCPU": Inventory(8), "MEMORY_MB": Inventory(8192, reserved=512)}, ("HW_CPU_X86_AVX2",))
 NODES = tuple(Node(f"{HOST}/node{number}", SHAPE, "zone1") for number in range(2))
 RESOURCES = {"VCPU": 2, "MEMORY_MB": 1024}
+
+
+@dataclass(frozen=True, slots=True)
+class Doomed(Profile):
+    """Refuses and fails by name, so that a test can choose."""
+
+    def refuses(self, ref: Ref) -> bool:
+        return ref.uuid.startswith("refused")
+
+    def fails(self, ref: Ref) -> bool:
+        return ref.uuid.startswith("failing")
 
 
 class Killed(BaseException):

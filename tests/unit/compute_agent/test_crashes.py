@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.compute_agent.rig import Fuse, Killed, Rig
-from tests.unit.compute_agent.test_builds import Doomed
+from tests.unit.compute_agent.rig import Doomed, Fuse, Killed, Rig
 
 INSTANCES = ["a", "b", "failing-1", "refused-1"]
 Deliver = Callable[[Rig], None]
