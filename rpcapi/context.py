@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The request context: who asks, under which request id, and until when an answer is of use."""
 
+import math
 import time
 from typing import Any
 
@@ -37,7 +38,8 @@ class RequestContext(oslo_context.RequestContext):
         """Rebuild a peer's context; keys that this version does not know are dropped."""
         known = {key: values[key] for key in ("request_id", "project_id", "user_id") if values.get(key)}
         deadline = values.get("deadline") or 0.0
-        if not isinstance(deadline, (int, float)) or not all(isinstance(text, str) for text in known.values()):
+        sound = isinstance(deadline, (int, float)) and math.isfinite(deadline)
+        if not sound or not all(isinstance(text, str) for text in known.values()):
             raise errors.MalformedObject(name="request context", why="an id is no string or the deadline no number")
         return cls(deadline=deadline, **known, **kwargs)
 

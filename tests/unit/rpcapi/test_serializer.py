@@ -89,7 +89,16 @@ def test_the_context_crosses_without_more_than_it_needs():
     assert got.to_dict() == sent.to_dict()
 
 
-@pytest.mark.parametrize("raw", [{"deadline": "soon"}, {"request_id": 7}, {"project_id": ["p"]}])
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {"deadline": "soon"},
+        {"deadline": float("nan")},
+        {"deadline": float("inf")},
+        {"request_id": 7},
+        {"user_id": ["u"]},
+    ],
+)
 def test_a_malformed_context_is_a_typed_error(raw):
     with pytest.raises(errors.MalformedObject, match="request context"):
         GanttSerializer().deserialize_context(raw)
