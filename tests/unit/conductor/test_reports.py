@@ -60,6 +60,7 @@ def test_what_counts(instance: Instance, told: Outcome, expected: tuple[str, str
     [
         (BUILDING, outcome("active", attempt=1, host="h1")),  # of an attempt that ended
         (BUILDING, outcome("failed", attempt=1, host="h1")),
+        (replace(BUILDING, history=[]), outcome("failed", attempt=1)),  # of an older one of the same host
         (BUILDING, outcome("active", host="h1")),  # of a host that was not asked
         (BUILDING, outcome("failed", attempt=3)),
         (replace(BUILDING, history=[ENDED, {**ENDED, "attempt": 2}], step=Step.ALTERNATE), outcome("active")),

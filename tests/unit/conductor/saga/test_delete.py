@@ -4,7 +4,11 @@
 import pytest
 
 from conductor.store.records import Step
-from rpcapi import errors
+from rpcapi import errors, objects
+from rpcapi.context import RequestContext
+from rpcapi.model.claims import Answer
+from scheduler_svc.endpoints import encode
+from scheduler_svc.store.records import Ended
 from tests.unit.conductor.saga.test_boot import THREE, uuid_list
 from tests.unit.conductor.saga.world import CTXT, SPEC, World
 
@@ -139,6 +143,29 @@ def test_an_instance_that_found_no_host(world: World) -> None:
     assert set(world.statuses(uuids)) == {"DELETED"}
     assert kinds(world) == []
     world.check(uuids)
+
+
+def test_while_its_host_has_to_audit_first_it_stays_in_deleting(world: World) -> None:
+    """Given a store of claims that may have forgotten a confirm, when it says so, then nothing is concluded."""
+    (uuid,) = uuid_list(1)
+    abort, closed = world.claims.abort_claims, [True]
+
+    def abort_or_closed(ctxt: RequestContext, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
+        if not closed[0]:
+            return abort(ctxt, refs)
+        ended = [Ended(*ref, Answer.CLOSED) for ref in refs.pairs()]
+        return encode.ended(ended, Answer.ABORTED)
+
+    world.claims.abort_claims = abort_or_closed  # type: ignore[method-assign, assignment]
+    world.build([uuid])
+    world.work()
+    world.delete([uuid])
+    world.settle(300_000)
+    assert world.statuses([uuid]) == ["DELETING"]
+    closed[0] = False
+    world.settle()
+    assert world.statuses([uuid]) == ["DELETED"]
+    world.check([uuid])
 
 
 def test_twice_is_as_once_and_the_second_time_hurries(world: World) -> None:

@@ -3,6 +3,7 @@
 
 from dataclasses import replace
 
+import oslo_messaging as messaging
 import pytest
 
 from conductor.store.records import Instance, Status, Step
@@ -92,3 +93,33 @@ def test_a_claim_of_an_attempt_that_its_host_ended_is_released(world: World) -> 
 
     assert (world.record(UUID).attempt, world.record(UUID).host) == (3, "h2/n")
     world.check([UUID])
+
+
+def test_a_host_that_reports_an_end_but_holds_the_claim_is_told_to_release_it(world: World) -> None:
+    release = world.ledger.store.release
+    world.ledger.store.release = lambda host, refs: []  # type: ignore[method-assign]
+    world.hosts.manners["h1"] = "failed"
+    world.build([UUID])
+    world.work()
+    world.hosts.deliver()
+    world.ledger.store.release = release  # type: ignore[method-assign]
+
+    world.settle()
+
+    assert [kind for kind, host, _ in world.hosts.casts if host == "h1"] == ["build", "terminate"]
+    assert (world.record(UUID).host, world.record(UUID).status) == ("h2/n", "ACTIVE")
+    world.check([UUID])
+
+
+def test_a_select_that_finds_another_attempt_alive_goes_on_from_that(world: World) -> None:
+    other = uuid_list(2)[1]
+    world.scheduler.lose = [messaging.MessagingTimeout("no answer")]
+    world.build([UUID, other])
+    world.work()
+    forget(world, attempt=2)
+
+    world.settle()
+
+    assert world.statuses([UUID, other]) == ["ACTIVE"] * 2
+    assert world.record(UUID).attempt == 1
+    world.check([UUID, other])
