@@ -36,7 +36,7 @@ class Alternates:
         stale = any(Verdict.STALE in one.verdicts for one in answer.prepared)
         if answer.accepted or (answer.current and not stale):
             return batch, answer
-        self._sight.reach(answer.position, ctxt.remaining(self._catch_up_s))
+        self._sight.reach(answer.position, min(self._catch_up_s, ctxt.remaining(self._catch_up_s)))
         ctxt.check_deadline()
         renewed = self._renewed(request, batch)
         return renewed, self._claimer.prepare(renewed)

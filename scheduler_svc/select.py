@@ -4,7 +4,6 @@
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -105,15 +104,20 @@ class Selector:
         """
         self._check_forced(asked.request)
         prepared: list[Prepared] = []
+        made: list[Ref] = []
         epoch = position = 0
-        with ExitStack() as undo:
-            for start in range(0, len(asked.consumers), CHUNK):
+        for start in range(0, len(asked.consumers), CHUNK):
+            try:
                 look, answer = self._place(ctxt, asked, start)
-                undo.callback(self._give_back, answer)
-                prepared += answer.prepared
-                epoch, position = look.epoch, look.position
-            undo.pop_all()
-        metrics.PLACED.inc(len(prepared))
+            except (errors.NoValidHost, errors.ClaimError):
+                # Final. After an outage the caller asks again instead, and finds what is claimed; or it expires.
+                self._give_back(made)
+                raise
+            # Verdicts tell what was claimed just now; what an earlier call had claimed is its caller's.
+            made += [Ref(one.consumer, one.attempt) for one in answer.prepared if one.verdicts]
+            prepared += answer.prepared
+            epoch, position = look.epoch, look.position
+        metrics.PLACED.inc(len(made))
         return Decided(prepared, epoch, position)
 
     def _place(self, ctxt: RequestContext, asked: Asked, start: int) -> tuple[Look, BatchAnswer]:
@@ -123,10 +127,10 @@ class Selector:
             what="This scheduler worker", why="the store has begun a new epoch that it has not read yet"
         )
         for number in range(self._patience.rounds):
-            ctxt.check_deadline()
+            self._drop_late(ctxt, start)
             look = self._look(request, len(asked.consumers[start : start + CHUNK]), start + number)
             batch = self._batch(ctxt, asked, start, look, number)
-            ctxt.check_deadline()
+            self._drop_late(ctxt, start)
             answer = self._claimer.prepare(batch)
             self._learn(batch, answer)
             if answer.accepted:
@@ -140,9 +144,16 @@ class Selector:
                     break
             metrics.CONFLICTS.inc()
             request = _without(request, verdicts)
-            self._sight.reach(answer.position, ctxt.remaining(self._patience.catch_up_s))
+            patience = self._patience.catch_up_s
+            self._sight.reach(answer.position, min(patience, ctxt.remaining(patience)))
         LOG.info("Refused: %s", refused)
         raise refused
+
+    @staticmethod
+    def _drop_late(ctxt: RequestContext, start: int) -> None:
+        """Raise DeadlinePassed while nothing is claimed; a request half claimed is finished, to be asked for again."""
+        if start == 0:
+            ctxt.check_deadline()
 
     def _with_group(self, request: Request) -> Request:
         """Return the request with what the store knows of its group; whether that still holds the script judges."""
@@ -208,16 +219,15 @@ class Selector:
         if answer.accepted:
             metrics.FIRST_CHOICES.inc(sum(len(one.verdicts) == 1 for one in answer.prepared))
 
-    def _give_back(self, answer: BatchAnswer) -> None:
-        """End what an earlier chunk claimed in this call; what an earlier call had claimed is its caller's."""
-        refs = [Ref(one.consumer, one.attempt) for one in answer.prepared if one.verdicts]
-        if not refs:
-            return
-        try:
-            self._claimer.abort(refs)
-        except errors.Unavailable as error:
-            # What went wrong first is what the caller must hear; these claims end by their deadline.
-            LOG.warning("Cannot give back %d claims, they expire: %s", len(refs), error)
+    def _give_back(self, refs: Sequence[Ref]) -> None:
+        """End what this call claimed."""
+        for start in range(0, len(refs), CHUNK):
+            try:
+                self._claimer.abort(refs[start : start + CHUNK])
+            except errors.Unavailable as error:
+                # The refusal is what the caller must hear; these claims end by their deadline.
+                LOG.warning("Cannot give back %d claims, they expire: %s", len(refs) - start, error)
+                return
 
     def _check_forced(self, request: Request) -> None:
         table = self._sight.table

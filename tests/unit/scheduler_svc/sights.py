@@ -16,6 +16,7 @@ class FollowingSight:
         self.replica = Replica(store)
         self.replica.load()
         self.reached: list[int] = []
+        self.waited: list[float] = []
 
     @property
     def table(self) -> HostTable:
@@ -23,6 +24,7 @@ class FollowingSight:
 
     def reach(self, position: int, timeout: float) -> bool:
         self.reached.append(position)
+        self.waited.append(timeout)
         while self.table.position < position:
             self.replica.step(0)
         return True

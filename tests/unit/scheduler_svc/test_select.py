@@ -167,6 +167,68 @@ def test_a_claimer_that_always_refuses_is_asked_a_bounded_number_of_times(verdic
     assert len({batch.record["seed"] for batch in refusing.batches}) == 3
 
 
+@pytest.mark.parametrize(("left", "most"), [(None, 2.0), (60.0, 2.0), (0.5, 0.5)])
+def test_waiting_for_news_ends_with_patience_or_the_deadline(left, most):
+    selector, sight = World().selector(Refusing(), rounds=2, catch_up_s=2.0)
+    ctxt = context.new() if left is None else context.new().within(left)
+    with pytest.raises(errors.NoValidHost):
+        select(selector, asked(), ctxt)
+    assert len(sight.waited) == 2
+    assert most - 0.4 < max(sight.waited) <= most
+
+
+class Failing:
+    """A claimer whose store goes away after the first chunk."""
+
+    def __init__(self, store):
+        self.store = store
+        self.prepared = 0
+
+    def prepare(self, batch):
+        self.prepared += 1
+        if self.prepared > 1:
+            raise errors.StoreUnavailable(why="gone")
+        return self.store.prepare(batch)
+
+    def abort(self, refs):
+        raise errors.StoreUnavailable(why="still gone")
+
+
+def test_after_an_outage_amid_a_large_request_asking_again_finds_what_was_claimed():
+    world = World({f"h{number:02}": node() for number in range(60)})
+    selector, _ = world.selector(Failing(world.store))
+    with pytest.raises(errors.StoreUnavailable, match="gone"):
+        select(selector, asked(150))
+    held = {claim.consumer: claim.host for claim in world.live()}
+    assert len(held) == 100
+    selector, _ = world.selector()
+    hosts_given = [one.host for one in select(selector, asked(150)).prepared]
+    assert hosts_given[:100] == [held[f"vm-{number}"] for number in range(100)]
+
+
+def test_a_refusal_that_cannot_be_undone_now_is_still_the_refusal():
+    world = World({f"h{number:02}": node() for number in range(30)})
+    claimer = Failing(world.store)
+    claimer.prepared = -10
+    selector, _ = world.selector(claimer)
+    with pytest.raises(errors.NoValidHost):
+        select(selector, asked(121))
+    assert {claim.state for claim in world.live()} == {"prepared"}  # until their deadline
+
+
+def test_a_large_request_whose_deadline_passes_half_way_is_finished():
+    world = World({f"h{number:02}": node() for number in range(60)})
+    ctxt = context.new(deadline=time.time() + 60)
+
+    class Slow(Failing):
+        def prepare(self, batch):
+            ctxt.deadline = time.time() - 1
+            return self.store.prepare(batch)
+
+    selector, _ = world.selector(Slow(world.store))
+    assert len(select(selector, asked(150), ctxt).prepared) == 150
+
+
 def test_hosts_that_the_group_rules_out_are_not_offered_again():
     refusing = Refusing(Verdict.GROUP)
     nodes = {f"h{number:02}": node() for number in range(20)}

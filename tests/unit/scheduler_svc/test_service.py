@@ -7,6 +7,7 @@ import uuid
 
 import pytest
 from oslo_config import cfg
+from prometheus_client import REGISTRY
 
 from rpcapi import bus, claims, context, errors, objects, scheduler
 from rpcapi.daemon.waiting import Stopped
@@ -246,6 +247,31 @@ def test_bad_input_is_a_typed_error_and_changes_nothing(worker, error, ask):
     with pytest.raises(error):
         ask(worker)
     assert (dict(worker.store.state.claims), set(worker.store.state.providers)) == before
+
+
+def figure(name, **labels):
+    return REGISTRY.get_sample_value(f"gantt_{name}", labels) or 0
+
+
+def test_what_is_served_is_counted(worker):
+    worker.join("count", {"count/1": hosts_report()})
+    served = {"method": "select_destinations", "code": "ok"}
+    refused = {"method": "select_destinations", "code": "no_valid_host"}
+    before = figure("calls_total", **served), figure("calls_total", **refused)
+    placed, fits = figure("instances_placed_total"), figure("verdicts_total", verdict="FITS")
+    decisions = figure("decision_seconds_count")
+    uuids, _ = worker.select(2, force_hosts=["count"])
+    with pytest.raises(errors.NoValidHost):
+        worker.select(force_hosts=["count"], resources={"VCPU": 99})
+    assert (figure("calls_total", **served), figure("calls_total", **refused)) == (before[0] + 1, before[1] + 1)
+    assert figure("instances_placed_total") == placed + 2
+    assert figure("verdicts_total", verdict="FITS") == fits + 2
+    assert figure("decision_seconds_count") == decisions + 2
+    confirmed = figure("claims_total", verb="confirm", answer="confirmed")
+    worker.claims.confirm_claims(context.new(), "count", worker.refs(uuids))
+    assert figure("claims_total", verb="confirm", answer="confirmed") == confirmed + 2
+    assert figure("epoch") == worker.store.state.epoch
+    assert figure("hosts") == worker.service._replica.table.hosts
 
 
 def test_a_reload_takes_the_filters_and_weighers_anew_and_keeps_them_where_they_are_wrong(worker):
