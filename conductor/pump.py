@@ -88,7 +88,6 @@ class Pump:
     def _work(self, lease: Lease) -> None:
         if lease.taken_over:
             metrics.TAKEOVERS.inc()
-            LOG.info("Taking over request %s, whose conductor let its lease pass", lease.request)
         try:
             self._advance(lease)
         except LeaseLost:

@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from conductor.peers import UNANSWERED
+from oslo_log import log
+
+from conductor.peers import UNANSWERED, sentence
 from conductor.saga import cast, claims
 from conductor.saga.transitions import attempts, ended, finish, placed, proceed
 from conductor.saga.turn import Turn
@@ -17,6 +19,8 @@ from conductor.store.records import Instance, Status, Step
 from rpcapi import errors, objects
 from rpcapi.model import names
 from rpcapi.model.claims import Answer
+
+LOG = log.getLogger(__name__)
 
 
 def alternate(turn: Turn, instances: Sequence[Instance]) -> list[Instance]:
@@ -43,7 +47,10 @@ def _prepare(turn: Turn, group: Sequence[Instance]) -> list[Instance]:
         return []
     try:
         answers = claims.told(_ask(turn, group))
+    except errors.InvalidRequest as error:
+        return _give_up(turn, group, f"no alternate could be asked for: {sentence(error)}")
     except (*UNANSWERED, errors.GanttError) as error:
+        LOG.warning("Preparing alternates for %d instances got no answer: %s", len(group), sentence(error))
         return [turn.later(each, error) for each in group]
     told = [(each, answers[each.uuid, each.attempt + 1]) for each in group]
     refused = [each for each, row in told if row.answer == Answer.REFUSED]

@@ -4,12 +4,16 @@
 import threading
 from collections.abc import Callable, Sequence
 
+from oslo_log import log
+
 from conductor import metrics
 from conductor.peers import Peers
 from conductor.saga import abort, alternate, cast, claims, select, settle
 from conductor.saga.turn import Limits, Turn
 from conductor.store.interface import Store
 from conductor.store.records import Instance, Lease, Step
+
+LOG = log.getLogger(__name__)
 
 Take = Callable[[Turn, Sequence[Instance]], list[Instance]]
 
@@ -37,10 +41,11 @@ class Saga:
         self._stopping = stopping
 
     def advance(self, lease: Lease) -> None:
-        """Take every step that is due, then give the lease back; on a stop, after the step under way.
+        """Take every step that is due, then give the lease back; on a stop, after the round under way.
 
         Raises LeaseLost, StoreUnavailable; another conductor then goes on from what is recorded.
         """
+        new = lease.taken_over
         while True:
             work = self._store.load(lease)
             if not work.instances or self._stopping.is_set():
@@ -48,6 +53,9 @@ class Saga:
                 return
             turn = Turn(self._peers, self.limits, work.request, work.now_ms)
             turn.context().update_store()
+            if new:
+                LOG.info("Taking this request over: its conductor let its lease pass")
+                new = False
             for steps, take, most in STEPS:
                 self._take(lease, turn, [each for each in work.instances if each.step in steps], take, most)
 

@@ -32,6 +32,7 @@ def select(turn: Turn, instances: Sequence[Instance]) -> list[Instance]:
             alternates=turn.limits.max_attempts - 1,
         )
     except (errors.ClaimClosed, *UNANSWERED) as error:
+        LOG.warning("Selecting hosts for %d instances got no answer: %s", len(instances), sentence(error))
         return [_wait_or_fail(turn, each, error) for each in instances]
     except errors.ClaimConflict as error:
         return [_parted(turn, each, error) for each in instances]

@@ -323,3 +323,17 @@ def test_more_instances_than_one_call_takes_are_asked_for_in_several() -> None:
         ("terminate", "h2"),
     ]
     world.check(uuids)
+
+
+def test_alternates_that_cannot_even_be_asked_for_end_the_instance_and_its_claim(world: World) -> None:
+    (uuid,) = uuid_list(1)
+
+    def refuse(*_: object) -> None:
+        raise errors.InvalidRequest(why="a newer scheduler wants it otherwise")
+
+    world.claims.prepare_claims = refuse  # type: ignore[method-assign, assignment]
+    world.hosts.manners["h1"] = "lost"
+    world.build([uuid])
+    world.settle()
+    assert world.reason(uuid).startswith("No alternate could be asked for: Invalid request: a newer scheduler")
+    world.check([uuid])

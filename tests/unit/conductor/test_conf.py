@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The conductor's options."""
+
+import pytest
+from oslo_config import cfg
+
+from conductor import conf as conductor_conf
+from conductor.conf import opts, store
+from rpcapi import errors
+
+
+def test_every_option_is_listed_for_the_sample_file(conf: cfg.ConfigOpts) -> None:
+    conductor_conf.register_opts(conf)
+    for group, options in opts.list_opts():
+        assert {option.dest for option in options} == set(conf[group])
+
+
+@pytest.mark.parametrize("url", ["redis://h:1/0", "rediss://h", "unix:///x?db=0", "memory://"])
+def test_urls_that_name_a_store(conf: cfg.ConfigOpts, url: str) -> None:
+    conductor_conf.register_opts(conf)
+    conf.set_override("url", url, group="conductor_store")
+    store.check(conf)
+
+
+@pytest.mark.parametrize("url", ["http://user:secret@h", "", "h:6379", "secret"])
+def test_urls_that_name_none_are_refused_without_being_shown_whole(conf: cfg.ConfigOpts, url: str) -> None:
+    conductor_conf.register_opts(conf)
+    conf.set_override("url", url, group="conductor_store")
+    with pytest.raises(errors.BadConfiguration, match=r"\[conductor_store\] url") as caught:
+        store.check(conf)
+    assert "secret" not in str(caught.value)
