@@ -106,11 +106,15 @@ class Cluster:
         self._note(self.each("release", host, [ref]))
         self.delayed.append(("release", host, [ref]))
 
-    def audit(self, host: str) -> None:
-        """Let an agent audit: what the store says has ended is stopped, or refused."""
+    def lose_guest(self, ref: Ref) -> None:
+        """Let a guest vanish without a word: its claim is an orphan."""
+        del self.truth.running[ref]
+
+    def audit(self, host: str, *, arrived: bool = True) -> None:
+        """Let an agent audit, before or after the builds that were sent to it have ``arrived``."""
         guests = [guest for guest in self.truth.running.values() if guest.host == host]
         waiting = [_waiting(ref, host) for where, ref in sorted(self.truth.sent) if where == host]
-        told = [*guests, *waiting]
+        told = [*guests, *waiting] if arrived else guests
         epochs = [world.store.snapshot().epoch for world in self.worlds]
         outcomes = [
             world.store.audit(host, epoch, told, LONG_MS) for world, epoch in zip(self.worlds, epochs, strict=True)

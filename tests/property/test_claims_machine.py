@@ -56,7 +56,8 @@ class ClaimsMachine(RuleBasedStateMachine):
         self.cluster.boot(consumer, host)
         self.forget()
         if first is not None:
-            self.audit(first)
+            self.cluster.audit(first)
+            self.over = self.cluster.over()
 
     @precondition(lambda self: self.cluster.truth.sent)
     @rule(number=some_number, fate=st.sampled_from(["", "abort", "deadline"]))
@@ -88,9 +89,15 @@ class ClaimsMachine(RuleBasedStateMachine):
         guests = sorted(self.cluster.truth.running)
         self.cluster.delete(guests[number % len(guests)])
 
-    @rule(host=some_host)
-    def audit(self, host: str) -> None:
-        self.cluster.audit(host)
+    @precondition(lambda self: self.cluster.truth.running)
+    @rule(number=some_number)
+    def lose_guest(self, number: int) -> None:
+        guests = sorted(self.cluster.truth.running)
+        self.cluster.lose_guest(guests[number % len(guests)])
+
+    @rule(host=some_host, arrived=st.booleans())
+    def audit(self, host: str, arrived: bool) -> None:
+        self.cluster.audit(host, arrived=arrived)
         self.over = self.cluster.over()
 
     @rule(host=some_host, vcpus=st.integers(2, 6))
