@@ -29,7 +29,10 @@ class ClaimsAPI(ServiceClient):
         super().__init__(conf, transport, topic(partition))
 
     def prepare_claims(self, ctxt: RequestContext, intents: objects.ClaimIntents) -> objects.ClaimAnswers:
-        """Prepare a claim on the first candidate that takes it, ending the attempt it replaces; all or none."""
+        """Prepare a claim on the first candidate that takes it, ending the attempt it replaces.
+
+        Of each hundred consumers all are served, or none; one that could have been is answered "refused" too.
+        """
         return self._call(ctxt, "1.0", "prepare_claims", intents=intents)
 
     def confirm_claims(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> objects.ClaimAnswers:

@@ -3,14 +3,22 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from rpcapi.context import RequestContext
 from rpcapi.model.claims import Verdict
 from scheduler_svc.filters import pipeline
 from scheduler_svc.filters.sieve import Filter
 from scheduler_svc.request import Request
-from scheduler_svc.select import Claimer, Sight
-from scheduler_svc.store.records import Batch, BatchAnswer, Candidate
+from scheduler_svc.select import CHUNK, Claimer, Sight
+from scheduler_svc.store.records import Batch, BatchAnswer, Candidate, Intent
+
+
+class Asked(NamedTuple):
+    """The intents that the store was given, and what it answered."""
+
+    intents: Sequence[Intent]
+    answer: BatchAnswer
 
 
 class Alternates:
@@ -27,19 +35,24 @@ class Alternates:
         self.filters = filters  # replaced when the configuration is read anew
         self._catch_up_s = catch_up_s
 
-    def prepare(self, ctxt: RequestContext, request: Request, batch: Batch) -> tuple[Batch, BatchAnswer]:
-        """Serve ``batch``, all or nothing; return what was asked for at last, and the answer.
+    def prepare(self, ctxt: RequestContext, request: Request, batch: Batch) -> list[Asked]:
+        """Serve ``batch``, of each CHUNK intents all or none; return what was asked for at last, and the answers.
 
-        Raises DeadlinePassed, NotReady and StoreUnavailable.
+        A replaced attempt cannot be brought back, so what an earlier chunk was given stays when a later one is
+        refused. Raises DeadlinePassed, NotReady and StoreUnavailable; asking again is answered the same.
         """
+        chunks = [batch.intents[start : start + CHUNK] for start in range(0, len(batch.intents), CHUNK)]
+        return [self._prepare(ctxt, request, replace(batch, intents=chunk)) for chunk in chunks or [()]]
+
+    def _prepare(self, ctxt: RequestContext, request: Request, batch: Batch) -> Asked:
         answer = self._claimer.prepare(batch)
         stale = any(Verdict.STALE in one.verdicts for one in answer.prepared)
         if answer.accepted or (answer.current and not stale):
-            return batch, answer
+            return Asked(batch.intents, answer)
         self._sight.reach(answer.position, min(self._catch_up_s, ctxt.remaining(self._catch_up_s)))
         ctxt.check_deadline()
         renewed = self._renewed(request, batch)
-        return renewed, self._claimer.prepare(renewed)
+        return Asked(renewed.intents, self._claimer.prepare(renewed))
 
     def _renewed(self, request: Request, batch: Batch) -> Batch:
         table = self._sight.table

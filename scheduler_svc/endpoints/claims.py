@@ -45,9 +45,10 @@ class ClaimsEndpoint(Observed):
             consumer_type=intents.spec.consumer_type,
             group=request.group,
         )
-        asked, answer = self._alternates.prepare(ctxt, request, batch)
-        _count("prepare", answer.prepared)
-        return encode.prepared(asked.intents, answer)
+        served = self._alternates.prepare(ctxt, request, batch)
+        for asked in served:
+            _count("prepare", asked.answer.prepared)
+        return encode.prepared(served)
 
     @exposed
     def confirm_claims(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> objects.ClaimAnswers:

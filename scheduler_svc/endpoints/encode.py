@@ -6,8 +6,9 @@ from typing import Any
 
 from rpcapi import objects
 from rpcapi.model.claims import Answer, Verdict
+from scheduler_svc.alternates import Asked
 from scheduler_svc.select import Decided
-from scheduler_svc.store.records import AuditOutcome, BatchAnswer, Claim, Ended, Intent, Verification
+from scheduler_svc.store.records import AuditOutcome, Claim, Ended, Intent, Verification
 
 _SENTENCES: Mapping[str, str] = {
     Answer.UNKNOWN: "no claim of that consumer and attempt is known",
@@ -36,18 +37,22 @@ def selections(partition: str, attempt: int, decided: Decided) -> objects.Select
     )
 
 
-def prepared(intents: Sequence[Intent], answer: BatchAnswer) -> objects.ClaimAnswers:
+def prepared(served: Sequence[Asked]) -> objects.ClaimAnswers:
     """Return the answer to prepare_claims; a refusal names each host that was tried and what it said."""
+    every = [one for asked in served for one in asked.answer.prepared]
     return objects.ClaimAnswers.of(
-        consumers=[one.consumer for one in answer.prepared],
-        attempts=[one.attempt for one in answer.prepared],
-        answers=[str(one.answer) for one in answer.prepared],
-        hosts=[one.host for one in answer.prepared],
+        consumers=[one.consumer for one in every],
+        attempts=[one.attempt for one in every],
+        answers=[str(one.answer) for one in every],
+        hosts=[one.host for one in every],
         reasons=[
-            _refusal(intent, one.verdicts, answer.current) if one.answer is Answer.REFUSED else _reason(one.answer)
-            for intent, one in zip(intents, answer.prepared, strict=True)
+            _refusal(intent, one.verdicts, asked.answer.current)
+            if one.answer is Answer.REFUSED
+            else _reason(one.answer)
+            for asked in served
+            for intent, one in zip(asked.intents, asked.answer.prepared, strict=True)
         ],
-        deadlines_ms=[one.deadline_ms for one in answer.prepared],
+        deadlines_ms=[one.deadline_ms for one in every],
     )
 
 

@@ -27,8 +27,8 @@ class World:
     def prepare(self, *names, attempt=1, replaces=None, asked=None, ctxt=None):
         intent = Intent("vm", attempt, [Candidate(name) for name in names], replaces)
         batch = Batch("r", "p", "u", ASKED, [intent], self.epoch, self.decided_on, ttl_ms=60_000)
-        _asked, answer = self.alternates.prepare(ctxt or context.new(), asked or request(), batch)
-        return answer.prepared[0]
+        (served,) = self.alternates.prepare(ctxt or context.new(), asked or request(), batch)
+        return served.answer.prepared[0]
 
     def touch(self, host, **changes):
         version, _ = self.store.get_state("service", host)
@@ -86,3 +86,27 @@ def test_no_second_look_past_the_deadline():
     ctxt = context.new(deadline=1.0)
     with pytest.raises(errors.DeadlinePassed):
         world.prepare("b", ctxt=ctxt)
+
+
+def test_more_than_a_script_takes_is_served_hundred_by_hundred():
+    world = World()  # room for 12
+    roomy = {f"big{number}": node({"VCPU": 100, "MEMORY_MB": 500_000, "DISK_GB": 5000}) for number in range(3)}
+    hosts.join(world.store, roomy)
+    names = ["big0"] * 50 + ["big1"] * 50 + ["a"] * 5
+    intents = [Intent(f"vm{number}", 1, [Candidate(name)]) for number, name in enumerate(names)]
+    position = world.store.state.position
+    batch = Batch("r", "p", "u", ASKED, intents, world.epoch, position, ttl_ms=60_000)
+    served = world.alternates.prepare(context.new(), request(), batch)
+    assert [len(asked.answer.prepared) for asked in served] == [100, 5]
+    assert [asked.answer.accepted for asked in served] == [True, False]  # "a" takes 4
+    again = world.alternates.prepare(context.new(), request(), batch)
+    assert [[one.host for one in asked.answer.prepared] for asked in again] == [
+        [one.host for one in asked.answer.prepared] for asked in served
+    ]
+
+
+def test_nothing_asked_is_refused():
+    world = World()
+    batch = Batch("r", "p", "u", ASKED, [], world.epoch, world.decided_on, ttl_ms=60_000)
+    with pytest.raises(errors.InvalidRequest):
+        world.alternates.prepare(context.new(), request(), batch)
