@@ -11,8 +11,7 @@ import pytest
 from conductor.reports import ROUNDS, Outcome, judge
 from conductor.store.records import Instance, Status, Step
 from rpcapi import errors, objects
-from tests.unit.conductor.saga.test_boot import uuid_list
-from tests.unit.conductor.saga.world import CTXT, World
+from tests.unit.conductor.saga.world import CTXT, World, uuid_list
 
 ENDED = {"attempt": 1, "host": "h1/n", "outcome": "failed", "reason": "r"}
 BUILDING = Instance("u", "r", Status.BUILDING, Step.WAIT, attempt=2, host="h2/n", history=[ENDED])

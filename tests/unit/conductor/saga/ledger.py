@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scheduler and the claims as a conductor sees them: a scripted choice, on the real rules of claims."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
-from rpcapi import objects
+from rpcapi import errors, objects
 from rpcapi.context import RequestContext
 from rpcapi.model.claims import Answer
 from rpcapi.model.inventory import Inventory
-from scheduler_svc import refusal
-from scheduler_svc.endpoints import decode, encode
-from scheduler_svc.select import CHUNK, Decided
 from scheduler_svc.store.memory import MemoryStore
-from scheduler_svc.store.records import Batch, BatchAnswer, Candidate, Intent, Prepared, Ref
+from scheduler_svc.store.records import Batch, BatchAnswer, Candidate, Ended, Intent, Prepared, Ref
+from scheduler_svc.store.validation import MAX_INTENTS
 
 PARTITION = "cell"
 TTL_MS = 60_000
@@ -37,6 +36,24 @@ class Ledger:
                 nodes={name: _document(room) for name, room in nodes.items()},
             )
             self.store.audit(host, self.store.snapshot().epoch, [], 0)
+
+    def prepare(
+        self, ctxt: RequestContext, spec: objects.RequestSpec, intents: Sequence[Intent], epoch: int, alternates: int
+    ) -> BatchAnswer:
+        """Prepare claims as of now: nothing here changes who may have what."""
+        return self.store.prepare(
+            Batch(
+                request_id=ctxt.request_id,
+                project="p",
+                user="u",
+                resources=dict(spec.resources),
+                intents=intents,
+                epoch=epoch,
+                position=self.store.snapshot().position,
+                ttl_ms=self.ttl_ms,
+                alternates=alternates,
+            )
+        )
 
     def live(self) -> dict[str, tuple[str, int, str]]:
         """Return (host, attempt, state) of each consumer's live claim."""
@@ -74,33 +91,49 @@ class Scheduler:
             raise self.fail.pop(0)
         snapshot = self.ledger.store.snapshot()
         nodes = self.ledger.nodes
-        request = decode.request(ctxt, spec)
         intents = [
             Intent(uuid, attempt, [Candidate(nodes[(index + more) % len(nodes)]) for more in range(len(nodes))])
             for index, uuid in enumerate(uuids)
         ]
         prepared: list[Prepared] = []
-        for start in range(0, len(uuids), CHUNK):
-            batch = Batch(
-                request_id=request.id,
-                project="p",
-                user="u",
-                resources=request.resources,
-                intents=intents[start : start + CHUNK],
-                epoch=snapshot.epoch,
-                position=snapshot.position,
-                ttl_ms=self.ledger.ttl_ms,
-                alternates=alternates,
-            )
-            answer = self.ledger.store.prepare(batch)
+        for start in range(0, len(uuids), MAX_INTENTS):
+            some = intents[start : start + MAX_INTENTS]
+            answer = self.ledger.prepare(ctxt, spec, some, snapshot.epoch, alternates)
             if not answer.accepted:
                 self.ledger.store.abort([Ref(one.consumer, one.attempt) for one in prepared])
-                refusal.raise_barred(answer.prepared)
-                raise refusal.no_valid_host(len(nodes), refusal.lost(refusal.tried(batch.intents, answer.prepared)))
+                raise _refusal(answer)
             prepared += answer.prepared
         if self.lose:
             raise self.lose.pop(0)
-        return encode.selections(PARTITION, attempt, Decided(prepared, snapshot.epoch, snapshot.position))
+        return objects.Selections.build(
+            [one.host or "" for one in prepared],
+            [one.alternates for one in prepared],
+            partition=PARTITION,
+            attempt=attempt,
+            deadline_ms=0,
+            epoch=snapshot.epoch,
+            position=snapshot.position,
+        )
+
+
+def _refusal(answer: BatchAnswer) -> errors.GanttError:
+    barred = {Answer.ENDED: errors.ClaimEnded, Answer.CONFLICT: errors.ClaimConflict}
+    for one in answer.prepared:
+        if one.answer in barred:
+            return barred[one.answer](consumer=one.consumer, attempt=one.attempt, why=one.answer)
+    return errors.NoValidHost(reason="3 not enough VCPU")
+
+
+def answers_of(rows: Sequence[Prepared] | Sequence[Ended], reasons: Sequence[str] | None = None) -> Any:
+    """Return what the claims answer, as it crosses the bus."""
+    return objects.ClaimAnswers.of(
+        consumers=[one.consumer for one in rows],
+        attempts=[one.attempt for one in rows],
+        answers=[str(one.answer) for one in rows],
+        hosts=[one.host for one in rows],
+        reasons=list(reasons or [""] * len(rows)),
+        deadlines_ms=[None] * len(rows),
+    )
 
 
 class Claims:
@@ -120,26 +153,25 @@ class Claims:
 
     def prepare_claims(self, ctxt: RequestContext, intents: objects.ClaimIntents) -> objects.ClaimAnswers:
         self._begin("prepare", ctxt)
-        batch = Batch(
-            request_id=ctxt.request_id,
-            project="p",
-            user="u",
-            resources=dict(intents.spec.resources),
-            intents=decode.intents(intents),
-            epoch=intents.epoch,
-            position=self.store.snapshot().position,
-            ttl_ms=self.ledger.ttl_ms,
-        )
-        answer: BatchAnswer = self.store.prepare(batch)
-        return encode.prepared(batch.intents, answer)
+        rows = zip(intents.consumers, intents.attempts, intents.candidates, intents.replaces, strict=True)
+        wishes = [
+            Intent(consumer, attempt, [Candidate(name) for name in names], replaces)
+            for consumer, attempt, names, replaces in rows
+        ]
+        answer = self.ledger.prepare(ctxt, intents.spec, wishes, intents.epoch, 2)
+        reasons = [
+            ", ".join(f"{one.host}: {verdict}" for one, verdict in zip(wish.candidates, told.verdicts, strict=False))
+            for wish, told in zip(wishes, answer.prepared, strict=True)
+        ]
+        return answers_of(answer.prepared, reasons)
 
     def abort_claims(
         self, ctxt: RequestContext, refs: objects.ClaimRefs, host: str | None = None
     ) -> objects.ClaimAnswers:
         self._begin("abort", ctxt)
-        return encode.ended(self.store.abort(decode.refs(refs), host), Answer.ABORTED)
+        return answers_of(self.store.abort([Ref(*pair) for pair in refs.pairs()], host))
 
     def list_claims(self, ctxt: RequestContext, consumer: str | None = None, **_: Any) -> objects.ClaimPage:
         self._begin("list", ctxt)
         found, marker = self.store.claims(consumer=consumer)
-        return objects.ClaimPage.of(claims=[encode.claim(claim) for claim in found], marker=marker)
+        return objects.ClaimPage.of(claims=[asdict(claim) for claim in found], marker=marker)

@@ -3,14 +3,10 @@
 
 from dataclasses import replace
 
-import oslo_messaging as messaging
 import pytest
 
 from rpcapi import errors, objects
-from tests.unit.conductor.saga.ledger import TTL_MS
-from tests.unit.conductor.saga.world import CTXT, LIMITS, SPEC, World
-
-THREE = {"h1/n": 4, "h2/n": 4, "h3/n": 4}
+from tests.unit.conductor.saga.world import CTXT, LIMITS, SPEC, THREE, World, uuid_list
 
 
 @pytest.fixture
@@ -190,82 +186,6 @@ def test_a_host_that_is_asked_once_more_may_still_answer(world: World) -> None:
     world.check([uuid])
 
 
-@pytest.mark.parametrize(
-    "error", [messaging.MessagingTimeout("no answer"), errors.NotReady(what="worker", why="it loads")]
-)
-def test_a_scheduler_that_does_not_answer_is_asked_again(world: World, error: Exception) -> None:
-    uuids = uuid_list(2)
-    world.scheduler.fail = [error] * 3
-    world.scheduler.lose = [error]
-    world.build(uuids)
-    world.settle()
-    assert world.scheduler.calls == [(uuids, 1)] * 5
-    world.check(uuids)
-    assert set(world.statuses(uuids)) == {"ACTIVE"}
-
-
-def test_when_nobody_answers_for_long_it_is_an_error_and_nothing_leaks(world: World) -> None:
-    uuids = uuid_list(2)
-    world.scheduler.lose = [messaging.MessagingTimeout("no answer")] * 1000
-    world.claims.down = messaging.MessagingTimeout("no answer")
-    world.build(uuids)
-    world.settle()
-    assert set(world.statuses(uuids)) == {"ERROR"}
-    assert "The scheduler gave no answer for" in world.reason(uuids[0])
-    world.claims.down = None
-    world.settle()
-    world.check(uuids)
-
-
-def test_a_delayed_select_claims_nothing_after_the_end(world: World) -> None:
-    uuids = uuid_list(1)
-    world.scheduler.fail = [messaging.MessagingTimeout("lost on its way")] * 1000
-    world.build(uuids)
-    world.settle()
-    world.scheduler.fail = []
-    with pytest.raises(errors.ClaimEnded):
-        world.scheduler.select_destinations(CTXT, SPEC, uuids)
-    world.check(uuids)
-
-
-def test_the_claims_may_be_away_while_an_alternate_is_wanted(world: World) -> None:
-    (uuid,) = uuid_list(1)
-    world.hosts.manners["h1"] = "failed"
-    world.claims.down = errors.StoreUnavailable(why="it is away")
-    world.build([uuid])
-    world.settle(120_000)
-    assert world.record(uuid).status == "BUILDING"
-    world.claims.down = None
-    world.settle()
-    assert world.record(uuid).status == "ACTIVE"
-    world.check([uuid])
-
-
-def test_claims_that_ended_before_a_host_was_told_are_selected_anew(world: World) -> None:
-    uuids = uuid_list(2)
-    world.ledger.ttl_ms = TTL_MS
-    world.scheduler.lose = [messaging.MessagingTimeout("no answer")]
-    world.build(uuids)
-    world.work()
-    world.now_ms += TTL_MS
-    world.settle()
-    assert set(world.statuses(uuids)) == {"ACTIVE"}
-    assert [attempt for _, attempt in world.scheduler.calls] == [1, 1, 2]
-    world.check(uuids)
-
-
-def test_a_build_whose_claim_expired_on_the_way_goes_to_an_alternate(world: World) -> None:
-    (uuid,) = uuid_list(1)
-    world.ledger.ttl_ms = TTL_MS
-    world.build([uuid])
-    world.work()
-    world.now_ms += TTL_MS
-    world.settle()
-    assert history(world, uuid) == [(1, "h1/n", "refused")]
-    assert world.record(uuid).status == "ACTIVE"
-    world.check([uuid])
-
-
 def test_every_message_twice_changes_nothing(world: World) -> None:
     uuids = uuid_list(4)
     world.hosts.duplicate = True
@@ -296,10 +216,6 @@ def test_hundreds_of_instances_cost_few_calls() -> None:
     world.check(uuids)
 
 
-def uuid_list(count: int) -> list[str]:
-    return [f"00000000-0000-4000-8000-{number:012}" for number in range(count)]
-
-
 def fill(world: World, node: str, count: int) -> None:
     nodes, world.ledger.nodes = world.ledger.nodes, [node]
     world.scheduler.select_destinations(CTXT, SPEC, [f"other-{node}-{number}" for number in range(count)])
@@ -323,17 +239,3 @@ def test_more_instances_than_one_call_takes_are_asked_for_in_several() -> None:
         ("terminate", "h2"),
     ]
     world.check(uuids)
-
-
-def test_alternates_that_cannot_even_be_asked_for_end_the_instance_and_its_claim(world: World) -> None:
-    (uuid,) = uuid_list(1)
-
-    def refuse(*_: object) -> None:
-        raise errors.InvalidRequest(why="a newer scheduler wants it otherwise")
-
-    world.claims.prepare_claims = refuse  # type: ignore[method-assign, assignment]
-    world.hosts.manners["h1"] = "lost"
-    world.build([uuid])
-    world.settle()
-    assert world.reason(uuid).startswith("No alternate could be asked for: Invalid request: a newer scheduler")
-    world.check([uuid])

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from tests.unit.conductor.saga.ledger import FOREVER_MS
-from tests.unit.conductor.saga.test_boot import uuid_list
-from tests.unit.conductor.saga.world import LEASE_MS, Conductor, Fuse, World
+from tests.unit.conductor.saga.world import LEASE_MS, Conductor, Fuse, World, uuid_list
 
 UUIDS = uuid_list(4)
 ROOMS = {"h1/n": 4, "h2/n": 4, "h3/n": 4}

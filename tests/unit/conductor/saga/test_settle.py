@@ -8,8 +8,7 @@ import pytest
 
 from conductor.store.records import Instance, Status, Step
 from scheduler_svc.store.records import Ref
-from tests.unit.conductor.saga.test_boot import uuid_list
-from tests.unit.conductor.saga.world import World
+from tests.unit.conductor.saga.world import World, uuid_list
 
 (UUID,) = uuid_list(1)
 

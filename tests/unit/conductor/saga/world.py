@@ -197,3 +197,8 @@ class World:
 
 
 SPEC = objects.RequestSpec.of(resources={"VCPU": 1}, flavor="tiny")
+THREE = {"h1/n": 4, "h2/n": 4, "h3/n": 4}
+
+
+def uuid_list(count: int) -> list[str]:
+    return [f"00000000-0000-4000-8000-{number:012}" for number in range(count)]
