@@ -14,4 +14,4 @@ case " $* " in
 esac
 make_environment "$here/.." "$venv"
 # What libraries deprecate is nothing to the person who starts a cluster.
-exec "$venv/bin/python" -W ignore::DeprecationWarning -m devstack.stack "$@"
+exec "$venv/bin/python" -W ignore -m devstack.stack "$@"

@@ -44,6 +44,10 @@ BUS = RedisUser("bus", ("*",), BUS_COMMANDS, ("*",))
 # The run folder's owner: start, stop, replication, promotion. No service knows its password.
 ADMIN = RedisUser("admin", ("*",), ("+@all",), ("*",))
 
+# Nobody can log in as the default user. It keeps its rights, because Redis 7.0 replays the append-only file in its
+# name: without them every write of a script is refused then, and what was durable is gone after a restart.
+DEFAULT_USER = "user default off resetpass ~* &* +@all"
+
 STORE_USERS = (SCHEDULER, CONDUCTOR)
 BUS_USERS = (BUS,)
 
@@ -51,4 +55,4 @@ BUS_USERS = (BUS,)
 def acl_file(users: Iterable[RedisUser], passwords: Passwords) -> str:
     """The text of an ACL file: the default user off, then each user on its own line."""
     lines = [user.line(passwords.of(user.name)) for user in users]
-    return "\n".join(["user default off resetpass resetkeys resetchannels -@all", *lines, ""])
+    return "\n".join([DEFAULT_USER, *lines, ""])

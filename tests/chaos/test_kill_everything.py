@@ -46,10 +46,17 @@ class Killer:
 
     def kill(self, name: str) -> None:
         """Kill one, and note it."""
+        self.revive()
         if name == "scheduler worker" and not clusters.workers(self.running.cluster.daemons["scheduler"]):
             return
         self.kills[name]()
         self.met.append(name)
+
+    def revive(self) -> None:
+        """Start what has ended by itself, as the service manager does: a worker killed in its first start ends all."""
+        for name, daemon in self.running.cluster.daemons.items():
+            if daemon.pid is None:
+                self.running.cluster.start_daemon(name)
 
     @staticmethod
     def _server(server) -> None:
@@ -86,6 +93,7 @@ def storm(mode: Mode, wanted: list[workload.Request], seed: int, least: float, o
             wait([caller], killer.chance.uniform(0.1, 1.5))
             killer.kill(name)
         caller.result(RECOVERY_SECONDS)
+        killer.revive()
         exercise.wait_for_nodes(running.session, FILLED.nodes, RECOVERY_SECONDS, lambda known: None)
         instances = truth.assert_sound(running, uuids, RECOVERY_SECONDS)
         assert len(instances) == len(wanted)

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A replica that lacks the last claims is promoted: the epoch closes every host until its agent has audited."""
+
+import os
+import re
+import signal
+from collections.abc import Callable
+
+from devstack import exercise, workload
+from devstack.cluster import Shape
+from devstack.servers.ports import free_port
+from devstack.servers.redis import RedisServer
+from devstack.servers.redis_users import STORE_USERS
+from tests.chaos.conftest import IMPATIENT
+from tests.chaos.test_agent_killed import TINY
+from tests.functional import clusters, truth
+
+
+def test_promoted_replica_lacks_the_last_claims(make_redis: Callable[..., RedisServer]):
+    # Given a store with a replica; the conductor's records lie elsewhere, so that only claims can be lost
+    primary = make_redis(users=STORE_USERS, port=free_port(), appendonly="everysec")
+    replica = make_redis(users=STORE_USERS, port=free_port(), appendonly="everysec", replica_of=primary)
+    apart = make_redis(users=STORE_USERS)
+    overrides = {
+        **IMPATIENT,
+        "scheduler": {
+            **IMPATIENT["scheduler"],
+            "store": {**IMPATIENT["scheduler"]["store"], "url": primary.url("scheduler")},
+        },
+        "conductor": {**IMPATIENT["conductor"], "conductor_store": {"url": apart.url("conductor")}},
+    }
+    with clusters.running(Shape(computes=3, nodes_per_host=2), overrides) as running:
+        session = running.session
+        kept = exercise.boot(session, [workload.Request("tiny", TINY, 6)])
+        truth.assert_sound(running, kept)
+        before = session.ask(session.claims.verify)
+        truth.until("the replica has it all", lambda: _offset(replica) == _offset(primary))
+        # When the replica falls behind, more servers boot, the primary dies and the replica takes its place
+        assert replica.pid is not None
+        os.kill(replica.pid, signal.SIGSTOP)
+        lost = exercise.boot(session, [workload.Request("tiny", TINY, 6)])
+        assert {instance.status for instance in truth.settled(running, lost)} == {"ACTIVE"}
+        primary.kill()
+        os.kill(replica.pid, signal.SIGCONT)
+        replica.promote()
+        # Then a new epoch begins, each host opens when its agent has audited, and what runs is claimed again
+        exercise.wait_for_nodes(session, 6, 60, lambda known: None)
+        after = truth.until("a new epoch", lambda: _newer(session.ask(session.claims.verify), before.epoch))
+        assert after.clean
+        log = running.cluster.layout.log_file("compute").read_text()
+        assert sum(int(count) for count in re.findall(r"(\d+) re-asserted", log)) == len(lost)
+        truth.assert_sound(running, [*kept, *lost])
+        hosts = {
+            state.name: state.document
+            for state in session.pages(session.scheduler.list_host_state, "states", "service")
+        }
+        assert all(hosts[f"compute{number}"]["audited"] for number in range(3))
+        # And the cluster goes on
+        truth.assert_sound(running, exercise.boot(session, [workload.Request("tiny", TINY, 3)]))
+
+
+def _offset(server: RedisServer) -> int:
+    with server.client() as client:
+        info = client.info("replication")
+    return info.get("slave_repl_offset", info["master_repl_offset"])
+
+
+def _newer(report, epoch: int):
+    return report if report.epoch > epoch else None
