@@ -55,5 +55,5 @@ def translated() -> Iterator[None]:
         raise errors.StoreUnavailable(why=str(error) or type(error).__name__) from error
     except redis.exceptions.NoPermissionError as error:
         raise errors.StoreUnavailable(why=f"its user lacks a permission: {error}") from error
-    except redis.exceptions.OutOfMemoryError as error:  # type: ignore[attr-defined]  # unknown to the stubs
+    except redis.exceptions.OutOfMemoryError as error:
         raise errors.StoreUnavailable(why=f"it is out of memory: {error}") from error

@@ -3,6 +3,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from typing import Any
 
 from conductor.store import connect, documents, keys
 from conductor.store.interface import PAGE, Store
@@ -98,7 +99,7 @@ class RedisStore(Store):
     def _pick(self, name: str, fields: Sequence[str]) -> Iterator[tuple[str, str]]:
         for chunk in _chunks(fields):
             with connect.translated():
-                texts = self._client.hmget(name, chunk)
+                texts: list[Any] = self._client.hmget(name, chunk)
             yield from ((field, text) for field, text in zip(chunk, texts, strict=True) if text is not None)
 
     def page(self, marker: str | None, limit: int, *, deleted: bool) -> Page:
@@ -112,7 +113,8 @@ class RedisStore(Store):
 
     def counts(self) -> Mapping[str, int]:
         with connect.translated():
-            return {status: int(count) for status, count in self._client.hgetall(keys.COUNTS).items()}
+            counts: dict[Any, Any] = self._client.hgetall(keys.COUNTS)
+            return {status: int(count) for status, count in counts.items()}
 
     def purge(self, limit: int = PAGE) -> int:
         with connect.translated():

@@ -63,7 +63,7 @@ def build(cluster: Running, request: objects.RequestSpec, uuids: list[str] | Non
         ({"required_traits": ["HW_NO_SUCH"]}, errors.UnknownTrait, "HW_NO_SUCH"),
         ({"required_traits": ["CUSTOM_A"], "forbidden_traits": ["CUSTOM_A"]}, errors.InvalidSpec, "CUSTOM_A"),
         ({"force_hosts": ["a b"]}, errors.InvalidName, "a b"),
-        ({"force_hosts": [HOST], "ignore_hosts": [HOST]}, errors.InvalidSpec, HOST),
+        ({"force_hosts": [HOST], "ignore_hosts": [HOST]}, errors.InvalidSpec, "ignore"),
         ({"group_policy": "hostility", "group_id": "g"}, errors.InvalidSpec, "hostility"),
     ],
 )

@@ -39,7 +39,7 @@ def snapshot(connection: Connection) -> Snapshot:
 def follow(connection: Connection, position: int, block_ms: int, limit: int) -> list[Entry] | None:
     """Return the entries after ``position``, waiting up to ``block_ms`` for the first; None means a gap."""
     head = prefix(connection.partition)
-    after = {head + "log": f"{position}-0"}
+    after: dict[Any, Any] = {head + "log": f"{position}-0"}  # redis-py wants a union of key types
 
     def fill(pipe: Any) -> None:
         pipe.hget(head + "meta", "position")
