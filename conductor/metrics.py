@@ -7,6 +7,7 @@ from rpcapi.daemon import metrics
 INSTANCES = metrics.gauge("instances", "Instances recorded, by status.", ["status"], across="max")
 STEPS = metrics.counter("saga_steps", "Saga steps taken, by step; one may serve many instances.", ["step"])
 RETRIES = metrics.counter("saga_retries", "Steps of an instance put off to be tried again, by step.", ["step"])
+RECASTS = metrics.counter("build_recasts", "Builds of an instance that a silent host was told of again.")
 TAKEOVERS = metrics.counter("saga_takeovers", "Requests taken over from a conductor that let its lease pass.")
 LEASES_LOST = metrics.counter("saga_leases_lost", "Requests that another conductor took over from this one.")
 CALLS = metrics.counter("conductor_calls", "RPC calls answered, by method and how they ended.", ["method", "code"])

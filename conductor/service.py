@@ -134,6 +134,7 @@ def _limits(conf: cfg.ConfigOpts) -> Limits:
     return Limits(
         max_attempts=conf.conductor.max_attempts,
         build_timeout_ms=round(1000 * conf.conductor.build_timeout),
+        recast_ms=round(1000 * conf.conductor.recast_interval),
         select_timeout_ms=round(1000 * conf.conductor.select_timeout),
         call_s=min(conf.rpc.call_timeout, conf.conductor.lease * 2 / 3),
     )

@@ -33,6 +33,16 @@ OPTS = [
         "must be longer than the slowest boot.",
     ),
     cfg.FloatOpt(
+        "recast_interval",
+        default=20.0,
+        min=0.1,
+        mutable=True,
+        help="Seconds after which a host that has not reported is told again to build, since a message is lost with "
+        "an agent or a bus that is killed. Each further pause is as long as the host has been waited for, until "
+        "build_timeout ends the wait. A host that has the message already goes on undisturbed. Well below "
+        "[scheduler] claim_ttl, a lost message costs this time and no alternate.",
+    ),
+    cfg.FloatOpt(
         "select_timeout",
         default=180.0,
         min=0.1,

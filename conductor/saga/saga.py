@@ -8,7 +8,7 @@ from oslo_log import log
 
 from conductor import metrics
 from conductor.peers import Peers
-from conductor.saga import abort, alternate, cast, claims, select, settle
+from conductor.saga import abort, alternate, cast, claims, select, settle, wait
 from conductor.saga.turn import Limits, Turn
 from conductor.store.interface import Store
 from conductor.store.records import Instance, Lease, Step
@@ -21,13 +21,14 @@ Take = Callable[[Turn, Sequence[Instance]], list[Instance]]
 WHOLE_REQUEST = 1_000_000
 MESSAGES = 1000  # to many hosts in a row, so not for long at a time
 
-STEPS: tuple[tuple[tuple[Step, ...], Take, int], ...] = (
-    ((Step.ABORT,), abort.abort, claims.REFS // 2),  # first what frees room; two claims an instance
-    ((Step.TERMINATE,), cast.terminate, MESSAGES),
-    ((Step.SELECT,), select.select, WHOLE_REQUEST),  # one decision a request: all are placed, or none
-    ((Step.SETTLE,), settle.settle, 10),  # one call an instance, so not for long at a time
-    ((Step.ALTERNATE, Step.WAIT), alternate.alternate, claims.INTENTS),  # a wait that is due has been in vain
-    ((Step.CAST,), cast.build, MESSAGES),  # last, so that it finds what the others placed
+STEPS: tuple[tuple[Step, Take, int], ...] = (
+    (Step.ABORT, abort.abort, claims.REFS // 2),  # first what frees room; two claims an instance
+    (Step.TERMINATE, cast.terminate, MESSAGES),
+    (Step.SELECT, select.select, WHOLE_REQUEST),  # one decision a request: all are placed, or none
+    (Step.SETTLE, settle.settle, 10),  # one call an instance, so not for long at a time
+    (Step.WAIT, wait.wait, MESSAGES),
+    (Step.ALTERNATE, alternate.alternate, claims.INTENTS),
+    (Step.CAST, cast.build, MESSAGES),
 )
 
 
@@ -56,8 +57,8 @@ class Saga:
             if new:
                 LOG.info("Taking this request over: its conductor let its lease pass")
                 new = False
-            for steps, take, most in STEPS:
-                self._take(lease, turn, [each for each in work.instances if each.step in steps], take, most)
+            for step, take, most in STEPS:
+                self._take(lease, turn, [each for each in work.instances if each.step == step], take, most)
 
     def _take(self, lease: Lease, turn: Turn, due: Sequence[Instance], take: Take, most: int) -> None:
         for start in range(0, len(due), most):

@@ -10,7 +10,7 @@ from conductor.store.records import Instance, Status, Step
 
 def proceed(instance: Instance, step: Step, **changes: Any) -> Instance:
     """Return it with its next step, to be taken at once unless ``wake_ms`` says when."""
-    return replace(instance, step=step, **{"wake_ms": 0, "tries": 0, **changes})
+    return replace(instance, step=step, **{"wake_ms": 0, "tries": 0, "since_ms": 0, **changes})
 
 
 def finish(instance: Instance, status: Status, **changes: Any) -> Instance:

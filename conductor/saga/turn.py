@@ -29,6 +29,7 @@ class Limits:
 
     max_attempts: int = 3
     build_timeout_ms: int = 300_000
+    recast_ms: int = 20_000
     select_timeout_ms: int = 180_000
     call_s: float = 20.0
 
@@ -56,6 +57,10 @@ class Turn:
         """Return a context of this request whose answer is of use for one call's time."""
         own = context.new(self.request.project, self.request.user, request_id=self.request.request_id)
         return own.within(self.limits.call_s)
+
+    def recast_pause(self, waited_ms: int) -> int:
+        """Return the milliseconds until a host that kept silent for ``waited_ms`` is told again: ever longer."""
+        return int(max(self.limits.recast_ms, waited_ms) * self.jitter)
 
     def later(self, instance: Instance, why: Exception | str, *, slower: int = 1) -> Instance:
         """Return ``instance`` with the same step to be taken again, after a pause that doubles each time.

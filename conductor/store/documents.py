@@ -24,6 +24,7 @@ _BODY = (
     "reason",
     "asked",
     "tries",
+    "since_ms",
 )
 
 

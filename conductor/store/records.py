@@ -25,7 +25,7 @@ class Step(StrEnum):
 
     SELECT = "select"  # ask the scheduler for hosts
     CAST = "cast"  # tell the host to build
-    WAIT = "wait"  # for the host's report; when the wait is over, look for an alternate
+    WAIT = "wait"  # for the host's report; tell it again now and then, in the end look for an alternate
     ALTERNATE = "alternate"  # end this attempt and prepare the next on an alternate
     SETTLE = "settle"  # ask the claims what holds: record and claim have parted
     ABORT = "abort"  # end the claim, if it is not confirmed
@@ -55,7 +55,8 @@ class Instance:
     ``attempt`` is the present, or last, attempt's number; ``history`` has {attempt, host, outcome, reason} of each
     one that ended. ``partition``, ``epoch`` and ``position`` say which decision ``alternates`` come from.
     ``wake_ms`` is when ``step`` is to be taken, on the store's clock (0: at once), ``tries`` how often it failed
-    in a row, ``asked`` whether a host that confirmed and then kept silent was told to build once more.
+    in a row, ``since_ms`` since when it has been waited for what ends the step (0: it is not waited for), ``asked``
+    whether a host that confirmed and then kept silent was given its time once more.
     """
 
     uuid: str
@@ -73,6 +74,7 @@ class Instance:
     reason: str | None = None
     asked: bool = False
     tries: int = 0
+    since_ms: int = 0
     version: int = 1
     sequence: int = 0
     created_ms: int = 0

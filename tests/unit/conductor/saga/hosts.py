@@ -2,7 +2,7 @@
 """Agents as a conductor sees them: they get messages at most once, and report until they are answered."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rpcapi import objects
@@ -12,8 +12,8 @@ from rpcapi.model.claims import Answer
 from scheduler_svc.store.records import Ref
 from tests.unit.conductor.saga.ledger import Ledger
 
-# What a host does with a build: "active", "refused", "failed", "lost" (the message never arrives), "mute" (confirms
-# and spawns, but does not report while it is mute).
+# What a host does with a build: "active", "refused", "failed", "lost" (no message ever arrives), "lost once" (the
+# first does not), "mute" (confirms and spawns, but does not report while it is mute).
 Manner = str
 
 
@@ -31,19 +31,27 @@ class Hosts:
         self.over: set[tuple[str, int]] = set()
         self.casts: list[tuple[str, str, tuple[str, ...]]] = []
         self.duplicate = False
+        self.down: Exception | None = None  # raised by every cast while it is set: the bus is away
+        self.tried = 0  # casts, those that failed included
 
     # -- ComputeAPI --------------------------------------------------------------------------------------------------
 
     def build_instances(self, ctxt: RequestContext, host: str, request: objects.BuildRequest) -> None:
-        self.casts.append(("build", host, tuple(request.uuids)))
+        self._cast("build", host, request.uuids)
         assert {names.host_of(name) for name in request.names} == {host}
         for _ in range(2 if self.duplicate else 1):
             self.queue.append(lambda: self._build(host, request))
 
     def terminate_instances(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> None:
-        self.casts.append(("terminate", host, tuple(refs.consumers)))
+        self._cast("terminate", host, refs.consumers)
         for _ in range(2 if self.duplicate else 1):
             self.queue.append(lambda: self._terminate(host, refs))
+
+    def _cast(self, kind: str, host: str, uuids: Sequence[str]) -> None:
+        self.tried += 1
+        if self.down is not None:
+            raise self.down
+        self.casts.append((kind, host, tuple(uuids)))
 
     # -- what the hosts do -------------------------------------------------------------------------------------------
 
@@ -67,7 +75,9 @@ class Hosts:
     def _build(self, host: str, request: objects.BuildRequest) -> None:
         for uuid, attempt, name in zip(request.uuids, request.attempts, request.names, strict=True):
             manner = self.manners.get((uuid, attempt)) or self.manners.get(host, "active")
-            if manner != "lost":
+            if manner == "lost once":
+                self.manners[uuid, attempt] = "active"
+            elif manner != "lost":
                 outcome, reason = self._outcome(host, Ref(uuid, attempt), name, manner)
                 self._tell(host, Ref(uuid, attempt), outcome, reason, mute=manner == "mute")
 

@@ -68,6 +68,7 @@ STORIES = {
     "hosts refuse and fail": Story(_boot_with(REFUSALS), ["ACTIVE"] * 4),
     "one has no luck": Story(_boot_with(HOPELESS), ["ACTIVE", "ACTIVE", "ERROR", "ACTIVE"]),
     "a message is lost": Story(_boot_with({(UUIDS[0], 1): "lost"}), ["ACTIVE"] * 4),
+    "a message is lost once": Story(_boot_with({(UUIDS[0], 1): "lost once"}), ["ACTIVE"] * 4),
     "a host is silent, then speaks": Story(_silence, ["ACTIVE"] * 4),
     "deleted when built": Story(_delete_after({}, True), ["DELETED"] * 3 + ["ACTIVE"]),
     "deleted while built": Story(_delete_after({}, False), ["DELETED"] * 3 + ["ACTIVE"]),
