@@ -11,6 +11,9 @@ VERDICTS = metrics.counter("verdicts_total", "What the store said of candidates 
 FIRST_CHOICES = metrics.counter("first_choices_total", "Instances that got the first of their candidates")
 CONFLICTS = metrics.counter("conflicts_total", "Decisions that others' claims outran, so that they were made again")
 CLAIMS = metrics.counter("claims_total", "Answers to claim verbs", ("verb", "answer"))
+LIVE = metrics.gauge(
+    "live_claims", "Live claims of the partition by state, as of the last round of tidying", ("state",), "max"
+)
 EXPIRED = metrics.counter("claims_expired_total", "Claims that were not confirmed in time, found by this reaper")
 POSITION = metrics.gauge("replica_position", "Log position that the workers have reached; the last one's", (), "min")
 LAG = metrics.gauge("replica_lag_entries", "Log entries that waited at the last look; the worst worker's", (), "max")

@@ -34,3 +34,5 @@ class Reaper:
                 dead_after_ms=patience.dead_after_ms, tombstone_ms=patience.tombstone_ms, limit=BATCH
             )
             metrics.EXPIRED.inc(ended)
+        for state, count in self._store.counts().items():
+            metrics.LIVE.labels(state=state).set(count)

@@ -75,6 +75,13 @@ class Store(abc.ABC):
         """
 
     @abc.abstractmethod
+    def counts(self) -> Mapping[str, int]:
+        """Return how many live claims are prepared and confirmed, at the cost of two counters.
+
+        Claims past their deadline count as prepared until somebody ends them.
+        """
+
+    @abc.abstractmethod
     def audit(self, host: str, epoch: int, running: Sequence[records.Running], grace_ms: int) -> records.AuditOutcome:
         """Settle with what runs on service host ``host`` and open it in ``epoch``; another epoch opens nothing.
 

@@ -95,6 +95,11 @@ class MemoryStore(interface.Store):
         with self._changed:
             return dict(self.state.groups.get(group_id, {}))
 
+    def counts(self) -> Mapping[str, int]:
+        with self._changed:
+            prepared = len(self.state.deadlines)
+            return {"prepared": prepared, "confirmed": len(self.state.claims) - prepared}
+
     def audit(self, host: str, epoch: int, running: Sequence[records.Running], grace_ms: int) -> records.AuditOutcome:
         validation.check_service_host(host)
         validation.check_running(host, running)

@@ -67,6 +67,13 @@ def group_hosts(connection: Connection, group_id: str) -> dict[str, int]:
     return json.loads(raw) if raw else {}
 
 
+def counts(connection: Connection) -> dict[str, int]:
+    """Return how many live claims are in each state; every prepared one has a deadline, no other has."""
+    head = prefix(connection.partition)
+    live, prepared = connection.read(lambda pipe: pipe.hlen(head + "claims").zcard(head + "deadlines"))
+    return {"prepared": prepared, "confirmed": live - prepared}
+
+
 def look(connection: Connection) -> verification.Look:
     """End what is past its deadline, then take one atomic look at all that verify compares."""
     while connection.run("expire", EXPIRE_LOT) == EXPIRE_LOT:

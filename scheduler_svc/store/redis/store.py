@@ -70,6 +70,9 @@ class RedisStore(interface.Store):
         validation.check_name(group_id)
         return claims.group_hosts(self._connection, group_id)
 
+    def counts(self) -> Mapping[str, int]:
+        return claims.counts(self._connection)
+
     def audit(self, host: str, epoch: int, running: Sequence[records.Running], grace_ms: int) -> records.AuditOutcome:
         validation.check_service_host(host)
         validation.check_running(host, running)

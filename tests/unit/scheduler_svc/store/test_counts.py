@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many claims live, by state, without looking at each."""
+
+from scheduler_svc.store.records import Ref
+from tests.unit.scheduler_svc.store.world import World
+
+
+def test_live_claims_are_counted_by_state(world: World) -> None:
+    world.add_host("h1")
+    for consumer in ("c1", "c2", "c3", "c4"):
+        world.prepare(consumer, "h1")
+    world.store.confirm("h1", [Ref("c1", 1), Ref("c2", 1)])
+    world.store.release("h1", [Ref("c2", 1)])
+    world.store.abort([Ref("c3", 1)])
+    assert world.store.counts() == {"prepared": 1, "confirmed": 1}
+
+
+def test_an_empty_partition_counts_none(world: World) -> None:
+    assert world.store.counts() == {"prepared": 0, "confirmed": 0}
