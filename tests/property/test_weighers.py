@@ -19,24 +19,37 @@ from tests.unit.scheduler_svc import hosts
 
 CLASSES = {"RAMWeigher": "MEMORY_MB", "CPUWeigher": "VCPU", "DiskWeigher": "DISK_GB"}
 MULTIPLIERS = st.dictionaries(st.sampled_from(tuple(CLASSES)), st.sampled_from((0.0, 1.0, 2.5, -1.0)))
-NODES = st.lists(
-    st.fixed_dictionaries({each: st.integers(1, 60) for each in CLASSES.values()}), min_size=1, max_size=40
-)
+TOTAL_AND_USED = st.tuples(st.integers(1, 60), st.integers(0, 60)).map(lambda drawn: (max(drawn), min(drawn)))
+NODES = st.lists(st.fixed_dictionaries(dict.fromkeys(CLASSES.values(), TOTAL_AND_USED)), min_size=1, max_size=40)
 AMOUNTS = st.dictionaries(st.sampled_from(tuple(CLASSES.values())), st.integers(1, 20), min_size=1)
 
 
+def named(nodes, part):
+    """Return {name: {class: total or used}}."""
+    return {
+        f"h{number:02}": {each: figures[part] for each, figures in held.items()} for number, held in enumerate(nodes)
+    }
+
+
 def table(nodes):
-    return hosts.table({f"h{number:02}": hosts.node(totals) for number, totals in enumerate(nodes)})
+    totals = {name: hosts.node(held) for name, held in named(nodes, 0).items()}
+    return hosts.table(totals, used=named(nodes, 1))
+
+
+def free(held, resource_class):
+    total, used = held[resource_class]
+    return total - used
 
 
 def expected(nodes, multipliers):
     """Return Nova's sum of normalised weights of each host."""
     scores = [0.0] * len(nodes)
     for name, multiplier in multipliers.items():
-        free = [totals[CLASSES[name]] for totals in nodes]
-        if min(free) < max(free):
-            for index, figure in enumerate(free):
-                scores[index] += multiplier * (figure - min(free)) / (max(free) - min(free))
+        figures = [free(held, CLASSES[name]) for held in nodes]
+        least, most = min(figures), max(figures)
+        if least < most:
+            for index, figure in enumerate(figures):
+                scores[index] += multiplier * (figure - least) / (most - least)
     return scores
 
 
@@ -68,8 +81,8 @@ def test_a_ranking_gives_every_instance_room_or_none(nodes, multipliers, amounts
     subset, seed = data.draw(st.integers(1, 4)), data.draw(st.integers(0, 2**40))
     driver = FilterDriver(pipeline.build(pipeline.NAMES), scoring.build(multipliers), subset)
     room = {
-        f"h{number:02}": min(totals[each] // amount for each, amount in amounts.items())
-        for number, totals in enumerate(nodes)
+        f"h{number:02}": min(free(held, each) // amount for each, amount in amounts.items())
+        for number, held in enumerate(nodes)
     }
     with table(nodes).reading() as view:
         ranking = driver.rank(view, Request("r", amounts), count, seed)
