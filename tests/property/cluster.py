@@ -12,7 +12,7 @@ HOSTS = ("h1", "h2")  # few of each, so that their stories cross
 CONSUMERS = tuple(f"c{n}" for n in range(3))
 GROUPS = (None, Group("g1", GroupPolicy.ANTI_AFFINITY, 1), Group("g2", GroupPolicy.AFFINITY))
 FINAL = (Answer.ABORTED, Answer.EXPIRED, Answer.RELEASED)
-SIZE = {"VCPU": 4}
+MIGRATION = "m-"
 
 
 @dataclass
@@ -106,6 +106,20 @@ class Cluster:
         self._note(self.each("release", host, [ref]))
         self.delayed.append(("release", host, [ref]))
 
+    def move(self, ref: Ref) -> None:
+        """Let a guest's claim pass to a migration, or back from one to its instance."""
+        instance = ref.consumer.removeprefix(MIGRATION)
+        consumer = instance if instance != ref.consumer else f"{MIGRATION}{ref.consumer}"
+        former = self.truth.attempts.get(consumer)
+        to = Ref(consumer, (former or 0) + 1)
+        kind = "INSTANCE" if consumer == instance else "MIGRATION"
+        (answer,) = self._note([self.each("move", ref, to, kind)])
+        self.delayed.append(("move", ref, to, kind))
+        if answer.answer is Answer.CONFIRMED:
+            self.truth.attempts[consumer] = to.attempt
+            guest = self.truth.running.pop(ref)
+            self.truth.running[to] = replace(guest, consumer=consumer, attempt=to.attempt, type=kind)
+
     def lose_guest(self, ref: Ref) -> None:
         """Let a guest vanish without a word: its claim is an orphan."""
         del self.truth.running[ref]
@@ -139,6 +153,8 @@ class Cluster:
             host, epochs, told = arguments
             for world, epoch in zip(self.worlds, epochs, strict=True):
                 world.store.audit(host, epoch, told, LONG_MS)
+        elif verb == "move":
+            self._note([self.each(verb, *arguments)])
         else:
             self._note(self.each(verb, *arguments))
 
@@ -172,6 +188,10 @@ class Cluster:
         assert all(_excess(one.excess) == _excess(seen[0].excess) for one in seen)
         listed = [sorted(map(_timeless, world.store.claims()[0]), key=str) for world in self.worlds]
         assert all(one == listed[0] for one in listed), listed
+
+    def seen(self) -> list[Any]:
+        """Return all that the stores tell: what no repeated message may change."""
+        return [(world.store.snapshot(), world.store.claims()[0]) for world in self.worlds]
 
     def over(self) -> dict[tuple[str, str], int]:
         """Return by how much each capacity is exceeded."""
