@@ -11,13 +11,17 @@ from oslo_messaging._tracing import client as messaging_tracing
 from oslo_messaging.rpc.server import RPCServer
 from oslo_messaging.transport import RPCTransport
 
-from rpcapi import green
+from rpcapi import errors, green
+from rpcapi.drivers import errors as bus_errors
 from rpcapi.drivers import opts as bus_opts
 
 EXCHANGE = "gantt"
 
 # Whose exceptions arrive typed at a caller: ours, and the dispatcher's for an unknown method or version.
 ALLOWED_REMOTE_EXMODS = ["rpcapi.errors", "oslo_messaging.rpc.dispatcher"]
+
+# What a transport URL may begin with, of what oslo.messaging finds: the rest is untried here.
+DRIVERS = ("gantt-rabbit", "gantt+redis", "rabbit")
 
 RABBIT = "oslo_messaging_rabbit"
 
@@ -71,21 +75,43 @@ RABBIT_DEFAULTS: dict[str, Any] = {
 def get_transport(conf: cfg.ConfigOpts, url: str | None = None) -> RPCTransport:
     """Open the bus that `url`, or else `transport_url` in the configuration, names; nothing connects yet.
 
-    :raises oslo_messaging.InvalidTransportURL: for a malformed URL, without showing it
-    :raises oslo_messaging.DriverLoadFailure: for an unknown driver
-    :raises rpcapi.drivers.errors.BusAddressError: for a `gantt+redis` URL that names no one Redis server
+    :raises rpcapi.errors.BadConfiguration: for a malformed URL, an unknown driver, or an address or option that the
+        driver cannot use; never with the URL's credentials in its text
     """
     set_defaults(conf)
     try:
         parsed = messaging.TransportURL.parse(conf, url)
     except (messaging.InvalidTransportURL, ValueError):
         # What oslo.messaging and urllib say of it quotes the URL, or a password that they took for a port.
-        raise messaging.InvalidTransportURL(
-            "(not shown)",
-            "The transport URL is malformed. Write driver://user:password@host:port/virtual_host, with special "
-            "characters of user and password as %nn.",
+        raise errors.BadConfiguration(
+            why="transport_url is malformed: write driver://user:password@host:port/virtual_host, with special "
+            "characters of user and password as %nn"
         ) from None
-    return messaging.get_rpc_transport(conf, parsed, allowed_remote_exmods=ALLOWED_REMOTE_EXMODS)
+    try:
+        if parsed.transport == "rabbit":
+            return _bounded_rabbit(conf, parsed)
+        return messaging.get_rpc_transport(conf, parsed, allowed_remote_exmods=ALLOWED_REMOTE_EXMODS)
+    except messaging.DriverLoadFailure:
+        # An entry point's name, cut from before the user; still, a URL that lacks "//" could put anything there.
+        raise errors.BadConfiguration(why=_no_driver(parsed.transport)) from None
+    except (bus_errors.BusAddressError, cfg.Error) as error:
+        raise errors.BadConfiguration(why=f"transport_url cannot be used: {error}") from None
+
+
+def _no_driver(name: str) -> str:
+    named = f" is no '{name}'" if name.replace("-", "").replace("+", "").isalnum() else " is none of that name"
+    return f"transport_url asks for an unknown driver: there{named}; there are {', '.join(DRIVERS)}"
+
+
+def _bounded_rabbit(conf: cfg.ConfigOpts, url: messaging.TransportURL) -> RPCTransport:
+    """The transport of `rabbit://`, on oslo.messaging's driver with our bounds instead of the one it would load."""
+    from rpcapi.drivers import bounded_rabbit  # noqa: PLC0415 - who speaks to another bus need not load it
+
+    return RPCTransport(
+        bounded_rabbit.BoundedRabbitDriver(
+            conf, url, default_exchange=conf.control_exchange, allowed_remote_exmods=ALLOWED_REMOTE_EXMODS
+        )
+    )
 
 
 def exchange_of(transport: RPCTransport, target: messaging.Target) -> messaging.Target:

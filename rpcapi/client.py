@@ -1,14 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the four client classes share: a target, a version cap and the caller's deadline."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import oslo_messaging as messaging
+from kombu import exceptions as kombu_exceptions
 from oslo_config import cfg
 
 from rpcapi import bus, errors
 from rpcapi.context import RequestContext
 from rpcapi.serializer import GanttSerializer
+
+# Servers give a sign of life every half of what they are told, in whole seconds; of less than this they make nothing.
+LEAST_MONITOR = 2.0
+
+
+@contextmanager
+def _bus_away_is_unavailable() -> Iterator[None]:
+    try:
+        yield
+    except (messaging.MessageDeliveryFailure, kombu_exceptions.OperationalError) as error:
+        raise errors.Unavailable(what="The message bus", why=str(error) or type(error).__name__) from error
 
 
 class ServiceClient:
@@ -33,15 +47,17 @@ class ServiceClient:
     def _call(self, ctxt: RequestContext, version: str, method: str, **values: Any) -> Any:
         """Call and wait; the wait ends with the context's deadline, or after [rpc] call_timeout.
 
-        Raises the typed error of the service, UnknownMethod where it is older than the method, oslo.messaging's
-        MessagingTimeout where no answer came, and RPCVersionCapError where the cap does not let this version be sent.
+        Raises the typed error of the service, UnknownMethod where it is older than the method, Unavailable where
+        the bus did not take the call in time, oslo.messaging's MessagingTimeout where no answer came, and
+        RPCVersionCapError where the cap does not let this version be sent.
         """
         timeout = min(self._timeout, ctxt.remaining(self._timeout)) or 0.001
-        prepared = self._client.prepare(
-            version=version, timeout=timeout, call_monitor_timeout=min(self._monitor, timeout)
-        )
+        # Without use in a call that ends sooner anyway, and it costs the server a thread for each call.
+        monitor = self._monitor if LEAST_MONITOR <= self._monitor < timeout else None
+        prepared = self._client.prepare(version=version, timeout=timeout, call_monitor_timeout=monitor)
         try:
-            return prepared.call(ctxt, method, **values)
+            with _bus_away_is_unavailable():
+                return prepared.call(ctxt, method, **values)
         except (messaging.NoSuchMethod, messaging.UnsupportedVersion) as error:
             raise errors.UnknownMethod(topic=self._topic, method=method, version=version) from error
 
@@ -50,9 +66,12 @@ class ServiceClient:
 
         The context's deadline stays behind: it says until when an answer is of use, and a host that comes back
         after it must still be told. What came too late is for the receiver to judge by what was asked of it.
+        Raises Unavailable where the bus did not take it in time.
         """
-        self._client.prepare(version=version, server=server).cast(ctxt.lasting(), method, **values)
+        with _bus_away_is_unavailable():
+            self._client.prepare(version=version, server=server).cast(ctxt.lasting(), method, **values)
 
     def _fanout(self, ctxt: RequestContext, version: str, method: str, **values: Any) -> None:
-        """Send without an answer to every server of the topic that is there now."""
-        self._client.prepare(version=version, fanout=True).cast(ctxt.lasting(), method, **values)
+        """Send without an answer to every server of the topic that is there now; raises as a cast."""
+        with _bus_away_is_unavailable():
+            self._client.prepare(version=version, fanout=True).cast(ctxt.lasting(), method, **values)

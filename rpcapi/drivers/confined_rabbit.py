@@ -15,10 +15,13 @@ import kombu
 import oslo_messaging
 from oslo_messaging._drivers import impl_rabbit
 
+from rpcapi.drivers import patience
+from rpcapi.drivers.bounded_rabbit import SEND_SECONDS, BoundedConnection, BoundedRabbitDriver
+
 REPLY_EXCHANGE = "gantt-replies"
 
 
-class ConfinedConnection(impl_rabbit.Connection):
+class ConfinedConnection(BoundedConnection):
     """A connection of the stock driver that declares and answers reply queues through REPLY_EXCHANGE."""
 
     def declare_direct_consumer(self, topic: str, callback: Any) -> None:
@@ -54,22 +57,23 @@ class ConfinedConnection(impl_rabbit.Connection):
             passive=True,
         )
         options = oslo_messaging.TransportOptions(at_least_once=self.direct_mandatory_flag)
-        self._ensure_publishing(
-            self._publish_and_raises_on_missing_exchange,
-            exchange,
-            msg,
-            routing_key=msg_id,
-            transport_options=options,
-        )
+        with patience.at_least_bounded(SEND_SECONDS):
+            self._ensure_publishing(
+                self._publish_and_raises_on_missing_exchange,
+                exchange,
+                msg,
+                routing_key=msg_id,
+                transport_options=options,
+            )
 
 
-class ConfinedRabbitDriver(impl_rabbit.RabbitDriver):
+class ConfinedRabbitDriver(BoundedRabbitDriver):
     """The driver behind `gantt-rabbit://user:password@host:port/vhost`; options as for `rabbit://`."""
+
+    connection_cls = ConfinedConnection
 
     def __init__(self, conf: Any, url: oslo_messaging.TransportURL, *args: Any, **kwargs: Any) -> None:
         # The stock connection derives kombu's scheme from the URL's and knows only its own.
         stock_url = copy.copy(url)
         stock_url.transport = "rabbit"
         super().__init__(conf, stock_url, *args, **kwargs)
-        # Connections are made when first needed: none of the stock class exists yet.
-        self._connection_pool.connection_cls = ConfinedConnection

@@ -5,6 +5,7 @@ import time
 
 import oslo_messaging as messaging
 import pytest
+from kombu.exceptions import OperationalError
 
 from rpcapi import bus, context, errors, objects
 from rpcapi import conf as rpc_conf
@@ -61,7 +62,13 @@ def test_a_call_without_a_deadline_waits_for_the_configured_time(sender, options
 def test_a_call_waits_no_longer_than_its_deadline(sender, options):
     ConductorAPI(options, None).get_instances(context.new(deadline=time.time() + 3), ["u"])
     assert 0 < sender.prepared["timeout"] <= 3
-    assert sender.prepared["call_monitor_timeout"] <= sender.prepared["timeout"]
+
+
+@pytest.mark.parametrize(("monitor", "sent"), [(1.9, None), (2.0, 2.0), (19.0, 19.0), (20.0, None), (25.0, None)])
+def test_signs_of_life_are_asked_for_where_they_can_come_and_are_of_use(sender, options, monitor, sent):
+    options.set_override("call_monitor_timeout", monitor, group="rpc")
+    ConductorAPI(options, None).get_instances(context.new(), ["u"])
+    assert sender.prepared["call_monitor_timeout"] == sent
 
 
 def test_a_call_after_its_deadline_does_not_wait(sender, options):
@@ -77,6 +84,24 @@ def test_a_service_that_is_older_than_the_method_is_told_by_name(sender, options
     monkeypatch.setattr(sender, "call", refuse)
     with pytest.raises(errors.UnknownMethod, match=r"'conductor' has no method 'audit_hosts' in version 1\.1"):
         ConductorAPI(options, None).audit_hosts(context.new(), "cell1", 1)
+
+
+@pytest.mark.parametrize("away", [messaging.MessageDeliveryFailure("refused"), OperationalError("refused")])
+@pytest.mark.parametrize("kind", ["call", "cast", "fanout"])
+def test_a_bus_that_is_away_is_an_error_of_ours(sender, options, monkeypatch, away, kind):
+    def fail(ctxt, method, **values):
+        raise away
+
+    monkeypatch.setattr(sender, "call", fail)
+    monkeypatch.setattr(sender, "cast", fail)
+    compute, refs = ComputeAPI(options, None), objects.ClaimRefs.of(consumers=[], attempts=[])
+    sends = {
+        "call": lambda: ConductorAPI(options, None).get_instances(context.new(), ["u"]),
+        "cast": lambda: compute.terminate_instances(context.new(), "host1", refs),
+        "fanout": lambda: compute.audit(context.new(), "cell1", 7),
+    }
+    with pytest.raises(errors.Unavailable, match="The message bus cannot be reached: refused"):
+        sends[kind]()
 
 
 def test_claims_of_a_partition_have_a_topic_of_their_own(sender, options):
