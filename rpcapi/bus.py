@@ -153,7 +153,11 @@ def get_server(
     serializer: messaging.Serializer | None = None,
     executor: str | None = None,
 ) -> RPCServer:
-    """A server of one service, not started. The executor is by default the one this process runs on."""
+    """A server of one service, not started. The executor is by default the one this process runs on.
+
+    Peers reach those methods of the endpoints that `rpcapi.endpoint.exposed` marks, and no others: to a caller, what
+    is not marked does not exist.
+    """
     # oslo.messaging warns whenever it is told an executor; left alone it finds the same one.
     told = {"executor": executor} if executor and executor != green.executor() else {}
     return messaging.get_rpc_server(
@@ -161,6 +165,6 @@ def get_server(
         exchange_of(transport, target),
         endpoints,
         serializer=serializer,
-        access_policy=messaging.DefaultRPCAccessPolicy,
+        access_policy=messaging.ExplicitRPCAccessPolicy,
         **told,
     )

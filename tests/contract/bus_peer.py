@@ -43,31 +43,46 @@ class Endpoint:
         self.gate = threading.Event()
         self.server: Any = None
 
+    @oslo_messaging.expose
     def echo(self, ctxt: dict[str, Any], value: Any) -> Any:
         return value
 
+    @oslo_messaging.expose
     def who(self, ctxt: dict[str, Any]) -> str:
         return self.name
 
+    @oslo_messaging.expose
     def context(self, ctxt: dict[str, Any]) -> dict[str, Any]:
         return ctxt
 
+    @oslo_messaging.expose
     def note(self, ctxt: dict[str, Any], value: Any) -> None:
         self.seen.append(value)
 
+    @oslo_messaging.expose
     def refuse(self, ctxt: dict[str, Any], name: str) -> None:
         raise errors.UnknownFlavor(name=name, known="none")
 
+    @oslo_messaging.expose
     def crash(self, ctxt: dict[str, Any]) -> None:
         raise LookupError("a surprise")
 
+    @oslo_messaging.expose
     def answer_of_size(self, ctxt: dict[str, Any], size: int) -> str:
         return "x" * size
 
+    @oslo_messaging.expose
     def hold(self, ctxt: dict[str, Any]) -> str:
         """Return when the test opens the gate."""
         self.entered.set()
         self.gate.wait(PATIENCE)
+        return self.name
+
+    def unmarked(self, ctxt: dict[str, Any]) -> str:
+        """Not for peers."""
+        return self.name
+
+    def _private(self, ctxt: dict[str, Any]) -> str:
         return self.name
 
 

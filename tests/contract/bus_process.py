@@ -27,9 +27,11 @@ def main() -> None:
     from tests.contract.bus_peer import Endpoint, private_conf  # noqa: PLC0415
 
     class Telling(Endpoint):
+        @oslo_messaging.expose
         def note(self, ctxt: dict[str, Any], value: Any) -> None:
             say(f"note {value}")
 
+        @oslo_messaging.expose
         def hold(self, ctxt: dict[str, Any]) -> str:
             say("hold")
             threading.Event().wait()

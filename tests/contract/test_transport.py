@@ -155,6 +155,13 @@ def test_an_unknown_method_is_refused_by_name(peers: Peers) -> None:
         peers.client().call({}, "does_not_exist")
 
 
+@pytest.mark.parametrize("method", ["unmarked", "_private", "seen", "__init__"])
+def test_what_is_not_exposed_does_not_exist_for_a_peer(peers: Peers, method: str) -> None:
+    peers.serve()
+    with pytest.raises(oslo_messaging.NoSuchMethod, match=method):
+        peers.client().call({}, method)
+
+
 def test_a_newer_version_than_served_is_refused(peers: Peers) -> None:
     peers.serve()
     with pytest.raises(oslo_messaging.UnsupportedVersion, match=r"1\.9"):

@@ -43,6 +43,7 @@ class Echo:
     def __init__(self, topic: str) -> None:
         self.topic = topic
 
+    @oslo_messaging.expose
     def echo(self, _context: dict, text: str) -> list[str]:
         return [self.topic, text]
 

@@ -40,15 +40,19 @@ class Ledger:
     def forget(self, ref: Ref) -> None:
         del self.states[ref]
 
+    @messaging.expose
     def confirm_claims(self, ctxt: Any, host: str, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
         return self._each("confirm_claims", refs, lambda ref: self._confirm(ref, host))
 
+    @messaging.expose
     def abort_claims(self, ctxt: Any, refs: objects.ClaimRefs, host: str | None = None) -> objects.ClaimAnswers:
         return self._each("abort_claims", refs, self._abort)
 
+    @messaging.expose
     def release_claims(self, ctxt: Any, host: str, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
         return self._each("release_claims", refs, self._release)
 
+    @messaging.expose
     def audit_host(self, ctxt: Any, report: objects.AuditReport) -> objects.AuditAnswer:
         with self.lock:
             self.audits.append(report)
@@ -125,6 +129,7 @@ class Conductor:
         self.deaf = 0
         self.lock = threading.Lock()
 
+    @messaging.expose
     def report_builds(self, ctxt: Any, report: objects.BuildReport) -> None:
         with self.lock:
             if self.deaf:
@@ -140,6 +145,7 @@ class Conductor:
     def last(self, ref: Ref) -> str | None:
         return self.outcomes[ref][-1] if ref in self.outcomes else None
 
+    @messaging.expose
     def object_backport_versions(self, ctxt: Any, objinst: Any, object_versions: Any) -> Any:
         raise AssertionError("nothing here is newer than the agent")
 
@@ -158,6 +164,7 @@ class Scheduler:
         self.lose: list[str] = []  # what is to go wrong next: "call" or "answer"
         self.lock = threading.Lock()
 
+    @messaging.expose
     def update_resource_stats(self, ctxt: Any, name: str, stats: objects.StatsReport) -> objects.StatsAnswer:
         fault = self.lose.pop(0) if self.lose else ""
         if fault == "call":

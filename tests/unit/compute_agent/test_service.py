@@ -216,6 +216,7 @@ def test_an_agent_waits_until_the_one_before_it_has_left_the_state_folder(
 
 def test_stats_that_the_scheduler_refuses_end_the_start(cloud: Cloud, conf: cfg.ConfigOpts) -> None:
     class Strict(Scheduler):
+        @messaging.expose
         def update_resource_stats(self, ctxt: Any, name: str, stats: objects.StatsReport) -> objects.StatsAnswer:
             raise errors.InvalidStats(what="VCPU", why="it is too much")
 
