@@ -12,6 +12,7 @@ import pytest
 from oslo_config import cfg
 
 from conductor import conf as conductor_conf
+from conductor.saga.turn import Limits
 from conductor.service import ConductorService
 from conductor.store import keys
 from conductor.store.interface import Store
@@ -251,7 +252,17 @@ def test_a_stop_gives_back_what_is_left_to_do(cluster: Cluster) -> None:
     assert [lease.taken_over for lease in store.take("another", 1)] == [False]
 
 
-def test_limits_follow_the_configuration(shared: Cluster) -> None:
+def test_limits_follow_the_configuration(cluster: Cluster) -> None:
+    given = {"max_attempts": 2, "build_timeout": 7.5, "recast_interval": 1.5, "select_timeout": 8.5, "lease": 12.0}
+    for name, value in given.items():
+        cluster.conf.set_override(name, value, group="conductor")
+    cluster.service.reset()
+    assert cluster.service._saga.limits == Limits(
+        max_attempts=2, build_timeout_ms=7500, recast_ms=1500, select_timeout_ms=8500, call_s=8.0
+    )
+
+
+def test_limits_that_are_not_configured_are_those_that_the_saga_is_tested_with(shared: Cluster) -> None:
     limits = shared.service._saga.limits
-    assert replace(limits, call_s=0) == type(limits)(call_s=0)
+    assert replace(limits, call_s=0) == Limits(call_s=0)
     assert limits.call_s == 20.0

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is done again and again, and the reaper's round."""
 
+import itertools
 import queue
 
 from prometheus_client import REGISTRY
@@ -31,8 +32,10 @@ def test_it_is_done_again():
 
 
 def test_neither_an_outage_nor_a_fault_ends_it():
+    faults = itertools.cycle([errors.StoreUnavailable(why="away"), ZeroDivisionError("a bug")])
+
     def fail(acted):
-        raise errors.StoreUnavailable(why="away") if acted.qsize() % 2 else ZeroDivisionError
+        raise next(faults)
 
     run_until(4, fail)
 
