@@ -16,9 +16,18 @@ class RequestContext(oslo_context.RequestContext):
     Machines must keep their clocks together (NTP) to within a second for deadlines to mean the same to all.
     """
 
-    def __init__(self, *, deadline: float = 0.0, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
+    def __init__(self, *, deadline: float = 0.0, overwrite: bool = True, **kwargs: Any) -> None:
+        # Even without `overwrite` oslo.context's becomes the thread's current one where there is none, and then
+        # log lines that belong to no request carry the id of the first that was made.
+        self._aside = not overwrite
+        super().__init__(overwrite=overwrite, **kwargs)
+        self._aside = False
         self.deadline = float(deadline)
+
+    def update_store(self) -> None:
+        """Become the thread's current context, the one whose ids log lines carry."""
+        if not self._aside:
+            super().update_store()
 
     def to_dict(self) -> dict[str, Any]:
         """Return what crosses the bus; tokens and roles are not part of it."""

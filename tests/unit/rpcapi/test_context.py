@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The request context: its deadline only ever comes nearer."""
 
+import threading
 import time
 
 import pytest
@@ -13,6 +14,22 @@ def test_each_context_has_a_request_id_of_its_own_and_is_not_the_threads():
     before = oslo_context.get_current()
     assert context.new().request_id != context.new().request_id
     assert oslo_context.get_current() is before
+
+
+def test_what_is_made_beside_the_current_context_leaves_a_thread_without_one():
+    found = []
+
+    def make() -> None:
+        ctxt = context.new()
+        ctxt.within(5).lasting()
+        found.append(oslo_context.get_current())
+        ctxt.update_store()
+        found.append(oslo_context.get_current() is ctxt)
+
+    thread = threading.Thread(target=make)
+    thread.start()
+    thread.join()
+    assert found == [None, True]
 
 
 def test_within_sets_a_deadline_and_keeps_the_rest():
