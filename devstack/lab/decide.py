@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gantt-lab decide: what does one decision cost beside a bare pass over the same columns?"""
+
+import argparse
+import itertools
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from devstack.lab import driver, hosts, requests
+from devstack.lab.command import Question, positive
+from devstack.lab.rows import Row
+from devstack.lab.timing import Subject, interleave
+from scheduler_svc.drivers.driver import WIDTH
+from scheduler_svc.table.table import HostTable
+
+BUDGET = 5.0
+BUDGET_FROM = 10_000  # with fewer hosts what a decision costs by itself outweighs the pass, and nothing is promised
+SWEEP = (1_000, 10_000, 100_000)
+MIX = 64  # requests that take turns
+LOTS = 20
+LOT_HOSTS = 400_000  # hosts that one lot looks at: as many calls as that makes, within bounds
+
+
+class Decide(Question):
+    """Time one decision, default filters and weighers, against three comparisons, one masked score and a top-k."""
+
+    pictures: ClassVar[bool] = True
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            "--hosts", type=positive, default=10_000, metavar="N", help="Hosts in the table (%(default)s)."
+        )
+        parser.add_argument(
+            "--sweep", action="store_true", help="Measure 1,000, 10,000 and 100,000 hosts in place of --hosts."
+        )
+        return parser
+
+    def measure(self, args: argparse.Namespace) -> Sequence[Row]:
+        sizes = SWEEP if args.sweep else (args.hosts,)
+        with self.bar((LOTS + 1) * len(sizes), "deciding", args) as bar:
+            return [_row(size, bar.update) for size in sizes]
+
+    def draw(self, figure: Any, found: Sequence[Row]) -> None:
+        axes = figure.subplots()
+        sizes = [row.figures["hosts"] for row in found]
+        for key, mark in (("p50_us", "o-"), ("p99_us", "o:"), ("bare_p50_us", "s-"), ("bare_p99_us", "s:")):
+            axes.plot(sizes, [row.figures[key] for row in found], mark, label=key.removesuffix("_us").replace("_", " "))
+        axes.set(xscale="log", yscale="log", xlabel="hosts", ylabel="microseconds", title="One decision")
+        axes.legend()
+        axes.grid(which="both", alpha=0.3)
+
+
+def _row(size: int, tick: Any) -> Row:
+    table = hosts.table(size)
+    taken = interleave(
+        {"bare": bare(table), "decision": decision(table)},
+        lots=LOTS,
+        size=max(10, min(100, LOT_HOSTS // size)),
+        tick=tick,
+    )
+    mine, floor = taken["decision"], taken["bare"]
+    figures = {
+        "hosts": size,
+        "p50_us": mine.p50_us,
+        "p99_us": mine.p99_us,
+        "bare_p50_us": floor.p50_us,
+        "bare_p99_us": floor.p99_us,
+    }
+    budget = BUDGET if size >= BUDGET_FROM else None
+    return Row(f"decide {size} hosts, p50", mine.p50_us / floor.p50_us, budget, figures=figures)
+
+
+def decision(table: HostTable) -> Subject:
+    """Return what is measured: a whole ranking of one instance, from taking the table to the candidates' names."""
+    ranker = driver.default()
+    asked = [wanted.request for wanted in itertools.islice(requests.stream(3), MIX)]
+
+    def decide(number: int) -> Any:
+        with table.reading() as view:
+            return ranker.rank(view, asked[number % MIX], 1, number)
+
+    return decide
+
+
+def bare(table: HostTable) -> Subject:
+    """Return the floor: the least that any decision on these columns must do, for the same requests."""
+    size = len(table.names)
+    cpu, memory, disk = (table.resources[name].free[:size] for name in ("VCPU", "MEMORY_MB", "DISK_GB"))
+    asked = [
+        tuple(wanted.request.resources[name] for name in ("VCPU", "MEMORY_MB", "DISK_GB"))
+        for wanted in itertools.islice(requests.stream(3), MIX)
+    ]
+    width = min(WIDTH, size)
+
+    def look(number: int) -> Any:
+        vcpus, mebibytes, gibibytes = asked[number % MIX]
+        passes = (cpu >= vcpus) & (memory >= mebibytes) & (disk >= gibibytes)
+        scores = np.where(passes, memory, -np.inf)
+        top = np.argpartition(scores, size - width)[size - width :]
+        return top[np.argsort(-scores[top])]
+
+    return look

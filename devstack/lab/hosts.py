@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Made-up hosts of several shapes, loaded unevenly: the same for the same seed."""
+
+import random
+from collections.abc import Mapping
+from typing import Any
+
+from rpcapi.model.inventory import Inventory
+from rpcapi.model.names import host_of
+from scheduler_svc.store.interface import Store
+from scheduler_svc.store.records import Snapshot
+from scheduler_svc.table.table import HostTable
+
+NODES_PER_HOST = 50
+ZONES = ("az1", "az2", "az3")
+CPU_RATIO = 2.0
+# (processors, memory in MB, disk in GB, how many of ten): what is bought over some years stands side by side.
+SHAPES = ((32, 131_072, 2_000, 3), (48, 196_608, 4_000, 3), (64, 262_144, 4_000, 3), (128, 1_048_576, 8_000, 1))
+TRAITS = ("HW_CPU_X86_AVX2", "HW_CPU_X86_AVX512F", "STORAGE_DISK_SSD")
+EPOCH = 1
+POSITION = 1
+
+Nodes = Mapping[str, dict[str, Any]]
+
+
+def make(count: int, seed: int = 1) -> Nodes:
+    """Return ``count`` nodes by name, as agents report them."""
+    chance = random.Random(seed)
+    weights = [share for *_, share in SHAPES]
+    return {
+        f"compute{number // NODES_PER_HOST}/node{number % NODES_PER_HOST}": _node(
+            chance.choices(SHAPES, weights)[0], chance
+        )
+        for number in range(count)
+    }
+
+
+def load(nodes: Nodes, most: float, seed: int = 2) -> dict[str, dict[str, int]]:
+    """Return what is in use at each node: up to the share ``most`` of its capacity, all classes alike."""
+    chance = random.Random(seed)
+    found = {}
+    for name, told in nodes.items():
+        share = most * chance.random()
+        found[name] = {each: int(share * unit["capacity"]) for each, unit in told["inventories"].items()}
+    return found
+
+
+def snapshot(nodes: Nodes, used: Mapping[str, Mapping[str, int]]) -> Snapshot:
+    """Return the snapshot of a store that holds these nodes: all alive, enabled and open."""
+    service_hosts = {host_of(name) for name in nodes}
+    return Snapshot(
+        epoch=EPOCH,
+        position=POSITION,
+        providers={
+            name: {"schema": 1, "id": name, "root": name, "parent": None, "host": host_of(name), **told}
+            for name, told in nodes.items()
+        },
+        used=used,
+        services={host: {"enabled": True} for host in service_hosts},
+        alive=dict.fromkeys(service_hosts, True),
+        opened=dict.fromkeys(service_hosts, EPOCH),
+    )
+
+
+def table(count: int, most: float = 0.9) -> HostTable:
+    """Return a table of ``count`` nodes loaded up to the share ``most``."""
+    nodes = make(count)
+    return HostTable.from_snapshot(snapshot(nodes, load(nodes, most)))
+
+
+def join(store: Store, nodes: Nodes) -> None:
+    """Let the nodes report in full and audit with nothing running, as agents do at their start."""
+    by_host: dict[str, dict[str, Any]] = {}
+    for name, told in nodes.items():
+        by_host.setdefault(host_of(name), {})[name] = told
+    for host, its in by_host.items():
+        outcome = store.update_stats(host, incarnation=1, sequence=1, base=0, full=True, nodes=its)
+        store.audit(host, outcome.epoch, [], 0)
+
+
+def _node(shape: tuple[int, int, int, int], chance: random.Random) -> dict[str, Any]:
+    vcpus, memory, disk, _ = shape
+    inventories = {
+        "VCPU": Inventory(vcpus, allocation_ratio=CPU_RATIO),
+        "MEMORY_MB": Inventory(memory, reserved=4096),
+        "DISK_GB": Inventory(disk),
+    }
+    return {
+        "inventories": {name: unit.as_dict() for name, unit in inventories.items()},
+        "traits": [trait for trait in TRAITS if chance.random() < 0.5],
+        "availability_zone": chance.choice(ZONES),
+        "metrics": {},
+    }

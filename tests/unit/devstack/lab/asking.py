@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Asks the lab as a program does, and looks at the form of what it answers."""
+
+import io
+import json
+from typing import Any
+
+from devstack.lab.main import LabApp
+
+ROW_KEYS = {"name", "ratio", "budget", "bound", "ok"}
+
+
+def run(*argv: str) -> tuple[int, str, str]:
+    """Run the command; return its exit code and what it wrote."""
+    out, err = io.StringIO(), io.StringIO()
+    code = LabApp(stdout=out, stderr=err).run(list(argv))
+    return code, out.getvalue(), err.getvalue()
+
+
+def ask(*argv: str) -> list[dict[str, Any]]:
+    """Return the rows of the answer in JSON, which must be well-formed; by themselves they must hold together."""
+    code, out, err = run(*argv, "--json")
+    assert code == 0, err
+    answer = json.loads(out)
+    assert set(answer) == {"machine", "rows"}
+    assert answer["machine"]["cores"] >= 1
+    for row in answer["rows"]:
+        assert row.keys() >= ROW_KEYS
+        if row["budget"] is None:
+            assert row["ok"]
+        elif row["bound"] == "at most":
+            assert row["ok"] == (row["ratio"] <= row["budget"])
+        else:
+            assert row["ok"] == (row["ratio"] >= row["budget"])
+        for key in row.keys() - ROW_KEYS:
+            assert isinstance(row[key], (int, float, str)), key
+    return answer["rows"]

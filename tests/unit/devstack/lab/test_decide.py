@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gantt-lab decide: that it measures what it says. How fast that is, no test says."""
+
+import itertools
+
+import pytest
+
+from devstack.lab import decide, hosts, requests
+from tests.unit.devstack.lab import asking
+
+
+def test_answers_in_the_programs_form():
+    rows = asking.ask("decide", "--hosts", "300")
+    assert [row["hosts"] for row in rows] == [300]
+    (row,) = rows
+    assert row["ratio"] == pytest.approx(row["p50_us"] / row["bare_p50_us"])
+    assert row["p99_us"] >= row["p50_us"]
+
+
+def test_answers_people_with_a_table():
+    code, out, err = asking.run("decide", "--hosts", "50", "--progress")
+    assert code == 0
+    assert "decide 50 hosts" in out
+    assert "cores" in out
+    assert "100%" in err
+
+
+def test_sweep_draws_a_picture(monkeypatch, tmp_path):
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr(decide, "SWEEP", (30, 60))
+    monkeypatch.setattr(decide, "BUDGET_FROM", 60)
+    picture = tmp_path / "decide.png"
+    rows = asking.ask("decide", "--sweep", "--plot", str(picture))
+    assert [row["hosts"] for row in rows] == [30, 60]
+    assert [row["budget"] for row in rows] == [None, 5]
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("given", ["0", "-4", "many"])
+def test_refuses_impossible_sizes(given, capsys):
+    with pytest.raises(SystemExit):
+        asking.run("decide", "--hosts", given)
+    assert "whole number of at least 1" in capsys.readouterr().err
+
+
+def test_what_is_measured_is_a_decision():
+    # Given a table on which some hosts are full, and a request
+    table = hosts.table(200)
+    asked = next(requests.stream(3)).request
+    # When the measured subject decides it
+    ranking = decide.decision(table)(0)
+    # Then it looked at all hosts, and the best has room
+    assert ranking.hosts == 200
+    with table.reading() as view:
+        row = table.rows[ranking.candidates[0][0]]
+        assert all(view.free(name)[row] >= amount for name, amount in asked.resources.items())
+
+
+def test_the_floor_finds_the_hosts_with_most_memory_among_those_with_room():
+    # Given the same requests
+    table = hosts.table(200)
+    look = decide.bare(table)
+    for number, wanted in enumerate(itertools.islice(requests.stream(3), 5)):
+        # When the bare pass looks
+        top = look(number)
+        # Then its first host has room, and no host that has room has more memory free
+        with table.reading() as view:
+            fits = [
+                row
+                for row in range(view.size)
+                if all(view.free(name)[row] >= amount for name, amount in wanted.request.resources.items())
+            ]
+            memory = view.free("MEMORY_MB")
+            assert memory[top[0]] == max(memory[row] for row in fits)
+
+
+def test_hosts_are_the_same_for_the_same_seed_and_of_several_shapes():
+    nodes = hosts.make(500)
+    assert nodes == hosts.make(500)
+    assert len({told["inventories"]["VCPU"]["total"] for told in nodes.values()}) == len(hosts.SHAPES)
+    used = hosts.load(nodes, 0.9)
+    for name, told in nodes.items():
+        for resource_class, unit in told["inventories"].items():
+            assert 0 <= used[name][resource_class] <= unit["capacity"]

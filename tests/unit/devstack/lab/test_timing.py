@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How subjects take turns, and what a row says of its budget."""
+
+import gc
+
+import pytest
+
+from devstack.lab.rows import Row, table
+from devstack.lab.timing import interleave
+
+
+def test_subjects_alternate_in_lots_and_the_first_lot_does_not_count():
+    called = []
+    ticks = []
+    taken = interleave(
+        {"a": lambda number: called.append(("a", number)), "b": lambda number: called.append(("b", number))},
+        lots=2,
+        size=2,
+        tick=lambda: ticks.append(len(called)),
+    )
+    assert [name for name, _ in called] == ["b", "b", "a", "a", "a", "a", "b", "b", "b", "b", "a", "a"]
+    assert [number for name, number in called if name == "a"] == [0, 1, 2, 3, 4, 5]
+    assert ticks == [4, 8, 12]
+    assert len(taken["a"].seconds) == len(taken["b"].seconds) == 4
+
+
+def test_garbage_is_collected_again_after_a_subject_fails():
+    def fail(number: int) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        interleave({"a": fail}, lots=1, size=1)
+    assert gc.isenabled()
+
+
+@pytest.mark.parametrize(
+    ("ratio", "budget", "bound", "ok"),
+    [
+        (2.0, 2.0, "at most", True),
+        (2.1, 2.0, "at most", False),
+        (0.9, 0.98, "at least", False),
+        (9, None, "at most", True),
+    ],
+)
+def test_a_row_says_whether_it_keeps_its_budget(ratio, budget, bound, ok):
+    row = Row("it", ratio, budget, bound, {"p50_us": 3.5})
+    assert row.ok is ok
+    assert row.as_dict()["p50_us"] == 3.5
+    assert ("NO" in table([row])) is not ok
