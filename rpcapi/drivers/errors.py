@@ -12,6 +12,10 @@ class BusAddressError(BusError):
     """Raised when a transport URL does not name one usable Redis server."""
 
 
+class BusInstallationError(BusError):
+    """Raised when a file that the bus needs is missing from the installation."""
+
+
 class MessageTooLarge(BusError):
     """Raised when a message is larger than `[gantt_bus] max_message_bytes`; nothing was sent."""
 

@@ -17,7 +17,7 @@ from oslo_messaging import Target, TransportURL
 from oslo_messaging._drivers import base
 from oslo_messaging.server import ServerListenError
 
-from rpcapi.drivers import address, errors, names, opts, transport, wire
+from rpcapi.drivers import address, errors, names, opts, scripts, transport, wire
 from rpcapi.drivers.backoff import Backoff
 from rpcapi.drivers.incoming import ReplyLimits
 from rpcapi.drivers.listener import BusListener, Place
@@ -38,12 +38,14 @@ class RedisBusDriver(base.BaseDriver):
         default_exchange: str | None = None,
         allowed_remote_exmods: list[str] | None = None,
     ) -> None:
-        """Read the options; nothing connects before the first message or listener.
+        """Read the options and scripts; nothing connects before the first message or listener.
 
         :raises BusAddressError: when the URL does not name one Redis server
+        :raises BusInstallationError: when a script is missing
         """
         super().__init__(conf, url, default_exchange, allowed_remote_exmods)
         opts.register_opts(conf)
+        scripts.load()
         options = conf.gantt_bus
         self.prefetch_size = options.prefetch
         self._request_ttl = options.request_ttl

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """How transports, clients and servers are made."""
 
+from pathlib import Path
+
 import pytest
 from oslo_config import cfg
 
 from rpcapi import bus, errors
-from rpcapi.drivers import bounded_rabbit
+from rpcapi.drivers import bounded_rabbit, scripts
+from rpcapi.drivers import errors as bus_errors
 
 
 def test_ours_are_the_defaults_and_the_operators_word_stands(conf: cfg.ConfigOpts) -> None:
@@ -48,6 +51,19 @@ def test_an_option_in_the_url_that_is_none_is_named(conf: cfg.ConfigOpts) -> Non
 def test_either_driver_of_rabbitmq_is_one_with_bounds(conf: cfg.ConfigOpts, scheme: str) -> None:
     transport = bus.get_transport(conf, f"{scheme}://user:word@127.0.0.1/")
     assert isinstance(transport._driver, bounded_rabbit.BoundedRabbitDriver)
+
+
+def test_an_installation_without_a_script_is_told_when_the_bus_is_opened(
+    conf: cfg.ConfigOpts, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(scripts, "FOLDER", tmp_path)
+    scripts.text.cache_clear()
+    with pytest.raises(bus_errors.BusInstallationError, match=r"claim\.lua cannot be read.* Install gantt anew"):
+        bus.get_transport(conf, "gantt+redis:///0?socket=/nowhere/redis.sock")
+
+
+def test_every_script_is_read_when_the_bus_is_opened() -> None:
+    assert {f"{verb}.lua" for verb in scripts.VERBS} == {file.name for file in scripts.FOLDER.glob("*.lua")}
 
 
 def test_the_embedded_bus_is_found_by_its_entry_point(conf: cfg.ConfigOpts) -> None:
