@@ -31,7 +31,8 @@ class ClaimsAPI(ServiceClient):
     def prepare_claims(self, ctxt: RequestContext, intents: objects.ClaimIntents) -> objects.ClaimAnswers:
         """Prepare a claim on the first candidate that takes it, ending the attempt it replaces.
 
-        Of each hundred consumers all are served, or none; one that could have been is answered "refused" too.
+        Of each hundred consumers all are served, or none; one that could have been is answered "refused" too. One that
+        nobody takes now is answered "closed" where a candidate is yet to be audited: it is worth asking again.
         """
         return self._call(ctxt, "1.0", "prepare_claims", intents=intents)
 

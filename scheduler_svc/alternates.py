@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from rpcapi.context import RequestContext
 from rpcapi.model.claims import Verdict
-from scheduler_svc.filters import pipeline
+from scheduler_svc.filters import compute, pipeline
 from scheduler_svc.filters.sieve import Filter
 from scheduler_svc.request import Request
 from scheduler_svc.select import CHUNK, Claimer, Sight
@@ -25,8 +25,8 @@ class Alternates:
     """Prepares claims on given candidates.
 
     They were chosen on a state that may be minutes old. Where the store says so (a candidate's eligibility changed, or
-    the epoch is over), they are filtered again on what this worker knows, and asked for once more as of that; room is
-    left to the store, which knows it best.
+    the epoch is over), they are filtered again on what this worker knows, and asked for once more as of that. Room, and
+    whether a host has been audited, are left to the store, which knows it best.
     """
 
     def __init__(self, claimer: Claimer, sight: Sight, filters: Sequence[Filter], catch_up_s: float) -> None:
@@ -57,7 +57,7 @@ class Alternates:
     def _renewed(self, request: Request, batch: Batch) -> Batch:
         table = self._sight.table
         with table.reading() as view:
-            passes = pipeline.run(self.filters, view, request).passes
+            passes = pipeline.run(self.filters, view, request, pardoned=(compute.REASON_CLOSED,)).passes
             epoch, position = view.epoch, view.position
 
         def eligible(candidate: Candidate) -> bool:

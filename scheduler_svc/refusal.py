@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from rpcapi import errors
-from rpcapi.model.claims import Answer, Verdict
+from rpcapi.model.claims import NOT_AUDITED, Answer, Verdict
 from scheduler_svc.store.records import Intent, Prepared
 
 NO_HOSTS = "no host has reported in this partition"
@@ -16,7 +16,7 @@ REASONS: Mapping[str, str] = {
     Verdict.CONCURRENT: "claimed by others meanwhile",
     Verdict.STALE: "changed meanwhile",
     Verdict.GROUP: "server group policy",
-    Verdict.CLOSED: "not audited in this epoch",
+    Verdict.CLOSED: NOT_AUDITED,
     Verdict.UNKNOWN: "gone meanwhile",
 }
 

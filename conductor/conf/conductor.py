@@ -30,7 +30,8 @@ OPTS = [
         mutable=True,
         help="Seconds that a host is given to report what became of a build. After that its claim is ended and an "
         "alternate is tried; where the host has confirmed the claim it is asked once more, for as long again. It "
-        "must be longer than the slowest boot.",
+        "must be longer than the slowest boot. An alternate that cannot be had only because hosts are yet to be "
+        "audited, after the store may have forgotten something, is tried again for as long.",
     ),
     cfg.FloatOpt(
         "recast_interval",
@@ -47,8 +48,8 @@ OPTS = [
         default=180.0,
         min=0.1,
         mutable=True,
-        help="Seconds after a request was recorded during which the scheduler is asked again when it gives no answer. "
-        "After that its instances go to ERROR.",
+        help="Seconds after a request was recorded during which the scheduler is asked again when it gives no answer, "
+        "or finds no host while living ones are yet to be audited. After that its instances go to ERROR.",
     ),
     cfg.FloatOpt(
         "lease",

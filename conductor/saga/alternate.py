@@ -5,7 +5,7 @@ It is the store of claims that says whether the old attempt has ended: only then
 has confirmed it, it is that host's, however silent the host may be: a second copy is never made.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 
@@ -41,22 +41,30 @@ def _prepare(turn: Turn, group: Sequence[Instance]) -> list[Instance]:
     """Prepare the next attempt of all, or learn of each why not.
 
     All are served or none, and one that could have been served is answered REFUSED like the one that could not. So
-    the rest is asked again without those whose answer is final, or in two halves.
+    the rest is asked again without those that have an answer of their own, or in two halves.
     """
     if not group:
         return []
+    uuids = [each.uuid for each in group]
     try:
         answers = claims.told(_ask(turn, group))
     except errors.InvalidRequest as error:
-        return _give_up(turn, group, f"no alternate could be asked for: {sentence(error)}")
+        return _give_up(turn, group, dict.fromkeys(uuids, f"no alternate could be asked for: {sentence(error)}"))
     except (*UNANSWERED, errors.GanttError) as error:
         LOG.warning("Preparing alternates for %d instances got no answer: %s", len(group), sentence(error))
         return [turn.later(each, error) for each in group]
     told = [(each, answers[each.uuid, each.attempt + 1]) for each in group]
-    refused = [each for each, row in told if row.answer == Answer.REFUSED]
-    changed = [_judged(turn, each, row) for each, row in told if row.answer != Answer.REFUSED]
-    if len(group) == 1 and refused:
-        return _give_up(turn, refused, f"no alternate would take it: {told[0][1].reason}")
+    changed, refused, hopeless = [], [], []
+    for each, row in told:
+        if row.answer == Answer.REFUSED and len(group) > 1:
+            refused.append(each)
+        elif row.answer == Answer.REFUSED or (row.answer == Answer.CLOSED and not _has_time(turn, each)):
+            hopeless.append(each)
+        else:
+            changed.append(_judged(turn, each, row))
+    if hopeless:
+        why = {each.uuid: f"no alternate would take it: {row.reason}" for each, row in told}
+        changed += _give_up(turn, hopeless, why)
     if len(refused) < len(group):
         return changed + _prepare(turn, refused)
     middle = len(refused) // 2
@@ -86,7 +94,14 @@ def _judged(turn: Turn, instance: Instance, told: claims.Told) -> Instance:
         return held(turn, instance)
     if told.answer in (Answer.ENDED, Answer.CONFLICT):
         return proceed(instance, Step.SETTLE)
+    if told.answer == Answer.CLOSED:
+        return replace(turn.later(instance, told.reason), since_ms=instance.since_ms or turn.now_ms)
     return turn.later(instance, told.answer)
+
+
+def _has_time(turn: Turn, instance: Instance) -> bool:
+    """Tell whether hosts that are yet to be audited are waited for."""
+    return turn.now_ms - (instance.since_ms or turn.now_ms) < turn.limits.build_timeout_ms
 
 
 def held(turn: Turn, instance: Instance) -> Instance:
@@ -107,8 +122,11 @@ def _timed_out(turn: Turn, instance: Instance) -> Instance:
     return ended(instance, "timeout", f"no report within {turn.limits.build_timeout_ms / 1000:g} s")
 
 
-def _give_up(turn: Turn, group: Sequence[Instance], why: str | None = None) -> list[Instance]:
-    """End the last attempt, then the instance; nothing is kept for what will not be built."""
+def _give_up(turn: Turn, group: Sequence[Instance], why: Mapping[str, str] | None = None) -> list[Instance]:
+    """End the last attempt, then the instance; nothing is kept for what will not be built.
+
+    ``why`` says by uuid what stood in the way; without it there was nothing left to try.
+    """
     answers = claims.abort(turn, group)
     if answers is None:
         return [turn.later(each, "the claims gave no answer") for each in group]
@@ -116,7 +134,7 @@ def _give_up(turn: Turn, group: Sequence[Instance], why: str | None = None) -> l
     for each in group:
         answer = answers[each.uuid, each.attempt].answer
         if answer in claims.OVER:
-            changed.append(_failed(turn, _timed_out(turn, each), why))
+            changed.append(_failed(turn, _timed_out(turn, each), why[each.uuid] if why else None))
         elif answer == Answer.CONFIRMED:
             changed.append(held(turn, each))
         else:

@@ -12,7 +12,7 @@ from conductor.saga.transitions import placed, proceed
 from conductor.saga.turn import Turn
 from conductor.store.records import Instance, Status, Step
 from rpcapi import errors, objects
-from rpcapi.model.claims import Answer
+from rpcapi.model.claims import NOT_AUDITED, Answer
 
 LOG = log.getLogger(__name__)
 
@@ -34,6 +34,8 @@ def select(turn: Turn, instances: Sequence[Instance]) -> list[Instance]:
     except (errors.ClaimClosed, *UNANSWERED) as error:
         LOG.warning("Selecting hosts for %d instances got no answer: %s", len(instances), sentence(error))
         return [_wait_or_fail(turn, each, error) for each in instances]
+    except errors.NoValidHost as error:
+        return [_refused(turn, each, error) for each in instances]
     except errors.ClaimConflict as error:
         return [_parted(turn, each, error) for each in instances]
     except errors.ClaimError as error:
@@ -61,10 +63,22 @@ def _failed(instance: Instance, reason: str) -> Instance:
 
 
 def _wait_or_fail(turn: Turn, instance: Instance, error: Exception) -> Instance:
-    waited = turn.now_ms - instance.created_ms
-    if waited < turn.limits.select_timeout_ms:
+    if _has_time(turn, instance):
         return turn.later(instance, error)
-    return _failed(instance, f"The scheduler gave no answer for {waited / 1000:.0f} s: {sentence(error)}")
+    waited_s = (turn.now_ms - instance.created_ms) / 1000
+    return _failed(instance, f"The scheduler gave no answer for {waited_s:.0f} s: {sentence(error)}")
+
+
+def _refused(turn: Turn, instance: Instance, error: errors.NoValidHost) -> Instance:
+    """Ask again where hosts live that take nothing before their audit: in a new epoch they open one by one."""
+    opening = (error.kwargs.get("reasons") or {}).get(NOT_AUDITED)
+    if opening and _has_time(turn, instance):
+        return turn.later(instance, error)
+    return _failed(instance, sentence(error))
+
+
+def _has_time(turn: Turn, instance: Instance) -> bool:
+    return turn.now_ms - instance.created_ms < turn.limits.select_timeout_ms
 
 
 def _parted(turn: Turn, instance: Instance, error: errors.ClaimConflict) -> Instance:

@@ -3,6 +3,9 @@
 
 from enum import StrEnum
 
+# The reason under which NoValidHost counts hosts that live and will take claims again after their audit.
+NOT_AUDITED = "not audited in this epoch"
+
 
 class ClaimState(StrEnum):
     """Where a claim stands; the last three are final."""
@@ -39,7 +42,7 @@ class Answer(StrEnum):
     REFUSED = "refused"  # prepare: no candidate would take it
     ENDED = "ended"  # prepare: this attempt, or a later one, has ended already
     CONFLICT = "conflict"  # prepare: the consumer has a live claim of another attempt
-    CLOSED = "closed"  # the host must be audited in this epoch before anybody can know
+    CLOSED = "closed"  # a host must be audited in this epoch before anybody can know: ask again
 
 
 class GroupPolicy(StrEnum):

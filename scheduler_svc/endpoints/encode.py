@@ -8,7 +8,7 @@ from rpcapi import objects
 from rpcapi.model.claims import Answer, Verdict
 from scheduler_svc.alternates import Asked
 from scheduler_svc.select import Decided
-from scheduler_svc.store.records import AuditOutcome, Claim, Ended, Intent, Verification
+from scheduler_svc.store.records import AuditOutcome, Claim, Ended, Intent, Prepared, Verification
 
 _SENTENCES: Mapping[str, str] = {
     Answer.UNKNOWN: "no claim of that consumer and attempt is known",
@@ -19,7 +19,7 @@ _SENTENCES: Mapping[str, str] = {
     Answer.ENDED: "this attempt, or a later one, has ended",
     Answer.CONFLICT: "the consumer has a live claim of another attempt",
     Answer.CONFIRMED: "the claim is confirmed: it belongs to its host",
-    Answer.CLOSED: "the host must be audited in this epoch before anybody can know",
+    Answer.CLOSED: "a host must be audited in this epoch before anybody can know",
 }
 
 
@@ -38,12 +38,19 @@ def selections(partition: str, attempt: int, decided: Decided) -> objects.Select
 
 
 def prepared(served: Sequence[Asked]) -> objects.ClaimAnswers:
-    """Return the answer to prepare_claims; a refusal names each host that was tried and what it said."""
+    """Return the answer to prepare_claims; a refusal names each host that was tried and what it said.
+
+    One that an audit may change is answered CLOSED.
+    """
     every = [one for asked in served for one in asked.answer.prepared]
     return objects.ClaimAnswers.of(
         consumers=[one.consumer for one in every],
         attempts=[one.attempt for one in every],
-        answers=[str(one.answer) for one in every],
+        answers=[
+            str(Answer.CLOSED if _may_change(one, asked.answer.current) else one.answer)
+            for asked in served
+            for one in asked.answer.prepared
+        ],
         hosts=[one.host for one in every],
         reasons=[
             _refusal(intent, one.verdicts, asked.answer.current)
@@ -117,6 +124,13 @@ def verified(partition: str, found: Verification) -> objects.VerifyReport:
 
 def _reason(answer: Answer) -> str:
     return _SENTENCES.get(answer, "")
+
+
+def _may_change(one: Prepared, current: bool) -> bool:
+    if one.answer is not Answer.REFUSED:
+        return False
+    # One that a host would have taken was refused for the others' sake: its own hosts are not in the way.
+    return not current or (Verdict.CLOSED in one.verdicts and Verdict.FITS not in one.verdicts)
 
 
 def _refusal(intent: Intent, verdicts: Sequence[Verdict], current: bool) -> str:

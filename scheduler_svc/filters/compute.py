@@ -3,6 +3,7 @@
 
 from collections.abc import Iterator
 
+from rpcapi.model.claims import NOT_AUDITED
 from scheduler_svc.filters.sieve import Sieve
 from scheduler_svc.request import Request
 from scheduler_svc.table.view import View
@@ -10,7 +11,7 @@ from scheduler_svc.table.view import View
 NAME = "ComputeFilter"
 REASON_DOWN = "service down"
 REASON_DISABLED = "service disabled"
-REASON_CLOSED = "not audited in this epoch"
+REASON_CLOSED = NOT_AUDITED
 
 
 def sieves(view: View, request: Request) -> Iterator[Sieve]:

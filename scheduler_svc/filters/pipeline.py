@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The filters in their order, and what is left after them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,13 +64,18 @@ def build_eligibility(enabled: Iterable[str]) -> Sequence[Filter]:
     return build(set(enabled) - {resources.NAME})
 
 
-def run(filters: Sequence[Filter], view: View, request: Request) -> Survivors:
-    """Put every host through ``filters``; what falls to one is not counted by the next."""
+def run(filters: Sequence[Filter], view: View, request: Request, *, pardoned: Collection[str] = ()) -> Survivors:
+    """Put every host through ``filters``; what falls to one is not counted by the next.
+
+    The reasons in ``pardoned`` are held against no host.
+    """
     passes = view.there.copy()
     hosts = left = int(np.count_nonzero(passes))
     reasons: dict[str, int] = {}
     for each in filters:
         for reason, column in each(view, request):
+            if reason in pardoned:
+                continue
             passes &= column
             before, left = left, int(np.count_nonzero(passes))
             if left < before:

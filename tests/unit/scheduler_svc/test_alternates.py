@@ -4,11 +4,12 @@
 import pytest
 
 from rpcapi import context, errors
-from rpcapi.model.claims import Answer
-from scheduler_svc.alternates import Alternates
+from rpcapi.model.claims import Answer, Verdict
+from scheduler_svc.alternates import Alternates, Asked
+from scheduler_svc.endpoints import encode
 from scheduler_svc.filters import pipeline
 from scheduler_svc.store.memory import MemoryStore
-from scheduler_svc.store.records import Batch, Candidate, Intent
+from scheduler_svc.store.records import Batch, BatchAnswer, Candidate, Intent, Prepared
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import ASKED, node, request
 from tests.unit.scheduler_svc.sights import FollowingSight
@@ -72,6 +73,38 @@ def test_after_a_new_epoch_an_audited_candidate_is_still_good():
     epoch = world.store.bump()
     world.store.audit("c", epoch, [], 0)
     assert world.prepare("b", "c").host == "c"
+
+
+def test_after_a_new_epoch_a_candidate_that_waits_for_its_audit_is_told_apart_from_one_that_is_wrong():
+    world = World()
+    world.touch("b", enabled=False)
+    world.store.bump()
+    one = world.prepare("b", "c")
+    assert (one.answer, one.verdicts) == (Answer.REFUSED, (Verdict.CLOSED,))
+
+
+FULL, CLOSED, FITS = Verdict.FULL, Verdict.CLOSED, Verdict.FITS
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "current", "answer"),
+    [
+        ((FULL, CLOSED), True, "closed"),
+        ((CLOSED, CLOSED), True, "closed"),
+        ((), False, "closed"),  # asked in an epoch that is over
+        ((FULL, FULL), True, "refused"),
+        ((CLOSED, FITS), True, "refused"),  # for the sake of another instance of the batch
+        ((), True, "refused"),
+    ],
+)
+def test_a_refusal_that_an_audit_may_change_is_answered_closed(
+    verdicts: tuple[Verdict, ...], current: bool, answer: str
+):
+    one = Prepared("vm", 2, Answer.REFUSED, verdicts=verdicts)
+    asked = Asked([Intent("vm", 2, [Candidate("a"), Candidate("b")])], BatchAnswer(False, current, 1, 1, [one], {}))
+    told = encode.prepared([asked])
+    assert told.answers == [answer]
+    assert told.reasons[0]
 
 
 def test_an_unknown_candidate_is_refused():

@@ -2,15 +2,17 @@
 """The scheduler and the claims as a conductor sees them: a scripted choice, on the real rules of claims."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
-from rpcapi import errors, objects
+from rpcapi import objects
 from rpcapi.context import RequestContext
-from rpcapi.model.claims import Answer
+from rpcapi.model.claims import Answer, ClaimState
 from rpcapi.model.inventory import Inventory
+from scheduler_svc import refusal
+from scheduler_svc.alternates import Asked
+from scheduler_svc.endpoints import decode, encode
 from scheduler_svc.store.memory import MemoryStore
-from scheduler_svc.store.records import Batch, BatchAnswer, Candidate, Ended, Intent, Prepared, Ref
+from scheduler_svc.store.records import Batch, BatchAnswer, Candidate, Intent, Prepared, Ref, Running
 from scheduler_svc.store.validation import MAX_INTENTS
 
 PARTITION = "cell"
@@ -54,6 +56,21 @@ class Ledger:
                 alternates=alternates,
             )
         )
+
+    def forget(self) -> None:
+        """Begin a new epoch, in which no host is audited yet."""
+        self.store.bump()
+
+    def audit(self, host: str) -> None:
+        """Have a host tell that all its confirmed claims run, which opens it."""
+        epoch = self.store.snapshot().epoch
+        found, _ = self.store.claims(host=host)
+        running = [
+            Running(each.consumer, each.attempt, True, each.host, each.allocations, "INSTANCE", "p", "u", "r")
+            for each in found
+            if each.state == ClaimState.CONFIRMED
+        ]
+        self.store.audit(host, epoch, running, 0)
 
     def live(self) -> dict[str, tuple[str, int, str]]:
         """Return (host, attempt, state) of each consumer's live claim."""
@@ -101,7 +118,8 @@ class Scheduler:
             answer = self.ledger.prepare(ctxt, spec, some, snapshot.epoch, alternates)
             if not answer.accepted:
                 self.ledger.store.abort([Ref(one.consumer, one.attempt) for one in prepared])
-                raise _refusal(answer)
+                refusal.raise_barred(answer.prepared)
+                raise refusal.no_valid_host(len(nodes), refusal.lost(refusal.tried(some, answer.prepared)))
             prepared += answer.prepared
         if self.lose:
             raise self.lose.pop(0)
@@ -114,26 +132,6 @@ class Scheduler:
             epoch=snapshot.epoch,
             position=snapshot.position,
         )
-
-
-def _refusal(answer: BatchAnswer) -> errors.GanttError:
-    barred = {Answer.ENDED: errors.ClaimEnded, Answer.CONFLICT: errors.ClaimConflict}
-    for one in answer.prepared:
-        if one.answer in barred:
-            return barred[one.answer](consumer=one.consumer, attempt=one.attempt, why=one.answer)
-    return errors.NoValidHost(reason="3 not enough VCPU")
-
-
-def answers_of(rows: Sequence[Prepared] | Sequence[Ended], reasons: Sequence[str] | None = None) -> Any:
-    """Return what the claims answer, as it crosses the bus."""
-    return objects.ClaimAnswers.of(
-        consumers=[one.consumer for one in rows],
-        attempts=[one.attempt for one in rows],
-        answers=[str(one.answer) for one in rows],
-        hosts=[one.host for one in rows],
-        reasons=list(reasons or [""] * len(rows)),
-        deadlines_ms=[None] * len(rows),
-    )
 
 
 class Claims:
@@ -158,20 +156,16 @@ class Claims:
             Intent(consumer, attempt, [Candidate(name) for name in names], replaces)
             for consumer, attempt, names, replaces in rows
         ]
-        answer = self.ledger.prepare(ctxt, intents.spec, wishes, intents.epoch, 2)
-        reasons = [
-            ", ".join(f"{one.host}: {verdict}" for one, verdict in zip(wish.candidates, told.verdicts, strict=False))
-            for wish, told in zip(wishes, answer.prepared, strict=True)
-        ]
-        return answers_of(answer.prepared, reasons)
+        epoch = self.store.snapshot().epoch  # a decision of an older one is looked at anew
+        return encode.prepared([Asked(wishes, self.ledger.prepare(ctxt, intents.spec, wishes, epoch, 2))])
 
     def abort_claims(
         self, ctxt: RequestContext, refs: objects.ClaimRefs, host: str | None = None
     ) -> objects.ClaimAnswers:
         self._begin("abort", ctxt)
-        return answers_of(self.store.abort([Ref(*pair) for pair in refs.pairs()], host))
+        return encode.ended(self.store.abort(decode.refs(refs), host), Answer.ABORTED)
 
     def list_claims(self, ctxt: RequestContext, consumer: str | None = None, **_: Any) -> objects.ClaimPage:
         self._begin("list", ctxt)
         found, marker = self.store.claims(consumer=consumer)
-        return objects.ClaimPage.of(claims=[asdict(claim) for claim in found], marker=marker)
+        return objects.ClaimPage.of(claims=[encode.claim(claim) for claim in found], marker=marker)

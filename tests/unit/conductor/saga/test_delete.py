@@ -7,8 +7,8 @@ from conductor.store.records import Step
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
 from rpcapi.model.claims import Answer
+from scheduler_svc.endpoints import encode
 from scheduler_svc.store.records import Ended
-from tests.unit.conductor.saga.ledger import answers_of
 from tests.unit.conductor.saga.world import CTXT, SPEC, THREE, World, uuid_list
 
 
@@ -152,7 +152,7 @@ def test_while_its_host_has_to_audit_first_it_stays_in_deleting(world: World) ->
     def abort_or_closed(ctxt: RequestContext, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
         if not closed[0]:
             return abort(ctxt, refs)
-        return answers_of([Ended(*ref, Answer.CLOSED) for ref in refs.pairs()])
+        return encode.ended([Ended(*ref, Answer.CLOSED) for ref in refs.pairs()], Answer.ABORTED)
 
     world.claims.abort_claims = abort_or_closed  # type: ignore[method-assign, assignment]
     world.build([uuid])

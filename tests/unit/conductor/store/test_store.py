@@ -122,6 +122,7 @@ def test_a_write_keeps_every_field_and_the_store_sets_its_own(bench: Bench) -> N
         reason="because",
         asked=True,
         tries=3,
+        since_ms=seen.created_ms + 2,
         sequence=99,
         created_ms=1,
     )
