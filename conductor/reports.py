@@ -44,7 +44,7 @@ class Reports:
     def take(self, ctxt: RequestContext, report: objects.BuildReport) -> None:
         """Record a report; one that is repeated, late or of an older attempt changes nothing.
 
-        Raises InvalidRequest for what is no report, Conflict and StoreUnavailable when it has to be sent again.
+        Raises InvalidRequest for what is no report, Conflict and the kinds of Unavailable when it has to be sent again.
         """
         outcomes = self._read(report)
         left = outcomes
