@@ -54,6 +54,7 @@ def rigged(cluster: Running, tmp_path: Path) -> Iterator[Rigged]:
         changed.add(daemon)
         clusters.restart(cluster, daemon, ["-m", "tests.chaos.rigged", daemon], rig(target, flag, **options))
         exercise.wait_for_nodes(cluster.session, cluster.cluster.shape.nodes, 60, lambda known: None)
+        assert not flag.exists(), f"{daemon} met its fault in its start, before the test began"
         return flag
 
     yield restart

@@ -97,6 +97,33 @@ def test_confirm_too_late_is_refused(cluster):
 
 
 def test_abort_that_loses_to_a_confirm(cluster):
+    # Given a prepared claim that its host has confirmed
+    session, consumer = cluster.session, str(uuid.uuid4())
+    node = select(session, [consumer]).host(0)
+    host, elsewhere = node.partition("/")[0], {"compute0": "compute1", "compute1": "compute0"}
+    confirmed = session.ask(session.claims.confirm_claims, host, refs((consumer, 1)))
+    assert confirmed.answers == [Answer.CONFIRMED]
+    # When the abort arrives, then it is told so and ends nothing, for it is the host's to end
+    for _ in range(2):
+        late = session.ask(session.claims.abort_claims, refs((consumer, 1)))
+        assert late.answers == [Answer.CONFIRMED]
+        assert truth.claims(cluster)[consumer, node] == "confirmed"
+    # And another host can neither confirm nor release it
+    for verb in (session.claims.confirm_claims, session.claims.release_claims):
+        answers = session.ask(verb, elsewhere[host], refs((consumer, 1)))
+        assert answers.answers == [Answer.FOREIGN]
+        with pytest.raises(errors.ClaimForeign):
+            answers.raise_unless(Answer.CONFIRMED, Answer.RELEASED)
+    assert truth.claims(cluster)[consumer, node] == "confirmed"
+    assert session.ask(session.claims.release_claims, host, refs((consumer, 1))).answers == [Answer.RELEASED]
+    # And once released it stays so, whoever confirms or aborts
+    ended = session.ask(session.claims.confirm_claims, host, refs((consumer, 1)))
+    assert ended.answers == [Answer.RELEASED]
+    with pytest.raises(errors.ClaimEnded):
+        ended.raise_unless(Answer.CONFIRMED)
+
+
+def test_abort_and_confirm_at_once_have_one_winner(cluster):
     # Given many prepared claims, when each is confirmed and aborted at once by two callers
     consumers = [str(uuid.uuid4()) for _ in range(40)]
     found = select(cluster.session, consumers)
