@@ -49,7 +49,7 @@ setup(
         "rpcapi": ["drivers/lua/*.lua"],
         "scheduler_svc": ["store/lua/*.lua"],
         "conductor": ["store/lua/*.lua"],
-        "devstack": ["etc/*", "systemd/*", "*.sh"],
+        "devstack": ["etc/*", "systemd/*", "lab/*.lua", "*.sh"],
     },
     install_requires=[
         "oslo.messaging>=18.0",

@@ -11,6 +11,7 @@ from cliff import app, commandmanager
 
 # By name, not by class: a question's libraries are imported when it is asked.
 COMMANDS = {
+    "claim": "devstack.lab.claim:Claim",
     "decide": "devstack.lab.decide:Decide",
 }
 
@@ -19,6 +20,7 @@ class LabApp(app.App):
     """The application: the questions, and nothing that outlives one."""
 
     NAME = "gantt-lab"
+    LOG = logging.getLogger("gantt.lab")
 
     def __init__(self, **streams: Any) -> None:
         manager = commandmanager.CommandManager()
@@ -29,10 +31,14 @@ class LabApp(app.App):
         )
 
     def configure_logging(self) -> None:
-        """Keep what the measured services log out of the answer, except where -v or --debug asks for it."""
-        super().configure_logging()
-        if self.options.verbose_level < 2:
-            logging.getLogger().setLevel(logging.CRITICAL)
+        """Send our own lines to standard error; what the measured services log only where -v asks for it."""
+        console = logging.StreamHandler(self.stderr)
+        console.setFormatter(logging.Formatter(self.CONSOLE_MESSAGE_FORMAT))
+        root = logging.getLogger()
+        root.handlers = [console]
+        level = self.options.verbose_level
+        root.setLevel({0: logging.CRITICAL, 1: logging.CRITICAL, 2: logging.WARNING}.get(level, logging.DEBUG))
+        self.LOG.setLevel(logging.DEBUG if level > 2 else logging.ERROR)
 
     def interact(self) -> None:
         """Show what there is instead of a prompt: every question is a run of its own."""

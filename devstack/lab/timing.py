@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measure a subject and its floor in alternating lots, so that a noisy neighbour disturbs both alike."""
 
+import contextlib
 import gc
 import time
 from collections.abc import Callable, Mapping
@@ -32,14 +33,24 @@ class Times:
         """The 99th percentile in microseconds."""
         return self.percentile_us(99)
 
+    @property
+    def per_second(self) -> float:
+        """How many calls a second these were."""
+        return len(self.seconds) / float(self.seconds.sum())
+
 
 def interleave(
-    subjects: Mapping[str, Subject], *, lots: int, size: int, tick: Callable[[], Any] = lambda: None
+    subjects: Mapping[str, Subject],
+    *,
+    lots: int,
+    size: int,
+    tick: Callable[[], Any] = lambda: None,
+    watch: Callable[[str], contextlib.AbstractContextManager[None]] = lambda name: contextlib.nullcontext(),
 ) -> dict[str, Times]:
     """Call each subject ``lots`` x ``size`` times in alternating lots; the first lot of each is thrown away.
 
     The order within a pair of lots turns round each time, and the collector of garbage waits until the end.
-    ``tick`` is called after each pair.
+    ``tick`` is called after each pair; ``watch`` is entered round each lot, also the first, with the subject's name.
     """
     kept: dict[str, list[float]] = {name: [] for name in subjects}
     collecting = gc.isenabled()
@@ -49,7 +60,8 @@ def interleave(
         for lot in range(lots + 1):
             order = list(subjects) if lot % 2 else list(subjects)[::-1]
             for name in order:
-                taken = _lot(subjects[name], lot * size, size)
+                with watch(name):
+                    taken = _lot(subjects[name], lot * size, size)
                 if lot:
                     kept[name] += taken
             tick()
