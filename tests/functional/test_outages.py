@@ -11,19 +11,22 @@ import oslo_messaging as messaging
 import pytest
 
 from devstack import exercise, workload
-from devstack.cluster import Cluster, Shape
+from devstack.cluster import Cluster, Mode, Shape
 from devstack.layout import DAEMONS
+from devstack.servers.rabbitmq import RabbitNode
+from devstack.servers.redis import RedisServer
 from rpcapi import errors
 from tests.functional import clusters, truth
 from tests.functional.clusters import Running
 from tests.run_folders import claim_folder, release_folder
 
 TINY = workload.Request("tiny", {"VCPU": 1, "MEMORY_MB": 64}, 1)
+FOUR = workload.Request("tiny", {"VCPU": 1, "MEMORY_MB": 64}, 4)
 BRISK = {
     "scheduler": {"store": {"reap_interval": 0.5}},
     "conductor": {
         "rpc": {"call_timeout": 5, "call_monitor_timeout": 5},
-        "conductor": {"lease": 5, "pump_interval": 0.2},
+        "conductor": {"lease": 5, "pump_interval": 0.2, "recast_interval": 2},
     },
     "compute": {"compute": {"call_timeout": 3, "retry_interval_max": 0.5, "report_interval": 1}},
 }
@@ -80,9 +83,10 @@ def test_daemons_wait_for_what_is_away():
 
 
 def test_store_away_in_mid_flight(cluster):
-    # Given a server that runs, when the store dies
+    # Given a server that runs and others that were just asked for, when the store dies
     kept = boot_one(cluster)
     session = cluster.session
+    asked = exercise.boot(session, [FOUR])
     cluster.cluster.store.kill()
     # Then a request for a host fails within its time, as what it is
     session.new_request()
@@ -92,16 +96,38 @@ def test_store_away_in_mid_flight(cluster):
     cluster.cluster.store.start()
     nodes = cluster.cluster.shape.nodes
     truth.until("every host is open again", lambda: exercise.open_nodes(session) == nodes)
-    truth.assert_sound(cluster, [kept, boot_one(cluster)])
+    truth.assert_sound(cluster, [kept, *asked, boot_one(cluster)])
 
 
 def test_bus_away_in_mid_flight(cluster):
-    # Given a server that runs, when the bus dies with all that was in it
-    kept = boot_one(cluster)
-    cluster.cluster.bus.kill()
-    cluster.cluster.bus.start()
-    # Then everybody finds it again by himself
-    truth.assert_sound(cluster, [kept, boot_one(cluster)])
+    without_bus(cluster, cluster.cluster.bus)
+
+
+# Two boots of a broker take seconds, on a busy machine half a minute.
+@pytest.mark.long
+@pytest.mark.timeout(600)
+def test_rabbitmq_away_in_mid_flight():
+    with clusters.running(clusters.on(Mode.STANDARD, Shape(computes=2, nodes_per_host=3)), BRISK) as running:
+        daemons = running.cluster.daemons
+        before = {name: daemon.pid for name, daemon in daemons.items()}
+        without_bus(running, running.cluster.rabbit)
+        assert {name: daemon.pid for name, daemon in daemons.items()} == before
+
+
+def without_bus(running: Running, broker: RedisServer | RabbitNode | None) -> None:
+    """Kill the bus while servers boot, and see everybody find it again by himself."""
+    assert broker is not None
+    # Given a server that runs and others that were just asked for, when the bus dies with all that was in it
+    kept = boot_one(running)
+    asked = exercise.boot(running.session, [FOUR])
+    broker.kill()
+    # Then a call fails within its time, as what it is
+    running.session.new_request()
+    with pytest.raises((errors.Unavailable, messaging.MessagingTimeout)):
+        running.session.claims.verify(running.session.ctxt.within(3))
+    # And when it is back, what was asked for comes to its end and new servers boot
+    broker.start()
+    truth.assert_sound(running, [kept, *asked, boot_one(running)])
 
 
 def test_reload_and_drain_lose_no_message(cluster):
