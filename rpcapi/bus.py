@@ -84,8 +84,9 @@ def get_transport(conf: cfg.ConfigOpts, url: str | None = None) -> RPCTransport:
     except (messaging.InvalidTransportURL, ValueError):
         # What oslo.messaging and urllib say of it quotes the URL, or a password that they took for a port.
         raise errors.BadConfiguration(
-            why="transport_url is malformed: write driver://user:password@host:port/virtual_host, with special "
-            "characters of user and password as %nn"
+            # Logs hide whatever looks like credentials in a URL, an example too.
+            why="transport_url is malformed: write driver://host:port/virtual_host, where the host may have "
+            "user:password@ before it, with special characters as %nn"
         ) from None
     try:
         if parsed.transport == "rabbit":
@@ -95,7 +96,7 @@ def get_transport(conf: cfg.ConfigOpts, url: str | None = None) -> RPCTransport:
         # An entry point's name, cut from before the user; still, a URL that lacks "//" could put anything there.
         raise errors.BadConfiguration(why=_no_driver(parsed.transport)) from None
     except (bus_errors.BusAddressError, cfg.Error) as error:
-        raise errors.BadConfiguration(why=f"transport_url cannot be used: {error}") from None
+        raise errors.BadConfiguration(why=f"transport_url cannot be used: {str(error).rstrip('.')}") from None
 
 
 def _no_driver(name: str) -> str:

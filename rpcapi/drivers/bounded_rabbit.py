@@ -94,10 +94,10 @@ class BoundedConnection(impl_rabbit.Connection):
 
         try:
             return super().ensure(method, retry, go_on, error_callback, timeout_is_error)
-        except oslo_messaging.MessageDeliveryFailure:
-            if gave_up:
-                raise self._away(gave_up[-1]) from gave_up[-1]
-            raise
+        except oslo_messaging.MessageDeliveryFailure as error:
+            # Its own text counts tries ("after inf tries"), where what counts here is time.
+            why = gave_up[-1] if gave_up else error.__context__ or error
+            raise self._away(why) from why
 
     def _transport_socket_timeout(self, timeout: float | None) -> Any:
         left = patience.left()
@@ -113,8 +113,9 @@ class BoundedConnection(impl_rabbit.Connection):
 
     def _away(self, error: Exception) -> oslo_messaging.MessageDeliveryFailure:
         where = self.connection.info()
+        why = str(error) or type(error).__name__
         return oslo_messaging.MessageDeliveryFailure(
-            f"RabbitMQ at {where['hostname']}:{where['port']} did not serve in time: {error or type(error).__name__}"
+            f"RabbitMQ at {where['hostname']}:{where['port']} does not serve: {why}"
         )
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is a broker there at all? oslo.messaging's rabbit driver would try to connect for ever."""
+"""Is a broker there at all? A person should not wait for a call's timeout to hear that it is not."""
 
 import socket
 from typing import Any
@@ -13,7 +13,7 @@ RABBIT_PORT = 5672
 def check(url: Any) -> None:
     """Raise Unavailable unless one of the brokers in a parsed ``rabbit`` transport URL accepts a connection."""
     if "rabbit" not in url.transport:
-        return  # the other drivers keep to a call's timeout by themselves
+        return  # another bus may be a socket in the file system
     refusals = []
     for host in url.hosts:
         address = (host.hostname or "localhost", host.port or RABBIT_PORT)

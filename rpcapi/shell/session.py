@@ -128,8 +128,10 @@ def _open_bus(conf: "cfg.ConfigOpts") -> Any:
     place = conf.get_location("transport_url")
     if place is None or place.location is Locations.opt_default:
         raise errors.BadConfiguration(why=NOWHERE)
+    # First what says of a URL that it is wrong without quoting its password.
+    transport = bus.get_transport(conf)
     reach.check(TransportURL.parse(conf))
-    return bus.get_transport(conf)
+    return transport
 
 
 def _user() -> str:

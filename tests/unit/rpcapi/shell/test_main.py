@@ -53,7 +53,8 @@ def test_flavors_of_the_configuration_are_listed_with_the_built_in_ones(gantt, c
         ("[rpc\n", "Failed to parse"),
         ("[flavor:odd]\nvcpus = 1\n", "[flavor:odd] lacks memory_mb"),
         ("[DEFAULT]\n", NO_BUS),
-        ("[DEFAULT]\ntransport_url = nonsense://\n", "The message bus cannot be used"),
+        ("[DEFAULT]\ntransport_url = nonsense://\n", "unknown driver"),
+        ("[DEFAULT]\ntransport_url = //user:s3cret@host\n", "transport_url is malformed"),
     ],
 )
 def test_a_bad_configuration_is_one_line(gantt, config_file, text, sentence):
@@ -62,6 +63,7 @@ def test_a_bad_configuration_is_one_line(gantt, config_file, text, sentence):
     assert (done.code, done.out) == (1, "")
     assert sentence in done.err
     assert done.err.count("\n") == 1
+    assert "s3cret" not in done.err
 
 
 def test_a_broker_that_is_not_there_is_told_at_once(gantt, config_file):
