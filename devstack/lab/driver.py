@@ -1,15 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scheduler's default driver, built as a worker without a configuration file builds it."""
+"""The scheduler's default driver, built as a worker without a configuration file builds it, and its parts."""
+
+from collections.abc import Sequence
 
 from oslo_config import cfg
 
 from scheduler_svc.conf import filter_scheduler
 from scheduler_svc.drivers.filter import FilterDriver
+from scheduler_svc.filters import pipeline
+from scheduler_svc.filters.sieve import Filter
+from scheduler_svc.weighers import scoring
+
+Filters = Sequence[Filter]
 
 
 def default() -> FilterDriver:
     """Return the filter driver with its default filters, weighers and multipliers."""
+    return FilterDriver.from_conf(_conf())
+
+
+def filters() -> Filters:
+    """Return the filters of the default driver."""
+    return pipeline.build(_conf().filter_scheduler.enabled_filters)
+
+
+def weighted() -> scoring.Weighted:
+    """Return the weighers of the default driver, whose multipliers are all 1."""
+    return scoring.build(dict.fromkeys(_conf().filter_scheduler.enabled_weighers, 1.0))
+
+
+def _conf() -> cfg.ConfigOpts:
     conf = cfg.ConfigOpts()
     conf([], project="gantt", default_config_files=[], default_config_dirs=[])
     filter_scheduler.register_opts(conf)
-    return FilterDriver.from_conf(conf)
+    return conf

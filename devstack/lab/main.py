@@ -13,6 +13,7 @@ from cliff import app, commandmanager
 COMMANDS = {
     "claim": "devstack.lab.claim:Claim",
     "decide": "devstack.lab.decide:Decide",
+    "race": "devstack.lab.race:Race",
 }
 
 

@@ -41,18 +41,20 @@ class Row:
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Return the rows as people read them."""
+    """Return the rows, at least one, as people read them: a column a figure where all rows have the same."""
     from prettytable import PrettyTable  # noqa: PLC0415 - programs that read JSON need none
 
-    keys = list(dict.fromkeys(key for row in rows for key in row.figures))
-    shown = PrettyTable(["question", *keys, "ratio", "budget", "kept"])
+    keys = list(rows[0].figures)
+    alike = all(list(row.figures) == keys for row in rows)
+    shown = PrettyTable(["question", *(keys if alike else ["figures"]), "ratio", "budget", "kept"])
     shown.align = "r"
-    shown.align["question"] = "l"
+    shown.align["question"] = shown.align["figures"] = "l"
     for row in rows:
+        told = {key: _short(value) for key, value in row.figures.items()}
+        cells = list(told.values()) if alike else [", ".join(f"{key} {value}" for key, value in told.items())]
         promise = "-" if row.budget is None else f"{row.bound} {row.budget:g}"
         kept = "-" if row.budget is None else "yes" if row.ok else "NO"
-        figures = [_short(row.figures.get(key, "")) for key in keys]
-        shown.add_row([row.name, *figures, _short(row.ratio), promise, kept])
+        shown.add_row([row.name, *cells, _short(row.ratio), promise, kept])
     return shown.get_string()
 
 
