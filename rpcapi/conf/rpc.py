@@ -17,8 +17,8 @@ OPTS = [
         "call_monitor_timeout",
         default=10.0,
         min=0.1,
-        help="Seconds without a heartbeat of the service after which a waiting caller gives a long call up. Below 2, or "
-        "from the call's own timeout on, it means nothing: no heartbeats are asked for.",
+        help="Seconds without a heartbeat of the service after which a waiting caller gives a long call up. Below 2, "
+        "or from the call's own timeout on, it means nothing: no heartbeats are asked for.",
     ),
     cfg.StrOpt(
         "partition",
