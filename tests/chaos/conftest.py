@@ -21,7 +21,7 @@ IMPATIENT = {
     "conductor": {
         "DEFAULT": {"worker_hang_timeout": 600},
         "rpc": {"call_timeout": 3, "call_monitor_timeout": 3},
-        "conductor": {"build_timeout": 5, "lease": 3, "pump_interval": 0.2},
+        "conductor": {"build_timeout": 5, "recast_interval": 1, "lease": 3, "pump_interval": 0.2},
     },
     "compute": {
         "DEFAULT": {"worker_hang_timeout": 600},
