@@ -19,6 +19,7 @@ from devstack.servers.errors import BinaryMissing
 from devstack.servers.install import missing_packages
 from devstack.servers.ports import LOOPBACK
 from tests.conftest import missing
+from tests.functional import truth
 
 PROJECT = Path(__file__).parents[2]
 SMALL = ("--computes", "1", "--schedulers", "1", "--servers", "6")
@@ -115,11 +116,9 @@ def walk(user: User, *options: str) -> None:
 
     # Then the command shows what is there
     assert user.gantt("claim", "verify")["clean"] is True
-    assert {row["binary"] for row in user.gantt("service", "list")} == {
-        "gantt-compute",
-        "gantt-conductor",
-        "gantt-scheduler",
-    }
+    # A conductor that came up before the scheduler is heard of with its next sign of life.
+    daemons = {"gantt-compute", "gantt-conductor", "gantt-scheduler"}
+    truth.until("all daemons", lambda: {row["binary"] for row in user.gantt("service", "list")} == daemons)
     nodes = user.gantt("host", "list")
     assert len(nodes) == 10
     assert sum(row["vcpu_used"] > 0 for row in nodes) > 0
@@ -142,6 +141,14 @@ def walk(user: User, *options: str) -> None:
     deleted = user.run(Path(sys.executable).with_name("gantt"), "server", "delete", *gone, "--wait")
     assert deleted.returncode == 0, deleted.stderr
     assert not {row["consumer"] for row in user.gantt("claim", "list")} & set(gone)
+
+    # And who carried the request out logs its id, and nobody a password
+    logs = {path.stem: path.read_text() for path in (user.run_folder / "log").glob("*.log")}
+    assert [name for name in ("conductor", "compute") if booted[0]["request_id"] not in logs[name]] == []
+    passwords = [path.read_text().strip() for path in user.run_folder.rglob("*.password")]
+    assert len(passwords) >= 4
+    shown = [*logs.values(), *(_command_and_folder(Path(f"/proc/{pid}/cmdline")) for pid in user.processes())]
+    assert not [text for text in shown if any(password in text for password in passwords)]
 
     # When it is stopped, then nothing is left, and stopping twice is fine
     assert user.unstack().returncode == 0

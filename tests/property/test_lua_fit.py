@@ -18,12 +18,12 @@ small = st.integers(1, 12)
 inventories = st.builds(
     Inventory,
     total=st.one_of(st.integers(0, 40), st.just(MAX_AMOUNT // 2)),
-    reserved=st.just(0),
+    reserved=st.integers(0, 5),
     min_unit=st.one_of(st.just(1), small),
     max_unit=st.one_of(st.just(MAX_AMOUNT), small),
     step_size=st.one_of(st.just(1), st.integers(1, 4)),
     allocation_ratio=st.sampled_from([1.0, 1.15, 0.5, 1.5]),
-)
+).filter(lambda inventory: inventory.reserved <= inventory.total)
 amounts = st.dictionaries(st.sampled_from(CLASSES), st.one_of(small, st.integers(1, MAX_AMOUNT)), min_size=1)
 
 
