@@ -14,9 +14,11 @@ from scheduler_svc.weighers import scoring
 Filters = Sequence[Filter]
 
 
-def default() -> FilterDriver:
-    """Return the filter driver with its default filters, weighers and multipliers."""
-    return FilterDriver.from_conf(_conf())
+def default(subset: int = 1) -> FilterDriver:
+    """Return the filter driver with its default filters, weighers and multipliers, and this host_subset_size."""
+    conf = _conf()
+    conf.set_override("host_subset_size", subset, group=filter_scheduler.GROUP)
+    return FilterDriver.from_conf(conf)
 
 
 def filters() -> Filters:

@@ -10,7 +10,7 @@ from typing import Any
 
 from devstack.lab import hosts, private_redis, racer, requests
 from devstack.lab.command import Question, positive
-from devstack.lab.regret import choices, entries, regret
+from devstack.lab.regret import Choice, choices, entries, regret
 from devstack.lab.requests import Wanted
 from devstack.lab.rows import Row
 from rpcapi.model.claims import Verdict
@@ -42,22 +42,13 @@ class Run:
 
     tally: racer.Tally
     seconds: float
-    regret: float
+    choices: Sequence[Choice]
     verification: Verification
 
     @property
     def per_second(self) -> float:
         """How many servers were placed a second."""
         return self.tally.placed / self.seconds
-
-
-@dataclass(frozen=True, slots=True)
-class Course:
-    """Where and what to fill: a server's URL, the nodes, the requests in order."""
-
-    url: str
-    nodes: hosts.Nodes
-    wanted: Sequence[Wanted]
 
 
 class Race(Question):
@@ -79,6 +70,14 @@ class Race(Question):
             metavar="SHARE",
             help="Ask for so much of the class of resources that is scarcest (%(default)s).",
         )
+        parser.add_argument(
+            "--subset",
+            type=positive,
+            default=1,
+            metavar="N",
+            help="Draw each choice from so many best hosts: host_subset_size (%(default)s). One alone always takes "
+            "the best.",
+        )
         return parser
 
     def measure(self, args: argparse.Namespace) -> Sequence[Row]:
@@ -90,9 +89,8 @@ class Race(Question):
             self.bar(2 * len(wanted), "placing", args) as bar,
             private_redis.running("everysec") as server,
         ):
-            course = Course(server.url(), nodes, wanted)
-            alone = _run(course, "alone", 1, bar)
-            many = _run(course, "race", args.workers, bar)
+            alone = _run(racer.Field(server.url(), 1), "alone", nodes, wanted, bar=bar)
+            many = _run(racer.Field(server.url(), args.workers, args.subset), "race", nodes, wanted, bar=bar)
         return list(_rows(many, alone))
 
 
@@ -110,15 +108,15 @@ def fill(nodes: hosts.Nodes, most: float) -> list[Wanted]:
     return list(itertools.takewhile(within, requests.stream(SEED)))
 
 
-def _run(course: Course, partition: str, workers: int, bar: Any) -> Run:
+def _run(course: racer.Field, partition: str, nodes: hosts.Nodes, wanted: Sequence[Wanted], *, bar: Any) -> Run:
     store = RedisStore(course.url, partition, log_length=racer.LOG_LENGTH)
     try:
         store.check_identity()
-        hosts.join(store, course.nodes)
+        hosts.join(store, nodes)
         before = store.snapshot()
-        tally, seconds = racer.run(course.url, partition, course.wanted, workers, bar)
-        made = choices(before, entries(store, before.position), max(1, tally.placed // JUDGED))
-        return Run(tally, seconds, regret(made), store.verify())
+        tally, seconds = racer.run(course, partition, wanted, bar)
+        made = list(choices(before, entries(store, before.position), max(1, tally.placed // JUDGED)))
+        return Run(tally, seconds, made, store.verify())
     finally:
         store.close()
 
@@ -138,7 +136,18 @@ def _rows(many: Run, alone: Run) -> Iterator[Row]:
         WIDTH,
         figures={"mean": mine.verdicts.total() / mine.scripts, "alone_most": lone.most},
     )
-    yield Row("score regret", many.regret, REGRET_BUDGET, figures={"alone_regret": alone.regret})
+    middle = len(many.choices) // 2
+    yield Row(
+        "score regret",
+        regret(many.choices),
+        REGRET_BUDGET,
+        figures={
+            "first_half_regret": regret(many.choices[:middle]),
+            "second_half_regret": regret(many.choices[middle:]),
+            "entries_behind_mean": mine.behind / mine.scripts,
+            "alone_regret": regret(alone.choices),
+        },
+    )
     found = many.verification
     yield Row(
         "overcommit",

@@ -36,7 +36,8 @@ class Tally:
     """What one worker, or all together, did and was answered.
 
     ``scripts`` counts claim scripts that had a candidate to try, ``first`` those of them that claimed the first one,
-    ``most`` is the longest list that one went through.
+    ``most`` is the longest list that one went through. ``behind`` sums up by how many log entries (each is one
+    claim, the worker's own too) the tables decided on were behind when the scripts ran.
     """
 
     placed: int = 0
@@ -44,6 +45,7 @@ class Tally:
     scripts: int = 0
     first: int = 0
     most: int = 0
+    behind: int = 0
     verdicts: Counter[Verdict] = field(default_factory=Counter)
 
     def add(self, other: "Tally") -> None:
@@ -52,6 +54,7 @@ class Tally:
         self.refused += other.refused
         self.scripts += other.scripts
         self.first += other.first
+        self.behind += other.behind
         self.most = max(self.most, other.most)
         self.verdicts.update(other.verdicts)
 
@@ -67,7 +70,9 @@ class CountingClaimer:
         """Claim, and count what became of the candidates."""
         answer = self._store.prepare(batch)
         tried = [one.verdicts for one in answer.prepared]
-        self._tally.scripts += any(tried)
+        if any(tried):
+            self._tally.scripts += 1
+            self._tally.behind += answer.position - answer.accepted - batch.position
         self._tally.most = max(self._tally.most, *map(len, tried))
         self._tally.verdicts.update(verdict for verdicts in tried for verdict in verdicts)
         self._tally.first += sum(verdicts[:1] == (Verdict.FITS,) for verdicts in tried)
@@ -82,16 +87,26 @@ class CountingClaimer:
         return self._store.group_hosts(group_id)
 
 
-def run(url: str, partition: str, wanted: Sequence[Wanted], workers: int, bar: Any) -> tuple[Tally, float]:
-    """Let ``workers`` processes place ``wanted`` at once; return what they did and the seconds that it took.
+@dataclass(frozen=True, slots=True)
+class Field:
+    """How a race is run: the store's URL, how many workers, and from how many of the best hosts each one draws."""
+
+    url: str
+    workers: int
+    subset: int = 1
+
+
+def run(course: Field, partition: str, wanted: Sequence[Wanted], bar: Any) -> tuple[Tally, float]:
+    """Let processes place ``wanted`` at once, each its share; return what they did and the seconds that it took.
 
     Raises what a worker raised.
     """
     spawning = multiprocessing.get_context("spawn")  # a fork would inherit the parent's threads' locks
-    line, done = spawning.Barrier(workers + 1), spawning.Value("q", 0)
+    line, done = spawning.Barrier(course.workers + 1), spawning.Value("q", 0)
     total, counted = Tally(), 0
-    with ProcessPoolExecutor(workers, spawning, _join, (line, done)) as pool:
-        left = {pool.submit(_work, url, partition, wanted[index::workers]) for index in range(workers)}
+    with ProcessPoolExecutor(course.workers, spawning, _join, (line, done)) as pool:
+        shares = [wanted[index :: course.workers] for index in range(course.workers)]
+        left = {pool.submit(_work, course, partition, share) for share in shares}
         futures = list(left)
         with contextlib.suppress(threading.BrokenBarrierError):  # a worker that could not start tells why
             line.wait(START_SECONDS)
@@ -121,14 +136,16 @@ def _join(line: Barrier, done: Any) -> None:
     _line, _done = line, done
 
 
-def _work(url: str, partition: str, wanted: Sequence[Wanted]) -> Tally:
+def _work(course: Field, partition: str, wanted: Sequence[Wanted]) -> Tally:
     tally = Tally()
-    store, followed = (RedisStore(url, partition, log_length=LOG_LENGTH) for _ in range(2))
+    store, followed = (RedisStore(course.url, partition, log_length=LOG_LENGTH) for _ in range(2))
     replica = Replica(followed)
     try:
         replica.load()
         replica.start()
-        selector = Selector(CountingClaimer(store, tally), replica, driver.default(), Patience(ttl_ms=TTL_MS))
+        selector = Selector(
+            CountingClaimer(store, tally), replica, driver.default(course.subset), Patience(ttl_ms=TTL_MS)
+        )
         _line.wait(START_SECONDS)
         for one in wanted:
             _place(selector, one, tally)
