@@ -25,6 +25,8 @@ from tests.contract.bus_peer import Ending, Peers, eventually
 # Short times, so that the tests see in a second or three what operators see in ten or sixty.
 QUICK = {"visibility_timeout": 2, "reply_ttl": 3, "reconnect_backoff_max": 0.2, "socket_timeout": 1.0}
 
+RECEIVED_INDEX = "gantt_bus:received_index"
+
 MakeRedis = Callable[..., RedisServer]
 
 
@@ -133,16 +135,20 @@ def test_what_a_killed_server_had_not_begun_goes_to_another(
     assert not heir.entered.is_set(), "what had begun must not begin again: delivery is at most once"
 
 
-def test_what_a_living_server_holds_stays_with_it(peers: Peers) -> None:
-    """A visibility timeout of two seconds, and a message that waits for four: renewed, not given away."""
+def test_what_a_living_server_holds_stays_with_it(peers: Peers, redis_server: RedisServer) -> None:
+    """A message that waits for two visibility timeouts is renewed, not given away."""
     busy = peers.serve("busy", pool=1)
     client = peers.client()
     client.cast({}, "hold")
     assert busy.entered.wait(10)
     client.cast({}, "note", value="mine")
     eventually(lambda: len(busy.server.listener.held()) == 1, "the busy server received the cast")
+    (tag,) = busy.server.listener.held()
     idle = peers.serve("idle")
-    threading.Event().wait(4)
+    with redis_server.client() as redis:
+        received = redis.zscore(RECEIVED_INDEX, tag)
+        late = received + 2 * QUICK["visibility_timeout"]
+        eventually(lambda: (redis.zscore(RECEIVED_INDEX, tag) or 0) > late, "its holder renewed it again and again")
     busy.gate.set()
     eventually(lambda: busy.seen, "the busy server ran what it held")
     assert (busy.seen, idle.seen) == (["mine"], [])
