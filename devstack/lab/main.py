@@ -3,6 +3,7 @@
 
 import importlib.metadata
 import logging
+import signal
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -48,6 +49,8 @@ class LabApp(app.App):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
+    # A private server must not outlive who measures it: end as after Ctrl-C, by way of every `finally`.
+    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
     return LabApp().run(list(sys.argv[1:] if argv is None else argv))
 
 

@@ -146,6 +146,7 @@ def _rows(many: Run, alone: Run) -> Iterator[Row]:
             "second_half_regret": regret(many.choices[middle:]),
             "entries_behind_mean": mine.behind / mine.scripts,
             "alone_regret": regret(alone.choices),
+            "alone_entries_behind_mean": lone.behind / lone.scripts,
         },
     )
     found = many.verification

@@ -108,18 +108,28 @@ def run(course: Field, partition: str, wanted: Sequence[Wanted], bar: Any) -> tu
         shares = [wanted[index :: course.workers] for index in range(course.workers)]
         left = {pool.submit(_work, course, partition, share) for share in shares}
         futures = list(left)
-        with contextlib.suppress(threading.BrokenBarrierError):  # a worker that could not start tells why
-            line.wait(START_SECONDS)
-        began = time.perf_counter()
-        while left:
-            _, left = wait(left, LOOK_SECONDS)
-            bar.update(done.value - counted)
-            counted = done.value
+        try:
+            with contextlib.suppress(threading.BrokenBarrierError):  # a worker that could not start tells why
+                line.wait(START_SECONDS)
+            began = time.perf_counter()
+            while left:
+                _, left = wait(left, LOOK_SECONDS)
+                bar.update(done.value - counted)
+                counted = done.value
+        except BaseException:
+            _end_workers()
+            raise
         took = time.perf_counter() - began
     _raise_what_failed(future.exception() for future in futures)
     for future in futures:
         total.add(future.result())
     return total, took
+
+
+def _end_workers() -> None:
+    """End what the pool would wait for to its end."""
+    for child in multiprocessing.active_children():
+        child.terminate()
 
 
 def _raise_what_failed(failures: Iterable[BaseException | None]) -> None:
