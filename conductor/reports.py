@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from oslo_log import log
 
-from conductor import metrics
+from conductor import metrics, milestones
 from conductor.peers import Peers
 from conductor.saga.transitions import ended, finish, proceed
 from conductor.store.interface import Store
@@ -95,6 +95,7 @@ class Reports:
         if loud:
             stale |= self._store.note(loud, wake=True).stale
             self._wake()
+        milestones.tell(known.values(), judged.values(), stale)
         return later + [each for each in outcomes if each.uuid in stale and each not in later]
 
 

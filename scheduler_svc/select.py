@@ -105,10 +105,10 @@ class Selector:
         self._check_forced(asked.request)
         prepared: list[Prepared] = []
         made: list[Ref] = []
-        epoch = position = 0
+        epoch = position = rounds = 0
         for start in range(0, len(asked.consumers), CHUNK):
             try:
-                look, answer = self._place(ctxt, asked, start)
+                look, answer, tried = self._place(ctxt, asked, start)
             except (errors.NoValidHost, errors.ClaimError):
                 # Final. After an outage the caller asks again instead, and finds what is claimed; or it expires.
                 self._give_back(made)
@@ -117,11 +117,13 @@ class Selector:
             made += [Ref(one.consumer, one.attempt) for one in answer.prepared if one.verdicts]
             prepared += answer.prepared
             epoch, position = look.epoch, look.position
+            rounds += tried
         metrics.PLACED.inc(len(made))
+        LOG.info("Selected hosts for %d instances in %d rounds", len(prepared), rounds)
         return Decided(prepared, epoch, position)
 
-    def _place(self, ctxt: RequestContext, asked: Asked, start: int) -> tuple[Look, BatchAnswer]:
-        """Serve one chunk in as many rounds as it takes and patience allows."""
+    def _place(self, ctxt: RequestContext, asked: Asked, start: int) -> tuple[Look, BatchAnswer, int]:
+        """Serve one chunk in as many rounds as it takes and patience allows; return how many it took, too."""
         request = self._with_group(asked.request)
         refused: errors.GanttError = errors.NotReady(
             what="This scheduler worker", why="the store has begun a new epoch that it has not read yet"
@@ -134,7 +136,7 @@ class Selector:
             answer = self._claimer.prepare(batch)
             self._learn(batch, answer)
             if answer.accepted:
-                return look, answer
+                return look, answer, number + 1
             refusal.raise_barred(answer.prepared)
             verdicts = refusal.tried(batch.intents, answer.prepared)
             if answer.current:

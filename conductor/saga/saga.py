@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from oslo_log import log
 
-from conductor import metrics
+from conductor import metrics, milestones
 from conductor.peers import Peers
 from conductor.saga import abort, alternate, cast, claims, select, settle, wait
 from conductor.saga.turn import Limits, Turn
@@ -65,4 +65,5 @@ class Saga:
             group = due[start : start + most]
             metrics.STEPS.labels(group[0].step.value).inc()
             # One whose record changed meanwhile is left as it is; its new step is found in the next round.
-            self._store.write(lease, take(turn, group))
+            changed = take(turn, group)
+            milestones.tell(group, changed, self._store.write(lease, changed).stale)

@@ -399,3 +399,10 @@ def test_selectors_that_race_on_one_store_never_overcommit():
     assert (found.problems, found.excess) == ([], [])
     assert len(world.live()) == 100
     assert sum(refused.values()) == 60
+
+
+def test_an_answered_request_is_told_in_the_log(caplog):
+    caplog.set_level("INFO", logger="scheduler_svc.select")
+    selector, _ = World().selector()
+    select(selector, asked(3))
+    assert [record.getMessage() for record in caplog.records] == ["Selected hosts for 3 instances in 1 rounds"]
