@@ -146,7 +146,8 @@ local function settle(raw)
   return claim
 end
 
--- End claims past their deadline, oldest first; park those whose host must audit first.
+-- End claims past their deadline, oldest first; park those whose host must audit first, and drop what has no claim.
+-- Returns how many ended.
 local function expire(limit)
   local due = redis.call('ZRANGEBYSCORE', K.deadlines, '-inf', now_text, 'LIMIT', '0', limit)
   local ended = 0
@@ -155,10 +156,10 @@ local function expire(limit)
   end
   local raws = redis.call('HMGET', K.claims, unpack(due))
   for i, consumer in ipairs(due) do
-    if settle(raws[i]) then
-      redis.call('ZREM', K.deadlines, consumer)
-    else
+    if raws[i] and not settle(raws[i]) then
       ended = ended + 1
+    else
+      redis.call('ZREM', K.deadlines, consumer)
     end
   end
   return ended

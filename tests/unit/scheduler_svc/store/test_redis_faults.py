@@ -227,6 +227,18 @@ def test_broken_sums_are_found(redis_server: RedisServer) -> None:
     world.store.close()
 
 
+def test_deadline_without_a_claim_is_dropped_and_counts_as_none_ended(redis_server: RedisServer) -> None:
+    world = redis_world(redis_server)
+    world.add_host("h1")
+    deadlines = f"gantt:{{p:{world.store.partition}}}:deadlines"
+    client = redis_server.client()
+    client.zadd(deadlines, {f"stray-{number}": 1 for number in range(500)})
+    # A lot that ended whole has the reaper, and verify, come back for more
+    assert world.store.reap(dead_after_ms=60_000, tombstone_ms=60_000, limit=500) == 0
+    assert client.zcard(deadlines) == 0
+    world.store.close()
+
+
 def test_url_that_redis_has_not() -> None:
     with pytest.raises(errors.BadConfiguration):
         open_store("redis://host:notaport/0", "cell1")
