@@ -63,7 +63,7 @@ class ClaimsAPI(ServiceClient):
         return self._call(ctxt, "1.0", "list_claims", **values)
 
     def audit_host(self, ctxt: RequestContext, report: objects.AuditReport) -> objects.AuditAnswer:
-        """Settle what the store holds with what runs on a host, and open it in this epoch."""
+        """Settle what the store holds with what runs on a host, and open it in this epoch; raises UnknownHost."""
         return self._call(ctxt, "1.0", "audit_host", report=report)
 
     def verify(self, ctxt: RequestContext) -> objects.VerifyReport:

@@ -91,7 +91,8 @@ class Store(abc.ABC):
         claim that is not reported is an orphan: released when it still is one after ``grace_ms``.
 
         Answers one Ended a reported claim, in order, or none of them where ``epoch`` is not the store's: the agent
-        then audits again in the epoch answered.
+        then audits again in the epoch answered. Raises UnknownHost where ``host`` never reported: it would be opened,
+        and then be waited for in each new epoch.
         """
 
     @abc.abstractmethod

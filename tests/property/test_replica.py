@@ -38,6 +38,8 @@ class ReplicaMachine(RuleBasedStateMachine):
 
     @rule(host=HOSTS, consumer=CONSUMERS, running=st.booleans())
     def audit(self, host, consumer, running):
+        if host not in self.store.state.reports:
+            return
         self.attempt += 1
         name = f"{host}/1"
         found = [Running(consumer, self.attempt, True, name, {name: {"VCPU": 1}}, "INSTANCE", "p", "u", "r")]

@@ -50,7 +50,8 @@ def change(world: World, kind: str, what: Any, *more: Any) -> None:
     if kind == "report":
         world.report(what, {f"{what}/{node}": stats for node, stats in more[0].items()})
     elif kind == "audit":
-        store.audit(what, store.snapshot().epoch, [], 600_000)
+        if any(name == what for name, _version, _document in store.list_state("service")[0]):
+            store.audit(what, store.snapshot().epoch, [], 600_000)
     elif kind == "hold":
         host, node = more
         world.prepare(what, f"{host}/{node}", resources={"VCPU": 1})

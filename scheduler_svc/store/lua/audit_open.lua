@@ -1,11 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- End an audit: deal with claims that the service host did not report, and open it.
 -- ARGV: log length, epoch, service host, grace in ms, then for each reported claim: consumer, attempt
--- Returns: epoch, released, orphans left, ms until the last of them is due; epoch alone: nothing done
---@ keys awaited
+-- Returns: epoch, released, orphans left, ms until the last of them is due; epoch alone: nothing done;
+--          0 alone: nor will it be, the host never reported
+--@ keys awaited reports
 --@ include _partition
 --@ include _unconfirmed
-if tonumber(ARGV[2]) ~= epoch then
+if redis.call('HEXISTS', K.reports, ARGV[3]) == 0 then
+  return { 0 }
+elseif tonumber(ARGV[2]) ~= epoch then
   return { epoch }
 end
 local host, grace, reported = ARGV[3], tonumber(ARGV[4]), {}

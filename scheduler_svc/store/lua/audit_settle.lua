@@ -2,10 +2,14 @@
 -- Settle some of the claims that a service host's audit reports: what runs is the truth.
 -- ARGV: log length, epoch, then for each claim: consumer, attempt, confirmed 0|1, service host,
 --       the claim as it is re-asserted where the store lost it, as JSON without created_ms
--- Returns: epoch, then for each claim: answer, 1 where the store had forgotten it else 0; epoch alone: nothing done
+-- Returns: epoch, then for each claim: answer, 1 where the store had forgotten it else 0; epoch alone: nothing done;
+--          0 alone: nor will it be, the host never reported
+--@ keys reports
 --@ include _partition
 --@ include _unconfirmed
-if tonumber(ARGV[2]) ~= epoch then
+if redis.call('HEXISTS', K.reports, ARGV[6]) == 0 then
+  return { 0 }
+elseif tonumber(ARGV[2]) ~= epoch then
   return { epoch }
 end
 

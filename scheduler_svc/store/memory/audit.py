@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from rpcapi import errors
 from rpcapi.model import names
 from rpcapi.model.claims import Answer, ClaimState
 from scheduler_svc.store.memory.partition import UNKNOWN_END, Partition, answer_of
@@ -13,7 +14,9 @@ from scheduler_svc.store.records import AuditOutcome, Claim, Ended, Ref, Running
 def audit(
     partition: Partition, host: str, epoch: int, running: Sequence[Running], *, grace_ms: int, now: int
 ) -> AuditOutcome:
-    """Settle with what runs on ``host``; the caller holds the lock and has validated it."""
+    """Settle with what runs on ``host``; the caller holds the lock and has validated it. Raises UnknownHost."""
+    if host not in partition.reports:
+        raise errors.UnknownHost(name=host)
     if epoch != partition.epoch:
         return AuditOutcome(partition.epoch, (), 0, 0, 0, 0)
     settled = [_settle(partition, one, now) for one in running]

@@ -4,6 +4,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from rpcapi import errors
 from rpcapi.model.claims import Answer, ClaimState
 from scheduler_svc.store import documents
 from scheduler_svc.store.records import SCHEMA, AuditOutcome, Ended, Running
@@ -16,7 +17,7 @@ def audit(connection: Connection, host: str, epoch: int, running: Sequence[Runni
     """Settle with what runs on ``host``.
 
     What happens between two lots does no harm: until the last script no host is open that was not, and on an open
-    one a claim confirmed meanwhile is at worst an orphan whose grace begins.
+    one a claim confirmed meanwhile is at worst an orphan whose grace begins. Raises UnknownHost.
     """
     answers: list[Ended] = []
     reasserted = 0
@@ -24,15 +25,22 @@ def audit(connection: Connection, host: str, epoch: int, running: Sequence[Runni
         lot = running[start : start + LOT]
         found = connection.run("audit_settle", epoch, *_settle_arguments(host, lot))
         if len(found) == 1:
-            return AuditOutcome(int(found[0]), (), 0, 0, 0, 0)
+            return _nothing_done(host, found[0])
         answers += [Ended(one.consumer, one.attempt, Answer(said)) for one, said in zip(lot, found[1::2], strict=True)]
         reasserted += sum(found[2::2])
     refs = [value for one in running for value in (one.consumer, one.attempt)]
     found = connection.run("audit_open", epoch, host, grace_ms, *refs)
     if len(found) == 1:
-        return AuditOutcome(int(found[0]), (), 0, 0, 0, 0)
+        return _nothing_done(host, found[0])
     _epoch, released, orphans, again_ms = found
     return AuditOutcome(epoch, answers, reasserted, released, orphans, again_ms)
+
+
+def _nothing_done(host: str, epoch: int) -> AuditOutcome:
+    """Return the answer in another epoch; raises UnknownHost where the script said that nobody knows the host."""
+    if epoch == 0:
+        raise errors.UnknownHost(name=host)
+    return AuditOutcome(epoch, (), 0, 0, 0, 0)
 
 
 def _settle_arguments(host: str, lot: Sequence[Running]) -> Iterator[Any]:

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Epochs and audits: what a new epoch holds back, and what the truth of a host settles."""
 
+import pytest
+
+from rpcapi import errors
 from rpcapi.model.claims import Answer, Verdict
 from scheduler_svc.store.records import Ref
 from tests.unit.scheduler_svc.store.world import LONG_MS, SHORT_MS, SMALL, World, node_stats, running
@@ -29,6 +32,20 @@ def test_audit_of_another_epoch_opens_nothing(world: World) -> None:
     outcome = world.store.audit("h1", epoch - 1, [running(ONE, "h1")], 0)
     assert (outcome.epoch, list(outcome.answers)) == (epoch, [])
     assert world.states() == {} and world.store.snapshot().opened == {}
+
+
+@pytest.mark.parametrize("claims", [(), (running(ONE, "h9"),)], ids=["nothing runs", "something runs"])
+def test_host_that_never_reported_is_not_opened(world: World, claims) -> None:
+    world.add_host("h1")
+    world.store.heartbeat("h9", "gantt-conductor")
+    before = world.store.snapshot()
+    with pytest.raises(errors.UnknownHost, match="'h9'"):
+        audit(world, *claims, host="h9")
+    assert world.store.snapshot() == before and world.states() == {}
+    # Then no attempt has to wait for it in the next epoch either
+    world.new_epoch()
+    audit(world)
+    assert world.store.abort([ONE])[0].answer is Answer.UNKNOWN
 
 
 def test_lost_claim_is_reasserted(world: World) -> None:
