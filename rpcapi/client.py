@@ -25,6 +25,16 @@ def _bus_away_is_unavailable() -> Iterator[None]:
         raise errors.Unavailable(what="The message bus", why=str(error) or type(error).__name__) from error
 
 
+def _plain(error: errors.GanttError) -> errors.GanttError:
+    """Return ``error`` as its service raised it.
+
+    oslo.messaging delivers it as an instance of a class of its own making, ``<name>_Remote``, whose ``str()`` is the
+    server's traceback, paths and all.
+    """
+    kind = next(each for each in type(error).__mro__ if each.__module__ == errors.__name__)
+    return error if type(error) is kind else kind(error.sentence, **error.kwargs)
+
+
 class ServiceClient:
     """One service as its callers see it. Methods of subclasses are the contract, three lines each."""
 
@@ -58,6 +68,9 @@ class ServiceClient:
         try:
             with _bus_away_is_unavailable():
                 return prepared.call(ctxt, method, **values)
+        except errors.GanttError as error:
+            # From None: what it would be chained to is the same error with the server's traceback as its text.
+            raise _plain(error) from None
         except (messaging.NoSuchMethod, messaging.UnsupportedVersion) as error:
             raise errors.UnknownMethod(topic=self._topic, method=method, version=version) from error
 

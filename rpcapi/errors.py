@@ -17,7 +17,7 @@ class GanttError(Exception):
 
     @property
     def sentence(self) -> str:
-        """What to show and to record: ``str()`` of an error that crossed the bus has the peer's traceback in it."""
+        """What to show and to record: ``str()`` of an error as oslo.messaging delivers it has the peer's traceback."""
         return str(self.args[0])
 
 

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a client sends: until when it waits, to whom, and at which version."""
 
+import sys
 import time
+import traceback
 
 import oslo_messaging as messaging
 import pytest
 from kombu.exceptions import OperationalError
+from oslo_messaging._drivers import common
 
 from rpcapi import bus, context, errors, objects
 from rpcapi import conf as rpc_conf
@@ -84,6 +87,42 @@ def test_a_service_that_is_older_than_the_method_is_told_by_name(sender, options
     monkeypatch.setattr(sender, "call", refuse)
     with pytest.raises(errors.UnknownMethod, match=r"'conductor' has no method 'audit_hosts' in version 1\.1"):
         ConductorAPI(options, None).audit_hosts(context.new(), "cell1", 1)
+
+
+def remote(error):
+    """Return ``error`` as oslo.messaging delivers it to a caller."""
+    try:
+        raise error
+    except errors.GanttError:
+        return common.deserialize_remote_exception(common.serialize_remote_exception(sys.exc_info()), ["rpcapi.errors"])
+
+
+def test_an_error_arrives_as_its_service_raised_it(sender, options, monkeypatch):
+    arrived = remote(errors.NoValidHost(reason="all 3 hosts are full", reasons={"VCPU": 3}))
+    assert "Traceback" in str(arrived) and type(arrived) is not errors.NoValidHost  # else there is nothing to mend
+
+    def fail(ctxt, method, **values):
+        raise arrived
+
+    monkeypatch.setattr(sender, "call", fail)
+    with pytest.raises(errors.NoValidHost) as caught:
+        ConductorAPI(options, None).get_instances(context.new(), ["u"])
+    assert type(caught.value) is errors.NoValidHost
+    assert str(caught.value) == caught.value.sentence == "No valid host: all 3 hosts are full"
+    assert caught.value.kwargs == {"reason": "all 3 hosts are full", "reasons": {"VCPU": 3}}
+    assert "_Remote" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_an_error_of_this_side_stays_the_one_it_is(sender, options, monkeypatch):
+    own = errors.IncompatibleObject(name="InstancePage", version="9.0", supported="1.0")
+
+    def fail(ctxt, method, **values):
+        raise own
+
+    monkeypatch.setattr(sender, "call", fail)
+    with pytest.raises(errors.IncompatibleObject) as caught:
+        ConductorAPI(options, None).get_instances(context.new(), ["u"])
+    assert caught.value is own
 
 
 @pytest.mark.parametrize("away", [messaging.MessageDeliveryFailure("refused"), OperationalError("refused")])
