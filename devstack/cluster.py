@@ -2,7 +2,6 @@
 """A whole cluster as separate processes of one run folder: its servers and its daemons."""
 
 import os
-import shutil
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -77,11 +76,16 @@ class Cluster:
 
     @classmethod
     def find(cls, folder: Path) -> "Cluster | None":
-        """Return the cluster that was laid out in ``folder``, or None."""
-        card = Layout(folder).card
+        """Return the cluster that was laid out in ``folder``, or None; raises CardBroken or another ServerError."""
+        layout = Layout(folder)
+        card = layout.card
         if card is None:
             return None
-        return cls(folder, Shape(**{**card, "mode": Mode(card["mode"])}))
+        try:
+            shape = Shape(**{**card, "mode": Mode(card["mode"])})
+        except (TypeError, ValueError, KeyError) as why:
+            raise layout.card_broken(why) from why
+        return cls(folder, shape)
 
     @property
     def running(self) -> list[str]:
@@ -96,8 +100,7 @@ class Cluster:
 
     def start(self) -> None:
         """Start everything. Raises ServerError, and then leaves nothing running and no run folder."""
-        existed = self.layout.folder.exists() and any(self.layout.folder.iterdir())
-        if existed:
+        if self.layout.present and any(self.layout.folder.iterdir()):
             raise ServerError(
                 f"The run folder {self.layout.folder} is not empty, and no cluster of ours is in it. "
                 f"Remove it, or choose another with GANTT_RUN."
@@ -142,17 +145,18 @@ class Cluster:
                 server.stop()
 
     def destroy(self) -> None:
-        """Stop every process and remove the run folder."""
+        """Stop every process and remove the run folder; raises FolderUnusable and does neither in one of others."""
+        if not self.layout.present:
+            return
         self.stop()
-        shutil.rmtree(self.layout.folder, ignore_errors=True)
+        self.layout.remove()
 
     def _make_store(self) -> RedisServer:
         if self.shape.mode is Mode.EMBEDDED:
             return RedisServer(
                 self.layout.store, users=STORE_USERS, appendonly="everysec", name="the store's redis-server"
             )
-        card = self.layout.card or {}
-        port = self.shape.store_port or card.get("store_port") or free_port()
+        port = self.shape.store_port or free_port()
         self.shape = Shape(**{**asdict(self.shape), "mode": self.shape.mode, "store_port": port})
         return RedisServer(
             self.layout.store,

@@ -3,15 +3,21 @@
 
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from devstack.servers.folder import private_folder, write_private
+from devstack.servers.errors import FolderUnusable
+from devstack.servers.folder import private_folder, require_own, write_private
 
 DAEMONS = ("scheduler", "conductor", "compute")
 CLIENT = "client"
+
+
+class CardBroken(FolderUnusable):
+    """Raised when what a run folder tells of its cluster cannot be understood."""
 
 
 def default_folder() -> Path:
@@ -51,12 +57,46 @@ class Layout:
         return self.log / f"{daemon}.log"
 
     @property
-    def card(self) -> dict[str, Any] | None:
-        """What cluster was laid out here, or None when there is none."""
+    def present(self) -> bool:
+        """Whether the folder is there; raises FolderUnusable when it is not its caller's alone."""
+        return require_own(self.folder)
+
+    @property
+    def card(self) -> Any:
+        """What cluster was laid out here, or None when there is none; raises FolderUnusable."""
+        if not self.present:
+            return None
         try:
             return json.loads(self._card.read_text())
         except FileNotFoundError:
             return None
+        except (OSError, ValueError) as why:
+            raise self.card_broken(why) from why
+
+    def card_broken(self, why: object) -> CardBroken:
+        """Return the error that tells of a card from which no cluster can be made."""
+        return CardBroken(
+            f"{self._card} tells of no cluster ({why}). Run unstack.sh, which stops what runs there and removes "
+            f"the folder, then stack.sh again."
+        )
+
+    def strangers(self) -> list[str]:
+        """Return the names in the folder that no cluster puts there."""
+        ours = {path.name for path in (self.bus, self.rabbit, self.store, self.etc, self.log, self.state, self._card)}
+        ours |= {self.pid_file(daemon).name for daemon in DAEMONS}
+        # A file that was being written when its writer was killed is named after the one it was to become.
+        return sorted(
+            path.name
+            for path in self.folder.iterdir()
+            if path.name not in ours and path.stem.removeprefix(".") not in ours
+        )
+
+    def remove(self) -> None:
+        """Remove the folder with all that is in it; raises FolderUnusable when something of it stays."""
+        if self.present:
+            shutil.rmtree(self.folder, ignore_errors=True)
+        if self.present:
+            raise FolderUnusable(f"Something in the run folder {self.folder} could not be removed; remove it by hand.")
 
     def write_card(self, values: Mapping[str, Any]) -> None:
         """Note what cluster is laid out here, for a later call and for unstack."""

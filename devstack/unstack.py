@@ -2,27 +2,40 @@
 """Stop the cluster of the run folder and remove the folder."""
 
 import sys
+from pathlib import Path
 
+from devstack import remains
 from devstack.cluster import Cluster
-from devstack.layout import default_folder
+from devstack.layout import CardBroken, Layout, default_folder
 from devstack.servers.errors import ServerError
 
 
 def main() -> int:
     """Return 0 when nothing of the cluster is left."""
     folder = default_folder()
-    cluster = Cluster.find(folder)
-    if cluster is None:
-        print(f"No cluster is in {folder}: nothing to stop.")
-        return 0
     try:
-        names = cluster.running
-        cluster.destroy()
+        names = _stop(folder)
     except ServerError as why:
         print(f"unstack.sh: {why}", file=sys.stderr)
         return 1
+    if names is None:
+        print(f"No cluster is in {folder}: nothing to stop.")
+        return 0
     print(f"Stopped {', '.join(names) or 'nothing (no process was left)'} and removed {folder}.")
     return 0
+
+
+def _stop(folder: Path) -> list[str] | None:
+    """Return the names of what ran, None when no cluster is in the folder."""
+    try:
+        cluster = Cluster.find(folder)
+    except CardBroken:
+        return remains.clear(Layout(folder))
+    if cluster is None:
+        return None
+    names = cluster.running
+    cluster.destroy()
+    return names
 
 
 if __name__ == "__main__":

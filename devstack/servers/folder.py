@@ -15,19 +15,49 @@ PRIVATE_FILE = 0o600
 def private_folder(path: Path) -> Path:
     """Make (if need be) and return `path` as a folder of mode 0700.
 
-    Raises FolderUnusable when it cannot be made or belongs to somebody else.
+    Raises FolderUnusable when it cannot be made, or when others own it or may write to it.
     """
     path = path.absolute()
     try:
-        path.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+        if not require_own(path):
+            path.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+            # Somebody may have been faster: what is there now is looked at again.
+            require_own(path)
         path.chmod(PRIVATE_FOLDER)
     except OSError as why:
         raise FolderUnusable(
             f"The run folder {path} cannot be used: {why.strerror}. Choose a folder that you own."
         ) from why
-    if not os.access(path, os.W_OK | os.X_OK) or not stat.S_ISDIR(path.stat().st_mode):
+    if not os.access(path, os.W_OK | os.X_OK):
         raise FolderUnusable(f"The run folder {path} is not writable. Choose a folder that you own.")
     return path
+
+
+def require_own(path: Path) -> bool:
+    """Return whether `path` exists; raise FolderUnusable unless it then is a folder that only the caller may write to.
+
+    What lies in a folder of others must not be believed: they choose the process that a pid file names.
+    """
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return False
+    except OSError as why:
+        raise FolderUnusable(
+            f"The run folder {path} cannot be used: {why.strerror}. Choose a folder that you own."
+        ) from why
+    wrong = None
+    if stat.S_ISLNK(found.st_mode):
+        wrong = "is a symbolic link"
+    elif not stat.S_ISDIR(found.st_mode):
+        wrong = "is not a folder"
+    elif found.st_uid != os.geteuid():
+        wrong = f"belongs to the user with id {found.st_uid}, not to you (id {os.geteuid()})"
+    elif found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        wrong = f"may be written to by other users (mode {stat.S_IMODE(found.st_mode):o})"
+    if wrong is not None:
+        raise FolderUnusable(f"The run folder {path} {wrong}; nothing in it was touched. Choose a folder that you own.")
+    return True
 
 
 def write_private(path: Path, text: str) -> None:
