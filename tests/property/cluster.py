@@ -107,18 +107,13 @@ class Cluster:
         self.delayed.append(("release", host, [ref]))
 
     def move(self, ref: Ref) -> None:
-        """Let a guest's claim pass to a migration, or back from one to its instance."""
-        instance = ref.consumer.removeprefix(MIGRATION)
-        consumer = instance if instance != ref.consumer else f"{MIGRATION}{ref.consumer}"
-        former = self.truth.attempts.get(consumer)
-        to = Ref(consumer, (former or 0) + 1)
-        kind = "INSTANCE" if consumer == instance else "MIGRATION"
-        (answer,) = self._note([self.each("move", ref, to, kind)])
-        self.delayed.append(("move", ref, to, kind))
+        """Let a guest's claim pass to a migration of its own."""
+        to = Ref(f"{MIGRATION}{ref.consumer}-{ref.attempt}", 1)
+        (answer,) = self._note([self.each("move", ref, to, "MIGRATION")])
+        self.delayed.append(("move", ref, to, "MIGRATION"))
         if answer.answer is Answer.CONFIRMED:
-            self.truth.attempts[consumer] = to.attempt
             guest = self.truth.running.pop(ref)
-            self.truth.running[to] = replace(guest, consumer=consumer, attempt=to.attempt, type=kind)
+            self.truth.running[to] = replace(guest, consumer=to.consumer, attempt=to.attempt, type="MIGRATION")
 
     def lose_guest(self, ref: Ref) -> None:
         """Let a guest vanish without a word: its claim is an orphan."""

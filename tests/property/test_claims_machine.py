@@ -93,7 +93,9 @@ class ClaimsMachine(RuleBasedStateMachine):
     @rule(number=some_number)
     def move(self, number: int) -> None:
         guests = sorted(self.cluster.truth.running)
-        self.cluster.move(guests[number % len(guests)])
+        guest = guests[number % len(guests)]
+        if guest.consumer in CONSUMERS:
+            self.cluster.move(guest)
 
     @precondition(lambda self: self.cluster.truth.running)
     @rule(number=some_number)
