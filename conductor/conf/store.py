@@ -3,11 +3,10 @@
 
 from oslo_config import cfg
 
-from rpcapi import errors
+from rpcapi.conf import redis_url
 
 GROUP = "conductor_store"
 MEMORY = "memory://"
-SCHEMES = ("redis://", "rediss://", "unix://", MEMORY)
 
 OPTS = [
     cfg.StrOpt(
@@ -35,6 +34,5 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration for a URL of another scheme; it is not shown, for a password may be in it."""
-    if not conf.conductor_store.url.startswith(SCHEMES):
-        raise errors.BadConfiguration(why=f"[conductor_store] url must begin with one of {', '.join(SCHEMES)}")
+    """Raise BadConfiguration for a URL that can be no store's; it is not shown, for a password may be in it."""
+    redis_url.check(GROUP, conf.conductor_store.url)

@@ -41,8 +41,10 @@ def client(url: str) -> redis.Redis:
             socket_timeout=ANSWER_SECONDS,
             retry=retry.Retry(backoff.ExponentialBackoff(base=0.05, cap=1.0), TRIES),
         )
-    except ValueError as error:
-        raise errors.BadConfiguration(why=f"[conductor_store] url: {error}") from error
+        # Made and let go: an option that a connection does not have shows only here. It does not connect yet.
+        pool.connection_class(**pool.connection_kwargs)
+    except (TypeError, ValueError) as error:
+        raise errors.BadConfiguration(why=f"[conductor_store] url cannot be used: {error}") from error
     return redis.Redis(connection_pool=pool)
 
 

@@ -21,6 +21,7 @@ def main() -> int:
         "scheduler_svc.service:make_service",
         register_opts=[scheduler_conf.register_opts],
         workers=workers,
+        check=scheduler_conf.check,
     )
 
 

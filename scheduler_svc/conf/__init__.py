@@ -12,3 +12,9 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
     rpcapi_conf.register_opts(conf)
     for module in (scheduler, filter_scheduler, store):
         module.register_opts(conf)
+
+
+def check(conf: cfg.ConfigOpts) -> None:
+    """Raise BadConfiguration for what no option's type can tell; imports nothing of the service."""
+    for module in (scheduler, filter_scheduler, store):
+        module.check(conf)

@@ -1,9 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which hosts the filter driver lets pass, and which it likes best. Names and meanings are Nova's."""
 
+from collections.abc import Sequence
+
 from oslo_config import cfg
 
+from rpcapi import errors
+
 GROUP = "filter_scheduler"
+# What there is, told here without the modules that do it: those need NumPy, which the master does without.
+FILTERS = (
+    "ComputeFilter",
+    "ForceHostsFilter",
+    "IgnoreHostsFilter",
+    "ServerGroupFilter",
+    "AvailabilityZoneFilter",
+    "TraitsFilter",
+    "ResourcesFilter",
+)
+WEIGHERS = ("RAMWeigher", "CPUWeigher", "DiskWeigher")
 
 _MULTIPLIER = (
     "Weight of free {} in a host's score. Free amounts are scaled to 0 to 1 over the hosts that passed the filters and "
@@ -13,22 +28,14 @@ _MULTIPLIER = (
 OPTS: list[cfg.Opt] = [
     cfg.ListOpt(
         "enabled_filters",
-        default=[
-            "ComputeFilter",
-            "ForceHostsFilter",
-            "IgnoreHostsFilter",
-            "ServerGroupFilter",
-            "AvailabilityZoneFilter",
-            "TraitsFilter",
-            "ResourcesFilter",
-        ],
+        default=list(FILTERS),
         mutable=True,
         help="Filters that a host must pass. Their order is fixed, cheapest first. Without ResourcesFilter full hosts "
         "are tried and refused by the store; nothing is ever overcommitted.",
     ),
     cfg.ListOpt(
         "enabled_weighers",
-        default=["RAMWeigher", "CPUWeigher", "DiskWeigher"],
+        default=list(WEIGHERS),
         mutable=True,
         help="Weighers whose figures make up a host's score.",
     ),
@@ -50,3 +57,19 @@ OPTS: list[cfg.Opt] = [
 def register_opts(conf: cfg.ConfigOpts) -> None:
     """Register the options of group [filter_scheduler]."""
     conf.register_opts(OPTS, group=GROUP)
+
+
+def check(conf: cfg.ConfigOpts) -> None:
+    """Raise BadConfiguration for a filter or a weigher that there is not."""
+    group = conf.filter_scheduler
+    _check_names("filter", group.enabled_filters, FILTERS)
+    if conf.scheduler.driver == "filter":  # another one may have weighers of its own
+        _check_names("weigher", group.enabled_weighers, WEIGHERS)
+
+
+def _check_names(what: str, enabled: Sequence[str], known: Sequence[str]) -> None:
+    unknown = sorted(set(enabled) - set(known))
+    if unknown:
+        raise errors.BadConfiguration(
+            why=f"[{GROUP}] enabled_{what}s: there is no {what} {', '.join(unknown)}; known: {', '.join(known)}"
+        )

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """How the scheduler runs and how hard it tries."""
 
+import importlib.metadata
 import os
 import socket
 
 from oslo_config import cfg
 
+from rpcapi import errors
+
 GROUP = "scheduler"
+DRIVERS = "gantt.drivers"  # the entry points
 
 OPTS: list[cfg.Opt] = [
     cfg.StrOpt(
@@ -71,3 +75,14 @@ OPTS: list[cfg.Opt] = [
 def register_opts(conf: cfg.ConfigOpts) -> None:
     """Register the options of group [scheduler]."""
     conf.register_opts(OPTS, group=GROUP)
+
+
+def check(conf: cfg.ConfigOpts) -> None:
+    """Raise BadConfiguration for a driver that is not installed; none is imported."""
+    name = conf.scheduler.driver
+    known = sorted({each.name for each in importlib.metadata.entry_points(group=DRIVERS)})
+    if name not in known:
+        raise errors.BadConfiguration(
+            why=f"[scheduler] driver: no entry point {name!r} is installed in {DRIVERS!r}; "
+            f"there are {', '.join(known) or 'none: is gantt installed?'}"
+        )

@@ -3,6 +3,8 @@
 
 from oslo_config import cfg
 
+from rpcapi.conf import redis_url
+
 GROUP = "store"
 
 OPTS: list[cfg.Opt] = [
@@ -81,3 +83,8 @@ OPTS: list[cfg.Opt] = [
 def register_opts(conf: cfg.ConfigOpts) -> None:
     """Register the options of group [store]."""
     conf.register_opts(OPTS, group=GROUP)
+
+
+def check(conf: cfg.ConfigOpts) -> None:
+    """Raise BadConfiguration for a URL that can be no store's; it is not shown, for a password may be in it."""
+    redis_url.check(GROUP, conf.store.url)

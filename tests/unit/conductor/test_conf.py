@@ -15,14 +15,31 @@ def test_every_option_is_listed_for_the_sample_file(conf: cfg.ConfigOpts) -> Non
         assert {option.dest for option in options} == set(conf[group])
 
 
-@pytest.mark.parametrize("url", ["redis://h:1/0", "rediss://h", "unix:///x?db=0", "memory://"])
+@pytest.mark.parametrize(
+    "url", ["redis://h:1/0", "rediss://h", "unix:///x?db=0", "rediss://h/0?ssl_ca_certs=/ca", "memory://"]
+)
 def test_urls_that_name_a_store(conf: cfg.ConfigOpts, url: str) -> None:
     conductor_conf.register_opts(conf)
     conf.set_override("url", url, group="conductor_store")
     store.check(conf)
 
 
-@pytest.mark.parametrize("url", ["http://user:secret@h", "", "h:6379", "secret"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://user:secret@h",
+        "",
+        "h:6379",
+        "secret",
+        "banana",
+        "redis://u:secret/more@h:6379/0",
+        "redis://h:secret/0",
+        "unix://u:secret@",
+        "unix:///nope?x=secret",
+        "redis://h?db=secret",
+        "redis://u:half?secret@h",
+    ],
+)
 def test_urls_that_name_none_are_refused_without_being_shown_whole(conf: cfg.ConfigOpts, url: str) -> None:
     conductor_conf.register_opts(conf)
     conf.set_override("url", url, group="conductor_store")

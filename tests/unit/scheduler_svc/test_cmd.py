@@ -6,8 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.cmd import scheduler
+from scheduler_svc.conf import filter_scheduler
+from scheduler_svc.filters import pipeline
+from scheduler_svc.weighers import scoring
 
 
 def run(*arguments):
@@ -38,13 +43,34 @@ def test_a_bad_value_is_one_line_and_a_status(tmp_path):
     assert "gantt-scheduler" in ended.stderr and "claim_ttl" in ended.stderr
 
 
-def test_an_unknown_filter_ends_the_daemon_with_its_name(tmp_path):
+@pytest.mark.parametrize(
+    ("option", "why"),
+    [
+        ("[filter_scheduler]\nenabled_filters = RamFilter", "there is no filter RamFilter"),
+        ("[filter_scheduler]\nenabled_weighers = Heavy", "there is no weigher Heavy"),
+        ("[scheduler]\ndriver = best", "no entry point 'best' is installed"),
+        ("[store]\nurl = banana", "[store] url must begin with one of redis://"),
+        ("[store]\nurl = unix:///nope?x=y", "[store] url has an unknown option"),
+    ],
+)
+def test_what_cannot_work_is_one_line_and_a_status(tmp_path, option, why):
     path = tmp_path / "bad.conf"
-    path.write_text(
-        "[DEFAULT]\nexecutor = threading\ntransport_url = fake://\n"
-        "[scheduler]\nworkers = 1\n[filter_scheduler]\nenabled_filters = RamFilter\n"
-    )
+    path.write_text(f"[DEFAULT]\ntransport_url = fake://\n{option}\n")
     ended = run("--config-file", str(path))
     assert ended.returncode == 78
-    assert "there is no filter RamFilter" in ended.stderr
-    assert "Traceback" not in ended.stderr
+    assert ended.stderr.count("\n") == 1
+    assert why in ended.stderr
+
+
+def test_the_names_that_the_master_knows_are_those_that_there_are():
+    assert filter_scheduler.FILTERS == pipeline.NAMES
+    assert set(filter_scheduler.WEIGHERS) == set(scoring.NAMES)
+
+
+def test_the_master_needs_nothing_heavy():
+    script = (
+        "import sys; from scheduler_svc.cmd import scheduler; "
+        "print({'numpy', 'redis', 'oslo_messaging', 'eventlet'} & set(sys.modules))"
+    )
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    assert found.stdout == "set()\n"
