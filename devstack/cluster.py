@@ -90,8 +90,12 @@ class Cluster:
     @property
     def running(self) -> list[str]:
         """Names of the processes that are up."""
-        servers = {"store": self.store, "bus": self.rabbit or self.bus}
-        return [name for name, process in {**servers, **self.daemons}.items() if process and process.pid]
+        return [name for name, up in self._up().items() if up]
+
+    @property
+    def missing(self) -> list[str]:
+        """Names of the processes that should be up and are not."""
+        return [name for name, up in self._up().items() if not up]
 
     @property
     def client_conf(self) -> Path:
@@ -150,6 +154,10 @@ class Cluster:
             return
         self.stop()
         self.layout.remove()
+
+    def _up(self) -> dict[str, bool]:
+        parts = {"store": self.store, "bus": self.rabbit or self.bus, **self.daemons}
+        return {name: process is not None and process.pid is not None for name, process in parts.items()}
 
     def _make_store(self) -> RedisServer:
         if self.shape.mode is Mode.EMBEDDED:

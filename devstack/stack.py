@@ -18,6 +18,7 @@ from rpcapi.shell.session import Session
 
 READY_SECONDS = 120.0
 BOOT_SECONDS = 300.0
+UNSTACK = Path(__file__).with_name("unstack.sh")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -27,9 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         present = Cluster.find(folder)
         if present is not None and present.running:
-            print(f"The cluster in {folder} is already up: {', '.join(present.running)}.")
-            print(_hint(present))
-            return 0
+            return _look_at(present, _shape(options))
         if present is not None:
             # What a reboot or a kill left behind: no process of it runs any more.
             present.destroy()
@@ -46,6 +45,26 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("stack.sh: interrupted; nothing is left running.", file=sys.stderr)
         return 130
     return _exercise(cluster, requests)
+
+
+def _look_at(cluster: Cluster, wanted: Shape) -> int:
+    """Tell what already runs; return 0 only when all parts of it do."""
+    folder, running, missing = cluster.layout.folder, cluster.running, cluster.missing
+    if missing:
+        print(
+            f"stack.sh: The cluster in {folder} is not whole: {', '.join(missing)} ended, {', '.join(running)} still "
+            f"up. The logs are in {cluster.layout.log}. Run {UNSTACK}, then stack.sh again.",
+            file=sys.stderr,
+        )
+        return 1
+    print(f"The cluster in {folder} is already up: {', '.join(running)}.")
+    if _words(cluster.shape) != _words(wanted):
+        print(
+            f"It is {_words(cluster.shape)}, not {_words(wanted)} as asked for now. "
+            f"To have that one, run {UNSTACK}, then stack.sh again."
+        )
+    print(_hint(cluster))
+    return 0
 
 
 def _exercise(cluster: Cluster, requests: list[workload.Request]) -> int:
@@ -95,7 +114,7 @@ def _hint(cluster: Cluster) -> str:
     command = Path(sys.executable).with_name("gantt")
     return (
         f"Look around with:  export GANTT_CONFIG_FILE={cluster.client_conf}; {command} server list\n"
-        f"Stop it with:      {Path(__file__).with_name('unstack.sh')}"
+        f"Stop it with:      {UNSTACK}"
     )
 
 
@@ -114,17 +133,18 @@ def _show(bar: tqdm, done: int) -> None:
 
 
 def _positive(text: str) -> int:
-    number = int(text)
-    if not 1 <= number <= 100_000:
-        raise argparse.ArgumentTypeError(f"{text} is not between 1 and 100000")
-    return number
+    return _whole(text, 1, 100_000, f"{text!r} is not a whole number between 1 and 100000")
 
 
 def _port(text: str) -> int:
-    number = int(text)
-    if not 1024 <= number <= 65535:
-        raise argparse.ArgumentTypeError(f"{text} is not a port from 1024 to 65535")
-    return number
+    return _whole(text, 1024, 65535, f"{text!r} is not a port from 1024 to 65535")
+
+
+def _whole(text: str, least: int, most: int, complaint: str) -> int:
+    # Not int() alone: it takes 1_0 and digits of other scripts, and its complaint would name our function.
+    if not (text.isascii() and text.isdigit() and len(text) <= len(str(most)) and least <= int(text) <= most):
+        raise argparse.ArgumentTypeError(complaint)
+    return int(text)
 
 
 def _parser() -> argparse.ArgumentParser:

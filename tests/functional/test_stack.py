@@ -114,6 +114,11 @@ def walk(user: User, *options: str) -> None:
     assert (again.returncode, "already up" in again.stdout) == (0, True), again.stderr
     assert user.processes() == began
 
+    # And a call that asks for another size is told what there is instead
+    other = user.stack(*SMALL, *options, "--computes", "3")
+    assert (other.returncode, "10 nodes on 1 service hosts), not the" in other.stdout) == (0, True), other.stderr
+    assert user.processes() == began
+
     # Then the command shows what is there
     assert user.gantt("claim", "verify")["clean"] is True
     # A conductor that came up before the scheduler is heard of with its next sign of life.
@@ -231,9 +236,8 @@ def test_a_port_in_use_starts_nothing(user: User, standard: None) -> None:
     assert_nothing_is_left(user)
 
 
-@pytest.mark.parametrize("option", ["--computes", "--servers", "--schedulers"])
-def test_a_size_that_is_none_is_refused(user: User, option: str) -> None:
-    done = user.stack(option, "0")
+def test_a_size_that_is_none_is_refused(user: User) -> None:
+    done = user.stack("--computes", "0")
     assert done.returncode == 2
-    assert "not between 1 and" in done.stderr
+    assert "'0' is not a whole number between 1 and 100000" in done.stderr
     assert_nothing_is_left(user)
