@@ -16,6 +16,7 @@ from oslo_config import cfg
 from oslo_log import log
 
 from rpcapi.daemon import process, worker
+from rpcapi.daemon.first_word import FirstWord
 from rpcapi.daemon.notify import Notifier
 from rpcapi.daemon.slot import Slot
 
@@ -47,6 +48,7 @@ class Master:
         self._selector = selectors.PollSelector()
         self._signals = process.SignalSocket([signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD])
         self._selector.register(self._signals.reader, selectors.EVENT_READ)
+        self._first_word = FirstWord()
         self._was_ready = False
         self._reload_until = 0.0
         self._stop_until = 0.0
@@ -92,7 +94,8 @@ class Master:
                 if other.channel is not None:
                     other.channel.close()
             self._signals.close()
-            return worker.run(self._conf, slot.role, channel_fd)
+            # In the first start all workers find the same fault; later each is on its own.
+            return worker.run(self._conf, slot.role, channel_fd, None if self._was_ready else self._first_word)
 
         slot.spawn(now, be_worker)
         if slot.channel is not None:

@@ -105,7 +105,9 @@ class Slot:
             return None
         code = os.waitstatus_to_exitcode(status)
         how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"exited with status {code}"
-        LOG.log(log.INFO if code == 0 else log.WARNING, "%s (process %d) %s", self.role.name, pid, how)
+        # Of a bad configuration the worker has told what there is to tell.
+        level = {0: log.INFO, process.EX_CONFIG: log.DEBUG}.get(code, log.WARNING)
+        LOG.log(level, "%s (process %d) %s", self.role.name, pid, how)
         return code
 
     def empty(self, now: float) -> None:

@@ -15,6 +15,7 @@ from oslo_log import log
 
 from rpcapi import errors
 from rpcapi.daemon import process, unknown_options
+from rpcapi.daemon.first_word import FirstWord
 from rpcapi.daemon.service import Factory, Service
 from rpcapi.daemon.waiting import Stopped
 
@@ -42,12 +43,19 @@ class Role:
 
 
 class Worker:
-    """Runs one service from start to drain; only the master holds the other end of ``channel``."""
+    """Runs one service from start to drain; only the master holds the other end of ``channel``.
 
-    def __init__(self, conf: cfg.ConfigOpts, role: Role, channel: socket.socket) -> None:
+    Of the workers that find the same fault in the configuration, the one that takes ``first_word`` tells it; without
+    one each tells it.
+    """
+
+    def __init__(
+        self, conf: cfg.ConfigOpts, role: Role, channel: socket.socket, first_word: FirstWord | None = None
+    ) -> None:
         self._conf = conf
         self._role = role
         self._channel = channel
+        self._first_word = first_word
         self._sending = threading.Lock()
         self._stopping = threading.Event()
         self._service: Service | None = None
@@ -77,6 +85,7 @@ class Worker:
         return self._exit_status
 
     def _start(self) -> None:
+        fault = ""
         try:
             service = self._role.load()(self._conf, self._role.index)
             self._service = service
@@ -88,15 +97,17 @@ class Worker:
                 LOG.error("%s gave up its start though nobody stopped it", self._role.name)
                 self._exit_status = process.EX_SOFTWARE
         except (errors.BadConfiguration, cfg.Error) as exc:
-            LOG.critical("%s cannot start: %s", self._role.name, exc)
+            fault = " ".join(str(exc).split())
             self._exit_status = process.EX_CONFIG
         except Exception:
             # The edge of the process: any fault in a service's start ends this worker, with its traceback in
             # the log.
             LOG.exception("%s cannot start", self._role.name)
             self._exit_status = process.EX_SOFTWARE
-        finally:
-            self._inbox.put(_START_ENDED)
+        # Told only here: while an exception is handled, oslo.log adds its text to each line.
+        if fault and (self._first_word is None or self._first_word.take()):
+            LOG.critical("%s cannot start: %s", self._role.name, fault)
+        self._inbox.put(_START_ENDED)
 
     def _reload(self, serving: bool) -> None:
         try:
@@ -153,13 +164,14 @@ class Worker:
         return True
 
 
-def run(conf: cfg.ConfigOpts, role: Role, channel_fd: int) -> int:
+def run(conf: cfg.ConfigOpts, role: Role, channel_fd: int, first_word: FirstWord | None = None) -> int:
     """Be the worker of ``role``, in a process just forked that has nothing but ``channel_fd``."""
     faulthandler.enable()
     random.seed()
     role.prepare(conf)
     # Made only now, so that under eventlet it is a green socket.
     channel = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, channel_fd)
-    status = Worker(conf, role, channel).run()
-    LOG.info("%s ends with status %d", role.name, status)
+    status = Worker(conf, role, channel, first_word).run()
+    # What is wrong with the configuration has been told, and is one line.
+    LOG.log(log.DEBUG if status == process.EX_CONFIG else log.INFO, "%s ends with status %d", role.name, status)
     return status

@@ -80,13 +80,14 @@ def test_a_metrics_folder_that_cannot_be(toy: ToyDaemon, tmp_path: Path) -> None
     assert "[metrics] folder cannot be used" in refused(toy)
 
 
-def test_what_only_the_service_can_tell(toy: ToyDaemon, executor: str) -> None:
-    toy.configure(f"executor = {executor}", start="refuse", workers=2)
+def test_what_only_the_service_can_tell_is_told_once(toy: ToyDaemon, executor: str) -> None:
+    toy.configure(f"executor = {executor}", start="refuse", workers=3)
     toy.start()
 
     assert toy.exit_status() == 78
-    assert "there is no filter 'colour'" in toy.text()
+    assert toy.text().count("there is no filter 'colour'") == 1
     assert "Traceback" not in toy.text()
+    assert "WARNING" not in toy.text()
 
 
 def test_an_unknown_option_is_named(toy: ToyDaemon) -> None:
