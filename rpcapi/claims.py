@@ -19,10 +19,11 @@ class ClaimsAPI(ServiceClient):
     """Client of the claims service, topic ``claims.<partition>``, served by that cell's scheduler daemons.
 
     1.0 - Initial version
+    1.1 - Add fence_host
     """
 
     TOPIC = "claims"
-    VERSION = "1.0"
+    VERSION = "1.1"
     CAP = "claims"
 
     def __init__(self, conf: cfg.ConfigOpts, transport: Any, partition: str) -> None:
@@ -69,3 +70,10 @@ class ClaimsAPI(ServiceClient):
     def verify(self, ctxt: RequestContext) -> objects.VerifyReport:
         """Recompute every sum from the claims and compare."""
         return self._call(ctxt, "1.0", "verify")
+
+    def fence_host(self, ctxt: RequestContext, host: str) -> int:
+        """End all claims of a service host that an operator knows to be off or cut off; raises UnknownHost.
+
+        Returns how many ended. Nobody waits for that host any longer; its guests are lost.
+        """
+        return self._call(ctxt, "1.1", "fence_host", host=host)

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims on the bus: who claims what where, and what the store answered."""
 
+from typing import Any
+
+from oslo_utils import versionutils
 from oslo_versionedobjects import fields
 
 from rpcapi import errors
@@ -167,10 +170,13 @@ class AuditAnswer(base.GanttObject):
 class VerifyReport(base.GanttObject):
     """What verify found: ``problems`` are broken sums, ``excess`` are providers flagged as over capacity.
 
+    ``awaited`` are service hosts that may run claims which the store forgot, and have not audited since.
+
     Version 1.0: Initial version
+    Version 1.1: Add awaited
     """
 
-    VERSION = "1.0"
+    VERSION = "1.1"
 
     fields = {
         "partition": fields.StringField(),
@@ -180,7 +186,13 @@ class VerifyReport(base.GanttObject):
         "providers": fields.IntegerField(),
         "problems": base.ColumnField(str),
         "excess": base.ColumnField(dict),
+        "awaited": base.ColumnField(str, default=[]),
     }
+
+    def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
+        super().obj_make_compatible(primitive, target_version)
+        if versionutils.convert_version_to_tuple(target_version) < (1, 1):
+            primitive.pop("awaited", None)
 
     @property
     def clean(self) -> bool:

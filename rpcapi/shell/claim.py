@@ -106,6 +106,7 @@ class ClaimVerify(ShowOne):
             "providers": report.providers,
             "problems": Lines(report.problems),
             "excess": Lines(report.excess),
+            "awaited": Lines(report.awaited),
             "epoch": report.epoch,
             "position": report.position,
         }

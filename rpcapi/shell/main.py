@@ -25,6 +25,7 @@ COMMANDS = {
     "host show": "rpcapi.shell.host:HostShow",
     "host enable": "rpcapi.shell.host:HostEnable",
     "host disable": "rpcapi.shell.host:HostDisable",
+    "host fence": "rpcapi.shell.host_fence:HostFence",
     "claim list": "rpcapi.shell.claim:ClaimList",
     "claim show": "rpcapi.shell.claim:ClaimShow",
     "claim verify": "rpcapi.shell.claim:ClaimVerify",

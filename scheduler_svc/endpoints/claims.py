@@ -4,6 +4,7 @@
 from collections.abc import Callable, Sequence
 
 import oslo_messaging as messaging
+from oslo_log import log
 
 from rpcapi import objects
 from rpcapi.claims import ClaimsAPI
@@ -16,6 +17,8 @@ from scheduler_svc.endpoints import bounds, decode, encode
 from scheduler_svc.endpoints.observed import Observed
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.records import Batch, Ended, Prepared
+
+LOG = log.getLogger(__name__)
 
 
 class ClaimsEndpoint(Observed):
@@ -99,6 +102,14 @@ class ClaimsEndpoint(Observed):
     def verify(self, ctxt: RequestContext) -> objects.VerifyReport:
         """Recompute every sum from the claims and compare."""
         return encode.verified(self._store.partition, self._store.verify())
+
+    @exposed
+    def fence_host(self, ctxt: RequestContext, host: str) -> int:
+        """End all claims of a host that is off or cut off."""
+        ended = self._store.fence(host)
+        metrics.CLAIMS.labels(verb="fence", answer=Answer.RELEASED).inc(ended)
+        LOG.warning("Host %s was fenced by %s: %d claims ended", host, ctxt.user_id or "an operator", ended)
+        return ended
 
 
 def _count(verb: str, answers: Sequence[Ended] | Sequence[Prepared]) -> None:

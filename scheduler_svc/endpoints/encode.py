@@ -119,6 +119,7 @@ def verified(partition: str, found: Verification) -> objects.VerifyReport:
         providers=found.providers,
         problems=list(found.problems),
         excess=[dict(one) for one in found.excess],
+        awaited=list(found.awaited),
     )
 
 

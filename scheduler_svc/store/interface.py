@@ -96,6 +96,15 @@ class Store(abc.ABC):
         """
 
     @abc.abstractmethod
+    def fence(self, host: str) -> int:
+        """Take an operator's word that nothing runs on service host ``host``, and return how many claims that ended.
+
+        All its live claims are released, and leave tombstones: an agent that comes back after all is told so by its
+        audit, and stops their guests. Nobody waits for the host any longer, in this epoch or a later one; it takes
+        claims again after its next audit. Raises UnknownHost.
+        """
+
+    @abc.abstractmethod
     def verify(self) -> records.Verification:
         """Recompute all sums from the claims, in one atomic look, and compare."""
 

@@ -179,6 +179,7 @@ class Verification:
     providers: int
     problems: Sequence[str]
     excess: Sequence[Mapping[str, Any]]
+    awaited: Sequence[str]  # hosts that may run what the store forgot, and have not audited since
 
 
 class Entry(NamedTuple):
@@ -190,7 +191,7 @@ class Entry(NamedTuple):
     used        {id: {class: sum}}        sums of live claims at these providers: all their classes, zeros too
     service     {host: service document}
     alive       {host: bool}              heartbeat transitions
-    opened      {host: epoch}             the host was audited in that epoch
+    opened      {host: epoch}             the host was audited in that epoch; 0: an operator fenced it
     epoch       number                    the store may have forgotten something: resync
 
     Positions follow on each other, except that an ``epoch`` entry leaps, past all that may have been forgotten.

@@ -29,6 +29,7 @@ class Look:
     deadlines: Mapping[str, int]
     by_host: Collection[tuple[str, str]]
     opened: Mapping[str, int]
+    awaited: Collection[str]
     excess: Mapping[tuple[str, str], int]
 
 
@@ -48,7 +49,8 @@ def verify(look: Look) -> Verification:
     ]
     states = Counter(claim.state for claim in look.claims)
     counted = {state.value: states[state] for state in (ClaimState.PREPARED, ClaimState.CONFIRMED)}
-    return Verification(look.epoch, look.position, counted, len(look.capacity), problems, excess)
+    awaited = sorted(look.awaited)
+    return Verification(look.epoch, look.position, counted, len(look.capacity), problems, excess, awaited)
 
 
 def _sums(claims: Sequence[Claim]) -> Counter[tuple[str, str]]:

@@ -30,7 +30,7 @@ ENDPOINTS = {
 # A client whose methods or arguments change gets a new VERSION and a line in its docstring; then this table.
 FINGERPRINTS = {
     "SchedulerAPI": "1.1-a97046657dfc53b879f64ad6c514b427",
-    "ClaimsAPI": "1.0-f82f02dbac0fef1c8c417ca405547888",
+    "ClaimsAPI": "1.1-c538f49669a36b095e333e9b3197972a",
     "ConductorAPI": "1.1-ff008f21bf6e12fbdb083d3d954ade37",
     "ComputeAPI": "1.0-7340987c1b10d70be832199c238fe897",
 }
@@ -131,6 +131,7 @@ CTXT = context.new()
 SPEC = objects.RequestSpec.of(resources={"VCPU": 1})
 CAPPED = [
     ("scheduler", lambda conf, bus_: SchedulerAPI(conf, bus_).explain(CTXT, "req-1")),
+    ("claims", lambda conf, bus_: ClaimsAPI(conf, bus_, "default").fence_host(CTXT, "h1")),
     ("conductor", lambda conf, bus_: ConductorAPI(conf, bus_).audit_hosts(CTXT, "default", 1)),
 ]
 

@@ -29,11 +29,14 @@ FINGERPRINTS = {
     "Selections": "1.0-ee9b4f1a20224771463e9202c36916fb",
     "StatsAnswer": "1.0-bf20fb90ca1e6a022a0ae2418dcafe1e",
     "StatsReport": "1.0-64fd34c5c8154fd8abf95955d5599e73",
-    "VerifyReport": "1.0-8472abaac1b392aaf97ae8c925dd61fd",
+    "VerifyReport": "1.1-4a2a0c1b30a9488b9ad4b5136f771f9f",
 }
 
 # Which fields came with which 1.x: what an older peer must not be sent.
-FIELDS_ADDED = {"RequestSpec": {1: {"group_id", "group_policy", "group_max_per_host"}}}
+FIELDS_ADDED = {
+    "RequestSpec": {1: {"group_id", "group_policy", "group_max_per_host"}},
+    "VerifyReport": {1: {"awaited"}},
+}
 
 
 def ours():

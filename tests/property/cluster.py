@@ -137,6 +137,18 @@ class Cluster:
             if answer.answer is not Answer.PREPARED:
                 self.truth.sent.discard((host, Ref(one.consumer, one.attempt)))
 
+    # -- the operator ------------------------------------------------------------------------------------------
+
+    def fence(self, host: str) -> None:
+        """Cut a host off with all that runs there, and say so."""
+        claims, _marker = self.worlds[0].store.claims(host=host)
+        assert self.each("fence", host) == len(claims)
+        self._note([Ended(claim.consumer, claim.attempt, Answer.RELEASED) for claim in claims])
+        self.truth.sent = {(where, ref) for where, ref in self.truth.sent if where != host}
+        self.truth.running = {ref: guest for ref, guest in self.truth.running.items() if guest.host != host}
+        assert self.each("fence", host) == 0
+        assert all(host not in world.store.verify().awaited for world in self.worlds)
+
     # -- faults ------------------------------------------------------------------------------------------------
 
     def deliver_again(self, index: int) -> None:

@@ -48,4 +48,5 @@ def applied(seen: Snapshot, position: int, kind: str, payload: Any) -> Snapshot:
 
 def _known(seen: Snapshot) -> Snapshot:
     sums = {name: seen.used[name] for name in seen.providers if any(seen.used.get(name, {}).values())}
-    return replace(seen, used=sums)
+    opened = {host: epoch for host, epoch in seen.opened.items() if epoch}
+    return replace(seen, used=sums, opened=opened)

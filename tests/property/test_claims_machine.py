@@ -108,6 +108,10 @@ class ClaimsMachine(RuleBasedStateMachine):
         self.cluster.audit(host, arrived=arrived)
         self.over = self.cluster.over()
 
+    @rule(host=some_host)
+    def fence(self, host: str) -> None:
+        self.cluster.fence(host)
+
     @rule(host=some_host, vcpus=st.integers(2, 6))
     def report(self, host: str, vcpus: int) -> None:
         self.cluster.report(host, vcpus)

@@ -13,7 +13,7 @@ from scheduler_svc.store import interface, namespaces, records, reports, validat
 from scheduler_svc.store.decisions import outcome
 from scheduler_svc.store.log import without_gap
 from scheduler_svc.store.memory import audit as auditing
-from scheduler_svc.store.memory import ending, states
+from scheduler_svc.store.memory import ending, fencing, states
 from scheduler_svc.store.memory import prepare as preparing
 from scheduler_svc.store.memory.partition import Partition
 
@@ -110,6 +110,14 @@ class MemoryStore(interface.Store):
             self._finish(now)
             return outcome
 
+    def fence(self, host: str) -> int:
+        validation.check_service_host(host)
+        with self._changed:
+            now = self._clock()
+            ended = fencing.fence(self.state, host, now)
+            self._finish(now)
+            return ended
+
     def verify(self) -> records.Verification:
         with self._changed:
             now, state = self._clock(), self.state
@@ -125,6 +133,7 @@ class MemoryStore(interface.Store):
                 deadlines=state.deadlines,
                 by_host={(claim.host, claim.consumer) for claim in state.claims.values()},
                 opened=state.opened,
+                awaited=state.awaited,
                 excess=state.excess,
             )
             return verification.verify(look)

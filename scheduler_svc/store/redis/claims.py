@@ -5,6 +5,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from rpcapi import errors
 from rpcapi.model import names
 from rpcapi.model.claims import Answer
 from scheduler_svc.store import documents, verification
@@ -13,6 +14,7 @@ from scheduler_svc.store.redis.connect import Connection
 from scheduler_svc.store.redis.keys import prefix
 
 EXPIRE_LOT = 500
+FENCE_LOT = 500
 MAX_PAGE = 1000
 
 
@@ -45,6 +47,22 @@ def page(
     bounds = [value for low, high in _ranges(host) for value in (_after(low, marker), high)]
     following, *raws = connection.run("claims", min(limit, MAX_PAGE), *bounds)
     return [documents.decode_claim(raw) for raw in raws], following or None
+
+
+def fence(connection: Connection, host: str) -> int:
+    """End all live claims of a host, a lot at a time, and await it no more; raises UnknownHost.
+
+    It is closed from the first lot on, so that none is added; an agent that opens it again in between is closed out
+    by the next lot.
+    """
+    total = 0
+    while True:
+        ended, *more = connection.run("fence", host, FENCE_LOT)
+        if not more:
+            raise errors.UnknownHost(name=host)
+        total += ended
+        if not more[0]:
+            return total
 
 
 def _ranges(host: str | None) -> list[tuple[bytes, bytes]]:
@@ -86,8 +104,10 @@ def look(connection: Connection) -> verification.Look:
             pipe.hgetall(head + word)
         pipe.zrange(head + "deadlines", 0, -1, withscores=True)
         pipe.zrange(head + "by_host", 0, -1)
+        pipe.smembers(head + "awaited")
 
-    (epoch, position), claims, capacity, used, groups, opened, excess, deadlines, by_host = connection.read(fill)
+    found = connection.read(fill)
+    (epoch, position), claims, capacity, used, groups, opened, excess, deadlines, by_host, awaited = found
     return verification.Look(
         epoch=int(epoch or 0),
         position=int(position or 0),
@@ -98,6 +118,7 @@ def look(connection: Connection) -> verification.Look:
         deadlines={consumer: int(at) for consumer, at in deadlines},
         by_host={_pair(member) for member in by_host},
         opened={host: int(when) for host, when in opened.items()},
+        awaited=awaited,
         excess={_pair(member): int(since) for member, since in excess.items()},
     )
 

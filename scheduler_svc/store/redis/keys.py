@@ -18,7 +18,7 @@ KEYS: dict[str, str] = {
     "changed": "hash provider -> position of the last change of its sums or inventories",
     "eligible": "hash root provider -> position of the last change of its eligibility",
     "opened": "hash service host -> epoch in which it was last audited",
-    "awaited": "set of service hosts that may run claims which the store forgot, until they audit",
+    "awaited": "set of service hosts that may run claims which the store forgot, until they audit or are fenced",
     "reports": "hash service host -> its last applied report, JSON",
     "nodes": "hash service host -> its nodes, JSON list",
     "services": "hash service -> document, JSON",

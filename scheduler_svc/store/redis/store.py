@@ -79,6 +79,10 @@ class RedisStore(interface.Store):
         validation.check_number("grace in milliseconds", grace_ms, 0, validation.MAX_TTL_MS)
         return audit.audit(self._connection, host, epoch, running, grace_ms)
 
+    def fence(self, host: str) -> int:
+        validation.check_service_host(host)
+        return claims.fence(self._connection, host)
+
     def verify(self) -> records.Verification:
         return verification.verify(claims.look(self._connection))
 

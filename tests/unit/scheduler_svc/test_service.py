@@ -219,6 +219,18 @@ def call(worker, method, version="1.0", topic=scheduler.BusBackend, **values):
     return backend.call(context.new(), version, method, **values)
 
 
+def test_a_fenced_hosts_claims_end_and_who_is_awaited_is_told(worker):
+    worker.join("fen", {"fen": node()})
+    worker.select(force_hosts=["fen"])
+    assert worker.claims.verify(context.new()).awaited == []
+    assert worker.claims.fence_host(context.new(), "fen") == 1
+    assert worker.claims.fence_host(context.new(), "fen") == 0
+    with pytest.raises(errors.UnknownHost, match="'nobody'"):
+        worker.claims.fence_host(context.new(), "nobody")
+    with pytest.raises(errors.InvalidName, match="one of its nodes"):
+        worker.claims.fence_host(context.new(), "fen/n1")
+
+
 @pytest.mark.parametrize(
     ("error", "ask"),
     [

@@ -154,6 +154,8 @@ class Claims:
         self.claims = {}
         self.problems = []
         self.excess = []
+        self.awaited = []
+        self.fenced = []
         self.down = 0  # how many calls still find the store away
 
     def claim(self, consumer, host="host1/node1", state="confirmed", **values):
@@ -197,7 +199,15 @@ class Claims:
             providers=1,
             problems=self.problems,
             excess=self.excess,
+            awaited=self.awaited,
         )
+
+    @exposed
+    def fence_host(self, ctxt, host):
+        if not any(host == claim["host"].partition("/")[0] for claim in self.claims.values()):
+            raise errors.UnknownHost(name=host)
+        self.fenced.append(host)
+        return len(self.claims)
 
 
 class Cluster:

@@ -52,6 +52,12 @@ def test_verify_exits_0_only_when_clean(cluster, gantt):
     assert "its claims sum to 2" in done.out
 
 
+def test_verify_names_the_hosts_that_are_awaited_and_is_clean_all_the_same(cluster, gantt):
+    cluster.claims.awaited = ["host7", "host8"]
+    done = gantt("claim", "verify", "-f", "json")
+    assert (done.code, done.json["awaited"]) == (0, ["host7", "host8"])
+
+
 def test_what_is_away_for_a_moment_is_asked_again(cluster, gantt):
     cluster.claims.down = 2
     assert gantt("claim", "verify").code == 0

@@ -73,6 +73,24 @@ def test_disable_wants_a_reason(hosts, gantt):
     assert gantt("host", "disable", "host1").code == 2
 
 
+def test_fence_says_what_it_means_and_does_nothing_without_yes(cluster, gantt):
+    cluster.claims.claim("a", host="host1/node1")
+    done = gantt("host", "fence", "host1")
+    assert done.code == 1 and cluster.claims.fenced == []
+    assert done.err == (
+        "To fence host1 means: the machine is off or cut off; its claims end; its guests are lost to gantt. "
+        "If that is so, say --yes\n"
+    )
+    done = gantt("host", "fence", "host1", "--yes")
+    assert (done.code, cluster.claims.fenced) == (0, ["host1"])
+    assert "host1 is fenced: 1 claims ended" in done.err
+
+
+def test_fence_of_an_unknown_host_is_one_line(cluster, gantt):
+    done = gantt("host", "fence", "host9", "--yes")
+    assert (done.code, done.err) == (1, "No host or node named 'host9' is known; see 'gantt host list'\n")
+
+
 def test_services_of_all_kinds_are_listed(hosts, gantt):
     rows = gantt("service", "list", "-f", "json").json
     assert [(row["binary"], row["host"], row["state"]) for row in rows] == [

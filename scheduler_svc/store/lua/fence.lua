@@ -1,0 +1,38 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Close a service host that is cut off and end some of its live claims; with the last of them nobody waits for it.
+-- ARGV: log length, service host, most claims to look at
+-- Returns: how many ended, 1 where more are left else 0; -1 alone: the host never reported
+--@ keys awaited reports
+--@ include _partition
+local host, limit = ARGV[2], tonumber(ARGV[3])
+if redis.call('HEXISTS', K.reports, host) + redis.call('HEXISTS', K.opened, host)
+  + redis.call('SISMEMBER', K.awaited, host) == 0 then
+  return { -1 }
+end
+
+is_open(host) -- looked at before it is closed: a claim that its host stood by in this epoch was its consumer's newest
+if redis.call('HDEL', K.opened, host) == 1 then
+  append('opened', '{' .. quote(host) .. ':0}')
+end
+
+local members, ended = {}, 0
+for _, after in ipairs({ '/', '|' }) do
+  local head = host .. after
+  for _, member in ipairs(redis.call('ZRANGEBYLEX', K.by_host, '[' .. head, '(' .. head .. '\255',
+                                     'LIMIT', 0, limit + 1 - #members)) do
+    members[#members + 1] = member
+  end
+end
+for i = 1, math.min(limit, #members) do
+  local claim = settle(redis.call('HGET', K.claims, string.match(members[i], '|(.*)$')))
+  if claim then
+    end_claim(claim, 'released')
+    ended = ended + 1
+  end
+end
+flush(false)
+if #members > limit then
+  return { ended, 1 }
+end
+redis.call('SREM', K.awaited, host)
+return { ended, 0 }
