@@ -76,7 +76,7 @@ setup(
     },
     entry_points={
         "console_scripts": [
-            "gantt = rpcapi.shell.main:main",
+            "gantt = rpcapi.shell.entry:main",
             "gantt-status = rpcapi.shell.status:main",
             "gantt-scheduler = scheduler_svc.cmd.scheduler:main",
             "gantt-conductor = conductor.cmd.conductor:main",
