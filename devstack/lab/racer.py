@@ -6,7 +6,7 @@ import multiprocessing
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, wait
 from dataclasses import dataclass, field
 from multiprocessing.synchronize import Barrier
@@ -104,21 +104,17 @@ def run(course: Field, partition: str, wanted: Sequence[Wanted], bar: Any) -> tu
     spawning = multiprocessing.get_context("spawn")  # a fork would inherit the parent's threads' locks
     line, done = spawning.Barrier(course.workers + 1), spawning.Value("q", 0)
     total, counted = Tally(), 0
-    with ProcessPoolExecutor(course.workers, spawning, _join, (line, done)) as pool:
+    with ProcessPoolExecutor(course.workers, spawning, _join, (line, done)) as pool, _ending_workers():
         shares = [wanted[index :: course.workers] for index in range(course.workers)]
-        left = {pool.submit(_work, course, partition, share) for share in shares}
-        futures = list(left)
-        try:
-            with contextlib.suppress(threading.BrokenBarrierError):  # a worker that could not start tells why
-                line.wait(START_SECONDS)
-            began = time.perf_counter()
-            while left:
-                _, left = wait(left, LOOK_SECONDS)
-                bar.update(done.value - counted)
-                counted = done.value
-        except BaseException:
-            _end_workers()
-            raise
+        futures = [pool.submit(_work, course, partition, share) for share in shares]
+        with contextlib.suppress(threading.BrokenBarrierError):  # a worker that could not start tells why
+            line.wait(START_SECONDS)
+        began = time.perf_counter()
+        left = set(futures)
+        while left:
+            _, left = wait(left, LOOK_SECONDS)
+            bar.update(done.value - counted)
+            counted = done.value
         took = time.perf_counter() - began
     _raise_what_failed(future.exception() for future in futures)
     for future in futures:
@@ -126,10 +122,15 @@ def run(course: Field, partition: str, wanted: Sequence[Wanted], bar: Any) -> tu
     return total, took
 
 
-def _end_workers() -> None:
-    """End what the pool would wait for to its end."""
-    for child in multiprocessing.active_children():
-        child.terminate()
+@contextlib.contextmanager
+def _ending_workers() -> Iterator[None]:
+    """End the workers when this process is told to stop: the pool would wait for the race's end."""
+    try:
+        yield
+    except BaseException:
+        for child in multiprocessing.active_children():
+            child.terminate()
+        raise
 
 
 def _raise_what_failed(failures: Iterable[BaseException | None]) -> None:

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a measurement says: one row a figure, its ratio to the floor, and whether that keeps its budget."""
 
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Bound = Literal["at most", "at least"]
+WIDTH = 60  # of the column that holds figures which differ from row to row
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +53,15 @@ def table(rows: Sequence[Row]) -> str:
     shown.align["question"] = shown.align["figures"] = "l"
     for row in rows:
         told = {key: _short(value) for key, value in row.figures.items()}
-        cells = list(told.values()) if alike else [", ".join(f"{key} {value}" for key, value in told.items())]
+        cells = list(told.values()) if alike else [_wrapped(f"{key}={value}" for key, value in told.items())]
         promise = "-" if row.budget is None else f"{row.bound} {row.budget:g}"
         kept = "-" if row.budget is None else "yes" if row.ok else "NO"
         shown.add_row([row.name, *cells, _short(row.ratio), promise, kept])
     return shown.get_string()
+
+
+def _wrapped(words: Iterable[str]) -> str:
+    return textwrap.fill(" ".join(words), WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def _short(value: float | int | str) -> str:

@@ -47,3 +47,10 @@ def test_a_row_says_whether_it_keeps_its_budget(ratio, budget, bound, ok):
     assert row.ok is ok
     assert row.as_dict()["p50_us"] == 3.5
     assert ("NO" in table([row])) is not ok
+
+
+def test_figures_that_differ_share_a_column():
+    shown = table([Row("one", 1.0, figures={"p50_us": 1.25}), Row("two", 2.0, figures={"refused": 4, "how": "well"})])
+    assert "p50_us=1.25" in shown
+    assert "refused=4 how=well" in shown
+    assert "p50_us " in table([Row("one", 1.0, figures={"p50_us": 1.25})])
