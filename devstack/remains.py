@@ -3,7 +3,7 @@
 
 from devstack.layout import Layout
 from devstack.servers.errors import FolderUnusable
-from devstack.servers.process import ServerProcess
+from devstack.servers.process import ServerProcess, stop_together
 
 STOP_SECONDS = 45.0
 
@@ -29,7 +29,6 @@ def clear(layout: Layout) -> list[str]:
     for paths in (daemons, servers):
         processes = [ServerProcess(path.stem, path, path.with_suffix(".log")) for path in paths]
         stopped += [process.name for process in processes if process.pid is not None]
-        for process in processes:
-            process.stop(STOP_SECONDS)
+        stop_together(processes, STOP_SECONDS)
     layout.remove()
     return stopped

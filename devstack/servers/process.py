@@ -11,23 +11,36 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from devstack.servers.errors import AlreadyRunning, NotReady, ServerError
-from devstack.servers.folder import write_private
+from devstack.servers.folder import PRIVATE_FILE, write_private
 
 POLL = 0.02
+PRIVATE_UMASK = 0o077
 LOG_TAIL = 800
 
 
 def start_ticks(pid: int) -> int | None:
     """When the process started, in clock ticks since boot; None when it is gone or nothing but a zombie."""
+    fields = _stat(pid)
+    return int(fields[19]) if fields else None
+
+
+def _members(group: int) -> list[int]:
+    """The live processes of a process group."""
+    pids = [int(path.name) for path in Path("/proc").glob("[0-9]*")]
+    return [pid for pid in pids if (fields := _stat(pid)) and int(fields[2]) == group]
+
+
+def _stat(pid: int) -> list[str] | None:
+    """The kernel's fields of a live process, from its state on; None when it is gone or nothing but a zombie."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return None
     # The command's name, in parentheses, may itself hold spaces and parentheses.
     fields = stat.rpartition(")")[2].split()
-    state, threads, started = fields[0], int(fields[17]), int(fields[19])
+    state, threads = fields[0], int(fields[17])
     # A dead leader whose threads still end holds its sockets: such a process is not gone yet.
-    return None if state in "ZX" and threads <= 1 else started
+    return None if state in "ZX" and threads <= 1 else fields
 
 
 class ServerProcess:
@@ -52,8 +65,15 @@ class ServerProcess:
         except (OSError, ValueError, TypeError, KeyError):
             # No file, or one that is not ours: other programs leave bare numbers in files named so.
             return None
-        started = start_ticks(pid)
-        return int(pid) if started is not None and started == recorded else None
+        started = start_ticks(pid) if isinstance(pid, int) else None
+        return pid if started is not None and started == recorded else None
+
+    @property
+    def group(self) -> int | None:
+        """The process group that the live process leads, None when there is none."""
+        pid = self.pid
+        fields = _stat(pid) if pid is not None else None
+        return pid if fields and int(fields[2]) == pid else None
 
     def require_stopped(self) -> None:
         """Raise AlreadyRunning when the process is up."""
@@ -62,10 +82,14 @@ class ServerProcess:
             raise AlreadyRunning(f"{self.name} is already running with pid {pid} in {self.pid_file.parent}.")
 
     def spawn(self, command: Sequence[str], env: Mapping[str, str], cwd: Path) -> None:
-        """Start the command in a session of its own. Raises AlreadyRunning, or ServerError when it cannot."""
+        """Start the command in a session of its own; what it writes, only its user may read.
+
+        Raises AlreadyRunning, or ServerError when it cannot be started.
+        """
         self.require_stopped()
         try:
-            with self.log.open("ab") as output:
+            log = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, PRIVATE_FILE)
+            with os.fdopen(log, "ab") as output:
                 self._child = subprocess.Popen(  # noqa: S603 - the command is our own, no shell reads it
                     command,
                     env=dict(env),
@@ -74,6 +98,7 @@ class ServerProcess:
                     stdout=output,
                     stderr=subprocess.STDOUT,
                     start_new_session=True,
+                    umask=PRIVATE_UMASK,
                 )
         except OSError as why:
             raise ServerError(f"{self.name} cannot be started: {why}.") from why
@@ -91,11 +116,8 @@ class ServerProcess:
             time.sleep(POLL)
 
     def stop(self, seconds: float) -> None:
-        """End the process politely, by force after so many seconds; fine when it is not running."""
-        self.signal(signal.SIGTERM)
-        if not self._gone_within(seconds):
-            self.kill()
-        self.pid_file.unlink(missing_ok=True)
+        """End the process and those it started, politely, by force after so many seconds; fine when none runs."""
+        stop_together([self], seconds)
 
     def kill(self) -> None:
         """End the process with SIGKILL and wait until it is gone. Raises ServerError when it stays."""
@@ -111,8 +133,24 @@ class ServerProcess:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
 
+    def end_group(self, group: int | None, deadline: float) -> None:
+        """Wait until the process, asked to end before, and its group are gone; from the deadline on, by force.
+
+        Raises ServerError when the process stays.
+        """
+        gone = self._gone_by(deadline)
+        if group is not None and gone:
+            # Whom it left behind, nobody told so far.
+            _signal_group(group, signal.SIGTERM)
+            gone = _group_gone_by(group, deadline)
+        if group is not None and not gone:
+            _signal_group(group, signal.SIGKILL)
+        self.kill()
+
     def _gone_within(self, seconds: float) -> bool:
-        deadline = time.monotonic() + seconds
+        return self._gone_by(time.monotonic() + seconds)
+
+    def _gone_by(self, deadline: float) -> bool:
         while self.pid is not None:
             if time.monotonic() > deadline:
                 return False
@@ -128,3 +166,37 @@ class ServerProcess:
             tail = self.log.read_text(errors="replace")[-LOG_TAIL:].strip()
             return f"The end of {self.log} reads:\n{tail}"
         return f"It left no log in {self.log}."
+
+
+def stop_together(processes: Sequence[ServerProcess], seconds: float) -> None:
+    """Ask all to end at once and wait for them; after so many seconds in all, end what is left by force.
+
+    One that waits for an answer of another cannot hold it up, and many that hang cost the time of one. Raises
+    ServerError when a process stays, after the others were ended.
+    """
+    # A group is known by its live leader only: later its number might be somebody else's.
+    groups = {process: process.group for process in processes}
+    for process in processes:
+        process.signal(signal.SIGTERM)
+    deadline = time.monotonic() + seconds
+    stayed: list[ServerError] = []
+    for process, group in groups.items():
+        try:
+            process.end_group(group, deadline)
+        except ServerError as why:
+            stayed.append(why)
+    if stayed:
+        raise ServerError(" ".join(str(why) for why in stayed))
+
+
+def _signal_group(group: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(group, number)
+
+
+def _group_gone_by(group: int, deadline: float) -> bool:
+    while _members(group):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(POLL)
+    return True

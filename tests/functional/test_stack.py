@@ -155,6 +155,11 @@ def walk(user: User, *options: str) -> None:
     shown = [*logs.values(), *(_command_and_folder(Path(f"/proc/{pid}/cmdline")) for pid in user.processes())]
     assert not [text for text in shown if any(password in text for password in passwords)]
 
+    # And nobody else may read what any of them wrote
+    files = {path: path.lstat().st_mode for path in user.run_folder.rglob("*") if path.is_file()}
+    assert len(files) >= 15
+    assert not [path for path, mode in files.items() if stat.S_IMODE(mode) & 0o077]
+
     # When it is stopped, then nothing is left, and stopping twice is fine
     assert user.unstack().returncode == 0
     assert_nothing_is_left(user)
