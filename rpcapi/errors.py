@@ -46,7 +46,7 @@ class InvalidCount(InvalidRequest):
     """Raised when a request is for no instance, or for more than one request may carry."""
 
     code = "invalid_count"
-    template = "A request may be for 1 to {most} instances, not {count}; split it"
+    template = "A request may be for 1 to {most} instances, not {count}"
 
 
 class InvalidStats(InvalidRequest):

@@ -45,7 +45,10 @@ def check_spec(spec: Any) -> None:
 def check_count(count: Any, most: int) -> None:
     """Raise InvalidCount unless ``count`` is an integer from 1 to ``most`` ([rpc] max_instances)."""
     if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= most:
-        raise errors.InvalidCount(count=count, most=most)
+        error = errors.InvalidCount(count=count, most=most)
+        if isinstance(count, int) and count > most:
+            raise errors.InvalidCount(f"{error}; split it", count=count, most=most)
+        raise error
 
 
 def check_uuid(text: Any) -> None:

@@ -12,6 +12,7 @@ from rpcapi.shell.faults import CommandFailed
 
 COLUMNS = ("uuid", "flavor", "status", "host", "reason", "request_id")
 WIDE = "request_id"  # left out of a table unless it is asked for: a line has its width
+STATUSES = ("SCHEDULING", "BUILDING", "ACTIVE", "ERROR", "DELETING", "DELETED")
 ENDS_OF_BOOT = ("ACTIVE", "ERROR", "DELETED")
 ENDS_OF_DELETE = ("DELETED", "ERROR")
 
@@ -29,23 +30,31 @@ class ServerList(Lister):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument("--host", help="Only those whose present or last attempt is on this host or node.")
-        parser.add_argument("--status", help="Only those in this status, such as ACTIVE or ERROR.")
+        parser.add_argument("--status", help=f"Only those in this status: {', '.join(STATUSES)}.")
         parser.add_argument("--request", metavar="REQUEST_ID", help="Only those of this request.")
         parser.add_argument("--deleted", action="store_true", help="Deleted ones too, as long as they are kept.")
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
-        return rows(self._wanted(parsed_args), parsed_args)
+        status = None if parsed_args.status is None else _status(parsed_args.status)
+        return rows(self._wanted(parsed_args, status), parsed_args)
 
-    def _wanted(self, args: argparse.Namespace) -> Iterator[Any]:
-        for instance in self.session.pages(self.session.conductor.list_instances, "instances", deleted=args.deleted):
+    def _wanted(self, args: argparse.Namespace, status: str | None) -> Iterator[Any]:
+        deleted = args.deleted or status == "DELETED"
+        for instance in self.session.pages(self.session.conductor.list_instances, "instances", deleted=deleted):
             host = instance.host or ""
             if (
                 (args.host is None or args.host in (host, host.partition("/")[0]))
-                and (args.status is None or instance.status == args.status.upper())
+                and (status is None or instance.status == status)
                 and (args.request is None or instance.request_id == args.request)
             ):
                 yield instance
+
+
+def _status(text: str) -> str:
+    if text.upper() not in STATUSES:
+        raise CommandFailed(f"There is no status {text!r}; known: {', '.join(STATUSES)}")
+    return text.upper()
 
 
 class _Attempts(Lines):
@@ -93,14 +102,22 @@ class ServerDelete(Command):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        uuids = list(dict.fromkeys(parsed_args.uuids))
-        self.session.ask(self.session.conductor.delete_instances, uuids)
-        if not parsed_args.wait:
-            self.tell(f"{len(uuids)} to be deleted")
+        named = list(dict.fromkeys(parsed_args.uuids))
+        uuids = [each.uuid for each in waiting.records(self.session, named) if each.status != "DELETED"]
+        before = len(named) - len(uuids)
+        already = f"{before} {'is' if before == 1 else 'are'} deleted already"
+        if not uuids:
+            self.tell(already)
             return
-        with progress.bar(len(uuids), "deleted", self.app.stderr, parsed_args) as bar:
-            found = waiting.wait_for(self.session, uuids, ENDS_OF_DELETE, parsed_args.timeout, bar)
+        self.session.ask(self.session.conductor.delete_instances, uuids)
+        done = "deleted" if parsed_args.wait else "to be deleted"
+        if parsed_args.wait:
+            self._wait(uuids, parsed_args)
+        self.tell(f"{len(uuids)} {done}, {already}" if before else f"{len(uuids)} {done}")
+
+    def _wait(self, uuids: Sequence[str], args: argparse.Namespace) -> None:
+        with progress.bar(len(uuids), "deleted", self.app.stderr, args) as bar:
+            found = waiting.wait_for(self.session, uuids, ENDS_OF_DELETE, args.timeout, bar)
         left = [instance.uuid for instance in found.values() if instance.status != "DELETED"]
         if left:
             raise CommandFailed(f"{len(left)} of {len(uuids)} are not deleted yet: {', '.join(left[:5])}")
-        self.tell(f"{len(uuids)} deleted")

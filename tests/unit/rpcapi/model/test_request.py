@@ -88,8 +88,9 @@ def test_a_count_within_the_bound_passes(count):
 
 @pytest.mark.parametrize("count", [0, -1, 1001, 100_000, True, 1.0, "1", None])
 def test_an_absurd_count_is_refused(count):
-    with pytest.raises(errors.InvalidCount, match="1 to 1000 instances"):
+    with pytest.raises(errors.InvalidCount, match="1 to 1000 instances") as caught:
         request.check_count(count, 1000)
+    assert str(caught.value).endswith("; split it") == (count in (1001, 100_000))
 
 
 ONE = "0f6f1f0e-5a35-4d6c-9e0b-b1a5d3f0c2a4"  # fixed: parameters of tests must be the same in every process

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """``gantt server``."""
 
+from conductor.store.records import Status
+from rpcapi.shell import server
 from tests.unit.rpcapi.shell import doubles
 
 
@@ -28,7 +30,19 @@ def test_list_shows_what_was_asked_for(cluster, gantt):
     assert listed("--host", "host2/node") == []
     assert listed("--status", "error") == ["c"]
     assert listed("--request", "req-2") == ["b"]
+    assert listed("--status", "deleted") == ["d"]
     assert listed("--deleted") == list("abcd")
+
+
+def test_a_status_that_there_is_not_is_told_with_those_that_there_are(cluster, gantt):
+    fill(cluster, "a")
+    done = gantt("server", "list", "--status", "FOO")
+    known = "SCHEDULING, BUILDING, ACTIVE, ERROR, DELETING, DELETED"
+    assert (done.code, done.out, done.err) == (1, "", f"There is no status 'FOO'; known: {known}\n")
+
+
+def test_the_statuses_are_the_conductors():
+    assert tuple(Status) == server.STATUSES
 
 
 def test_a_table_is_kept_narrow_and_csv_leaves_nothing_where_nothing_is(cluster, gantt):
@@ -85,3 +99,11 @@ def test_delete_wait_fails_when_the_time_is_over(cluster, gantt):
     cluster.conductor.stuck = True
     done = gantt("server", "delete", "a", "--wait", "--timeout", "0.2")
     assert (done.code, done.err) == (1, "1 of 1 are not deleted yet: a\n")
+
+
+def test_what_is_deleted_already_is_told_as_such(cluster, gantt):
+    fill(cluster, "a", "b", status="DELETED", host=None)
+    fill(cluster, "c")
+    assert gantt("server", "delete", "a", "b").err == "2 are deleted already\n"
+    assert {cluster.conductor.instances[name].status for name in "ab"} == {"DELETED"}
+    assert gantt("server", "delete", "a", "b", "c", "--wait").err == "1 deleted, 2 are deleted already\n"
