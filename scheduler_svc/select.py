@@ -3,7 +3,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -34,6 +34,9 @@ class Claimer(Protocol):
 
     def group_hosts(self, group_id: str) -> dict[str, int]:
         """Tell how many live claims of a server group each host holds."""
+
+
+Record = Callable[[str, Mapping[str, Any]], None]  # keeps the document of a decision, by request id
 
 
 class Sight(Protocol):
@@ -89,11 +92,14 @@ class Look:
 class Selector:
     """Decides for one worker; safe to call from many threads."""
 
-    def __init__(self, claimer: Claimer, sight: Sight, driver: Driver, patience: Patience) -> None:
+    def __init__(
+        self, claimer: Claimer, sight: Sight, driver: Driver, patience: Patience, record: Record | None = None
+    ) -> None:
         self._claimer = claimer
         self._sight = sight
         self.driver = driver  # replaced when the configuration is read anew
         self._patience = patience
+        self._record_unasked = record  # where a refusal goes that the claim script, which records all others, never saw
 
     def select(self, ctxt: RequestContext, asked: Asked) -> Decided:
         """Choose and claim a host for every consumer, or for none.
@@ -102,7 +108,7 @@ class Selector:
         for a forced host that nobody knows, DeadlinePassed, ClaimEnded or ClaimConflict where the attempt is over or
         another one lives, NotReady and StoreUnavailable.
         """
-        self._check_forced(asked.request)
+        self._check_forced(asked)
         prepared: list[Prepared] = []
         made: list[Ref] = []
         epoch = position = rounds = 0
@@ -200,18 +206,24 @@ class Selector:
 
     def _record(self, asked: Asked, look: Look, start: int, number: int) -> Mapping[str, Any]:
         """Return the decision's document; the store adds its answer. Of a request in chunks the last one is kept."""
-        return {
-            "driver": type(self.driver).__name__,
+        return self._head(asked, look.epoch, look.position) | {
             "seed": look.seed,
-            "epoch": look.epoch,
-            "position": look.position,
-            "instances": len(asked.consumers),
             "chunk": start // CHUNK,
             "round": number,
-            "spec": asked.request.as_dict(),
             "hosts": look.ranking.hosts,
             "reasons": dict(look.ranking.reasons),
             "best": list(look.ranking.best),
+        }
+
+    def _head(self, asked: Asked, epoch: int, position: int) -> dict[str, Any]:
+        """Return what every decision's document tells: who decided, on which state, what was asked."""
+        return {
+            "driver": type(self.driver).__name__,
+            "epoch": epoch,
+            "position": position,
+            "instances": len(asked.consumers),
+            "chunks": -(-len(asked.consumers) // CHUNK),
+            "spec": asked.request.as_dict(),
         }
 
     def _learn(self, batch: Batch, answer: BatchAnswer) -> None:
@@ -231,11 +243,26 @@ class Selector:
                 LOG.warning("Cannot give back %d claims, they expire: %s", len(refs) - start, error)
                 return
 
-    def _check_forced(self, request: Request) -> None:
+    def _check_forced(self, asked: Asked) -> None:
         table = self._sight.table
-        for name in request.force_hosts:
+        for name in asked.request.force_hosts:
             if not table.knows(name):
-                raise errors.UnknownHost(name=name)
+                unknown = errors.UnknownHost(name=name)
+                self._explain(asked, unknown)
+                raise unknown
+
+    def _explain(self, asked: Asked, refused: errors.GanttError) -> None:
+        """Record a refusal for which no host was looked at."""
+        if self._record_unasked is None:
+            return
+        with self._sight.table.reading() as view:
+            head = self._head(asked, view.epoch, view.position)
+        said = {"hosts": 0, "reasons": {}, "best": [], "verdicts": [], "outcome": "refused", "why": refused.sentence}
+        try:
+            self._record_unasked(asked.request.id, head | said)
+        except errors.Unavailable as error:
+            # The refusal is what the caller must hear.
+            LOG.warning("Cannot record why request %s was refused: %s", asked.request.id, error)
 
 
 def _without(request: Request, verdicts: Mapping[str, Verdict]) -> Request:

@@ -79,7 +79,7 @@ class SchedulerService:
             away=(errors.Unavailable,),
         )
         self._replica = replica
-        self._selector = Selector(store, replica, ranking, _patience(conf))
+        self._selector = Selector(store, replica, ranking, _patience(conf), store.record_decision)
         self._alternates = Alternates(store, replica, eligibility, conf.scheduler.catch_up_timeout)
         replica.start()
         self._serve(store, GanttSerializer(conductor.object_backport_versions))

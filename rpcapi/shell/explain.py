@@ -6,6 +6,8 @@ import collections
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from cliff import columns
+
 from rpcapi.shell.columns import Counts, Fields, Lines, Moment, Text
 from rpcapi.shell.command import ShowOne
 
@@ -35,13 +37,27 @@ class _Verdicts(Lines):
 
 class _Asked(Fields):
     def human_readable(self) -> str:
-        return "\n".join(f"{key}: {self._text(value)}" for key, value in self._value.items())
+        return "\n".join(f"{key}: {self._text(key, value)}" for key, value in self._value.items())
 
     @staticmethod
-    def _text(value: Any) -> str:
+    def _text(what: str, value: Any) -> str:
         if isinstance(value, dict):
-            return ", ".join(f"{each} {key}" for key, each in value.items())
+            told = "{1} {0}" if what == "resources" else "{0}={1}"  # amounts are read as "2 VCPU", all else is not
+            return ", ".join(told.format(key, each) for key, each in value.items())
         return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+class _Chunk(columns.FormattableColumn):
+    """Which part of a large request the record is about, as (number from 1, how many), or None where it is not told."""
+
+    def human_readable(self) -> str:
+        if self._value is None:
+            return "-"
+        number, chunks = self._value
+        return f"{number} of {chunks}" + ("; the others are not kept" if chunks > 1 else "")
+
+    def machine_readable(self) -> Any:
+        return None if self._value is None else dict(zip(("number", "of"), self._value, strict=True))
 
 
 class Explain(ShowOne):
@@ -60,7 +76,9 @@ class Explain(ShowOne):
             "partition": decision.partition,
             "at": Moment(document.get("at_ms")),
             "outcome": document.get("outcome"),
+            "why": Text(document.get("why")),
             "instances": document.get("instances"),
+            "chunk": _Chunk(_chunk(document)),
             "asked": _Asked(_asked(document.get("spec") or {})),
             "hosts_looked_at": document.get("hosts"),
             "hosts_refused": Counts(document.get("reasons") or {}),
@@ -72,6 +90,12 @@ class Explain(ShowOne):
             "position": document.get("position"),
         }
         return tuple(shown), tuple(shown.values())
+
+
+def _chunk(document: dict[str, Any]) -> tuple[int, int] | None:
+    if "chunk" not in document or "chunks" not in document:
+        return None
+    return document["chunk"] + 1, document["chunks"]
 
 
 def _asked(spec: dict[str, Any]) -> dict[str, Any]:

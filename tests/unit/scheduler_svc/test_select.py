@@ -276,6 +276,15 @@ def test_a_large_request_is_claimed_in_chunks():
     assert max(Counter(claim.host for claim in world.live()).values()) == 4
 
 
+@pytest.mark.parametrize(("count", "chunk", "chunks"), [(1, 0, 1), (100, 0, 1), (101, 1, 2), (230, 2, 3)])
+def test_the_record_of_a_request_says_which_chunk_of_how_many_it_is_about(count, chunk, chunks):
+    world = World({f"h{number:02}": node() for number in range(60)})
+    selector, _ = world.selector()
+    select(selector, asked(count))
+    document = world.store.find_decision("req-1")
+    assert (document["instances"], document["chunk"], document["chunks"]) == (count, chunk, chunks)
+
+
 def test_a_large_request_that_does_not_fit_leaves_nothing_behind():
     world = World({f"h{number:02}": node() for number in range(30)})
     selector, _ = world.selector()
@@ -337,6 +346,19 @@ def test_a_forced_host_that_nobody_knows_is_told_by_name():
     with pytest.raises(errors.UnknownHost, match="h9"):
         select(selector, asked(asks=request(force_hosts=("h0", "h9"))))
     assert select(selector, asked(asks=request(force_hosts=("h1",)))).prepared[0].host == "h1/n"
+
+
+def test_a_forced_host_that_nobody_knows_is_refused_all_the_same_when_that_cannot_be_recorded(caplog):
+    world = World()
+    selector, sight = world.selector()
+
+    def record(request_id, document):
+        raise errors.StoreUnavailable(why="it is away")
+
+    selector = Selector(world.store, sight, filter_driver(), Patience(), record)
+    with pytest.raises(errors.UnknownHost, match="h9"):
+        select(selector, asked(asks=request(force_hosts=("h9",))))
+    assert "Cannot record why request req-1 was refused" in caplog.text
 
 
 def test_affinity_puts_all_instances_on_one_host():

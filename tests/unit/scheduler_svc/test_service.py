@@ -114,6 +114,16 @@ def test_a_decision_is_explained_under_its_request_id(worker):
         worker.scheduler.explain(context.new(), "req-unheard-of")
 
 
+def test_the_refusal_of_a_forced_host_that_nobody_knows_is_explained(worker):
+    ctxt = context.new()
+    with pytest.raises(errors.UnknownHost, match="'nowhere'"):
+        worker.select(2, ctxt, force_hosts=["nowhere"])
+    document = worker.scheduler.explain(context.new(), ctxt.request_id).document
+    assert (document["outcome"], document["instances"], document["hosts"]) == ("refused", 2, 0)
+    assert document["why"].startswith("No host or node named 'nowhere' is known")
+    assert document["spec"]["force_hosts"] == ["nowhere"]
+
+
 def test_a_refusal_arrives_typed_with_its_reasons(worker):
     worker.join("small", {"small/1": hosts_report()})
     with pytest.raises(errors.NoValidHost, match="1 not enough VCPU") as caught:

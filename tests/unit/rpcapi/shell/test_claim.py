@@ -90,6 +90,30 @@ def test_explain_sums_up_a_long_answer(cluster, gantt):
     assert len(gantt("explain", "req-1", "-f", "json").json["claims"]) == 50
 
 
+def test_explain_says_which_chunk_of_a_large_request_it_is_about(cluster, gantt):
+    cluster.scheduler.decisions["req-1"] = DECISION | {"instances": 250, "chunk": 2, "chunks": 3}
+    assert "3 of 3; the others are not kept" in gantt("explain", "req-1").out
+    assert gantt("explain", "req-1", "-f", "json").json["chunk"] == {"number": 3, "of": 3}
+    # Recorded before chunks were counted
+    cluster.scheduler.decisions["req-1"] = DECISION
+    assert gantt("explain", "req-1", "-f", "json").json["chunk"] is None
+
+
+def test_explain_prints_hints_as_what_they_are_and_no_amounts(cluster, gantt):
+    spec = DECISION["spec"] | {"hints": {"rack": "a1", "query": [">=", 2]}}
+    cluster.scheduler.decisions["req-1"] = DECISION | {"spec": spec}
+    table = gantt("explain", "req-1").out
+    assert "hints: rack=a1, query=['>=', 2]" in table
+    assert "resources: 2 VCPU" in table
+
+
+def test_explain_tells_why_no_host_was_looked_at(cluster, gantt):
+    why = "No host or node named 'h9' is known; see 'gantt host list'"
+    cluster.scheduler.decisions["req-1"] = {"outcome": "refused", "hosts": 0, "why": why}
+    table = gantt("explain", "req-1").out
+    assert "refused" in table and why in table
+
+
 def test_explain_of_a_request_without_record_is_one_line(cluster, gantt):
     done = gantt("explain", "req-9")
     assert (done.code, done.out) == (1, "")
