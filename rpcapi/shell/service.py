@@ -8,6 +8,7 @@ from typing import Any
 from rpcapi.shell.columns import Moment, Text
 from rpcapi.shell.command import Lister
 
+AGENT = "gantt-compute"
 COLUMNS = ("binary", "host", "state", "enabled", "disabled_reason", "audited", "last_report")
 
 
@@ -23,12 +24,17 @@ class ServiceList(Lister):
                 "up" if state.document.get("alive") else "down",
                 bool(state.document.get("enabled", True)),
                 Text(state.document.get("disabled_reason")),
-                Text(state.document.get("audited")),
+                Text(state.document.get("audited") if _is_agent(state) else None),
                 Moment(state.document.get("last_report_ms")),
             )
             for state in states
         ]
         return COLUMNS, sorted(rows, key=lambda row: row[:2])
+
+
+def _is_agent(state: Any) -> bool:
+    """Tell whether it is one of the services that hold claims, and so are audited."""
+    return state.document.get("binary") == AGENT
 
 
 def _host(state: Any) -> str:
