@@ -7,8 +7,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from devstack.servers.folder import private_folder
-from devstack.servers.process import ServerProcess, start_ticks
+from devstack.servers.folder import private_folder, require_own
+from devstack.servers.process import ServerProcess, start_ticks, stop_together
 
 # Short on purpose: the path of a Unix socket in it has at most 107 bytes.
 BASE = Path(tempfile.gettempdir()) / f"gantt-tests-{os.getuid()}"
@@ -29,11 +29,18 @@ def release_folder(folder: Path) -> None:
 
 
 def sweep() -> None:
-    """End the servers of test runs that were killed before they could do it, and remove their folders."""
+    """End the servers of test runs that were killed before they could do it, and remove their folders.
+
+    Raises FolderUnusable when somebody else made the folder in which they should lie: he chose its pid files.
+    """
+    if not require_own(BASE):
+        return
     for owned in BASE.glob("*-*"):
         pid, _, started = owned.name.partition("-")
-        if str(start_ticks(int(pid))) == started:
+        if pid.isdigit() and str(start_ticks(int(pid))) == started:
             continue
-        for pid_file in owned.rglob("*.pid"):
-            ServerProcess(pid_file.stem, pid_file, pid_file.with_suffix(".log")).kill()
+        pid_files = owned.rglob("*.pid")
+        left = [ServerProcess(path.stem, path, path.with_suffix(".log")) for path in pid_files]
+        # Nobody is left to whom it matters how they end: no time is given, and their workers end with them.
+        stop_together(left, 0)
         shutil.rmtree(owned, ignore_errors=True)

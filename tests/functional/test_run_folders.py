@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The next test run ends all that a killed one left, port mappers and workers too, and believes nobody else's files."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from devstack.servers.errors import BinaryMissing, FolderUnusable
+from devstack.servers.process import ServerProcess, start_ticks
+from devstack.servers.rabbitmq_binary import rabbit_programs
+from tests import run_folders
+from tests.conftest import missing
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+DEADLINE = 30.0
+BOOTS_RABBIT = (
+    "import pathlib, sys\n"
+    "from devstack.servers.rabbitmq import RabbitNode\n"
+    "from tests import run_folders\n"
+    "run_folders.BASE = pathlib.Path(sys.argv[1])\n"
+    "RabbitNode(run_folders.claim_folder() / 'run' / 'rabbitmq').start()\n"
+)
+
+
+@pytest.fixture
+def base(monkeypatch, run_folder: Path) -> Iterator[Path]:
+    monkeypatch.setattr(run_folders, "BASE", run_folder)
+    yield run_folder
+    run_folder.chmod(0o700)
+    run_folders.sweep()
+
+
+def wait_until(done: Callable[[], object], what: str) -> None:
+    deadline = time.monotonic() + DEADLINE
+    while not done():
+        assert time.monotonic() < deadline, f"no {what} within {DEADLINE:g} s"
+        time.sleep(0.01)
+
+
+def recorded(pid_file: Path) -> int:
+    return int(json.loads(pid_file.read_text())["pid"])
+
+
+def test_a_node_whose_owner_was_killed_leaves_no_port_mapper(base: Path) -> None:
+    try:
+        rabbit_programs()
+    except BinaryMissing as why:
+        missing(why)
+    with subprocess.Popen([sys.executable, "-c", BOOTS_RABBIT, str(base)], cwd=REPOSITORY) as owner:
+        wait_until(lambda: list(base.rglob("rabbitmq.pid")), "broker")
+        owner.kill()
+    left = [recorded(next(base.rglob(f"{name}.pid"))) for name in ("epmd", "rabbitmq")]
+    assert all(start_ticks(pid) for pid in left)
+
+    run_folders.sweep()
+
+    assert [start_ticks(pid) for pid in left] == [None, None]
+    assert not list(base.iterdir())
+
+
+@pytest.mark.parametrize("owner", [f"{os.getpid()}-1", "no-number"])
+def test_workers_end_with_their_daemon(base: Path, owner: str) -> None:
+    folder = base / owner / "run"
+    folder.mkdir(parents=True)
+    daemon = ServerProcess("daemon", folder / "daemon.pid", folder / "daemon.log")
+    daemon.spawn(["sh", "-c", "trap '' TERM; sleep 600 & echo $! ready; wait"], os.environ, folder)
+    wait_until(lambda: "ready" in daemon.log.read_text(), "worker")
+    worker = int(daemon.log.read_text().split()[0])
+
+    run_folders.sweep()
+
+    assert daemon.pid is None
+    wait_until(lambda: start_ticks(worker) is None, "end of the worker")
+    assert not list(base.iterdir())
+
+
+def test_what_others_may_have_planted_ends_nothing(base: Path) -> None:
+    folder = base / f"{os.getpid()}-1"
+    folder.mkdir()
+    with subprocess.Popen(["sleep", "600"], start_new_session=True) as victim:
+        record = {"pid": victim.pid, "start_ticks": start_ticks(victim.pid)}
+        (folder / "server.pid").write_text(json.dumps(record))
+        base.chmod(0o777)
+
+        with pytest.raises(FolderUnusable, match="mode 777"):
+            run_folders.sweep()
+
+        assert victim.poll() is None
+        victim.kill()
