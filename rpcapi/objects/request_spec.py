@@ -13,6 +13,8 @@ from rpcapi.objects import base
 class RequestSpec(base.GanttObject):
     """A request as the scheduler reads it: flavor and image are translated into it once, at the edge.
 
+    The group's policy, and ``group_max_per_host``, count nodes: two nodes of one service host are apart.
+
     Version 1.0: Initial version
     Version 1.1: Add group_id, group_policy and group_max_per_host
     """

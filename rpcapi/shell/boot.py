@@ -58,8 +58,8 @@ def _add_placement(parser: argparse.ArgumentParser) -> None:
     add("--host", action="append", default=[], metavar="NAME", help="Only this host, or node as host/node; repeatable.")
     add("--not-host", action="append", default=[], metavar="NAME", help="Not this host or node; repeatable.")
     add("--group", metavar="ID", help="Server group, which the claims of all its servers obey.")
-    add("--group-policy", metavar="POLICY", help="Its policy: affinity or anti-affinity.")
-    add("--group-max-per-host", type=int, default=1, metavar="N", help="How many of it a host may hold (1).")
+    add("--group-policy", metavar="POLICY", help="Its policy: affinity (all on one node) or anti-affinity.")
+    add("--group-max-per-host", type=int, default=1, metavar="N", help="How many of it a node may hold (1).")
 
 
 def _placement(args: argparse.Namespace) -> dict[str, Any]:

@@ -23,7 +23,7 @@ class Ref(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A server group's policy; ``max_per_host`` is read for anti-affinity only."""
+    """A server group's policy, counted per node; ``max_per_host`` is read for anti-affinity only."""
 
     id: str
     policy: GroupPolicy

@@ -245,6 +245,14 @@ def test_anti_affinity_with_more_than_one_per_host(world: World) -> None:
     assert got == [Answer.PREPARED, Answer.PREPARED, Answer.REFUSED]
 
 
+def test_groups_count_nodes_and_not_service_hosts(world: World) -> None:
+    world.add_host("h1", "h1/n1", "h1/n2")
+    for policy, second in ((GroupPolicy.ANTI_AFFINITY, "FITS"), (GroupPolicy.AFFINITY, "GROUP")):
+        wanted = Group(str(policy), policy)
+        world.prepare(f"{policy}-1", "h1/n1", group=wanted)
+        assert tuple(world.prepare(f"{policy}-2", "h1/n2", group=wanted).verdicts) == (second,)
+
+
 def test_affinity_follows_the_first(world: World) -> None:
     world.add_host("h1")
     world.add_host("h2")
