@@ -4,9 +4,9 @@
 from typing import Any
 
 from rpcapi import errors
+from scheduler_svc.store import validation
 
 LARGEST = 2**53 - 1  # what every peer and script reads exactly
-MAX_PAGE = 10_000
 
 
 def check(what: str, value: Any, least: int, most: int = LARGEST) -> None:
@@ -17,6 +17,6 @@ def check(what: str, value: Any, least: int, most: int = LARGEST) -> None:
 
 def check_page(marker: Any, limit: Any) -> None:
     """Raise InvalidRequest unless these can ask for a page."""
-    check("limit", limit, 1, MAX_PAGE)
+    check("limit", limit, 1, validation.MAX_PAGE)
     if marker is not None and not isinstance(marker, str):
         raise errors.InvalidRequest(why="marker must be a text that an earlier page gave")

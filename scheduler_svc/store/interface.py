@@ -65,7 +65,10 @@ class Store(abc.ABC):
         marker: str | None = None,
         limit: int = 1000,
     ) -> tuple[list[records.Claim], str | None]:
-        """Return a page of live claims, by node and consumer, and the next marker; ``host`` is a host or a node."""
+        """Return a page of live claims, by node and consumer, and the next marker; ``host`` is a host or a node.
+
+        ``limit`` is at most MAX_PAGE, as of every page: InvalidRequest.
+        """
 
     @abc.abstractmethod
     def group_hosts(self, group_id: str) -> dict[str, int]:

@@ -17,6 +17,7 @@ MAX_CANDIDATES = 16  # of one intent
 MAX_CLASSES = 32  # of one provider in one claim
 MAX_PROVIDERS = 64  # of one claim
 MAX_REFS = 1000  # of one confirm, abort or release
+MAX_PAGE = 1000  # elements of one page of claims or documents
 MAX_TTL_MS = 24 * 3600 * 1000
 MAX_NUMBER = 2**53 - 1  # beyond it a script's number is not exact
 
@@ -123,6 +124,11 @@ def check_number(what: str, value: Any, least: int, most: int) -> None:
     """Raise InvalidRequest unless ``value`` is an integer from ``least`` to ``most``."""
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
         raise refuse(f"the {what} must be an integer from {least} to {most}, not {value!r}")
+
+
+def check_page(limit: Any) -> None:
+    """Raise InvalidRequest unless a page may be so long."""
+    check_number("limit of a page", limit, 1, MAX_PAGE)
 
 
 def check_text(what: str, value: Any) -> None:

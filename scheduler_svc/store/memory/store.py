@@ -18,7 +18,6 @@ from scheduler_svc.store.memory import prepare as preparing
 from scheduler_svc.store.memory.partition import Partition
 
 ALL = 1 << 60
-MAX_PAGE = 1000
 
 
 def wall_clock() -> int:
@@ -78,9 +77,13 @@ class MemoryStore(interface.Store):
     def claims(
         self, *, host: str | None = None, consumer: str | None = None, marker: str | None = None, limit: int = 1000
     ) -> tuple[list[records.Claim], str | None]:
+        for name in (host, consumer):
+            if name is not None:
+                validation.check_name(name)
+        validation.check_page(limit)
         with self._changed:
             now = self._clock()
-            self.state.expire(now, MAX_PAGE)
+            self.state.expire(now, validation.MAX_PAGE)
             self._finish(now)
             found = sorted(
                 (f"{claim.host}|{claim.consumer}", claim)
@@ -187,6 +190,7 @@ class MemoryStore(interface.Store):
     def list_state(
         self, namespace: str, marker: str | None = None, limit: int = 1000
     ) -> tuple[list[tuple[str, int, dict[str, Any]]], str | None]:
+        validation.check_page(limit)
         with self._changed:
             wanted = [name for name in states.names_of(self.state, namespace) if marker is None or name > marker]
             found = [(name, *self.get_state(namespace, name)) for name in wanted[:limit]]

@@ -15,7 +15,6 @@ from scheduler_svc.store.redis.keys import prefix
 
 EXPIRE_LOT = 500
 FENCE_LOT = 500
-MAX_PAGE = 1000
 
 
 def end_each(connection: Connection, verb: str, host: str | None, refs: Sequence[Ref]) -> list[Ended]:
@@ -45,7 +44,7 @@ def page(
         found = [documents.decode_claim(raw)] if raw else []
         return [claim for claim in found if host is None or names.matches(claim.host, host)], None
     bounds = [value for low, high in _ranges(host) for value in (_after(low, marker), high)]
-    following, *raws = connection.run("claims", min(limit, MAX_PAGE), *bounds)
+    following, *raws = connection.run("claims", limit, *bounds)
     return [documents.decode_claim(raw) for raw in raws], following or None
 
 

@@ -63,7 +63,7 @@ class RedisStore(interface.Store):
         for name in (host, consumer):
             if name is not None:
                 validation.check_name(name)
-        validation.check_number("page's length", limit, 1, claims.MAX_PAGE)
+        validation.check_page(limit)
         return claims.page(self._connection, host, consumer, marker, limit)
 
     def group_hosts(self, group_id: str) -> dict[str, int]:
@@ -113,6 +113,7 @@ class RedisStore(interface.Store):
     def list_state(
         self, namespace: str, marker: str | None = None, limit: int = 1000
     ) -> tuple[list[tuple[str, int, dict[str, Any]]], str | None]:
+        validation.check_page(limit)
         return self._states.page(namespace, marker, limit)
 
     def update_state(

@@ -32,7 +32,7 @@ class World:
         return Selector(claimer or self.store, sight, filter_driver(), Patience(**patience)), sight
 
     def live(self):
-        return self.store.claims(limit=10_000)[0]
+        return self.store.claims()[0]
 
 
 def asked(count=1, first=0, asks=None, **more):

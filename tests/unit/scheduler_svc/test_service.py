@@ -261,6 +261,7 @@ def test_a_fenced_hosts_claims_end_and_who_is_awaited_is_told(worker):
         (errors.UnknownHost, lambda worker: worker.scheduler.get_host_state(context.new(), "compute", "nowhere")),
         (errors.UnknownNamespace, lambda worker: worker.scheduler.list_host_state(context.new(), "weather")),
         (errors.InvalidRequest, lambda worker: worker.scheduler.list_host_state(context.new(), "compute", None, 0)),
+        (errors.InvalidRequest, lambda worker: worker.claims.list_claims(context.new(), limit=5000)),
         (errors.InvalidName, lambda worker: worker.claims.confirm_claims(context.new(), "a/b", worker.refs(["x"]))),
     ],
 )

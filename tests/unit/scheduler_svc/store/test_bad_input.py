@@ -2,12 +2,14 @@
 """Bad input gets a typed error, and changes nothing."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
 from rpcapi import errors
 from scheduler_svc.store import open_store
 from scheduler_svc.store.records import Candidate, Group, Intent, Ref, Running
+from scheduler_svc.store.validation import MAX_PAGE
 from tests.unit.scheduler_svc.store.world import World, intent, running
 
 BAD_BATCHES = [
@@ -87,6 +89,18 @@ def test_audit_that_cannot_be_true(world: World, claim: Running) -> None:
     with pytest.raises(errors.InvalidRequest):
         world.store.audit("h1", world.store.snapshot().epoch, [claim], 0)
     assert world.store.snapshot().opened == {}
+
+
+@pytest.mark.parametrize("limit", [0, -1, MAX_PAGE + 1, 1.5])
+def test_page_of_an_impossible_length(world: World, limit: object) -> None:
+    for ask in (world.store.claims, partial(world.store.list_state, "service")):
+        with pytest.raises(errors.InvalidRequest, match="limit of a page"):
+            ask(limit=limit)
+
+
+def test_longest_page(world: World) -> None:
+    assert world.store.claims(limit=MAX_PAGE) == ([], None)
+    assert world.store.list_state("service", limit=MAX_PAGE) == ([], None)
 
 
 def test_store_url_of_another_kind() -> None:
