@@ -39,7 +39,7 @@ def somebody_elses(folder: Path) -> None:
     os.chown(folder, STRANGER, STRANGER)
 
 
-SPOILED = {
+SPOILED: dict[Callable[[Path], None], str] = {
     symlinked: "symbolic link",
     writable_by_all: "mode 777",
     writable_by_the_group: "mode 770",
