@@ -15,12 +15,14 @@ from rpcapi.daemon.redaction import redact, redact_handlers
 
 @pytest.fixture
 def log_file(tmp_path: Path) -> Iterator[Path]:
-    """A log set up from options; the root logger is given back as it was."""
+    """A log set up from options; the loggers are given back as they were, libraries' levels included."""
     root = logging.getLogger()
     handlers, level, formatters = root.handlers[:], root.level, [h.formatter for h in root.handlers]
     conf = cfg.ConfigOpts()
     logs.register_opts(conf)
     conf([], project="gantt", default_config_files=[])
+    libraries = [logging.getLogger(entry.partition("=")[0]) for entry in conf.default_log_levels]
+    levels = [library.level for library in libraries]
     conf.set_override("log_file", str(tmp_path / "gantt.log"))
     logs.setup(conf, "gantt-toy", "1")
     yield tmp_path / "gantt.log"
@@ -30,6 +32,8 @@ def log_file(tmp_path: Path) -> Iterator[Path]:
         root.addHandler(handler)
         handler.setFormatter(formatter)
     root.setLevel(level)
+    for library, before in zip(libraries, levels, strict=True):
+        library.setLevel(before)
 
 
 def test_a_line_says_whose_request_it_is(log_file: Path) -> None:
