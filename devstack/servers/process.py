@@ -59,21 +59,21 @@ class ServerProcess:
     def pid(self) -> int | None:
         """The live process's id, or None: a pid that now belongs to another program counts as None."""
         self._reap()
-        try:
-            record = json.loads(self.pid_file.read_text())
-            pid, recorded = record["pid"], record["start_ticks"]
-        except (OSError, ValueError, TypeError, KeyError):
-            # No file, or one that is not ours: other programs leave bare numbers in files named so.
-            return None
-        started = start_ticks(pid) if isinstance(pid, int) else None
+        pid, recorded = self._record()
+        started = start_ticks(pid) if pid is not None else None
         return pid if started is not None and started == recorded else None
 
     @property
     def group(self) -> int | None:
-        """The process group that the live process leads, None when there is none."""
-        pid = self.pid
-        fields = _stat(pid) if pid is not None else None
-        return pid if fields and int(fields[2]) == pid else None
+        """The process group that the process leads, or led when it left others behind; None when there is none."""
+        pid, _ = self._record()
+        if pid is None:
+            return None
+        fields = _stat(pid)
+        if fields is not None:
+            return pid if pid == self.pid and int(fields[2]) == pid else None
+        # Its number may have gone to others since: ours stay in the session and the folder they were started in.
+        return pid if any(self._left_behind(member, pid) for member in _members(pid)) else None
 
     def require_stopped(self) -> None:
         """Raise AlreadyRunning when the process is up."""
@@ -147,6 +147,23 @@ class ServerProcess:
             _signal_group(group, signal.SIGKILL)
         self.kill()
 
+    def _record(self) -> tuple[int | None, object]:
+        """The recorded pid and start time; no pid without a record of ours."""
+        try:
+            record = json.loads(self.pid_file.read_text())
+            pid, recorded = record["pid"], record["start_ticks"]
+        except (OSError, ValueError, TypeError, KeyError):
+            # No file, or one that is not ours: other programs leave bare numbers in files named so.
+            return None, None
+        return (pid, recorded) if isinstance(pid, int) else (None, None)
+
+    def _left_behind(self, pid: int, session: int) -> bool:
+        fields = _stat(pid)
+        with contextlib.suppress(OSError):
+            folder = Path(f"/proc/{pid}/cwd").readlink()
+            return fields is not None and int(fields[3]) == session and folder == self.pid_file.parent.resolve()
+        return False
+
     def _gone_within(self, seconds: float) -> bool:
         return self._gone_by(time.monotonic() + seconds)
 
@@ -174,7 +191,7 @@ def stop_together(processes: Sequence[ServerProcess], seconds: float) -> None:
     One that waits for an answer of another cannot hold it up, and many that hang cost the time of one. Raises
     ServerError when a process stays, after the others were ended.
     """
-    # A group is known by its live leader only: later its number might be somebody else's.
+    # Looked up before anybody is told: without its leader a group is harder to know.
     groups = {process: process.group for process in processes}
     for process in processes:
         process.signal(signal.SIGTERM)

@@ -2,6 +2,7 @@
 """Processes end together, with those they started, and write what only their user may read."""
 
 import os
+import signal
 import stat
 import time
 from collections.abc import Callable, Iterator
@@ -79,6 +80,27 @@ def test_a_worker_that_takes_its_time_is_given_it(spawn: Spawn, tmp_path: Path) 
     process.stop(SECONDS)
     assert (tmp_path / "finished").exists()
     assert start_ticks(left) is None
+
+
+def test_a_worker_whose_leader_was_killed_before_is_ended(spawn: Spawn, tmp_path: Path) -> None:
+    process = spawn("daemon", DEAF)
+    left, leader = worker(process), process.pid
+    assert leader is not None
+    os.kill(leader, signal.SIGKILL)
+    until_gone(leader)
+    process.stop(0.2)
+    until_gone(left)
+
+
+def test_a_group_of_that_number_elsewhere_is_left_alone(spawn: Spawn, tmp_path: Path) -> None:
+    process = spawn("daemon", f"cd /; {DEAF}")
+    left, leader = worker(process), process.pid
+    assert leader is not None
+    os.kill(leader, signal.SIGKILL)
+    until_gone(leader)
+    process.stop(0.2)
+    assert start_ticks(left) is not None
+    os.kill(left, signal.SIGKILL)
 
 
 def test_one_that_does_not_run_is_no_obstacle(spawn: Spawn, tmp_path: Path) -> None:
