@@ -28,7 +28,8 @@ def _judged(turn: Turn, instance: Instance, answers: Mapping[tuple[str, int], cl
     for attempt in (instance.attempt, instance.attempt + 1):
         answer, host, _ = answers[instance.uuid, attempt]
         if answer == Answer.CONFIRMED and host is not None:
-            return proceed(instance, Step.TERMINATE, attempt=attempt, host=host)
+            # Tries go on being counted: a host that keeps silent is told with growing pauses.
+            return proceed(instance, Step.TERMINATE, attempt=attempt, host=host, tries=instance.tries)
         if answer not in claims.OVER:
             return turn.later(instance, answer)
     return over(instance)

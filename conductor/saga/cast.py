@@ -18,6 +18,7 @@ LOG = log.getLogger(__name__)
 
 # A host needs time to stop a guest, and is asked again until it says that it did.
 TERMINATE_SLOWER = 4
+SILENT_TRIES = 6  # of so many tries to have a host stop, the last one looks at its claim
 
 Send = Callable[[str, Sequence[Instance]], None]
 
@@ -38,10 +39,17 @@ def build(turn: Turn, instances: Sequence[Instance]) -> list[Instance]:
 
 
 def terminate(turn: Turn, instances: Sequence[Instance]) -> list[Instance]:
-    """Have each host stop; the step is over only when the host reports that the guest is gone."""
-    told, untold = _send_each(instances, functools.partial(_terminate, turn))
+    """Have each host stop; the step is over when the host reports that the guest is gone.
+
+    A host that keeps silent may have been fenced: then its claim has ended, and nobody will ever report. So every
+    few tries the claim is asked instead.
+    """
+    silent = [each for each in instances if (each.tries + 1) % SILENT_TRIES == 0]
+    asked = [each for each in instances if (each.tries + 1) % SILENT_TRIES]
+    told, untold = _send_each(asked, functools.partial(_terminate, turn))
     waiting = [turn.later(each, "until its host says that it is gone", slower=TERMINATE_SLOWER) for each in told]
-    return waiting + [turn.later(each, "its host could not be told") for each in untold]
+    waiting += [turn.later(each, "its host could not be told") for each in untold]
+    return waiting + [proceed(each, Step.ABORT, tries=each.tries + 1) for each in silent]
 
 
 def send_builds(turn: Turn, instances: Sequence[Instance]) -> Sent:

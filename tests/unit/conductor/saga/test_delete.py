@@ -121,6 +121,20 @@ def test_while_its_host_is_away_it_stays_in_deleting(world: World) -> None:
     world.check([uuid])
 
 
+def test_what_ran_on_a_host_that_is_fenced_is_deleted(world: World) -> None:
+    (uuid,) = uuid_list(1)
+    world.build([uuid])
+    world.settle()
+    host = world.ledger.live()[uuid][0].partition("/")[0]
+    world.hosts.manners[host] = "lost"
+    world.delete([uuid])
+    world.settle(1_800_000)
+    assert world.statuses([uuid]) == ["DELETING"]
+    world.ledger.store.fence(host)
+    world.settle()
+    assert world.statuses([uuid]) == ["DELETED"]
+
+
 def test_an_instance_in_error_whose_claim_was_kept(world: World) -> None:
     (uuid,) = uuid_list(1)
     world.hosts.manners["h1"] = "mute"
