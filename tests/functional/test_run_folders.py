@@ -64,7 +64,7 @@ def test_a_node_whose_owner_was_killed_leaves_no_port_mapper(base: Path) -> None
     assert not list(base.iterdir())
 
 
-@pytest.mark.parametrize("owner", [f"{os.getpid()}-1", "no-number"])
+@pytest.mark.parametrize("owner", [f"{os.getpid()}-1", "no-number"], ids=["a pid taken anew", "no pid"])
 def test_workers_end_with_their_daemon(base: Path, owner: str) -> None:
     folder = base / owner / "run"
     folder.mkdir(parents=True)
