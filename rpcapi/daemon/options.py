@@ -53,8 +53,8 @@ METRICS: list[cfg.Opt] = [
 def register_opts(conf: cfg.ConfigOpts) -> None:
     """Register the frame's options on ``conf``."""
     conf.register_opts(DAEMON)
-    conf.register_group(METRICS_GROUP)
-    conf.register_opts(METRICS, group=METRICS_GROUP)
+    # By name: copies of one OptGroup share what is registered and overridden, and so would all configurations.
+    conf.register_opts(METRICS, group=METRICS_GROUP.name)
 
 
 def list_opts() -> list[tuple[str, list[cfg.Opt]]]:

@@ -83,8 +83,8 @@ OPTS: list[cfg.Opt] = [
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
     """Register the group on this configuration; a second call changes nothing."""
-    conf.register_group(GROUP)
-    conf.register_opts(OPTS, group=GROUP)
+    # By name: copies of one OptGroup share what is registered and overridden, and so would all configurations.
+    conf.register_opts(OPTS, group=GROUP.name)
 
 
 def list_opts() -> list[tuple[cfg.OptGroup, list[cfg.Opt]]]:
