@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every suite may ask for: private Redis and RabbitMQ servers, and a configuration of its own."""
 
+import logging
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -48,6 +49,16 @@ def missing(why: BinaryMissing) -> NoReturn:
     if os.environ.get("CI") == "true":
         pytest.fail(f"A SERVER IS MISSING, and CI=true lets nothing be skipped for that: {why}", pytrace=False)
     pytest.skip(f"A SERVER IS MISSING: {why}")
+
+
+@pytest.fixture(autouse=True)
+def root_logger_as_it_was() -> Iterator[None]:
+    """Give the root logger its level back: commands under test set it, and other tests read the log."""
+    root = logging.getLogger()
+    level, disabled = root.level, logging.root.manager.disable
+    yield
+    root.setLevel(level)
+    logging.disable(disabled)
 
 
 @pytest.fixture

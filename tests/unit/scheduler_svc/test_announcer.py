@@ -45,6 +45,7 @@ def test_nothing_is_said_where_every_living_host_is_open():
 
 
 def test_a_conductor_that_is_away_is_no_fault(caplog):
+    caplog.set_level("WARNING", logger="scheduler_svc.announcer")
     table = hosts.table({"a": node()})
     table.apply(Entry(101, "epoch", EPOCH + 1))
     conductor = Conductor(messaging.MessagingTimeout("nobody there"))

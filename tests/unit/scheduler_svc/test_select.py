@@ -349,6 +349,7 @@ def test_a_forced_host_that_nobody_knows_is_told_by_name():
 
 
 def test_a_forced_host_that_nobody_knows_is_refused_all_the_same_when_that_cannot_be_recorded(caplog):
+    caplog.set_level("WARNING", logger="scheduler_svc.select")
     world = World()
     selector, sight = world.selector()
 
