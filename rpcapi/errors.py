@@ -91,6 +91,20 @@ class WriterRefused(InvalidRequest):
     template = "{writer!r} may not write namespace {namespace!r}: its writer is {declared!r}"
 
 
+class InvalidHostState(InvalidRequest):
+    """Raised when a document of host state is against its namespace's schema."""
+
+    code = "invalid_host_state"
+    template = "Host state of {name!r} in namespace {namespace!r} is refused: {why}"
+
+
+class UnknownPartition(InvalidRequest):
+    """Raised when a partition is named that this deployment, or this scheduler, does not have."""
+
+    code = "unknown_partition"
+    template = "There is no partition {partition!r} here; configured: {known}"
+
+
 class MalformedObject(InvalidRequest):
     """Raised when a payload cannot be read as the versioned object it says it is."""
 
@@ -166,6 +180,13 @@ class VersionConflict(Conflict):
 
     code = "version_conflict"
     template = "{what} is at version {version}, not {expected}: read it again, then update"
+
+
+class HostInUse(Conflict):
+    """Raised when a host is to leave its partition while claims live on it."""
+
+    code = "host_in_use"
+    template = "Host {host!r} holds {claims} live claims in partition {partition!r}: delete what runs there first"
 
 
 class InstanceConflict(Conflict):

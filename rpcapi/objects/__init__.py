@@ -11,9 +11,10 @@ from rpcapi.objects.claim import (
     ClaimRefs,
     VerifyReport,
 )
-from rpcapi.objects.decision import Decision
+from rpcapi.objects.decision import Decision, DecisionPage
 from rpcapi.objects.host_state import HostState, HostStatePage
 from rpcapi.objects.instance import Instance, InstancePage
+from rpcapi.objects.partition import PartitionList
 from rpcapi.objects.request_spec import RequestSpec
 from rpcapi.objects.selections import Selections
 from rpcapi.objects.stats import StatsAnswer, StatsReport
@@ -28,10 +29,12 @@ __all__ = [
     "ClaimPage",
     "ClaimRefs",
     "Decision",
+    "DecisionPage",
     "HostState",
     "HostStatePage",
     "Instance",
     "InstancePage",
+    "PartitionList",
     "RequestSpec",
     "Selections",
     "StatsAnswer",

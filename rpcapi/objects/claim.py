@@ -3,12 +3,11 @@
 
 from typing import Any
 
-from oslo_utils import versionutils
 from oslo_versionedobjects import fields
 
 from rpcapi import errors
 from rpcapi.model.claims import Answer
-from rpcapi.objects import base
+from rpcapi.objects import base, versions
 
 _ERRORS: dict[str, type[errors.ClaimError]] = {
     Answer.UNKNOWN: errors.ClaimUnknown,
@@ -191,8 +190,7 @@ class VerifyReport(base.GanttObject):
 
     def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
         super().obj_make_compatible(primitive, target_version)
-        if versionutils.convert_version_to_tuple(target_version) < (1, 1):
-            primitive.pop("awaited", None)
+        versions.drop_later(primitive, target_version, {"awaited": (1, 1)})
 
     @property
     def clean(self) -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The record of one decision, as explain answers it."""
+"""The records of decisions, as explain and list_decisions answer them."""
 
 from oslo_versionedobjects import fields
 
@@ -12,7 +12,8 @@ class Decision(base.GanttObject):
 
     ``document`` holds: at_ms, driver, seed, epoch, position, instances, spec (what was asked), hosts (how many were
     looked at), reasons ({reason: hosts that fell to it}), best ([{name, score, weights: {weigher: value}}]),
-    outcome ("selected" or "refused"), verdicts ([{consumer, answer, host, tried: [[name, verdict], ...]}]).
+    outcome ("selected", "refused", or "shadow" where nothing was to be claimed),
+    verdicts ([{consumer, answer, host, tried: [[name, verdict], ...]}]).
 
     Version 1.0: Initial version
     """
@@ -23,4 +24,19 @@ class Decision(base.GanttObject):
         "request_id": fields.StringField(),
         "partition": fields.StringField(),
         "document": base.JsonField(),
+    }
+
+
+@base.GanttObjectRegistry.register
+class DecisionPage(base.GanttObject):
+    """One page of recorded decisions, oldest first; ``marker`` is None on the last page.
+
+    Version 1.0: Initial version
+    """
+
+    VERSION = "1.0"
+
+    fields = {
+        "decisions": fields.ListOfObjectsField("Decision"),
+        "marker": fields.StringField(nullable=True, default=None),
     }

@@ -3,10 +3,9 @@
 
 from typing import Any
 
-from oslo_utils import versionutils
 from oslo_versionedobjects import fields
 
-from rpcapi.objects import base
+from rpcapi.objects import base, versions
 
 
 @base.GanttObjectRegistry.register
@@ -38,6 +37,5 @@ class RequestSpec(base.GanttObject):
 
     def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
         super().obj_make_compatible(primitive, target_version)
-        if versionutils.convert_version_to_tuple(target_version) < (1, 1):
-            for name in ("group_id", "group_policy", "group_max_per_host"):
-                primitive.pop(name, None)
+        group = ("group_id", "group_policy", "group_max_per_host")
+        versions.drop_later(primitive, target_version, dict.fromkeys(group, (1, 1)))

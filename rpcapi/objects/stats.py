@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a host reports of itself, and what it is answered."""
 
+from typing import Any
+
 from oslo_versionedobjects import fields
 
-from rpcapi.objects import base
+from rpcapi.objects import base, versions
 
 
 @base.GanttObjectRegistry.register
@@ -14,11 +16,13 @@ class StatsReport(base.GanttObject):
     ``nodes`` maps a resource name to {"inventories": {class: {total, reserved, ...}}, "traits": [...],
     "availability_zone": text, "metrics": {name: number}}; in a delta only the keys that changed are there.
     A full report names all nodes of the host: others that the host had are gone. No nodes in a delta: a heartbeat.
+    ``partition`` is where the host belongs; None, as from an older agent: where the scheduler itself does.
 
     Version 1.0: Initial version
+    Version 1.1: Add partition
     """
 
-    VERSION = "1.0"
+    VERSION = "1.1"
 
     fields = {
         "incarnation": fields.IntegerField(),
@@ -26,21 +30,35 @@ class StatsReport(base.GanttObject):
         "base": fields.IntegerField(default=0),
         "full": fields.BooleanField(default=False),
         "nodes": base.JsonField(default={}),
+        "partition": fields.StringField(nullable=True, default=None),
     }
+
+    def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
+        super().obj_make_compatible(primitive, target_version)
+        versions.drop_later(primitive, target_version, {"partition": (1, 1)})
 
 
 @base.GanttObjectRegistry.register
 class StatsAnswer(base.GanttObject):
     """Whether the report was applied; ``need_full`` asks for a full one, ``audit`` for an audit in ``epoch``.
 
+    ``wanted`` names the keys of a node's state that are read here, and that reports need to hold from now on:
+    "inventories", "traits", "availability_zone" and "metrics.<name>". None: every key.
+
     Version 1.0: Initial version
+    Version 1.1: Add wanted
     """
 
-    VERSION = "1.0"
+    VERSION = "1.1"
 
     fields = {
         "sequence": fields.IntegerField(),
         "need_full": fields.BooleanField(default=False),
         "epoch": fields.IntegerField(),
         "audit": fields.BooleanField(default=False),
+        "wanted": fields.ListOfStringsField(nullable=True, default=None),
     }
+
+    def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
+        super().obj_make_compatible(primitive, target_version)
+        versions.drop_later(primitive, target_version, {"wanted": (1, 1)})

@@ -21,20 +21,25 @@ FINGERPRINTS = {
     "ClaimPage": "1.0-e9278d647822ddd8fa9d8512dacf8e58",
     "ClaimRefs": "1.0-2fda9ef317dbe8bac731c1f5e2e261be",
     "Decision": "1.0-694689a68f0c83366c10e49c8209731f",
-    "HostState": "1.0-d84b57ddef6c95f08022c96fbeb760a6",
+    "DecisionPage": "1.0-bb0ec6a5b45068a56fea4ccc20598484",
+    "HostState": "1.1-30cb03b00e6ab61724f993c226f0befa",
     "HostStatePage": "1.0-ca0875fbfd29fd94a57cf3f52f82c226",
     "Instance": "1.0-6c4a74e017ce01f9028cc2026827e088",
     "InstancePage": "1.0-a9c6d132ef56d0f8b70d4f8d82d762ff",
+    "PartitionList": "1.0-0fa3f028fa39a0c89f27c9a425faeada",
     "RequestSpec": "1.1-75b2a6965d37c9083aa28da7018054a2",
     "Selections": "1.0-ee9b4f1a20224771463e9202c36916fb",
-    "StatsAnswer": "1.0-bf20fb90ca1e6a022a0ae2418dcafe1e",
-    "StatsReport": "1.0-64fd34c5c8154fd8abf95955d5599e73",
+    "StatsAnswer": "1.1-d9c952baadda6c0dae3becdb9cf71cc2",
+    "StatsReport": "1.1-14c9fab41528ba6dbcf4fa30dac35642",
     "VerifyReport": "1.1-4a2a0c1b30a9488b9ad4b5136f771f9f",
 }
 
 # Which fields came with which 1.x: what an older peer must not be sent.
 FIELDS_ADDED = {
+    "HostState": {1: {"partition"}},
     "RequestSpec": {1: {"group_id", "group_policy", "group_max_per_host"}},
+    "StatsAnswer": {1: {"wanted"}},
+    "StatsReport": {1: {"partition"}},
     "VerifyReport": {1: {"awaited"}},
 }
 
@@ -114,6 +119,15 @@ def sample(name):
         "Decision": {"request_id": "r", "partition": "p", "document": {"reasons": {"ram": 1}}},
         "HostState": STATE,
         "Instance": INSTANCE,
+        "PartitionList": {
+            "names": ["p"],
+            "available": [True],
+            "epochs": [1],
+            "positions": [2],
+            "hosts": [3],
+            "alive": [3],
+        }
+        | {"claims": [{"prepared": 1}]},
         "RequestSpec": SPEC,
         "Selections": {"partition": "p", "attempt": 1, "names": ["a"], "chosen": [0], "alternates": [[0]]}
         | {"deadline_ms": 1, "epoch": 1, "position": 1},
@@ -130,6 +144,8 @@ def sample(name):
         return objects.ClaimIntents.of(spec=sample("RequestSpec"), **wish)
     if name == "HostStatePage":
         return objects.HostStatePage.of(states=[sample("HostState")])
+    if name == "DecisionPage":
+        return objects.DecisionPage.of(decisions=[sample("Decision")], marker="m")
     if name == "InstancePage":
         return objects.InstancePage.of(instances=[sample("Instance")], marker="u")
     return getattr(objects, name).of(**values[name])
