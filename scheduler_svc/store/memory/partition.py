@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """All that one partition holds, and the few steps that every verb is made of."""
 
-from collections import OrderedDict, defaultdict, deque
+from collections import defaultdict, deque
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rpcapi.model import names
 from rpcapi.model.claims import Answer, ClaimState
+from scheduler_svc.store.namespaces import Versioned
 from scheduler_svc.store.records import Claim, Entry, Ref
 from scheduler_svc.store.reports import Applied, capacity_in
 
@@ -19,6 +20,7 @@ class Partition:
     """The state. Its steps assume that the caller holds the store's lock; ``now`` is always the store's time."""
 
     log_length: int
+    by_group: bool = False  # a service group tells who lives, not a sign of life
     epoch: int = 0
     position: int = 0
     claims: dict[str, Claim] = field(default_factory=dict)
@@ -36,11 +38,14 @@ class Partition:
     awaited: set[str] = field(default_factory=set)  # hosts that may run claims which a lost tail held
     reports: dict[str, Applied] = field(default_factory=dict)
     services: dict[str, dict[str, Any]] = field(default_factory=dict)
+    states: dict[str, dict[str, Versioned]] = field(default_factory=dict)  # of declared namespaces, by name
     beats: dict[str, int] = field(default_factory=dict)
     alive: dict[str, bool] = field(default_factory=dict)
     excess: dict[tuple[str, str], int] = field(default_factory=dict)
     log: deque[Entry] = field(default_factory=deque)
-    decisions: OrderedDict[str, dict[str, Any]] = field(default_factory=OrderedDict)
+    pins: dict[str, tuple[str, int]] = field(default_factory=dict)  # key -> partition, until when
+    decisions: dict[int, tuple[str, dict[str, Any]]] = field(default_factory=dict)  # in the order they were made
+    decided: dict[str, int] = field(default_factory=dict)  # request -> its newest decision
     touched: set[str] = field(default_factory=set)
 
     def is_open(self, host: str) -> bool:

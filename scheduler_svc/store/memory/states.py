@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Host state in memory: reports, heartbeats and documents by namespace."""
 
-from collections.abc import Mapping
+import copy
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from rpcapi import errors
-from scheduler_svc.store import namespaces, reports
+from scheduler_svc.store import namespaces, paging, reports
 from scheduler_svc.store.memory.partition import Partition
 from scheduler_svc.store.records import StatsOutcome
 
@@ -39,7 +40,7 @@ def beat(partition: Partition, name: str, binary: str, now: int) -> None:
         partition.services[name] = reports.new_service(binary)
         partition.append("service", {name: partition.services[name]})
     partition.beats[name] = now
-    if not partition.alive.get(name):
+    if not partition.by_group and not partition.alive.get(name):
         partition.alive[name] = True
         partition.append("alive", {name: True})
 
@@ -56,47 +57,112 @@ def _apply(partition: Partition, plan: reports.ReportPlan, now: int) -> None:
                 partition.capacity[name] = reports.capacity_of(change.document)
                 partition.changed[name] = position
                 partition.weigh(name, now, flag=True)
-    if plan.gone:
-        partition.append("gone", list(plan.gone))
-        for name in plan.gone:
-            del partition.providers[name], partition.capacity[name], partition.eligible[name]
-            partition.changed.pop(name, None)
-            partition.weigh(name, now, flag=True)
-            partition.forget_idle(name)
+    drop_nodes(partition, plan.gone, now)
 
 
-def get_state(partition: Partition, namespace: str, name: str) -> tuple[int, dict[str, Any]]:
-    """Return (version, document)."""
-    namespaces.check(namespace)
-    document = (partition.providers if namespace == namespaces.COMPUTE else partition.services).get(name)
-    if document is None:
+def drop_nodes(partition: Partition, gone: Sequence[str], now: int) -> None:
+    """Forget nodes that their host no longer has; what claims hold there is in excess."""
+    if not gone:
+        return
+    partition.append("gone", list(gone))
+    for name in gone:
+        del partition.providers[name], partition.capacity[name], partition.eligible[name]
+        partition.changed.pop(name, None)
+        partition.weigh(name, now, flag=True)
+        partition.forget_idle(name)
+
+
+def bury_silent(partition: Partition, since: int) -> None:
+    """Log that services without a sign of life later than ``since`` are down."""
+    dead = sorted(name for name, at in partition.beats.items() if at <= since and partition.alive.get(name))
+    if dead:
+        partition.alive.update(dict.fromkeys(dead, False))
+        partition.append("alive", dict.fromkeys(dead, False))
+
+
+def settle_alive(partition: Partition, living: Collection[str]) -> int:
+    """Log that of the known services exactly these live; return for how many that was news."""
+    news = {}
+    for name in sorted(partition.services):
+        lives = name in living
+        if partition.alive.get(name, False) != lives:
+            news[name] = lives
+    if news:
+        partition.alive.update(news)
+        partition.append("alive", news)
+    return len(news)
+
+
+def get_state(partition: Partition, namespace: str, name: str) -> namespaces.Versioned:
+    """Return (version, document); raises UnknownHost. The namespace was checked."""
+    if name not in _documents(partition, namespace):
         raise errors.UnknownHost(name=name)
     if namespace == namespaces.COMPUTE:
-        return namespaces.compute(document, partition.used.get(name, {}))
+        return namespaces.compute(partition.providers[name], partition.used.get(name, {}))
+    if namespace != namespaces.SERVICE:
+        return partition.states[namespace][name]
     return namespaces.service(
-        document,
+        partition.services[name],
         alive=partition.alive.get(name, False),
         audited=partition.opened.get(name) == partition.epoch,
         last_report_ms=partition.beats.get(name),
     )
 
 
-def names_of(partition: Partition, namespace: str) -> list[str]:
-    """Return the names in a namespace, in order."""
-    namespaces.check(namespace)
-    return sorted(partition.providers if namespace == namespaces.COMPUTE else partition.services)
+def list_state(
+    partition: Partition, namespace: str, marker: str | None, limit: int
+) -> tuple[list[tuple[str, int, dict[str, Any]]], str | None]:
+    """Return a page of (name, version, document), and the next marker."""
+    wanted, following = paging.cut(_documents(partition, namespace), marker, limit)
+    return [(name, *get_state(partition, namespace, name)) for name in wanted], following
 
 
-def update_service(partition: Partition, name: str, version: int, changes: Mapping[str, Any]) -> None:
-    """Merge ``changes`` into a service's document; its nodes are no longer what deciders saw."""
+def documents(partition: Partition, namespace: str) -> dict[str, dict[str, Any]]:
+    """Return a copy of a declared namespace's documents by name."""
+    return {name: copy.deepcopy(held) for name, (_version, held) in partition.states.get(namespace, {}).items()}
+
+
+def put_state(partition: Partition, namespace: str, name: str, version: int, document: Mapping[str, Any]) -> int:
+    """Put a document that was checked, and return its version: the position of its last change."""
+    if namespace == namespaces.SERVICE:
+        return _put_service(partition, name, version, document)
+    at, held = partition.states.get(namespace, {}).get(name, (0, None))
+    if held == document:
+        return at
+    if at != version:
+        raise namespaces.conflict(namespace, name, at, version)
+    position = partition.append("state", {namespace: {name: dict(document)}})
+    partition.states.setdefault(namespace, {})[name] = (position, dict(document))
+    return position
+
+
+def delete_state(partition: Partition, namespace: str, name: str, version: int) -> None:
+    """Delete a declared namespace's document."""
+    at, held = partition.states.get(namespace, {}).get(name, (0, None))
+    if held is None:
+        return
+    if at != version:
+        raise namespaces.conflict(namespace, name, at, version)
+    partition.append("state", {namespace: {name: None}})
+    del partition.states[namespace][name]
+
+
+def _put_service(partition: Partition, name: str, version: int, changes: Mapping[str, Any]) -> int:
+    """Merge an operator's word into a service's document; its nodes are no longer what deciders saw."""
     stored = partition.services.get(name)
     if stored is None:
         raise errors.UnknownHost(name=name)
     merged = namespaces.merge(name, stored, version, changes)
-    if merged == stored:
-        return
-    partition.services[name] = merged
-    position = partition.append("service", {name: merged})
-    applied = partition.reports.get(name)
-    for node in applied.nodes if applied else ():
-        partition.eligible[node] = position
+    if merged != stored:
+        partition.services[name] = merged
+        position = partition.append("service", {name: merged})
+        applied = partition.reports.get(name)
+        for node in applied.nodes if applied else ():
+            partition.eligible[node] = position
+    return int(merged["version"])
+
+
+def _documents(partition: Partition, namespace: str) -> Collection[str]:
+    if namespace == namespaces.COMPUTE:
+        return partition.providers
+    return partition.services if namespace == namespaces.SERVICE else partition.states.get(namespace, {})

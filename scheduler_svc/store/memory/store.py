@@ -3,17 +3,18 @@
 
 import copy
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from threading import Condition
 from typing import Any
 
-from rpcapi import errors
 from rpcapi.model import names
-from scheduler_svc.store import interface, namespaces, records, reports, validation, verification
+from scheduler_svc.store import interface, records, reports, validation, verification
+from scheduler_svc.store import namespaces as rules
 from scheduler_svc.store.decisions import outcome
 from scheduler_svc.store.log import without_gap
 from scheduler_svc.store.memory import audit as auditing
-from scheduler_svc.store.memory import ending, fencing, states
+from scheduler_svc.store.memory import decisions as recorded
+from scheduler_svc.store.memory import ending, fencing, pinning, removal, states
 from scheduler_svc.store.memory import prepare as preparing
 from scheduler_svc.store.memory.partition import Partition
 
@@ -35,9 +36,12 @@ class MemoryStore(interface.Store):
         clock: Callable[[], int] = wall_clock,
         log_length: int = 100_000,
         decisions: int = 10_000,
+        liveness: records.Liveness = "beats",
+        namespaces: Collection[str] = (),
     ) -> None:
         self.partition = partition
-        self.state = Partition(log_length)
+        self.state = Partition(log_length, by_group=liveness == "group")
+        self._declared = frozenset(namespaces)
         self._clock = clock
         self._most_decisions = decisions
         self._changed = Condition()
@@ -46,9 +50,11 @@ class MemoryStore(interface.Store):
     def prepare(self, batch: records.Batch) -> records.BatchAnswer:
         validation.check_batch(batch)
         with self._changed:
-            answer = preparing.prepare(self.state, batch, self._clock())
+            now = self._clock()
+            answer = preparing.prepare(self.state, batch, now)
             if batch.record is not None and answer.current:
-                self._record(batch.request_id, {**batch.record, **outcome(batch, answer)})
+                document = {**batch.record, **outcome(batch, answer)}
+                recorded.record(self.state, batch.request_id, document, self._most_decisions, now)
             self._changed.notify_all()
             return answer
 
@@ -141,21 +147,32 @@ class MemoryStore(interface.Store):
             )
             return verification.verify(look)
 
-    def reap(self, *, dead_after_ms: int, tombstone_ms: int, limit: int = 500) -> int:
+    def reap(self, *, dead_after_ms: int | None, tombstone_ms: int, limit: int = 500) -> int:
         with self._changed:
             now, state = self._clock(), self.state
             ended = state.expire(now, limit)
             state.flush(now)
-            dead = [name for name, at in state.beats.items() if at <= now - dead_after_ms and state.alive.get(name)]
-            if dead:
-                state.alive.update(dict.fromkeys(dead, False))
-                state.append("alive", dict.fromkeys(sorted(dead), False))
+            if dead_after_ms is not None:
+                states.bury_silent(state, now - dead_after_ms)
             old = sorted((at, name) for name, at in state.ended_at.items() if at <= now - tombstone_ms)
             for _at, name in old[:limit]:
                 del state.ended[name], state.ended_at[name]
                 state.settled.pop(name, None)
+            pinning.tidy(state, now)
             self._finish(now)
             return ended
+
+    def settle_alive(self, living: Collection[str]) -> int:
+        with self._changed:
+            news = states.settle_alive(self.state, living)
+            self._finish(self._clock())
+            return news
+
+    def pin(self, key: str, partition: str, ttl_ms: int, instead_of: str | None = None) -> str:
+        validation.check_text("key", key)
+        validation.check_number("lifetime in milliseconds", ttl_ms, 1, validation.MAX_TTL_MS)
+        with self._changed:
+            return pinning.pin(self.state, key, partition, instead_of, now=self._clock(), ttl_ms=ttl_ms)
 
     def update_stats(
         self,
@@ -184,28 +201,44 @@ class MemoryStore(interface.Store):
             self._finish(now)
 
     def get_state(self, namespace: str, name: str) -> tuple[int, dict[str, Any]]:
+        rules.check(namespace, self._declared)
         with self._changed:
             return copy.deepcopy(states.get_state(self.state, namespace, name))
 
     def list_state(
         self, namespace: str, marker: str | None = None, limit: int = 1000
     ) -> tuple[list[tuple[str, int, dict[str, Any]]], str | None]:
+        rules.check(namespace, self._declared)
         validation.check_page(limit)
         with self._changed:
-            wanted = [name for name in states.names_of(self.state, namespace) if marker is None or name > marker]
-            found = [(name, *self.get_state(namespace, name)) for name in wanted[:limit]]
-        return found, wanted[limit - 1] if len(wanted) > limit else None
+            return copy.deepcopy(states.list_state(self.state, namespace, marker, limit))
 
-    def update_state(
-        self, namespace: str, name: str, version: int, changes: Mapping[str, Any]
-    ) -> tuple[int, dict[str, Any]]:
-        namespaces.check_changes(namespace, changes)
+    def put_state(self, namespace: str, name: str, version: int, document: Mapping[str, Any]) -> int:
+        validation.check_name(name)
+        rules.check(namespace, self._declared)
+        rules.check_document(namespace, document)
         with self._changed:
-            states.update_service(self.state, name, version, changes)
+            put = states.put_state(self.state, namespace, name, version, copy.deepcopy(document))
             self._finish(self._clock())
-            return self.get_state(namespace, name)
+            return put
 
-    def snapshot(self) -> records.Snapshot:
+    def delete_state(self, namespace: str, name: str, version: int) -> None:
+        rules.check(namespace, self._declared)
+        rules.check_deletable(namespace)
+        with self._changed:
+            states.delete_state(self.state, namespace, name, version)
+            self._finish(self._clock())
+
+    def remove(self, host: str) -> None:
+        validation.check_service_host(host)
+        with self._changed:
+            now = self._clock()
+            try:
+                removal.remove(self.state, self.partition, host, now)
+            finally:
+                self._finish(now)
+
+    def snapshot(self, namespaces: Collection[str] = ()) -> records.Snapshot:
         with self._changed:
             state = self.state
             return records.Snapshot(
@@ -216,6 +249,7 @@ class MemoryStore(interface.Store):
                 services=copy.deepcopy(state.services),
                 alive=dict(state.alive),
                 opened=dict(state.opened),
+                states={name: states.documents(state, name) for name in sorted(namespaces)},
             )
 
     def follow(self, position: int, block_ms: int, limit: int = 1000) -> list[records.Entry] | None:
@@ -241,23 +275,21 @@ class MemoryStore(interface.Store):
     def record_decision(self, request_id: str, document: Mapping[str, Any]) -> None:
         validation.check_text("request_id", request_id)
         with self._changed:
-            self._record(request_id, dict(document))
+            recorded.record(self.state, request_id, document, self._most_decisions, self._clock())
 
     def find_decision(self, request_id: str) -> dict[str, Any]:
         with self._changed:
-            if request_id not in self.state.decisions:
-                raise errors.UnknownDecision(request_id=request_id)
-            return copy.deepcopy(self.state.decisions[request_id])
+            return recorded.find(self.state, request_id)
+
+    def list_decisions(
+        self, marker: str | None = None, limit: int = 100
+    ) -> tuple[list[tuple[str, dict[str, Any]]], str | None]:
+        validation.check_page(limit)
+        with self._changed:
+            return recorded.page(self.state, marker, limit)
 
     def close(self) -> None:
         """Nothing is held."""
-
-    def _record(self, request_id: str, document: dict[str, Any]) -> None:
-        decisions = self.state.decisions
-        decisions.pop(request_id, None)
-        decisions[request_id] = {"schema": records.SCHEMA, "at_ms": self._clock(), **copy.deepcopy(document)}
-        while len(decisions) > self._most_decisions:
-            decisions.popitem(last=False)
 
     def _each(
         self, refs: Sequence[records.Ref], step: Callable[[records.Ref, int], records.Ended]
