@@ -23,6 +23,12 @@ def decode(text: str | bytes, what: str) -> dict[str, Any]:
     return document
 
 
+def decode_state(text: str | bytes) -> tuple[int, dict[str, Any]]:
+    """Read (version, document) of a declared namespace's stored document."""
+    raw = decode(text, "host state")
+    return raw["version"], raw["state"]
+
+
 def decode_claim(text: str | bytes) -> Claim:
     """Read a live claim. Its alternates are one text, names apart by a space: Lua cannot tell [] from {}."""
     raw = decode(text, "claim")

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Opens the store that a URL names."""
 
+from collections.abc import Collection
+from typing import Any
 from urllib.parse import urlsplit
 
 from rpcapi import errors
 from scheduler_svc.store import validation
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.memory import MemoryStore
-from scheduler_svc.store.records import Durability
+from scheduler_svc.store.records import Durability, Liveness
 
 
 def open_store(
@@ -17,22 +19,31 @@ def open_store(
     durability: Durability = "everysec",
     log_length: int = 100_000,
     decisions: int = 10_000,
+    liveness: Liveness = "beats",
+    namespaces: Collection[str] = (),
 ) -> Store:
     """Return the store of ``partition`` behind ``url``: redis://, rediss://, unix:// or memory://.
 
     Nothing is sent yet: a store that is away is met by the first verb. ``durability`` is what the server's
     appendfsync is set to: with "always" on a single server a restart forgets nothing and opens no new epoch.
-    ``log_length`` and ``decisions`` bound the log and the decision record, in entries.
+    ``log_length`` and ``decisions`` bound the log and the decision record, in entries. ``liveness`` is who tells
+    which services live, ``namespaces`` are the declared ones of host state.
     Raises BadConfiguration for a URL of another kind, InvalidName for an impossible partition.
     """
     validation.check_service_host(partition)
     scheme = urlsplit(url).scheme
+    options: dict[str, Any] = {
+        "log_length": log_length,
+        "decisions": decisions,
+        "liveness": liveness,
+        "namespaces": namespaces,
+    }
     if scheme == "memory":
-        return MemoryStore(partition, log_length=log_length, decisions=decisions)
+        return MemoryStore(partition, **options)
     if scheme in ("redis", "rediss", "unix"):
         from scheduler_svc.store.redis import RedisStore  # noqa: PLC0415 - memory needs no redis-py installed
 
-        return RedisStore(url, partition, durability=durability, log_length=log_length, decisions=decisions)
+        return RedisStore(url, partition, durability=durability, **options)
     raise errors.BadConfiguration(
         why=f"[store] url has the scheme {scheme!r}; redis://, rediss://, unix:// and memory:// are known"
     )

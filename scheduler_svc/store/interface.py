@@ -2,7 +2,7 @@
 """The store's verbs: one interface, one test suite, several backends."""
 
 import abc
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from scheduler_svc.store import records
@@ -112,10 +112,26 @@ class Store(abc.ABC):
         """Recompute all sums from the claims, in one atomic look, and compare."""
 
     @abc.abstractmethod
-    def reap(self, *, dead_after_ms: int, tombstone_ms: int, limit: int = 500) -> int:
-        """Tidy: end claims past their deadline, log hosts that went down or came up, drop old tombstones.
+    def reap(self, *, dead_after_ms: int | None, tombstone_ms: int, limit: int = 500) -> int:
+        """Tidy: end claims past their deadline, log hosts that went down, drop old tombstones and pins.
 
-        Returns how many claims were ended. Nothing else depends on it being called: deadlines bind at access.
+        ``dead_after_ms`` None: who lives is judged elsewhere and told by ``settle_alive``. Returns how many claims were
+        ended. Nothing else depends on it being called: deadlines bind at access.
+        """
+
+    @abc.abstractmethod
+    def settle_alive(self, living: Collection[str]) -> int:
+        """Log that exactly these of the known services live, and return for how many that was news.
+
+        For stores opened with liveness "group", in which a sign of life is recorded but raises nobody from the dead.
+        """
+
+    @abc.abstractmethod
+    def pin(self, key: str, partition: str, ttl_ms: int, instead_of: str | None = None) -> str:
+        """Record that ``key`` (a request, a server group) is served by ``partition``, and return who serves it.
+
+        The first to ask is recorded; later ones, within ``ttl_ms`` of the last time that this answer was given, are
+        answered what is recorded. ``instead_of`` names a recorded partition that may be replaced.
         """
 
     # -- host state --------------------------------------------------------------------------------------------
@@ -154,16 +170,39 @@ class Store(abc.ABC):
         """Return a page of (name, version, document) by name, and the next marker."""
 
     @abc.abstractmethod
-    def update_state(
-        self, namespace: str, name: str, version: int, changes: Mapping[str, Any]
-    ) -> tuple[int, dict[str, Any]]:
-        """Merge ``changes`` into the document at ``version``; raises VersionConflict, UnknownHost."""
+    def put_state(self, namespace: str, name: str, version: int, document: Mapping[str, Any]) -> int:
+        """Replace the document that is recorded at ``version`` (0: there is none), and return its new version.
+
+        What is already as wanted stays as it is, whatever its version. In namespace ``service`` only ``enabled`` and
+        ``disabled_reason`` are taken, and only of a service that reported: UnknownHost. A document in ``compute``
+        is its agent's: InvalidRequest. Whether it is right is the caller's affair: ``document`` is plain JSON of at
+        most MAX_STATE bytes. Raises VersionConflict, UnknownNamespace.
+        """
+
+    @abc.abstractmethod
+    def delete_state(self, namespace: str, name: str, version: int) -> None:
+        """Delete the document that is recorded at ``version``; fine where there is none.
+
+        Raises VersionConflict, UnknownNamespace, and InvalidRequest for ``compute`` and ``service``, whose documents
+        go with their hosts (``remove``).
+        """
+
+    @abc.abstractmethod
+    def remove(self, host: str) -> None:
+        """Forget service host ``host``: its nodes, its reports, its service document, and that it was awaited.
+
+        Fine where it is not known. Raises HostInUse where live claims are on it, and Conflict where it may run claims
+        that the store forgot, until it has audited or was fenced.
+        """
 
     # -- log, epoch, decisions ---------------------------------------------------------------------------------
 
     @abc.abstractmethod
-    def snapshot(self) -> records.Snapshot:
-        """Return a consistent copy of all that replicas hold, tagged with its log position."""
+    def snapshot(self, namespaces: Collection[str] = ()) -> records.Snapshot:
+        """Return a consistent copy of all that replicas hold, tagged with its log position.
+
+        Of declared namespaces only those named are in it.
+        """
 
     @abc.abstractmethod
     def follow(self, position: int, block_ms: int, limit: int = 1000) -> list[records.Entry] | None:
@@ -186,6 +225,12 @@ class Store(abc.ABC):
     @abc.abstractmethod
     def find_decision(self, request_id: str) -> dict[str, Any]:
         """Return the newest recorded decision of a request, with the script's answer; raises UnknownDecision."""
+
+    @abc.abstractmethod
+    def list_decisions(
+        self, marker: str | None = None, limit: int = 100
+    ) -> tuple[list[tuple[str, dict[str, Any]]], str | None]:
+        """Return a page of (request id, document), oldest first, and the next marker, an opaque text."""
 
     @abc.abstractmethod
     def close(self) -> None:

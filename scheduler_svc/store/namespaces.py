@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The namespaces of host state that the store composes, and how their documents look to a reader."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from rpcapi import errors
@@ -10,22 +10,33 @@ from scheduler_svc.store import validation
 
 COMPUTE = "compute"  # one document a node, written by its host's reports only
 SERVICE = "service"  # one document a service
-KNOWN = (COMPUTE, SERVICE)
+BUILT_IN = (COMPUTE, SERVICE)
 
 Versioned = tuple[int, dict[str, Any]]
 
 
-def check(namespace: str) -> None:
-    """Raise UnknownNamespace unless the namespace is declared."""
-    if namespace not in KNOWN:
-        raise errors.UnknownNamespace(namespace=namespace, known=", ".join(KNOWN))
+def check(namespace: str, declared: Collection[str]) -> None:
+    """Raise UnknownNamespace unless the namespace is built in or ``declared``."""
+    if namespace not in BUILT_IN and namespace not in declared:
+        raise errors.UnknownNamespace(namespace=namespace, known=", ".join((*BUILT_IN, *sorted(declared))))
 
 
-def check_changes(namespace: str, changes: Mapping[str, Any]) -> None:
-    """Raise UnknownNamespace or InvalidRequest unless an operator may change these keys to these values."""
-    check(namespace)
-    if namespace != SERVICE:
+def check_document(namespace: str, document: Mapping[str, Any]) -> None:
+    """Raise InvalidRequest unless this may be put into the namespace, which is known."""
+    if namespace == COMPUTE:
         raise validation.refuse(f"namespace {namespace!r} changes by its hosts' reports only")
+    validation.check_state(document)
+    if namespace == SERVICE:
+        _check_service(document)
+
+
+def check_deletable(namespace: str) -> None:
+    """Raise InvalidRequest for a namespace whose documents go with their hosts."""
+    if namespace in BUILT_IN:
+        raise validation.refuse(f"documents in namespace {namespace!r} go with their host; remove the host")
+
+
+def _check_service(changes: Mapping[str, Any]) -> None:
     unknown = sorted(changes.keys() - {"enabled", "disabled_reason"})
     if unknown:
         raise validation.refuse(f"a service's {', '.join(unknown)} cannot be set; enabled and disabled_reason can")
@@ -44,8 +55,13 @@ def merge(name: str, stored: Mapping[str, Any], version: int, changes: Mapping[s
     if all(stored[key] == value for key, value in changes.items()):
         return dict(stored)
     if stored["version"] != version:
-        raise errors.VersionConflict(what=f"service {name!r}", version=stored["version"], expected=version)
+        raise conflict(SERVICE, name, stored["version"], version)
     return {**stored, **changes, "version": version + 1}
+
+
+def conflict(namespace: str, name: str, recorded: int, expected: int) -> errors.VersionConflict:
+    """Return the refusal of a write that was made for another version than the recorded one."""
+    return errors.VersionConflict(what=f"{namespace} {name!r}", version=recorded, expected=expected)
 
 
 def compute(document: Mapping[str, Any], used: Mapping[str, int]) -> Versioned:

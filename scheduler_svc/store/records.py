@@ -10,6 +10,7 @@ from rpcapi.model.claims import Answer, GroupPolicy, Verdict
 SCHEMA = 1  # version of every stored document and log entry; an unknown one is refused, never guessed
 
 Durability = Literal["everysec", "always"]  # what the server's appendfsync is set to
+Liveness = Literal["beats", "group"]  # who tells which services live: their signs of life here, or a service group
 Amounts = Mapping[str, int]  # resource class -> amount
 Allocations = Mapping[str, Amounts]  # provider -> amounts
 
@@ -40,12 +41,17 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """One consumer's wish: the first of ``candidates`` that takes it, in place of attempt ``replaces``."""
+    """One consumer's wish: the first of ``candidates`` that takes it, in place of attempt ``replaces``.
+
+    The first ``near`` of them are about equally good: of those, one whose sums are still as they were decided on goes
+    before one that another claim came to since (others had the same idea, and it is no longer as good).
+    """
 
     consumer: str
     attempt: int
     candidates: Sequence[Candidate]
     replaces: int | None = None
+    near: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +197,8 @@ class Entry(NamedTuple):
     used        {id: {class: sum}}        sums of live claims at these providers: all their classes, zeros too
     service     {host: service document}
     alive       {host: bool}              heartbeat transitions
-    opened      {host: epoch}             the host was audited in that epoch; 0: an operator fenced it
+    opened      {host: epoch}             the host was audited in that epoch; 0: an operator fenced it, or it left
+    state       {namespace: {name: document or null}}   of declared namespaces; null: it was deleted
     epoch       number                    the store may have forgotten something: resync
 
     Positions follow on each other, except that an ``epoch`` entry leaps, past all that may have been forgotten.
@@ -213,6 +220,7 @@ class Snapshot:
     services: Mapping[str, Mapping[str, Any]]
     alive: Mapping[str, bool]
     opened: Mapping[str, int]
+    states: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)  # namespace -> name -> document
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from scheduler_svc.store import validation
 from scheduler_svc.store.records import SCHEMA
 
 COMPUTE = "gantt-compute"  # the binary of services that report nodes
+AWAITED = "it may run claims that the store forgot: let it audit, or fence it first"  # why a host is not removed
 MAX_COUNTER = 10**20 - 1  # what an incarnation may be: a start time in nanoseconds fits
 _PARTS = ("inventories", "traits", "availability_zone", "metrics")
 _EMPTY: Mapping[str, Any] = {"inventories": {}, "traits": [], "availability_zone": None, "metrics": {}}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a store refuses before anything is sent: requests that are wrong in themselves."""
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -18,6 +19,7 @@ MAX_CLASSES = 32  # of one provider in one claim
 MAX_PROVIDERS = 64  # of one claim
 MAX_REFS = 1000  # of one confirm, abort or release
 MAX_PAGE = 1000  # elements of one page of claims or documents
+MAX_STATE = 64 * 1024  # bytes of one document of host state
 MAX_TTL_MS = 24 * 3600 * 1000
 MAX_NUMBER = 2**53 - 1  # beyond it a script's number is not exact
 
@@ -151,3 +153,15 @@ def _check_group(group: records.Group) -> None:
     if not isinstance(group.policy, GroupPolicy):
         raise refuse(f"{group.policy!r} is not a group policy")
     check_number("group's most per host", group.max_per_host, 1, MAX_AMOUNT)
+
+
+def check_state(document: Any) -> None:
+    """Raise InvalidRequest unless this is a JSON object of at most MAX_STATE bytes."""
+    if not isinstance(document, Mapping):
+        raise refuse("a document of host state is a JSON object")
+    try:
+        size = len(json.dumps(document, allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise refuse(f"a document of host state is plain JSON: {error}") from error
+    if size > MAX_STATE:
+        raise refuse(f"a document of host state has at most {MAX_STATE} bytes, not {size}")

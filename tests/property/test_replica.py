@@ -61,7 +61,7 @@ class ReplicaMachine(RuleBasedStateMachine):
     def enable(self, host, enabled):
         if host in self.store.state.services:
             version, _ = self.store.get_state("service", host)
-            self.store.update_state("service", host, version, {"enabled": enabled})
+            self.store.put_state("service", host, version, {"enabled": enabled})
 
     @rule(milliseconds=st.sampled_from((1, 100_000)))
     def pass_time_and_reap(self, milliseconds):

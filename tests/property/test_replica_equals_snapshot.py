@@ -61,7 +61,7 @@ def change(world: World, kind: str, what: Any, *more: Any) -> None:
     elif kind == "disable":
         for name, version, _document in store.list_state("service")[0]:
             if name == what:
-                store.update_state("service", what, version, {"enabled": more[0]})
+                store.put_state("service", what, version, {"enabled": more[0]})
     elif kind == "silence":
         store.reap(dead_after_ms=0, tombstone_ms=600_000)
     else:

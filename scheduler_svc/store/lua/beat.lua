@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Count a heartbeat of a service without nodes.
--- ARGV: log length, name, document of a new service as JSON
+-- ARGV: log length, name, document of a new service as JSON, 1 where a sign of life says who lives else 0
 -- Returns: position
 --@ include _partition
 --@ include _beat
-beat(ARGV[2], ARGV[3])
+beat(ARGV[2], ARGV[3], ARGV[4])
 return position

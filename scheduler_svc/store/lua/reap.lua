@@ -1,14 +1,17 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Tidy: end claims past their deadline, log services that fell silent, drop old tombstones.
--- ARGV: log length, ms of silence after which a service is down, ms that a tombstone is kept, most of each
+-- Tidy: end claims past their deadline, log services that fell silent, drop old tombstones and pins.
+-- ARGV: log length, ms of silence after which a service is down or '', ms that a tombstone is kept, most of each
 -- Returns: how many claims ended
---@ keys beats alive
+--@ keys beats alive pins pins_at
 --@ include _partition
 local limit = tonumber(ARGV[4])
 local ended = expire(limit)
 flush(false)
 
-local silent = redis.call('ZRANGEBYSCORE', K.beats, '-inf', now - tonumber(ARGV[2]))
+local silent = {}
+if ARGV[2] ~= '' then
+  silent = redis.call('ZRANGEBYSCORE', K.beats, '-inf', now - tonumber(ARGV[2]))
+end
 local body = {}
 for _, name in ipairs(silent) do
   if redis.call('HGET', K.alive, name) == '1' then
@@ -24,5 +27,11 @@ local old = redis.call('ZRANGEBYSCORE', K.ended_at, '-inf', now - tonumber(ARGV[
 if #old > 0 then
   redis.call('HDEL', K.ended, unpack(old))
   redis.call('ZREM', K.ended_at, unpack(old))
+end
+
+local unasked = redis.call('ZRANGEBYSCORE', K.pins_at, '-inf', now_text, 'LIMIT', 0, limit)
+if #unasked > 0 then
+  redis.call('HDEL', K.pins, unpack(unasked))
+  redis.call('ZREM', K.pins_at, unpack(unasked))
 end
 return ended

@@ -39,10 +39,13 @@ class Connection:
         # redis-py would give up on a blocking read, and silently send it again, at an answer's ordinary limit.
         self._reader = self._open(url, BLOCK_MS / 1000 + ANSWER_SECONDS)
 
-    def run(self, name: str, *arguments: Any) -> Any:
-        """Run the verb ``name`` with the log's length before ``arguments``; raises StoreUnavailable."""
+    def run(self, name: str, *arguments: Any, namespace: str = "") -> Any:
+        """Run the verb ``name`` with the log's length before ``arguments``; raises StoreUnavailable.
+
+        ``namespace`` is whose documents the verb changes, where it changes any.
+        """
         script = load(name)
-        keys = script.keys(self.partition)
+        keys = script.keys(self.partition, namespace)
         return self.each_try(lambda: self._evaluate(script, keys, (self.log_length, *arguments)))
 
     def read(self, fill: Callable[[Any], Any]) -> list[Any]:

@@ -25,10 +25,18 @@ KEYS: dict[str, str] = {
     "beats": "zset service -> ms of its last sign of life",
     "alive": "hash service -> 1 or 0",
     "excess": "hash provider|class -> ms since when it is flagged as over capacity",
+    "state": "hash name -> document {schema, version, state}, JSON; ends in ':' and a declared namespace",
+    "pins": "hash key of a request or a server group -> partition that serves it",
+    "pins_at": "zset key -> ms until which that holds",
     "log": "stream, ids position-0: kind, body as JSON",
     "decisions": "stream, bounded: request_id, document as JSON",
     "decided": "hash request id -> id of its newest entry in decisions",
 }
+
+
+def state_key(partition: str, namespace: str) -> str:
+    """Return the key of a declared namespace's documents."""
+    return f"{prefix(partition)}state:{namespace}"
 
 
 def prefix(partition: str) -> str:

@@ -2,28 +2,31 @@
 """Snapshot and log of a partition in Redis."""
 
 import json
+from collections.abc import Collection
 from typing import Any
 
 from scheduler_svc.store import documents, log
 from scheduler_svc.store.records import Entry, Snapshot
 from scheduler_svc.store.redis.connect import BLOCK_MS, Connection
-from scheduler_svc.store.redis.keys import prefix
+from scheduler_svc.store.redis.keys import prefix, state_key
 
 
-def snapshot(connection: Connection) -> Snapshot:
-    """Return all that a replica needs, from one atomic look."""
+def snapshot(connection: Connection, namespaces: Collection[str]) -> Snapshot:
+    """Return all that a replica needs, from one atomic look; of declared namespaces those named."""
     head = prefix(connection.partition)
 
     def fill(pipe: Any) -> None:
         pipe.hmget(head + "meta", "epoch", "position")
         for word in ("providers", "used", "services", "alive", "opened"):
             pipe.hgetall(head + word)
+        for namespace in namespaces:
+            pipe.hgetall(state_key(connection.partition, namespace))
 
     found = connection.read(fill)
     if found[0][0] is None:  # emptied under a server that stayed
         connection.know_identity()
         found = connection.read(fill)
-    (epoch, position), providers, used, services, alive, opened = found
+    (epoch, position), providers, used, services, alive, opened, *states = found
     connection.identity.saw(int(epoch), int(position))
     return Snapshot(
         epoch=int(epoch),
@@ -33,6 +36,10 @@ def snapshot(connection: Connection) -> Snapshot:
         services={name: documents.decode(text, "service") for name, text in services.items()},
         alive={name: value == "1" for name, value in alive.items()},
         opened={host: int(value) for host, value in opened.items()},
+        states={
+            namespace: {name: documents.decode_state(text)[1] for name, text in raw.items()}
+            for namespace, raw in zip(namespaces, states, strict=True)
+        },
     )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from scheduler_svc.store.redis.keys import KEYS, prefix
+from scheduler_svc.store.redis.keys import KEYS, prefix, state_key
 
 _INCLUDE = "--@ include "
 _KEYS = "--@ keys "
@@ -26,10 +26,10 @@ class Script:
     sha: str
     words: tuple[str, ...]
 
-    def keys(self, partition: str) -> list[str]:
-        """Return the names of the keys that the script declares."""
+    def keys(self, partition: str, namespace: str = "") -> list[str]:
+        """Return the names of the keys that the script declares; ``state`` is that of ``namespace``."""
         head = prefix(partition)
-        return [head + word for word in self.words]
+        return [state_key(partition, namespace) if word == "state" else head + word for word in self.words]
 
 
 @cache

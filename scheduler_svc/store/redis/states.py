@@ -2,23 +2,25 @@
 """Host state in Redis: reports compared here and written by a script that refuses when another came between."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from rpcapi import errors
-from scheduler_svc.store import documents, namespaces, reports
-from scheduler_svc.store.records import SCHEMA, StatsOutcome
+from scheduler_svc.store import documents, namespaces, paging, reports
+from scheduler_svc.store.records import SCHEMA, Liveness, StatsOutcome
 from scheduler_svc.store.redis.connect import Connection
-from scheduler_svc.store.redis.keys import prefix
+from scheduler_svc.store.redis.keys import prefix, state_key
 
 RACES = 5  # times that a report is compared again because another one came between
 
 
 class States:
-    """Host state of one partition."""
+    """Host state of one partition; ``declared`` are its namespaces besides the built-in ones."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, declared: Collection[str], liveness: Liveness) -> None:
         self._connection = connection
+        self._declared = declared
+        self._beats_tell = int(liveness == "beats")
         self._head = prefix(connection.partition)
 
     def update_stats(
@@ -53,6 +55,7 @@ class States:
             new,
             documents.encode(changed.nodes),
             len(changed.changes),
+            self._beats_tell,
             *_change_arguments(changed.changes),
             *changed.gone,
         )
@@ -73,11 +76,23 @@ class States:
 
     def heartbeat(self, name: str, binary: str) -> None:
         """Count a sign of life of a service without nodes."""
-        self._connection.run("beat", name, documents.encode(reports.new_service(binary)))
+        self._connection.run("beat", name, documents.encode(reports.new_service(binary)), self._beats_tell)
+
+    def settle_alive(self, living: Collection[str]) -> int:
+        """Log who lives; return for how many services that was news."""
+        return self._connection.run("alive", documents.encode(sorted(living)))
+
+    def remove(self, host: str) -> None:
+        """Forget a service host that holds nothing; raises HostInUse, Conflict."""
+        held = self._connection.run("remove", host)
+        if held < 0:
+            raise errors.Conflict(what=f"Removing host {host!r}", why=reports.AWAITED)
+        if held:
+            raise errors.HostInUse(host=host, claims=held, partition=self._connection.partition)
 
     def get(self, namespace: str, name: str) -> namespaces.Versioned:
         """Return (version, document); raises UnknownHost, UnknownNamespace."""
-        namespaces.check(namespace)
+        namespaces.check(namespace, self._declared)
         found = self._read(namespace, [name])
         if not found:
             raise errors.UnknownHost(name=name)
@@ -88,15 +103,33 @@ class States:
         self, namespace: str, marker: str | None, limit: int
     ) -> tuple[list[tuple[str, int, dict[str, Any]]], str | None]:
         """Return documents by name after ``marker``, and the next marker."""
-        namespaces.check(namespace)
-        key = self._head + ("providers" if namespace == namespaces.COMPUTE else "services")
+        namespaces.check(namespace, self._declared)
+        key = self._key(namespace)
         known = self._connection.read(lambda pipe: pipe.hkeys(key))[0]
-        wanted = [name for name in sorted(known) if marker is None or name > marker]
-        found = self._read(namespace, wanted[:limit])
-        return found, wanted[limit - 1] if len(wanted) > limit else None
+        wanted, following = paging.cut(known, marker, limit)
+        return self._read(namespace, wanted), following
 
-    def update_service(self, name: str, version: int, changes: Mapping[str, Any]) -> None:
-        """Merge ``changes`` into a service's document; raises UnknownHost, VersionConflict."""
+    def put(self, namespace: str, name: str, version: int, document: Mapping[str, Any]) -> int:
+        """Replace the document at ``version`` and return its new version; raises UnknownHost, VersionConflict."""
+        namespaces.check(namespace, self._declared)
+        namespaces.check_document(namespace, document)
+        if namespace == namespaces.SERVICE:
+            return self._put_service(name, version, document)
+        return self._write(namespace, name, version, documents.encode(document))
+
+    def delete(self, namespace: str, name: str, version: int) -> None:
+        """Delete the document at ``version``; raises VersionConflict."""
+        namespaces.check(namespace, self._declared)
+        namespaces.check_deletable(namespace)
+        self._write(namespace, name, version, "")
+
+    def _write(self, namespace: str, name: str, version: int, text: str) -> int:
+        done, recorded = self._connection.run("state", namespace, name, version, text, namespace=namespace)
+        if not done:
+            raise namespaces.conflict(namespace, name, recorded, version)
+        return recorded
+
+    def _put_service(self, name: str, version: int, changes: Mapping[str, Any]) -> int:
         for _ in range(RACES):
             raw = self._connection.read(lambda pipe: pipe.hget(self._head + "services", name))[0]
             if raw is None:
@@ -104,14 +137,24 @@ class States:
             stored = documents.decode(raw, "service")
             merged = namespaces.merge(name, stored, version, changes)
             if merged == stored or self._connection.run("service", name, raw, documents.encode(merged)):
-                return
+                return merged["version"]
         raise errors.StoreUnavailable(why=f"updates of service {name!r} overtake each other")
+
+    def _key(self, namespace: str) -> str:
+        built_in = {namespaces.COMPUTE: "providers", namespaces.SERVICE: "services"}
+        if namespace in built_in:
+            return self._head + built_in[namespace]
+        return state_key(self._connection.partition, namespace)
 
     def _read(self, namespace: str, wanted: Sequence[str]) -> list[tuple[str, int, dict[str, Any]]]:
         if not wanted:
             return []
-        reader = self._read_compute if namespace == namespaces.COMPUTE else self._read_service
-        return reader(wanted)
+        readers = {namespaces.COMPUTE: self._read_compute, namespaces.SERVICE: self._read_service}
+        if namespace in readers:
+            return readers[namespace](wanted)
+        key = self._key(namespace)
+        texts = self._connection.read(lambda pipe: pipe.hmget(key, wanted))[0]
+        return [(name, *documents.decode_state(text)) for name, text in zip(wanted, texts, strict=True) if text]
 
     def _read_compute(self, wanted: Sequence[str]) -> list[tuple[str, int, dict[str, Any]]]:
         def fill(pipe: Any) -> None:

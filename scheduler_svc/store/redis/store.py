@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Redis backend: each verb checks its input, runs one script, and reads its answer."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from rpcapi import errors
-from scheduler_svc.store import documents, interface, namespaces, records, reports, validation, verification
-from scheduler_svc.store.redis import audit, claims, log, prepare
+from scheduler_svc.store import documents, interface, records, reports, validation, verification
+from scheduler_svc.store.redis import audit, claims, decisions, log, prepare
 from scheduler_svc.store.redis.connect import Connection
 from scheduler_svc.store.redis.identity import Identity
-from scheduler_svc.store.redis.keys import prefix
 from scheduler_svc.store.redis.states import States
 
 MAX_REAP = 1000
@@ -26,11 +24,13 @@ class RedisStore(interface.Store):
         durability: records.Durability = "everysec",
         log_length: int = 100_000,
         decisions: int = 10_000,
+        liveness: records.Liveness = "beats",
+        namespaces: Collection[str] = (),
     ) -> None:
         self.partition = partition
         self._most_decisions = decisions
         self._connection = Connection(url, partition, Identity(partition, durability, log_length), log_length)
-        self._states = States(self._connection)
+        self._states = States(self._connection, frozenset(namespaces), liveness)
 
     def prepare(self, batch: records.Batch) -> records.BatchAnswer:
         validation.check_batch(batch)
@@ -86,8 +86,17 @@ class RedisStore(interface.Store):
     def verify(self) -> records.Verification:
         return verification.verify(claims.look(self._connection))
 
-    def reap(self, *, dead_after_ms: int, tombstone_ms: int, limit: int = 500) -> int:
-        return self._connection.run("reap", dead_after_ms, tombstone_ms, min(limit, MAX_REAP))
+    def reap(self, *, dead_after_ms: int | None, tombstone_ms: int, limit: int = 500) -> int:
+        silence = "" if dead_after_ms is None else dead_after_ms
+        return self._connection.run("reap", silence, tombstone_ms, min(limit, MAX_REAP))
+
+    def settle_alive(self, living: Collection[str]) -> int:
+        return self._states.settle_alive(living)
+
+    def pin(self, key: str, partition: str, ttl_ms: int, instead_of: str | None = None) -> str:
+        validation.check_text("key", key)
+        validation.check_number("lifetime in milliseconds", ttl_ms, 1, validation.MAX_TTL_MS)
+        return self._connection.run("pin", key, partition, ttl_ms, instead_of or "")
 
     def update_stats(
         self,
@@ -116,15 +125,19 @@ class RedisStore(interface.Store):
         validation.check_page(limit)
         return self._states.page(namespace, marker, limit)
 
-    def update_state(
-        self, namespace: str, name: str, version: int, changes: Mapping[str, Any]
-    ) -> tuple[int, dict[str, Any]]:
-        namespaces.check_changes(namespace, changes)
-        self._states.update_service(name, version, changes)
-        return self._states.get(namespace, name)
+    def put_state(self, namespace: str, name: str, version: int, document: Mapping[str, Any]) -> int:
+        validation.check_name(name)
+        return self._states.put(namespace, name, version, document)
 
-    def snapshot(self) -> records.Snapshot:
-        return log.snapshot(self._connection)
+    def delete_state(self, namespace: str, name: str, version: int) -> None:
+        self._states.delete(namespace, name, version)
+
+    def remove(self, host: str) -> None:
+        validation.check_service_host(host)
+        self._states.remove(host)
+
+    def snapshot(self, namespaces: Collection[str] = ()) -> records.Snapshot:
+        return log.snapshot(self._connection, namespaces)
 
     def follow(self, position: int, block_ms: int, limit: int = 1000) -> list[records.Entry] | None:
         return log.follow(self._connection, position, block_ms, limit)
@@ -138,13 +151,13 @@ class RedisStore(interface.Store):
         self._connection.run("decide", request_id, text, self._most_decisions)
 
     def find_decision(self, request_id: str) -> dict[str, Any]:
-        head = prefix(self.partition)
-        where = self._connection.read(lambda pipe: pipe.hget(head + "decided", request_id))[0]
-        found = where and self._connection.read(lambda pipe: pipe.xrange(head + "decisions", where, where))[0]
-        if not found:
-            raise errors.UnknownDecision(request_id=request_id)
-        _entry_id, fields = found[0]
-        return documents.decode(fields["document"], "decision")
+        return decisions.find(self._connection, request_id)
+
+    def list_decisions(
+        self, marker: str | None = None, limit: int = 100
+    ) -> tuple[list[tuple[str, dict[str, Any]]], str | None]:
+        validation.check_page(limit)
+        return decisions.page(self._connection, marker, limit)
 
     def close(self) -> None:
         self._connection.close()

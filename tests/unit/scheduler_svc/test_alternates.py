@@ -33,7 +33,7 @@ class World:
 
     def touch(self, host, **changes):
         version, _ = self.store.get_state("service", host)
-        self.store.update_state("service", host, version, changes)
+        self.store.put_state("service", host, version, changes)
 
 
 def test_the_first_that_takes_it_is_claimed_in_place_of_the_old_attempt():

@@ -48,7 +48,7 @@ def test_a_replica_that_followed_equals_a_snapshot(store):
     claim(store, "vm", "a/1")
     hosts.join(store, {"a/1": node(), "c/1": node({"VCPU": 3})}, sequence=2)  # a/2 is gone, c is new
     version, _ = store.get_state("service", "b")
-    store.update_state("service", "b", version, {"enabled": False})
+    store.put_state("service", "b", version, {"enabled": False})
     while replica.table.position < store.snapshot().position:
         replica.step(0)
     same(replica, store)
@@ -64,7 +64,7 @@ def test_a_gap_in_the_log_means_a_fresh_copy(store):
         claim(store, f"vm{number}", "b/1")
     for number in range(8):
         version, _ = store.get_state("service", "a")
-        store.update_state("service", "a", version, {"enabled": bool(number % 2)})
+        store.put_state("service", "a", version, {"enabled": bool(number % 2)})
     replica.step(0)
     assert replica.table is not old
     same(replica, store)

@@ -263,7 +263,7 @@ def test_a_host_disabled_meanwhile_is_not_taken():
     selector, _ = world.selector()
     for name in ("a", "b"):
         version, _document = world.store.get_state("service", name)
-        world.store.update_state("service", name, version, {"enabled": False})
+        world.store.put_state("service", name, version, {"enabled": False})
     with pytest.raises(errors.NoValidHost, match="2 service disabled"):
         select(selector, asked())
 

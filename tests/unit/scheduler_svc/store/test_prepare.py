@@ -88,7 +88,7 @@ def test_changed_eligibility_is_stale(world: World) -> None:
 def test_disabled_host_is_stale_for_older_decisions(world: World) -> None:
     world.add_host("h1", "h1/n1")
     early = world.batch(intent("c1", "h1/n1"))
-    world.store.update_state("service", "h1", 1, {"enabled": False, "disabled_reason": "disk"})
+    world.store.put_state("service", "h1", 1, {"enabled": False, "disabled_reason": "disk"})
     assert tuple(world.store.prepare(early).prepared[0].verdicts) == (Verdict.STALE,)
 
 

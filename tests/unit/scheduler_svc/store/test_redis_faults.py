@@ -40,7 +40,7 @@ def test_acl_user_may_do_all_that_the_store_does(make_redis: Any) -> None:
     store.release("h1", [Ref("m1", 1)])
     store.abort([Ref("c2", 1)])
     store.heartbeat("m1", "gantt-conductor")
-    store.update_state("service", "h1", 1, {"enabled": False})
+    store.put_state("service", "h1", 1, {"enabled": False})
     assert store.fence("h1") == 0
     store.record_decision("req-2", {"outcome": "refused"})
     assert store.find_decision("req-1") and store.find_decision("req-2")

@@ -136,7 +136,7 @@ def test_unknown_names_and_namespaces(world: World) -> None:
         with pytest.raises(errors.UnknownHost):
             world.store.get_state(namespace, "h1")
     with pytest.raises(errors.UnknownHost):
-        world.store.update_state("service", "h1", 1, {"enabled": False})
+        world.store.put_state("service", "h1", 1, {"enabled": False})
 
 
 def test_list_pages_by_name(world: World) -> None:
@@ -157,14 +157,15 @@ def test_list_pages_by_name(world: World) -> None:
 def test_operator_disables_a_service(world: World) -> None:
     world.add_host("h1")
     change = {"enabled": False, "disabled_reason": "disk"}
-    version, document = world.store.update_state("service", "h1", 1, change)
+    assert world.store.put_state("service", "h1", 1, change) == 2
+    version, document = world.store.get_state("service", "h1")
     assert (version, document["enabled"], document["disabled_reason"]) == (2, False, "disk")
     position = world.store.snapshot().position
     # The same update again finds its own work done.
-    assert world.store.update_state("service", "h1", 1, change)[0] == 2
+    assert world.store.put_state("service", "h1", 1, change) == 2
     assert world.store.snapshot().position == position
     with pytest.raises(errors.VersionConflict):
-        world.store.update_state("service", "h1", 1, {"enabled": True})
+        world.store.put_state("service", "h1", 1, {"enabled": True})
     world.report("h1", {"h1": node_stats(ROOMY)})
     assert world.store.get_state("service", "h1")[1]["enabled"] is False
 
@@ -182,4 +183,4 @@ def test_operator_disables_a_service(world: World) -> None:
 def test_what_an_operator_cannot_change(world: World, namespace: str, changes: dict) -> None:
     world.add_host("h1")
     with pytest.raises(errors.InvalidRequest):
-        world.store.update_state(namespace, "h1", 1, changes)
+        world.store.put_state(namespace, "h1", 1, changes)

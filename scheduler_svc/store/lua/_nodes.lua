@@ -1,0 +1,22 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Nodes that leave.
+--@ keys eligible
+
+local function drop_node(id)
+  redis.call('HDEL', K.providers, id)
+  redis.call('HDEL', K.capacity, id)
+  redis.call('HDEL', K.eligible, id)
+  redis.call('HDEL', K.changed, id)
+  weigh(id, sums_of(id), true)
+  forget_idle(id, sums_of(id))
+end
+
+-- Log that these nodes are gone, and drop them.
+local function drop_nodes(ids)
+  if #ids > 0 then
+    append('gone', cjson.encode(ids))
+  end
+  for _, id in ipairs(ids) do
+    drop_node(id)
+  end
+end

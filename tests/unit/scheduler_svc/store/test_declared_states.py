@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Documents of namespaces that a deployer declares."""
+
+from typing import Any
+
+import pytest
+
+from rpcapi import errors
+from scheduler_svc.store import validation
+from scheduler_svc.store.records import Entry
+from tests.unit.scheduler_svc.store.world import World
+
+RACK = {"rack": "r1", "power": {"watts": 350.5, "feeds": ["a", "b"]}, "empty": [], "none": None}
+
+
+@pytest.fixture
+def world(make_world: Any) -> World:
+    """A fresh partition with two declared namespaces."""
+    return make_world(namespaces=("rack", "power"))
+
+
+def entries_after(world: World, position: int) -> list[Entry]:
+    found = world.store.follow(position, 0)
+    assert found is not None
+    return found
+
+
+def test_a_document_is_created_read_and_listed_as_it_was_put(world: World) -> None:
+    version = world.store.put_state("rack", "h1/n1", 0, RACK)
+    assert version > 0
+    assert world.store.get_state("rack", "h1/n1") == (version, RACK)
+    assert world.store.list_state("rack") == ([("h1/n1", version, RACK)], None)
+    assert world.store.list_state("power") == ([], None)
+
+
+def test_a_change_is_logged_whole_and_in_the_snapshot(world: World) -> None:
+    before = world.store.snapshot(("rack",))
+    world.store.put_state("rack", "h1", 0, RACK)
+    after = world.store.snapshot(("rack", "power"))
+    assert before.states == {"rack": {}}
+    assert after.states == {"rack": {"h1": RACK}, "power": {}}
+    assert [(one.kind, one.payload) for one in entries_after(world, before.position)] == [
+        ("state", {"rack": {"h1": RACK}})
+    ]
+    assert world.store.snapshot().states == {}
+
+
+def test_an_update_names_the_version_it_read(world: World) -> None:
+    first = world.store.put_state("rack", "h1", 0, RACK)
+    second = world.store.put_state("rack", "h1", first, {"rack": "r2"})
+    assert second > first
+    position = world.store.snapshot().position
+    for version in (0, first, second + 1):
+        with pytest.raises(errors.VersionConflict):
+            world.store.put_state("rack", "h1", version, {"rack": "r3"})
+    assert world.store.get_state("rack", "h1") == (second, {"rack": "r2"})
+    assert world.store.snapshot().position == position
+
+
+def test_a_repeated_update_finds_its_own_work_done(world: World) -> None:
+    first = world.store.put_state("rack", "h1", 0, RACK)
+    position = world.store.snapshot().position
+    assert world.store.put_state("rack", "h1", 0, dict(reversed(RACK.items()))) == first
+    assert world.store.snapshot().position == position
+
+
+def test_a_document_is_deleted_at_its_version_and_again(world: World) -> None:
+    first = world.store.put_state("rack", "h1", 0, RACK)
+    with pytest.raises(errors.VersionConflict):
+        world.store.delete_state("rack", "h1", first + 1)
+    position = world.store.snapshot().position
+    for _ in range(2):
+        world.store.delete_state("rack", "h1", first)
+    assert [(one.kind, one.payload) for one in entries_after(world, position)] == [("state", {"rack": {"h1": None}})]
+    with pytest.raises(errors.UnknownHost):
+        world.store.get_state("rack", "h1")
+
+
+def test_a_version_is_never_used_twice(world: World) -> None:
+    """A writer that read the document before it was deleted must not overwrite what another made since."""
+    first = world.store.put_state("rack", "h1", 0, RACK)
+    world.store.delete_state("rack", "h1", first)
+    again = world.store.put_state("rack", "h1", 0, {"rack": "r2"})
+    assert again > first
+    with pytest.raises(errors.VersionConflict):
+        world.store.put_state("rack", "h1", first, {"rack": "r3"})
+
+
+def test_documents_are_paged_by_name(world: World) -> None:
+    for name in ("h3", "h1/n2", "h1/n1"):
+        world.store.put_state("rack", name, 0, {"of": name})
+    page, marker = world.store.list_state("rack", limit=2)
+    assert [name for name, _version, _document in page] == ["h1/n1", "h1/n2"]
+    page, marker = world.store.list_state("rack", marker=marker, limit=2)
+    assert ([name for name, _version, _document in page], marker) == (["h3"], None)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [[], "text", {"x": float("nan")}, {"x": object()}, {"x": "y" * validation.MAX_STATE}],
+    ids=["list", "text", "not a number", "no JSON", "too large"],
+)
+def test_what_is_no_document_is_refused(world: World, document: Any) -> None:
+    with pytest.raises(errors.InvalidRequest):
+        world.store.put_state("rack", "h1", 0, document)
+    assert world.store.list_state("rack") == ([], None)
+
+
+def test_namespaces_that_are_not_declared_and_documents_that_go_with_their_hosts(world: World) -> None:
+    world.add_host("h1")
+    with pytest.raises(errors.UnknownNamespace, match="power, rack"):
+        world.store.put_state("volume", "h1", 0, RACK)
+    with pytest.raises(errors.UnknownNamespace):
+        world.store.delete_state("volume", "h1", 1)
+    for namespace in ("compute", "service"):
+        with pytest.raises(errors.InvalidRequest, match="remove the host"):
+            world.store.delete_state(namespace, "h1", 1)
+
+
+def test_keys_of_the_stores_own_may_be_in_a_document(world: World) -> None:
+    mine = {"schema": 7, "version": "x", "state": {"version": 1}}
+    version = world.store.put_state("rack", "h1", 0, mine)
+    assert world.store.get_state("rack", "h1") == (version, mine)

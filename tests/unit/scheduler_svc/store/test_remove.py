@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A host that leaves its partition."""
+
+import pytest
+
+from rpcapi import errors
+from rpcapi.model.claims import Answer, Verdict
+from scheduler_svc.store.records import Ref
+from tests.unit.scheduler_svc.store.world import SHORT_MS, World
+
+
+def test_an_empty_host_is_forgotten_and_so_told(world: World) -> None:
+    world.add_host("h1", "h1/n1", "h1/n2")
+    world.add_host("h2")
+    position = world.store.snapshot().position
+    world.store.remove("h1")
+    told = [(one.kind, one.payload) for one in world.store.follow(position, 0) or ()]
+    assert told == [("gone", ["h1/n1", "h1/n2"]), ("service", {"h1": None})]
+    now = world.store.snapshot()
+    assert (list(now.providers), list(now.services), list(now.alive), list(now.opened)) == (["h2"],) * 4
+    for namespace, name in (("compute", "h1/n1"), ("service", "h1")):
+        with pytest.raises(errors.UnknownHost):
+            world.store.get_state(namespace, name)
+    world.check()
+
+
+def test_a_host_that_nobody_knows_is_gone_already(world: World) -> None:
+    position = world.store.snapshot().position
+    world.store.remove("h1")
+    assert world.store.snapshot().position == position
+
+
+def test_a_host_that_holds_claims_stays(world: World) -> None:
+    world.add_host("h1", "h1/n1")
+    held = world.hold("c1", "h1/n1")
+    world.prepare("c2", "h1/n1")
+    before = world.store.snapshot()
+    with pytest.raises(errors.HostInUse, match="2 live claims"):
+        world.store.remove("h1")
+    assert world.store.snapshot() == before
+    world.store.abort([Ref("c2", 1)])
+    world.store.release("h1", [held])
+    world.store.remove("h1")
+    assert not world.store.snapshot().providers
+
+
+def test_another_host_whose_name_begins_alike_is_not_in_the_way(world: World) -> None:
+    world.add_host("h1")
+    world.add_host("h10")
+    world.hold("c1", "h10")
+    world.store.remove("h1")
+    assert list(world.store.snapshot().providers) == ["h10"]
+
+
+def test_a_claim_past_its_deadline_is_in_nobodys_way(world: World) -> None:
+    world.add_host("h1")
+    world.pass_deadline(world.prepare("c1", "h1", ttl_ms=SHORT_MS))
+    world.store.remove("h1")
+    assert world.store.confirm("h1", [Ref("c1", 1)])[0].answer is Answer.EXPIRED
+    world.check()
+
+
+def test_a_host_that_may_run_what_was_forgotten_stays_until_it_is_fenced(world: World) -> None:
+    world.add_host("h1")
+    world.new_epoch()
+    with pytest.raises(errors.Conflict, match="fence"):
+        world.store.remove("h1")
+    world.store.fence("h1")
+    world.store.remove("h1")
+    assert not world.store.snapshot().providers
+
+
+def test_a_removed_host_begins_anew(world: World) -> None:
+    world.add_host("h1")
+    world.store.remove("h1")
+    assert world.prepare("c1", "h1").verdicts == (Verdict.UNKNOWN,)
+    world.add_host("h1")
+    assert world.prepare("c1", "h1", attempt=2).host == "h1"
