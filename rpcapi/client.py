@@ -57,6 +57,7 @@ class ServiceClient:
     def _call(self, ctxt: RequestContext, version: str, method: str, **values: Any) -> Any:
         """Call and wait; the wait ends with the context's deadline, or after [rpc] call_timeout.
 
+        The end of the wait travels with the call: who reads it later drops it, on whatever bus, and does nothing.
         Raises the typed error of the service, UnknownMethod where it is older than the method, Unavailable where
         the bus did not take the call in time, oslo.messaging's MessagingTimeout where no answer came, and
         RPCVersionCapError where the cap does not let this version be sent.
@@ -67,7 +68,7 @@ class ServiceClient:
         prepared = self._client.prepare(version=version, timeout=timeout, call_monitor_timeout=monitor)
         try:
             with _bus_away_is_unavailable():
-                return prepared.call(ctxt, method, **values)
+                return prepared.call(ctxt.within(timeout), method, **values)
         except errors.GanttError as error:
             # From None: what it would be chained to is the same error with the server's traceback as its text.
             raise _plain(error) from None

@@ -12,6 +12,7 @@ from oslo_config import cfg
 
 from rpcapi import bus, errors
 
+TRANSPORTS = ("fake", "embedded", "rabbit")
 CALL_TIMEOUT = 10.0
 PATIENCE = 20.0
 
@@ -110,12 +111,18 @@ class Peers:
     def serve(self, name: str = "s1", transport: Any = None, pool: int | None = None) -> Endpoint:
         """Start a server and return its endpoint."""
         endpoint = Endpoint(name)
+        endpoint.server = self.start(endpoint, name, transport, pool)
+        return endpoint
+
+    def start(
+        self, endpoint: Any, name: str, transport: Any = None, pool: int | None = None, serializer: Any = None
+    ) -> Any:
+        """Start a server of this endpoint, and return it."""
         target = oslo_messaging.Target(topic=self.topic, server=name)
-        server = bus.get_server(transport or self.transport(), target, [endpoint])
+        server = bus.get_server(transport or self.transport(), target, [endpoint], serializer)
         server.start(override_pool_size=pool)
         self._servers.append(server)
-        endpoint.server = server
-        return endpoint
+        return server
 
     def client(self, transport: Any = None, **options: Any) -> Any:
         options = {"timeout": CALL_TIMEOUT, **options}

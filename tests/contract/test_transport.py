@@ -2,7 +2,6 @@
 """The message protocol, one suite on every transport: oslo.messaging's fake, the embedded bus, RabbitMQ."""
 
 import threading
-from collections.abc import Iterator
 
 import oslo_messaging
 import pytest
@@ -10,32 +9,7 @@ from oslo_config import cfg
 from oslo_messaging.rpc import client as rpc_client
 
 from rpcapi import errors
-from tests.contract.bus_peer import Ending, Peers, eventually
-
-TRANSPORTS = ("fake", "embedded", "rabbit")
-
-
-@pytest.fixture(scope="module")
-def ending() -> Iterator[Ending]:
-    made = Ending()
-    yield made
-    made.finish()
-
-
-@pytest.fixture(params=TRANSPORTS)
-def url(request: pytest.FixtureRequest) -> str:
-    if request.param == "embedded":
-        return str(request.getfixturevalue("redis_server").bus_url())
-    if request.param == "rabbit":
-        return str(request.getfixturevalue("rabbit_node").url())
-    return "fake:///"
-
-
-@pytest.fixture
-def peers(url: str, ending: Ending) -> Iterator[Peers]:
-    made = Peers(url, ending)
-    yield made
-    made.close()
+from tests.contract.bus_peer import Peers, eventually
 
 
 def test_a_call_returns_what_the_method_returned(peers: Peers) -> None:
@@ -216,20 +190,6 @@ def test_heartbeats_keep_a_long_call_alive(peers: Peers) -> None:
     release.start()
     assert peers.client(timeout=20, call_monitor_timeout=2).call({}, "hold") == "s1"
     release.join()
-
-
-@pytest.mark.parametrize("url", TRANSPORTS[1:], indirect=True)
-def test_an_expired_call_is_never_executed(peers: Peers) -> None:
-    """Not on the fake transport, whose messages live for ever."""
-    endpoint = peers.serve(name="idle")
-    endpoint.server.stop()
-    endpoint.server.wait()
-    client = peers.client()
-    with pytest.raises(oslo_messaging.MessagingTimeout):
-        client.prepare(timeout=1).call({}, "note", value="expired")
-    late = peers.serve(name="late")
-    client.call({}, "note", value="fresh")
-    assert late.seen == ["fresh"]
 
 
 def test_a_stopped_server_finishes_what_it_began(peers: Peers) -> None:

@@ -23,15 +23,18 @@ class Sender:
     def __init__(self):
         self.prepared = {}
         self.sent = []
+        self.contexts = []
 
     def prepare(self, **options):
         self.prepared = options
         return self
 
     def call(self, ctxt, method, **values):
+        self.contexts.append(ctxt)
         self.sent.append(("call", method, values))
 
     def cast(self, ctxt, method, **values):
+        self.contexts.append(ctxt)
         self.sent.append(("cast", method, values))
 
 
@@ -65,6 +68,17 @@ def test_a_call_without_a_deadline_waits_for_the_configured_time(sender, options
 def test_a_call_waits_no_longer_than_its_deadline(sender, options):
     ConductorAPI(options, None).get_instances(context.new(deadline=time.time() + 3), ["u"])
     assert 0 < sender.prepared["timeout"] <= 3
+
+
+def test_the_end_of_the_wait_travels_with_the_call(sender, options):
+    patient, hurried = context.new(), context.new(deadline=time.time() + 3)
+    before = time.time()
+    for ctxt in (patient, hurried):
+        ConductorAPI(options, None).get_instances(ctxt, ["u"])
+    assert before + 20 <= sender.contexts[0].deadline <= time.time() + 20
+    assert sender.contexts[1].deadline == hurried.deadline
+    assert [each.request_id for each in sender.contexts] == [patient.request_id, hurried.request_id]
+    assert not patient.deadline, "the caller's own context is as it was"
 
 
 @pytest.mark.parametrize(("monitor", "sent"), [(1.9, None), (2.0, 2.0), (19.0, 19.0), (20.0, None), (25.0, None)])

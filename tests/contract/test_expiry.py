@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What nobody waits for any more is not done, on whatever bus it travelled."""
+
+import oslo_messaging
+import pytest
+
+from rpcapi import conf as rpc_conf
+from rpcapi import context, errors
+from rpcapi.client import ServiceClient
+from rpcapi.endpoint import exposed
+from rpcapi.serializer import GanttSerializer
+from tests.contract.bus_peer import CALL_TIMEOUT, Peers, eventually
+
+
+class Notes:
+    """An endpoint as the services have them."""
+
+    target = oslo_messaging.Target(version="1.0")
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+        self.dropped: list[str] = []
+
+    def _observe(self, method: str, code: str, seconds: float) -> None:
+        if code != "ok":
+            self.dropped.append(code)
+
+    @exposed
+    def note(self, ctxt: context.RequestContext, value: str) -> None:
+        """Keep the value."""
+        self.seen.append(value)
+
+
+class NotesAPI(ServiceClient):
+    """Its client."""
+
+    VERSION = "1.0"
+    CAP = "conductor"
+
+    def note(self, ctxt: context.RequestContext, value: str) -> None:
+        """Have the value kept."""
+        self._call(ctxt, "1.0", "note", value=value)
+
+
+def client(peers: Peers, seconds: float) -> NotesAPI:
+    transport = peers.transport()
+    rpc_conf.register_opts(transport.conf)
+    transport.conf.set_override("call_timeout", seconds, group="rpc")
+    return NotesAPI(transport.conf, transport, topic=peers.topic)
+
+
+def test_an_expired_call_is_never_executed(peers: Peers) -> None:
+    """Not even where the bus keeps it for the next server, as oslo.messaging's fake one does."""
+    idle = peers.start(Notes(), "idle", serializer=GanttSerializer())
+    idle.stop()
+    idle.wait()
+    with pytest.raises((oslo_messaging.MessagingTimeout, errors.Unavailable)):
+        client(peers, 0.5).note(context.new(), "expired")
+    late = Notes()
+    peers.start(late, "late", pool=1, serializer=GanttSerializer())
+    client(peers, CALL_TIMEOUT).note(context.new(), "fresh")
+    assert late.seen == ["fresh"]
+    if peers.url.startswith("fake"):
+        assert late.dropped == ["deadline_passed"]
+
+
+@pytest.mark.parametrize("url", ["rabbit"], indirect=True)
+def test_an_expired_call_leaves_its_queue(peers: Peers) -> None:
+    idle = peers.serve("idle")
+    idle.server.stop()
+    idle.server.wait()
+    transport = peers.transport()
+    sender = peers.client(transport=transport)
+    with pytest.raises(oslo_messaging.MessagingTimeout):
+        sender.prepare(timeout=1).call({}, "note", value="expired")
+    sender.cast({}, "note", value="kept")
+    with transport._driver._get_connection() as connection:
+        eventually(
+            lambda: connection.channel.queue_declare(peers.topic, passive=True).message_count == 1,
+            "only the cast waits for a server",
+        )
