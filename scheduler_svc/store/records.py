@@ -195,7 +195,7 @@ class Entry(NamedTuple):
     provider    {id: provider document}   replaces the provider whole, its ``used`` excepted
     gone        [id, ...]                 providers that are no more
     used        {id: {class: sum}}        sums of live claims at these providers: all their classes, zeros too
-    service     {host: service document}
+    service     {host: service document or null}   null: it left, and is not alive nor opened any more
     alive       {host: bool}              heartbeat transitions
     opened      {host: epoch}             the host was audited in that epoch; 0: an operator fenced it, or it left
     state       {namespace: {name: document or null}}   of declared namespaces; null: it was deleted
