@@ -161,6 +161,12 @@ class Ending:
             transport.cleanup()
 
 
+def told(client: Any, endpoint: Endpoint) -> bool:
+    """Send a fan-out, and tell whether one has reached this server by now."""
+    client.prepare(fanout=True).cast({}, "note", value="again")
+    return bool(endpoint.seen)
+
+
 def in_thread(action: Callable[[], Any]) -> threading.Thread:
     thread = threading.Thread(target=action)
     thread.start()

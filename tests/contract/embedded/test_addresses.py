@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the bus is, and whom it lets in."""
+
+from collections.abc import Callable
+
+import pytest
+from oslo_messaging.rpc import client as rpc_client
+from oslo_messaging.server import ServerListenError
+
+from devstack.servers.redis import RedisServer
+from devstack.servers.redis_users import BUS, BUS_USERS
+from rpcapi.errors import BadConfiguration
+from tests.contract.bus_peer import Ending, Peers, eventually, told
+from tests.contract.embedded.settings import QUICK
+
+MakeRedis = Callable[..., RedisServer]
+
+
+def test_the_bus_user_of_a_private_redis_may_do_all_that_is_needed(
+    make_peers: Callable[..., Peers], make_redis: MakeRedis
+) -> None:
+    peers = make_peers(make_redis(users=BUS_USERS), BUS.name)
+    endpoint = peers.serve()
+    client = peers.client()
+    assert client.call({}, "echo", value=1) == 1
+    eventually(lambda: told(client, endpoint), "a fan-out reaches the server")
+
+
+def test_a_wrong_password_is_said_at_once_and_not_shown(
+    make_peers: Callable[..., Peers], make_redis: MakeRedis, caplog: pytest.LogCaptureFixture
+) -> None:
+    redis = make_redis(users=BUS_USERS)
+    peers = make_peers(redis, BUS.name)
+    peers.url = peers.url.replace(redis.passwords.of(BUS.name), "guessed-password")
+    with pytest.raises(rpc_client.ClientSendError, match="refused") as caught:
+        peers.client().cast({}, "note", value=1)
+    with pytest.raises(ServerListenError, match="refused"):
+        peers.serve()
+    assert "guessed-password" not in str(caught.value) + caplog.text
+
+
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("gantt+redis://one:1,two:2/0", "several hosts"),
+        ("gantt+redis:///zero", "not a number"),
+        ("gantt+redis:///0?sockt=/x", "unknown parameter: sockt"),
+        ("gantt+redis://host:1/0?socket=/x", "both a host and a socket"),
+        ("gantt+redis:///0?socket=x", "not an absolute path"),
+        ("gantt://host/0", r"write gantt\+redis"),
+    ],
+)
+def test_an_address_that_is_none_is_refused_in_a_sentence(ending: Ending, url: str, why: str) -> None:
+    with pytest.raises(BadConfiguration, match=f"transport_url.*{why}"):
+        Peers(url, ending).transport()
+
+
+def test_calls_work_by_tcp(make_peers: Callable[..., Peers], redis_server: RedisServer, ending: Ending) -> None:
+    peers = Peers(f"gantt+redis://127.0.0.1:{redis_server.port}/0", ending, **QUICK)
+    peers.serve()
+    assert peers.client().call({}, "echo", value=1) == 1
+    peers.close()

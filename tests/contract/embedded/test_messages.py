@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Messages that are too large, foreign, sent twice, stale, or without their bell."""
+
+import json
+from collections.abc import Callable
+
+import oslo_messaging
+import pytest
+from oslo_messaging.rpc import client as rpc_client
+
+from devstack.servers.redis import RedisServer
+from rpcapi.drivers import errors, names, wire
+from rpcapi.drivers.transport import BODIES, TAG_LENGTH
+from tests.contract.bus_peer import Peers, eventually
+from tests.contract.embedded.queues import push
+
+
+def test_a_request_too_large_is_refused_where_it_is_sent(
+    make_peers: Callable[..., Peers], redis_server: RedisServer
+) -> None:
+    peers = make_peers(redis_server, max_message_bytes=10_000)
+    endpoint = peers.serve()
+    with pytest.raises(rpc_client.ClientSendError, match="max_message_bytes"):
+        peers.client().cast({}, "note", value="x" * 10_000)
+    assert peers.client().call({}, "echo", value=1) == 1
+    assert endpoint.seen == []
+
+
+def test_an_answer_too_large_becomes_an_error_of_the_caller(
+    make_peers: Callable[..., Peers], redis_server: RedisServer
+) -> None:
+    peers = make_peers(redis_server, max_message_bytes=10_000)
+    peers.serve()
+    client = peers.client()
+    # oslo.messaging's client wraps every error of a driver, the remote one's too.
+    with pytest.raises(rpc_client.ClientSendError, match="max_message_bytes"):
+        client.call({}, "answer_of_size", size=10_000)
+    assert client.call({}, "answer_of_size", size=10) == "x" * 10
+
+
+def test_foreign_messages_are_dropped_and_the_server_goes_on(peers: Peers, redis_server: RedisServer) -> None:
+    endpoint = peers.serve()
+    queue = names.topic_queue(peers.exchange, peers.topic)
+    tag = "t" * TAG_LENGTH
+    envelope = {"properties": {"delivery_tag": tag, "delivery_info": {"exchange": "", "routing_key": queue}}}
+    pickled = {**envelope, "body": "gASVAA==", "content-type": "application/x-python-serialize", "headers": {}}
+    other = {**envelope, "body": json.dumps({"kind": "Rumour"}), "content-type": "application/json", "headers": {}}
+    newer = {**other, "body": json.dumps({"kind": "Request", "wire": wire.WIRE_VERSION + 1})}
+    for each in ("not even JSON", json.dumps(["no message"]), *(json.dumps(each) for each in (pickled, other, newer))):
+        push(redis_server, queue, tag + each)
+    client = peers.client()
+    assert client.call({}, "echo", value=1) == 1
+    assert endpoint.seen == []
+    with redis_server.client() as redis:
+        eventually(lambda: not redis.llen(queue + BODIES), "all were read")
+        assert not redis.hexists("gantt_bus:received", tag), "what was dropped must not come again"
+
+
+def test_a_message_that_was_sent_twice_runs_once(peers: Peers, redis_server: RedisServer) -> None:
+    queue = names.topic_queue(peers.exchange, peers.topic)
+    client = peers.client()
+    client.cast({}, "note", value="once")
+    with redis_server.client() as redis:
+        (body,) = redis.lrange(queue + BODIES, 0, -1)
+    tag, again = "t" * TAG_LENGTH, json.loads(body[TAG_LENGTH:])
+    again["properties"]["delivery_tag"] = tag
+    push(redis_server, queue, tag + json.dumps(again))
+    endpoint = peers.serve(pool=1)
+    client.call({}, "echo", value=1)
+    assert endpoint.seen == ["once"]
+
+
+def test_a_cast_that_nobody_took_in_time_is_dropped(peers: Peers, redis_server: RedisServer) -> None:
+    """Its queue lives on for later messages, and so the message itself carries the deadline."""
+    queue = names.topic_queue(peers.exchange, peers.topic)
+    client = peers.client()
+    client.cast({}, "note", value="stale")
+    with redis_server.client() as redis:
+        body = redis.rpop(queue + BODIES)
+        message = json.loads(body[TAG_LENGTH:])
+        message["body"] = json.dumps({**json.loads(message["body"]), "expires_at": 1.0})
+        redis.lpush(queue + BODIES, body[:TAG_LENGTH] + json.dumps(message))
+    endpoint = peers.serve(pool=1)
+    client.cast({}, "note", value="fresh")
+    eventually(lambda: endpoint.seen, "the fresh cast ran")
+    assert endpoint.seen == ["fresh"]
+
+
+def test_a_message_whose_bell_was_lost_with_a_connection_is_found(peers: Peers, redis_server: RedisServer) -> None:
+    queue = names.topic_queue(peers.exchange, peers.topic)
+    peers.client().cast({}, "note", value="found")
+    with redis_server.client() as redis:
+        assert redis.rpop(queue) is not None
+    endpoint = peers.serve()
+    eventually(lambda: endpoint.seen == ["found"], "the message was found without its bell")
+
+
+def test_notifications_are_refused_in_a_sentence(peers: Peers) -> None:
+    driver = peers.transport()._driver
+    target = oslo_messaging.Target(topic="notifications")
+    with pytest.raises(errors.NotificationsUnsupported, match="RPC only"):
+        driver.send_notification(target, {}, {}, 2.0)
+    with pytest.raises(NotImplementedError, match="RPC only"):
+        driver.listen_for_notifications([(target, "info")], None, 1, None)

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What becomes of calls and servers while Redis is away, and when it returns."""
+
+import os
+import signal
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import oslo_messaging
+import pytest
+
+from devstack.servers.redis import RedisServer
+from tests.contract.bus_peer import Peers, eventually, told
+
+MakeRedis = Callable[..., RedisServer]
+
+
+def test_all_recovers_when_redis_was_killed_and_returns(
+    make_peers: Callable[..., Peers], make_redis: MakeRedis
+) -> None:
+    redis = make_redis()
+    peers = make_peers(redis)
+    endpoint = peers.serve()
+    other = peers.serve("other")
+    client = peers.client()
+    assert client.call({}, "echo", value=1) == 1
+
+    redis.kill()
+    with pytest.raises(oslo_messaging.MessagingTimeout, match="does not answer"):
+        client.prepare(timeout=1).call({}, "echo", value=2)
+    with pytest.raises(oslo_messaging.MessageDeliveryFailure, match="does not answer"):
+        client.prepare(retry=0).cast({}, "note", value="never")
+    patient: list[Any] = []
+    caller = threading.Thread(target=lambda: patient.append(client.call({}, "echo", value=3)))
+    caller.start()
+
+    redis.start()
+    caller.join(15)
+    assert patient == [3], "a call that was waiting for the bus goes through when it returns"
+    assert client.prepare(server="other").call({}, "who") == "other"
+    eventually(lambda: told(client, endpoint) and told(client, other), "fan-outs reach both servers again")
+
+
+def test_a_running_call_whose_answer_meets_an_outage_is_answered(
+    make_peers: Callable[..., Peers], make_redis: MakeRedis
+) -> None:
+    redis = make_redis()
+    peers = make_peers(redis)
+    endpoint = peers.serve()
+    client = peers.client()
+    answers: list[str] = []
+    caller = threading.Thread(target=lambda: answers.append(client.call({}, "hold")))
+    caller.start()
+    assert endpoint.entered.wait(10)
+    redis.kill()
+    endpoint.gate.set()
+    redis.start()
+    caller.join(15)
+    assert answers == ["s1"]
+
+
+def test_nothing_is_lost_or_doubled_when_connections_break(
+    make_peers: Callable[..., Peers], make_redis: MakeRedis
+) -> None:
+    redis = make_redis()
+    peers = make_peers(redis)
+    endpoint = peers.serve()
+    client = peers.client()
+    with redis.client() as admin:
+        for number in range(100):
+            client.cast({}, "note", value=number)
+            if number % 20 == 10:
+                admin.execute_command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+    eventually(lambda: len(endpoint.seen) >= 100, "all casts ran")
+    assert sorted(endpoint.seen) == list(range(100))
+
+
+def test_a_server_may_start_before_redis_does(make_peers: Callable[..., Peers], make_redis: MakeRedis) -> None:
+    redis = make_redis()
+    redis.kill()
+    peers = make_peers(redis)
+    endpoint = peers.serve()
+    redis.start()
+    assert peers.client().call({}, "who") == "s1"
+    client = peers.client()
+    eventually(lambda: told(client, endpoint), "a fan-out reaches it")
+
+
+def test_a_frozen_redis_ends_a_call_and_thaws(make_peers: Callable[..., Peers], make_redis: MakeRedis) -> None:
+    redis = make_redis()
+    peers = make_peers(redis)
+    peers.serve()
+    client = peers.client()
+    client.call({}, "echo", value=1)
+    assert redis.pid is not None
+    os.kill(redis.pid, signal.SIGSTOP)
+    try:
+        with pytest.raises(oslo_messaging.MessagingTimeout):
+            client.prepare(timeout=1).call({}, "echo", value=2)
+    finally:
+        os.kill(redis.pid, signal.SIGCONT)
+    assert client.call({}, "echo", value=3) == 3
+
+
+def test_a_server_stops_while_redis_is_away(make_peers: Callable[..., Peers], make_redis: MakeRedis) -> None:
+    redis = make_redis()
+    peers = make_peers(redis)
+    endpoint = peers.serve()
+    redis.kill()
+    endpoint.server.stop()
+    endpoint.server.wait()

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a process that was killed leaves behind goes to others, or away."""
+
+from collections.abc import Callable
+
+import pytest
+
+from devstack.servers.redis import RedisServer
+from rpcapi.drivers import names
+from tests.contract.bus_peer import Peers, eventually
+from tests.contract.embedded.processes import Processes
+from tests.contract.embedded.queues import inbox_with, waiting
+from tests.contract.embedded.settings import QUICK
+
+RECEIVED_INDEX = "gantt_bus:received_index"
+
+
+@pytest.mark.parametrize("executor", ["threading", "eventlet"])
+def test_what_a_killed_server_had_not_begun_goes_to_another(
+    peers: Peers, processes: Processes, redis_server: RedisServer, executor: str
+) -> None:
+    doomed = processes.server(peers, "doomed", pool=1, executor=executor)
+    client = peers.client()
+    client.cast({}, "hold")
+    assert processes.said(doomed) == "hold"
+    for number in range(5):
+        client.cast({}, "note", value=number)
+    eventually(lambda: waiting(redis_server, peers) == 0, "the doomed server received all casts")
+    heir = peers.serve("heir")
+    processes.kill(doomed)
+    eventually(lambda: len(heir.seen) == 5, "the other server ran what had not begun")
+    assert sorted(heir.seen) == list(range(5))
+    assert not heir.entered.is_set(), "what had begun must not begin again: delivery is at most once"
+
+
+def test_what_a_living_server_holds_stays_with_it(peers: Peers, redis_server: RedisServer) -> None:
+    """A message that waits for two visibility timeouts is renewed, not given away."""
+    busy = peers.serve("busy", pool=1)
+    client = peers.client()
+    client.cast({}, "hold")
+    assert busy.entered.wait(10)
+    client.cast({}, "note", value="mine")
+    eventually(lambda: len(busy.server.listener.held()) == 1, "the busy server received the cast")
+    (tag,) = busy.server.listener.held()
+    idle = peers.serve("idle")
+    with redis_server.client() as redis:
+        received = redis.zscore(RECEIVED_INDEX, tag)
+        late = received + 2 * QUICK["visibility_timeout"]
+        eventually(lambda: (redis.zscore(RECEIVED_INDEX, tag) or 0) > late, "its holder renewed it again and again")
+    busy.gate.set()
+    eventually(lambda: busy.seen, "the busy server ran what it held")
+    assert (busy.seen, idle.seen) == (["mine"], [])
+
+
+def test_answers_to_a_killed_client_expire(
+    make_peers: Callable[..., Peers], processes: Processes, redis_server: RedisServer
+) -> None:
+    peers = make_peers(redis_server, reply_ttl=60)
+    endpoint = peers.serve(name := f"server-{peers.topic}")
+    doomed = processes.start(peers, "client", "asking")
+    assert endpoint.entered.wait(10)
+    processes.kill(doomed)
+    with redis_server.client() as redis:
+        # Until Redis has looked at the end of the dead connection it hands what comes to that: the answer would be
+        # gone at once. It looks at it before it answers whoever connected after it.
+        redis.ping()
+        endpoint.gate.set()
+        eventually(lambda: inbox_with(redis_server, name), "the answer waits for the dead client")
+        assert 0 < redis.ttl(inbox_with(redis_server, name)) <= 60
+
+
+def test_a_fanout_after_a_servers_death_reaches_the_living_and_forgets_the_dead(
+    peers: Peers, processes: Processes, redis_server: RedisServer
+) -> None:
+    processes.kill(processes.server(peers, "doomed"))
+    fanout = names.fanout_members(peers.exchange, peers.topic)
+    with redis_server.client() as redis:
+        (dead,) = redis.zrange(fanout, 0, -1)
+        living = peers.serve("living")
+        before = redis.llen(dead)
+        peers.client().prepare(fanout=True).cast({}, "note", value=1)
+        assert redis.llen(dead) == before + 1, "a copy waits for the dead"
+        eventually(lambda: living.seen == [1], "the living server was told")
+        eventually(lambda: redis.zscore(fanout, dead) is None, "the dead left the fan-out")
+        assert redis.zcard(fanout) == 1
+        eventually(lambda: not redis.exists(dead), "its copy expired")
+
+
+def test_the_last_server_of_a_topic_leaves_its_fanout(peers: Peers, redis_server: RedisServer) -> None:
+    endpoint = peers.serve()
+    fanout = names.fanout_members(peers.exchange, peers.topic)
+    with redis_server.client() as redis:
+        assert redis.zcard(fanout) == 1
+        endpoint.server.stop()
+        assert redis.zcard(fanout) == 0
+
+
+def test_a_queue_without_a_server_expires(make_peers: Callable[..., Peers], redis_server: RedisServer) -> None:
+    peers = make_peers(redis_server, request_ttl=2)
+    peers.client().cast({}, "note", value="nobody")
+    assert waiting(redis_server, peers) == 1
+    eventually(lambda: waiting(redis_server, peers) == 0, "the queue went with its message")
