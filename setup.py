@@ -22,7 +22,6 @@ ALL = sorted({*SCHEDULER, *CONDUCTOR, *COMPUTE, *EMBEDDED, *SHELL, *STATUS})
 TEST = [
     "pytest>=8",
     "pytest-timeout>=2.3",
-    "pytest-rerunfailures>=14",
     "pytest-xdist>=3.6",
     "hypothesis>=6.100",
     "fixtures>=4.1",

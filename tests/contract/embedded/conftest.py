@@ -11,8 +11,6 @@ from tests.contract.bus_peer import Ending, Peers
 from tests.contract.embedded.processes import Processes
 from tests.contract.embedded.settings import QUICK
 
-MakePeers = Callable[..., Peers]
-
 
 @pytest.fixture
 def make_peers(ending: Ending) -> Iterator[Callable[..., Peers]]:
