@@ -1,187 +1,164 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All that one partition holds, and the few steps that every verb is made of."""
+"""A partition in dictionaries."""
 
-from collections import defaultdict, deque
-from dataclasses import dataclass, field, replace
+import copy
+from collections import deque
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from rpcapi.model import names
-from rpcapi.model.claims import Answer, ClaimState
-from scheduler_svc.store.namespaces import Versioned
-from scheduler_svc.store.records import Claim, Entry, Ref
-from scheduler_svc.store.reports import Applied, capacity_in
-
-POSITION_LEAP = 1 << 20  # positions that a new epoch skips: more than any log may have forgotten
-UNKNOWN_END = "unknown"  # the end of a claim that never was: what was answered when it was first asked to end
+from scheduler_svc.store import namespaces, paging
+from scheduler_svc.store.records import Claim, Entry, Snapshot
+from scheduler_svc.store.verbs.partition import Partition
+from scheduler_svc.store.verification import Look
 
 
-@dataclass
-class Partition:
-    """The state. Its steps assume that the caller holds the store's lock; ``now`` is always the store's time."""
+class MemoryPartition(Partition):
+    """Everything at hand: what is expected is there."""
 
-    log_length: int
-    by_group: bool = False  # a service group tells who lives, not a sign of life
-    epoch: int = 0
-    position: int = 0
-    claims: dict[str, Claim] = field(default_factory=dict)
-    ended: dict[str, dict[int, str]] = field(default_factory=dict)
-    ended_at: dict[str, int] = field(default_factory=dict)
-    settled: dict[str, int] = field(default_factory=dict)  # consumer -> epoch whose store knew its newest attempt
-    deadlines: dict[str, int] = field(default_factory=dict)
-    groups: dict[str, dict[str, int]] = field(default_factory=dict)
-    providers: dict[str, dict[str, Any]] = field(default_factory=dict)
-    capacity: dict[str, dict[str, int | list[int]]] = field(default_factory=dict)
-    used: dict[str, dict[str, int]] = field(default_factory=dict)
-    changed: dict[str, int] = field(default_factory=dict)
-    eligible: dict[str, int] = field(default_factory=dict)
-    opened: dict[str, int] = field(default_factory=dict)
-    awaited: set[str] = field(default_factory=set)  # hosts that may run claims which a lost tail held
-    reports: dict[str, Applied] = field(default_factory=dict)
-    services: dict[str, dict[str, Any]] = field(default_factory=dict)
-    states: dict[str, dict[str, Versioned]] = field(default_factory=dict)  # of declared namespaces, by name
-    beats: dict[str, int] = field(default_factory=dict)
-    alive: dict[str, bool] = field(default_factory=dict)
-    excess: dict[tuple[str, str], int] = field(default_factory=dict)
-    log: deque[Entry] = field(default_factory=deque)
-    pins: dict[str, tuple[str, int]] = field(default_factory=dict)  # key -> partition, until when
-    decisions: dict[int, tuple[str, dict[str, Any]]] = field(default_factory=dict)  # in the order they were made
-    decided: dict[str, int] = field(default_factory=dict)  # request -> its newest decision
-    touched: set[str] = field(default_factory=set)
+    def __init__(self, log_length: int, *, by_group: bool = False) -> None:
+        super().__init__()
+        self.by_group = by_group
+        self.epoch = self.position = 0
+        self.claims, self.ended, self.ended_at, self.settled, self.deadlines = {}, {}, {}, {}, {}
+        self.groups, self.pins = {}, {}
+        self.providers, self.capacity, self.used = {}, {}, {}
+        self.changed, self.eligible, self.excess = {}, {}, {}
+        self.services, self.reports, self.beats, self.alive, self.opened = {}, {}, {}, {}, {}
+        self._awaited: set[str] = set()
+        self._states: dict[tuple[str, str], namespaces.Versioned] = {}
+        self._log: deque[Entry] = deque(maxlen=log_length)
+        self._decisions: dict[int, tuple[str, dict[str, Any]]] = {}  # in the order they were made
+        self._decided: dict[str, int] = {}  # request -> its newest decision
 
-    def is_open(self, host: str) -> bool:
-        """Tell whether the service host of ``host`` has been audited in this epoch."""
-        return self.opened.get(names.host_of(host)) == self.epoch
+    def expect(
+        self,
+        *,
+        consumers: Collection[str] = (),
+        providers: Collection[str] = (),
+        services: Collection[str] = (),
+        groups: Collection[str] = (),
+    ) -> None:
+        pass
 
-    def append(self, kind: str, payload: Any) -> int:
-        """Write a log entry and return its position."""
-        self.position += 1
-        self.log.append(Entry(self.position, kind, payload))
-        while len(self.log) > self.log_length:
-            self.log.popleft()
-        return self.position
+    def keep(self, entry: Entry) -> None:
+        self._log.append(entry)
 
-    def bump(self, now: int) -> None:
-        """Begin a new epoch: no host is open in it, and no position of a forgotten tail is used twice."""
-        self.epoch = max(self.epoch + 1, now)
-        self.awaited.update(self.opened)
-        if self.position:
-            self.position += POSITION_LEAP
-        self.append("epoch", self.epoch)
+    def entries(self, position: int, limit: int) -> list[Entry]:
+        return [entry for entry in self._log if entry.position > position][:limit]
 
-    def hold(self, claim: Claim) -> None:
-        """Add a live claim to every sum and index."""
-        self.claims[claim.consumer] = claim
-        if claim.state == ClaimState.PREPARED and claim.deadline_ms is not None:
-            self.deadlines[claim.consumer] = claim.deadline_ms
-        self._count(claim, 1)
+    def due(self, now: int, limit: int) -> list[str]:
+        past = sorted((at, consumer) for consumer, at in self.deadlines.items() if at <= now)
+        return [consumer for _at, consumer in past[:limit]]
 
-    def end(self, claim: Claim, state: str, now: int) -> None:
-        """Take a live claim out of every sum and index, and remember its end."""
-        if self.is_newest(claim):
-            self.settled[claim.consumer] = self.epoch
-        del self.claims[claim.consumer]
-        self.deadlines.pop(claim.consumer, None)
-        self._count(claim, -1)
-        self.bury(Ref(claim.consumer, claim.attempt), state, now)
+    def claims_on(self, host: str) -> list[Claim]:
+        return [claim for claim in self.claims.values() if names.host_of(claim.host) == host]
 
-    def bury(self, ref: Ref, state: str, now: int) -> None:
-        """Leave a tombstone."""
-        self.ended.setdefault(ref.consumer, {})[ref.attempt] = state
-        self.ended_at[ref.consumer] = now
+    def page_of_claims(
+        self, host: str | None, consumer: str | None, marker: str | None, limit: int
+    ) -> tuple[list[Claim], str | None]:
+        wanted = {
+            f"{claim.host}|{claim.consumer}": claim
+            for claim in self.claims.values()
+            if consumer in (None, claim.consumer) and (host is None or names.matches(claim.host, host))
+        }
+        shown, following = paging.cut(wanted, marker, limit)
+        return [wanted[key] for key in shown], following
 
-    def end_of(self, ref: Ref) -> str | None:
-        """Return how an attempt ended; an attempt older than an ended one has ended too."""
-        ends = self.ended.get(ref.consumer, {})
-        if ref.attempt in ends:
-            return ends[ref.attempt]
-        return ClaimState.ABORTED if ends and ref.attempt < max(ends) else None
+    def counts(self) -> Mapping[str, int]:
+        prepared = len(self.deadlines)
+        return {"prepared": prepared, "confirmed": len(self.claims) - prepared}
 
-    def is_newest(self, claim: Claim) -> bool:
-        """Tell whether no later attempt than this live one can have been forgotten.
+    def forget_ends(self, until: int, limit: int) -> None:
+        old = sorted((at, consumer) for consumer, at in self.ended_at.items() if at <= until)
+        for _at, consumer in old[:limit]:
+            del self.ended[consumer], self.ended_at[consumer]
+            self.settled.pop(consumer, None)
 
-        Its host stands by it in this epoch, and a next attempt is made only when the former has ended.
-        """
-        return self.is_open(claim.host) and claim.orphan_ms is None
+    def forget_pins(self, now: int) -> None:
+        for key in [key for key, (_served, until) in self.pins.items() if until <= now]:
+            del self.pins[key]
 
-    def may_have_forgotten(self, consumer: str) -> bool:
-        """Tell whether an attempt of the consumer that is unknown may run on a host that has not audited yet."""
-        live = self.claims.get(consumer)
-        known = self.settled.get(consumer) == self.epoch or (live is not None and self.is_newest(live))
-        return bool(self.awaited) and not known
+    def silent(self, since: int) -> list[str]:
+        return [name for name, at in self.beats.items() if at <= since and self.alive.get(name)]
 
-    def confirm(self, claim: Claim) -> None:
-        """Turn a prepared claim into a confirmed one."""
-        self.deadlines.pop(claim.consumer, None)
-        self.claims[claim.consumer] = replace(
-            claim, state=ClaimState.CONFIRMED, deadline_ms=None, orphan_ms=None, generation=claim.generation + 1
+    def is_awaited(self, host: str) -> bool:
+        return host in self._awaited
+
+    def awaits_any(self) -> bool:
+        return bool(self._awaited)
+
+    def await_opened(self) -> None:
+        self._awaited.update(self.opened)
+
+    def await_no_more(self, host: str) -> None:
+        self._awaited.discard(host)
+
+    def page_of_names(self, namespace: str, marker: str | None, limit: int) -> tuple[list[str], str | None]:
+        return paging.cut(self._names(namespace), marker, limit)
+
+    def state_of(self, namespace: str, name: str) -> namespaces.Versioned | None:
+        return self._states.get((namespace, name))
+
+    def keep_state(self, namespace: str, name: str, held: namespaces.Versioned | None) -> None:
+        if held is None:
+            del self._states[namespace, name]
+        else:
+            self._states[namespace, name] = held
+
+    def record(self, request_id: str, document: Mapping[str, Any], most: int) -> None:
+        number = max(self._decisions, default=0) + 1
+        self._decisions[number] = (request_id, dict(document))
+        self._decided[request_id] = number
+        for old in list(islice(self._decisions, max(0, len(self._decisions) - most))):
+            forgotten, _document = self._decisions.pop(old)
+            if self._decided[forgotten] == old:
+                del self._decided[forgotten]
+
+    def decision_of(self, request_id: str) -> dict[str, Any] | None:
+        number = self._decided.get(request_id)
+        return None if number is None else self._decisions[number][1]
+
+    def decisions_after(self, number: int, limit: int) -> Sequence[tuple[int, str, dict[str, Any]]]:
+        later = ((at, *made) for at, made in self._decisions.items() if at > number)
+        return list(islice(later, limit))
+
+    def snapshot(self, namespaces: Iterable[str]) -> Snapshot:
+        return copy.deepcopy(
+            Snapshot(
+                epoch=self.epoch,
+                position=self.position,
+                providers=self.providers,
+                used=self.used,
+                services=self.services,
+                alive=self.alive,
+                opened=self.opened,
+                states={namespace: self._documents(namespace) for namespace in namespaces},
+            )
         )
 
-    def settle(self, consumer: str, now: int) -> Claim | None:
-        """Return the consumer's live claim; one past its deadline on an open host ends here."""
-        claim = self.claims.get(consumer)
-        if claim is not None and self.is_past(claim, now) and self.is_open(claim.host):
-            self.end(claim, ClaimState.EXPIRED, now)
-            return None
-        return claim
+    def look(self) -> Look:
+        return copy.deepcopy(
+            Look(
+                epoch=self.epoch,
+                position=self.position,
+                claims=list(self.claims.values()),
+                capacity=self.capacity,
+                used=self.used,
+                groups=self.groups,
+                deadlines=self.deadlines,
+                by_host={(claim.host, claim.consumer) for claim in self.claims.values()},
+                opened=self.opened,
+                awaited=self._awaited,
+                excess={(name, held): since for name, over in self.excess.items() for held, since in over.items()},
+            )
+        )
 
-    @staticmethod
-    def is_past(claim: Claim, now: int) -> bool:
-        """Tell whether a claim is prepared and its deadline has passed."""
-        return claim.state == ClaimState.PREPARED and claim.deadline_ms is not None and claim.deadline_ms <= now
+    def _names(self, namespace: str) -> Iterable[str]:
+        if namespace == namespaces.COMPUTE:
+            return self.providers
+        return self.services if namespace == namespaces.SERVICE else self._documents(namespace)
 
-    def expire(self, now: int, limit: int) -> int:
-        """End claims past their deadline, oldest first; park those whose host must audit first."""
-        due = sorted((at, consumer) for consumer, at in self.deadlines.items() if at <= now)[:limit]
-        ended = 0
-        for _at, consumer in due:
-            if self.settle(consumer, now) is None:
-                ended += 1
-            else:
-                del self.deadlines[consumer]
-        return ended
-
-    def flush(self, now: int, *, flag: bool = False) -> None:
-        """Log the sums that this verb changed; clear what is no longer in excess, and ``flag`` what now is."""
-        if not self.touched:
-            return
-        payload = {provider: dict(self.used.get(provider, {})) for provider in sorted(self.touched)}
-        position = self.append("used", payload)
-        for provider in sorted(self.touched):
-            self.changed[provider] = position
-            self.weigh(provider, now, flag=flag)
-            self.forget_idle(provider)
-        self.touched.clear()
-
-    def forget_idle(self, provider: str) -> None:
-        """Drop the sums of a provider that is gone and holds nothing any more."""
-        if provider not in self.providers and not any(self.used.get(provider, {}).values()):
-            self.used.pop(provider, None)
-            self.changed.pop(provider, None)
-
-    def weigh(self, provider: str, now: int, *, flag: bool) -> None:
-        """Compare a provider's sums with its capacity, class by class."""
-        held = self.capacity.get(provider, {})
-        for resource_class, amount in self.used.get(provider, {}).items():
-            key = (provider, resource_class)
-            if amount <= capacity_in(held.get(resource_class)):
-                self.excess.pop(key, None)
-            elif flag:
-                self.excess.setdefault(key, now)
-
-    def _count(self, claim: Claim, sign: int) -> None:
-        for provider, amounts in claim.allocations.items():
-            used = self.used.setdefault(provider, {})
-            for resource_class, amount in amounts.items():
-                used[resource_class] = used.get(resource_class, 0) + sign * amount
-            self.touched.add(provider)
-        if claim.group is not None:
-            hosts = defaultdict(int, self.groups.get(claim.group.id, {}))
-            hosts[claim.host] += sign
-            self.groups[claim.group.id] = {host: count for host, count in hosts.items() if count}
-            if not self.groups[claim.group.id]:
-                del self.groups[claim.group.id]
-
-
-def answer_of(state: str) -> Answer:
-    """Return the answer that tells a claim's state, or its end."""
-    return Answer(state)
+    def _documents(self, namespace: str) -> dict[str, dict[str, Any]]:
+        return {name: held for (held_in, name), (_version, held) in self._states.items() if held_in == namespace}

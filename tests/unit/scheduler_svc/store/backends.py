@@ -11,7 +11,7 @@ import redis
 
 from devstack.servers.redis import RedisServer
 from scheduler_svc.store.memory import MemoryStore
-from scheduler_svc.store.memory.partition import Partition
+from scheduler_svc.store.memory.partition import MemoryPartition
 from scheduler_svc.store.redis import RedisStore
 from scheduler_svc.store.redis.keys import KEYS, prefix
 from tests.unit.scheduler_svc.store.world import ManualClock, World, poll
@@ -25,7 +25,7 @@ def memory_world(**options: Any) -> World:
     def wait_until(moment: int) -> None:
         clock.now = max(clock.now, moment)
 
-    def forget_since(mark: Partition) -> int:
+    def forget_since(mark: MemoryPartition) -> int:
         epoch = store.state.epoch
         store.state = copy.deepcopy(mark)
         store.state.epoch = epoch  # an epoch is never forgotten: its number is known to every worker
@@ -37,7 +37,7 @@ def memory_world(**options: Any) -> World:
         if consumer in store.state.deadlines:
             store.state.deadlines[consumer] = clock.now
 
-    def mark() -> Partition:
+    def mark() -> MemoryPartition:
         return copy.deepcopy(store.state)
 
     return World(store, clock, wait_until, store.bump, mark, forget_since, pass_deadline_of)

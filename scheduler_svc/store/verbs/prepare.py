@@ -4,9 +4,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from rpcapi.model import names
 from rpcapi.model.claims import Answer, ClaimState, GroupPolicy, Verdict
-from scheduler_svc.store.memory.partition import Partition
 from scheduler_svc.store.records import Allocations, Batch, BatchAnswer, Candidate, Claim, Intent, Prepared, Ref
+from scheduler_svc.store.verbs.partition import Partition
 
 LAZY = 32  # claims past their deadline that one prepare tidies on its way
 
@@ -33,6 +34,7 @@ class Plan:
 
 def prepare(partition: Partition, batch: Batch, now: int) -> BatchAnswer:
     """Serve the batch; the caller holds the lock and has validated it."""
+    _expect(partition, batch)
     partition.expire(now, LAZY)
     if batch.epoch != partition.epoch:
         partition.flush(now)
@@ -52,6 +54,17 @@ def prepare(partition: Partition, batch: Batch, now: int) -> BatchAnswer:
     partition.flush(now)
     used = {provider: dict(partition.used.get(provider, {})) for provider in touched}
     return BatchAnswer(accepted, True, partition.epoch, partition.position, prepared, used)
+
+
+def _expect(partition: Partition, batch: Batch) -> None:
+    tried = [candidate for intent in batch.intents for candidate in intent.candidates]
+    asked = [candidate.allocations or (candidate.host,) for candidate in tried]
+    partition.expect(
+        consumers=[intent.consumer for intent in batch.intents],
+        providers={provider for providers in asked for provider in providers},
+        services={names.host_of(candidate.host) for candidate in tried},
+        groups=[batch.group.id] if batch.group else (),
+    )
 
 
 def _undone(one: Prepared) -> Prepared:

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from rpcapi.model import names
 from rpcapi.model.claims import Answer, ClaimState
-from scheduler_svc.store.memory.partition import UNKNOWN_END, Partition, answer_of
 from scheduler_svc.store.records import Claim, Ended, Ref
+from scheduler_svc.store.verbs.partition import UNKNOWN_END, Partition, answer_of
 
 
 def confirm(partition: Partition, host: str, ref: Ref, now: int) -> Ended:
@@ -30,7 +30,7 @@ def abort(partition: Partition, host: str | None, ref: Ref, now: int) -> Ended:
     if answer is not None:
         return Ended(*ref, answer, claim.host if claim else None)
     if claim is None:
-        if partition.may_have_forgotten(ref.consumer) and (host is None or host in partition.awaited):
+        if partition.may_have_forgotten(ref.consumer) and (host is None or partition.is_awaited(host)):
             return Ended(*ref, Answer.CLOSED)
         partition.bury(ref, UNKNOWN_END, now)
         return Ended(*ref, Answer.UNKNOWN)

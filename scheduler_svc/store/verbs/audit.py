@@ -7,8 +7,8 @@ from dataclasses import replace
 from rpcapi import errors
 from rpcapi.model import names
 from rpcapi.model.claims import Answer, ClaimState
-from scheduler_svc.store.memory.partition import UNKNOWN_END, Partition, answer_of
 from scheduler_svc.store.records import AuditOutcome, Claim, Ended, Ref, Running
+from scheduler_svc.store.verbs.partition import UNKNOWN_END, Partition, answer_of
 
 
 def audit(
@@ -19,11 +19,16 @@ def audit(
         raise errors.UnknownHost(name=host)
     if epoch != partition.epoch:
         return AuditOutcome(partition.epoch, (), 0, 0, 0, 0)
+    partition.expect(
+        consumers=[one.consumer for one in running],
+        providers={provider for one in running for provider in one.allocations},
+        groups={one.group.id for one in running if one.group},
+    )
     settled = [_settle(partition, one, now) for one in running]
     reported = {(one.consumer, one.attempt) for one in running}
     released, waits = _settle_unreported(partition, host, reported, grace_ms, now)
     partition.flush(now, flag=True)
-    partition.awaited.discard(host)
+    partition.await_no_more(host)
     if partition.opened.get(host) != epoch:
         partition.opened[host] = epoch
         partition.append("opened", {host: epoch})
@@ -89,8 +94,7 @@ def _settle_unreported(
 ) -> tuple[int, list[int]]:
     """Deal with claims on ``host`` that it does not know; return how many were released, and the waits of the rest."""
     released, waits = 0, []
-    here = [claim for claim in partition.claims.values() if names.host_of(claim.host) == host]
-    for claim in here:
+    for claim in partition.claims_on(host):
         if (claim.consumer, claim.attempt) in reported:
             continue
         if claim.state == ClaimState.PREPARED:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The pin verb: which partition serves a request, or a server group."""
 
-from scheduler_svc.store.memory.partition import Partition
+from scheduler_svc.store.verbs.partition import Partition
 
 
 def pin(partition: Partition, key: str, wanted: str, instead_of: str | None, *, now: int, ttl_ms: int) -> str:
@@ -11,9 +11,3 @@ def pin(partition: Partition, key: str, wanted: str, instead_of: str | None, *, 
         served = wanted
     partition.pins[key] = (served, now + ttl_ms)
     return served
-
-
-def tidy(partition: Partition, now: int) -> None:
-    """Forget pins that bind nobody any more."""
-    for key in [key for key, (_served, until) in partition.pins.items() if until <= now]:
-        del partition.pins[key]

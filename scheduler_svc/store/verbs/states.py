@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Host state in memory: reports, heartbeats and documents by namespace."""
+"""Host state: reports, heartbeats and documents by namespace."""
 
-import copy
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from rpcapi import errors
-from scheduler_svc.store import namespaces, paging, reports
-from scheduler_svc.store.memory.partition import Partition
+from scheduler_svc.store import namespaces, reports
 from scheduler_svc.store.records import StatsOutcome
+from scheduler_svc.store.verbs.partition import Partition
 
 
 def update_stats(
@@ -21,6 +20,7 @@ def update_stats(
     """Apply ``report``: (incarnation, sequence, base, full) and its nodes."""
     incarnation, sequence, _base, full = report
     last = partition.reports.get(host)
+    partition.expect(services=[host], providers={*nodes, *(last.nodes if last and full else ())})
     freshness = reports.judge(last, *report)
     if freshness is reports.Freshness.APPLY:
         stored = {name: partition.providers[name] for name in nodes if name in partition.providers}
@@ -74,7 +74,7 @@ def drop_nodes(partition: Partition, gone: Sequence[str], now: int) -> None:
 
 def bury_silent(partition: Partition, since: int) -> None:
     """Log that services without a sign of life later than ``since`` are down."""
-    dead = sorted(name for name, at in partition.beats.items() if at <= since and partition.alive.get(name))
+    dead = sorted(partition.silent(since))
     if dead:
         partition.alive.update(dict.fromkeys(dead, False))
         partition.append("alive", dict.fromkeys(dead, False))
@@ -83,7 +83,9 @@ def bury_silent(partition: Partition, since: int) -> None:
 def settle_alive(partition: Partition, living: Collection[str]) -> int:
     """Log that of the known services exactly these live; return for how many that was news."""
     news = {}
-    for name in sorted(partition.services):
+    known = sorted(partition.services)
+    partition.expect(services=known)
+    for name in known:
         lives = name in living
         if partition.alive.get(name, False) != lives:
             news[name] = lives
@@ -95,56 +97,56 @@ def settle_alive(partition: Partition, living: Collection[str]) -> int:
 
 def get_state(partition: Partition, namespace: str, name: str) -> namespaces.Versioned:
     """Return (version, document); raises UnknownHost. The namespace was checked."""
-    if name not in _documents(partition, namespace):
-        raise errors.UnknownHost(name=name)
-    if namespace == namespaces.COMPUTE:
+    if namespace == namespaces.COMPUTE and name in partition.providers:
         return namespaces.compute(partition.providers[name], partition.used.get(name, {}))
-    if namespace != namespaces.SERVICE:
-        return partition.states[namespace][name]
-    return namespaces.service(
-        partition.services[name],
-        alive=partition.alive.get(name, False),
-        audited=partition.opened.get(name) == partition.epoch,
-        last_report_ms=partition.beats.get(name),
-    )
+    if namespace == namespaces.SERVICE and name in partition.services:
+        return namespaces.service(
+            partition.services[name],
+            alive=partition.alive.get(name, False),
+            audited=partition.opened.get(name) == partition.epoch,
+            last_report_ms=partition.beats.get(name),
+        )
+    held = partition.state_of(namespace, name)
+    if held is None:
+        raise errors.UnknownHost(name=name)
+    return held
 
 
 def list_state(
     partition: Partition, namespace: str, marker: str | None, limit: int
 ) -> tuple[list[tuple[str, int, dict[str, Any]]], str | None]:
     """Return a page of (name, version, document), and the next marker."""
-    wanted, following = paging.cut(_documents(partition, namespace), marker, limit)
+    wanted, following = partition.page_of_names(namespace, marker, limit)
+    if namespace == namespaces.COMPUTE:
+        partition.expect(providers=wanted)
+    if namespace == namespaces.SERVICE:
+        partition.expect(services=wanted)
     return [(name, *get_state(partition, namespace, name)) for name in wanted], following
-
-
-def documents(partition: Partition, namespace: str) -> dict[str, dict[str, Any]]:
-    """Return a copy of a declared namespace's documents by name."""
-    return {name: copy.deepcopy(held) for name, (_version, held) in partition.states.get(namespace, {}).items()}
 
 
 def put_state(partition: Partition, namespace: str, name: str, version: int, document: Mapping[str, Any]) -> int:
     """Put a document that was checked, and return its version: the position of its last change."""
     if namespace == namespaces.SERVICE:
         return _put_service(partition, name, version, document)
-    at, held = partition.states.get(namespace, {}).get(name, (0, None))
+    at, held = partition.state_of(namespace, name) or (0, None)
     if held == document:
         return at
     if at != version:
         raise namespaces.conflict(namespace, name, at, version)
     position = partition.append("state", {namespace: {name: dict(document)}})
-    partition.states.setdefault(namespace, {})[name] = (position, dict(document))
+    partition.keep_state(namespace, name, (position, dict(document)))
     return position
 
 
 def delete_state(partition: Partition, namespace: str, name: str, version: int) -> None:
     """Delete a declared namespace's document."""
-    at, held = partition.states.get(namespace, {}).get(name, (0, None))
+    held = partition.state_of(namespace, name)
     if held is None:
         return
-    if at != version:
-        raise namespaces.conflict(namespace, name, at, version)
+    if held[0] != version:
+        raise namespaces.conflict(namespace, name, held[0], version)
     partition.append("state", {namespace: {name: None}})
-    del partition.states[namespace][name]
+    partition.keep_state(namespace, name, None)
 
 
 def _put_service(partition: Partition, name: str, version: int, changes: Mapping[str, Any]) -> int:
@@ -157,12 +159,7 @@ def _put_service(partition: Partition, name: str, version: int, changes: Mapping
         partition.services[name] = merged
         position = partition.append("service", {name: merged})
         applied = partition.reports.get(name)
+        partition.expect(providers=applied.nodes if applied else ())
         for node in applied.nodes if applied else ():
             partition.eligible[node] = position
     return int(merged["version"])
-
-
-def _documents(partition: Partition, namespace: str) -> Collection[str]:
-    if namespace == namespaces.COMPUTE:
-        return partition.providers
-    return partition.services if namespace == namespaces.SERVICE else partition.states.get(namespace, {})
