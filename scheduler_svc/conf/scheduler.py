@@ -60,6 +60,12 @@ OPTS: list[cfg.Opt] = [
         help="Seconds that a request which lost a race waits for this worker to learn what the winner took. Then it "
         "is decided anew on what is known.",
     ),
+    cfg.ListOpt(
+        "namespaces",
+        default=[],
+        help="Namespaces of host state beside the built-in ones (compute, service, aggregate, volume, network). Each "
+        "has a group [namespace:NAME] that says who writes it.",
+    ),
     cfg.FloatOpt(
         "report_interval",
         default=10.0,

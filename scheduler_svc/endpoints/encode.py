@@ -7,6 +7,8 @@ from typing import Any
 from rpcapi import objects
 from rpcapi.model.claims import Answer, Verdict
 from scheduler_svc.alternates import Asked
+from scheduler_svc.host_states import State
+from scheduler_svc.partitions import Overview
 from scheduler_svc.select import Decided
 from scheduler_svc.store.records import AuditOutcome, Claim, Ended, Intent, Prepared, Verification
 
@@ -121,6 +123,35 @@ def verified(partition: str, found: Verification) -> objects.VerifyReport:
         excess=[dict(one) for one in found.excess],
         awaited=list(found.awaited),
     )
+
+
+def host_state(partition: str, namespace: str, state: State) -> objects.HostState:
+    """Return one document of host state."""
+    return objects.HostState.of(
+        namespace=namespace, name=state.name, version=state.version, document=state.document, partition=partition
+    )
+
+
+def partitions(overviews: Sequence[Overview]) -> objects.PartitionList:
+    """Return the answer to list_partitions."""
+    return objects.PartitionList.of(
+        names=[each.name for each in overviews],
+        available=[each.available for each in overviews],
+        epochs=[each.epoch for each in overviews],
+        positions=[each.position for each in overviews],
+        hosts=[each.hosts for each in overviews],
+        alive=[each.alive for each in overviews],
+        claims=[None if each.claims is None else dict(each.claims) for each in overviews],
+    )
+
+
+def decisions(partition: str, found: Sequence[tuple[str, dict[str, Any]]], marker: str | None) -> objects.DecisionPage:
+    """Return a page of recorded decisions."""
+    page = [
+        objects.Decision.of(request_id=request_id, partition=partition, document=document)
+        for request_id, document in found
+    ]
+    return objects.DecisionPage.of(decisions=page, marker=marker)
 
 
 def _reason(answer: Answer) -> str:

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Topic ``scheduler``: decisions, reports and host state."""
 
+from collections.abc import Callable
+from typing import Any
+
 import oslo_messaging as messaging
 
 from rpcapi import errors, objects
@@ -9,13 +12,16 @@ from rpcapi.endpoint import exposed
 from rpcapi.model import names
 from rpcapi.model.request import check_uuids
 from rpcapi.scheduler import SchedulerAPI
-from scheduler_svc import namespaces
+from scheduler_svc import partitions
 from scheduler_svc.drivers.driver import WIDTH
 from scheduler_svc.endpoints import bounds, decode, encode
 from scheduler_svc.endpoints.observed import Observed
-from scheduler_svc.select import Asked, Selector
+from scheduler_svc.host_states import HostStates
+from scheduler_svc.select import Asked, Selector, Sight
 from scheduler_svc.stats import check_nodes
 from scheduler_svc.store.interface import Store
+
+Wanted = Callable[[], list[str] | None]  # the keys of a node's state that decisions read now; None: any
 
 
 class SchedulerEndpoint(Observed):
@@ -23,9 +29,21 @@ class SchedulerEndpoint(Observed):
 
     target = messaging.Target(version=SchedulerAPI.VERSION)
 
-    def __init__(self, store: Store, selector: Selector, most_instances: int) -> None:
+    def __init__(
+        self,
+        store: Store,
+        *,
+        selector: Selector,
+        sight: Sight,
+        states: HostStates,
+        wanted: Wanted,
+        most_instances: int,
+    ) -> None:
         self._store = store
         self._selector = selector
+        self._sight = sight
+        self._states = states
+        self._wanted = wanted
         self._most = most_instances
 
     @exposed
@@ -64,38 +82,66 @@ class SchedulerEndpoint(Observed):
             nodes=nodes,
         )
         return objects.StatsAnswer.of(
-            sequence=stats.sequence, need_full=outcome.need_full, epoch=outcome.epoch, audit=outcome.audit
+            sequence=stats.sequence,
+            need_full=outcome.need_full,
+            epoch=outcome.epoch,
+            audit=outcome.audit,
+            wanted=self._wanted(),
         )
 
     @exposed
     def get_host_state(self, ctxt: RequestContext, namespace: str, name: names.ResourceName) -> objects.HostState:
         """Return one document."""
-        canonical = names.canonical(name)
-        version, document = self._store.get_state(namespace, canonical)
-        return objects.HostState.of(namespace=namespace, name=canonical, version=version, document=document)
+        state = self._states.get(namespace, names.canonical(name))
+        return encode.host_state(self._store.partition, namespace, state)
 
     @exposed
     def list_host_state(
-        self, ctxt: RequestContext, namespace: str, marker: str | None = None, limit: int = 1000
+        self,
+        ctxt: RequestContext,
+        namespace: str,
+        marker: str | None = None,
+        limit: int = 1000,
+        *,
+        matching: dict[str, Any] | None = None,
+        partition: str | None = None,
     ) -> objects.HostStatePage:
         """Return a page of documents."""
         bounds.check_page(marker, limit)
-        found, following = self._store.list_state(namespace, marker, limit)
-        states = [
-            objects.HostState.of(namespace=namespace, name=name, version=version, document=document)
-            for name, version, document in found
-        ]
+        self._check_own(partition)
+        found, following = self._states.list(namespace, marker, limit, matching)
+        states = [encode.host_state(self._store.partition, namespace, state) for state in found]
         return objects.HostStatePage.of(states=states, marker=following)
 
     @exposed
     def update_host_state(self, ctxt: RequestContext, state: objects.HostState, writer: str) -> objects.HostState:
-        """Merge what an operator changes."""
-        namespaces.check_writer(state.namespace, writer)
+        """Merge what the declared writer changes."""
         if not isinstance(state.document, dict):
             raise errors.MalformedObject(name="HostState", why="its document must be a mapping")
-        name = names.canonical(state.name)
-        version, document = self._store.update_state(state.namespace, name, state.version, state.document)
-        return objects.HostState.of(namespace=state.namespace, name=name, version=version, document=document)
+        bounds.check("version", state.version, 0)
+        self._check_own(state.partition)
+        updated = self._states.update(
+            state.namespace, names.canonical(state.name), state.version, state.document, writer
+        )
+        return encode.host_state(self._store.partition, state.namespace, updated)
+
+    @exposed
+    def delete_host_state(
+        self, ctxt: RequestContext, namespace: str, name: names.ResourceName, version: int, writer: str
+    ) -> None:
+        """Delete what the declared writer put there."""
+        bounds.check("version", version, 0)
+        self._states.delete(namespace, names.canonical(name), version, writer)
+
+    @exposed
+    def remove_host(self, ctxt: RequestContext, host: str) -> None:
+        """Forget a service host."""
+        self._store.remove(_service_host(host))
+
+    @exposed
+    def list_partitions(self, ctxt: RequestContext) -> objects.PartitionList:
+        """Return what this worker sees of its partition."""
+        return encode.partitions([partitions.look(self._store, self._sight.table)])
 
     @exposed
     def report_service(self, ctxt: RequestContext, binary: str, host: str) -> None:
@@ -107,6 +153,20 @@ class SchedulerEndpoint(Observed):
         """Return the record of a decision."""
         document = self._store.find_decision(request_id)
         return objects.Decision.of(request_id=request_id, partition=self._store.partition, document=document)
+
+    @exposed
+    def list_decisions(
+        self, ctxt: RequestContext, partition: str | None = None, marker: str | None = None, limit: int = 100
+    ) -> objects.DecisionPage:
+        """Return a page of recorded decisions."""
+        bounds.check_page(marker, limit)
+        self._check_own(partition)
+        found, following = self._store.list_decisions(marker, limit)
+        return encode.decisions(self._store.partition, found, following)
+
+    def _check_own(self, partition: str | None) -> None:
+        if partition not in (None, self._store.partition):
+            raise errors.UnknownPartition(partition=partition, known=self._store.partition)
 
 
 def _service_host(name: names.ResourceName) -> str:

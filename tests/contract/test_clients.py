@@ -29,7 +29,7 @@ ENDPOINTS = {
 
 # A client whose methods or arguments change gets a new VERSION and a line in its docstring; then this table.
 FINGERPRINTS = {
-    "SchedulerAPI": "1.1-a97046657dfc53b879f64ad6c514b427",
+    "SchedulerAPI": "1.2-7d08603b664190686ba923755fc4e13c",
     "ClaimsAPI": "1.1-c538f49669a36b095e333e9b3197972a",
     "ConductorAPI": "1.1-ff008f21bf6e12fbdb083d3d954ade37",
     "ComputeAPI": "1.0-7340987c1b10d70be832199c238fe897",
@@ -42,7 +42,7 @@ class Recorder:
     def __init__(self):
         self.sent = []
 
-    def note(self, ctxt: Any, version: str, method: str, *_server: Any, **values: Any) -> None:
+    def note(self, ctxt: Any, version: str, method: str, /, *_server: Any, **values: Any) -> None:
         self.sent.append((method, version, sorted(values)))
 
     call = note
@@ -70,8 +70,10 @@ def sent_by(api):
         for name in ("_call", "_cast", "_fanout"):
             setattr(client, name, recorder.note)
     for name, signature in methods(api).items():
-        given = [parameter.name for parameter in signature.parameters.values() if parameter.name != "self"]
-        getattr(client, name)(*given)
+        # Each argument's value is its name.
+        given = [parameter for parameter in signature.parameters.values() if parameter.name != "self"]
+        named = {each.name: each.name for each in given if each.kind is each.KEYWORD_ONLY}
+        getattr(client, name)(*(each.name for each in given if each.name not in named), **named)
     return {method: (version, values) for method, version, values in recorder.sent}
 
 
@@ -130,7 +132,7 @@ def test_nothing_but_exposed_methods_is_public(endpoint):
 CTXT = context.new()
 SPEC = objects.RequestSpec.of(resources={"VCPU": 1})
 CAPPED = [
-    ("scheduler", lambda conf, bus_: SchedulerAPI(conf, bus_).explain(CTXT, "req-1")),
+    ("scheduler", lambda conf, bus_: SchedulerAPI(conf, bus_).remove_host(CTXT, "h1")),
     ("claims", lambda conf, bus_: ClaimsAPI(conf, bus_, "default").fence_host(CTXT, "h1")),
     ("conductor", lambda conf, bus_: ConductorAPI(conf, bus_).audit_hosts(CTXT, "default", 1)),
 ]

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The namespaces that every deployment has. docs/host-state.md describes them for operators and writers."""
+
+from scheduler_svc.namespaces.namespace import Namespace, Schema
+
+_TEXT = {"type": "string", "minLength": 1, "maxLength": 255}
+_TEXTS = {"type": "array", "items": _TEXT, "uniqueItems": True}
+_AMOUNT = {"type": "number", "minimum": 0}
+
+# One a host aggregate, as in Nova: who belongs to it, and what is said of all of them.
+AGGREGATE: Schema = {
+    "type": "object",
+    "properties": {
+        "name": _TEXT,
+        "hosts": {**_TEXTS, "maxItems": 2000},
+        "metadata": {"type": "object", "additionalProperties": {"type": "string", "maxLength": 255}},
+    },
+    "required": ["hosts"],
+    "additionalProperties": False,
+}
+
+# One a storage pool, as Cinder's back ends report them. More keys may be there: back ends have many.
+VOLUME: Schema = {
+    "type": "object",
+    "properties": {
+        "service_host": _TEXT,
+        "backend": _TEXT,
+        "total_gb": _AMOUNT,
+        "free_gb": _AMOUNT,
+        "allocated_gb": _AMOUNT,
+        "provisioned_gb": _AMOUNT,
+        "reserved_percentage": {"type": "number", "minimum": 0, "maximum": 100},
+        "max_over_subscription_ratio": {"type": "number", "minimum": 1},
+        "thin_provisioning": {"type": "boolean"},
+        "availability_zone": _TEXT,
+        "hosts": {**_TEXTS, "maxItems": 2000},
+        "capabilities": {"type": "object"},
+    },
+    "required": ["service_host", "total_gb", "free_gb"],
+}
+
+# One a host: which networks reach it. More keys may be there: mechanisms have their own.
+NETWORK: Schema = {
+    "type": "object",
+    "properties": {
+        "physnets": _TEXTS,
+        "segments": _TEXTS,
+        "tunnel_types": _TEXTS,
+        "bandwidth_kbps": {"type": "object", "additionalProperties": _AMOUNT},
+    },
+}
+
+
+def build() -> list[Namespace]:
+    """Return them all. What is in ``compute`` and ``service`` is checked where it is reported and kept."""
+    return [
+        Namespace("compute", "gantt-compute"),
+        Namespace("service", "gantt"),
+        Namespace("aggregate", "gantt", AGGREGATE),
+        Namespace("volume", "gantt-volume", VOLUME),
+        Namespace("network", "gantt-network", NETWORK),
+    ]

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A namespace's writer and schema, and what makes a declaration unusable."""
+
+import json
+
+import pytest
+
+from rpcapi import errors
+from scheduler_svc import conf as scheduler_conf
+from scheduler_svc.conf import namespaces
+from scheduler_svc.namespaces.namespace import Namespace
+from scheduler_svc.namespaces.registry import Registry
+
+RACK = {"type": "object", "properties": {"watts": {"$ref": "#/$defs/amount"}}, "$defs": {"amount": {"minimum": 0}}}
+
+
+def test_a_document_that_obeys_the_schema_passes():
+    Namespace("rack", "rackd", RACK).check_document("h1", {"watts": 5})
+
+
+def test_a_refusal_says_which_document_where_and_why_and_no_more():
+    declared = Namespace("rack", "rackd", {"properties": {"a": {"properties": {"b": {"type": "integer"}}}}})
+    with pytest.raises(errors.InvalidHostState) as caught:
+        declared.check_document("h1", {"a": {"b": "x" * 5000}})
+    told = caught.value.sentence
+    assert told.startswith("Host state of 'h1' in namespace 'rack' is refused: a.b: 'xxx")
+    assert told.endswith("is not of type 'integer'")
+    assert len(told) < 300
+
+
+def test_a_schema_without_an_end_is_a_refusal():
+    with pytest.raises(errors.InvalidHostState, match="nested too deeply"):
+        Namespace("rack", "rackd", {"$ref": "#"}).check_document("h1", {})
+
+
+def test_only_the_declared_writer_may_write():
+    Namespace("rack", "rackd", RACK).check_writer("rackd")
+    with pytest.raises(errors.WriterRefused, match="its writer is 'rackd'"):
+        Namespace("rack", "rackd", RACK).check_writer("gantt")
+
+
+@pytest.mark.parametrize(
+    ("schema", "why"),
+    [
+        ({"type": "thing"}, "not a JSON Schema"),
+        ({"$ref": "https://example.org/schema.json"}, "only what is in the same file"),
+        ({"properties": {"a": {"$ref": "#/$defs/nowhere"}}}, "leads nowhere"),
+    ],
+)
+def test_a_schema_that_cannot_work_is_told_when_it_is_declared(schema, why):
+    with pytest.raises(ValueError, match=why):
+        Namespace("rack", "rackd", schema)
+
+
+@pytest.mark.parametrize(
+    ("namespace", "document", "fits"),
+    [
+        ("aggregate", {"hosts": ["h1", "h2"], "metadata": {"ssd": "true"}}, True),
+        ("aggregate", {"hosts": ["h1"], "metadata": {"ssd": True}}, False),
+        ("aggregate", {"metadata": {}}, False),
+        ("aggregate", {"hosts": [], "colour": "red"}, False),
+        ("volume", {"service_host": "v1", "total_gb": 10, "free_gb": 2.5, "vendor": "x"}, True),
+        ("volume", {"service_host": "v1", "total_gb": 10, "free_gb": -1}, False),
+        ("network", {"physnets": ["a", "b"], "segments": []}, True),
+        ("network", {"physnets": ["a", "a"]}, False),
+    ],
+)
+def test_the_built_in_schemas(namespace, document, fits):
+    declared = Registry().find(namespace)
+    if fits:
+        declared.check_document("x", document)
+    else:
+        with pytest.raises(errors.InvalidHostState):
+            declared.check_document("x", document)
+
+
+def test_an_unknown_namespace_names_the_known_ones():
+    with pytest.raises(errors.UnknownNamespace, match="declared: compute, service, aggregate, volume, network"):
+        Registry().find("weather")
+
+
+def declare(conf, names, **options):
+    scheduler_conf.register_opts(conf)
+    conf.set_override("namespaces", names, group="scheduler")
+    for group in {f"namespace:{name}" for name in names}:
+        conf.register_opts(namespaces.OPTS, group=group)
+        for name, value in options.items():
+            conf.set_override(name, value, group=group)
+    return conf
+
+
+def test_what_a_deployer_declares_is_there_beside_what_is_built_in(conf, tmp_path):
+    path = tmp_path / "rack.json"
+    path.write_text(json.dumps(RACK))
+    registry = namespaces.load(declare(conf, ["rack"], writer="rackd", schema=str(path)))
+    assert registry.kept == ("aggregate", "volume", "network", "rack")
+    assert registry.find("rack").writer == "rackd"
+    with pytest.raises(errors.InvalidHostState, match="watts"):
+        registry.find("rack").check_document("h1", {"watts": -1})
+
+
+def test_without_a_schema_any_object_is_taken(conf):
+    namespaces.load(declare(conf, ["rack"], writer="rackd")).find("rack").check_document("h1", {"any": [1]})
+
+
+@pytest.mark.parametrize(
+    ("names", "content", "why"),
+    [
+        (["rack", "rack"], "{}", "named twice"),
+        (["compute"], "{}", "there is a namespace 'compute' already"),
+        (["Rack!"], "{}", "is no name of a namespace"),
+        (["rack"], "{", r"\[namespace:rack\] schema '.*' cannot be used: Expecting"),
+        (["rack"], "[]", "does not hold a JSON object"),
+        (["rack"], '{"type": 7}', "not a JSON Schema"),
+        (["rack"], '"' + "x" * namespaces.MAX_SCHEMA + '"', "more than"),
+        (["rack"], None, "No such file"),
+    ],
+)
+def test_a_declaration_that_cannot_work_ends_the_start(conf, tmp_path, names, content, why):
+    path = tmp_path / "rack.json"
+    if content is not None:
+        path.write_text(content)
+    declare(conf, names, writer="rackd", schema=str(path))
+    with pytest.raises(errors.BadConfiguration, match=why):
+        namespaces.check(conf)
+
+
+def test_a_namespace_without_a_writer_ends_the_start(conf):
+    with pytest.raises(errors.BadConfiguration, match=r"\[namespace:rack\] writer is missing"):
+        namespaces.check(declare(conf, ["rack"]))
