@@ -28,6 +28,7 @@ from rpcapi import bus, errors
 from rpcapi.claims import ClaimsAPI
 from rpcapi.compute import ComputeAPI
 from rpcapi.conductor import ConductorAPI
+from rpcapi.conf import replicas
 from rpcapi.daemon.waiting import Stopped, wait_for
 from rpcapi.probe import probe_bus
 from rpcapi.scheduler import BusBackend, SchedulerAPI
@@ -127,7 +128,7 @@ def _open_store(conf: cfg.ConfigOpts) -> Store:
     lease_ms, retention_ms = round(1000 * conf.conductor.lease), round(1000 * conf.conductor_store.retention)
     terms = Terms(lease_ms=lease_ms, retention_ms=retention_ms)
     url = conf.conductor_store.url
-    return MemoryStore(terms) if url == MEMORY else RedisStore(url, terms)
+    return MemoryStore(terms) if url == MEMORY else RedisStore(url, terms, replicas.configured(conf.conductor_store))
 
 
 def _limits(conf: cfg.ConfigOpts) -> Limits:

@@ -3,7 +3,7 @@
 
 from oslo_config import cfg
 
-from rpcapi.conf import redis_url
+from rpcapi.conf import redis_url, replicas
 
 GROUP = "conductor_store"
 MEMORY = "memory://"
@@ -14,7 +14,9 @@ OPTS = [
         default="redis://127.0.0.1:6379/0",
         secret=True,
         help="The Redis that holds requests and instances: redis://user:password@host:port/0, rediss:// for TLS, or "
-        "unix://user:password@/path/to/socket?db=0. All conductors of a cluster share it; their keys begin with "
+        "unix://user:password@/path/to/socket?db=0; redis+sentinel://user:password@host1:26379,host2:26379/service/0 "
+        "or redis+cluster://user:password@host1:6379,host2:6379 (rediss+... for TLS) where others take over from one "
+        "that fails. All conductors of a cluster share it; their keys begin with "
         "'gantt:{conductor}:'. It should keep what it acknowledged (appendonly yes, appendfsync always), or requests "
         "that were accepted just before a crash are forgotten. memory:// holds all in this process: for trials only.",
     ),
@@ -25,6 +27,7 @@ OPTS = [
         help="Seconds that the record of a deleted instance is kept. Until then it can be listed, and a delayed "
         "repetition of its request does not build it again.",
     ),
+    *replicas.OPTS,
 ]
 
 

@@ -1,61 +1,79 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The connection to Redis: bounded waits, and errors of our own tree."""
+"""The connection to Redis: bounded waits, few tries, and errors of our own tree."""
 
-import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import redis
-from redis import backoff, retry
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
+from conductor.store.keys import PREFIX
+from conductor.store.scripts import Script
 from rpcapi import errors
+from rpcapi.conf.replicas import Replicas
+from rpcapi.primary import connection, tries
+from rpcapi.primary.evaluate import NotReplicated, evaluate
+
+T = TypeVar("T")
 
 CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 10.0
-TRIES = 3
 CONNECTIONS = 128  # more than threads that may ask at a time
-
-# What means that the server is away, or not yet or no more what it has to be, and not that we asked for nonsense.
-AWAY = (
-    redis.ConnectionError,
-    redis.TimeoutError,
-    redis.BusyLoadingError,
-    redis.ReadOnlyError,
-    redis.exceptions.TryAgainError,
-    redis.exceptions.ClusterDownError,
-)
+# What these write nobody was promised: a lease that a failover forgets is taken again. No replica is waited for.
+UNACKNOWLEDGED = frozenset({"load", "page_everything", "page_listed", "purge", "release", "take"})
+_AWAY = (*tries.NO_ANSWER, NotReplicated)
 
 
-def client(url: str) -> redis.Redis:
-    """Return a client of ``redis://user:password@host:port/0`` or ``unix://user:password@/path?db=0``.
+class Connection:
+    """The way to the Redis that holds the records: ``redis://user:password@host:port/0``, or any other URL of one.
 
-    A broken call is repeated: each verb may be, since it is recorded once, or compared with what is recorded.
-    Raises BadConfiguration for a URL that is none.
+    A call that got no answer is repeated: each verb may be, since it is recorded once, or compared with what is
+    recorded. Raises BadConfiguration for a URL that is none.
     """
-    try:
-        pool = redis.BlockingConnectionPool.from_url(
-            url,
-            max_connections=CONNECTIONS,
-            timeout=ANSWER_SECONDS,
-            decode_responses=True,
-            socket_connect_timeout=CONNECT_SECONDS,
-            socket_timeout=ANSWER_SECONDS,
-            retry=retry.Retry(backoff.ExponentialBackoff(base=0.05, cap=1.0), TRIES),
+
+    def __init__(self, url: str, replicas: Replicas | None = None) -> None:
+        self._replicas = replicas or Replicas()
+        try:
+            pool = connection.pool(
+                url,
+                PREFIX,
+                "conductor_store",
+                redis.BlockingConnectionPool,
+                max_connections=CONNECTIONS,
+                timeout=ANSWER_SECONDS,
+                decode_responses=True,
+                socket_connect_timeout=CONNECT_SECONDS,
+                socket_timeout=ANSWER_SECONDS,
+                retry=Retry(NoBackoff(), 0),  # tries are counted in one place: ask
+                redis_connect_func=connection.require_primary,
+            )
+            # Made and let go: an option that a connection does not have shows only here. It does not connect yet.
+            pool.connection_class(**pool.connection_kwargs)
+        except (TypeError, ValueError) as error:
+            raise errors.BadConfiguration(why=f"[conductor_store] url cannot be used: {error}") from error
+        self._client = redis.Redis.from_pool(pool)
+
+    def run(self, script: Script, arguments: Sequence[str | int]) -> Any:
+        """Return a script's answer, when enough replicas have what it wrote; raises StoreUnavailable."""
+        replicas = Replicas() if script.name in UNACKNOWLEDGED else self._replicas
+        return self.ask(
+            lambda client: evaluate(client, script.sha, script.text, script.keys, arguments, replicas=replicas)
         )
-        # Made and let go: an option that a connection does not have shows only here. It does not connect yet.
-        pool.connection_class(**pool.connection_kwargs)
-    except (TypeError, ValueError) as error:
-        raise errors.BadConfiguration(why=f"[conductor_store] url cannot be used: {error}") from error
-    return redis.Redis(connection_pool=pool)
 
+    def ask(self, once: Callable[[redis.Redis], T]) -> T:
+        """Return what ``once`` reads; raises StoreUnavailable, which a caller may answer with a retry."""
+        try:
+            return tries.run(lambda: once(self._client))
+        except redis.exceptions.NoPermissionError as error:
+            raise errors.StoreUnavailable(why=f"its user lacks a permission: {error}") from error
+        except redis.exceptions.OutOfMemoryError as error:
+            raise errors.StoreUnavailable(why=f"it is out of memory: {error}") from error
+        except redis.RedisError as error:
+            if isinstance(error, _AWAY) or connection.is_elsewhere(error):
+                raise errors.StoreUnavailable(why=str(error) or type(error).__name__) from error
+            raise
 
-@contextlib.contextmanager
-def translated() -> Iterator[None]:
-    """Turn redis-py's errors into StoreUnavailable, which a caller may answer with a retry."""
-    try:
-        yield
-    except AWAY as error:
-        raise errors.StoreUnavailable(why=str(error) or type(error).__name__) from error
-    except redis.exceptions.NoPermissionError as error:
-        raise errors.StoreUnavailable(why=f"its user lacks a permission: {error}") from error
-    except redis.exceptions.OutOfMemoryError as error:
-        raise errors.StoreUnavailable(why=f"it is out of memory: {error}") from error
+    def close(self) -> None:
+        """Let go of all connections."""
+        self._client.close()

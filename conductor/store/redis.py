@@ -2,10 +2,14 @@
 """The store on Redis: each verb is one script."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any
 
-from conductor.store import connect, documents, keys
+import redis
+
+from conductor.store import documents, keys
+from conductor.store.connect import Connection
 from conductor.store.interface import PAGE, Store
 from conductor.store.records import (
     Instance,
@@ -17,16 +21,16 @@ from conductor.store.records import (
     Work,
     Written,
 )
-from conductor.store.scripts import Scripts
+from conductor.store.scripts import load
 from rpcapi import errors
+from rpcapi.conf.replicas import Replicas
 
 
 class RedisStore(Store):
     """Keys of its own on a Redis that it may share with others; any number of conductors use it at once."""
 
-    def __init__(self, url: str, terms: Terms | None = None) -> None:
-        self._client = connect.client(url)
-        self._scripts = Scripts(self._client)
+    def __init__(self, url: str, terms: Terms | None = None, replicas: Replicas | None = None) -> None:
+        self._connection = Connection(url, replicas)
         self._terms = terms or Terms()
 
     def record(self, request: Request, uuids: Sequence[str]) -> bool:
@@ -39,23 +43,20 @@ class RedisStore(Store):
             fresh.step.value,
             body,
         ]
-        with connect.translated():
-            answer, *conflicts = self._scripts.run("record", [*head, *uuids])
+        answer, *conflicts = self._run("record", [*head, *uuids])
         if answer == "conflict":
             raise errors.InstanceConflict(uuid=conflicts[0], why="it belongs to another request")
         return answer == "recorded"
 
     def take(self, owner: str, limit: int) -> list[Lease]:
-        with connect.translated():
-            answer = self._scripts.run("take", [owner, self._terms.lease_ms, limit])
+        answer = self._run("take", [owner, self._terms.lease_ms, limit])
         return [Lease(request, token, bool(over)) for request, token, over in _by(3, answer)]
 
     def load(self, lease: Lease) -> Work:
         after, found, wakes = "", [], []
         while True:
             page: list[str | int] = [lease.request, lease.token, self._terms.lease_ms, after, PAGE]
-            with connect.translated():
-                answer = self._scripts.run("load", page)
+            answer = self._run("load", page)
             # A request whose last instance was forgotten has no document; nobody needs its lease any more.
             if not answer or answer[3] is None:
                 raise LeaseLost(lease.request)
@@ -77,8 +78,7 @@ class RedisStore(Store):
         head = [*held, self._terms.lease_ms, self._terms.retention_ms, int(wake)]
         now, stale = 0, set()
         for chunk in _chunks(instances):
-            with connect.translated():
-                answer = self._scripts.run("write", [*head, *(word for each in chunk for word in _row(each))])
+            answer = self._run("write", [*head, *(word for each in chunk for word in _row(each))])
             if not answer:
                 raise LeaseLost(held[0])
             now = int(answer[0])
@@ -86,8 +86,7 @@ class RedisStore(Store):
         return Written(now, frozenset(stale))
 
     def release(self, lease: Lease, next_ms: int | None) -> bool:
-        with connect.translated():
-            answer = self._scripts.run("release", [lease.request, lease.token, "" if next_ms is None else next_ms])
+        answer = self._run("release", [lease.request, lease.token, "" if next_ms is None else next_ms])
         return bool(answer)
 
     def get(self, uuids: Sequence[str]) -> dict[str, Instance]:
@@ -98,35 +97,36 @@ class RedisStore(Store):
 
     def _pick(self, name: str, fields: Sequence[str]) -> Iterator[tuple[str, str]]:
         for chunk in _chunks(fields):
-            with connect.translated():
-                texts: list[Any] = self._client.hmget(name, chunk)
+            texts: list[Any] = self._connection.ask(partial(_fields, name, chunk))
             yield from ((field, text) for field, text in zip(chunk, texts, strict=True) if text is not None)
 
     def page(self, marker: str | None, limit: int, *, deleted: bool) -> Page:
         limit = min(limit, PAGE)
         if marker is not None and not marker.isdecimal():
             raise errors.InvalidRequest(why=f"{marker[:40]!r} is no marker of a page of instances")
-        with connect.translated():
-            answer = self._scripts.run("page_everything" if deleted else "page_listed", [marker or 0, limit])
+        answer = self._run("page_everything" if deleted else "page_listed", [marker or 0, limit])
         found = [documents.load_instance(uuid, text) for uuid, text in _by(2, answer)]
         return Page(found, str(found[-1].sequence) if len(found) == limit else None)
 
     def counts(self) -> Mapping[str, int]:
-        with connect.translated():
-            counts: dict[Any, Any] = self._client.hgetall(keys.COUNTS)
-            return {status: int(count) for status, count in counts.items()}
+        counts: dict[Any, Any] = self._connection.ask(lambda client: client.hgetall(keys.COUNTS))
+        return {status: int(count) for status, count in counts.items()}
 
     def purge(self, limit: int = PAGE) -> int:
-        with connect.translated():
-            return int(self._scripts.run("purge", [limit]))
+        return int(self._run("purge", [limit]))
 
     def ping(self) -> None:
-        with connect.translated():
-            self._client.ping()
+        self._connection.ask(lambda client: client.ping())
 
     def close(self) -> None:
-        self._client.close()
-        self._client.connection_pool.disconnect()
+        self._connection.close()
+
+    def _run(self, verb: str, arguments: Sequence[str | int]) -> Any:
+        return self._connection.run(load(verb), arguments)
+
+
+def _fields(name: str, fields: list[str], client: redis.Redis) -> Any:
+    return client.hmget(name, fields)
 
 
 def _row(each: Instance) -> tuple[str | int, ...]:

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Lua verbs: one file each, and the keys each declares."""
 
+import hashlib
 import re
-from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
 from importlib import resources
-from typing import Any
-
-import redis
 
 from conductor.store import keys
 
@@ -52,15 +51,21 @@ DECLARED = {
 _INCLUDE = re.compile(r"^--@ include (\w+)$", re.MULTILINE)
 
 
-class Scripts:
-    """Every verb, ready to run; one that the server has forgotten is loaded again by itself."""
+@dataclass(frozen=True, slots=True)
+class Script:
+    """One verb: its name, its whole text, the digest that Redis knows it by, and the keys it declares."""
 
-    def __init__(self, client: redis.Redis) -> None:
-        self._verbs = {name: client.register_script(text(name.partition("_")[0])) for name in DECLARED}
+    name: str
+    text: str
+    sha: str
+    keys: tuple[str, ...]
 
-    def run(self, name: str, arguments: Sequence[str | int]) -> Any:
-        """Run a verb on the keys it declares; raises redis-py's errors."""
-        return self._verbs[name](keys=DECLARED[name], args=arguments)
+
+@cache
+def load(name: str) -> Script:
+    """Read the verb ``name`` of DECLARED."""
+    source = text(name.partition("_")[0])
+    return Script(name, source, hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest(), DECLARED[name])
 
 
 def text(name: str) -> str:

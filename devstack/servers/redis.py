@@ -2,6 +2,7 @@
 """A private redis-server in a run folder: on a Unix socket, on a loopback port too when one is asked for."""
 
 import os
+import signal
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
@@ -30,7 +31,8 @@ class RedisServer:
     `appendonly` is "no" (all is lost at the end), "everysec" (survives SIGKILL of Redis) or "always" (an
     answered write survives the machine's power loss). `port` opens a loopback TCP port beside the socket.
     With `users` the default user is off and each user has a random password in a 0600 file; without, the
-    default user may do everything. `replica_of` needs a primary with a port and shares its users' passwords.
+    default user may do everything. `replica_of` needs a primary with a port and shares its users' passwords;
+    `passwords` shares those of other servers. `settings` are more lines of its configuration.
     """
 
     def __init__(
@@ -42,6 +44,8 @@ class RedisServer:
         port: int | None = None,
         users: Sequence[RedisUser] = (),
         replica_of: "RedisServer | None" = None,
+        passwords: Passwords | None = None,
+        settings: Sequence[str] = (),
         name: str = "redis-server",
     ) -> None:
         self.folder = folder.absolute()
@@ -52,7 +56,8 @@ class RedisServer:
         self.replica_of = replica_of
         self.name = name
         self.socket = self.folder / "redis.sock"
-        self.passwords: Passwords = replica_of.passwords if replica_of else Passwords(self.folder)
+        self.settings = tuple(settings)
+        self.passwords: Passwords = passwords or (replica_of.passwords if replica_of else Passwords(self.folder))
         self._process = ServerProcess(name, self.folder / "redis.pid", self.folder / "redis.log")
 
     @property
@@ -91,6 +96,14 @@ class RedisServer:
     def kill(self) -> None:
         """End the server with SIGKILL, as a fault does."""
         self._process.kill()
+
+    def pause(self) -> None:
+        """Let the server hang, as a machine does that swaps or is cut off; its kernel still takes connections."""
+        self._process.signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let it go on, with what it believed before."""
+        self._process.signal(signal.SIGCONT)
 
     def restart(self) -> None:
         """Stop when running, then start on the same folder, socket and port."""
@@ -165,6 +178,7 @@ class RedisServer:
             "repl-diskless-sync-delay 0",
             *([f'aclfile "{self.folder / "users.acl"}"'] if self.users else []),
             *self._replication(),
+            *self.settings,
         ]
         return "\n".join([*lines, ""])
 

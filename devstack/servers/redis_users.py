@@ -15,8 +15,10 @@ KEY_LIFE = ("+del", "+unlink", "+exists", "+type", "+expire", "+pexpire", "+pers
 SCRIPTS = ("+eval", "+evalsha", "+script|load", "+script|exists", "+time")
 # INFO tells the store's identity (run id, replication id), which the epoch stands on.
 IDENTITY = ("+info",)
+# To learn from a cluster who the primary is, and from the primary which replicas have a write.
+FAILOVER = ("+cluster|slots", "+wait")
 DATA = ("+@string", "+@hash", "+@set", "+@sortedset", "+@stream", "+@list")
-STORE_COMMANDS = (*DATA, "-@dangerous", *SESSION, *TRANSACTION, *KEY_LIFE, *SCRIPTS, *IDENTITY)
+STORE_COMMANDS = (*DATA, "-@dangerous", *SESSION, *TRANSACTION, *KEY_LIFE, *SCRIPTS, *IDENTITY, *FAILOVER)
 BUS_COMMANDS = (*DATA, "+@pubsub", "-@dangerous", *SESSION, *TRANSACTION, *KEY_LIFE, *SCRIPTS, *IDENTITY)
 
 
@@ -41,6 +43,21 @@ class RedisUser:
 SCHEDULER = RedisUser("scheduler", ("gantt:{p:*",), STORE_COMMANDS)
 CONDUCTOR = RedisUser("conductor", ("gantt:{conductor}:*",), STORE_COMMANDS)
 BUS = RedisUser("bus", ("*",), BUS_COMMANDS, ("*",))
+# What a replica logs in to its primary as, in a cluster too.
+REPLICA = RedisUser("replica", (), ("+psync", "+replconf", "+ping"))
+# What sentinels log in to the servers as: they watch, promote, and turn clients away from who is demoted.
+SENTINEL = RedisUser(
+    "sentinel",
+    (),
+    (
+        *("+multi", "+exec", "+slaveof", "+replicaof", "+ping", "+info", "+role", "+publish", "+subscribe"),
+        *("+client|setname", "+client|kill", "+config|rewrite", "+script|kill"),
+    ),
+    ("__sentinel__:hello",),
+)
+# Users of the sentinels themselves: services ask them one question, sentinels ask each other whatever they need.
+WHEREABOUTS = RedisUser("whereabouts", (), ("+sentinel|master", "+ping"))
+PEER = RedisUser("peer", (), ("+@all",), ("*",))
 # The run folder's owner: start, stop, replication, promotion. No service knows its password.
 ADMIN = RedisUser("admin", ("*",), ("+@all",), ("*",))
 

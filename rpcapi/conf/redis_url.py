@@ -4,6 +4,7 @@
 from urllib.parse import parse_qsl, urlsplit
 
 from rpcapi import errors
+from rpcapi.conf import redis_nodes
 
 SCHEMES = ("redis", "rediss", "unix")
 MEMORY = "memory"  # the store of one process, for trials
@@ -16,7 +17,10 @@ def check(group: str, url: str) -> None:
 
     It is not shown: a password may be anywhere in it, for one that is mistyped.
     """
-    known = ", ".join(f"{scheme}://" for scheme in (*SCHEMES, MEMORY))
+    if redis_nodes.names_several(url):
+        redis_nodes.parse(url, group)
+        return
+    known = ", ".join(f"{scheme}://" for scheme in (*SCHEMES, *redis_nodes.SCHEMES, MEMORY))
     scheme, separator, _ = url.partition("://")
     if not separator or scheme not in (*SCHEMES, MEMORY):
         raise errors.BadConfiguration(why=f"[{group}] url must begin with one of {known}")

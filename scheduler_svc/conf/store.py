@@ -3,7 +3,7 @@
 
 from oslo_config import cfg
 
-from rpcapi.conf import redis_url
+from rpcapi.conf import redis_url, replicas
 
 GROUP = "store"
 
@@ -13,7 +13,9 @@ OPTS: list[cfg.Opt] = [
         default="redis://127.0.0.1:6379/0",
         secret=True,
         help="The Redis of this partition: redis://user:password@host:port/db, rediss:// for TLS, or "
-        "unix:///path/redis.sock?db=0.",
+        "unix:///path/redis.sock?db=0; redis+sentinel://user:password@host1:26379,host2:26379/service/db or "
+        "redis+cluster://user:password@host1:6379,host2:6379 (rediss+... for TLS) where others take over from one "
+        "that fails: name all sentinels, or a node of each machine.",
     ),
     cfg.StrOpt(
         "durability",
@@ -77,6 +79,7 @@ OPTS: list[cfg.Opt] = [
         mutable=True,
         help="Seconds that a confirmed claim which its host does not know is kept, before it is released.",
     ),
+    *replicas.OPTS,
 ]
 
 

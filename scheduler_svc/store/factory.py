@@ -6,10 +6,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from rpcapi import errors
+from rpcapi.conf import redis_nodes, redis_url
+from rpcapi.conf.replicas import Replicas
 from scheduler_svc.store import validation
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.records import Durability, Liveness
+
+REDIS = (*redis_url.SCHEMES, *redis_nodes.SCHEMES)
 
 
 def open_store(
@@ -21,13 +25,15 @@ def open_store(
     decisions: int = 10_000,
     liveness: Liveness = "beats",
     namespaces: Collection[str] = (),
+    replicas: Replicas | None = None,
 ) -> Store:
-    """Return the store of ``partition`` behind ``url``: redis://, rediss://, unix:// or memory://.
+    """Return the store of ``partition`` behind ``url``: redis://, rediss://, unix://, memory://, or several servers.
 
     Nothing is sent yet: a store that is away is met by the first verb. ``durability`` is what the server's
     appendfsync is set to: with "always" on a single server a restart forgets nothing and opens no new epoch.
     ``log_length`` and ``decisions`` bound the log and the decision record, in entries. ``liveness`` is who tells
-    which services live, ``namespaces`` are the declared ones of host state.
+    which services live, ``namespaces`` are the declared ones of host state. ``replicas`` is how many of a Redis'
+    replicas must have a claim before it is acknowledged.
     Raises BadConfiguration for a URL of another kind, InvalidName for an impossible partition.
     """
     validation.check_service_host(partition)
@@ -40,10 +46,8 @@ def open_store(
     }
     if scheme == "memory":
         return MemoryStore(partition, **options)
-    if scheme in ("redis", "rediss", "unix"):
+    if scheme in REDIS:
         from scheduler_svc.store.redis import RedisStore  # noqa: PLC0415 - memory needs no redis-py installed
 
-        return RedisStore(url, partition, durability=durability, **options)
-    raise errors.BadConfiguration(
-        why=f"[store] url has the scheme {scheme!r}; redis://, rediss://, unix:// and memory:// are known"
-    )
+        return RedisStore(url, partition, durability=durability, replicas=replicas, **options)
+    raise errors.BadConfiguration(why=f"[store] url has the scheme {scheme!r}; known are {', '.join(REDIS)} and memory")

@@ -5,23 +5,26 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import redis
-import tenacity
 from redis.backoff import NoBackoff
 from redis.connection import AbstractConnection
-from redis.exceptions import NoScriptError
 from redis.retry import Retry
 
 from rpcapi import errors
+from rpcapi.conf.replicas import Replicas
+from rpcapi.primary import connection, tries
+from rpcapi.primary.evaluate import evaluate
 from scheduler_svc.store.redis.identity import Identity
+from scheduler_svc.store.redis.keys import prefix
 from scheduler_svc.store.redis.scripts import Script, load
 
 T = TypeVar("T")
 
 CONNECT_SECONDS = 2.0
 ANSWER_SECONDS = 10.0  # longer than any script; a snapshot of a large partition needs the most
-BLOCK_MS = 10_000  # the longest that one blocking read waits
-TRIES = 3
-_AGAIN = (redis.ConnectionError, redis.TimeoutError, redis.BusyLoadingError, redis.ReadOnlyError)
+BLOCK_MS = 2_000  # the longest that one blocking read waits
+READER_SECONDS = BLOCK_MS / 1000 + 3  # after which a server that hangs is one that is away
+# What these write is sent again anyway, or made again by the next turn: no replica is waited for.
+UNACKNOWLEDGED = frozenset({"alive", "beat", "claims", "decide", "expire", "reap", "report"})
 
 
 class Forgotten(redis.RedisError):
@@ -31,13 +34,16 @@ class Forgotten(redis.RedisError):
 class Connection:
     """One partition's way to Redis. Every verb is idempotent, so that one which got no answer is sent again."""
 
-    def __init__(self, url: str, partition: str, identity: Identity, log_length: int) -> None:
+    def __init__(
+        self, url: str, partition: str, identity: Identity, log_length: int, replicas: Replicas | None = None
+    ) -> None:
         self.partition = partition
+        self._replicas = replicas or Replicas()
         self.identity = identity
         self.log_length = log_length
         self._client = self._open(url, ANSWER_SECONDS)
-        # redis-py would give up on a blocking read, and silently send it again, at an answer's ordinary limit.
-        self._reader = self._open(url, BLOCK_MS / 1000 + ANSWER_SECONDS)
+        # A blocking read may wait longer than others, and a follower is to notice soon that its server hangs.
+        self._reader = self._open(url, READER_SECONDS)
 
     def run(self, name: str, *arguments: Any, namespace: str = "") -> Any:
         """Run the verb ``name`` with the log's length before ``arguments``; raises StoreUnavailable.
@@ -72,21 +78,7 @@ class Connection:
     def each_try(self, once: Callable[[], T]) -> T:
         """Return what ``once`` does, tried again where no answer came; raises StoreUnavailable."""
         try:
-            return once()
-        except (*_AGAIN, Forgotten):
-            return self._again(once)
-        except redis.RedisError as error:
-            raise _unavailable(error) from error
-
-    def _again(self, once: Callable[[], T]) -> T:
-        retrying = tenacity.Retrying(
-            stop=tenacity.stop_after_attempt(TRIES - 1),
-            wait=tenacity.wait_random_exponential(multiplier=0.05, max=0.5),
-            retry=tenacity.retry_if_exception_type((*_AGAIN, Forgotten)),
-            reraise=True,
-        )
-        try:
-            return retrying(once)
+            return tries.run(once, Forgotten)
         except redis.RedisError as error:
             raise _unavailable(error) from error
 
@@ -107,35 +99,30 @@ class Connection:
         if not url.startswith("unix"):
             options["socket_keepalive"] = True
         try:
-            return redis.Redis.from_url(url, **options)
+            # A partition lies in one slot of a cluster, so that any of its keys tells where all are.
+            return redis.Redis.from_pool(connection.pool(url, prefix(self.partition), "store", **options))
         except ValueError as error:
             raise errors.BadConfiguration(why=f"[store] url is not one that Redis has: {error}") from error
 
-    def _greet(self, connection: AbstractConnection) -> None:
+    def _greet(self, fresh: AbstractConnection) -> None:
         """Log in, and learn who answers before any verb is sent through this connection."""
-        connection.on_connect()
+        fresh.on_connect()
 
         def ask(*command: Any) -> Any:
-            connection.send_command(*command)
-            return connection.read_response()
+            fresh.send_command(*command)
+            return fresh.read_response()
 
         self.identity.check(ask)
 
     def _evaluate(self, script: Script, keys: Sequence[str], arguments: Sequence[Any]) -> Any:
+        replicas = Replicas() if script.name in UNACKNOWLEDGED else self._replicas
         try:
-            return self._evalsha(script, keys, arguments)
+            return evaluate(self._client, script.sha, script.text, keys, arguments, replicas=replicas)
         except redis.ResponseError as error:
             if not str(error).startswith("NOEPOCH"):
                 raise
             self.identity.check(self._client.execute_command)
             raise Forgotten(str(error)) from error
-
-    def _evalsha(self, script: Script, keys: Sequence[str], arguments: Sequence[Any]) -> Any:
-        try:
-            return self._client.evalsha(script.sha, len(keys), *keys, *arguments)
-        except NoScriptError:
-            self._client.script_load(script.text)
-            return self._client.evalsha(script.sha, len(keys), *keys, *arguments)
 
 
 def _unavailable(error: redis.RedisError) -> errors.StoreUnavailable:

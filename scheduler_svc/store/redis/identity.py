@@ -31,7 +31,8 @@ class Identity:
     """Judges each new connection before a verb goes through it, so that no verb meets a changed store unawares.
 
     With ``durability`` "always" a server that restarted with all that this process has seen forgot nothing. That
-    needs a single server: a promoted replica is another server, and may always lack the tail.
+    needs a single server: a promoted replica is another server, and may always lack the tail. Where others may take
+    its place, ``durability`` is to be "everysec": it may have been away, and have been given what they had.
     """
 
     def __init__(self, partition: str, durability: Durability, log_length: int) -> None:
@@ -65,18 +66,22 @@ class Identity:
         info = _fields(ask("INFO"))
         if info.get("role") != "master":
             raise redis.ReadOnlyError("the server is a replica now")
+        with self._lock:  # before the store is read: what others see meanwhile must not make it look old
+            seen_epoch, seen_position = self._seen_epoch, self._seen_position
         noted = _noted(ask("HMGET", self._meta, "run_id", "replid", "position", "epoch"))
-        if noted.run_id == info["run_id"] and noted.epoch:
+        behind = noted.epoch < seen_epoch or noted.position < seen_position
+        if _is_same(info, noted) and not behind:
             self.saw(noted.epoch, noted.position)
             return noted.epoch
         arguments = [
             self._log_length,
             noted.run_id,
+            noted.epoch,
             info["run_id"],
             info["master_replid"],
-            int(self._may_have_forgotten(info, noted)),
-            self._seen_epoch,
-            self._seen_position,
+            int(behind or self._may_have_forgotten(info, noted)),
+            seen_epoch,
+            seen_position,
         ]
         answer = ask("EVAL", self._script.text, len(self._keys), *self._keys, *arguments)
         epoch, position, bumped = (int(float(one)) for one in answer)
@@ -86,9 +91,19 @@ class Identity:
         return epoch
 
     def _may_have_forgotten(self, info: Mapping[str, str], noted: Noted) -> bool:
-        promoted = info.get("master_replid2", NOBODY) != NOBODY
+        if noted.run_id == info["run_id"] and noted.epoch:
+            # The same process: it forgot something if it was a replica in between.
+            return _was_promoted(info)
         durable = self._durability == "always" and info.get("aof_enabled") == "1"
-        return promoted or not durable or noted.position < self._seen_position or noted.epoch < self._seen_epoch
+        return _was_promoted(info) or not durable
+
+
+def _is_same(info: Mapping[str, str], noted: Noted) -> bool:
+    return bool(noted.epoch) and (noted.run_id, noted.replid) == (info["run_id"], info["master_replid"])
+
+
+def _was_promoted(info: Mapping[str, str]) -> bool:
+    return info.get("master_replid2", NOBODY) != NOBODY
 
 
 def _noted(values: list[str | None]) -> Noted:

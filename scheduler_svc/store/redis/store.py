@@ -4,6 +4,8 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from rpcapi.conf import redis_nodes
+from rpcapi.conf.replicas import Replicas
 from scheduler_svc.store import documents, interface, records, reports, validation, verification
 from scheduler_svc.store.redis import audit, claims, decisions, log, prepare
 from scheduler_svc.store.redis.connect import Connection
@@ -26,10 +28,14 @@ class RedisStore(interface.Store):
         decisions: int = 10_000,
         liveness: records.Liveness = "beats",
         namespaces: Collection[str] = (),
+        replicas: Replicas | None = None,
     ) -> None:
         self.partition = partition
         self._most_decisions = decisions
-        self._connection = Connection(url, partition, Identity(partition, durability, log_length), log_length)
+        # What one server promises says nothing where another may take its place.
+        believed = "everysec" if redis_nodes.names_several(url) else durability
+        identity = Identity(partition, believed, log_length)
+        self._connection = Connection(url, partition, identity, log_length, replicas)
         self._states = States(self._connection, frozenset(namespaces), liveness)
 
     def prepare(self, batch: records.Batch) -> records.BatchAnswer:

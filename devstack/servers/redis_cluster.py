@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A private Redis Cluster on loopback: primaries with a replica each, made by this module's own few commands."""
+
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from redis.crc import REDIS_CLUSTER_HASH_SLOTS, key_slot
+
+from devstack.servers import ports
+from devstack.servers.errors import NotReady, ServerError
+from devstack.servers.folder import Passwords, private_folder
+from devstack.servers.ports import LOOPBACK
+from devstack.servers.process import POLL
+from devstack.servers.redis import Durability, RedisServer
+from devstack.servers.redis_users import REPLICA, RedisUser
+
+NODE_TIMEOUT_MS = 1000  # after which the others hold a silent node for dead
+JOIN_SECONDS = 60.0
+BUS_PORT_OFFSET = 10000  # each node listens there for the other nodes
+# Both ports below the kernel's ephemeral range, which begins at 32768.
+FIRST, LAST = 20000, 22700
+SETTINGS = (
+    "cluster-enabled yes",
+    "cluster-config-file nodes.conf",
+    f"cluster-node-timeout {NODE_TIMEOUT_MS}",
+    # One partition's primary away is no matter for the others.
+    "cluster-require-full-coverage no",
+    # However long a replica was cut off: the epoch closes what it lacks.
+    "cluster-replica-validity-factor 0",
+)
+
+
+class RedisCluster:
+    """``primaries`` servers with a replica each, all with the same users; what they write lies in ``folder``.
+
+    Nodes 0 to primaries - 1 begin as primaries, node i + primaries as the replica of node i.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        primaries: int = 3,
+        binary: Path | None = None,
+        appendonly: Durability = "everysec",
+        users: Sequence[RedisUser] = (),
+    ) -> None:
+        self.folder = folder.absolute()
+        self._primaries = primaries
+        self._binary = binary
+        self._appendonly = appendonly
+        self._users = (*users, REPLICA) if users else ()
+        self._passwords = Passwords(self.folder)
+        self.nodes: list[RedisServer] = []
+
+    def start(self) -> None:
+        """Start all nodes and join them; raises ServerError, and then leaves nothing running."""
+        private_folder(self.folder)
+        try:
+            for number in range(2 * self._primaries):
+                self.nodes.append(self._node(number))
+                self.nodes[-1].start()
+            self._join()
+        except BaseException:
+            self.kill()
+            raise
+
+    def kill(self) -> None:
+        """End every node with SIGKILL."""
+        for node in self.nodes:
+            node.kill()
+
+    def url(self, user: str | None = None) -> str:
+        """The address of the cluster as this user, password included."""
+        login = f"{user}:{self._passwords.of(user)}@" if user else ""
+        return f"redis+cluster://{login}{','.join(f'{LOOPBACK}:{node.port}' for node in self.nodes)}"
+
+    def owner(self, key: str) -> RedisServer:
+        """The live node that is the primary of ``key``; raises ServerError when no live node knows one."""
+        slot = key_slot(key.encode())
+        for node in self._alive():
+            for first, last, primary, *_replicas in _slots(node):
+                if first <= slot <= last:
+                    return next(each for each in self.nodes if each.port == primary[1])
+        raise ServerError(f"No live node of the cluster in {self.folder} knows who owns {key!r}.")
+
+    def replica_of(self, primary: RedisServer) -> RedisServer:
+        """The live node that replicates ``primary``; raises ServerError when there is none."""
+        for node in self._alive():
+            if _ask(node, "INFO", "replication").get("master_port") == primary.port:
+                return node
+        raise ServerError(f"No live node replicates the one on port {primary.port}.")
+
+    def _alive(self) -> Iterator[RedisServer]:
+        return (node for node in self.nodes if node.pid is not None)
+
+    def _node(self, number: int) -> RedisServer:
+        auth = [f"masteruser {REPLICA.name}", f"masterauth {self._passwords.of(REPLICA.name)}"] if self._users else []
+        return RedisServer(
+            self.folder / f"n{number}",
+            binary=self._binary,
+            appendonly=self._appendonly,
+            port=_free_port(),
+            users=self._users,
+            passwords=self._passwords,
+            settings=(*SETTINGS, *auth),
+            name=f"node {number} of the Redis Cluster",
+        )
+
+    def _join(self) -> None:
+        primaries, replicas = self.nodes[: self._primaries], self.nodes[self._primaries :]
+        for number, node in enumerate(primaries):
+            first = number * REDIS_CLUSTER_HASH_SLOTS // self._primaries
+            last = (number + 1) * REDIS_CLUSTER_HASH_SLOTS // self._primaries
+            _ask(node, "CLUSTER ADDSLOTS", *range(first, last))
+            _ask(node, "CLUSTER SET-CONFIG-EPOCH", number + 1)
+        for node in self.nodes[1:]:
+            _ask(node, "CLUSTER MEET", LOOPBACK, self.nodes[0].port)
+        self._wait("know each other", lambda: all(self._knows_all(node) for node in self.nodes))
+        for primary, replica in zip(primaries, replicas, strict=True):
+            _ask(replica, "CLUSTER REPLICATE", _ask(primary, "CLUSTER MYID"))
+        self._wait("replicate", lambda: all(_in_step(replica) for replica in replicas))
+        # A replica that the others do not know as one yet gets no votes.
+        self._wait("agree", lambda: all(self._agrees(node) for node in self.nodes))
+
+    def _knows_all(self, node: RedisServer) -> bool:
+        info = _ask(node, "CLUSTER INFO")
+        return info["cluster_known_nodes"] == str(len(self.nodes)) and info["cluster_state"] == "ok"
+
+    def _agrees(self, node: RedisServer) -> bool:
+        slots = _slots(node)
+        return len(slots) == self._primaries and all(len(owners) == 2 for _first, _last, *owners in slots)
+
+    def _wait(self, what: str, ready: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + JOIN_SECONDS
+        while not ready():
+            if time.monotonic() > deadline:
+                raise NotReady(f"The nodes of the cluster in {self.folder} do not {what}; see their logs there.")
+            time.sleep(POLL)
+
+
+def _ask(node: RedisServer, *command: Any) -> Any:
+    with node.client() as client:
+        return client.execute_command(*command)
+
+
+def _slots(node: RedisServer) -> list[Any]:
+    # As two words, or redis-py would make of it what its version sees fit.
+    return _ask(node, "CLUSTER", "SLOTS")
+
+
+def _in_step(replica: RedisServer) -> bool:
+    return _ask(replica, "INFO", "replication").get("master_link_status") == "up"
+
+
+def _free_port() -> int:
+    chance = random.SystemRandom()
+    for _ in range(ports.ATTEMPTS):
+        port = chance.randrange(FIRST, LAST)
+        if ports.is_free(port) and ports.is_free(port + BUS_PORT_OFFSET):
+            return port
+    raise ServerError(f"No free pair of TCP ports was found from {FIRST} on {LOOPBACK}.")

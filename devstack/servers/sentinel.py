@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A private primary with replicas, and the sentinels that watch them and fail over, on loopback."""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import redis
+
+from devstack.servers.errors import NotReady, ServerError
+from devstack.servers.folder import Passwords, private_folder, write_private
+from devstack.servers.ports import LOOPBACK, free_port
+from devstack.servers.process import POLL, ServerProcess
+from devstack.servers.redis import Durability, RedisServer
+from devstack.servers.redis_binary import redis_binary
+from devstack.servers.redis_users import ADMIN, PEER, REPLICA, SENTINEL, WHEREABOUTS, RedisUser, acl_file
+
+SERVICE = "gantt"
+DOWN_MS = 1000  # after which a sentinel holds a silent server for dead
+# A failover that got stuck is tried again after twice this.
+FAILOVER_MS = 5000
+START_SECONDS = 30.0
+WATCH_SECONDS = 60.0
+
+
+class Sentinel:
+    """One redis-sentinel; it keeps its own state in its configuration file."""
+
+    def __init__(self, folder: Path, binary: Path, primary: RedisServer, quorum: int) -> None:
+        self.folder = folder
+        self.port = free_port()
+        self._binary = binary
+        self._primary = primary
+        self._quorum = quorum
+        self._process = ServerProcess(f"the sentinel in {folder}", folder / "sentinel.pid", folder / "sentinel.log")
+
+    @property
+    def pid(self) -> int | None:
+        """The process id, None when it is not running."""
+        return self._process.pid
+
+    def start(self) -> None:
+        """Start, the first time with a fresh configuration; raises ServerError."""
+        private_folder(self.folder)
+        conf = self.folder / "sentinel.conf"
+        if not conf.exists():
+            write_private(conf, self._configuration())
+            if self._primary.users:
+                users = acl_file((WHEREABOUTS, PEER, ADMIN), self._primary.passwords)
+                write_private(self.folder / "users.acl", users)
+        self._process.spawn([str(self._binary), str(conf), "--sentinel"], dict(os.environ), self.folder)
+        try:
+            self._process.wait_ready(self._answers, START_SECONDS)
+        except BaseException:
+            self._process.kill()
+            raise
+
+    def kill(self) -> None:
+        """End it with SIGKILL."""
+        self._process.kill()
+
+    def client(self) -> redis.Redis:
+        """A client that may do everything."""
+        user = ADMIN.name if self._primary.users else None
+        password = self._primary.passwords.of(user) if user else None
+        return redis.Redis(LOOPBACK, self.port, username=user, password=password, decode_responses=True)
+
+    def knows_all(self, sentinels: int, replicas: int) -> bool:
+        """Whether it has found so many sentinels and replicas, all of them alive."""
+        with self.client() as client:
+            word = client.sentinel_master(SERVICE)
+            found = client.sentinel_slaves(SERVICE)
+        up = [each for each in found if not each["is_sdown"] and each["master-link-status"] == "ok"]
+        return word["num-other-sentinels"] == sentinels - 1 and len(up) == replicas
+
+    def _answers(self) -> bool:
+        try:
+            with self.client() as client:
+                return bool(client.ping())
+        except redis.ConnectionError:
+            return False
+
+    def _configuration(self) -> str:
+        passwords = self._primary.passwords
+        users = [
+            f'aclfile "{self.folder / "users.acl"}"',
+            f"sentinel auth-user {SERVICE} {SENTINEL.name}",
+            f"sentinel auth-pass {SERVICE} {passwords.of(SENTINEL.name)}",
+            f"sentinel sentinel-user {PEER.name}",
+            f"sentinel sentinel-pass {passwords.of(PEER.name)}",
+        ]
+        lines = [
+            f"port {self.port}",
+            f"bind {LOOPBACK}",
+            f'dir "{self.folder}"',
+            "daemonize no",
+            f"sentinel monitor {SERVICE} {LOOPBACK} {self._primary.port} {self._quorum}",
+            f"sentinel down-after-milliseconds {SERVICE} {DOWN_MS}",
+            f"sentinel failover-timeout {SERVICE} {FAILOVER_MS}",
+            f"sentinel parallel-syncs {SERVICE} 2",
+            *(users if self._primary.users else []),
+        ]
+        return "\n".join([*lines, ""])
+
+
+class SentinelGroup:
+    """A primary with two replicas and three sentinels; what they write lies in ``folder``."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        binary: Path | None = None,
+        appendonly: Durability = "everysec",
+        users: Sequence[RedisUser] = (),
+        settings: Sequence[str] = (),
+        replicas: int = 2,
+        sentinels: int = 3,
+    ) -> None:
+        self.folder = folder.absolute()
+        program = binary or redis_binary()
+        self._passwords = Passwords(self.folder)
+        # Any of them may have to be a replica one day.
+        auth = [f"masteruser {REPLICA.name}", f"masterauth {self._passwords.of(REPLICA.name)}"] if users else []
+        self.servers = [
+            RedisServer(
+                self.folder / f"r{number}",
+                binary=program,
+                appendonly=appendonly,
+                port=free_port(),
+                users=(*users, REPLICA, SENTINEL) if users else (),
+                passwords=self._passwords,
+                settings=(*settings, *auth),
+                name=f"server {number} of the sentinels' group",
+            )
+            for number in range(1 + replicas)
+        ]
+        for server in self.servers[1:]:
+            server.replica_of = self.servers[0]
+        quorum = sentinels // 2 + 1
+        self.sentinels = [
+            Sentinel(self.folder / f"s{number}", program, self.servers[0], quorum) for number in range(sentinels)
+        ]
+
+    def start(self) -> None:
+        """Start all, and return when every sentinel knows all others; raises ServerError, leaving nothing running."""
+        private_folder(self.folder)
+        try:
+            for server in self.servers:
+                server.start()
+            for sentinel in self.sentinels:
+                sentinel.start()
+            self._wait("found each other", self._watched)
+        except BaseException:
+            self.kill()
+            raise
+
+    def kill(self) -> None:
+        """End every process with SIGKILL, the sentinels first."""
+        for sentinel in self.sentinels:
+            sentinel.kill()
+        for server in self.servers:
+            server.kill()
+
+    def url(self, user: str | None = None) -> str:
+        """The address of the group as this user, password included."""
+        hosts = ",".join(f"{LOOPBACK}:{sentinel.port}" for sentinel in self.sentinels)
+        if user is None:
+            return f"redis+sentinel://{hosts}/{SERVICE}/0"
+        word = f"sentinel_username={WHEREABOUTS.name}&sentinel_password={self._passwords.of(WHEREABOUTS.name)}"
+        return f"redis+sentinel://{user}:{self._passwords.of(user)}@{hosts}/{SERVICE}/0?{word}"
+
+    def primary(self) -> RedisServer:
+        """The server that most sentinels' newest word names; raises ServerError when none answers."""
+        words = []
+        for sentinel in self.sentinels:
+            if sentinel.pid is not None:
+                with sentinel.client() as client:
+                    word = client.sentinel_master(SERVICE)
+                words.append((word["config-epoch"], word["port"]))
+        if not words:
+            raise ServerError(f"No sentinel runs in {self.folder}.")
+        return next(server for server in self.servers if server.port == max(words)[1])
+
+    def _watched(self) -> bool:
+        replicas = len(self.servers) - 1
+        return all(sentinel.knows_all(len(self.sentinels), replicas) for sentinel in self.sentinels)
+
+    def _wait(self, what: str, ready: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + WATCH_SECONDS
+        while not ready():
+            if time.monotonic() > deadline:
+                raise NotReady(f"The sentinels in {self.folder} have not {what}; see their logs there.")
+            time.sleep(POLL)

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A URL that names several servers: those to ask where the Redis is that takes the writes. Read without redis-py."""
+
+import re
+from dataclasses import dataclass, field
+from typing import Literal
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+
+from rpcapi import errors
+
+SCHEMES = ("redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster")
+OPTIONS = {
+    "username",
+    "password",
+    "client_name",
+    "socket_timeout",
+    "socket_connect_timeout",
+    "socket_keepalive",
+    "health_check_interval",
+}
+SENTINEL_OPTIONS = {"sentinel_username", "sentinel_password"}
+_SENTINEL_PORT, _REDIS_PORT = 26379, 6379
+_SERVICE = re.compile(r"[A-Za-z0-9._-]+")  # what Sentinel itself allows
+_FORMS = {
+    "sentinel": "redis+sentinel://user:password@host1:26379,host2:26379,host3:26379/service/0",
+    "cluster": "redis+cluster://user:password@host1:6379,host2:6379,host3:6379",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Nodes:
+    """Several servers. URLs are as redis-py reads them, and hold passwords: they are never shown.
+
+    ``asked`` are the sentinels, or nodes of the cluster, that tell where the primary is; ``names`` the same as
+    host:port. ``server`` is how to talk to the primary, but for the host and port. ``service`` is empty in a cluster.
+    """
+
+    kind: Literal["sentinel", "cluster"]
+    tls: bool
+    names: tuple[str, ...]
+    service: str
+    asked: tuple[str, ...] = field(repr=False)
+    server: str = field(repr=False)
+
+
+def names_several(url: str) -> bool:
+    """Tell whether ``url`` has a scheme of several servers."""
+    return url.partition("://")[0] in SCHEMES
+
+
+def parse(url: str, group: str) -> Nodes:
+    """Read a URL of one of SCHEMES; raises BadConfiguration for option ``url`` of ``group``, without showing it."""
+    scheme = url.partition("://")[0]
+    tls, kind = scheme.startswith("rediss"), scheme.partition("+")[2]
+    parts = urlsplit(url)
+    credentials, at, hosts = parts.netloc.rpartition("@")
+    names = tuple(_address(group, kind, each) for each in hosts.split(","))
+    options = dict(parse_qsl(parts.query, keep_blank_values=True))
+    known = OPTIONS | (SENTINEL_OPTIONS if kind == "sentinel" else set())
+    if any(name not in known and not (tls and name.startswith("ssl_")) for name in options):
+        more = ", ssl_..." if tls else ""
+        raise errors.BadConfiguration(
+            why=f"[{group}] url has an unknown option after its '?'; there are {', '.join(sorted(known))}{more}"
+        )
+    base = "rediss" if tls else "redis"
+    query = urlencode({name: value for name, value in options.items() if name not in SENTINEL_OPTIONS})
+    login = f"{credentials}{at}"
+    if kind == "sentinel":
+        service, db = _service(group, parts.path)
+        server = f"{base}://{login}{names[0]}/{db}?{query}"
+        asked = tuple(_sentinel(base, name, options) for name in names)
+        return Nodes("sentinel", tls, names, service, asked, server)
+    if parts.path.strip("/") not in ("", "0"):
+        raise errors.BadConfiguration(why=f"[{group}] url names a database that a Redis Cluster has not: it has 0 only")
+    asked = tuple(f"{base}://{login}{name}/0?{query}" for name in names)
+    return Nodes("cluster", tls, names, "", asked, asked[0])
+
+
+def _address(group: str, kind: str, text: str) -> str:
+    try:
+        parts = urlsplit(f"//{text}")
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, port = None, None
+    if not host:
+        raise errors.BadConfiguration(
+            why=f"[{group}] url has an address that is none: write {_FORMS[kind]}, with special characters of the "
+            "password as %nn"
+        )
+    port = port or (_SENTINEL_PORT if kind == "sentinel" else _REDIS_PORT)
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _service(group: str, path: str) -> tuple[str, int]:
+    service, _, db = path.strip("/").partition("/")
+    if not _SERVICE.fullmatch(service):
+        raise errors.BadConfiguration(
+            why=f"[{group}] url names no service that sentinels could watch: write {_FORMS['sentinel']}"
+        )
+    if db and not (db.isascii() and db.isdigit()):
+        raise errors.BadConfiguration(why=f"[{group}] url has a db that is no number")
+    return service, int(db or 0)
+
+
+def _sentinel(base: str, name: str, options: dict[str, str]) -> str:
+    user, password = (quote(options.get(option, ""), safe="") for option in ("sentinel_username", "sentinel_password"))
+    login = f"{user}:{password}@" if user or password else ""
+    tls = {option: value for option, value in options.items() if option.startswith("ssl_")}
+    return f"{base}://{login}{name}/0?{urlencode(tls)}"
