@@ -25,6 +25,7 @@ class Verdict(StrEnum):
     CONCURRENT = "CONCURRENT"  # does not fit because of a change after the decider's view
     STALE = "STALE"  # the host's eligibility changed after the decider's view
     GROUP = "GROUP"  # the group's policy forbids it
+    PASSED = "PASSED"  # not tried: it changed after the decider's view, and one about as good that had not was taken
     CLOSED = "CLOSED"  # the host has not been audited in this epoch
     UNKNOWN = "UNKNOWN"  # no such provider, or it lacks the resource class
 

@@ -33,10 +33,14 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One host to try; ``allocations`` None means: the batch's resources, all at the host's root provider."""
+    """One host to try; ``allocations`` None means: the batch's resources, all at the host's root provider.
+
+    ``seen`` is the position as of which its sums were known, where that is later than the batch's.
+    """
 
     host: str
     allocations: Allocations | None = None
+    seen: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +48,7 @@ class Intent:
     """One consumer's wish: the first of ``candidates`` that takes it, in place of attempt ``replaces``.
 
     The first ``near`` of them are about equally good: of those, one whose sums are still as they were decided on goes
-    before one that another claim came to since (others had the same idea, and it is no longer as good).
+    before one that changed since. Others had the same idea, and it is no longer as good as it was.
     """
 
     consumer: str
@@ -101,7 +105,7 @@ class BatchAnswer:
     """What prepare answered. ``accepted`` is all-or-nothing; ``current`` False: the batch's epoch is over.
 
     Where it is not accepted nothing was done, and no attempt that was to be replaced has ended: an intent that would
-    have been served answers REFUSED too, and its verdicts end with FITS.
+    have been served answers REFUSED too, and FITS is among its verdicts.
 
     ``position`` is the log position after the call (a loser's next look must be at least so fresh), ``used`` the
     absolute sums of each provider touched, as of that position.

@@ -58,8 +58,10 @@ def _check_intent(intent: records.Intent, resources: records.Amounts) -> None:
         check_number("attempt to replace", intent.replaces, 1, intent.attempt - 1)
     if len(intent.candidates) > MAX_CANDIDATES:
         raise refuse(f"a consumer has at most {MAX_CANDIDATES} candidates, not {len(intent.candidates)}")
+    check_number("number of near candidates", intent.near, 1, MAX_CANDIDATES)
     for candidate in intent.candidates:
         check_name(candidate.host)
+        check_number("position that was seen", candidate.seen, 0, MAX_NUMBER)
         if candidate.allocations is not None:
             check_allocations(candidate.allocations)
         elif not resources:

@@ -16,13 +16,15 @@ local function name_of(candidate)
   return string.match(candidate, '^%S+')
 end
 
-local function read_candidate(candidate)
-  local space = string.find(candidate, ' ', 1, true)
-  if space then
-    local text = string.sub(candidate, space + 1)
-    return string.sub(candidate, 1, space - 1), cjson.decode(text), text
+local function read_candidate(text)
+  local host, since, asked_text = string.match(text, '^(%S+) ?(%d*) ?(.*)$')
+  local one = { host = host, seen = tonumber(since) or seen }
+  if asked_text ~= '' then
+    one.asked, one.asked_text = cjson.decode(asked_text), asked_text
+  else
+    one.asked, one.asked_text = { [host] = resources }, '{' .. quote(host) .. ':' .. resources_text .. '}'
   end
-  return candidate, { [candidate] = resources }, '{' .. quote(candidate) .. ':' .. resources_text .. '}'
+  return one
 end
 
 -- Most intents are served by their first candidate: read all of those at once, others when they are tried.
@@ -122,7 +124,18 @@ local function group_allows(host)
   return true
 end
 
-local function judge(host, asked)
+-- Did the sums or inventories of what is asked for change since they were decided on?
+local function has_changed(candidate)
+  for provider in pairs(candidate.asked) do
+    if tonumber(redis.call('HGET', K.changed, provider) or 0) > candidate.seen then
+      return true
+    end
+  end
+  return false
+end
+
+local function judge(candidate)
+  local host, asked = candidate.host, candidate.asked
   if not capacity_of(host) or not known(asked) then
     return 'UNKNOWN'
   elseif not is_open(host) then
@@ -130,15 +143,10 @@ local function judge(host, asked)
   elseif eligible_since(host) > seen then
     return 'STALE'
   end
-  local full, news = false, false
   for provider, amounts in pairs(asked) do
     if not fits(provider, amounts) then
-      full = true
-      news = news or tonumber(redis.call('HGET', K.changed, provider) or 0) > seen
+      return has_changed(candidate) and 'CONCURRENT' or 'FULL'
     end
-  end
-  if full then
-    return news and 'CONCURRENT' or 'FULL'
   end
   return group_allows(host) and 'FITS' or 'GROUP'
 end

@@ -2,8 +2,9 @@
 -- Claim for every intent of a batch, or for none: plan on sums with deltas, then write.
 -- ARGV: log length, epoch, position, lifetime in ms, alternates to keep, the claims' common JSON members,
 --       resources as JSON or '', group as JSON or '', decision record as JSON or '', request id, most decisions,
---       then for each intent: consumer, attempt, attempt it replaces or 0, number of candidates, and for each
---       candidate its name, and after a space its allocations as JSON where they are not the resources
+--       then for each intent: consumer, attempt, attempt it replaces or 0, how many candidates are about as good as
+--       the first, number of candidates, and for each candidate, apart by spaces: its name, the position as of which
+--       its sums were known where that is later, its allocations as JSON where they are not the resources
 -- Returns: accepted 0|1, current 0|1, epoch, position, sums touched as JSON,
 --          then for each intent: answer, host or '', alternates, deadline or '', verdicts; names apart by spaces
 --@ keys eligible
@@ -18,9 +19,9 @@ expire(LAZY)
 local intents, consumers = {}, {}
 local at = 12
 while at <= #ARGV do
-  local last = at + 3 + tonumber(ARGV[at + 3])
+  local last = at + 4 + tonumber(ARGV[at + 4])
   intents[#intents + 1] = { consumer = ARGV[at], attempt = tonumber(ARGV[at + 1]), replaces = tonumber(ARGV[at + 2]),
-                            first = at + 4, last = last, answer = 'refused', verdicts = {} }
+                            near = tonumber(ARGV[at + 3]), first = at + 5, last = last, answer = 'refused', verdicts = {} }
   consumers[#intents] = ARGV[at]
   at = last + 1
 end
@@ -68,14 +69,25 @@ local function text_of(one)
     ',"alternates":', quote(one.alternates), ',"created_ms":', now_text, ',"deadline_ms":', int(one.deadline_ms), common, '}' })
 end
 
-local function take(one, index, asked, asked_text)
+local function take(one, index, candidate)
   local names = {}
   for i = one.first + index, math.min(one.last, one.first + index + alternates - 1) do
     names[#names + 1] = name_of(ARGV[i])
   end
-  one.allocations, one.asked_text, one.state, one.planned = asked, asked_text, 'prepared', true
+  one.host, one.allocations, one.asked_text = candidate.host, candidate.asked, candidate.asked_text
+  one.state, one.planned = 'prepared', true
   one.alternates, one.deadline_ms, one.group = table.concat(names, ' '), now + ttl, group
   one.answer = 'prepared'
+  plan(one, 1)
+end
+
+-- Take the candidate if it fits.
+local function serve(one, index, candidate)
+  one.verdicts[index] = judge(candidate)
+  if one.verdicts[index] == 'FITS' then
+    take(one, index, candidate)
+    return true
+  end
 end
 
 local function plan_intent(i, one)
@@ -101,14 +113,24 @@ local function plan_intent(i, one)
     one.replaced = live
     plan(live, -1)
   end
-  for index = 1, one.last - one.first + 1 do
-    local host, asked, asked_text = read_candidate(ARGV[one.first + index - 1])
-    local verdict = judge(host, asked)
-    one.verdicts[index] = verdict
-    if verdict == 'FITS' then
-      one.host = host
-      take(one, index, asked, asked_text)
-      plan(one, 1)
+  -- A near one that changed waits until the others have been tried: it is no longer as good as it was.
+  local last, touched = one.last - one.first + 1, {}
+  local near = math.min(one.near, last)
+  for index = 1, near do
+    local candidate = read_candidate(ARGV[one.first + index - 1])
+    if near > 1 and has_changed(candidate) then
+      one.verdicts[index], touched[#touched + 1] = 'PASSED', index
+    elseif serve(one, index, candidate) then
+      return
+    end
+  end
+  for _, index in ipairs(touched) do
+    if serve(one, index, read_candidate(ARGV[one.first + index - 1])) then
+      return
+    end
+  end
+  for index = near + 1, last do
+    if serve(one, index, read_candidate(ARGV[one.first + index - 1])) then
       return
     end
   end

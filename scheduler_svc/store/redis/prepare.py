@@ -29,7 +29,7 @@ def arguments(batch: Batch, most_decisions: int) -> list[Any]:
         most_decisions,
     ]
     for intent in batch.intents:
-        values += [intent.consumer, intent.attempt, intent.replaces or 0, len(intent.candidates)]
+        values += [intent.consumer, intent.attempt, intent.replaces or 0, intent.near, len(intent.candidates)]
         values += map(_candidate, intent.candidates)
     return values
 
@@ -70,6 +70,9 @@ def _common(batch: Batch) -> str:
 
 
 def _candidate(candidate: Candidate) -> str:
-    if candidate.allocations is None:
-        return candidate.host
-    return f"{candidate.host} {documents.encode(candidate.allocations)}"
+    words = [candidate.host]
+    if candidate.seen:
+        words.append(str(candidate.seen))
+    if candidate.allocations is not None:
+        words.append(documents.encode(candidate.allocations))
+    return " ".join(words)

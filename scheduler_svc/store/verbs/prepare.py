@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The prepare verb: plan the whole batch on sums with deltas, then write it, or nothing."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from rpcapi.model import names
@@ -116,11 +116,10 @@ def _barred(partition: Partition, intent: Intent, live: Claim | None) -> Answer 
 
 
 def _try_candidates(partition: Partition, batch: Batch, intent: Intent, plan: Plan, now: int) -> Prepared:
-    verdicts: list[Verdict] = []
-    for index, candidate in enumerate(intent.candidates):
-        verdict = _judge(partition, batch, candidate, plan)
-        verdicts.append(verdict)
-        if verdict is Verdict.FITS:
+    verdicts: dict[int, Verdict] = {}
+    for index in _order(partition, batch, intent, verdicts):
+        verdicts[index] = _judge(partition, batch, intent.candidates[index], plan)
+        if verdicts[index] is Verdict.FITS:
             claim = _claim(batch, intent, index, now)
             plan.made.append(claim)
             plan.add(claim, 1, batch)
@@ -131,9 +130,30 @@ def _try_candidates(partition: Partition, batch: Batch, intent: Intent, plan: Pl
                 claim.host,
                 claim.alternates,
                 claim.deadline_ms,
-                tuple(verdicts),
+                _in_order(verdicts),
             )
-    return Prepared(intent.consumer, intent.attempt, Answer.REFUSED, verdicts=tuple(verdicts))
+    return Prepared(intent.consumer, intent.attempt, Answer.REFUSED, verdicts=_in_order(verdicts))
+
+
+def _in_order(verdicts: Mapping[int, Verdict]) -> tuple[Verdict, ...]:
+    return tuple(verdicts[index] for index in range(len(verdicts)))
+
+
+def _order(partition: Partition, batch: Batch, intent: Intent, verdicts: dict[int, Verdict]) -> Iterator[int]:
+    """Yield the candidates' indexes: near ones as they were decided on, those that changed since, all others.
+
+    Near ones that are to wait are noted in ``verdicts``.
+    """
+    near = min(intent.near, len(intent.candidates))
+    touched = []
+    for index in range(near):
+        if near > 1 and _has_changed(partition, batch, intent.candidates[index]):
+            verdicts[index] = Verdict.PASSED
+            touched.append(index)
+        else:
+            yield index
+    yield from touched
+    yield from range(near, len(intent.candidates))
 
 
 def _claim(batch: Batch, intent: Intent, index: int, now: int) -> Claim:
@@ -169,11 +189,15 @@ def _judge(partition: Partition, batch: Batch, candidate: Candidate, plan: Plan)
         return Verdict.CLOSED
     if partition.eligible.get(candidate.host, 0) > batch.position:
         return Verdict.STALE
-    full = [provider for provider, amounts in asked.items() if not _fits(partition, provider, amounts, plan)]
-    if full:
-        news = any(partition.changed.get(provider, 0) > batch.position for provider in full)
-        return Verdict.CONCURRENT if news else Verdict.FULL
+    if not all(_fits(partition, provider, amounts, plan) for provider, amounts in asked.items()):
+        return Verdict.CONCURRENT if _has_changed(partition, batch, candidate) else Verdict.FULL
     return Verdict.FITS if _group_allows(batch, candidate.host, plan) else Verdict.GROUP
+
+
+def _has_changed(partition: Partition, batch: Batch, candidate: Candidate) -> bool:
+    """Tell whether the sums or inventories of what is asked for changed since they were decided on."""
+    seen = candidate.seen or batch.position
+    return any(partition.changed.get(provider, 0) > seen for provider in _asked(batch, candidate))
 
 
 def _known(partition: Partition, asked: Allocations) -> bool:
