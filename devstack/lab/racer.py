@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """One worker of a race: its own process, store, replica and selector, and what it was answered."""
 
-import contextlib
+import functools
 import multiprocessing
-import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, wait
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from multiprocessing.synchronize import Barrier
 from typing import Any
 
 from devstack.lab import driver
+from devstack.lab.crew import Crew, Line
 from devstack.lab.requests import Wanted
 from rpcapi import context, errors
 from rpcapi.model.claims import Verdict
@@ -23,12 +21,11 @@ from scheduler_svc.store.records import Batch, BatchAnswer, Ended, Ref
 from scheduler_svc.store.redis import RedisStore
 
 START_SECONDS = 120.0
-LOOK_SECONDS = 0.2
 TTL_MS = 86_400_000  # no claim expires while the race is on
 LOG_LENGTH = 5_000_000  # entries: the whole race, so that it can be gone through again
 
-_line: Barrier
-_done: Any
+READY = "ready"
+GO = "go"
 
 
 @dataclass(slots=True)
@@ -101,53 +98,31 @@ def run(course: Field, partition: str, wanted: Sequence[Wanted], bar: Any) -> tu
 
     Raises what a worker raised.
     """
-    spawning = multiprocessing.get_context("spawn")  # a fork would inherit the parent's threads' locks
-    line, done = spawning.Barrier(course.workers + 1), spawning.Value("q", 0)
-    total, counted = Tally(), 0
-    with ProcessPoolExecutor(course.workers, spawning, _join, (line, done)) as pool, _ending_workers():
-        shares = [wanted[index :: course.workers] for index in range(course.workers)]
-        futures = [pool.submit(_work, course, partition, share) for share in shares]
-        with contextlib.suppress(threading.BrokenBarrierError):  # a worker that could not start tells why
-            line.wait(START_SECONDS)
+    done = multiprocessing.get_context("spawn").RawArray("q", course.workers)
+    counted = 0
+
+    def watch() -> None:
+        nonlocal counted
+        now = sum(done)
+        bar.update(now - counted)
+        counted = now
+
+    with Crew(course.workers, functools.partial(_work, course, partition, done)) as crew:
+        crew.tell([wanted[index :: course.workers] for index in range(course.workers)])
+        crew.hear(START_SECONDS)
         began = time.perf_counter()
-        left = set(futures)
-        while left:
-            _, left = wait(left, LOOK_SECONDS)
-            bar.update(done.value - counted)
-            counted = done.value
+        crew.tell([GO] * course.workers)
+        tallies = crew.hear(meanwhile=watch)
         took = time.perf_counter() - began
-    _raise_what_failed(future.exception() for future in futures)
-    for future in futures:
-        total.add(future.result())
+    total = Tally()
+    for tally in tallies:
+        total.add(tally)
     return total, took
 
 
-@contextlib.contextmanager
-def _ending_workers() -> Iterator[None]:
-    """End the workers when this process is told to stop: the pool would wait for the race's end."""
-    try:
-        yield
-    except BaseException:
-        for child in multiprocessing.active_children():
-            child.terminate()
-        raise
-
-
-def _raise_what_failed(failures: Iterable[BaseException | None]) -> None:
-    """Raise a worker's error: what stopped the first rather than that others were then stopped."""
-    found = [failure for failure in failures if failure is not None]
-    found.sort(key=lambda failure: isinstance(failure, threading.BrokenBarrierError))
-    if found:
-        raise found[0]
-
-
-def _join(line: Barrier, done: Any) -> None:
-    """Keep what the processes share; it can only be given to them as they start."""
-    global _line, _done
-    _line, _done = line, done
-
-
-def _work(course: Field, partition: str, wanted: Sequence[Wanted]) -> Tally:
+def _work(course: Field, partition: str, done: Any, line: Line, index: int) -> None:
+    """Run in a worker: get ready, wait for the others, then place the share, counting into ``done``."""
+    wanted: Sequence[Wanted] = line.recv()
     tally = Tally()
     store, followed = (RedisStore(course.url, partition, log_length=LOG_LENGTH) for _ in range(2))
     replica = Replica(followed)
@@ -157,20 +132,17 @@ def _work(course: Field, partition: str, wanted: Sequence[Wanted]) -> Tally:
         selector = Selector(
             CountingClaimer(store, tally), replica, driver.default(course.subset), Patience(ttl_ms=TTL_MS)
         )
-        _line.wait(START_SECONDS)
-        for one in wanted:
+        line.send(READY)
+        line.recv()
+        for count, one in enumerate(wanted, 1):
             _place(selector, one, tally)
-            with _done.get_lock():
-                _done.value += 1
-    except BaseException:
-        _line.abort()
-        raise
+            done[index] = count
     finally:
         replica.stop()
         replica.wait()
         store.close()
         followed.close()
-    return tally
+    line.send(tally)
 
 
 def _place(selector: Selector, one: Wanted, tally: Tally) -> None:

@@ -29,10 +29,8 @@ def children(pid):
     return {int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()}
 
 
-# A race is under way when beside its server a worker runs, and what watches over workers' semaphores.
-@pytest.mark.parametrize(
-    ("question", "processes"), [(["claim"], 1), pytest.param(["race", "--hosts", "300"], 3, marks=pytest.mark.long)]
-)
+# A race is under way when beside its server a worker runs, and what watches over what workers share.
+@pytest.mark.parametrize(("question", "processes"), [(["claim"], 1), (["race", "--hosts", "300"], 3)])
 def test_ends_its_servers_and_workers_when_it_is_terminated(question, processes, run_folder):
     # Given a measurement that is under way
     lab = subprocess.Popen(
