@@ -55,17 +55,17 @@ class Alternates:
         return Asked(renewed.intents, self._claimer.prepare(renewed))
 
     def _renewed(self, request: Request, batch: Batch) -> Batch:
-        table = self._sight.table
-        with table.reading() as view:
+        number = self._sight.number
+        with self._sight.table.reading() as view:
             passes = pipeline.run(self.filters, view, request, pardoned=(compute.REASON_CLOSED,)).passes
-            epoch, position = view.epoch, view.position
+            epoch, position = view.standing(number)
 
-        def eligible(candidate: Candidate) -> bool:
-            row = table.rows.get(candidate.host)
-            return row is not None and row < len(passes) and bool(passes[row])
+            def eligible(candidate: Candidate) -> bool:
+                row = view.row(candidate.host, number)
+                return row is not None and bool(passes[row])
 
-        intents = [
-            replace(intent, candidates=[each for each in intent.candidates if eligible(each)])
-            for intent in batch.intents
-        ]
+            intents = [
+                replace(intent, candidates=[each for each in intent.candidates if eligible(each)])
+                for intent in batch.intents
+            ]
         return replace(batch, intents=intents, epoch=epoch, position=position)

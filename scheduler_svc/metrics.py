@@ -12,12 +12,13 @@ FIRST_CHOICES = metrics.counter("first_choices_total", "Instances that got the f
 CONFLICTS = metrics.counter("conflicts_total", "Decisions that others' claims outran, so that they were made again")
 CLAIMS = metrics.counter("claims_total", "Answers to claim verbs", ("verb", "answer"))
 LIVE = metrics.gauge(
-    "live_claims", "Live claims of the partition by state, as of the last round of tidying", ("state",), "max"
+    "live_claims", "Live claims by partition and state, as of the last round of tidying", ("partition", "state"), "max"
 )
 EXPIRED = metrics.counter("claims_expired_total", "Claims that were not confirmed in time, found by this reaper")
-POSITION = metrics.gauge("replica_position", "Log position that the workers have reached; the last one's", (), "min")
-LAG = metrics.gauge("replica_lag_entries", "Log entries that waited at the last look; the worst worker's", (), "max")
-EPOCH = metrics.gauge("epoch", "Epoch that the workers decide in", (), "min")
-HOSTS = metrics.gauge("hosts", "Hosts in the workers' tables", (), "max")
-SNAPSHOTS = metrics.counter("snapshots_total", "Times that a worker took a fresh copy of everything")
-OUTAGES = metrics.counter("store_outages_total", "Times that a worker found the store away")
+_ONE = ("partition",)
+POSITION = metrics.gauge("replica_position", "Log position that the workers have reached; the last one's", _ONE, "min")
+LAG = metrics.gauge("replica_lag_entries", "Log entries that waited at the last look; the worst worker's", _ONE, "max")
+EPOCH = metrics.gauge("epoch", "Epoch that the workers decide in", _ONE, "min")
+HOSTS = metrics.gauge("hosts", "Hosts in the workers' tables", _ONE, "max")
+SNAPSHOTS = metrics.counter("snapshots_total", "Times that a worker took a fresh copy of everything", _ONE)
+OUTAGES = metrics.counter("store_outages_total", "Times that a worker found the store away", _ONE)

@@ -4,11 +4,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from rpcapi import errors
+from scheduler_svc.replica import Replica
 from scheduler_svc.store.interface import Store
-from scheduler_svc.table.table import HostTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +26,12 @@ class Overview:
         return self.claims is not None
 
 
-def look(store: Store, table: HostTable) -> Overview:
-    """Return what the worker's ``table`` and its store tell now."""
+def look(store: Store, replica: Replica) -> Overview:
+    """Return what the worker's ``replica`` of a partition and its store tell now."""
     claims: Mapping[str, int] | None
     try:
         claims = store.counts()
     except errors.Unavailable:
         claims = None
-    services = table.services
-    able = int(np.count_nonzero(table.there & services.alive & services.enabled & services.opened))
-    return Overview(store.partition, table.epoch, table.position, table.hosts, able, claims)
+    (epoch, position), census = replica.standing, replica.census
+    return Overview(store.partition, epoch, position, census.hosts, census.able, claims)

@@ -35,4 +35,4 @@ class Reaper:
             )
             metrics.EXPIRED.inc(ended)
         for state, count in self._store.counts().items():
-            metrics.LIVE.labels(state=state).set(count)
+            metrics.LIVE.labels(partition=self._store.partition, state=state).set(count)

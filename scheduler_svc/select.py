@@ -40,14 +40,16 @@ Record = Callable[[str, Mapping[str, Any]], None]  # keeps the document of a dec
 
 
 class Sight(Protocol):
-    """What the deciding core sees of the hosts."""
+    """What the deciding core sees of the hosts of one partition, and of the table that they are in."""
+
+    number: int  # the partition's, in the table
 
     @property
     def table(self) -> HostTable:
         """The hosts as this worker knows them now."""
 
     def reach(self, position: int, timeout: float) -> bool:
-        """Wait until the table holds all up to ``position``."""
+        """Wait until the table holds all of the partition up to ``position``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +181,7 @@ class Selector:
             began = time.perf_counter()
             ranking = self.driver.rank(view, request, count, seed)
             metrics.DECISION_SECONDS.observe(time.perf_counter() - began)
-            return Look(ranking, seed, view.epoch, view.position)
+            return Look(ranking, seed, *view.standing(self._sight.number))
 
     def _batch(self, ctxt: RequestContext, asked: Asked, start: int, look: Look, number: int) -> Batch:
         consumers = asked.consumers[start : start + CHUNK]
@@ -227,7 +229,7 @@ class Selector:
         }
 
     def _learn(self, batch: Batch, answer: BatchAnswer) -> None:
-        self._sight.table.apply_used(answer.used, answer.position)
+        self._sight.table.apply_used(answer.used, answer.position, self._sight.number)
         for verdict, times in Counter(verdict for one in answer.prepared for verdict in one.verdicts).items():
             metrics.VERDICTS.labels(verdict=verdict).inc(times)
         if answer.accepted:
@@ -246,7 +248,7 @@ class Selector:
     def _check_forced(self, asked: Asked) -> None:
         table = self._sight.table
         for name in asked.request.force_hosts:
-            if not table.knows(name):
+            if not table.homes(name):
                 unknown = errors.UnknownHost(name=name)
                 self._explain(asked, unknown)
                 raise unknown
@@ -256,7 +258,7 @@ class Selector:
         if self._record_unasked is None:
             return
         with self._sight.table.reading() as view:
-            head = self._head(asked, view.epoch, view.position)
+            head = self._head(asked, *view.standing(self._sight.number))
         said = {"hosts": 0, "reasons": {}, "best": [], "verdicts": [], "outcome": "refused", "why": refused.sentence}
         try:
             self._record_unasked(asked.request.id, head | said)

@@ -71,7 +71,7 @@ class SchedulerService:
         conductor = ConductorAPI(conf, self._transport)
         # The follower waits in its store for the next change, so it has one of its own.
         store, followed = self._stores = [self._opener(conf), self._opener(conf)]
-        announcer = Announcer(conductor, conf.rpc.partition)
+        announcer = Announcer(conductor)
         # One worker of a daemon is enough to tell it.
         replica = Replica(followed, announcer.look) if self._index == 0 else Replica(followed)
         wait_for("The store", replica.load, self._stopping, away=(errors.Unavailable,))
@@ -133,7 +133,7 @@ class SchedulerService:
             BusBackend.TOPIC: SchedulerEndpoint(
                 store,
                 selector=self._selector,
-                sight=replica,
+                replica=replica,
                 states=HostStates(store, namespaces.load(conf)),
                 wanted=lambda: None,
                 most_instances=conf.rpc.max_instances,

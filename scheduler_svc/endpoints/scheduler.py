@@ -17,7 +17,8 @@ from scheduler_svc.drivers.driver import WIDTH
 from scheduler_svc.endpoints import bounds, decode, encode
 from scheduler_svc.endpoints.observed import Observed
 from scheduler_svc.host_states import HostStates
-from scheduler_svc.select import Asked, Selector, Sight
+from scheduler_svc.replica import Replica
+from scheduler_svc.select import Asked, Selector
 from scheduler_svc.stats import check_nodes
 from scheduler_svc.store.interface import Store
 
@@ -34,14 +35,14 @@ class SchedulerEndpoint(Observed):
         store: Store,
         *,
         selector: Selector,
-        sight: Sight,
+        replica: Replica,
         states: HostStates,
         wanted: Wanted,
         most_instances: int,
     ) -> None:
         self._store = store
         self._selector = selector
-        self._sight = sight
+        self._replica = replica
         self._states = states
         self._wanted = wanted
         self._most = most_instances
@@ -141,7 +142,7 @@ class SchedulerEndpoint(Observed):
     @exposed
     def list_partitions(self, ctxt: RequestContext) -> objects.PartitionList:
         """Return what this worker sees of its partition."""
-        return encode.partitions([partitions.look(self._store, self._sight.table)])
+        return encode.partitions([partitions.look(self._store, self._replica)])
 
     @exposed
     def report_service(self, ctxt: RequestContext, binary: str, host: str) -> None:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 Column = npt.NDArray[np.bool_]  # one boolean a row: what a filter answers
 FloatColumn = npt.NDArray[np.float64]
 IntColumn = npt.NDArray[np.int64]
+Rows = npt.NDArray[np.intp]  # numbers of rows
 
 FIRST_ROWS = 64
 

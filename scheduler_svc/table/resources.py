@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from rpcapi.model.inventory import MAX_AMOUNT
-from scheduler_svc.table.columns import Column, FloatColumn, IntColumn, grown
+from scheduler_svc.table.columns import Column, FloatColumn, IntColumn, Rows, grown
 
 _ABSENT: Mapping[str, Any] = {"capacity": 0, "min_unit": 1, "max_unit": MAX_AMOUNT, "step_size": 1}
+_COLUMNS = ("capacity", "used", "free", "min_unit", "max_unit", "step_size", "_ruled")
 
 
 class ResourceColumns:
@@ -64,3 +65,14 @@ class ResourceColumns:
         """Take over the absolute sum of live claims."""
         self.used[row] = amount
         self.free[row] = self.capacity[row] - amount
+
+    def adopt(self, rows: Rows, other: "ResourceColumns") -> None:
+        """Take over the first rows of ``other`` as the own ``rows``."""
+        count = len(rows)
+        for name in _COLUMNS:
+            getattr(self, name)[rows] = getattr(other, name)[:count]
+        self.rules = int(np.count_nonzero(self._ruled))
+
+    def clear(self, rows: Rows) -> None:
+        """Let ``rows`` lack the class."""
+        self.adopt(rows, ResourceColumns(len(rows)))

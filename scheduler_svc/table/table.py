@@ -3,14 +3,16 @@
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from rpcapi.model import names
 from scheduler_svc.store.records import Amounts, Entry, Snapshot
-from scheduler_svc.table.columns import FIRST_ROWS, Column, IntColumn, grown
+from scheduler_svc.table.columns import FIRST_ROWS, Column, IntColumn, Rows, grown
+from scheduler_svc.table.partition import PartitionRows
 from scheduler_svc.table.resources import ResourceColumns
 from scheduler_svc.table.services import ServiceColumns
 from scheduler_svc.table.traits import TraitColumns
@@ -19,64 +21,91 @@ from scheduler_svc.table.view import View
 NO_ZONE = -1
 
 
+class Census(NamedTuple):
+    """How many hosts there are, how many may take instances (room aside), and how many wait for their audit."""
+
+    hosts: int
+    able: int
+    waiting: int
+
+
 class HostTable:
-    """One row a root provider, numbered in the order they were first heard of; a row is never given to another.
+    """One row a root provider of a partition, numbered as they were first heard of; no row is given to another.
 
     A provider that is gone, or of which only its use is known so far, keeps its row with ``there`` False.
     Values are absolute and carry the log position that they are from, a row (or service host) and a kind of
     value each: applying an entry twice, late, or after a snapshot that holds it already changes nothing.
+
+    Partitions are told apart by their number in the order given. A name may be in two of them for a moment, while a
+    host moves, and is then two rows.
     """
 
-    def __init__(self) -> None:
-        self.epoch = 0
-        self.position = 0
+    def __init__(self, partitions: Sequence[str] = ("default",)) -> None:
         self.names: list[str] = []
-        self.rows: dict[str, int] = {}
         self.zones: dict[str, int] = {}
         self.there: Column = np.zeros(FIRST_ROWS, np.bool_)
         self.zone: IntColumn = np.full(FIRST_ROWS, NO_ZONE, np.int64)
+        self.partition: npt.NDArray[np.int16] = np.zeros(FIRST_ROWS, np.int16)
         self.services = ServiceColumns(FIRST_ROWS)
         self.traits = TraitColumns(FIRST_ROWS)
         self.resources: dict[str, ResourceColumns] = {}
+        self.partitions = [PartitionRows(name, number, self.services) for number, name in enumerate(partitions)]
         self._provider_at: IntColumn = np.zeros(FIRST_ROWS, np.int64)
         self._used_at: IntColumn = np.zeros(FIRST_ROWS, np.int64)
         self._lock = threading.Lock()
 
     @classmethod
-    def from_snapshot(cls, snapshot: Snapshot) -> "HostTable":
-        """Build the table that ``snapshot`` describes."""
-        table = cls()
+    def from_snapshot(cls, snapshot: Snapshot, partition: str = "default") -> "HostTable":
+        """Build the table of the one partition that ``snapshot`` describes."""
+        table = cls([partition])
+        (part,) = table.partitions
         at = snapshot.position
-        table._set_epoch(snapshot.epoch)
+        part.set_epoch(snapshot.epoch)
         table._grow(max(FIRST_ROWS, len(snapshot.providers)))
         for host, service in snapshot.services.items():
-            table._set_service(host, service, at)
+            table._set_service(part, host, service, at)
         for host, alive in snapshot.alive.items():
-            table.services.set_alive(host, alive, at)
+            part.services.set_alive(host, alive, at)
         for host, epoch in snapshot.opened.items():
-            table.services.set_opened(host, epoch, at)
+            part.services.set_opened(host, epoch, at)
         for name, provider in snapshot.providers.items():
-            table._set_provider(name, provider, at)
+            table._set_provider(part, name, provider, at)
         for name, amounts in snapshot.used.items():
-            table._set_used(name, amounts, at)
-        table.position = at
+            table._set_used(part, name, amounts, at)
+        part.position = at
         return table
+
+    @property
+    def epoch(self) -> int:
+        """The epoch of the only partition; ValueError where there are more."""
+        return self._only.epoch
+
+    @property
+    def position(self) -> int:
+        """The position of the only partition; ValueError where there are more."""
+        return self._only.position
+
+    @property
+    def rows(self) -> Mapping[str, int]:
+        """The rows of the only partition by name; ValueError where there are more."""
+        return self._only.rows
 
     @property
     def hosts(self) -> int:
         """How many rows are hosts now."""
         return int(np.count_nonzero(self.there))
 
-    @property
-    def waiting_for_audit(self) -> int:
-        """How many hosts live but take nothing, because they were not audited in this epoch."""
-        return int(np.count_nonzero(self.there & self.services.alive & ~self.services.opened))
+    def census(self, number: int) -> Census:
+        """Count the hosts of one partition."""
+        there = self.there & (self.partition == number)
+        services = self.services
+        living = there & services.alive
+        able = living & services.enabled & services.opened
+        return Census(*(int(np.count_nonzero(each)) for each in (there, able, living & ~services.opened)))
 
-    def knows(self, wanted: str) -> bool:
-        """Tell whether a canonical name is a host's here, or a service host's that has some."""
-        row = self.rows.get(wanted)
-        rows = self.services.rows_of(wanted) if row is None else [*self.services.rows_of(wanted), row]
-        return bool(self.there[rows].any())
+    def homes(self, name: str) -> list[int]:
+        """Return the numbers of the partitions in which a node, or a service host with nodes, has this name."""
+        return [part.number for part in self.partitions if self.there[part.rows_named(name)].any()]
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[View]:
@@ -84,29 +113,42 @@ class HostTable:
         with self._lock:
             yield View(self)
 
-    def apply(self, entry: Entry) -> None:
-        """Take over one log entry; raises ValueError for a kind that this version does not know."""
+    def load(self, snapshot: Snapshot, number: int = 0) -> None:
+        """Replace all that is known of one partition. Readers wait only while columns are copied."""
+        part = self.partitions[number]
+        fresh = HostTable.from_snapshot(snapshot, part.name)
         with self._lock:
-            self._apply(entry)
-            self.position = max(self.position, entry.position)
+            self._adopt(part, fresh)
 
-    def apply_used(self, used: Mapping[str, Amounts], position: int) -> None:
-        """Take over sums that a claim answered, before the log brings them; the table's position stays."""
+    def apply(self, entry: Entry, number: int = 0) -> None:
+        """Take over one entry of a partition's log; raises ValueError for a kind that this version does not know."""
+        part = self.partitions[number]
+        with self._lock:
+            self._apply(part, entry)
+            part.position = max(part.position, entry.position)
+
+    def apply_used(self, used: Mapping[str, Amounts], position: int, number: int = 0) -> None:
+        """Take over sums that a claim answered, before the log brings them; the partition's position stays."""
         with self._lock:
             for name, amounts in used.items():
-                self._set_used(name, amounts, position)
+                self._set_used(self.partitions[number], name, amounts, position)
 
-    def _apply(self, entry: Entry) -> None:
+    @property
+    def _only(self) -> PartitionRows:
+        (part,) = self.partitions
+        return part
+
+    def _apply(self, part: PartitionRows, entry: Entry) -> None:
         if entry.kind == "epoch":
-            self._set_epoch(entry.payload)
+            part.set_epoch(entry.payload)
             return
-        setters: Mapping[str, Callable[[str, Any, int], None]] = {
+        setters: Mapping[str, Callable[[PartitionRows, str, Any, int], None]] = {
             "provider": self._set_provider,
             "gone": self._set_provider,
             "used": self._set_used,
             "service": self._set_service,
-            "alive": self.services.set_alive,
-            "opened": self.services.set_opened,
+            "alive": lambda part, *given: part.services.set_alive(*given),
+            "opened": lambda part, *given: part.services.set_opened(*given),
         }
         if entry.kind not in setters:
             raise ValueError(
@@ -114,18 +156,17 @@ class HostTable:
             )
         payload = dict.fromkeys(entry.payload) if entry.kind == "gone" else entry.payload
         for name, value in payload.items():
-            setters[entry.kind](name, value, entry.position)
+            setters[entry.kind](part, name, value, entry.position)
 
-    def _set_epoch(self, epoch: int) -> None:
-        if epoch > self.epoch:
-            self.epoch = epoch
-            self.services.set_epoch(epoch)
+    @staticmethod
+    def _set_service(part: PartitionRows, host: str, service: Mapping[str, Any] | None, position: int) -> None:
+        if service is None:
+            part.services.set_left(host, position)
+        else:
+            part.services.set_enabled(host, service["enabled"], position)
 
-    def _set_service(self, host: str, service: Mapping[str, Any], position: int) -> None:
-        self.services.set_enabled(host, service["enabled"], position)
-
-    def _set_provider(self, name: str, provider: Mapping[str, Any] | None, position: int) -> None:
-        row = self._row(name)
+    def _set_provider(self, part: PartitionRows, name: str, provider: Mapping[str, Any] | None, position: int) -> None:
+        row = self._row(part, name)
         if position < self._provider_at[row]:
             return
         self._provider_at[row] = position
@@ -141,8 +182,8 @@ class HostTable:
         zone = given.get("availability_zone")
         self.zone[row] = NO_ZONE if zone is None else self.zones.setdefault(zone, len(self.zones))
 
-    def _set_used(self, name: str, amounts: Amounts, position: int) -> None:
-        row = self._row(name)
+    def _set_used(self, part: PartitionRows, name: str, amounts: Amounts, position: int) -> None:
+        row = self._row(part, name)
         if position < self._used_at[row]:
             return
         self._used_at[row] = position
@@ -151,20 +192,66 @@ class HostTable:
         for resource_class, columns in self.resources.items():
             columns.set_used(row, amounts.get(resource_class, 0))
 
-    def _row(self, name: str) -> int:
-        row = self.rows.get(name)
+    def _adopt(self, part: PartitionRows, fresh: "HostTable") -> None:
+        """Replace one partition's rows by those of a table that holds nothing else; ``fresh`` is used up."""
+        (told,) = fresh.partitions
+        lost = {name: row for name, row in part.rows.items() if name not in told.rows}
+        numbers = [self._number(part, name) for name in fresh.names]
+        rows = np.array(numbers, np.intp)
+        self._clear(np.array(list(lost.values()), np.intp))
+        zones = [self.zones.setdefault(zone, len(self.zones)) for zone in fresh.zones]
+        self.zone[rows] = np.array([*zones, NO_ZONE], np.int64)[fresh.zone[: len(rows)]]  # NO_ZONE, -1, is the last
+        for mine, its in zip(self._stamped, fresh._stamped, strict=True):
+            mine[rows] = its[: len(rows)]
+        self.traits.adopt(rows, fresh.traits)
+        for resource_class in fresh.resources.keys() - self.resources.keys():
+            self.resources[resource_class] = ResourceColumns(len(self.there))
+        for resource_class, columns in self.resources.items():
+            if resource_class in fresh.resources:
+                columns.adopt(rows, fresh.resources[resource_class])
+            else:
+                columns.clear(rows)
+        self.services.adopt(rows, fresh.services)
+        part.services.adopt(numbers, told.services)
+        for name, row in lost.items():
+            part.services.place(row, names.host_of(name))
+        part.epoch, part.position = told.epoch, told.position
+
+    def _clear(self, rows: Rows) -> None:
+        """Let ``rows`` be no hosts, as if nothing had been heard of them but their names."""
+        for column in self._stamped:
+            column[rows] = 0
+        self.services.clear(rows)
+        self.traits.clear(rows)
+        for columns in self.resources.values():
+            columns.clear(rows)
+
+    @property
+    def _stamped(self) -> tuple[npt.NDArray[Any], ...]:
+        """Columns of which a new row has 0."""
+        return self.there, self._provider_at, self._used_at
+
+    def _row(self, part: PartitionRows, name: str) -> int:
+        row = part.rows.get(name)
         if row is None:
-            row = len(self.names)
+            row = self._number(part, name)
+            part.services.place(row, names.host_of(name))
+        return row
+
+    def _number(self, part: PartitionRows, name: str) -> int:
+        """Return the row of a name; a new one is given a row that is no service host's yet."""
+        row = part.rows.setdefault(name, len(self.names))
+        if row == len(self.names):
             if row == len(self.there):
                 self._grow(2 * row)
             self.names.append(name)
-            self.rows[name] = row
-            self.services.place(row, names.host_of(name))
+            self.partition[row] = part.number
         return row
 
     def _grow(self, size: int) -> None:
         self.there = grown(self.there, size)
         self.zone = grown(self.zone, size, NO_ZONE)
+        self.partition = grown(self.partition, size)
         self._provider_at = grown(self._provider_at, size)
         self._used_at = grown(self._used_at, size)
         self.services.grow(size)

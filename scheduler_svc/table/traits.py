@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from scheduler_svc.table.columns import Column, grown
+from scheduler_svc.table.columns import Column, Rows, grown
 
 WORD = 64
 
@@ -30,11 +30,22 @@ class TraitColumns:
         """Give ``row`` exactly these traits."""
         mask = 0
         for trait in traits:
-            mask |= 1 << self._bits.setdefault(trait, len(self._bits))
-        while len(self._words) * WORD < len(self._bits):
-            self._words.append(np.zeros(self._size, np.uint64))
+            mask |= 1 << self._bit(trait)
         for number, word in enumerate(self._words):
             word[row] = (mask >> (number * WORD)) & (2**WORD - 1)
+
+    def adopt(self, rows: Rows, other: "TraitColumns") -> None:
+        """Take over the first rows of ``other`` as the own ``rows``; both number traits as they met them."""
+        self.clear(rows)
+        for trait in other._bits:
+            number, bit = divmod(self._bit(trait), WORD)
+            column = other.having_all((trait,), len(rows))
+            self._words[number][rows] |= np.where(column, np.uint64(1 << bit), np.uint64(0))
+
+    def clear(self, rows: Rows) -> None:
+        """Let ``rows`` have no traits."""
+        for word in self._words:
+            word[rows] = 0
 
     def of(self, row: int) -> set[str]:
         """Return the traits of ``row``."""
@@ -57,6 +68,13 @@ class TraitColumns:
         for number, mask in self._masks(self._bits.keys() & set(traits)).items():
             column |= (self._words[number][:size] & mask) != 0
         return column
+
+    def _bit(self, trait: str) -> int:
+        """Return the number of a trait; one that was not met before gets the next."""
+        bit = self._bits.setdefault(trait, len(self._bits))
+        while len(self._words) * WORD < len(self._bits):
+            self._words.append(np.zeros(self._size, np.uint64))
+        return bit
 
     def _masks(self, traits: Iterable[str]) -> dict[int, np.uint64]:
         masks: dict[int, int] = {}

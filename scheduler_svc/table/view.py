@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from rpcapi.model import names
 from scheduler_svc.table.columns import Column, FloatColumn, IntColumn
+from scheduler_svc.table.partition import Standing
 
 if TYPE_CHECKING:  # the table makes views
     from scheduler_svc.table.table import HostTable
@@ -25,27 +26,35 @@ class UnitRules(NamedTuple):
 
 
 class View:
-    """The table's columns, read-only, one element a row; valid while the table is held for reading.
+    """The table's columns, read-only, one element a row; valid while the table is held for reading."""
 
-    ``position`` is the log position up to which everything is in it.
-    """
-
-    __slots__ = ("_table", "epoch", "position", "size")
+    __slots__ = ("_table", "size")
 
     def __init__(self, table: HostTable) -> None:
         self._table = table
-        self.epoch = table.epoch
-        self.position = table.position
         self.size = len(table.names)
+
+    def standing(self, number: int = 0) -> Standing:
+        """Return how far a partition's log has been read: everything up to its position is in the columns."""
+        return self._table.partitions[number].standing
 
     def name(self, row: int) -> str:
         """Return the canonical resource name of ``row``."""
         return self._table.names[row]
 
+    def row(self, name: str, number: int = 0) -> int | None:
+        """Return the row of a canonical name in a partition, or None where that partition has not heard of it."""
+        return self._table.partitions[number].rows.get(name)
+
     @property
     def there(self) -> Column:
         """Return which rows are hosts now."""
         return self._still(self._table.there)
+
+    def within(self, partition: str) -> Column:
+        """Return which rows are in that partition; none where there is no such partition."""
+        numbers = [part.number for part in self._table.partitions if part.name == partition]
+        return self._still(self._table.partition) == numbers[0] if numbers else np.zeros(self.size, np.bool_)
 
     @property
     def alive(self) -> Column:
@@ -92,10 +101,8 @@ class View:
         column = np.zeros(self.size, np.bool_)
         for text in wanted:
             name = names.canonical(text)
-            row = self._table.rows.get(name)
-            column[self._table.services.rows_of(name)] = True
-            if row is not None:
-                column[row] = True
+            for part in self._table.partitions:
+                column[part.rows_named(name)] = True
         return column
 
     def _still(self, column: npt.NDArray[Any]) -> Any:

@@ -67,8 +67,9 @@ def join(store: MemoryStore, nodes: Mapping[str, Mapping[str, Any]], sequence: i
         store.audit(host, outcome.epoch, [], 0)
 
 
-def describe(table: HostTable) -> dict[str, Any]:
-    """Return all that decisions could read of a table, by name: equal tables give equal descriptions."""
+def describe(table: HostTable, number: int = 0) -> dict[str, Any]:
+    """Return all that decisions could read of a partition in a table, by name: equal ones give equal descriptions."""
+    part = table.partitions[number]
     classes = sorted(table.resources)
     zones = {code: zone for zone, code in table.zones.items()}
 
@@ -87,5 +88,5 @@ def describe(table: HostTable) -> dict[str, Any]:
                 described[name] = tuple(int(getattr(columns, figure)[row]) for figure in figures)
         return described
 
-    rows = {name: row_of(row) for name, row in table.rows.items() if table.there[row]}
-    return {"epoch": table.epoch, "rows": rows}
+    rows = {name: row_of(row) for name, row in part.rows.items() if table.there[row]}
+    return {"epoch": part.epoch, "rows": rows}

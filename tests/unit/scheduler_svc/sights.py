@@ -15,6 +15,7 @@ class FollowingSight:
     def __init__(self, store: Store) -> None:
         self.replica = Replica(store)
         self.replica.load()
+        self.number = self.replica.number
         self.reached: list[int] = []
         self.waited: list[float] = []
 
@@ -25,7 +26,7 @@ class FollowingSight:
     def reach(self, position: int, timeout: float) -> bool:
         self.reached.append(position)
         self.waited.append(timeout)
-        while self.table.position < position:
+        while self.replica.standing.position < position:
             self.replica.step(0)
         return True
 

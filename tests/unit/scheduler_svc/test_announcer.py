@@ -7,9 +7,10 @@ import threading
 import oslo_messaging as messaging
 
 from scheduler_svc.announcer import Announcer
-from scheduler_svc.store.records import Entry
+from scheduler_svc.replica import Replica
+from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc import hosts
-from tests.unit.scheduler_svc.hosts import EPOCH, node
+from tests.unit.scheduler_svc.hosts import node
 
 
 class Conductor:
@@ -23,20 +24,32 @@ class Conductor:
             raise self._fault
 
 
+def joined():
+    store = MemoryStore("p")
+    hosts.join(store, {"a": node(), "b": node()})
+    return store
+
+
+def loaded(store):
+    replica = Replica(store)
+    replica.load()
+    return replica
+
+
 def test_living_hosts_that_are_closed_are_announced():
-    table = hosts.table({"a": node(), "b": node()})
-    table.apply(Entry(101, "epoch", EPOCH + 1))
+    store = joined()
+    epoch = store.bump()
     conductor = Conductor()
-    Announcer(conductor, "p").look(table)
-    assert conductor.heard.get(timeout=10) == ("p", EPOCH + 1, True)
+    Announcer(conductor).look(loaded(store))
+    assert conductor.heard.get(timeout=10) == ("p", epoch, True)
 
 
 def test_nothing_is_said_where_every_living_host_is_open():
-    table = hosts.table({"a": node(), "b": node()})
-    table.apply(Entry(101, "opened", {"a": EPOCH - 1}))
-    table.apply(Entry(102, "alive", {"a": False}))
+    store = joined()
+    store.update_stats("silent", incarnation=1, sequence=1, base=0, full=True, nodes={"silent": node()})
+    store.state.alive["silent"] = False
     conductor = Conductor()
-    Announcer(conductor, "p").look(table)
+    Announcer(conductor).look(loaded(store))
     # It would be said in a thread: none may be on its way.
     for thread in threading.enumerate():
         if thread.name == "announcer":
@@ -46,9 +59,6 @@ def test_nothing_is_said_where_every_living_host_is_open():
 
 def test_a_conductor_that_is_away_is_no_fault(caplog):
     caplog.set_level("WARNING", logger="scheduler_svc.announcer")
-    table = hosts.table({"a": node()})
-    table.apply(Entry(101, "epoch", EPOCH + 1))
-    conductor = Conductor(messaging.MessagingTimeout("nobody there"))
-    announcer = Announcer(conductor, "p")
-    announcer._tell(EPOCH + 1)
+    announcer = Announcer(Conductor(messaging.MessagingTimeout("nobody there")))
+    announcer._tell("p", 8)
     assert "agents learn it by themselves: nobody there" in caplog.text

@@ -51,6 +51,8 @@ def test_the_reaper_goes_on_while_there_is_more_and_reads_its_patience_each_roun
     ended = iter([BATCH, BATCH, 3, 0])
 
     class Store:
+        partition = "p"
+
         def reap(self, **given):
             calls.append(given)
             return next(ended)
@@ -64,4 +66,4 @@ def test_the_reaper_goes_on_while_there_is_more_and_reads_its_patience_each_roun
     patience[0] = Patience(5, 6)
     reaper.reap()
     assert [(given["dead_after_ms"], given["tombstone_ms"]) for given in calls] == [(1000, 2000)] * 3 + [(5, 6)]
-    assert REGISTRY.get_sample_value("gantt_live_claims", {"state": "confirmed"}) == 7
+    assert REGISTRY.get_sample_value("gantt_live_claims", {"partition": "p", "state": "confirmed"}) == 7

@@ -4,6 +4,7 @@
 import threading
 
 import pytest
+from prometheus_client import REGISTRY
 
 from rpcapi import errors
 from scheduler_svc.replica import Replica
@@ -12,6 +13,11 @@ from scheduler_svc.store.records import Batch, Candidate, Intent
 from scheduler_svc.table.table import HostTable
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import ASKED, describe, node
+
+
+def figure(name, **labels):
+    return REGISTRY.get_sample_value(f"gantt_{name}", labels) or 0
+
 
 NODES = {"a/1": node(), "a/2": node(zone="az1"), "b/1": node(traits=["CUSTOM_X"])}
 
@@ -59,26 +65,26 @@ def test_a_replica_that_followed_equals_a_snapshot(store):
 def test_a_gap_in_the_log_means_a_fresh_copy(store):
     replica = Replica(store)
     replica.load()
-    old = replica.table
     for number in range(4):
         claim(store, f"vm{number}", "b/1")
     for number in range(8):
         version, _ = store.get_state("service", "a")
         store.put_state("service", "a", version, {"enabled": bool(number % 2)})
+    loads = figure("snapshots_total", partition="p")
     replica.step(0)
-    assert replica.table is not old
+    assert figure("snapshots_total", partition="p") == loads + 1
     same(replica, store)
 
 
 def test_a_new_epoch_means_a_fresh_copy_and_is_told(store):
     told = []
-    replica = Replica(store, told.append)
+    replica = Replica(store, lambda replica: told.append(replica.standing.epoch))
     replica.load()
     store.bump()
     replica.step(0)
     same(replica, store)
-    assert [table.epoch for table in told] == [told[0].epoch, store.state.epoch]
-    assert replica.table.waiting_for_audit == 3
+    assert told == [told[0], store.state.epoch]
+    assert replica.census.waiting == 3
 
 
 def test_waiting_for_a_position_ends_when_it_is_there_and_not_before(store):
@@ -146,13 +152,14 @@ def claim_away(store):
 def test_a_fault_in_following_does_not_end_it(store, monkeypatch):
     replica = Replica(store)
     replica.load()
-    broken = replica.table
-    monkeypatch.setattr(broken, "apply", lambda entry: 1 / 0)
+    loads = figure("snapshots_total", partition="p")
+    monkeypatch.setattr(replica.table, "apply", lambda entry, number: 1 / 0)
     replica.start()
     try:
         position = claim(store, "vm", "a/1")
         assert replica.reach(position, 10)
-        assert replica.table is not broken
+        assert figure("snapshots_total", partition="p") == loads + 1
+        same(replica, store)
     finally:
         replica.stop()
         replica.wait()

@@ -293,8 +293,8 @@ def test_what_is_served_is_counted(worker):
     confirmed = figure("claims_total", verb="confirm", answer="confirmed")
     worker.claims.confirm_claims(context.new(), "count", worker.refs(uuids))
     assert figure("claims_total", verb="confirm", answer="confirmed") == confirmed + 2
-    assert figure("epoch") == worker.store.state.epoch
-    assert figure("hosts") == worker.service._replica.table.hosts
+    assert figure("epoch", partition="default") == worker.store.state.epoch
+    assert figure("hosts", partition="default") == worker.service._replica.table.hosts
 
 
 def test_a_reload_takes_the_filters_and_weighers_anew_and_keeps_them_where_they_are_wrong(worker):

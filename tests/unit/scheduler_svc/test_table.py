@@ -77,7 +77,7 @@ def test_each_kind_of_entry_changes_its_column_once(kind, payload, column, expec
         table.apply(entry(101, kind, payload))
         with table.reading() as view:
             assert column(view).tolist() == expected
-            assert view.position == 101
+            assert view.standing().position == 101
 
 
 def test_an_older_entry_changes_nothing():
@@ -86,7 +86,7 @@ def test_an_older_entry_changes_nothing():
     table.apply(entry(102, "used", {"b": {"VCPU": 1}}))
     with table.reading() as view:
         assert view.free("VCPU").tolist() == [8, 8, 3]
-        assert view.position == 103
+        assert view.standing().position == 103
 
 
 def test_what_a_claim_answered_is_known_before_the_log_brings_it():
@@ -95,7 +95,7 @@ def test_what_a_claim_answered_is_known_before_the_log_brings_it():
     table.apply(entry(101, "used", {"b": {"VCPU": 2}}))
     with table.reading() as view:
         assert view.free("VCPU").tolist() == [8, 8, 2]
-        assert view.position == 101  # another claim's entry may still lie between
+        assert view.standing().position == 101  # another claim's entry may still lie between
 
 
 def test_a_node_that_returns_finds_the_use_of_the_claims_it_still_holds():
@@ -144,19 +144,19 @@ def test_unit_rules_are_only_there_while_some_row_has_one():
 
 def test_hosts_that_wait_for_an_audit_are_counted():
     table = hosts.table(NODES)
-    assert table.waiting_for_audit == 0
+    assert table.census(0).waiting == 0
     table.apply(entry(101, "epoch", EPOCH + 1))
     table.apply(entry(102, "opened", {"b": EPOCH + 1}))
-    assert table.waiting_for_audit == 2
+    assert table.census(0).waiting == 2
     table.apply(entry(103, "alive", {"a": False}))
-    assert table.waiting_for_audit == 0
+    assert table.census(0).waiting == 0
 
 
 def test_names_are_known_as_node_and_as_service_host():
     table = hosts.table(NODES)
-    assert [table.knows(name) for name in ("a", "a/1", "b", "a/9", "c")] == [True, True, True, False, False]
+    assert [bool(table.homes(name)) for name in ("a", "a/1", "b", "a/9", "c")] == [True, True, True, False, False]
     table.apply(entry(101, "gone", ["b"]))
-    assert not table.knows("b")
+    assert not table.homes("b")
 
 
 def test_an_entry_of_unknown_kind_is_not_passed_over():
