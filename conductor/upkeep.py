@@ -19,6 +19,7 @@ LOG = log.getLogger(__name__)
 
 BINARY = "gantt-conductor"
 ANSWER_SECONDS = 5.0
+RETRY_SECONDS = 1.0  # after a sign of life that nobody took: all daemons start at once, and one of them first
 JITTER = 0.2  # of the interval, either way, so that conductors do not all come at once
 
 
@@ -47,15 +48,17 @@ class Upkeep:
 
     def _run(self) -> None:
         while not self._stopping.is_set():
-            self._try("Telling the scheduler that this conductor lives", self.report)
+            told = self._try("Telling the scheduler that this conductor lives", self.report)
             self._try("Counting instances", self.count)
             self._try("Forgetting deleted instances", self.purge)
-            self._stopping.wait(self._interval * random.uniform(1 - JITTER, 1 + JITTER))
+            pause = self._interval * random.uniform(1 - JITTER, 1 + JITTER)
+            self._stopping.wait(pause if told else min(pause, RETRY_SECONDS))
 
-    def _try(self, what: str, act: Callable[[], None]) -> None:
+    def _try(self, what: str, act: Callable[[], None]) -> bool:
         try:
             act()
             self._failing.discard(what)
+            return True
         except (errors.GanttError, messaging.MessagingException, OSError) as error:
             # Said once an outage; it is tried again with the next turn.
             (LOG.debug if what in self._failing else LOG.warning)("%s failed: %s", what, sentence(error))
@@ -63,6 +66,7 @@ class Upkeep:
         except Exception:
             # The edge of a thread: the next turn may go well.
             LOG.exception("%s failed", what)
+        return False
 
     def report(self) -> None:
         """Tell the scheduler, which lists services, that this conductor lives."""

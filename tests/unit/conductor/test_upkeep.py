@@ -11,6 +11,7 @@ import prometheus_client
 from conductor.store.memory import MemoryStore
 from conductor.store.records import Status, Step, Terms
 from conductor.upkeep import Upkeep
+from rpcapi import errors
 from tests.unit.conductor.polling import until
 from tests.unit.conductor.store.conftest import request
 
@@ -39,3 +40,36 @@ def test_all_of_it_is_done_though_the_scheduler_is_away() -> None:
     assert told[0] == ("gantt-conductor", "c1")
     stopping.set()
     upkeep.wait()
+
+
+class Pauses(threading.Event):
+    """Time that passes at once: each wait is noted, and the fourth is the last."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seconds: list[float] = []
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.seconds.append(timeout or 0.0)
+        if len(self.seconds) == 4:
+            self.set()
+        return self.is_set()
+
+
+def test_a_sign_of_life_that_nobody_took_is_soon_given_again() -> None:
+    answers = iter(
+        [messaging.MessagingTimeout("no answer"), errors.NotReady(what="worker", why="it loads"), None, None]
+    )
+
+    def report_service(ctxt: object, binary: str, host: str) -> None:
+        failure = next(answers)
+        if failure is not None:
+            raise failure
+
+    pauses = Pauses()
+    scheduler = SimpleNamespace(report_service=report_service)
+    upkeep = Upkeep(MemoryStore(Terms()), scheduler, "c1", 600.0, pauses)  # type: ignore[arg-type]
+    upkeep.start()
+    upkeep.wait()
+    assert [seconds <= 1 for seconds in pauses.seconds] == [True, True, False, False]
+    assert min(pauses.seconds[2:]) >= 480
