@@ -4,6 +4,7 @@
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from rpcapi import errors
 from rpcapi.model.claims import Answer, GroupPolicy
 from scheduler_svc.store.records import Batch, Candidate, Ended, Group, Intent, Prepared, Ref, Running
 from tests.unit.scheduler_svc.store.world import LONG_MS, World, node_stats
@@ -36,6 +37,7 @@ class Cluster:
         for host in HOSTS:
             self.report(host, 4)
             self.audit(host)
+        self.look()
 
     def each(self, verb: str, *arguments: Any, **named: Any) -> Any:
         """Call a verb of every store, demand that they answer alike, and return the first one's answer."""
@@ -50,13 +52,24 @@ class Cluster:
 
     # -- the conductor -----------------------------------------------------------------------------------------
 
-    def prepare(self, wishes: dict[str, list[str]], vcpus: int, group: Group | None) -> None:
-        """Ask for the next attempt of each consumer, in place of its former one."""
+    def look(self) -> None:
+        """Let a decider read the hosts; what it decides on them may come late."""
+        self.looks = [world.store.snapshot().position for world in self.worlds]
+
+    def prepare(
+        self, wishes: dict[str, list[str]], vcpus: int, group: Group | None, *, near: int = 1, late: bool = False
+    ) -> None:
+        """Ask for the next attempt of each consumer, in place of its former one, decided now or at the last look."""
         intents = []
         for consumer, hosts in wishes.items():
             former = self.truth.attempts.get(consumer)
-            intents.append(Intent(consumer, (former or 0) + 1, [Candidate(host) for host in hosts], former))
-        batches = [world.batch(*intents, resources={"VCPU": vcpus}, group=group) for world in self.worlds]
+            intents.append(Intent(consumer, (former or 0) + 1, [Candidate(host) for host in hosts], former, near))
+        if not late:
+            self.look()
+        batches = [
+            world.batch(*intents, resources={"VCPU": vcpus}, group=group, position=position)
+            for world, position in zip(self.worlds, self.looks, strict=True)
+        ]
         answers = self.tell_batch(batches)
         self.delayed.append(("prepare", batches))
         for one in answers.prepared:
@@ -108,12 +121,24 @@ class Cluster:
 
     def move(self, ref: Ref) -> None:
         """Let a guest's claim pass to a migration of its own."""
-        to = Ref(f"{MIGRATION}{ref.consumer}-{ref.attempt}", 1)
-        (answer,) = self._note([self.each("move", ref, to, "MIGRATION")])
-        self.delayed.append(("move", ref, to, "MIGRATION"))
-        if answer.answer is Answer.CONFIRMED:
-            guest = self.truth.running.pop(ref)
-            self.truth.running[to] = replace(guest, consumer=to.consumer, attempt=to.attempt, type="MIGRATION")
+        self._hand_over(ref, Ref(f"{MIGRATION}{ref.consumer}-{ref.attempt}", 1), "MIGRATION")
+
+    def move_back(self, ref: Ref) -> None:
+        """Let a migration's claim pass back to its instance, as the next attempt of that."""
+        consumer = ref.consumer.removeprefix(MIGRATION).partition("-")[0]
+        if consumer not in {guest.consumer for guest in self.truth.running}:
+            to = Ref(consumer, self.truth.attempts.get(consumer, 0) + 1)
+            if self._hand_over(ref, to, "INSTANCE"):
+                self.truth.attempts[consumer] = to.attempt
+
+    def _hand_over(self, ref: Ref, to: Ref, kind: str) -> bool:
+        (answer,) = self._note([self.each("move", ref, to, kind)])
+        self.delayed.append(("move", ref, to, kind))
+        if answer.answer is not Answer.CONFIRMED:
+            return False
+        guest = self.truth.running.pop(ref)
+        self.truth.running[to] = replace(guest, consumer=to.consumer, attempt=to.attempt, type=kind)
+        return True
 
     def lose_guest(self, ref: Ref) -> None:
         """Let a guest vanish without a word: its claim is an orphan."""
@@ -148,6 +173,23 @@ class Cluster:
         self.truth.running = {ref: guest for ref, guest in self.truth.running.items() if guest.host != host}
         assert self.each("fence", host) == 0
         assert all(host not in world.store.verify().awaited for world in self.worlds)
+
+    def remove(self, host: str) -> None:
+        """Have a host forgotten, which only one that holds nothing lets happen; then it joins anew."""
+        refusals = [self._refusal_of_removing(world, host) for world in self.worlds]
+        assert len(set(refusals)) == 1, refusals
+        if refusals[0] is None:
+            assert not [guest for guest in self.truth.running.values() if guest.host == host], "guests run there"
+            self.report(host, 4)
+            self.audit(host)
+
+    @staticmethod
+    def _refusal_of_removing(world: World, host: str) -> type[errors.Conflict] | None:
+        try:
+            world.store.remove(host)
+        except errors.Conflict as refusal:
+            return type(refusal)
+        return None
 
     # -- faults ------------------------------------------------------------------------------------------------
 

@@ -42,9 +42,20 @@ class ClaimsMachine(RuleBasedStateMachine):
         wishes=st.dictionaries(some_consumer, st.lists(some_host, min_size=1, max_size=3), min_size=1, max_size=2),
         vcpus=st.integers(1, 3),
         group=st.sampled_from(GROUPS),
+        near=st.sampled_from([1, 2]),
+        late=st.booleans(),
     )
-    def prepare(self, wishes: dict[str, list[str]], vcpus: int, group: Any) -> None:
-        self.cluster.prepare(wishes, vcpus, group)
+    def prepare(self, wishes: dict[str, list[str]], vcpus: int, group: Any, near: int, late: bool) -> None:
+        self.cluster.prepare(wishes, vcpus, group, near=near, late=late)
+
+    @rule()
+    def look(self) -> None:
+        self.cluster.look()
+
+    @rule(host=some_host)
+    def remove(self, host: str) -> None:
+        self.cluster.remove(host)
+        self.over = self.cluster.over()
 
     @rule(consumer=some_consumer, host=some_host)
     def boot(self, consumer: str, host: str) -> None:
@@ -96,6 +107,8 @@ class ClaimsMachine(RuleBasedStateMachine):
         guest = guests[number % len(guests)]
         if guest.consumer in CONSUMERS:
             self.cluster.move(guest)
+        else:
+            self.cluster.move_back(guest)
 
     @precondition(lambda self: self.cluster.truth.running)
     @rule(number=some_number)
