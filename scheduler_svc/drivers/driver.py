@@ -25,13 +25,15 @@ class Ranking:
     """For each instance the hosts to try, best first; no list at all where not every instance can be served.
 
     ``hosts`` is how many were looked at, ``reasons`` how many of them fell to what, ``best`` the leading hosts as
-    the decision's record shows them: name, score, and what each weigher added.
+    the decision's record shows them: name, score, and what each weigher added. ``near`` is how many leading candidates
+    of an instance are about equally good: one more instance there would make the best worse than they are.
     """
 
     candidates: Sequence[Sequence[str]]
     hosts: int
     reasons: Mapping[str, int]
     best: Sequence[Mapping[str, Any]] = field(default_factory=tuple)
+    near: int = 1
 
 
 def width(count: int) -> int:

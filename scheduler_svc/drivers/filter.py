@@ -66,7 +66,8 @@ class FilterDriver(Driver):
             return _short_of_room(left)
         names = [view.name(row) for row in top_rows.tolist()]
         candidates = [[names[index] for index in indexes] for indexes in given]
-        return Ranking(candidates, left.hosts, left.reasons, _shown(names, top, scores))
+        near = _near(scores, top) if count == 1 and self._subset == 1 and not request.together else 1
+        return Ranking(candidates, left.hosts, left.reasons, _shown(names, top, scores), near)
 
     def _one(self, size: int, lot: Lot) -> list[int]:
         """Return WIDTH of ``size`` ranked hosts, the first drawn from the leading ones."""
@@ -82,6 +83,12 @@ def _roomy(view: View, request: Request, rows: Rows | None, count: int) -> Rows:
 
 def _short_of_room(left: pipeline.Survivors) -> Ranking:
     return Ranking((), left.hosts, {**left.reasons, REASON_COUNT: left.left})
+
+
+def _near(scores: scoring.Scores, top: Rows) -> int:
+    """Return how many of the leading hosts are no worse than the first with one more instance."""
+    leading = scores.values[top[:WIDTH]]
+    return int(np.count_nonzero(leading >= leading[0] - abs(scores.step)))
 
 
 def _shown(names: Sequence[str], top: Rows, scores: scoring.Scores) -> list[Mapping[str, Any]]:

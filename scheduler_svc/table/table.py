@@ -3,7 +3,7 @@
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -107,11 +107,28 @@ class HostTable:
         """Return the numbers of the partitions in which a node, or a service host with nodes, has this name."""
         return [part.number for part in self.partitions if self.there[part.rows_named(name)].any()]
 
+    def homes_of(self, names: Iterable[str]) -> dict[str, int]:
+        """Return the number of the partition in which each node of these names is; of several the first."""
+        if len(self.partitions) == 1:
+            return dict.fromkeys(names, 0)
+        return {
+            name: part.number
+            for name in names
+            for part in reversed(self.partitions)
+            if name in part.rows and self.there[part.rows[name]]
+        }
+
     @contextlib.contextmanager
     def reading(self) -> Iterator[View]:
         """Give a view that stands still until the block ends: changes wait for it, so keep the block short."""
         with self._lock:
             yield View(self)
+
+    def sums_since(self, name: str, number: int = 0) -> int:
+        """Return the position as of which a host's sums are known where that is after its partition's, else 0."""
+        part = self.partitions[number]
+        since = int(self._used_at[part.rows[name]])
+        return since if since > part.position else 0
 
     def load(self, snapshot: Snapshot, number: int = 0) -> None:
         """Replace all that is known of one partition. Readers wait only while columns are copied."""

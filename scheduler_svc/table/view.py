@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -34,6 +34,15 @@ class View:
         self._table = table
         self.size = len(table.names)
 
+    @property
+    def standings(self) -> Sequence[Standing]:
+        """Return what has been read of each partition, in the table's order."""
+        return [part.standing for part in self._table.partitions]
+
+    def homes(self, names: Iterable[str]) -> dict[str, int]:
+        """Return the number of the partition in which each of these hosts is; of several the first."""
+        return self._table.homes_of(names)
+
     def standing(self, number: int = 0) -> Standing:
         """Return how far a partition's log has been read: everything up to its position is in the columns."""
         return self._table.partitions[number].standing
@@ -45,6 +54,13 @@ class View:
     def row(self, name: str, number: int = 0) -> int | None:
         """Return the row of a canonical name in a partition, or None where that partition has not heard of it."""
         return self._table.partitions[number].rows.get(name)
+
+    def sums_since(self, name: str, number: int = 0) -> int:
+        """Return the position as of which a host's sums are known where that is after its partition's, else 0.
+
+        A worker knows what it claimed itself before the log tells it.
+        """
+        return self._table.sums_since(name, number)
 
     @property
     def there(self) -> Column:
