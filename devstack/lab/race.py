@@ -128,7 +128,12 @@ def _rows(many: Run, alone: Run) -> Iterator[Row]:
         mine.first / mine.scripts,
         FIRST_BUDGET,
         "at least",
-        {"decisions": mine.scripts, "won": mine.first, "alone_share": lone.first / lone.scripts},
+        {
+            "decisions": mine.scripts,
+            "won": mine.first,
+            "very_first_share": mine.very_first / mine.scripts,
+            "alone_share": lone.first / lone.scripts,
+        },
     )
     yield Row(
         "candidates a script, most",
@@ -156,11 +161,12 @@ def _rows(many: Run, alone: Run) -> Iterator[Row]:
         0,
         figures={"claims": sum(found.claims.values()), "alone_overcommit": len(alone.verification.excess)},
     )
-    lost = {verdict.value: mine.verdicts[verdict] for verdict in Verdict if verdict is not Verdict.FITS}
+    lost = {verdict.value: mine.verdicts[verdict] for verdict in Verdict if verdict not in racer.WON}
+    fits, passed = mine.verdicts[Verdict.FITS], mine.verdicts[Verdict.PASSED]
     yield Row(
         "candidates lost, of those tried",
-        sum(lost.values()) / mine.verdicts.total(),
-        figures={"FITS": mine.verdicts[Verdict.FITS], **lost},
+        sum(lost.values()) / (sum(lost.values()) + fits),
+        figures={"FITS": fits, "PASSED": passed, **lost},
     )
     yield Row(
         "placements a second",

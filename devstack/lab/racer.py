@@ -24,6 +24,8 @@ START_SECONDS = 120.0
 TTL_MS = 86_400_000  # no claim expires while the race is on
 LOG_LENGTH = 5_000_000  # entries: the whole race, so that it can be gone through again
 
+WON = {Verdict.FITS, Verdict.PASSED}  # verdicts where no candidate was lost to another worker
+
 READY = "ready"
 GO = "go"
 
@@ -32,15 +34,17 @@ GO = "go"
 class Tally:
     """What one worker, or all together, did and was answered.
 
-    ``scripts`` counts claim scripts that had a candidate to try, ``first`` those of them that claimed the first one,
-    ``most`` is the longest list that one went through. ``behind`` sums up by how many log entries (each is one
-    claim, the worker's own too) the tables decided on were behind when the scripts ran.
+    ``scripts`` counts claim scripts that had a candidate to try, ``first`` those of them that lost none to others before
+    they claimed one, ``very_first`` those that claimed the very first: the others passed over near ones that had
+    changed. ``most`` is the longest list that one went through. ``behind`` sums up by how many log entries (each is
+    one claim, the worker's own too) the tables decided on were behind when the scripts ran.
     """
 
     placed: int = 0
     refused: int = 0
     scripts: int = 0
     first: int = 0
+    very_first: int = 0
     most: int = 0
     behind: int = 0
     verdicts: Counter[Verdict] = field(default_factory=Counter)
@@ -51,6 +55,7 @@ class Tally:
         self.refused += other.refused
         self.scripts += other.scripts
         self.first += other.first
+        self.very_first += other.very_first
         self.behind += other.behind
         self.most = max(self.most, other.most)
         self.verdicts.update(other.verdicts)
@@ -72,7 +77,8 @@ class CountingClaimer:
             self._tally.behind += answer.position - answer.accepted - batch.position
         self._tally.most = max(self._tally.most, *map(len, tried))
         self._tally.verdicts.update(verdict for verdicts in tried for verdict in verdicts)
-        self._tally.first += sum(verdicts[:1] == (Verdict.FITS,) for verdicts in tried)
+        self._tally.first += sum(bool(verdicts) and WON.issuperset(verdicts) for verdicts in tried)
+        self._tally.very_first += sum(tuple(verdicts[:1]) == (Verdict.FITS,) for verdicts in tried)
         return answer
 
     def abort(self, refs: Sequence[Ref]) -> list[Ended]:
