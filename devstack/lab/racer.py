@@ -34,10 +34,10 @@ GO = "go"
 class Tally:
     """What one worker, or all together, did and was answered.
 
-    ``scripts`` counts claim scripts that had a candidate to try, ``first`` those of them that lost none to others before
-    they claimed one, ``very_first`` those that claimed the very first: the others passed over near ones that had
-    changed. ``most`` is the longest list that one went through. ``behind`` sums up by how many log entries (each is
-    one claim, the worker's own too) the tables decided on were behind when the scripts ran.
+    ``scripts`` counts claim scripts that had a candidate to try, ``first`` those that lost none to others before they
+    claimed one, ``very_first`` those that claimed the very first: the others passed over near ones that had changed.
+    ``most`` is the longest list that one went through. ``behind`` sums up by how many log entries (each is one claim,
+    the worker's own too) the tables decided on were behind when the scripts ran.
     """
 
     placed: int = 0
