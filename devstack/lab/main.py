@@ -15,6 +15,7 @@ COMMANDS = {
     "claim": "devstack.lab.claim:Claim",
     "decide": "devstack.lab.decide:Decide",
     "race": "devstack.lab.race:Race",
+    "replay": "devstack.lab.replay.question:Replay",
 }
 
 

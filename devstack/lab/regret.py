@@ -51,7 +51,7 @@ def choices(before: Snapshot, log: Iterable[Entry], every: int) -> Iterator[Choi
             raise LookupError(f"The log holds an entry of kind {entry.kind} that is no single claim: {entry}")
         ((name, sums),) = entry.payload.items()
         if number % every == 0:
-            yield _judge(table, filters, weighted, name, _more(used.get(name, {}), sums))
+            yield judge(table, filters, weighted, name, _more(used.get(name, {}), sums))
         used[name] = sums
         table.apply(entry)
 
@@ -69,13 +69,14 @@ def _more(before: Amounts, after: Amounts) -> Mapping[str, int]:
     return {each: amount for each, amount in amounts.items() if amount}
 
 
-def _judge(
+def judge(
     table: HostTable,
     filters: driver.Filters,
     weighted: scoring.Weighted,
     name: str,
     amounts: Mapping[str, int],
 ) -> Choice:
+    """Judge a claim of ``amounts`` on host ``name`` in the state before it; raises LookupError where it had no room."""
     asked = Request("regret", amounts)
     with table.reading() as view:
         rows = np.flatnonzero(pipeline.run(filters, view, asked).passes)

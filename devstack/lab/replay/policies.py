@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The drivers that a trace is replayed through, by name."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from oslo_config import cfg
+
+from devstack.lab.driver import Filters
+from scheduler_svc import conf as scheduler_conf
+from scheduler_svc.drivers import driver
+from scheduler_svc.drivers.driver import Driver
+from scheduler_svc.filters import pipeline
+from scheduler_svc.weighers import scoring
+
+Groups = Mapping[str, Mapping[str, object]]
+
+PACK = "pack"
+_MULTIPLIERS = ("ram_weight_multiplier", "cpu_weight_multiplier", "disk_weight_multiplier")
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A driver, what is configured for it, and the filters and weighers by which its choices are judged."""
+
+    name: str
+    configured: Groups
+    driver: Driver
+    filters: Filters
+    weighted: scoring.Weighted
+
+    @property
+    def packs(self) -> bool:
+        """Whether a fuller host is the better one."""
+        return self.name == PACK
+
+
+def load(name: str) -> Policy:
+    """Return the policy; raises BadConfiguration for a driver that is not installed.
+
+    ``filter`` is the default driver, which spreads; ``pack`` the same with its weighers' multipliers turned round; all
+    else is an entry point in gantt.drivers with its defaults, judged as ``filter`` is.
+    """
+    sign = -1.0 if name == PACK else 1.0
+    configured: Groups = {
+        "scheduler": {"driver": "filter" if name == PACK else name},
+        "filter_scheduler": dict.fromkeys(_MULTIPLIERS, sign),
+    }
+    conf = _conf(configured)
+    group = conf.filter_scheduler
+    return Policy(
+        name,
+        configured,
+        driver.load(conf),
+        pipeline.build(group.enabled_filters),
+        scoring.build(dict.fromkeys(group.enabled_weighers, sign)),
+    )
+
+
+def _conf(configured: Groups) -> cfg.ConfigOpts:
+    conf = cfg.ConfigOpts()
+    conf([], project="gantt", default_config_files=[], default_config_dirs=[])
+    scheduler_conf.register_opts(conf)
+    for group, options in configured.items():
+        for option, value in options.items():
+            conf.set_override(option, value, group=group)
+    return conf

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reading a request trace: what a row means, and that a malformed one is named by its line."""
+
+import pytest
+
+from devstack.lab.replay.synthetic import Synthetic
+from devstack.lab.replay.trace import TraceFile
+from devstack.workload import TraceError
+from tests.unit.devstack.lab.replay.traces import HEADER, check, write
+
+GOOD = "300,7,2,3.5,900,1200,0"
+
+
+@pytest.mark.parametrize("name", ["trace.csv", "trace.csv.gz"])
+def test_a_row_is_a_server(tmp_path, name):
+    path = write(tmp_path / name, "0,6,1,0.75,0,0,0", GOOD, "600,8,4,7,300,300,1")
+    first, second, third = check(TraceFile(path))
+    assert (first.arrives, first.batch, first.vcpus, first.memory_mb) == (0, "6", 1, 768)
+    assert first.ends > first.arrives, "it must be there before it leaves, however short the trace says it lived"
+    assert (second.vcpus, second.memory_mb) == (2, 3584)
+    assert 300 + 900 <= second.ends <= 300 + 1200
+    assert third.ends is None, "what still runs when the trace ends does not leave in it"
+
+
+def test_alike_lifetimes_are_spread_over_their_bounds_and_alike_each_time(tmp_path):
+    trace = TraceFile(write(tmp_path / "t.csv", *["0,6,1,1,1000,2000,0"] * 200))
+    ends = [server.ends for server in check(trace)]
+    assert len(set(ends)) == 200
+    assert 1400 < sum(ends) / len(ends) < 1600
+    assert [server.ends for server in check(trace)] == ends
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ("x,7,2,3.5,900,900,0", "'x'"),
+        ("300,7,2,3.5,900", "NoneType"),
+        ("300,7,0,3.5,900,900,0", "vcpu is 0"),
+        ("300,7,two,3.5,900,900,0", "'two'"),
+        ("300,7,2,-1,900,900,0", "mem_gb is -1"),
+        ("300,7,2,nan,900,900,0", "mem_gb is nan"),
+        ("300,7,2,inf,900,900,0", "mem_gb is inf"),
+        ("300,7,2,0.0001,900,900,0", "mem_gb is 0.0001"),
+        ("300,7,9999999999,1,900,900,0", "vcpu is 9999999999"),
+        ("300,7,2,3.5,900,600,0", "dur_hi_s is 600"),
+        ("300,7,2,3.5,900,900,maybe", "censored is 'maybe'"),
+        ("299,7,2,3.5,900,900,0", "before the row above"),
+        ("300,7,2,3.5,900,900," + "0" * 200_000, "field"),
+    ],
+)
+def test_a_malformed_row_is_named_by_its_line(tmp_path, row, says):
+    servers = TraceFile(write(tmp_path / "t.csv", GOOD, row)).servers()
+    # It is read as a stream: what stands above is given first
+    assert next(servers).vcpus == 2
+    with pytest.raises(TraceError, match=rf"t\.csv, line 3: .*{says}"):
+        next(servers)
+
+
+def test_what_is_no_trace_is_refused(tmp_path):
+    with pytest.raises(TraceError, match="lacks the columns mem_gb, censored"):
+        check(TraceFile(write(tmp_path / "t.csv", header=HEADER.replace("mem_gb,", "").replace(",censored", ""))))
+    with pytest.raises(TraceError, match="cannot be read"):
+        check(TraceFile(tmp_path / "absent.csv"))
+    torn = write(tmp_path / "t.csv.gz", *[GOOD] * 5000)
+    torn.write_bytes(torn.read_bytes()[:60])
+    with pytest.raises(TraceError, match="cannot be read"):
+        check(TraceFile(torn))
+    (tmp_path / "binary.csv").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(TraceError, match="cannot be read"):
+        check(TraceFile(tmp_path / "binary.csv"))
+
+
+def test_the_made_up_trace_is_one_and_the_same():
+    made = check(Synthetic(2000, seed=3))
+    assert len(made) == 2000
+    assert made == check(Synthetic(2000, seed=3))
+    assert made != check(Synthetic(2000, seed=4))
+    arrivals = [server.arrives for server in made]
+    assert arrivals == sorted(arrivals)
+    lifetimes = sorted(server.ends - server.arrives for server in made)
+    assert lifetimes[0] > 0
+    assert lifetimes[1000] < sum(lifetimes) / 2000 / 2, "most live shortly, a few for long"
+    assert max(sum(server.batch == each for server in made) for each in {server.batch for server in made}) > 1
