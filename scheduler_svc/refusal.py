@@ -35,12 +35,14 @@ def no_valid_host(hosts: int, reasons: Mapping[str, int]) -> errors.NoValidHost:
     return errors.NoValidHost(reason=", ".join(counted) if hosts and counted else NO_HOSTS, reasons=dict(reasons))
 
 
-def raise_barred(prepared: Iterable[Prepared]) -> None:
-    """Raise the typed ClaimError of the first attempt that no candidate could help."""
+def raise_barred(prepared: Iterable[Prepared], partition: str) -> None:
+    """Raise the typed ClaimError of the first attempt that no candidate could help, with where its claim is."""
     for one in prepared:
         kind = _BARRED.get(one.answer)
         if kind is not None:
-            raise kind(consumer=one.consumer, attempt=one.attempt, why=str(one.answer), host=one.host)
+            raise kind(
+                consumer=one.consumer, attempt=one.attempt, why=str(one.answer), host=one.host, partition=partition
+            )
 
 
 def tried(intents: Sequence[Intent], prepared: Sequence[Prepared]) -> dict[str, Verdict]:

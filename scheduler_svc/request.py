@@ -15,7 +15,8 @@ class Request:
     """One shape of server. ``id`` is the request id: it seeds whatever is left to chance.
 
     ``ruled_out`` names hosts that hold as many of an anti-affinity group as may be, ``beside`` those where an affinity
-    group already is: only the store knows, and it tells while the request is decided.
+    group already is: only the store knows, and it tells while the request is decided. ``partition`` keeps the decision
+    to one partition's hosts, ``away`` names partitions whose stores do not answer.
     """
 
     id: str
@@ -29,6 +30,8 @@ class Request:
     group: Group | None = None
     ruled_out: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
+    partition: str | None = None
+    away: tuple[str, ...] = ()
 
     @property
     def most_per_host(self) -> int | None:

@@ -1,55 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The decision: rank hosts on this worker's table, claim them in the store, and decide anew what was lost."""
+"""The decision in one partition: rank hosts on the table, claim them in the store, and decide anew what was lost."""
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import NamedTuple
 
 from oslo_log import log
 
 from rpcapi import errors
 from rpcapi.context import RequestContext
-from rpcapi.model.claims import Verdict
+from rpcapi.model.claims import Answer, Verdict
 from scheduler_svc import metrics, refusal
-from scheduler_svc.drivers.driver import Driver, Ranking
+from scheduler_svc.asked import Asked, Decided, Refused
+from scheduler_svc.claimer import CHUNK, Claimer, Record
+from scheduler_svc.decision import Decision, Look, head
+from scheduler_svc.drivers.driver import Driver
 from scheduler_svc.request import Request
-from scheduler_svc.store.records import Batch, BatchAnswer, Candidate, Ended, Intent, Prepared, Ref
-from scheduler_svc.table.table import HostTable
+from scheduler_svc.sight import Sight
+from scheduler_svc.store.records import BatchAnswer, Prepared, Ref
 
 LOG = log.getLogger(__name__)
 
-CHUNK = 100  # instances that one claim script takes
-
-
-class Claimer(Protocol):
-    """What the deciding core asks of the store."""
-
-    def prepare(self, batch: Batch) -> BatchAnswer:
-        """Claim for all intents, or none."""
-
-    def abort(self, refs: Sequence[Ref]) -> list[Ended]:
-        """End prepared claims."""
-
-    def group_hosts(self, group_id: str) -> dict[str, int]:
-        """Tell how many live claims of a server group each host holds."""
-
-
-Record = Callable[[str, Mapping[str, Any]], None]  # keeps the document of a decision, by request id
-
-
-class Sight(Protocol):
-    """What the deciding core sees of the hosts of one partition, and of the table that they are in."""
-
-    number: int  # the partition's, in the table
-
-    @property
-    def table(self) -> HostTable:
-        """The hosts as this worker knows them now."""
-
-    def reach(self, position: int, timeout: float) -> bool:
-        """Wait until the table holds all of the partition up to ``position``."""
+# What is answered of a claim that is over, and can no longer be revived.
+_OVER = (Answer.ABORTED, Answer.EXPIRED, Answer.RELEASED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,38 +36,15 @@ class Patience:
     catch_up_s: float = 2.0
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """One call for hosts: the same server for each of ``consumers``, under one attempt number."""
+class Placed(NamedTuple):
+    """What one chunk was given, on which decision, and in which round."""
 
-    request: Request
-    consumers: Sequence[str]
-    attempt: int = 1
-    alternates: int = 2
-    consumer_type: str = "INSTANCE"
-
-
-@dataclass(frozen=True, slots=True)
-class Decided:
-    """What was claimed, in the consumers' order, and the state that it was decided on."""
-
-    prepared: Sequence[Prepared]
-    epoch: int
-    position: int
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """One ranking, and the state of the table that it was made on."""
-
-    ranking: Ranking
-    seed: int
-    epoch: int
-    position: int
+    decision: Decision
+    answer: BatchAnswer
 
 
 class Selector:
-    """Decides for one worker; safe to call from many threads."""
+    """Decides in one partition for one worker; safe to call from many threads."""
 
     def __init__(
         self, claimer: Claimer, sight: Sight, driver: Driver, patience: Patience, record: Record | None = None
@@ -110,54 +62,87 @@ class Selector:
         for a forced host that nobody knows, DeadlinePassed, ClaimEnded or ClaimConflict where the attempt is over or
         another one lives, NotReady and StoreUnavailable.
         """
+        outcome = self.place(ctxt, asked)
+        if isinstance(outcome, Refused):
+            raise outcome.error
+        return outcome
+
+    def place(self, ctxt: RequestContext, asked: Asked, look: Look | None = None) -> Decided | Refused:
+        """Do what ``select`` does, but return a refusal; ``look``, where given, is the one to begin with."""
         self._check_forced(asked)
         prepared: list[Prepared] = []
         made: list[Ref] = []
-        epoch = position = rounds = 0
+        rounds = 0
         for start in range(0, len(asked.consumers), CHUNK):
             try:
-                look, answer, tried = self._place(ctxt, asked, start)
-            except (errors.NoValidHost, errors.ClaimError):
+                placed = self._place(ctxt, asked, start, None if start else look)
+            except errors.ClaimError:
                 # Final. After an outage the caller asks again instead, and finds what is claimed; or it expires.
                 self._give_back(made)
                 raise
+            if isinstance(placed, Refused):
+                LOG.info("Refused: %s", placed.error)
+                held = len(prepared) > len(made)
+                return replace(placed, held=not self._give_back(made) or held or placed.held)
             # Verdicts tell what was claimed just now; what an earlier call had claimed is its caller's.
-            made += [Ref(one.consumer, one.attempt) for one in answer.prepared if one.verdicts]
-            prepared += answer.prepared
-            epoch, position = look.epoch, look.position
-            rounds += tried
+            made += [Ref(one.consumer, one.attempt) for one in placed.answer.prepared if one.verdicts]
+            prepared += placed.answer.prepared
+            at = placed.decision.at
+            rounds += placed.decision.round + 1
         metrics.PLACED.inc(len(made))
         LOG.info("Selected hosts for %d instances in %d rounds", len(prepared), rounds)
-        return Decided(prepared, epoch, position)
+        return Decided(prepared, *at, self._sight.partition)
 
-    def _place(self, ctxt: RequestContext, asked: Asked, start: int) -> tuple[Look, BatchAnswer, int]:
-        """Serve one chunk in as many rounds as it takes and patience allows; return how many it took, too."""
+    def look(self, request: Request, count: int, salt: int = 0) -> Look:
+        """Rank hosts for ``count`` instances, of all partitions that the request allows."""
+        seed = request.seed ^ salt
+        with self._sight.table.reading() as view:
+            began = time.perf_counter()
+            ranking = self.driver.rank(view, request, count, seed)
+            metrics.DECISION_SECONDS.observe(time.perf_counter() - began)
+            homes = view.homes({name for names in ranking.candidates for name in names})
+            seen = {name: at for name, number in homes.items() if (at := view.sums_since(name, number))}
+            return Look(ranking, seed, view.standings, homes, seen)
+
+    def _place(self, ctxt: RequestContext, asked: Asked, start: int, look: Look | None) -> Placed | Refused:
+        """Serve one chunk in as many rounds as it takes and patience allows."""
         request = self._with_group(asked.request)
-        refused: errors.GanttError = errors.NotReady(
-            what="This scheduler worker", why="the store has begun a new epoch that it has not read yet"
+        count = len(asked.consumers[start : start + CHUNK])
+        refused = Refused(
+            errors.NotReady(
+                what="This scheduler worker", why="the store has begun a new epoch that it has not read yet"
+            ),
+            hosts=0,
+            reasons={},
+            held=True,
         )
         for number in range(self._patience.rounds):
             self._drop_late(ctxt, start)
-            look = self._look(request, len(asked.consumers[start : start + CHUNK]), start + number)
-            batch = self._batch(ctxt, asked, start, look, number)
+            if look is None or request.group is not None:
+                look = self.look(request, count, start + number)
+            decision = Decision(
+                asked, start, number, look, look.standings[self._sight.number], type(self.driver).__name__
+            )
+            batch = decision.batch(ctxt, self._patience.ttl_ms)
             self._drop_late(ctxt, start)
             answer = self._claimer.prepare(batch)
-            self._learn(batch, answer)
+            self._learn(answer)
             if answer.accepted:
-                return look, answer, number + 1
-            refusal.raise_barred(answer.prepared)
+                return Placed(decision, answer)
+            refusal.raise_barred(answer.prepared, self._sight.partition)
             verdicts = refusal.tried(batch.intents, answer.prepared)
             if answer.current:
                 reasons = {**look.ranking.reasons, **refusal.lost(verdicts)}
-                refused = refusal.no_valid_host(look.ranking.hosts, reasons)
+                held = any(one.answer is Answer.PREPARED for one in answer.prepared)
+                error = refusal.no_valid_host(look.ranking.hosts, reasons)
+                refused = Refused(error, look.ranking.hosts, reasons, held)
                 if not look.ranking.candidates:
                     break
             metrics.CONFLICTS.inc()
-            request = _without(request, verdicts)
+            request, look = _without(request, verdicts), None
             patience = self._patience.catch_up_s
             self._sight.reach(answer.position, min(patience, ctxt.remaining(patience)))
-        LOG.info("Refused: %s", refused)
-        raise refused
+        return refused
 
     @staticmethod
     def _drop_late(ctxt: RequestContext, start: int) -> None:
@@ -175,75 +160,24 @@ class Selector:
         full = tuple(host for host, count in members.items() if count >= request.group.max_per_host)
         return replace(request, ruled_out=full)
 
-    def _look(self, request: Request, count: int, salt: int) -> Look:
-        seed = request.seed ^ salt
-        with self._sight.table.reading() as view:
-            began = time.perf_counter()
-            ranking = self.driver.rank(view, request, count, seed)
-            metrics.DECISION_SECONDS.observe(time.perf_counter() - began)
-            return Look(ranking, seed, *view.standing(self._sight.number))
-
-    def _batch(self, ctxt: RequestContext, asked: Asked, start: int, look: Look, number: int) -> Batch:
-        consumers = asked.consumers[start : start + CHUNK]
-        # Asked even without any candidate: the store may know this attempt from an earlier call, and keeps the record.
-        ranked = look.ranking.candidates or [()] * len(consumers)
-        candidates = {name: Candidate(name) for names in ranked for name in names}
-        return Batch(
-            request_id=asked.request.id,
-            project=ctxt.project_id or "",
-            user=ctxt.user_id or "",
-            resources=asked.request.resources,
-            intents=[
-                Intent(consumer, asked.attempt, [candidates[name] for name in names])
-                for consumer, names in zip(consumers, ranked, strict=True)
-            ],
-            epoch=look.epoch,
-            position=look.position,
-            ttl_ms=self._patience.ttl_ms,
-            consumer_type=asked.consumer_type,
-            group=asked.request.group,
-            alternates=asked.alternates,
-            record=self._record(asked, look, start, number),
-        )
-
-    def _record(self, asked: Asked, look: Look, start: int, number: int) -> Mapping[str, Any]:
-        """Return the decision's document; the store adds its answer. Of a request in chunks the last one is kept."""
-        return self._head(asked, look.epoch, look.position) | {
-            "seed": look.seed,
-            "chunk": start // CHUNK,
-            "round": number,
-            "hosts": look.ranking.hosts,
-            "reasons": dict(look.ranking.reasons),
-            "best": list(look.ranking.best),
-        }
-
-    def _head(self, asked: Asked, epoch: int, position: int) -> dict[str, Any]:
-        """Return what every decision's document tells: who decided, on which state, what was asked."""
-        return {
-            "driver": type(self.driver).__name__,
-            "epoch": epoch,
-            "position": position,
-            "instances": len(asked.consumers),
-            "chunks": -(-len(asked.consumers) // CHUNK),
-            "spec": asked.request.as_dict(),
-        }
-
-    def _learn(self, batch: Batch, answer: BatchAnswer) -> None:
+    def _learn(self, answer: BatchAnswer) -> None:
         self._sight.table.apply_used(answer.used, answer.position, self._sight.number)
         for verdict, times in Counter(verdict for one in answer.prepared for verdict in one.verdicts).items():
             metrics.VERDICTS.labels(verdict=verdict).inc(times)
         if answer.accepted:
-            metrics.FIRST_CHOICES.inc(sum(len(one.verdicts) == 1 for one in answer.prepared))
+            metrics.FIRST_CHOICES.inc(sum(_is_first_choice(one) for one in answer.prepared))
 
-    def _give_back(self, refs: Sequence[Ref]) -> None:
-        """End what this call claimed."""
+    def _give_back(self, refs: Sequence[Ref]) -> bool:
+        """End what this call claimed; tell whether all of it has ended."""
+        ended = []
         for start in range(0, len(refs), CHUNK):
             try:
-                self._claimer.abort(refs[start : start + CHUNK])
+                ended += self._claimer.abort(refs[start : start + CHUNK])
             except errors.Unavailable as error:
                 # The refusal is what the caller must hear; these claims end by their deadline.
                 LOG.warning("Cannot give back %d claims, they expire: %s", len(refs) - start, error)
-                return
+                return False
+        return all(one.answer in _OVER for one in ended)
 
     def _check_forced(self, asked: Asked) -> None:
         table = self._sight.table
@@ -258,13 +192,18 @@ class Selector:
         if self._record_unasked is None:
             return
         with self._sight.table.reading() as view:
-            head = self._head(asked, *view.standing(self._sight.number))
+            document = head(asked, view.standing(self._sight.number), type(self.driver).__name__)
         said = {"hosts": 0, "reasons": {}, "best": [], "verdicts": [], "outcome": "refused", "why": refused.sentence}
         try:
-            self._record_unasked(asked.request.id, head | said)
+            self._record_unasked(asked.request.id, document | said)
         except errors.Unavailable as error:
             # The refusal is what the caller must hear.
             LOG.warning("Cannot record why request %s was refused: %s", asked.request.id, error)
+
+
+def _is_first_choice(one: Prepared) -> bool:
+    """Tell whether nothing was lost to others: what was passed over would have been no better any more."""
+    return bool(one.verdicts) and set(one.verdicts) <= {Verdict.FITS, Verdict.PASSED}
 
 
 def _without(request: Request, verdicts: Mapping[str, Verdict]) -> Request:

@@ -6,6 +6,9 @@ from enum import StrEnum
 # The reason under which NoValidHost counts hosts that live and will take claims again after their audit.
 NOT_AUDITED = "not audited in this epoch"
 
+# The reason under which it counts hosts of partitions whose stores do not answer now.
+PARTITION_AWAY = "partition unavailable"
+
 
 class ClaimState(StrEnum):
     """Where a claim stands; the last three are final."""

@@ -7,9 +7,9 @@ from typing import Any
 from rpcapi import objects
 from rpcapi.model.claims import Answer, Verdict
 from scheduler_svc.alternates import Asked
+from scheduler_svc.asked import Decided
 from scheduler_svc.host_states import State
 from scheduler_svc.partitions import Overview
-from scheduler_svc.select import Decided
 from scheduler_svc.store.records import AuditOutcome, Claim, Ended, Intent, Prepared, Verification
 
 _SENTENCES: Mapping[str, str] = {

@@ -13,12 +13,13 @@ from rpcapi.model import names
 from rpcapi.model.request import check_uuids
 from rpcapi.scheduler import SchedulerAPI
 from scheduler_svc import partitions
+from scheduler_svc.asked import Asked
 from scheduler_svc.drivers.driver import WIDTH
 from scheduler_svc.endpoints import bounds, decode, encode
 from scheduler_svc.endpoints.observed import Observed
 from scheduler_svc.host_states import HostStates
 from scheduler_svc.replica import Replica
-from scheduler_svc.select import Asked, Selector
+from scheduler_svc.select import Selector
 from scheduler_svc.stats import check_nodes
 from scheduler_svc.store.interface import Store
 

@@ -12,6 +12,7 @@ from scheduler_svc.filters import (
     compute,
     force_hosts,
     ignore_hosts,
+    partition,
     resources,
     server_group,
     traits,
@@ -67,12 +68,15 @@ def build_eligibility(enabled: Iterable[str]) -> Sequence[Filter]:
 def run(filters: Sequence[Filter], view: View, request: Request, *, pardoned: Collection[str] = ()) -> Survivors:
     """Put every host through ``filters``; what falls to one is not counted by the next.
 
-    The reasons in ``pardoned`` are held against no host.
+    The reasons in ``pardoned`` are held against no host. Where the request keeps to a partition no other host is seen.
     """
     passes = view.there.copy()
+    if request.partition is not None:
+        passes &= view.within(request.partition)
     hosts = left = int(np.count_nonzero(passes))
     reasons: dict[str, int] = {}
-    for each in filters:
+    # Nothing can be claimed where the store is away, so that this filter cannot be left out.
+    for each in (partition.sieves, *filters) if request.away else filters:
         for reason, column in each(view, request):
             if reason in pardoned:
                 continue

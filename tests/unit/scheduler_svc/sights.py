@@ -16,6 +16,7 @@ class FollowingSight:
         self.replica = Replica(store)
         self.replica.load()
         self.number = self.replica.number
+        self.partition = self.replica.partition
         self.reached: list[int] = []
         self.waited: list[float] = []
 

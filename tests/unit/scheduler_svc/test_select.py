@@ -10,7 +10,8 @@ import pytest
 
 from rpcapi import context, errors
 from rpcapi.model.claims import Answer, GroupPolicy, Verdict
-from scheduler_svc.select import Asked, Patience, Selector
+from scheduler_svc.asked import Asked
+from scheduler_svc.select import Patience, Selector
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.records import BatchAnswer, Group, Prepared, Ref
 from tests.unit.scheduler_svc import hosts

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One look at the hosts, and what is sent to the store because of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rpcapi.context import RequestContext
+from scheduler_svc.asked import Asked
+from scheduler_svc.claimer import CHUNK
+from scheduler_svc.drivers.driver import Ranking
+from scheduler_svc.store.records import Batch, Candidate, Intent
+from scheduler_svc.table.partition import Standing
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One ranking, and the state of each partition in the table that it was made on.
+
+    ``homes`` says in which partition, by its number, each candidate is; ``seen`` as of which position its sums were
+    known, where that is after its partition's: a worker knows what it claimed itself before the log tells it.
+    """
+
+    ranking: Ranking
+    seed: int
+    standings: Sequence[Standing]
+    homes: Mapping[str, int]
+    seen: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What one round decided for one chunk of a call, in one partition.
+
+    ``start`` is the chunk's first consumer, ``round`` counts from 0, ``at`` is the state that was decided on.
+    """
+
+    asked: Asked
+    start: int
+    round: int
+    look: Look
+    at: Standing
+    driver: str
+
+    def batch(self, ctxt: RequestContext, ttl_ms: int) -> Batch:
+        """Return the claims to make, with the document that tells why."""
+        asked, ranking = self.asked, self.look.ranking
+        consumers = asked.consumers[self.start : self.start + CHUNK]
+        # Asked even without any candidate: the store may know this attempt from an earlier call, and keeps the record.
+        ranked = ranking.candidates or [()] * len(consumers)
+        candidates = {name: Candidate(name, seen=self.look.seen.get(name, 0)) for names in ranked for name in names}
+        return Batch(
+            request_id=asked.request.id,
+            project=ctxt.project_id or "",
+            user=ctxt.user_id or "",
+            resources=asked.request.resources,
+            intents=[
+                Intent(consumer, asked.attempt, [candidates[name] for name in names], near=ranking.near)
+                for consumer, names in zip(consumers, ranked, strict=True)
+            ],
+            epoch=self.at.epoch,
+            position=self.at.position,
+            ttl_ms=ttl_ms,
+            consumer_type=asked.consumer_type,
+            group=asked.request.group,
+            alternates=asked.alternates,
+            record=self.document(),
+        )
+
+    def document(self) -> Mapping[str, Any]:
+        """Return the decision's document; the store adds its answer. Of a request in chunks the last one is kept."""
+        return head(self.asked, self.at, self.driver) | {
+            "seed": self.look.seed,
+            "chunk": self.start // CHUNK,
+            "round": self.round,
+            "hosts": self.look.ranking.hosts,
+            "reasons": dict(self.look.ranking.reasons),
+            "best": list(self.look.ranking.best),
+        }
+
+
+def head(asked: Asked, at: Standing, driver: str) -> dict[str, Any]:
+    """Return what every decision's document tells: who decided, on which state, what was asked."""
+    return {
+        "driver": driver,
+        "epoch": at.epoch,
+        "position": at.position,
+        "instances": len(asked.consumers),
+        "chunks": -(-len(asked.consumers) // CHUNK),
+        "spec": asked.request.as_dict(),
+    }
