@@ -12,6 +12,7 @@ from oslo_messaging.rpc.server import RPCServer
 from oslo_messaging.transport import RPCTransport
 
 from rpcapi import errors, green
+from rpcapi.conf import transport as transport_conf
 from rpcapi.drivers import errors as bus_errors
 from rpcapi.drivers import opts as bus_opts
 
@@ -19,9 +20,6 @@ EXCHANGE = "gantt"
 
 # Whose exceptions arrive typed at a caller: ours, and the dispatcher's for an unknown method or version.
 ALLOWED_REMOTE_EXMODS = ["rpcapi.errors", "oslo_messaging.rpc.dispatcher"]
-
-# What a transport URL may begin with, of what oslo.messaging finds: the rest is untried here.
-DRIVERS = ("gantt-rabbit", "gantt+redis", "rabbit")
 
 RABBIT = "oslo_messaging_rabbit"
 
@@ -83,25 +81,15 @@ def get_transport(conf: cfg.ConfigOpts, url: str | None = None) -> RPCTransport:
         parsed = messaging.TransportURL.parse(conf, url)
     except (messaging.InvalidTransportURL, ValueError):
         # What oslo.messaging and urllib say of it quotes the URL, or a password that they took for a port.
-        raise errors.BadConfiguration(
-            # Logs hide whatever looks like credentials in a URL, an example too.
-            why="transport_url is malformed: write driver://host:port/virtual_host, where the host may have "
-            "user:password@ before it, with special characters as %nn"
-        ) from None
+        raise transport_conf.malformed() from None
     try:
         if parsed.transport == "rabbit":
             return _bounded_rabbit(conf, parsed)
         return messaging.get_rpc_transport(conf, parsed, allowed_remote_exmods=ALLOWED_REMOTE_EXMODS)
     except messaging.DriverLoadFailure:
-        # An entry point's name, cut from before the user; still, a URL that lacks "//" could put anything there.
-        raise errors.BadConfiguration(why=_no_driver(parsed.transport)) from None
+        raise transport_conf.unknown_driver(parsed.transport) from None
     except (bus_errors.BusAddressError, cfg.Error) as error:
         raise errors.BadConfiguration(why=f"transport_url cannot be used: {str(error).rstrip('.')}") from None
-
-
-def _no_driver(name: str) -> str:
-    named = f" is no '{name}'" if name.replace("-", "").replace("+", "").isalnum() else " is none of that name"
-    return f"transport_url asks for an unknown driver: there{named}; there are {', '.join(DRIVERS)}"
 
 
 def _bounded_rabbit(conf: cfg.ConfigOpts, url: messaging.TransportURL) -> RPCTransport:

@@ -11,6 +11,7 @@ from oslo_config import cfg
 
 from rpcapi import bus, errors
 from rpcapi.context import RequestContext
+from rpcapi.drivers import errors as bus_errors
 from rpcapi.serializer import GanttSerializer
 
 # Servers give a sign of life every half of what they are told, in whole seconds; of less than this they make nothing.
@@ -18,11 +19,21 @@ LEAST_MONITOR = 2.0
 
 
 @contextmanager
-def _bus_away_is_unavailable() -> Iterator[None]:
+def _bus_errors_are_ours() -> Iterator[None]:
+    """Raise Unavailable for a bus that is away or lets nobody in, InvalidRequest for what it can never carry."""
     try:
         yield
     except (messaging.MessageDeliveryFailure, kombu_exceptions.OperationalError) as error:
         raise errors.Unavailable(what="The message bus", why=str(error) or type(error).__name__) from error
+    except messaging.ClientSendError as error:
+        # What oslo.messaging's client makes of whatever a driver raises; the driver's own error says what it was.
+        cause = error.__context__
+        if isinstance(cause, bus_errors.BusRefused):
+            raise errors.Unavailable(what="The message bus", why=str(cause)) from cause
+        # Not one of a subclass: that is how an answer too large arrives, and its request was carried out.
+        if type(cause) is bus_errors.MessageTooLarge:
+            raise errors.InvalidRequest(why=str(cause)) from cause
+        raise
 
 
 def _plain(error: errors.GanttError) -> errors.GanttError:
@@ -59,15 +70,16 @@ class ServiceClient:
 
         The end of the wait travels with the call: who reads it later drops it, on whatever bus, and does nothing.
         Raises the typed error of the service, UnknownMethod where it is older than the method, Unavailable where
-        the bus did not take the call in time, oslo.messaging's MessagingTimeout where no answer came, and
-        RPCVersionCapError where the cap does not let this version be sent.
+        the bus did not take the call in time, InvalidRequest where the call is too large for the bus,
+        oslo.messaging's MessagingTimeout where no answer came, and RPCVersionCapError where the cap does not let this
+        version be sent.
         """
         timeout = min(self._timeout, ctxt.remaining(self._timeout)) or 0.001
         # Without use in a call that ends sooner anyway, and it costs the server a thread for each call.
         monitor = self._monitor if LEAST_MONITOR <= self._monitor < timeout else None
         prepared = self._client.prepare(version=version, timeout=timeout, call_monitor_timeout=monitor)
         try:
-            with _bus_away_is_unavailable():
+            with _bus_errors_are_ours():
                 return prepared.call(ctxt.within(timeout), method, **values)
         except errors.GanttError as error:
             # From None: what it would be chained to is the same error with the server's traceback as its text.
@@ -80,12 +92,12 @@ class ServiceClient:
 
         The context's deadline stays behind: it says until when an answer is of use, and a host that comes back
         after it must still be told. What came too late is for the receiver to judge by what was asked of it.
-        Raises Unavailable where the bus did not take it in time.
+        Raises Unavailable where the bus did not take it in time, InvalidRequest where it is too large for it.
         """
-        with _bus_away_is_unavailable():
+        with _bus_errors_are_ours():
             self._client.prepare(version=version, server=server).cast(ctxt.lasting(), method, **values)
 
     def _fanout(self, ctxt: RequestContext, version: str, method: str, **values: Any) -> None:
         """Send without an answer to every server of the topic that is there now; raises as a cast."""
-        with _bus_away_is_unavailable():
+        with _bus_errors_are_ours():
             self._client.prepare(version=version, fanout=True).cast(ctxt.lasting(), method, **values)

@@ -11,7 +11,7 @@ from conductor.peers import UNANSWERED, sentence
 from conductor.saga.transitions import proceed
 from conductor.saga.turn import Turn
 from conductor.store.records import Instance, Step
-from rpcapi import objects
+from rpcapi import errors, objects
 from rpcapi.model import names
 
 LOG = log.getLogger(__name__)
@@ -101,7 +101,7 @@ def _send_each(instances: Sequence[Instance], send: Send) -> Sent:
 def _send(send: Send, host: str, instances: Sequence[Instance]) -> bool:
     try:
         send(host, instances)
-    except UNANSWERED as error:
+    except (*UNANSWERED, errors.InvalidRequest) as error:
         LOG.warning("Host %s could not be told of %d instances: %s", host, len(instances), sentence(error))
         return False
     return True

@@ -10,6 +10,7 @@ from pathlib import Path
 from oslo_config import cfg
 
 from rpcapi import errors
+from rpcapi.conf import transport
 from rpcapi.daemon import concurrency, configuration, exporter, figures, launch, logs, process, service, worker
 from rpcapi.daemon.notify import Notifier
 
@@ -37,6 +38,7 @@ def run(
     notifier = Notifier.from_environment()
     try:
         conf = configuration.load(prog, register_opts, argv)
+        transport.check(conf)
         if check is not None:
             check(conf)
         logs.setup(conf, prog, configuration.version())

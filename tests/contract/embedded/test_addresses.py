@@ -9,7 +9,10 @@ from oslo_messaging.server import ServerListenError
 
 from devstack.servers.redis import RedisServer
 from devstack.servers.redis_users import BUS, BUS_USERS
-from rpcapi.errors import BadConfiguration
+from rpcapi import conf as rpc_conf
+from rpcapi import context
+from rpcapi.conductor import ConductorAPI
+from rpcapi.errors import BadConfiguration, Unavailable
 from tests.contract.bus_peer import Ending, Peers, eventually, told
 from tests.contract.embedded.settings import QUICK
 
@@ -36,6 +39,10 @@ def test_a_wrong_password_is_said_at_once_and_not_shown(
         peers.client().cast({}, "note", value=1)
     with pytest.raises(ServerListenError, match="refused"):
         peers.serve()
+    transport = peers.transport()
+    rpc_conf.register_opts(transport.conf)
+    with pytest.raises(Unavailable, match=r"The message bus cannot be reached: .*refused"):
+        ConductorAPI(transport.conf, transport).get_instances(context.new(), [])
     assert "guessed-password" not in str(caught.value) + caplog.text
 
 

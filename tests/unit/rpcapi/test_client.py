@@ -15,6 +15,7 @@ from rpcapi import conf as rpc_conf
 from rpcapi.claims import ClaimsAPI
 from rpcapi.compute import ComputeAPI
 from rpcapi.conductor import ConductorAPI
+from rpcapi.drivers import errors as bus_errors
 
 
 class Sender:
@@ -155,6 +156,50 @@ def test_a_bus_that_is_away_is_an_error_of_ours(sender, options, monkeypatch, aw
     }
     with pytest.raises(errors.Unavailable, match="The message bus cannot be reached: refused"):
         sends[kind]()
+
+
+def sent_in_vain(cause):
+    """Return what oslo.messaging's client makes of an error of a driver."""
+    try:
+        try:
+            raise cause
+        except bus_errors.BusError as error:
+            raise messaging.ClientSendError(messaging.Target(topic="conductor"), error)  # noqa: B904 - as it does
+    except messaging.ClientSendError as made:
+        return made
+
+
+@pytest.fixture
+def sends(sender, options):
+    """Send in either way."""
+    refs = objects.ClaimRefs.of(consumers=[], attempts=[])
+    return {
+        "call": lambda: ConductorAPI(options, None).get_instances(context.new(), ["u"]),
+        "cast": lambda: ComputeAPI(options, None).terminate_instances(context.new(), "host1", refs),
+    }
+
+
+@pytest.mark.parametrize(
+    ("cause", "told"),
+    [
+        (bus_errors.BusRefused("no permission"), errors.Unavailable(what="The message bus", why="no permission")),
+        (bus_errors.MessageTooLarge("20 MB"), errors.InvalidRequest(why="20 MB")),
+        (bus_errors.MessageForeign("odd"), None),
+        (type("MessageTooLarge_Remote", (bus_errors.MessageTooLarge,), {})("carried out"), None),
+    ],
+)
+@pytest.mark.parametrize("kind", ["call", "cast"])
+def test_what_a_driver_refuses_is_an_error_of_ours(sender, sends, cause, told, kind):
+    wrapped = sent_in_vain(cause)
+
+    def fail(ctxt, method, **values):
+        raise wrapped
+
+    setattr(sender, kind, fail)
+    told = told or wrapped
+    with pytest.raises(type(told)) as caught:
+        sends[kind]()
+    assert str(caught.value) == str(told)
 
 
 def test_claims_of_a_partition_have_a_topic_of_their_own(sender, options):

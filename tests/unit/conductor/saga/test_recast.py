@@ -12,7 +12,11 @@ from tests.unit.conductor.saga.ledger import TTL_MS
 from tests.unit.conductor.saga.test_boot import history
 from tests.unit.conductor.saga.world import LIMITS, THREE, World, uuid_list
 
-AWAY = [errors.Unavailable(what="The message bus", why="no answer in 5 s"), messaging.MessageDeliveryFailure("no")]
+AWAY = [
+    errors.Unavailable(what="The message bus", why="no answer in 5 s"),
+    messaging.MessageDeliveryFailure("no"),
+    errors.InvalidRequest(why="a message of 20 MB is larger than the bus allows"),
+]
 
 
 @pytest.fixture

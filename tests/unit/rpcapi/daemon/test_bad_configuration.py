@@ -56,6 +56,24 @@ def test_a_bad_value_in_a_group(toy: ToyDaemon) -> None:
     assert "workers" in refused(toy)
 
 
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("nonsense://user:s3cret@host/", "there is no 'nonsense'; there are gantt-rabbit, gantt+redis, rabbit"),
+        ("rabbit://user:s3cret/", "transport_url is malformed"),
+        ("gantt-rabbit://user:word@one:1,user:s3cret", "transport_url is malformed"),
+        ("rabbit:user:s3cret", "transport_url is malformed"),
+    ],
+)
+def test_a_bus_that_cannot_be(toy: ToyDaemon, url: str, why: str) -> None:
+    toy.configure(f"transport_url = {url}")
+    toy.start()
+
+    line = refused(toy)
+    assert why in line
+    assert "s3cret" not in line
+
+
 @pytest.mark.parametrize("listen", ["9100", "localhost:", ":9100", "127.0.0.1:http", "127.0.0.1:99999"])
 def test_a_metrics_address_that_is_none(toy: ToyDaemon, listen: str) -> None:
     toy.configure(metrics=f"listen = {listen}")
