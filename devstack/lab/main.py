@@ -5,6 +5,7 @@ import importlib.metadata
 import logging
 import signal
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from cliff import app, commandmanager
 COMMANDS = {
     "claim": "devstack.lab.claim:Claim",
     "decide": "devstack.lab.decide:Decide",
+    "peers": "devstack.lab.peers.question:Peers",
     "race": "devstack.lab.race:Race",
     "replay": "devstack.lab.replay.question:Replay",
 }
@@ -50,6 +52,8 @@ class LabApp(app.App):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")  # what libraries deprecate is nothing to who measures
     # A private server must not outlive who measures it: end as after Ctrl-C, by way of every `finally`.
     signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
     return LabApp().run(list(sys.argv[1:] if argv is None else argv))

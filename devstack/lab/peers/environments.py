@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The peers, and the virtual environments that they are installed into: never into ours."""
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+INSTALL_SECONDS = 1800.0
+READY = "gantt-lab-installed"  # a file that is written last: half an environment is none
+TAIL = 600
+
+
+class PeerMissing(Exception):
+    """Raised when a peer cannot be measured here; the message says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """A project that does the same work: its name, its release on PyPI, and our script that drives it."""
+
+    name: str
+    package: str
+    version: str
+    script: str
+
+    @property
+    def release(self) -> str:
+        """Name and version for people."""
+        return f"{self.name} {self.version}"
+
+
+NOVA = Peer("nova", "nova", "34.0.0", "nova_side.py")
+PLACEMENT = Peer("placement", "openstack-placement", "16.0.0", "placement_side.py")
+PEERS = (NOVA, PLACEMENT)
+
+
+def default_cache() -> Path:
+    """Return where environments are kept from run to run."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "gantt-lab" / "peers"
+
+
+def python(peer: Peer, cache: Path) -> Path:
+    """Return the Python of the peer's environment; raises PeerMissing where it was not installed."""
+    folder = _folder(peer, cache)
+    if not (folder / READY).exists():
+        raise PeerMissing(
+            f"{peer.release} is not installed in {cache}: `gantt-lab peers --install` does that once, from PyPI, into "
+            f"a virtual environment of its own"
+        )
+    return folder / "bin" / "python"
+
+
+def install(peer: Peer, cache: Path) -> None:
+    """Make the peer's environment where it is not there yet; raises PeerMissing, and then leaves none."""
+    folder = _folder(peer, cache)
+    if (folder / READY).exists():
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        folder.mkdir(parents=True)
+        _run(peer, [sys.executable, "-m", "venv", str(folder)])
+        pip = [str(folder / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "--no-input", "install"]
+        _run(peer, [*pip, "--quiet", f"{peer.package}=={peer.version}"])
+        (folder / READY).write_text(f"{peer.package}=={peer.version}\n")
+    except OSError as why:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise PeerMissing(f"{peer.release} cannot be installed in {folder}: {why}") from why
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _folder(peer: Peer, cache: Path) -> Path:
+    return cache / f"{peer.name}-{peer.version}"
+
+
+def _run(peer: Peer, command: list[str]) -> None:
+    try:
+        done = subprocess.run(  # noqa: S603 - the command is our own, no shell reads it
+            command, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False, stdin=subprocess.DEVNULL
+        )
+    except subprocess.TimeoutExpired as why:
+        raise PeerMissing(f"{peer.release} could not be installed within {INSTALL_SECONDS:g} s") from why
+    if done.returncode:
+        raise PeerMissing(f"{peer.release} could not be installed: {done.stderr.strip()[-TAIL:]}")

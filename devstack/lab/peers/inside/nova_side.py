@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nova's FilterScheduler in this process: its host manager, filters and weighers on host states that we make.
+
+What is left out is said in the question's answer. Facts that this rests on: ``Service.version`` cannot be set;
+service_down_time must be long, or ComputeFilter refuses all hosts after a minute.
+"""
+
+import datetime
+import logging
+import os
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+os.environ["OS_NOVA_DISABLE_EVENTLET_PATCHING"] = "1"
+
+from nova import context as nova_context
+from nova import objects
+from nova.conf import CONF
+from nova.objects import fields
+from nova.scheduler import host_manager
+from peer_wire import serve, timed
+
+CELL = str(uuid.UUID(int=1))
+DAY_S = 86_400
+MIB_PER_GIB = 1024
+
+
+class Manager(host_manager.HostManager):
+    """The host manager without what it reads from its database at start."""
+
+    def refresh_cells_caches(self) -> None:
+        self.cells: dict[str, Any] = {}
+
+    def _init_aggregates(self) -> None:
+        """There are none."""
+
+    def _init_instance_info(self, computes_by_cell: Any = None) -> None:
+        """Hosts run nothing that the default filters look at."""
+
+    def _get_instance_info(self, context: Any, compute: Any) -> dict[str, Any]:
+        return {}
+
+
+class Nova:
+    """One host manager, the hosts as its objects, and requests that take turns."""
+
+    def __init__(self) -> None:
+        CONF([], project="nova", default_config_files=[])
+        CONF.set_override("service_down_time", DAY_S)
+        logging.getLogger().setLevel(logging.WARNING)  # nova/weights.py builds what it would log even so
+        objects.register_all()
+        self._manager = Manager()
+        self._context = nova_context.get_admin_context()
+
+    def prepare(self, hosts: Sequence[Mapping[str, Any]], requests: Sequence[Mapping[str, int]]) -> dict[str, Any]:
+        """Take over the hosts and the requests, and tell what will be run."""
+        computes = [_compute(number, host) for number, host in enumerate(hosts)]
+        self._computes = {CELL: computes}
+        self._services = {compute.host: _service(compute.host) for compute in computes}
+        self._specs = [_spec(request) for request in requests]
+        self._states = self._build()
+        passed = self._manager.get_filtered_hosts(self._states, self._specs[0])
+        return {
+            "filters": len(self._manager.enabled_filters),
+            "weighers": len(self._manager.weighers),
+            "hosts": len(self._states),
+            "passed": len(passed),
+        }
+
+    def decide(self, first: int, count: int) -> list[float]:
+        """Filter and weigh all hosts, ``count`` times."""
+        return timed(self._decide, first, count)
+
+    def build(self, first: int, count: int) -> list[float]:
+        """Make host states of compute node records, as each request does, ``count`` times."""
+        return timed(lambda number: self._build(), first, count)
+
+    def _decide(self, number: int) -> Any:
+        spec = self._specs[number % len(self._specs)]
+        passed = self._manager.get_filtered_hosts(self._states, spec)
+        return self._manager.get_weighed_hosts(passed, spec)
+
+    def _build(self) -> list[Any]:
+        return list(self._manager._get_host_states(self._context, self._computes, self._services))
+
+
+def _compute(number: int, host: Mapping[str, Any]) -> Any:
+    total, used = host["total"], host["used"]
+    return objects.ComputeNode(
+        id=number + 1,
+        uuid=str(uuid.UUID(int=number + 1)),
+        host=f"host{number}",
+        hypervisor_hostname=host["name"],
+        vcpus=total["VCPU"],
+        vcpus_used=used["VCPU"],
+        memory_mb=total["MEMORY_MB"],
+        memory_mb_used=used["MEMORY_MB"],
+        free_ram_mb=total["MEMORY_MB"] - used["MEMORY_MB"],
+        local_gb=total["DISK_GB"],
+        local_gb_used=used["DISK_GB"],
+        free_disk_gb=total["DISK_GB"] - used["DISK_GB"],
+        disk_available_least=None,
+        host_ip="127.0.0.1",
+        hypervisor_type="QEMU",
+        hypervisor_version=8_002_000,
+        cpu_info="{}",
+        metrics="[]",
+        numa_topology=None,
+        pci_device_pools=None,
+        stats={"num_instances": "0", "io_workload": "0", "failed_builds": "0"},
+        supported_hv_specs=[
+            objects.HVSpec(arch=fields.Architecture.X86_64, hv_type=fields.HVType.KVM, vm_mode=fields.VMMode.HVM)
+        ],
+        cpu_allocation_ratio=host["cpu_ratio"],
+        ram_allocation_ratio=1.0,
+        disk_allocation_ratio=1.0,
+        updated_at=None,
+        created_at=None,
+        deleted_at=None,
+        deleted=False,
+        service_id=None,
+        mapped=1,
+    )
+
+
+def _service(host: str) -> Any:
+    now = datetime.datetime.now(datetime.UTC)
+    return objects.Service(
+        id=1,
+        host=host,
+        binary="nova-compute",
+        topic="compute",
+        report_count=1,
+        disabled=False,
+        disabled_reason=None,
+        forced_down=False,
+        last_seen_up=now,
+        created_at=now,
+        updated_at=now,
+        deleted_at=None,
+        deleted=False,
+        uuid=str(uuid.uuid4()),
+    )
+
+
+def _spec(request: Mapping[str, int]) -> Any:
+    flavor = objects.Flavor(
+        flavorid="lab",
+        name="lab",
+        vcpus=request["VCPU"],
+        memory_mb=request["MEMORY_MB"],
+        root_gb=request["DISK_GB"],
+        ephemeral_gb=0,
+        swap=0,
+        extra_specs={},
+    )
+    return objects.RequestSpec(
+        image=objects.ImageMeta(properties=objects.ImageMetaProps()),
+        flavor=flavor,
+        project_id="lab",
+        user_id="lab",
+        availability_zone=None,
+        num_instances=1,
+        ignore_hosts=None,
+        force_hosts=None,
+        force_nodes=None,
+        numa_topology=None,
+        pci_requests=None,
+        requested_destination=None,
+        retry=None,
+        limits=None,
+        instance_group=None,
+        scheduler_hints={},
+        instance_uuid=str(uuid.uuid4()),
+        is_bfv=False,
+        requested_resources=[],
+    )
+
+
+if __name__ == "__main__":
+    nova = Nova()
+    serve({"prepare": nova.prepare, "decide": nova.decide, "build": nova.build})
