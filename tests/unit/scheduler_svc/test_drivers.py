@@ -139,7 +139,7 @@ def test_affinity_ranks_hosts_that_take_all(each):
     assert (refused.candidates or [], refused.reasons) == ([], {REASON_COUNT: 3})
 
 
-@pytest.mark.parametrize("size", [1, 3, 15, 16, 17, 400])
+@pytest.mark.parametrize("size", [1, 3, 15, 16, 17, 400, 512, 5000])
 def test_best_returns_the_highest_in_order(size):
     scores = np.random.default_rng(size).integers(0, 30, size).astype(float)
     chosen = best(scores, 16, Lot(1))
