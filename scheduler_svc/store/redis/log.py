@@ -44,24 +44,32 @@ def snapshot(connection: Connection, namespaces: Collection[str]) -> Snapshot:
 
 
 def follow(connection: Connection, position: int, block_ms: int, limit: int) -> list[Entry] | None:
-    """Return the entries after ``position``, waiting up to ``block_ms`` for the first; None means a gap."""
+    """Return the entries after ``position``, waiting up to ``block_ms`` for the first; None means a gap.
+
+    Entries tell by their own positions whether some are missing before them, so that one read is enough where there
+    are any; only where none come the log's last position is asked for.
+    """
     head = prefix(connection.partition)
     after: dict[Any, Any] = {head + "log": f"{position}-0"}  # redis-py wants a union of key types
+    if block_ms > 0:
+        # One read that blocks for ever is 0 to Redis: at least a millisecond, at most what the socket allows.
+        waited = min(max(block_ms, 1), BLOCK_MS)
+        found = _entries(connection.wait(lambda client: client.xread(after, count=limit, block=waited)))
+        if found:
+            return _seen(connection, position, found, found[-1].position)
 
     def fill(pipe: Any) -> None:
         pipe.hget(head + "meta", "position")
         pipe.xread(after, count=limit)
 
     newest, streams = connection.read(fill)
-    found = _entries(streams)
-    if not found and int(newest or 0) == position and block_ms > 0:
-        # One read that blocks for ever is 0 to Redis: at least a millisecond, at most what the socket allows.
-        waited = min(max(block_ms, 1), BLOCK_MS)
-        found = _entries(connection.wait(lambda client: client.xread(after, count=limit, block=waited)))
-        newest = found[-1].position if found else position
+    return _seen(connection, position, _entries(streams), int(newest or 0))
+
+
+def _seen(connection: Connection, position: int, found: list[Entry], newest: int) -> list[Entry] | None:
     if found:
         connection.identity.saw(0, found[-1].position)
-    return log.without_gap(position, found, int(newest or 0))
+    return log.without_gap(position, found, newest)
 
 
 def _entries(streams: Any) -> list[Entry]:
