@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every versioned object of gantt shares."""
 
+import copy
+import functools
 import json
 from typing import Any
 
@@ -27,23 +29,47 @@ class GanttObject(base.VersionedObject):
 
         Raises MalformedObject when a field without a default is missing or the columns differ in length.
         """
-        for name, field in self.fields.items():
-            if not self.obj_attr_is_set(name):
+        held = vars(self)
+        for name, attribute, field in _layout(type(self)):
+            if attribute not in held:
                 if field.default is fields.UnspecifiedDefault:
                     raise errors.MalformedObject(name=self.obj_name(), why=f"it lacks {name!r}")
-                self.obj_set_defaults(name)
+                held[attribute] = field.coerce(self, name, copy.deepcopy(field.default))
         lengths = {name: len(getattr(self, name)) for name in self.COLUMNS}
         if len(set(lengths.values())) > 1:
             raise errors.MalformedObject(name=self.obj_name(), why=f"its columns differ in length: {lengths}")
-        self.obj_reset_changes()
+        self._changed_fields.clear()
         return self
 
     @classmethod
     def _obj_from_primitive(cls, context: Any, objver: str, primitive: dict[str, Any]) -> "GanttObject":
         """Read a peer's object, and each object in it, whole: what an older peer did not know has its default."""
-        made = super()._obj_from_primitive(context, objver, primitive)
-        made.VERSION = cls.VERSION
+        made = cls()
+        made._context = context
+        told, held = cls._obj_primitive_field(primitive, "data"), vars(made)
+        for name, attribute, field in _layout(cls):
+            if name in told:
+                held[attribute] = field.coerce(made, name, field.from_primitive(made, name, told[name]))
         return made.complete()
+
+    def obj_to_primitive(
+        self, target_version: str | None = None, version_manifest: dict[str, str] | None = None
+    ) -> dict[str, Any]:
+        """Return what crosses the bus."""
+        if target_version not in (None, self.VERSION) or version_manifest or self._changed_fields:
+            return super().obj_to_primitive(target_version, version_manifest)
+        held = vars(self)
+        told = {
+            name: field.to_primitive(self, name, held[attribute])
+            for name, attribute, field in _layout(type(self))
+            if attribute in held
+        }
+        return {
+            f"{self.OBJ_SERIAL_NAMESPACE}.name": self.obj_name(),
+            f"{self.OBJ_SERIAL_NAMESPACE}.namespace": self.OBJ_PROJECT_NAMESPACE,
+            f"{self.OBJ_SERIAL_NAMESPACE}.version": self.VERSION,
+            f"{self.OBJ_SERIAL_NAMESPACE}.data": told,
+        }
 
     @classmethod
     def of(cls, **values: Any) -> Any:
@@ -51,11 +77,25 @@ class GanttObject(base.VersionedObject):
         unknown = sorted(values.keys() - cls.fields.keys())
         if unknown:
             raise errors.MalformedObject(name=cls.obj_name(), why=f"it has no field {', '.join(unknown)}")
+        made = cls()
+        held = vars(made)
         try:
-            made = cls(**values)
+            for name, attribute, field in _layout(cls):
+                if name in values:
+                    held[attribute] = field.coerce(made, name, values[name])
         except (ValueError, TypeError) as error:
             raise errors.MalformedObject(name=cls.obj_name(), why=str(error)) from error
         return made.complete()
+
+
+@functools.cache
+def _layout(kind: type[GanttObject]) -> tuple[tuple[str, str, Any], ...]:
+    """Return each field's name, the attribute that holds it, and the field.
+
+    An object crosses the bus twice a call, at each end of it. oslo's own methods set each field through a property
+    that looks up, compares and notes what changed: half of what a client's call cost.
+    """
+    return tuple((name, f"_obj_{name}", field) for name, field in kind.fields.items())
 
 
 class _Json(fields.FieldType):
@@ -96,7 +136,9 @@ class _Amounts(fields.FieldType):
             raise ValueError(f"Field {attr} must map names to integers")
         return dict(value)
 
-    from_primitive = coerce
+    @staticmethod
+    def from_primitive(obj: Any, attr: str, value: Any) -> Any:
+        return value
 
     @staticmethod
     def to_primitive(obj: Any, attr: str, value: Any) -> Any:
@@ -124,7 +166,9 @@ class _Column(fields.FieldType):
             raise ValueError(f"Field {attr} must be a list of {names}")
         return list(value)
 
-    from_primitive = coerce
+    @staticmethod
+    def from_primitive(obj: Any, attr: str, value: Any) -> Any:
+        return value
 
     @staticmethod
     def to_primitive(obj: Any, attr: str, value: Any) -> Any:
