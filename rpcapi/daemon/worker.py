@@ -2,6 +2,7 @@
 """A worker process: makes its service after the fork, runs it, and tells the master how it is."""
 
 import faulthandler
+import gc
 import random
 import signal
 import socket
@@ -91,6 +92,9 @@ class Worker:
             self._service = service
             if not self._stopping.is_set():
                 service.start()
+                # What a start leaves (modules, tables) stays as long as the worker: no look at it again.
+                gc.collect()
+                gc.freeze()
         except Stopped as exc:
             LOG.info("%s stops before %s came", self._role.name, exc)
             if not self._stopping.is_set():
