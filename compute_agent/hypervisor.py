@@ -2,56 +2,20 @@
 """A simulated hypervisor: its guests are small files that outlive the agent, its chance is seeded."""
 
 import json
-import math
-import random
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from oslo_config import cfg
-
 from compute_agent import state_files
 from compute_agent.attempt import Ref
 from compute_agent.journal import Clock, wall_ms
+from compute_agent.profile import Profile
 
 _SUFFIX = ".json"
 
 
 class SpawnFailed(Exception):
     """Raised when a guest cannot be started; nothing of it is left."""
-
-
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """How the simulated hosts behave; rates from 0 to 1, delays in seconds."""
-
-    seed: str = "gantt"
-    spawn_failure_rate: float = 0.0
-    refusal_rate: float = 0.0
-    boot_delay: float = 0.0
-    boot_delay_spread: float = 0.0
-
-    @classmethod
-    def from_conf(cls, conf: cfg.ConfigOpts) -> "Profile":
-        """Read group [simulator] as it is now."""
-        return cls(**{name: conf.simulator[name] for name in cls.__slots__})
-
-    def refuses(self, ref: Ref) -> bool:
-        """Whether the host will not take this attempt at all."""
-        return self._chance("refusal", ref).random() < self.refusal_rate
-
-    def fails(self, ref: Ref) -> bool:
-        """Whether this attempt's guest will not start."""
-        return self._chance("spawn", ref).random() < self.spawn_failure_rate
-
-    def boot_seconds(self, uuid: str) -> float:
-        """How long the guest takes to boot: log-normal round the median."""
-        spread = self._chance("boot", Ref(uuid, 0)).gauss(0.0, self.boot_delay_spread)
-        return self.boot_delay * math.exp(spread)
-
-    def _chance(self, what: str, ref: Ref) -> random.Random:
-        # A string is hashed by SHA-512 there: the same on every run, unlike hash().
-        return random.Random(f"{self.seed}:{what}:{ref.uuid}:{ref.attempt}")
 
 
 @dataclass(frozen=True, slots=True)

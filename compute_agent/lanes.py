@@ -56,6 +56,30 @@ class _Lane:
         return self._lanes.after(seconds, self, job)
 
 
+class MortalLane:
+    """A lane for one of those who share it: at that one's end its jobs are forgotten, the others' are not."""
+
+    def __init__(self, lane: Lane) -> None:
+        self._lane = lane
+        self._ended = False
+
+    def submit(self, job: Job) -> None:
+        """Have the job done after those that were submitted before."""
+        self._lane.submit(lambda: self._do(job))
+
+    def after(self, seconds: float, job: Job) -> Timer:
+        """Submit the job in ``seconds`` from now."""
+        return self._lane.after(seconds, lambda: self._do(job))
+
+    def end(self) -> None:
+        """Do no more of these jobs; one that has begun goes on."""
+        self._ended = True
+
+    def _do(self, job: Job) -> None:
+        if not self._ended:
+            job()
+
+
 class Lanes:
     """Lanes over at most ``threads`` threads, which come as they are needed, and one more for the timers."""
 

@@ -9,6 +9,7 @@ BUILDS = metrics.counter("compute_builds", "Attempts to build an instance that c
 CONFIRMS = metrics.counter("compute_confirms", "Answers to confirmed claims", ["answer"])
 AUDITS = metrics.counter("compute_audits", "Audits of a service host, by result", ["result"])
 REPORTS = metrics.counter("compute_stats_reports", "Reports to the scheduler, by kind and result", ["kind", "result"])
+MISHAPS = metrics.counter("compute_mishaps", "What befell simulated service hosts, by kind", ["kind"])
 RETRIES = metrics.counter("compute_retries", "Calls that got no definite answer and are made again", ["call"])
 MESSAGES = metrics.counter(
     "compute_messages", "Messages to the agent, by method and how they ended", ["method", "code"]

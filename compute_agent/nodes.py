@@ -3,9 +3,9 @@
 
 import re
 import socket
-from collections.abc import Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import cycle, islice
 
 import os_resource_classes as resource_classes
 from oslo_config import cfg
@@ -17,6 +17,7 @@ from rpcapi.model.inventory import Inventory
 
 MOST_NODES = 100_000
 _RANGE = re.compile(r"\[(\d+)-(\d+)\]")
+_NUMBER = re.compile(r"[0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +69,29 @@ def plan(conf: cfg.ConfigOpts) -> list[HostPlan]:
         raise errors.BadConfiguration(
             why=f"[compute] {len(hosts)} hosts of {count} nodes are more than the {MOST_NODES} nodes of one process"
         )
-    zones = cycle(conf.compute.availability_zones or [None])
-    shapes = _deal(_shapes(conf))
-    plans = []
-    for host in hosts:
-        zone = next(zones)
-        nodes = tuple(
-            Node(names.canonical((host, f"node{number}")), kind, kind.availability_zone or zone)
-            for number, kind in enumerate(islice(shapes, count))
-        )
-        plans.append(HostPlan(host, nodes))
-    return plans
+    zones = conf.compute.availability_zones or [None]
+    deal = _deal(_shapes(conf))
+    return [_host_plan(host, count, deal, zones) for host in hosts]
+
+
+def _host_plan(host: str, count: int, deal: Sequence[Shape], zones: Sequence[str | None]) -> HostPlan:
+    place = _place(host)
+    zone = zones[place % len(zones)]
+    kinds = (deal[(place * count + number) % len(deal)] for number in range(count))
+    nodes = tuple(
+        Node(names.canonical((host, f"node{number}")), kind, kind.availability_zone or zone)
+        for number, kind in enumerate(kinds)
+    )
+    return HostPlan(host, nodes)
+
+
+def _place(host: str) -> int:
+    """Return where a host comes in the deals: by its name alone, whichever process speaks for it.
+
+    Its last number, so that numbered hosts get exact shares; the name's checksum where it has none.
+    """
+    numbers = _NUMBER.findall(host)
+    return int(numbers[-1]) if numbers else zlib.crc32(host.encode())
 
 
 def _host_names(conf: cfg.ConfigOpts) -> list[str]:
@@ -130,15 +143,17 @@ def _shape(group: str, values: cfg.ConfigOpts.GroupAttr) -> Shape:
     return Shape(name, inventories, tuple(sorted(values.traits)), values.availability_zone, values.share)
 
 
-def _deal(shapes: Sequence[Shape]) -> Iterator[Shape]:
-    """Yield shapes for ever, interleaved by their shares.
+def _deal(shapes: Sequence[Shape]) -> list[Shape]:
+    """Return one round of the shapes, interleaved by their shares.
 
     Smooth weighted round robin: each turn every shape gains its share, the richest is taken and pays the sum.
     """
     credit = [0] * len(shapes)
     total = sum(shape.share for shape in shapes)
-    while True:
+    dealt = []
+    for _ in range(total):
         credit = [have + shape.share for have, shape in zip(credit, shapes, strict=True)]
         chosen = credit.index(max(credit))
         credit[chosen] -= total
-        yield shapes[chosen]
+        dealt.append(shapes[chosen])
+    return dealt

@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Telling the scheduler what a service host's nodes are like: all of it once, then only what has changed."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compute_agent import metrics
 from compute_agent.calls import Calls, Rejected, Unanswered
+from compute_agent.load import Load
 from compute_agent.nodes import Node
-from compute_agent.tracker import Tracker
+from compute_agent.tracker import Inventories, Tracker
 from rpcapi import objects
 from rpcapi.scheduler import SchedulerAPI
 
 State = Mapping[str, Any]  # what a report says of one node
+_NEVER_TOLD = object()
 
 
 class Reporter:
@@ -21,18 +23,25 @@ class Reporter:
         self,
         *,
         host: str,
-        nodes: Iterable[Node],
+        partition: str,
+        nodes: Sequence[Node],
         tracker: Tracker,
+        load: Load,
         scheduler: SchedulerAPI,
         calls: Calls,
         incarnation: int,
     ) -> None:
         self._host = host
+        self._partition = partition
+        self._nodes = nodes
         self._tracker = tracker
+        self._load = load
         self._scheduler = scheduler
         self._calls = calls
         self._incarnation = incarnation
-        self._static = {node.name: _static_state(node) for node in nodes}
+        # By shape: thousands of nodes share what a report says of theirs.
+        self._given = {node.shape.name: _given(node.shape.inventories) for node in nodes}
+        self._wanted: frozenset[str] | None = None  # the keys that the scheduler reads; None: every key
         self._sequence = 0
         self._acknowledged: dict[str, State] | None = None  # None: the next report must be full
         self._base = 0
@@ -47,6 +56,7 @@ class Reporter:
             answer = self._send(*self._unanswered)
             if not answer.need_full:
                 return answer
+        self._load.pass_interval()
         answer = self._send(*self._next())
         if answer.need_full:
             answer = self._send(*self._next())
@@ -62,6 +72,7 @@ class Reporter:
             base=self._base,
             full=full,
             nodes=now if self._acknowledged is None else _changes(self._acknowledged, now),
+            partition=self._partition,
         )
         return report, now
 
@@ -84,34 +95,47 @@ class Reporter:
         self._unanswered = None
         self._acknowledged = None if answer.need_full else told
         self._base = report.sequence
+        self._wanted = None if answer.wanted is None else frozenset(answer.wanted)
         return answer
 
     def _now(self) -> dict[str, State]:
-        counts = self._tracker.instances()
-        return {name: {**state, "metrics": {"instances": counts.get(name, 0)}} for name, state in self._static.items()}
+        instances = self._tracker.instances()
+        return {node.name: self._state(node, instances[node.name]) for node in self._nodes}
+
+    def _state(self, node: Node, instances: int) -> State:
+        inventories = self._tracker.inventories(node.name)
+        own = inventories is not node.shape.inventories
+        state = {
+            "inventories": _given(inventories) if own else self._given[node.shape.name],
+            "traits": list(node.shape.traits),
+            "availability_zone": node.availability_zone,
+            "metrics": {"instances": instances, **self._load.metrics(node.name)},
+        }
+        return state if self._wanted is None else _only(self._wanted, state)
 
 
-def _static_state(node: Node) -> State:
+def _only(wanted: frozenset[str], state: State) -> State:
+    """Return what of a state is read. A metric that nobody reads any more is taken back, not left to grow old."""
+    kept = {key: value for key, value in state.items() if key in wanted}
+    kept["inventories"] = state["inventories"]
+    kept["metrics"] = {name: value for name, value in state["metrics"].items() if f"metrics.{name}" in wanted}
+    return kept
+
+
+def _given(inventories: Inventories) -> dict[str, dict[str, Any]]:
+    """Leave out the capacity: whoever stores it computes it."""
     return {
-        "inventories": {
-            resource_class: _given(inventory.as_dict()) for resource_class, inventory in node.shape.inventories.items()
-        },
-        "traits": list(node.shape.traits),
-        "availability_zone": node.availability_zone,
+        resource_class: {key: value for key, value in inventory.as_dict().items() if key != "capacity"}
+        for resource_class, inventory in inventories.items()
     }
 
 
-def _given(inventory: dict[str, Any]) -> dict[str, Any]:
-    """Leave out the capacity: whoever stores it computes it."""
-    return {key: value for key, value in inventory.items() if key != "capacity"}
-
-
 def _changes(before: Mapping[str, State], now: Mapping[str, State]) -> dict[str, State]:
-    """Return, for each node that changed, the keys that did."""
+    """Return, for each node that changed, the keys that did; one that was not told before is a change."""
     changes: dict[str, State] = {}
     for name, state in now.items():
         told = before[name]
-        changed = {key: value for key, value in state.items() if value is not told[key] and value != told[key]}
+        changed = {key: value for key, value in state.items() if told.get(key, _NEVER_TOLD) != value}
         if changed:
             changes[name] = changed
     return changes

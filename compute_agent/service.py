@@ -4,32 +4,21 @@
 import functools
 import threading
 
-import oslo_messaging as messaging
 from oslo_config import cfg
 from oslo_log import log
 
-from compute_agent import incarnation, metrics, nodes, state_files
-from compute_agent.audit import Auditor
-from compute_agent.builder import Builder
+from compute_agent import metrics, nodes, state_files
 from compute_agent.calls import Calls, Rejected
 from compute_agent.conf import state_path
-from compute_agent.endpoints.compute import ComputeEndpoint
-from compute_agent.holdings import Holdings
-from compute_agent.hypervisor import Hypervisor, Profile
-from compute_agent.journal import Journal
-from compute_agent.journal_file import JournalDamaged, JournalFile
 from compute_agent.lanes import Lanes
-from compute_agent.reporter import Reporter
-from compute_agent.saga import Saga
-from compute_agent.service_host import Pace, ServiceHost
-from compute_agent.tracker import Tracker
+from compute_agent.lives import Lives, Surroundings
+from compute_agent.profile import Profile
+from compute_agent.service_host import Pace
 from rpcapi import bus, errors
 from rpcapi.claims import ClaimsAPI
-from rpcapi.compute import ComputeAPI
 from rpcapi.conductor import ConductorAPI
 from rpcapi.daemon.waiting import Stopped, wait_for
 from rpcapi.scheduler import SchedulerAPI
-from rpcapi.serializer import GanttSerializer
 
 LOG = log.getLogger(__name__)
 
@@ -47,8 +36,7 @@ class ComputeService:
         self._lanes = Lanes("host", conf.compute.threads)
         self._report_lanes = Lanes("report", max(1, conf.compute.threads // 4))
         self._stopping = threading.Event()
-        self._hosts: list[ServiceHost] = []
-        self._servers: list[messaging.MessageHandlingServer] = []
+        self._hosts: list[Lives] = []
         self._fault: Exception | None = None
 
     def start(self) -> None:
@@ -58,11 +46,10 @@ class ComputeService:
         """
         # An agent before this one, whose master was killed, may still be draining.
         wait_for("The state folder", self._folder.take, self._stopping, away=(state_files.FolderInUse,))
-        self._transport = bus.get_transport(self._conf)
-        self._scheduler = SchedulerAPI(self._conf, self._transport)
-        self._claims = ClaimsAPI(self._conf, self._transport, self._conf.rpc.partition)
-        self._conductor = ConductorAPI(self._conf, self._transport)
-        self._hosts = [self._open(plan) for plan in self._plans]
+        around = self._surroundings()
+        self._hosts = [Lives(plan, around) for plan in self._plans]
+        for host in self._hosts:
+            host.open()
         self._join_all()
         self._count_guests()
 
@@ -70,15 +57,15 @@ class ComputeService:
         """Take no more messages; hundreds of servers stop side by side."""
         self._stopping.set()
         self._calls.drain()
-        for server in list(self._servers):
-            self._close(server)
+        for host in self._hosts:
+            host.leave()
 
     def wait(self) -> None:
         """Return when every message taken is in a journal and the work under way has come to a rest."""
         self._lanes.close()
         self._report_lanes.close(drop=True)
         for host in self._hosts:
-            host.holdings.journal.close()
+            host.close()
         self._folder.release()
 
     def reset(self) -> None:
@@ -86,37 +73,21 @@ class ComputeService:
         self._profile = Profile.from_conf(self._conf)
         self._pace = _pace(self._conf)
 
-    def _open(self, plan: nodes.HostPlan) -> ServiceHost:
-        folder = self._folder.path / state_files.folder_name(plan.name)
-        retention_ms = round(1000 * self._conf.compute.ended_retention)
-        try:
-            folder.mkdir(mode=0o700, exist_ok=True)
-            holdings = Holdings(
-                plan.name,
-                Journal(JournalFile(folder / "journal", plan.name), retention_ms),
-                Tracker(plan.nodes),
-                Hypervisor(folder / "guests", lambda: self._profile),
-            )
-            holdings.open()
-            life = incarnation.begin(folder / "incarnation")
-        except (JournalDamaged, ValueError, OSError) as error:
-            raise errors.BadConfiguration(why=f"the state of host {plan.name} cannot be used: {error}") from error
-        return ServiceHost(
-            holdings,
-            builder=Builder(holdings),
-            saga=Saga(holdings, self._claims, self._conductor, self._calls),
-            auditor=Auditor(holdings, self._claims, self._calls),
-            reporter=Reporter(
-                host=plan.name,
-                nodes=plan.nodes,
-                tracker=holdings.tracker,
-                scheduler=self._scheduler,
-                calls=self._calls,
-                incarnation=life,
-            ),
-            lane=self._lanes.lane(),
-            report_lane=self._report_lanes.lane(),
+    def _surroundings(self) -> Surroundings:
+        transport = bus.get_transport(self._conf)
+        return Surroundings(
+            conf=self._conf,
+            folder=self._folder.path,
+            transport=transport,
+            scheduler=SchedulerAPI(self._conf, transport),
+            claims=ClaimsAPI(self._conf, transport, self._conf.rpc.partition),
+            conductor=ConductorAPI(self._conf, transport),
+            calls=self._calls,
+            lanes=self._lanes,
+            report_lanes=self._report_lanes,
+            profile=lambda: self._profile,
             pace=lambda: self._pace,
+            stopping=self._stopping,
         )
 
     def _join_all(self) -> None:
@@ -132,14 +103,9 @@ class ComputeService:
             raise self._fault
         LOG.info("Serving %d hosts with %d nodes", len(self._hosts), sum(len(plan.nodes) for plan in self._plans))
 
-    def _join(self, host: ServiceHost, left: threading.Semaphore) -> None:
+    def _join(self, host: Lives, left: threading.Semaphore) -> None:
         try:
-            host.join(self._stopping)
-            server = self._server(host)
-            server.start()
-            self._servers.append(server)
-            if self._stopping.is_set():
-                self._close(server)
+            host.join()
         except Exception as error:
             # Any fault of one host ends the start, which raises it in its own thread; the others give up at once.
             LOG.log(log.INFO if isinstance(error, Stopped) else log.ERROR, "Host %s: %s", host.name, error)
@@ -147,21 +113,6 @@ class ComputeService:
             self._stopping.set()
         finally:
             left.release()
-
-    def _close(self, server: messaging.MessageHandlingServer) -> None:
-        def close() -> None:
-            server.stop()
-            server.wait()
-
-        self._lanes.lane().submit(close)
-
-    def _server(self, host: ServiceHost) -> messaging.MessageHandlingServer:
-        return bus.get_server(
-            self._transport,
-            messaging.Target(topic=ComputeAPI.TOPIC, server=host.name),
-            [ComputeEndpoint(host, self._conf.rpc.partition, self._conf.rpc.max_instances)],
-            GanttSerializer(self._conductor.object_backport_versions),
-        )
 
     def _count_guests(self) -> None:
         metrics.GUESTS.set(sum(len(host.holdings.hypervisor.list()) for host in self._hosts))
@@ -175,7 +126,7 @@ def make_service(conf: cfg.ConfigOpts, worker_index: int) -> ComputeService:
 
 
 def _pace(conf: cfg.ConfigOpts) -> Pace:
-    return Pace(conf.compute.report_interval, conf.compute.retry_interval_max)
+    return Pace(conf.compute.report_interval, conf.compute.retry_interval_max, conf.compute.report_jitter)
 
 
 def _as_start_fault(error: Exception) -> Exception:

@@ -17,6 +17,7 @@ from compute_agent.calls import Rejected, Unanswered
 from compute_agent.holdings import Holdings
 from compute_agent.journal import Clock, wall_ms
 from compute_agent.lanes import Lane, Timer
+from compute_agent.mishaps import Mishap, Mishaps
 from compute_agent.reporter import Reporter
 from compute_agent.saga import Saga
 from rpcapi.daemon.waiting import wait_for
@@ -28,10 +29,14 @@ FIRST_RETRY = 0.5  # seconds
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Seconds between reports, and the longest pause between tries of what got no answer."""
+    """Seconds between reports, and the longest pause between tries of what got no answer.
+
+    ``report_jitter`` is how far a pause between reports strays, as a share of it.
+    """
 
     report_interval: float = 10.0
     retry_max: float = 15.0
+    report_jitter: float = 0.2
 
 
 class ServiceHost:
@@ -48,6 +53,8 @@ class ServiceHost:
         lane: Lane,
         report_lane: Lane,
         pace: Callable[[], Pace],
+        mishaps: Mishaps,
+        restart: Callable[[], None],
         clock: Clock = wall_ms,
     ) -> None:
         self.name = holdings.host
@@ -59,6 +66,8 @@ class ServiceHost:
         self._lane = lane
         self._report_lane = report_lane
         self._pace = pace
+        self._mishaps = mishaps
+        self._restart = restart
         self._clock = clock
         self._advance_queued = False
         self._timer: Timer | None = None
@@ -80,7 +89,8 @@ class ServiceHost:
             audited = self._await_audit(epoch, stopping)
         self._audit_after(audited.again_s, epoch)
         self.advance()
-        self._report_later()
+        # Any part of an interval: hundreds of hosts that started together report all through it.
+        self._report_lane.after(self._pace().report_interval * random.random(), self._report_due)
 
     def _await_audit(self, epoch: int, stopping: threading.Event) -> Audited:
         look = functools.partial(self._auditor.audit, epoch)
@@ -167,9 +177,21 @@ class ServiceHost:
     # -- the report lane -----------------------------------------------------------------------------------------------
 
     def _report_later(self) -> None:
-        # Jitter keeps hundreds of hosts that started together from reporting together.
-        pause = self._pace().report_interval * random.uniform(0.8, 1.2)
-        self._report_lane.after(pause, self._report)
+        pace = self._pace()
+        pause = pace.report_interval * random.uniform(1.0 - pace.report_jitter, 1.0 + pace.report_jitter)
+        self._report_lane.after(pause, self._report_due)
+
+    def _report_due(self) -> None:
+        match self._mishaps.next():
+            case Mishap.NONE:
+                self._report()
+            case Mishap.SILENCE:
+                silence = self._mishaps.silence()
+                LOG.warning("Host %s is silent for %g s: simulated", self.name, silence)
+                self._report_lane.after(silence, self._report)
+            case Mishap.RESTART:
+                # The next life reports by itself.
+                self._lane.submit(self._restart)
 
     def _report(self) -> None:
         try:

@@ -20,7 +20,8 @@ OPTS = [
         min=1,
         max=10000,
         help="Nodes of each service host; they are named HOST/node0, HOST/node1 and so on, and get the shapes of the "
-        "[shape:NAME] groups in turn, by their shares.",
+        "[shape:NAME] groups in turn, by their shares. Where in turn a host begins depends on its name alone: hosts "
+        "numbered one after the other follow each other.",
     ),
     cfg.ListOpt(
         "availability_zones",
@@ -41,6 +42,15 @@ OPTS = [
         mutable=True,
         help="Seconds between a service host's reports to the scheduler; each counts as its heartbeat. A host that is "
         "silent for [store] service_down_time gets no more instances.",
+    ),
+    cfg.FloatOpt(
+        "report_jitter",
+        default=0.2,
+        min=0.0,
+        max=0.9,
+        mutable=True,
+        help="How far each pause between reports strays from report_interval, as a share of it, so that hosts that "
+        "started together do not report together. The first pause is any part of the interval.",
     ),
     cfg.FloatOpt(
         "call_timeout",

@@ -23,7 +23,9 @@ OPTS = [
     ),
     cfg.ListOpt("traits", default=[], help="Traits of a node of this shape, such as HW_CPU_X86_AVX2."),
     cfg.StrOpt("availability_zone", help="Availability zone of the nodes of this shape; unset: that of their host."),
-    cfg.IntOpt("share", default=1, min=1, help="How many nodes get this shape for each one of a shape of share 1."),
+    cfg.IntOpt(
+        "share", default=1, min=1, max=1000, help="How many nodes get this shape for each one of a shape of share 1."
+    ),
 ]
 
 

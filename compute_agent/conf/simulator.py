@@ -43,6 +43,59 @@ OPTS = [
         mutable=True,
         help="Spread of the boot delay: the standard deviation of its logarithm. 0 gives each guest the median.",
     ),
+    cfg.FloatOpt(
+        "churn",
+        default=0.0,
+        min=0.0,
+        max=1.0,
+        mutable=True,
+        help="Share of nodes, from 0 to 1, whose stats change between two reports: each gets another cpu.percent. "
+        "0: nodes report no cpu.percent, and change only by their instances.",
+    ),
+    cfg.FloatOpt(
+        "external_use_rate",
+        default=0.1,
+        min=0.0,
+        max=1.0,
+        mutable=True,
+        help="Share of those changes, from 0 to 1, with which the host itself also takes or returns memory: the node's "
+        "reserved MEMORY_MB moves.",
+    ),
+    cfg.FloatOpt(
+        "external_use_max",
+        default=0.05,
+        min=0.0,
+        max=1.0,
+        mutable=True,
+        help="The most that a host takes of a node's memory in that way, as a share of all of it. It never takes what "
+        "its guests hold.",
+    ),
+    cfg.FloatOpt(
+        "silence_rate",
+        default=0.0,
+        min=0.0,
+        max=1.0,
+        mutable=True,
+        help="Chance, from 0 to 1, at each report that the service host falls silent: it sends no report for "
+        "silence_time seconds and then goes on. It still answers messages.",
+    ),
+    cfg.FloatOpt(
+        "silence_time",
+        default=120.0,
+        min=0.0,
+        mutable=True,
+        help="Seconds that a silent service host stays silent. Longer than [store] service_down_time, and the host "
+        "counts as down.",
+    ),
+    cfg.FloatOpt(
+        "restart_rate",
+        default=0.0,
+        min=0.0,
+        max=1.0,
+        mutable=True,
+        help="Chance, from 0 to 1, at each report that the service host's agent restarts instead: a new incarnation "
+        "takes over journal and guests, reports in full and audits before it serves. The process goes on.",
+    ),
 ]
 
 

@@ -161,6 +161,7 @@ class Scheduler:
         self.reports: list[tuple[str, objects.StatsReport]] = []
         self.epoch = 7
         self.audit = False
+        self.wanted: list[str] | None = None
         self.lose: list[str] = []  # what is to go wrong next: "call" or "answer"
         self.lock = threading.Lock()
 
@@ -174,7 +175,9 @@ class Scheduler:
             need_full = not self._apply(name, stats)
         if fault == "answer":
             raise messaging.MessagingTimeout("the answer was lost")
-        return objects.StatsAnswer.of(sequence=stats.sequence, need_full=need_full, epoch=self.epoch, audit=self.audit)
+        return objects.StatsAnswer.of(
+            sequence=stats.sequence, need_full=need_full, epoch=self.epoch, audit=self.audit, wanted=self.wanted
+        )
 
     def forget(self, name: str) -> None:
         self.last.pop(name, None)

@@ -14,11 +14,14 @@ from compute_agent.audit import Auditor
 from compute_agent.builder import Builder
 from compute_agent.calls import Calls
 from compute_agent.holdings import Holdings
-from compute_agent.hypervisor import Guest, Hypervisor, Profile
+from compute_agent.hypervisor import Guest, Hypervisor
 from compute_agent.journal import Journal
 from compute_agent.journal_file import JournalFile
 from compute_agent.lanes import Job
+from compute_agent.load import Load
+from compute_agent.mishaps import Mishaps
 from compute_agent.nodes import Node, Shape
+from compute_agent.profile import Profile
 from compute_agent.reporter import Reporter
 from compute_agent.saga import Saga
 from compute_agent.service_host import Pace, ServiceHost
@@ -161,6 +164,7 @@ class Rig:
         self.lane = ManualLane(self.clock)
         self.report_lane = ManualLane(self.clock)
         self.holdings: Holdings | None = None
+        self.restarts = 0  # how often the agent was to restart
 
     def start(self, fuse: Fuse | None = None) -> ServiceHost:
         """Make an agent that takes over; ``fuse`` kills it."""
@@ -181,8 +185,10 @@ class Rig:
         self.auditor = Auditor(holdings, claims, calls, self.clock)
         self.reporter = Reporter(
             host=HOST,
+            partition="cell1",
             nodes=self.nodes,
             tracker=holdings.tracker,
+            load=Load(HOST, self.nodes, holdings.tracker, lambda: self.profile),
             scheduler=scheduler,
             calls=calls,
             incarnation=self.clock.now,
@@ -196,6 +202,8 @@ class Rig:
             lane=self.lane,
             report_lane=self.report_lane,
             pace=Pace,
+            mishaps=Mishaps(HOST, lambda: self.profile),
+            restart=self._restart,
             clock=self.clock,
         )
         return self.host
@@ -206,6 +214,9 @@ class Rig:
         self.auditor.audit(self.ledger.epoch)
         host.advance()
         return host
+
+    def _restart(self) -> None:
+        self.restarts += 1
 
     def stop(self) -> None:
         """Close what the agent's process would hold open."""

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from compute_agent.attempt import Ref
-from compute_agent.hypervisor import Hypervisor, Profile, SpawnFailed
+from compute_agent.hypervisor import Hypervisor, SpawnFailed
+from compute_agent.profile import Profile
 from tests.unit.compute_agent.rig import Clock
 
 PROFILE = Profile(spawn_failure_rate=0.3, refusal_rate=0.2, boot_delay=2.0, boot_delay_spread=0.5)
@@ -32,7 +33,7 @@ def test_the_same_seed_gives_the_same_fate_and_another_seed_another() -> None:
 def test_a_fate_is_what_it_was_in_every_process_and_version() -> None:
     # Pinned: a change here changes every simulated run that was ever recorded.
     ref = Ref("11111111-2222-3333-4444-555555555555", 1)
-    chance = Profile()._chance("spawn", ref).random()
+    chance = Profile().chance("spawn", *ref).random()
     assert round(chance, 6) == 0.281859
 
 

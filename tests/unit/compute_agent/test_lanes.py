@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from compute_agent.lanes import Lanes
+from compute_agent.lanes import Lanes, MortalLane
 
 PATIENCE = 20.0
 
@@ -108,6 +108,24 @@ def test_closing_does_what_waits_and_what_that_leads_to_but_no_timer() -> None:
     lane.submit(lambda: done.append("late"))
     assert done == ["follow-up"]
     assert threads() == []
+
+
+def test_one_who_ends_does_no_more_jobs_in_a_lane_that_others_share(lanes: Lanes) -> None:
+    shared, done, last = lanes.lane(), [], threading.Event()
+    first, second = MortalLane(shared), MortalLane(shared)
+
+    def end_itself() -> None:
+        first.end()
+        done.append("goes on")
+
+    first.submit(lambda: done.append("one"))
+    first.submit(end_itself)
+    first.submit(lambda: done.append("never"))
+    first.after(0.01, lambda: done.append("never either"))
+    second.after(0.05, last.set)
+    second.submit(lambda: done.append("two"))
+    assert last.wait(PATIENCE)
+    assert done == ["one", "goes on", "two"]
 
 
 def test_closing_may_drop_what_waits() -> None:

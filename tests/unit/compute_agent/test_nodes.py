@@ -94,6 +94,42 @@ def test_the_same_file_gives_the_same_nodes(plan: Plan) -> None:
     assert plan(text) == plan(text)
 
 
+SHARED = """
+    [compute]
+    hosts = {hosts}
+    nodes_per_host = {nodes}
+    availability_zones = az1,az2,az3
+    [shape:small]
+    share = 6
+    [shape:memory]
+    share = 3
+    [shape:fast]
+    availability_zone = az9
+    """
+
+
+def test_a_host_has_the_same_nodes_whichever_process_speaks_for_it(plan: Plan) -> None:
+    together = {host.name: host for host in plan(SHARED.format(hosts="host[00-19],alpha,beta", nodes=7))}
+    apart = [plan(SHARED.format(hosts=hosts, nodes=7)) for hosts in ("beta", "host[11-19]", "alpha,host[00-10]")]
+    assert {host.name: host for hosts in apart for host in hosts} == together
+
+
+@pytest.mark.parametrize(("hosts", "nodes"), [("host[000-199]", 50), ("host[0-99]", 1), ("r[1-4]n[10-19]", 5)])
+def test_hosts_that_are_numbered_get_their_exact_shares(plan: Plan, hosts: str, nodes: int) -> None:
+    planned = [node for host in plan(SHARED.format(hosts=hosts, nodes=nodes)) for node in host.nodes]
+    tenth = len(planned) // 10
+    assert Counter(node.shape.name for node in planned) == {"small": 6 * tenth, "memory": 3 * tenth, "fast": tenth}
+
+
+def test_hosts_without_a_number_are_mixed_by_their_names(plan: Plan) -> None:
+    words = [f"{a}{b}{c}" for a in "abcdefgh" for b in "ijklmnop" for c in "qrst"]
+    kinds = Counter(host.nodes[0].shape.name for host in plan(SHARED.format(hosts=",".join(words), nodes=1)))
+    # 256 names, of which six, three and one of ten are expected
+    assert 0.5 < kinds["small"] / 256 < 0.7
+    assert 0.2 < kinds["memory"] / 256 < 0.4
+    assert 0.03 < kinds["fast"] / 256 < 0.2
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -106,6 +142,7 @@ def test_the_same_file_gives_the_same_nodes(plan: Plan) -> None:
         ("[shape:x]\nresources = GPUS:2", r"\[shape:x\].*no resource class 'GPUS'"),
         ("[shape:x]\nvcpus = many", r"shape:x: .*vcpus.*invalid literal"),
         ("[shape:x]\nshare = 0", r"shape:x: .*share.*Should be greater"),
+        ("[shape:x]\nshare = 1001", r"shape:x: .*share.*Should be less"),
         ("[shape:x]\ncpu_allocation_ratio = 1e9", r"\[shape:x\].*a number from 0 to 10000"),
     ],
 )

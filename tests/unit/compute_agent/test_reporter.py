@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from compute_agent import incarnation
 from compute_agent.calls import Rejected, Unanswered
+from compute_agent.profile import Profile
 from rpcapi import errors
 from tests.unit.compute_agent.rig import HOST, NODES, Rig
 
@@ -112,8 +113,91 @@ def test_a_report_that_is_refused_is_followed_by_a_full_one(
     assert kinds(rig) == ["full", "full"]
 
 
+def told(rig: Rig) -> dict[str, set[str]]:
+    """What the last report said of each node, with a metric as metrics.NAME."""
+    nodes = rig.scheduler.reports[-1][1].nodes
+    return {
+        name: {
+            *(key for key in state if key != "metrics"),
+            *(f"metrics.{metric}" for metric in state.get("metrics", ())),
+        }
+        for name, state in nodes.items()
+    }
+
+
+EVERYTHING = {"inventories", "traits", "availability_zone", "metrics.instances", "metrics.cpu.percent"}
+
+
+def test_every_report_names_the_partition_of_its_host(rig: Rig) -> None:
+    for _ in range(2):
+        rig.reporter.report()
+    assert [report.partition for _, report in rig.scheduler.reports] == ["cell1", "cell1"]
+
+
+def test_a_scheduler_that_does_not_say_what_it_reads_is_told_everything(rig: Rig) -> None:
+    rig.profile = Profile(churn=1.0)
+    rig.reporter.report()
+    assert told(rig) == {node.name: EVERYTHING for node in NODES}
+    rig.reporter.report()
+    assert told(rig) == {node.name: {"metrics.instances", "metrics.cpu.percent"} for node in NODES}
+
+
+def test_only_what_is_read_is_told(rig: Rig) -> None:
+    # given a scheduler that reads one metric, on hosts whose stats all change all the time
+    rig.profile = Profile(churn=1.0)
+    rig.scheduler.wanted = ["inventories", "metrics.cpu.percent"]
+    rig.reporter.report()
+    for _ in range(2):
+        rig.reporter.report()
+        assert told(rig) == {node.name: {"metrics.cpu.percent"} for node in NODES}
+
+    # when it reads none any more, the last value is taken back and changes cost heartbeats
+    rig.scheduler.wanted = ["inventories"]
+    rig.reporter.report()
+    rig.reporter.report()
+    assert rig.scheduler.reports[-1][1].nodes == {node.name: {"metrics": {}} for node in NODES}
+    rig.reporter.report()
+    assert kinds(rig)[-1] == "beat"
+
+    # and a full report holds what is read, and the inventories without which there is no host
+    rig.scheduler.wanted = ["traits"]
+    rig.reporter.report()
+    rig.scheduler.forget(HOST)
+    rig.reporter.report()
+    assert kinds(rig)[-1] == "full"
+    assert told(rig) == {node.name: {"inventories", "traits"} for node in NODES}
+
+
+def test_what_is_newly_read_goes_out_with_the_next_report(rig: Rig) -> None:
+    rig.scheduler.wanted = ["inventories"]
+    rig.reporter.report()
+    rig.scheduler.forget(HOST)
+    rig.reporter.report()
+    assert told(rig) == {node.name: {"inventories"} for node in NODES}
+    rig.scheduler.wanted = ["inventories", "traits", "availability_zone", "metrics.instances", "metrics.unheard.of"]
+    rig.reporter.report()
+    assert kinds(rig)[-1] == "beat"
+    rig.reporter.report()
+    assert told(rig) == {node.name: {"traits", "availability_zone", "metrics.instances"} for node in NODES}
+    assert rig.scheduler.views == {HOST: truth(rig)}
+
+
+def test_what_an_older_scheduler_reads_in_a_newer_ones_place_is_everything(rig: Rig) -> None:
+    rig.scheduler.wanted = []
+    rig.reporter.report()
+    rig.scheduler.forget(HOST)
+    rig.reporter.report()
+    assert told(rig) == {node.name: {"inventories"} for node in NODES}
+    rig.scheduler.wanted = None
+    for _ in range(2):
+        rig.reporter.report()
+    assert rig.scheduler.views == {HOST: truth(rig)}
+
+
 EVENTS = st.lists(
-    st.sampled_from(["report", "report", "build", "terminate", "lose call", "lose answer", "forget", "restart"]),
+    st.sampled_from(
+        ["report", "report", "build", "terminate", "lose call", "lose answer", "forget", "restart", "read", "ignore"]
+    ),
     max_size=25,
 )
 
@@ -138,6 +222,10 @@ def test_whatever_is_lost_the_schedulers_view_is_that_of_some_report_and_in_the_
             rig.scheduler.lose.append(event.removeprefix("lose "))
         elif event == "forget":
             rig.scheduler.forget(HOST)
+        elif event == "read":
+            rig.scheduler.wanted = None
+        elif event == "ignore":
+            rig.scheduler.wanted = ["inventories"]
         elif event == "restart":
             rig.stop()
             rig.clock.now += 1
@@ -148,7 +236,8 @@ def test_whatever_is_lost_the_schedulers_view_is_that_of_some_report_and_in_the_
             except Unanswered:
                 continue
     rig.scheduler.lose.clear()
-    for _ in range(2):
+    rig.scheduler.wanted = None
+    for _ in range(3):
         rig.reporter.report()
     assert rig.scheduler.views == {HOST: truth(rig)}
     rig.stop()

@@ -229,6 +229,74 @@ def test_stats_that_the_scheduler_refuses_end_the_start(cloud: Cloud, conf: cfg.
     service.wait()
 
 
+def test_an_agent_that_restarts_takes_over_its_guests_and_serves_on(
+    cloud: Cloud, serve: Any, conf: cfg.ConfigOpts
+) -> None:
+    # given a host with a guest, among others
+    cloud.start()
+    service = serve()
+    compute = ComputeAPI(conf, cloud.transport)
+    first, second = str(uuid.uuid4()), str(uuid.uuid4())
+    for instance in (first, second):
+        cloud.ledger.prepare(instance, 1, "alpha/node0")
+    compute.build_instances(context.new(), "alpha", request(first))
+    wait_until(lambda: cloud.conductor.last((first, 1)) == "active")
+    alpha = service._hosts[0]
+    life = alpha._host
+
+    # when its agent restarts
+    alpha._lane.submit(alpha.restart)
+    wait_until(lambda: len({r.incarnation for name, r in cloud.scheduler.reports if name == "alpha"}) == 2)
+
+    # then the next one reports in full, audits what runs, and builds
+    wait_until(lambda: [audit.consumers for audit in cloud.ledger.audits if audit.host == "alpha"][1:] == [[first]])
+    last = [report for name, report in cloud.scheduler.reports if name == "alpha"][-1]
+    assert (last.full, last.sequence) == (True, 1)
+    compute.build_instances(context.new(), "alpha", request(second))
+    wait_until(lambda: cloud.conductor.last((second, 1)) == "active")
+    assert {guest.uuid for guest in alpha.holdings.hypervisor.list()} == {first, second}
+    assert cloud.conductor.outcomes[(first, 1)] == ["active"]
+    assert alpha._host is not life
+    # and its neighbour noticed nothing
+    assert len({r.incarnation for name, r in cloud.scheduler.reports if name == "beta"}) == 1
+
+
+def test_hosts_restart_and_fall_silent_by_their_rates(cloud: Cloud, serve: Any, conf: cfg.ConfigOpts) -> None:
+    conf.set_override("report_interval", 0.2, group="compute")
+    conf.set_override("restart_rate", 0.5, group="simulator")
+    conf.set_override("silence_rate", 0.2, group="simulator")
+    conf.set_override("silence_time", 0.1, group="simulator")
+    cloud.start()
+    serve()
+
+    def lives(host: str) -> set[int]:
+        return {report.incarnation for name, report in list(cloud.scheduler.reports) if name == host}
+
+    wait_until(lambda: all(len(lives(host)) >= 3 for host in ("alpha", "beta")))
+
+
+def test_an_agent_whose_next_life_fails_tries_again_and_leaves_the_others_alone(
+    cloud: Cloud, serve: Any, conf: cfg.ConfigOpts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conf.set_override("retry_interval_max", 0.1, group="compute")
+    cloud.start()
+    alpha = serve()._hosts[0]
+    journal = alpha._around.folder / "alpha" / "journal"
+    good = journal.read_bytes()
+    journal.write_bytes(b"00000000 {}\nx\n")
+    opened = threading.Semaphore(0)
+    begin = alpha.open
+    monkeypatch.setattr(alpha, "open", lambda: (opened.release(), begin()))
+
+    alpha._lane.submit(alpha.restart)
+    assert all(opened.acquire(timeout=20) for _ in range(2))
+    audits = len(cloud.ledger.audits)
+    journal.write_bytes(good)
+
+    wait_until(lambda: len(cloud.ledger.audits) > audits)
+    assert cloud.ledger.audits[-1].host == "alpha"
+
+
 def test_hundreds_of_hosts_share_a_few_threads(cloud: Cloud, serve: Any, conf: cfg.ConfigOpts) -> None:
     # given 200 service hosts of 50 nodes, reporting often
     conf.set_override("hosts", ["host[000-199]"], group="compute")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A service host's pace: one walk for many messages, one timer, and waits that grow while others are away."""
 
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from compute_agent.service_host import Pace
 from rpcapi import errors, objects
 from tests.unit.compute_agent.rig import Rig
 
@@ -116,6 +118,33 @@ def test_a_walk_that_breaks_is_tried_again(rig: Rig, monkeypatch: pytest.MonkeyP
             rig.lane.run()
         rig.lane.settle()
     assert rig.conductor.outcomes == {("a", 1): ["active"]}
+
+
+def test_hosts_that_start_together_report_all_through_the_interval(rig: Rig) -> None:
+    # given 300 joins, the first reports after them come in every tenth of the interval
+    begun = rig.clock.now
+    tenths = set()
+    for _ in range(300):
+        rig.host.join(threading.Event())
+        when = min(entry[0] for entry in rig.report_lane._timers)
+        rig.report_lane._timers.clear()
+        assert begun <= when <= begun + 10_000
+        tenths.add(int((when - begun) // 1000))
+    assert tenths == set(range(10))
+
+
+@pytest.mark.parametrize("jitter", [0.0, 0.2, 0.5])
+def test_pauses_between_reports_stray_as_far_as_configured(rig: Rig, jitter: float) -> None:
+    rig.host._pace = lambda: Pace(report_interval=60.0, report_jitter=jitter)
+    pauses = []
+    rig.host._report_later()
+    for _ in range(300):
+        begun = rig.clock.now
+        rig.report_lane.fire()
+        pauses.append((rig.clock.now - begun) / 60_000)
+    assert min(pauses) >= 1 - jitter - 1e-4
+    assert max(pauses) <= 1 + jitter + 1e-4
+    assert max(pauses) - min(pauses) >= 1.8 * jitter
 
 
 def test_reports_go_on_when_one_is_refused(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Silence and restarts: none by default, each by its own rate, and by the seed the same on every run."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from compute_agent.mishaps import Mishap, Mishaps
+from compute_agent.profile import Profile
+from tests.unit.compute_agent.rig import Rig
+
+REPORTS = 2000
+
+
+def fates(profile: Profile, host: str = "alpha") -> list[Mishap]:
+    mishaps = Mishaps(host, lambda: profile)
+    return [mishaps.next() for _ in range(REPORTS)]
+
+
+def test_nothing_befalls_a_host_by_default() -> None:
+    assert set(fates(Profile())) == {Mishap.NONE}
+
+
+def test_each_mishap_comes_as_often_as_it_is_set() -> None:
+    found = Counter(fates(Profile(silence_rate=0.1, restart_rate=0.05)))
+    assert 0.08 < found[Mishap.SILENCE] / REPORTS < 0.12
+    assert 0.035 < found[Mishap.RESTART] / REPORTS < 0.065
+    assert set(fates(Profile(silence_rate=0.1))) == {Mishap.NONE, Mishap.SILENCE}
+    assert set(fates(Profile(restart_rate=0.1))) == {Mishap.NONE, Mishap.RESTART}
+
+
+def test_a_fate_depends_on_the_seed_and_the_host() -> None:
+    profile = Profile(silence_rate=0.1, restart_rate=0.1)
+    assert fates(profile) == fates(profile)
+    assert fates(profile) != fates(profile, "beta")
+    assert fates(profile) != fates(Profile(seed="other", silence_rate=0.1, restart_rate=0.1))
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Iterator[Rig]:
+    rig = Rig(tmp_path)
+    rig.serve()
+    rig.lane.settle()
+    yield rig
+    rig.stop()
+
+
+def test_a_silent_host_reports_again_when_its_time_is_over(rig: Rig) -> None:
+    rig.profile = Profile(silence_rate=1.0, silence_time=300.0)
+    rig.host._report_later()
+    rig.report_lane.fire()
+    assert rig.scheduler.reports == []
+    fell_silent = rig.clock.now
+    rig.profile = Profile()
+    rig.report_lane.fire()
+    assert rig.clock.now - fell_silent == 300_000
+    assert len(rig.scheduler.reports) == 1
+    rig.report_lane.fire()
+    assert len(rig.scheduler.reports) == 2
+
+
+def test_however_often_a_host_falls_silent_it_reports_after_each_time(rig: Rig) -> None:
+    rig.profile = Profile(silence_rate=1.0, silence_time=300.0)
+    rig.host._report_later()
+    for _ in range(6):
+        rig.report_lane.fire()
+    assert len(rig.scheduler.reports) == 3
+
+
+def test_a_host_that_restarts_reports_no_more_in_this_life(rig: Rig) -> None:
+    rig.profile = Profile(restart_rate=1.0)
+    rig.host._report_later()
+    rig.report_lane.fire()
+    assert rig.report_lane.waiting() == 0
+    rig.lane.run()
+    assert rig.restarts == 1
+    assert rig.scheduler.reports == []
