@@ -9,13 +9,11 @@ from pathlib import Path
 import oslo_messaging as messaging
 from oslo_config import cfg
 from oslo_log import log
-from oslo_messaging.transport import RPCTransport
 
 from compute_agent import incarnation, nodes, state_files
 from compute_agent.audit import Auditor
 from compute_agent.builder import Builder
 from compute_agent.calls import Calls
-from compute_agent.endpoints.compute import ComputeEndpoint
 from compute_agent.holdings import Holdings
 from compute_agent.hypervisor import Hypervisor
 from compute_agent.journal import Journal
@@ -28,24 +26,25 @@ from compute_agent.reporter import Reporter
 from compute_agent.saga import Saga
 from compute_agent.service_host import Pace, ServiceHost
 from compute_agent.tracker import Tracker
-from rpcapi import bus, errors
+from rpcapi import errors
 from rpcapi.claims import ClaimsAPI
-from rpcapi.compute import ComputeAPI
 from rpcapi.conductor import ConductorAPI
 from rpcapi.daemon.waiting import Stopped
 from rpcapi.scheduler import SchedulerAPI
-from rpcapi.serializer import GanttSerializer
 
 LOG = log.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What all service hosts of a process share; ``folder`` holds a folder for each."""
+    """What all service hosts of a process share.
+
+    ``folder`` holds a folder for each, and ``server_for`` makes a host's server on the bus, which is not started.
+    """
 
     conf: cfg.ConfigOpts
     folder: Path
-    transport: RPCTransport
+    server_for: Callable[[ServiceHost], messaging.MessageHandlingServer]
     scheduler: SchedulerAPI
     claims: ClaimsAPI
     conductor: ConductorAPI
@@ -97,7 +96,7 @@ class Lives:
         """Register and audit, then serve; raises Rejected and Stopped."""
         assert self._host is not None  # noqa: S101 - it is opened before
         self._host.join(self._around.stopping)
-        server = self._make_server(self._host)
+        server = self._around.server_for(self._host)
         server.start()
         self._server = server
         if self._around.stopping.is_set():
@@ -161,13 +160,4 @@ class Lives:
             pace=around.pace,
             mishaps=self._mishaps,
             restart=self.restart,
-        )
-
-    def _make_server(self, host: ServiceHost) -> messaging.MessageHandlingServer:
-        rpc = self._around.conf.rpc
-        return bus.get_server(
-            self._around.transport,
-            messaging.Target(topic=ComputeAPI.TOPIC, server=self.name),
-            [ComputeEndpoint(host, rpc.partition, rpc.max_instances)],
-            GanttSerializer(self._around.conductor.object_backport_versions),
         )

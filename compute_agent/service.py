@@ -4,21 +4,25 @@
 import functools
 import threading
 
+import oslo_messaging as messaging
 from oslo_config import cfg
 from oslo_log import log
 
 from compute_agent import metrics, nodes, state_files
 from compute_agent.calls import Calls, Rejected
 from compute_agent.conf import state_path
+from compute_agent.endpoints.compute import ComputeEndpoint
 from compute_agent.lanes import Lanes
 from compute_agent.lives import Lives, Surroundings
 from compute_agent.profile import Profile
-from compute_agent.service_host import Pace
+from compute_agent.service_host import Pace, ServiceHost
 from rpcapi import bus, errors
 from rpcapi.claims import ClaimsAPI
+from rpcapi.compute import ComputeAPI
 from rpcapi.conductor import ConductorAPI
 from rpcapi.daemon.waiting import Stopped, wait_for
 from rpcapi.scheduler import SchedulerAPI
+from rpcapi.serializer import GanttSerializer
 
 LOG = log.getLogger(__name__)
 
@@ -75,13 +79,24 @@ class ComputeService:
 
     def _surroundings(self) -> Surroundings:
         transport = bus.get_transport(self._conf)
+        conductor = ConductorAPI(self._conf, transport)
+        rpc = self._conf.rpc
+
+        def server_for(host: ServiceHost) -> messaging.MessageHandlingServer:
+            return bus.get_server(
+                transport,
+                messaging.Target(topic=ComputeAPI.TOPIC, server=host.name),
+                [ComputeEndpoint(host, rpc.partition, rpc.max_instances)],
+                GanttSerializer(conductor.object_backport_versions),
+            )
+
         return Surroundings(
             conf=self._conf,
             folder=self._folder.path,
-            transport=transport,
+            server_for=server_for,
             scheduler=SchedulerAPI(self._conf, transport),
-            claims=ClaimsAPI(self._conf, transport, self._conf.rpc.partition),
-            conductor=ConductorAPI(self._conf, transport),
+            claims=ClaimsAPI(self._conf, transport, rpc.partition),
+            conductor=conductor,
             calls=self._calls,
             lanes=self._lanes,
             report_lanes=self._report_lanes,
