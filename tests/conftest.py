@@ -12,6 +12,7 @@ from oslo_config import cfg
 
 from devstack.servers.errors import BinaryMissing
 from devstack.servers.ports import free_port
+from devstack.servers.postgresql import PostgresqlServer
 from devstack.servers.rabbitmq import RabbitNode
 from devstack.servers.redis import RedisServer
 from devstack.servers.redis_binary import Flavour, redis_binary
@@ -118,6 +119,23 @@ def redis_flavour(request: pytest.FixtureRequest) -> Path:
         return redis_binary(request.param)
     except BinaryMissing as why:
         missing(why)
+
+
+@pytest.fixture(scope="session")
+def postgresql_server() -> Iterator[PostgresqlServer]:
+    """One PostgreSQL server for the whole run, which a crash may cost its data: each test has a partition of its own.
+
+    `postgresql_server.url()` is for [store] url.
+    """
+    folder = claim_folder()
+    server = PostgresqlServer(folder, settings=["fsync = off", "full_page_writes = off"])
+    try:
+        server.start()
+    except BinaryMissing as why:
+        missing(why)
+    yield server
+    server.stop()
+    release_folder(folder)
 
 
 @pytest.fixture(scope="session")

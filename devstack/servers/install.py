@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from devstack.servers.errors import BinaryMissing, ServerError
+from devstack.servers.memcached import memcached_binary
+from devstack.servers.postgresql import postgresql_programs
 from devstack.servers.rabbitmq_binary import SYSTEM_PATH, rabbit_programs
 from devstack.servers.redis_binary import Flavour, redis_binary
 
@@ -42,6 +44,8 @@ def _found(look: Callable[[], object]) -> bool:
 PRESENT: Mapping[str, Callable[[], bool]] = {
     "rabbitmq-server": lambda: _found(rabbit_programs),
     "redis-server": lambda: _found(lambda: redis_binary(Flavour.SYSTEM)),
+    "postgresql": lambda: _found(postgresql_programs),
+    "memcached": lambda: _found(memcached_binary),
     "systemd-container": _on_path("systemd-nspawn"),
     "debootstrap": _on_path("debootstrap"),
 }

@@ -3,7 +3,8 @@
 
 from oslo_config import cfg
 
-from rpcapi.conf import redis_url, replicas
+from rpcapi.conf import replicas
+from scheduler_svc.conf import store_url
 
 GROUP = "store"
 
@@ -12,10 +13,11 @@ OPTS: list[cfg.Opt] = [
         "url",
         default="redis://127.0.0.1:6379/0",
         secret=True,
-        help="The Redis of this partition: redis://user:password@host:port/db, rediss:// for TLS, or "
+        help="Where this partition is kept. In Redis: redis://user:password@host:port/db, rediss:// for TLS, or "
         "unix:///path/redis.sock?db=0; redis+sentinel://user:password@host1:26379,host2:26379/service/db or "
         "redis+cluster://user:password@host1:6379,host2:6379 (rediss+... for TLS) where others take over from one "
-        "that fails: name all sentinels, or a node of each machine.",
+        "that fails: name all sentinels, or a node of each machine. In SQL: postgresql://user:password@host/database, "
+        "or sqlite:////path/store.sqlite for one machine. docs/backends.md tells which is for what.",
     ),
     cfg.StrOpt(
         "durability",
@@ -29,7 +31,8 @@ OPTS: list[cfg.Opt] = [
         ],
         help="How the store's Redis is configured to keep what it acknowledged. Only with 'always' does a restart go "
         "on in the same epoch; otherwise every host is audited before it takes instances again. Claiming more than "
-        "Redis does may hide lost claims.",
+        "Redis does may hide lost claims. For a SQL store: 'always' switches synchronous commits on; 'everysec' leaves "
+        "PostgreSQL as it is configured, and lets SQLite lose its last commits with the machine.",
     ),
     cfg.IntOpt(
         "log_length",
@@ -90,4 +93,4 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
 
 def check(conf: cfg.ConfigOpts) -> None:
     """Raise BadConfiguration for a URL that can be no store's; it is not shown, for a password may be in it."""
-    redis_url.check(GROUP, conf.store.url)
+    store_url.check(GROUP, conf.store.url)

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from rpcapi import errors
 from rpcapi.conf import redis_nodes, redis_url
 from rpcapi.conf.replicas import Replicas
+from scheduler_svc.conf.store_url import MEMCACHED, NO_CLAIMS, SCHEMES, SQL
 from scheduler_svc.store import validation
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.memory import MemoryStore
@@ -27,7 +28,7 @@ def open_store(
     namespaces: Collection[str] = (),
     replicas: Replicas | None = None,
 ) -> Store:
-    """Return the store of ``partition`` behind ``url``: redis://, rediss://, unix://, memory://, or several servers.
+    """Return the store of ``partition`` behind ``url``, whose scheme is one of SCHEMES.
 
     Nothing is sent yet: a store that is away is met by the first verb. ``durability`` is what the server's
     appendfsync is set to: with "always" on a single server a restart forgets nothing and opens no new epoch.
@@ -50,4 +51,18 @@ def open_store(
         from scheduler_svc.store.redis import RedisStore  # noqa: PLC0415 - memory needs no redis-py installed
 
         return RedisStore(url, partition, durability=durability, replicas=replicas, **options)
-    raise errors.BadConfiguration(why=f"[store] url has the scheme {scheme!r}; known are {', '.join(REDIS)} and memory")
+    if scheme in SQL:
+        return _open_sql(url, partition, durability, options)
+    if scheme == MEMCACHED:
+        raise errors.BadConfiguration(why=f"[store] url: {NO_CLAIMS}")
+    raise errors.BadConfiguration(why=f"[store] url has the scheme {scheme!r}; known are {', '.join(SCHEMES)}")
+
+
+def _open_sql(url: str, partition: str, durability: Durability, options: dict[str, Any]) -> Store:
+    try:
+        from scheduler_svc.store.sql import SqlStore  # noqa: PLC0415 - others need no SQLAlchemy installed
+    except ImportError as error:
+        raise errors.BadConfiguration(
+            why=f"[store] url names a SQL database, and {error.name} is missing: install gantt[sqlalchemy]"
+        ) from error
+    return SqlStore(url, partition, durability=durability, **options)

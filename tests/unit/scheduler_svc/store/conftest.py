@@ -6,10 +6,20 @@ from typing import Any
 
 import pytest
 
+from tests.run_folders import claim_folder, release_folder
 from tests.unit.scheduler_svc.store.backends import memory_world, redis_world
+from tests.unit.scheduler_svc.store.databases import sql_world
 
 
-@pytest.fixture(params=["memory", "redis"])
+@pytest.fixture(scope="session")
+def sqlite_url() -> Iterator[str]:
+    """A SQLite file for the whole run: each test has a partition of its own in it."""
+    folder = claim_folder()
+    yield f"sqlite:///{folder / 'store.sqlite'}"
+    release_folder(folder)
+
+
+@pytest.fixture(params=["memory", "redis", "sqlite", "postgresql"])
 def make_world(request: pytest.FixtureRequest) -> Iterator[Any]:
     """Make partitions on the backend at hand; options bound the log and the decision record."""
     made = []
@@ -17,8 +27,12 @@ def make_world(request: pytest.FixtureRequest) -> Iterator[Any]:
     def make(**options: Any) -> Any:
         if request.param == "memory":
             world = memory_world(**options)
-        else:
+        elif request.param == "redis":
             world = redis_world(request.getfixturevalue("redis_server"), **options)
+        elif request.param == "sqlite":
+            world = sql_world(request.getfixturevalue("sqlite_url"), **options)
+        else:
+            world = sql_world(request.getfixturevalue("postgresql_server").url(), **options)
         made.append(world)
         return world
 

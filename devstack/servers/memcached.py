@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A private memcached in a run folder, on a Unix socket only."""
+
+import os
+import shutil
+import socket
+from pathlib import Path
+
+from devstack.servers.errors import BinaryMissing
+from devstack.servers.folder import private_folder
+from devstack.servers.process import ServerProcess
+from devstack.servers.redis_binary import SYSTEM_PATH
+
+START_SECONDS = 20.0
+STOP_SECONDS = 10.0
+
+
+def memcached_binary() -> Path:
+    """Return the memcached program; raises BinaryMissing."""
+    found = shutil.which("memcached", path=SYSTEM_PATH)
+    if found is None:
+        raise BinaryMissing("No memcached was found: install Debian's package (`apt-get install memcached`).")
+    return Path(found)
+
+
+class MemcachedServer:
+    """A memcached with `megabytes` of room whose socket and log lie in `folder` (mode 0700)."""
+
+    def __init__(self, folder: Path, *, megabytes: int = 16, name: str = "memcached") -> None:
+        self.folder = folder.absolute()
+        self.megabytes = megabytes
+        self.name = name
+        self.socket = self.folder / "memcached.sock"
+        self._process = ServerProcess(name, self.folder / "memcached.pid", self.folder / "memcached.log")
+
+    @property
+    def pid(self) -> int | None:
+        """The server's process id, None when it is not running."""
+        return self._process.pid
+
+    def start(self) -> None:
+        """Start, and return when it answers. Raises ServerError, and then leaves nothing running."""
+        self._process.require_stopped()
+        private_folder(self.folder)
+        self.socket.unlink(missing_ok=True)
+        command = [str(memcached_binary()), "-s", str(self.socket), "-a", "0700", "-m", str(self.megabytes), "-t", "1"]
+        as_root = ["-u", "root"] if os.geteuid() == 0 else []
+        self._process.spawn([*command, *as_root], dict(os.environ), self.folder)
+        try:
+            self._process.wait_ready(self._answers, START_SECONDS)
+        except BaseException:
+            self._process.kill()
+            raise
+
+    def stop(self) -> None:
+        """End the server, with all that it holds; nothing happens when it is not running."""
+        self._process.stop(STOP_SECONDS)
+
+    def kill(self) -> None:
+        """End the server with SIGKILL, as a fault does."""
+        self._process.kill()
+
+    def url(self) -> str:
+        """The address as [store] state_url takes it."""
+        return f"memcached://{self.socket}"
+
+    def _answers(self) -> bool:
+        try:
+            with socket.socket(socket.AF_UNIX) as probe:
+                probe.settimeout(1)
+                probe.connect(str(self.socket))
+                probe.sendall(b"version\r\n")
+                return probe.recv(64).startswith(b"VERSION")
+        except OSError:
+            return False

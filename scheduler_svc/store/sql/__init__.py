@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The store in a SQL database, PostgreSQL or SQLite: each verb is one transaction that holds its partition alone."""
+
+from scheduler_svc.store.sql.store import SqlStore
+
+__all__ = ["SqlStore"]

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Copies of a whole partition: what replicas start from, and what is verified."""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Row, select
+from sqlalchemy.sql.elements import ColumnElement
+
+from rpcapi import errors
+from scheduler_svc.store import documents
+from scheduler_svc.store.records import SCHEMA, Entry, Snapshot
+from scheduler_svc.store.sql.tables import CONSUMERS, GROUPS, PROVIDERS, SERVICES, STATES
+from scheduler_svc.store.verification import Look
+
+
+def snapshot(connection: Connection, partition: str, as_of: tuple[int, int], namespaces: Iterable[str]) -> Snapshot:
+    """Return all that a replica needs, ``as_of`` (epoch, position)."""
+    found = _read(connection, partition, PROVIDERS.c.name, PROVIDERS.c.document, PROVIDERS.c.used)
+    services = _read(connection, partition, SERVICES.c.name, SERVICES.c.document, SERVICES.c.alive, SERVICES.c.opened)
+    return Snapshot(
+        *as_of,
+        providers={name: documents.decode(text, "provider") for name, text, _used in found if text is not None},
+        used={name: json.loads(used) for name, _text, used in found if used is not None},
+        services={name: documents.decode(text, "service") for name, text, _a, _o in services if text is not None},
+        alive={name: alive for name, _text, alive, _opened in services if alive is not None},
+        opened={name: opened for name, _text, _alive, opened in services if opened is not None},
+        states={namespace: _documents(connection, partition, namespace) for namespace in namespaces},
+    )
+
+
+def look(connection: Connection, partition: str, as_of: tuple[int, int]) -> Look:
+    """Return all that is verified, ``as_of`` (epoch, position)."""
+    columns = (CONSUMERS.c.name, CONSUMERS.c.claim, CONSUMERS.c.deadline_ms, CONSUMERS.c.place)
+    consumers = _read(connection, partition, *columns)
+    providers = _read(connection, partition, *(PROVIDERS.c[key] for key in ("name", "capacity", "used", "excess")))
+    services = _read(connection, partition, SERVICES.c.name, SERVICES.c.opened, SERVICES.c.awaited)
+    places = (place.partition("|") for _name, _text, _at, place in consumers if place is not None)
+    return Look(
+        *as_of,
+        claims=[documents.decode_claim(text) for _name, text, _at, _place in consumers if text is not None],
+        capacity={name: json.loads(text) for name, text, _used, _excess in providers if text is not None},
+        used={name: json.loads(used) for name, _text, used, _excess in providers if used is not None},
+        groups={name: json.loads(hosts) for name, hosts in _read(connection, partition, GROUPS.c.name, GROUPS.c.hosts)},
+        deadlines={name: at for name, _text, at, _place in consumers if at is not None},
+        by_host={(node, consumer) for node, _bar, consumer in places},
+        opened={name: opened for name, opened, _awaited in services if opened is not None},
+        awaited=[name for name, _opened, awaited in services if awaited],
+        excess={
+            (name, held): since
+            for name, _text, _used, over in providers
+            if over is not None
+            for held, since in json.loads(over).items()
+        },
+    )
+
+
+def entry(row: Row[Any]) -> Entry:
+    """Read a row of the log; raises IncompatibleObject where a newer gantt wrote it."""
+    if row.schema != SCHEMA:
+        raise errors.IncompatibleObject(name="stored log entry", version=row.schema, supported=SCHEMA)
+    return Entry(row.position, row.kind, json.loads(row.payload))
+
+
+def _read(connection: Connection, partition: str, *columns: ColumnElement[Any]) -> Sequence[Any]:
+    first: Any = columns[0]
+    return connection.execute(select(*columns).where(first.table.c.partition == partition)).all()
+
+
+def _documents(connection: Connection, partition: str, namespace: str) -> dict[str, dict[str, Any]]:
+    wanted = select(STATES.c.name, STATES.c.document).where(
+        STATES.c.partition == partition, STATES.c.namespace == namespace
+    )
+    found = connection.execute(wanted)
+    return {name: documents.decode(text, "host state")["state"] for name, text in found}

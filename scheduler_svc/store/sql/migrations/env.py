@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What alembic runs the steps in: the transaction that the caller has begun, which holds the tables alone."""
+
+from alembic import context
+
+from scheduler_svc.store.sql.schema import VERSION_TABLE
+from scheduler_svc.store.sql.tables import METADATA
+
+context.configure(
+    connection=context.config.attributes["connection"], target_metadata=METADATA, version_table=VERSION_TABLE
+)
+context.run_migrations()

@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A partition in tables, within one transaction."""
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, and_, delete, insert, or_, select, tuple_, update
+
+from rpcapi.model import names
+from scheduler_svc.store import documents, namespaces
+from scheduler_svc.store.records import SCHEMA, Claim, Entry, Snapshot
+from scheduler_svc.store.sql import codecs, copies
+from scheduler_svc.store.sql.rows import INSERTS, ColumnView, Rows
+from scheduler_svc.store.sql.tables import (
+    CONSUMERS,
+    DECISIONS,
+    GROUPS,
+    LOG,
+    PARTITIONS,
+    PINS,
+    PROVIDERS,
+    SERVICES,
+    STATES,
+)
+from scheduler_svc.store.verbs.partition import Partition
+from scheduler_svc.store.verification import Look
+
+CONSUMER_CODECS = {
+    "claim": codecs.CLAIM,
+    "deadline_ms": codecs.PLAIN,
+    "ends": codecs.ENDS,
+    "ended_ms": codecs.PLAIN,
+    "settled": codecs.PLAIN,
+}
+PROVIDER_CODECS = {
+    "document": codecs.PROVIDER,
+    "capacity": codecs.JSON,
+    "used": codecs.JSON,
+    "changed": codecs.PLAIN,
+    "eligible": codecs.PLAIN,
+    "excess": codecs.JSON,
+}
+SERVICE_CODECS = {
+    "document": codecs.SERVICE,
+    "report": codecs.REPORT,
+    "beat_ms": codecs.PLAIN,
+    "alive": codecs.PLAIN,
+    "opened": codecs.PLAIN,
+    "awaited": codecs.PLAIN,
+}
+
+
+class SqlPartition(Partition):
+    """What a transaction that holds the partition's row sees of it, and is going to write.
+
+    ``meta`` is that row. ``look`` and ``snapshot`` read whole tables, every other question the rows it names.
+    """
+
+    def __init__(self, connection: Connection, meta: Mapping[str, Any], *, log_length: int, by_group: bool) -> None:
+        super().__init__()
+        self._connection = connection
+        self._name = str(meta["name"])
+        self._meta = {key: int(meta[key]) for key in ("epoch", "position", "decision")}
+        self._log_length = log_length
+        self._entries: list[Entry] = []
+        self._awaits: bool | None = None
+        self.by_group = by_group
+        self.epoch, self.position, self._decision = (self._meta[key] for key in ("epoch", "position", "decision"))
+        self._consumers = Rows(connection, CONSUMERS, self._name, CONSUMER_CODECS, _place)
+        self._providers = Rows(connection, PROVIDERS, self._name, PROVIDER_CODECS)
+        self._services = Rows(connection, SERVICES, self._name, SERVICE_CODECS)
+        self._groups = Rows(connection, GROUPS, self._name, {"hosts": codecs.JSON})
+        self._pins = Rows(connection, PINS, self._name, {"pinned": codecs.PIN}, _until)
+        self._bind()
+
+    def _bind(self) -> None:
+        self.claims = ColumnView(self._consumers, CONSUMERS.c.claim)
+        self.ended = ColumnView(self._consumers, CONSUMERS.c.ends)
+        self.ended_at = ColumnView(self._consumers, CONSUMERS.c.ended_ms)
+        self.settled = ColumnView(self._consumers, CONSUMERS.c.settled)
+        self.deadlines = ColumnView(self._consumers, CONSUMERS.c.deadline_ms)
+        self.groups = ColumnView(self._groups, GROUPS.c.hosts)
+        self.providers = ColumnView(self._providers, PROVIDERS.c.document)
+        self.capacity = ColumnView(self._providers, PROVIDERS.c.capacity)
+        self.used = ColumnView(self._providers, PROVIDERS.c.used)
+        self.changed = ColumnView(self._providers, PROVIDERS.c.changed)
+        self.eligible = ColumnView(self._providers, PROVIDERS.c.eligible)
+        self.excess = ColumnView(self._providers, PROVIDERS.c.excess)
+        self.services = ColumnView(self._services, SERVICES.c.document)
+        self.reports = ColumnView(self._services, SERVICES.c.report)
+        self.beats = ColumnView(self._services, SERVICES.c.beat_ms)
+        self.alive = ColumnView(self._services, SERVICES.c.alive)
+        self.opened = ColumnView(self._services, SERVICES.c.opened)
+        self.pins = ColumnView(self._pins, PINS.c.pinned)
+
+    def finish(self) -> bool:
+        """Write all that the verb changed; tell whether the log grew."""
+        for rows in self._all_rows():
+            rows.write()
+        if self._entries:
+            self._write_log()
+        told = {"epoch": self.epoch, "position": self.position, "decision": self._decision}
+        if told != self._meta:
+            self._connection.execute(update(PARTITIONS).where(PARTITIONS.c.name == self._name).values(told))
+        return bool(self._entries)
+
+    def expect(
+        self,
+        *,
+        consumers: Collection[str] = (),
+        providers: Collection[str] = (),
+        services: Collection[str] = (),
+        groups: Collection[str] = (),
+    ) -> None:
+        for rows, wanted in zip(self._all_rows(), (consumers, providers, services, groups), strict=False):
+            rows.fetch(wanted)
+
+    def keep(self, entry: Entry) -> None:
+        self._entries.append(entry)
+
+    def entries(self, position: int, limit: int) -> list[Entry]:
+        wanted = select(LOG).where(LOG.c.partition == self._name, LOG.c.position > position)
+        found = self._connection.execute(wanted.order_by(LOG.c.position).limit(limit))
+        return [copies.entry(row) for row in found]
+
+    def due(self, now: int, limit: int) -> list[str]:
+        at = CONSUMERS.c.deadline_ms
+        return self._consumers.find(at <= now, at, CONSUMERS.c.name, limit=limit)
+
+    def claims_on(self, host: str) -> list[Claim]:
+        return [self.claims[name] for name in self._consumers.find(CONSUMERS.c.host == host, CONSUMERS.c.name)]
+
+    def page_of_claims(
+        self, host: str | None, consumer: str | None, marker: str | None, limit: int
+    ) -> tuple[list[Claim], str | None]:
+        place = CONSUMERS.c.place
+        conditions: list[ColumnElement[bool]] = [place.is_not(None)]
+        if host is not None:
+            # A node's own place begins with its name; a host's claims are found by the host.
+            own = and_(place >= f"{host}|", place < f"{host}}}")
+            conditions.append(or_(CONSUMERS.c.host == host, own))
+        if consumer is not None:
+            conditions.append(CONSUMERS.c.name == consumer)
+        if marker is not None:
+            conditions.append(place > marker)
+        found = self._consumers.find(and_(*conditions), place, limit=limit + 1)
+        shown = [self.claims[name] for name in found[:limit]]
+        return shown, f"{shown[-1].host}|{shown[-1].consumer}" if len(found) > limit else None
+
+    def counts(self) -> Mapping[str, int]:
+        prepared = len(self.deadlines)
+        return {"prepared": prepared, "confirmed": self._consumers.count(CONSUMERS.c.place.is_not(None)) - prepared}
+
+    def forget_ends(self, until: int, limit: int) -> None:
+        at = CONSUMERS.c.ended_ms
+        for name in self._consumers.find(at <= until, at, CONSUMERS.c.name, limit=limit):
+            del self.ended[name], self.ended_at[name]
+            self.settled.pop(name, None)
+
+    def forget_pins(self, now: int) -> None:
+        self._pins.write()
+        past = and_(PINS.c.partition == self._name, PINS.c.until_ms <= now)
+        self._connection.execute(delete(PINS).where(past))
+        self._pins.forget()
+
+    def silent(self, since: int) -> list[str]:
+        return self._services.find(and_(SERVICES.c.beat_ms <= since, SERVICES.c.alive.is_(True)))
+
+    def is_awaited(self, host: str) -> bool:
+        return bool(self._services.get(host, "awaited"))
+
+    def awaits_any(self) -> bool:
+        if self._awaits is None:
+            self._awaits = bool(self._services.names(SERVICES.c.awaited.is_not(None), limit=1))
+        return self._awaits
+
+    def await_opened(self) -> None:
+        self._services.write()
+        opened = and_(SERVICES.c.partition == self._name, SERVICES.c.opened.is_not(None))
+        self._connection.execute(update(SERVICES).where(opened).values(awaited=True))
+        self._services.forget()
+        self._awaits = None
+
+    def await_no_more(self, host: str) -> None:
+        self._services.put(host, "awaited", None)
+        self._awaits = None
+
+    def page_of_names(self, namespace: str, marker: str | None, limit: int) -> tuple[list[str], str | None]:
+        if namespace == namespaces.COMPUTE:
+            wanted = select(PROVIDERS.c.name).where(PROVIDERS.c.document.is_not(None))
+        elif namespace == namespaces.SERVICE:
+            wanted = select(SERVICES.c.name).where(SERVICES.c.document.is_not(None))
+        else:
+            wanted = select(STATES.c.name).where(STATES.c.namespace == namespace)
+        column = wanted.selected_columns[0]
+        wanted = wanted.where(column.table.c.partition == self._name)
+        if marker is not None:
+            wanted = wanted.where(column > marker)
+        found = list(self._connection.scalars(wanted.order_by(column).limit(limit + 1)))
+        return found[:limit], found[limit - 1] if len(found) > limit else None
+
+    def state_of(self, namespace: str, name: str) -> namespaces.Versioned | None:
+        wanted = select(STATES.c.version, STATES.c.document).where(self._is_state(namespace, name))
+        found = self._connection.execute(wanted).one_or_none()
+        return None if found is None else (found.version, documents.decode(found.document, "host state")["state"])
+
+    def keep_state(self, namespace: str, name: str, held: namespaces.Versioned | None) -> None:
+        if held is None:
+            self._connection.execute(delete(STATES).where(self._is_state(namespace, name)))
+            return
+        version, state = held
+        text = documents.encode({"schema": SCHEMA, "state": state})
+        statement = INSERTS[self._connection.dialect.name](STATES).on_conflict_do_update(
+            index_elements=["partition", "namespace", "name"], set_={"version": version, "document": text}
+        )
+        key = {"partition": self._name, "namespace": namespace, "name": name}
+        self._connection.execute(statement, {**key, "version": version, "document": text})
+
+    def record(self, request_id: str, document: Mapping[str, Any], most: int) -> None:
+        self._decision += 1
+        text = documents.encode(document)
+        made = {"partition": self._name, "number": self._decision, "request": request_id, "document": text}
+        self._connection.execute(insert(DECISIONS), made)
+        over = and_(DECISIONS.c.partition == self._name, DECISIONS.c.number <= self._decision - most)
+        self._connection.execute(delete(DECISIONS).where(over))
+
+    def decision_of(self, request_id: str) -> dict[str, Any] | None:
+        wanted = select(DECISIONS.c.document).where(
+            DECISIONS.c.partition == self._name, DECISIONS.c.request == request_id
+        )
+        text = self._connection.scalar(wanted.order_by(DECISIONS.c.number.desc()).limit(1))
+        return None if text is None else documents.decode(text, "decision")
+
+    def decisions_after(self, number: int, limit: int) -> Sequence[tuple[int, str, dict[str, Any]]]:
+        wanted = select(DECISIONS).where(DECISIONS.c.partition == self._name, DECISIONS.c.number > number)
+        found = self._connection.execute(wanted.order_by(DECISIONS.c.number).limit(limit))
+        return [(row.number, row.request, documents.decode(row.document, "decision")) for row in found]
+
+    def snapshot(self, namespaces: Iterable[str]) -> Snapshot:
+        return copies.snapshot(self._connection, self._name, (self.epoch, self.position), namespaces)
+
+    def look(self) -> Look:
+        for rows in self._all_rows():
+            rows.write()
+        return copies.look(self._connection, self._name, (self.epoch, self.position))
+
+    def _all_rows(self) -> tuple[Rows, ...]:
+        return (self._consumers, self._providers, self._services, self._groups, self._pins)
+
+    def _is_state(self, namespace: str, name: str) -> Any:
+        return tuple_(STATES.c.partition, STATES.c.namespace, STATES.c.name) == (self._name, namespace, name)
+
+    def _write_log(self) -> None:
+        self._connection.execute(
+            insert(LOG),
+            [
+                {
+                    "partition": self._name,
+                    "position": entry.position,
+                    "schema": SCHEMA,
+                    "kind": entry.kind,
+                    "payload": documents.encode(entry.payload),
+                }
+                for entry in self._entries
+            ],
+        )
+        # In lots: what each verb deletes, each verb pays for.
+        lot = max(1, self._log_length // 64)
+        if self._meta["position"] // lot != self.position // lot:
+            old = and_(LOG.c.partition == self._name, LOG.c.position <= self.position - self._log_length)
+            self._connection.execute(delete(LOG).where(old))
+
+
+def _place(_name: str, raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return where a consumer's claim is."""
+    if "claim" not in raw:
+        return {}
+    claim = json.loads(raw["claim"])
+    return {"host": names.host_of(claim["host"]), "place": f"{claim['host']}|{claim['consumer']}"}
+
+
+def _until(_name: str, raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {"until_ms": json.loads(raw["pinned"])[1]}

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Brings a database to the tables that this gantt knows, once, whoever comes first."""
+
+from functools import cache
+from pathlib import Path
+from threading import Lock
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection
+
+from rpcapi import errors
+from scheduler_svc.store.sql.dialect import Dialect
+
+VERSION_TABLE = "gantt_schema"
+_LOCK = Lock()  # alembic's context is the process's
+
+
+def ensure(dialect: Dialect, connection: Connection) -> None:
+    """Create the tables, or migrate them; raises BadConfiguration where a newer gantt has migrated them."""
+    with _LOCK:
+        with connection.begin():
+            if _version(connection) == _scripts().get_current_head():
+                return
+        with connection.begin():
+            dialect.lock_schema(connection)
+            found = _version(connection)
+            if found is not None and not _is_known(found):
+                raise errors.BadConfiguration(
+                    why=f"the store's tables are at version {found}, which a newer gantt made; upgrade this one"
+                )
+            config = _config()
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+
+
+def _config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).with_name("migrations")))
+    return config
+
+
+@cache
+def _scripts() -> ScriptDirectory:
+    return ScriptDirectory.from_config(_config())
+
+
+def _version(connection: Connection) -> str | None:
+    context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE})
+    return context.get_current_revision()
+
+
+def _is_known(version: str) -> bool:
+    return any(script.revision == version for script in _scripts().walk_revisions())

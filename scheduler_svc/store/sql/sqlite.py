@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SQLite: one file, for the workers of one machine."""
+
+import os
+import sqlite3
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, create_engine, event, exc, text
+
+from rpcapi import errors
+from scheduler_svc.store.records import Durability
+from scheduler_svc.store.sql.dialect import POOL, Dialect
+
+BUSY_MS = 20  # that SQLite itself waits for another writer, holding up all green threads of the process
+HOLD = text(
+    "SELECT partitions.*, CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) AS now "
+    "FROM (SELECT 1) LEFT JOIN partitions ON name = :name"
+)
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+LOCKED = ("database is locked", "database table is locked", "database schema is locked")
+WRITES = "gantt_writes"
+
+
+class Sqlite(Dialect):
+    """A file in WAL mode: readers see one instant and wait for nobody, writers come one at a time.
+
+    With durability "always" each commit is synchronised to the disk; with "everysec" it survives the end of any
+    process, and may be lost with the machine: then another boot of the machine is another server.
+    """
+
+    def __init__(self, url: URL, durability: Durability) -> None:
+        if url.database in (None, "", ":memory:") or url.host:
+            raise errors.BadConfiguration(why="[store] url must name a file: sqlite:////absolute/path.sqlite")
+        self._path = Path(str(url.database))
+        if not self._path.is_absolute():
+            raise errors.BadConfiguration(
+                why=f"[store] url names {str(self._path)!r}, relative to who knows what: write sqlite:////absolute/path"
+            )
+        self._synchronous = "FULL" if durability == "always" else "NORMAL"
+        self.engine = create_engine(url, connect_args={"timeout": BUSY_MS / 1000}, **POOL)
+        self.reader = self.engine
+        event.listen(self.engine, "do_connect", self._make_private)
+        event.listen(self.engine, "connect", self._prepare)
+        event.listen(self.engine, "checkout", self._require_same_file)
+        event.listen(self.engine, "begin", _begin)
+        self.engine = self.engine.execution_options(**{WRITES: True})
+
+    def lock(self, connection: Connection, partition: str) -> tuple[Mapping[str, Any] | None, int]:
+        row = connection.execute(HOLD, {"name": partition}).mappings().one()
+        return (dict(row) if row["name"] is not None else None), int(row["now"])
+
+    def identity(self, connection: Connection) -> str:
+        _path, device, inode = connection.info["file"]
+        boot = BOOT_ID.read_text().strip() if self._synchronous != "FULL" and BOOT_ID.exists() else "any"
+        return f"sqlite {device}:{inode} boot {boot}"
+
+    def lock_schema(self, connection: Connection) -> None:
+        """BEGIN IMMEDIATE holds all of the file."""
+
+    def announce(self, connection: Connection, partition: str) -> None:
+        """Nobody is waked: who waits looks again."""
+
+    def listen(self, partition: str) -> None:
+        """Nobody tells."""
+
+    def await_news(self, partition: str, seconds: float, pause: float) -> None:
+        time.sleep(min(seconds, pause))
+
+    def is_passing(self, error: BaseException) -> bool:
+        return isinstance(error, exc.OperationalError) and str(error.orig).startswith(LOCKED)
+
+    def _make_private(self, _dialect: Any, _record: Any, _arguments: Any, _options: Any) -> None:
+        """Let nobody else read or write the file."""
+        try:
+            os.close(os.open(self._path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+        except OSError as error:
+            raise sqlite3.OperationalError(f"unable to open {self._path}: {error.strerror}") from error
+
+    def _prepare(self, fresh: sqlite3.Connection, record: Any) -> None:
+        fresh.isolation_level = None  # transactions begin where SQLAlchemy says, not where the driver guesses
+        for pragma in ("journal_mode = WAL", f"synchronous = {self._synchronous}", "cache_size = -16000"):
+            fresh.execute(f"PRAGMA {pragma}")
+        record.info["file"] = self._file()
+
+    def _require_same_file(self, _connection: Any, record: Any, _proxy: Any) -> None:
+        """Leave a file that is no longer at its path: another was put in its place, by whoever restored it."""
+        if record.info["file"] != self._file():
+            raise exc.DisconnectionError("the file at the path is another one now")
+
+    def _file(self) -> tuple[str, int, int] | None:
+        try:
+            found = self._path.stat()
+        except FileNotFoundError:
+            return None
+        return (str(self._path), found.st_dev, found.st_ino)
+
+
+def _begin(connection: Connection) -> None:
+    writes = connection.get_execution_options().get(WRITES)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

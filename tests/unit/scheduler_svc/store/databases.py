@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A world in a SQL database: a partition of its own, and what befalls it."""
+
+import json
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Connection, Table, create_engine, delete, insert, select, update
+from sqlalchemy.engine import make_url
+
+from scheduler_svc.store.sql import SqlStore, tables
+from tests.unit.scheduler_svc.store.world import World, poll
+
+Rows = Mapping[str, list[dict[str, Any]]]
+
+
+def sql_world(url: str, **options: Any) -> World:
+    """Return a new partition in the database at ``url``; its time is real, so that lifetimes to wait for are short."""
+    store = SqlStore(url, uuid.uuid4().hex[:12], **options)
+    faults = SqlFaults(url, store.partition)
+
+    def forget_since(mark: Rows) -> int:
+        faults.restore(mark)
+        return store.check_identity()[0]
+
+    def new_epoch() -> int:
+        faults.look_like_another_server()
+        return store.check_identity()[0]
+
+    return World(
+        store,
+        faults.now,
+        lambda moment: poll(lambda: faults.now() >= moment),
+        new_epoch,
+        faults.mark,
+        forget_since,
+        faults.pass_deadline_of,
+    )
+
+
+class SqlFaults:
+    """What befalls a partition in a SQL database, done to its rows."""
+
+    def __init__(self, url: str, partition: str) -> None:
+        parsed = make_url(url)
+        is_sqlite = parsed.get_backend_name() == "sqlite"
+        self._engine = create_engine(parsed if is_sqlite else parsed.set(drivername="postgresql+psycopg"))
+        self._partition = partition
+        self._clock = (
+            "SELECT CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)"
+            if is_sqlite
+            else "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+        )
+
+    def now(self) -> int:
+        """Return the database's time in milliseconds."""
+        with self._engine.connect() as connection:
+            return int(connection.exec_driver_sql(self._clock).scalar_one())
+
+    def look_like_another_server(self) -> None:
+        """Make the partition one that was last served by a server that is no more."""
+        with self._engine.begin() as connection:
+            self._estrange(connection)
+
+    def mark(self) -> Rows:
+        """Return all that the partition holds."""
+        with self._engine.connect() as connection:
+            return {
+                table.name: [dict(row) for row in connection.execute(self._own(select(table), table)).mappings()]
+                for table in tables.METADATA.sorted_tables
+            }
+
+    def restore(self, mark: Rows) -> None:
+        """Put the partition back to ``mark``."""
+        with self._engine.begin() as connection:
+            for table in tables.METADATA.sorted_tables:
+                connection.execute(self._own(delete(table), table))
+                if mark[table.name]:
+                    connection.execute(insert(table), mark[table.name])
+            self._estrange(connection)
+
+    def pass_deadline_of(self, consumer: str) -> None:
+        """Let a deadline pass."""
+        consumers, now = tables.CONSUMERS, self.now()
+        own = (consumers.c.partition == self._partition, consumers.c.name == consumer)
+        with self._engine.begin() as connection:
+            claim = json.loads(connection.execute(select(consumers.c.claim).where(*own)).scalar_one())
+            text = json.dumps({**claim, "deadline_ms": now}, separators=(",", ":"), sort_keys=True)
+            connection.execute(update(consumers).where(*own).values(claim=text))
+            counted = consumers.c.deadline_ms.is_not(None)
+            connection.execute(update(consumers).where(*own, counted).values(deadline_ms=now))
+
+    def _estrange(self, connection: Connection) -> None:
+        partitions = tables.PARTITIONS
+        own = partitions.c.name == self._partition
+        connection.execute(update(partitions).where(own).values(identity="another"))
+
+    def _own(self, statement: Any, table: Table) -> Any:
+        return statement.where((table.c.name if table is tables.PARTITIONS else table.c.partition) == self._partition)

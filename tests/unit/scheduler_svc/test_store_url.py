@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which URLs can be a store's."""
+
+import pytest
+
+from rpcapi import errors
+from scheduler_svc.conf import store_url
+from scheduler_svc.store import open_store
+
+GOOD = [
+    "redis://127.0.0.1:6379/0",
+    "memory://",
+    "sqlite:////var/lib/gantt/store.sqlite",
+    "postgresql://gantt:pw%40@db.example.org:5433/gantt?sslmode=verify-full",
+    "postgresql://gantt@/gantt?host=/run/postgresql",
+    "postgresql:///gantt?host=a:5432&host=b:5432&target_session_attrs=read-write",
+]
+BAD = {
+    "sqlite://store.sqlite": "whole path",
+    "sqlite:///store.sqlite": "whole path",
+    "sqlite://": "whole path",
+    "sqlite:////store.sqlite?mode=memory": "whole path",
+    "postgresql://hidden@host": "no database",
+    "postgresql://u:hidden@host:port/db": "address that is none",
+    "postgresql://u@host/db?hidden": "unknown option",
+    "mysql://u:hidden@host/db": "must begin with",
+    "hidden": "must begin with",
+    "memcached://127.0.0.1:11211": "cannot hold claims",
+}
+
+
+@pytest.mark.parametrize("url", GOOD)
+def test_what_can_be_a_store(url: str) -> None:
+    store_url.check("store", url)
+
+
+@pytest.mark.parametrize("url", BAD)
+def test_what_cannot_be_one_is_told_without_showing_it(url: str) -> None:
+    with pytest.raises(errors.BadConfiguration, match=BAD[url]) as caught:
+        store_url.check("store", url)
+    assert "hidden" not in str(caught.value)
+
+
+def test_memcached_is_refused_for_claims_wherever_it_is_asked_for() -> None:
+    with pytest.raises(errors.BadConfiguration, match=r"state_url"):
+        open_store("memcached://127.0.0.1:11211", "p1")
