@@ -31,6 +31,7 @@ COMMANDS = {
     "claim verify": "rpcapi.shell.claim:ClaimVerify",
     "service list": "rpcapi.shell.service:ServiceList",
     "explain": "rpcapi.shell.explain:Explain",
+    "decision export": "rpcapi.shell.decision:DecisionExport",
 }
 CONSOLE_LEVELS = {0: logging.ERROR, 1: logging.INFO, 2: logging.INFO}
 

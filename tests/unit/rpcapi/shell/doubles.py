@@ -146,6 +146,14 @@ class Scheduler:
             raise errors.UnknownDecision(request_id=request_id)
         return objects.Decision.of(request_id=request_id, partition="default", document=self.decisions[request_id])
 
+    @exposed
+    def list_decisions(self, ctxt, partition=None, marker=None, limit=100):
+        if partition not in (None, "default"):
+            raise errors.UnknownPartition(partition=partition, known="default")
+        found, following = page_of(sorted(self.decisions), marker, limit)
+        page = [self.explain(ctxt, request_id=request_id) for request_id in found]
+        return objects.DecisionPage.of(decisions=page, marker=following)
+
 
 class Claims:
     """Live claims, and what verify finds."""
@@ -226,5 +234,5 @@ class Cluster:
     def endpoints(self):
         by_topic = {"conductor": self.conductor, "scheduler": self.scheduler, "claims.default": self.claims}
         for topic, endpoint in by_topic.items():
-            endpoint.target = messaging.Target(version="1.1")
+            endpoint.target = messaging.Target(version="1.2")
             yield messaging.Target(topic=topic, server="one"), endpoint
