@@ -8,7 +8,7 @@ from collections.abc import Callable
 from oslo_log import log
 
 from rpcapi import errors
-from scheduler_svc import metrics
+from scheduler_svc import metrics, reads
 from scheduler_svc.presence import Presence
 from scheduler_svc.store.interface import Store
 from scheduler_svc.table.partition import Standing
@@ -37,6 +37,7 @@ class Replica:
         (self.number,) = (part.number for part in self._table.partitions if part.name == store.partition)
         self.presence = Presence()
         self._moved = threading.Condition()
+        self._asked = self._served = 0  # how often everything was asked to be taken anew, and was
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"replica {store.partition}", daemon=True)
 
@@ -72,10 +73,12 @@ class Replica:
 
     def load(self) -> None:
         """Take a fresh copy of everything; raises StoreUnavailable."""
+        asked = self._asked
         self._store.check_identity()
-        self._table.load(self._store.snapshot(), self.number)
+        self._table.load(self._store.snapshot(reads.kept(self._table.reads)), self.number)
         self.presence.found()
         with self._moved:
+            self._served = asked
             self._moved.notify_all()
         metrics.SNAPSHOTS.labels(partition=self.partition).inc()
         self._note(0)
@@ -116,6 +119,13 @@ class Replica:
                 self._moved.wait(left)
             return True
 
+    def renew(self, timeout: float) -> bool:
+        """Have the follower take everything anew, as for a table that keeps more; False where it has not in time."""
+        with self._moved:
+            self._asked += 1
+            asked = self._asked
+            return self._moved.wait_for(lambda: self._served >= asked, timeout)
+
     def start(self) -> None:
         """Begin to follow."""
         self._thread.start()
@@ -134,7 +144,7 @@ class Replica:
         fresh = self.ready
         while not self._stopping.is_set():
             try:
-                if not fresh:
+                if not fresh or self._asked > self._served:
                     self.load()
                     fresh, pause = True, FIRST_PAUSE
                 self.step(BLOCK_MS)

@@ -2,7 +2,7 @@
 """The composition root: one worker process of the scheduler."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import oslo_messaging as messaging
@@ -15,23 +15,27 @@ from rpcapi.daemon.waiting import wait_for
 from rpcapi.probe import probe_bus
 from rpcapi.scheduler import BusBackend
 from rpcapi.serializer import GanttSerializer
-from scheduler_svc import reaper
+from scheduler_svc import reads, reaper
 from scheduler_svc.alternates import Alternates
 from scheduler_svc.announcer import Announcer
+from scheduler_svc.conf import metrics as metrics_conf
 from scheduler_svc.conf import namespaces
 from scheduler_svc.drivers import driver
 from scheduler_svc.endpoints.claims import ClaimsEndpoint
 from scheduler_svc.endpoints.scheduler import SchedulerEndpoint
 from scheduler_svc.filters import pipeline
+from scheduler_svc.filters.sieve import Filter
 from scheduler_svc.host_states import HostStates
 from scheduler_svc.periodic import Periodic
 from scheduler_svc.replica import Replica
 from scheduler_svc.select import Patience, Selector
 from scheduler_svc.store import Store, open_store
+from scheduler_svc.table.table import HostTable
 
 LOG = log.getLogger(__name__)
 
 BINARY = "gantt-scheduler"
+RENEW_SECONDS = 15.0  # of a reload, for reading from the store what new filters and weighers read
 
 Opener = Callable[[cfg.ConfigOpts], Store]
 
@@ -66,14 +70,17 @@ class SchedulerService:
         """Load the hosts and serve; raises BadConfiguration, and Stopped when it was told to stop meanwhile."""
         conf = self._conf
         ranking = driver.load(conf)
-        eligibility = pipeline.build_eligibility(conf.filter_scheduler.enabled_filters)
+        eligibility = _eligibility(conf)
         self._transport = bus.get_transport(conf)
         conductor = ConductorAPI(conf, self._transport)
         # The follower waits in its store for the next change, so it has one of its own.
         store, followed = self._stores = [self._opener(conf), self._opener(conf)]
         announcer = Announcer(conductor)
+        self._reads = reads.union([ranking.reads, *(each.reads for each in eligibility)])
+        table = HostTable([store.partition], self._reads)
         # One worker of a daemon is enough to tell it.
-        replica = Replica(followed, announcer.look) if self._index == 0 else Replica(followed)
+        told = announcer.look if self._index == 0 else _nobody
+        replica = Replica(followed, told, table)
         wait_for("The store", replica.load, self._stopping, away=(errors.Unavailable,))
         wait_for(
             "The message bus",
@@ -118,10 +125,18 @@ class SchedulerService:
             return
         try:
             ranking = driver.load(self._conf)
-            eligibility = pipeline.build_eligibility(self._conf.filter_scheduler.enabled_filters)
+            eligibility = _eligibility(self._conf)
         except errors.BadConfiguration as error:
             LOG.error("Filters and weighers stay as they were: %s", error)
             return
+        read = reads.union([ranking.reads, *(each.reads for each in eligibility)])
+        table = self._replica.table
+        if not reads.covers(table.reads, read):
+            table.keep(read)
+            if not self._replica.renew(RENEW_SECONDS):
+                LOG.error("Filters and weighers stay as they were: the store does not tell what they read")
+                return
+        self._reads = read
         self._selector.driver = ranking
         self._alternates.filters = eligibility
 
@@ -135,7 +150,7 @@ class SchedulerService:
                 selector=self._selector,
                 replica=replica,
                 states=HostStates(store, namespaces.load(conf)),
-                wanted=lambda: None,
+                wanted=lambda: reads.wanted(self._reads),
                 most_instances=conf.rpc.max_instances,
             ),
             claims.topic(store.partition): ClaimsEndpoint(
@@ -171,6 +186,14 @@ class SchedulerService:
 def make_service(conf: cfg.ConfigOpts, worker_index: int) -> SchedulerService:
     """Make the service of one worker process."""
     return SchedulerService(conf, worker_index)
+
+
+def _eligibility(conf: cfg.ConfigOpts) -> Sequence[Filter]:
+    return pipeline.build_eligibility(conf.filter_scheduler.enabled_filters, metrics_conf.load(conf))
+
+
+def _nobody(replica: Replica) -> None:
+    """Be told of a load, and tell nobody."""
 
 
 def _patience(conf: cfg.ConfigOpts) -> Patience:

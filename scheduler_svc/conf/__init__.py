@@ -4,17 +4,17 @@
 from oslo_config import cfg
 
 from rpcapi import conf as rpcapi_conf
-from scheduler_svc.conf import filter_scheduler, namespaces, scheduler, store
+from scheduler_svc.conf import filter_scheduler, metrics, namespaces, scheduler, store
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
     """Register what the scheduler reads, the contract's options included."""
     rpcapi_conf.register_opts(conf)
-    for module in (scheduler, filter_scheduler, store):
+    for module in (scheduler, filter_scheduler, metrics, store):
         module.register_opts(conf)
 
 
 def check(conf: cfg.ConfigOpts) -> None:
     """Raise BadConfiguration for what no option's type can tell; imports nothing of the service."""
-    for module in (scheduler, filter_scheduler, store, namespaces):
+    for module in (scheduler, filter_scheduler, metrics, store, namespaces):
         module.check(conf)

@@ -16,9 +16,12 @@ FILTERS = (
     "ServerGroupFilter",
     "AvailabilityZoneFilter",
     "TraitsFilter",
+    "MetricsFilter",
     "ResourcesFilter",
 )
-WEIGHERS = ("RAMWeigher", "CPUWeigher", "DiskWeigher")
+DEFAULT_FILTERS = tuple(name for name in FILTERS if name != "MetricsFilter")
+WEIGHERS = ("RAMWeigher", "CPUWeigher", "DiskWeigher", "MetricsWeigher")
+DEFAULT_WEIGHERS = WEIGHERS[:3]
 
 _MULTIPLIER = (
     "Weight of free {} in a host's score. Free amounts are scaled to 0 to 1 over the hosts that passed the filters and "
@@ -28,16 +31,17 @@ _MULTIPLIER = (
 OPTS: list[cfg.Opt] = [
     cfg.ListOpt(
         "enabled_filters",
-        default=list(FILTERS),
+        default=list(DEFAULT_FILTERS),
         mutable=True,
-        help="Filters that a host must pass. Their order is fixed, cheapest first. Without ResourcesFilter full hosts "
-        "are tried and refused by the store; nothing is ever overcommitted.",
+        help="Filters that a host must pass. There is also MetricsFilter: see [metrics]. Their order is fixed, "
+        "cheapest first. Without ResourcesFilter full hosts are tried and refused by the store; nothing is ever "
+        "overcommitted.",
     ),
     cfg.ListOpt(
         "enabled_weighers",
-        default=list(WEIGHERS),
+        default=list(DEFAULT_WEIGHERS),
         mutable=True,
-        help="Weighers whose figures make up a host's score.",
+        help="Weighers whose figures make up a host's score. There is also MetricsWeigher: see [metrics].",
     ),
     cfg.IntOpt(
         "host_subset_size",

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 import numpy as np
 from oslo_config import cfg
 
+from scheduler_svc.conf import metrics
 from scheduler_svc.drivers.driver import Driver, Ranking, width
 from scheduler_svc.drivers.filter import REASON_COUNT
 from scheduler_svc.drivers.lot import Lot
 from scheduler_svc.drivers.spread import room
 from scheduler_svc.filters import pipeline
 from scheduler_svc.filters.sieve import Filter
+from scheduler_svc.reads import union
 from scheduler_svc.request import Request
 from scheduler_svc.table.view import View
 
@@ -21,11 +23,12 @@ class ChanceDriver(Driver):
 
     def __init__(self, filters: Sequence[Filter]) -> None:
         self._filters = filters
+        self.reads = union(each.reads for each in filters)
 
     @classmethod
     def from_conf(cls, conf: cfg.ConfigOpts) -> "ChanceDriver":
         """Build with the filters that [filter_scheduler] enables."""
-        return cls(pipeline.build(conf.filter_scheduler.enabled_filters))
+        return cls(pipeline.build(conf.filter_scheduler.enabled_filters, metrics.load(conf)))
 
     def rank(self, view: View, request: Request, count: int, seed: int) -> Ranking:
         """Draw hosts for each instance anew, among those that still take one."""

@@ -4,6 +4,7 @@
 import abc
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from oslo_config import cfg
@@ -11,6 +12,7 @@ from stevedore import driver as stevedore_driver
 from stevedore import exception as stevedore_exception
 
 from rpcapi import errors
+from scheduler_svc.reads import Reads
 from scheduler_svc.request import Request
 from scheduler_svc.table.view import View
 
@@ -42,7 +44,12 @@ def width(count: int) -> int:
 
 
 class Driver(abc.ABC):
-    """Ranks hosts: no I/O, no clock, and no chance but what the seed gives."""
+    """Ranks hosts: no I/O, no clock, and no chance but what the seed gives.
+
+    ``reads`` is all of host state that ``rank`` may look at: the view has no more.
+    """
+
+    reads: Reads = MappingProxyType({"compute": frozenset({"availability_zone", "traits"})})
 
     @classmethod
     @abc.abstractmethod

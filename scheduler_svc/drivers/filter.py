@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 from oslo_config import cfg
 
+from scheduler_svc.conf import metrics
 from scheduler_svc.drivers.driver import WIDTH, Driver, Ranking
 from scheduler_svc.drivers.lot import Lot, Rows
 from scheduler_svc.drivers.spread import room, spread
 from scheduler_svc.drivers.top import best
 from scheduler_svc.filters import pipeline
 from scheduler_svc.filters.sieve import Filter
+from scheduler_svc.reads import union
 from scheduler_svc.request import Request
 from scheduler_svc.table.view import View
 from scheduler_svc.weighers import scoring
@@ -28,18 +30,22 @@ class FilterDriver(Driver):
         self._filters = filters
         self._weighted = weighted
         self._subset = subset
+        self.reads = union([*(each.reads for each in filters), *(weigher.reads for weigher, _ in weighted)])
 
     @classmethod
     def from_conf(cls, conf: cfg.ConfigOpts) -> "FilterDriver":
-        """Build with the options of group [filter_scheduler]."""
-        group = conf.filter_scheduler
+        """Build with the options of groups [filter_scheduler] and [metrics]."""
+        group, weights = conf.filter_scheduler, metrics.load(conf)
         multipliers = {
             scoring.ram.WEIGHER.name: group.ram_weight_multiplier,
             scoring.cpu.WEIGHER.name: group.cpu_weight_multiplier,
             scoring.disk.WEIGHER.name: group.disk_weight_multiplier,
+            scoring.metrics.NAME: conf.metrics.weight_multiplier,
         }
         enabled = {name: multipliers.get(name, 1.0) for name in group.enabled_weighers}
-        return cls(pipeline.build(group.enabled_filters), scoring.build(enabled), group.host_subset_size)
+        return cls(
+            pipeline.build(group.enabled_filters, weights), scoring.build(enabled, weights), group.host_subset_size
+        )
 
     def rank(self, view: View, request: Request, count: int, seed: int) -> Ranking:
         """Filter and weigh all hosts once, then place the instances one after the other on the best."""

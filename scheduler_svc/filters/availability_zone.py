@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 
-from scheduler_svc.filters.sieve import Sieve
+from scheduler_svc.filters.sieve import Filter, Sieve
 from scheduler_svc.request import Request
 from scheduler_svc.table.view import View
 
@@ -15,3 +15,6 @@ def sieves(view: View, request: Request) -> Iterator[Sieve]:
     """Let hosts of the zone pass; without a zone in the request, all."""
     if request.availability_zone is not None:
         yield Sieve(REASON, view.in_zone(request.availability_zone))
+
+
+FILTER = Filter(NAME, sieves, {"compute": frozenset({"availability_zone"})})

@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 
 from rpcapi.model.claims import NOT_AUDITED
-from scheduler_svc.filters.sieve import Sieve
+from scheduler_svc.filters.sieve import Filter, Sieve
 from scheduler_svc.request import Request
 from scheduler_svc.table.view import View
 
@@ -19,3 +19,6 @@ def sieves(view: View, request: Request) -> Iterator[Sieve]:
     yield Sieve(REASON_DOWN, view.alive)
     yield Sieve(REASON_DISABLED, view.enabled)
     yield Sieve(REASON_CLOSED, view.opened)
+
+
+FILTER = Filter(NAME, sieves, {"service": frozenset({"alive", "enabled", "audited"})})

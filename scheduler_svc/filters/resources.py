@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 
-from scheduler_svc.filters.sieve import Sieve
+from scheduler_svc.filters.sieve import Filter, Sieve
 from scheduler_svc.request import Request
 from scheduler_svc.table.view import View
 
@@ -20,3 +20,6 @@ def sieves(view: View, request: Request) -> Iterator[Sieve]:
         if rules is not None:
             fits = (rules.min_unit <= amount) & (rules.max_unit >= amount) & (amount % rules.step_size == 0)
             yield Sieve(REASON_UNIT.format(resource_class), fits)
+
+
+FILTER = Filter(NAME, sieves, {"compute": frozenset({"inventories", "used"})})

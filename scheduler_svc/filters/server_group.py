@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 
-from scheduler_svc.filters.sieve import Sieve
+from scheduler_svc.filters.sieve import Filter, Sieve
 from scheduler_svc.request import Request
 from scheduler_svc.table.view import View
 
@@ -21,3 +21,6 @@ def sieves(view: View, request: Request) -> Iterator[Sieve]:
         yield Sieve(REASON, view.named(request.beside))
     if request.ruled_out:
         yield Sieve(REASON, ~view.named(request.ruled_out))
+
+
+FILTER = Filter(NAME, sieves)

@@ -2,8 +2,10 @@
 """What a filter is."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from scheduler_svc.reads import Reads
 from scheduler_svc.request import Request
 from scheduler_svc.table.columns import Column
 from scheduler_svc.table.view import View
@@ -16,5 +18,14 @@ class Sieve(NamedTuple):
     passes: Column
 
 
-# A filter gives its sieves one by one, and none where every host would pass: what is not asked costs nothing.
-Filter = Callable[[View, Request], Iterable[Sieve]]
+# It gives its sieves one by one, and none where every host would pass: what is not asked costs nothing.
+Sieves = Callable[[View, Request], Iterable[Sieve]]
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A filter by its name in the configuration; ``reads`` is all of host state that its ``sieves`` may look at."""
+
+    name: str
+    sieves: Sieves
+    reads: Reads = field(default_factory=dict)

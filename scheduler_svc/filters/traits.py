@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 
-from scheduler_svc.filters.sieve import Sieve
+from scheduler_svc.filters.sieve import Filter, Sieve
 from scheduler_svc.request import Request
 from scheduler_svc.table.view import View
 
@@ -18,3 +18,6 @@ def sieves(view: View, request: Request) -> Iterator[Sieve]:
         yield Sieve(REASON_REQUIRED, view.having_all(request.required_traits))
     if request.forbidden_traits:
         yield Sieve(REASON_FORBIDDEN, ~view.having_any(request.forbidden_traits))
+
+
+FILTER = Filter(NAME, sieves, {"compute": frozenset({"traits"})})

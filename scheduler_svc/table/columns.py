@@ -14,7 +14,7 @@ Rows = npt.NDArray[np.intp]  # numbers of rows
 FIRST_ROWS = 64
 
 
-def grown(column: npt.NDArray[Any], size: int, fill: int | bool = 0) -> npt.NDArray[Any]:
+def grown(column: npt.NDArray[Any], size: int, fill: float | bool = 0) -> npt.NDArray[Any]:
     """Return a copy of ``column`` with ``size`` rows, the new ones holding ``fill``."""
     larger = np.full(size, fill, dtype=column.dtype)
     larger[: len(column)] = column

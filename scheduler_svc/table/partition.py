@@ -4,6 +4,7 @@
 from typing import NamedTuple
 
 from scheduler_svc.table.services import ServiceColumns, ServiceHosts
+from scheduler_svc.table.states import Documents
 
 
 class Standing(NamedTuple):
@@ -19,15 +20,16 @@ class PartitionRows:
     ``number`` is its place in the table's order. A partition that was never read is in epoch 0.
     """
 
-    __slots__ = ("epoch", "name", "number", "position", "rows", "services")
+    __slots__ = ("documents", "epoch", "name", "number", "position", "rows", "services")
 
-    def __init__(self, name: str, number: int, columns: ServiceColumns) -> None:
+    def __init__(self, name: str, number: int, columns: ServiceColumns, documents: Documents) -> None:
         self.name = name
         self.number = number
         self.epoch = 0
         self.position = 0
         self.rows: dict[str, int] = {}
         self.services = ServiceHosts(columns)
+        self.documents = documents
 
     @property
     def standing(self) -> Standing:

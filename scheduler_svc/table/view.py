@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import ChainMap
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -111,6 +112,23 @@ class View:
         if columns is None or not columns.rules:
             return None
         return UnitRules(self._still(columns.min_unit), self._still(columns.max_unit), self._still(columns.step_size))
+
+    def state(self, namespace: str, key: str) -> FloatColumn:
+        """Return a key of the hosts' documents as numbers; NaN where it is absent or none, true is 1 and false 0.
+
+        In ``compute`` the key "metrics.<name>" is what each node reported of that metric. Elsewhere a row has what the
+        document of its own name says or, where there is none, that of its service host. Raises LookupError for what
+        nobody's reads hold.
+        """
+        return self._still(self._table.states.numbers(namespace, key))
+
+    def state_is(self, namespace: str, key: str, text: str) -> Column:
+        """Return in which rows a key of the hosts' documents, as above, is this text."""
+        return self._table.states.having(namespace, key, text)[: self.size]
+
+    def documents(self, namespace: str) -> Mapping[str, Mapping[str, Any]]:
+        """Return all documents of a namespace by name, less what nobody reads; raises LookupError as above."""
+        return ChainMap(*(part.documents.of(namespace) for part in self._table.partitions))
 
     def named(self, wanted: Iterable[str]) -> Column:
         """Return which rows are meant by ``wanted``: names of nodes, or of service hosts with all their nodes."""

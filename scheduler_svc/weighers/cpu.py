@@ -19,4 +19,4 @@ def step(request: Request) -> float:
     return -request.resources.get(VCPU, 0)
 
 
-WEIGHER = Weigher("CPUWeigher", raw, step)
+WEIGHER = Weigher("CPUWeigher", raw, step, {"compute": frozenset({"inventories", "used"})})

@@ -19,4 +19,4 @@ def step(request: Request) -> float:
     return -request.resources.get(DISK_GB, 0)
 
 
-WEIGHER = Weigher("DiskWeigher", raw, step)
+WEIGHER = Weigher("DiskWeigher", raw, step, {"compute": frozenset({"inventories", "used"})})

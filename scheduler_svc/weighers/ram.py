@@ -19,4 +19,4 @@ def step(request: Request) -> float:
     return -request.resources.get(MEMORY_MB, 0)
 
 
-WEIGHER = Weigher("RAMWeigher", raw, step)
+WEIGHER = Weigher("RAMWeigher", raw, step, {"compute": frozenset({"inventories", "used"})})

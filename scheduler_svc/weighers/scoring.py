@@ -12,14 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from rpcapi import errors
+from scheduler_svc.metric_weights import NONE, MetricWeights
 from scheduler_svc.request import Request
 from scheduler_svc.table.columns import FloatColumn
 from scheduler_svc.table.view import View
-from scheduler_svc.weighers import cpu, disk, ram
+from scheduler_svc.weighers import cpu, disk, metrics, ram
 from scheduler_svc.weighers.weigher import Weigher
 
-WEIGHERS: Sequence[Weigher] = (ram.WEIGHER, cpu.WEIGHER, disk.WEIGHER)
-NAMES = tuple(weigher.name for weigher in WEIGHERS)
+NAMES = (ram.WEIGHER.name, cpu.WEIGHER.name, disk.WEIGHER.name, metrics.NAME)
 
 Weighted = Sequence[tuple[Weigher, float]]
 
@@ -38,14 +38,20 @@ class Scores:
     parts: Mapping[str, FloatColumn]
 
 
-def build(multipliers: Mapping[str, float]) -> Weighted:
-    """Return the weighers with their multipliers, without those at 0; raises BadConfiguration for unknown names."""
+def build(multipliers: Mapping[str, float], weights: MetricWeights = NONE) -> Weighted:
+    """Return the weighers with their multipliers, without those that add nothing.
+
+    Raises BadConfiguration for unknown names.
+    """
     unknown = multipliers.keys() - set(NAMES)
     if unknown:
         raise errors.BadConfiguration(
             why=f"there is no weigher {', '.join(sorted(unknown))}; known: {', '.join(NAMES)}"
         )
-    return [(weigher, multipliers[weigher.name]) for weigher in WEIGHERS if multipliers.get(weigher.name)]
+    there = [ram.WEIGHER, cpu.WEIGHER, disk.WEIGHER]
+    if weights.ratios:
+        there.append(metrics.build(weights))
+    return [(weigher, multipliers[weigher.name]) for weigher in there if multipliers.get(weigher.name)]
 
 
 def score(weighted: Weighted, view: View, request: Request, rows: npt.NDArray[np.intp] | None) -> Scores:

@@ -2,8 +2,9 @@
 """What a weigher is."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from scheduler_svc.reads import Reads
 from scheduler_svc.request import Request
 from scheduler_svc.table.columns import FloatColumn
 from scheduler_svc.table.view import View
@@ -14,9 +15,11 @@ class Weigher:
     """A figure for each row, more being better where its multiplier is positive.
 
     ``step`` tells by how much one more instance of the request changes the figure of the host that takes it, so
-    that many alike instances are placed with one pass over the hosts.
+    that many alike instances are placed with one pass over the hosts. ``reads`` is all of host state that ``raw`` may
+    look at.
     """
 
     name: str
     raw: Callable[[View, Request], FloatColumn]
     step: Callable[[Request], float]
+    reads: Reads = field(default_factory=dict)

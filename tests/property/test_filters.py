@@ -145,6 +145,7 @@ def test_each_filter_alone_lets_pass_what_its_part_of_the_loop_would(hosts, aske
         "TraitsFilter": lambda host: (
             set(asked.required_traits) <= host.traits and not set(asked.forbidden_traits) & host.traits
         ),
+        "MetricsFilter": lambda host: True,  # of no metric
         "ResourcesFilter": lambda host: fit.misfit(host.inventories, host.used, asked.resources) is None,
     }
     with HostTable.from_snapshot(snapshot(hosts)).reading() as view:

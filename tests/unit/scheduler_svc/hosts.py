@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rpcapi.model.inventory import Inventory
+from scheduler_svc.reads import NOTHING, Reads
 from scheduler_svc.request import Request
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.records import Snapshot
@@ -19,13 +20,19 @@ def node(
     amounts: Mapping[str, int | Inventory] | None = None,
     traits: Sequence[str] = (),
     zone: str | None = None,
+    metrics: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
     """Return what a host reports of one node; an amount stands for an inventory of that total."""
     inventories = {
         resource_class: (given if isinstance(given, Inventory) else Inventory(given)).as_dict()
         for resource_class, given in (SMALL if amounts is None else amounts).items()
     }
-    return {"inventories": inventories, "traits": list(traits), "availability_zone": zone, "metrics": {}}
+    return {
+        "inventories": inventories,
+        "traits": list(traits),
+        "availability_zone": zone,
+        "metrics": dict(metrics or {}),
+    }
 
 
 def provider(name: str, told: Mapping[str, Any]) -> dict[str, Any]:
@@ -47,9 +54,13 @@ def snapshot(nodes: Mapping[str, Mapping[str, Any]], used: Mapping[str, Mapping[
     )
 
 
-def table(nodes: Mapping[str, Mapping[str, Any]], used: Mapping[str, Mapping[str, int]] | None = None) -> HostTable:
+def table(
+    nodes: Mapping[str, Mapping[str, Any]],
+    used: Mapping[str, Mapping[str, int]] | None = None,
+    reads: Reads = NOTHING,
+) -> HostTable:
     """Return a table of hosts that may all take instances."""
-    return HostTable.from_snapshot(snapshot(nodes, used))
+    return HostTable.from_snapshot(snapshot(nodes, used), reads=reads)
 
 
 def request(resources: Mapping[str, int] | None = None, **more: Any) -> Request:
@@ -80,6 +91,7 @@ def describe(table: HostTable, number: int = 0) -> dict[str, Any]:
             "opened": bool(table.services.opened[row]),
             "zone": zones.get(int(table.zone[row])),
             "traits": table.traits.of(row),
+            "states": table.states.of(row),
         }
         for name in classes:
             columns = table.resources[name]

@@ -114,9 +114,9 @@ class Flaky(MemoryStore):
             self.refused.set()
             raise errors.StoreUnavailable(why="taken away by the test")
 
-    def snapshot(self):
+    def snapshot(self, namespaces=()):
         self._check()
-        return super().snapshot()
+        return super().snapshot(namespaces)
 
     def follow(self, position, block_ms, limit=1000):
         self._check()

@@ -317,11 +317,11 @@ class Away(MemoryStore):
         self.there = threading.Event()
         self.asked = threading.Event()
 
-    def snapshot(self):
+    def snapshot(self, namespaces=()):
         self.asked.set()
         if not self.there.is_set():
             raise errors.StoreUnavailable(why="not started yet")
-        return super().snapshot()
+        return super().snapshot(namespaces)
 
 
 def test_a_store_that_is_away_at_start_is_waited_for(conf):

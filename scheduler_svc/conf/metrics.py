@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""By which reported metrics hosts are weighed. Names and meanings are Nova's, and so is the group."""
+
+import math
+
+from oslo_config import cfg
+
+from rpcapi import errors
+from scheduler_svc.metric_weights import NONE, MetricWeights
+
+GROUP = "metrics"  # the daemons' frame has options of its own in it
+
+OPTS: list[cfg.Opt] = [
+    cfg.ListOpt(
+        "weight_setting",
+        default=[],
+        sample_default=["cpu.percent=-1.0", "temperature=-0.5"],
+        mutable=True,
+        help="How MetricsWeigher weighs hosts: metric=ratio, separated by commas. A host's figure is the sum of ratio "
+        "x metric. Agents report the metrics named here, and no others.",
+    ),
+    cfg.FloatOpt(
+        "weight_multiplier",
+        default=1.0,
+        mutable=True,
+        help="Weight of the metrics in a host's score. Figures are scaled to 0 to 1 over the hosts that passed the "
+        "filters and multiplied by this.",
+    ),
+    cfg.BoolOpt(
+        "required",
+        default=True,
+        mutable=True,
+        help="Whether a host must report every metric of weight_setting. If so, MetricsFilter must be enabled, and a "
+        "host that lacks one takes nothing. If not, its figure is weight_of_unavailable.",
+    ),
+    cfg.FloatOpt(
+        "weight_of_unavailable",
+        default=NONE.unavailable,
+        mutable=True,
+        help="Figure of a host that lacks one of the metrics, where they are not required.",
+    ),
+]
+
+
+def register_opts(conf: cfg.ConfigOpts) -> None:
+    """Register the options of group [metrics] that are the scheduler's."""
+    conf.register_opts(OPTS, group=GROUP)
+
+
+def load(conf: cfg.ConfigOpts) -> MetricWeights:
+    """Return what is configured; raises BadConfiguration for what is no metric=ratio."""
+    ratios: dict[str, float] = {}
+    for pair in conf.metrics.weight_setting:
+        name, equals, text = (part.strip() for part in pair.rpartition("="))
+        try:
+            ratio = float(text)
+        except ValueError:
+            ratio = math.nan
+        if not equals or not name or name in ratios or not math.isfinite(ratio):
+            raise errors.BadConfiguration(
+                why=f"[{GROUP}] weight_setting: {pair!r} is no metric=ratio, or names a metric for the second time"
+            )
+        ratios[name] = ratio
+    return MetricWeights(ratios, conf.metrics.weight_of_unavailable)
+
+
+def check(conf: cfg.ConfigOpts) -> None:
+    """Raise BadConfiguration for a setting that cannot be used, or that would quietly not be."""
+    group = conf.filter_scheduler
+    weighs = load(conf).ratios and "MetricsWeigher" in group.enabled_weighers
+    if weighs and conf.metrics.required and "MetricsFilter" not in group.enabled_filters:
+        raise errors.BadConfiguration(
+            why=f"[{GROUP}] required is true, but MetricsFilter, which sees to it, is not among [filter_scheduler] "
+            "enabled_filters; enable it, or set required to false"
+        )

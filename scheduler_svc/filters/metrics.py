@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Has the host reported every metric that it is weighed by? Nova's MetricsFilter."""
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from scheduler_svc.filters.sieve import Filter, Sieve
+from scheduler_svc.request import Request
+from scheduler_svc.table.view import View
+
+NAME = "MetricsFilter"
+REASON = "metric {} not reported"
+
+
+def build(metrics: Iterable[str]) -> Filter:
+    """Return the filter for these names of metrics."""
+    keys = {name: f"metrics.{name}" for name in metrics}
+
+    def sieves(view: View, request: Request) -> Iterator[Sieve]:
+        for name, key in keys.items():
+            yield Sieve(REASON.format(name), ~np.isnan(view.state("compute", key)))
+
+    return Filter(NAME, sieves, {"compute": frozenset(keys.values())})

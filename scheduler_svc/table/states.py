@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Keys of host state as columns: what filters and weighers read of it."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from rpcapi.model import names
+from scheduler_svc.namespaces.registry import COMPOSED
+from scheduler_svc.reads import NOTHING, Reads
+from scheduler_svc.table.columns import Column, FloatColumn, IntColumn, Rows, grown
+
+NO_TEXT = -1
+METRICS = "metrics."  # before the name of a metric among the keys of namespace compute
+_ABSENT = object()
+
+Document = Mapping[str, Any]
+
+
+class StateColumn:
+    """One key of a namespace's documents: a number and a text a row, at most one of them there.
+
+    ``numbers`` has NaN where the key is absent or no number; true is 1 and false 0. ``codes`` stand for texts.
+    """
+
+    __slots__ = ("codes", "numbers", "texts")
+
+    def __init__(self, size: int) -> None:
+        self.numbers: FloatColumn = np.full(size, np.nan)
+        self.codes: IntColumn = np.full(size, NO_TEXT, np.int64)
+        self.texts: dict[str, int] = {}
+
+    def grow(self, size: int) -> None:
+        """Make room for ``size`` rows."""
+        self.numbers = grown(self.numbers, size, np.nan)
+        self.codes = grown(self.codes, size, NO_TEXT)
+
+    def set(self, row: int, value: Any) -> None:
+        """Give ``row`` a value of JSON; lists and objects have no column."""
+        self.numbers[row] = value if isinstance(value, (int, float)) else np.nan
+        text = isinstance(value, str)
+        self.codes[row] = self.texts.setdefault(value, len(self.texts)) if text else NO_TEXT
+
+    def adopt(self, rows: Rows, other: "StateColumn") -> None:
+        """Take over the first rows of ``other`` as the own ``rows``."""
+        count = len(rows)
+        mine = [self.texts.setdefault(text, len(self.texts)) for text in other.texts]
+        self.numbers[rows] = other.numbers[:count]
+        self.codes[rows] = np.array([*mine, NO_TEXT], np.int64)[other.codes[:count]]  # NO_TEXT, -1, is the last
+
+    def clear(self, rows: Rows) -> None:
+        """Forget what was known of ``rows``."""
+        self.numbers[rows] = np.nan
+        self.codes[rows] = NO_TEXT
+
+
+class StateColumns:
+    """A column for each key that is read: of the hosts' metrics, and of the documents that are named after hosts."""
+
+    __slots__ = ("_columns", "_metrics", "_size")
+
+    def __init__(self, size: int, reads: Reads = NOTHING) -> None:
+        self._size = size
+        self._columns: dict[str, dict[str, StateColumn]] = {}
+        self._metrics: dict[str, StateColumn] = {}
+        self.keep(reads)
+
+    def keep(self, reads: Reads) -> None:
+        """Have a column for each key of ``reads`` too; a new one is empty."""
+        for namespace, keys in reads.items():
+            columns = self._columns.setdefault(namespace, {})
+            for key in keys - columns.keys():
+                if _has_column(namespace, key):
+                    columns[key] = StateColumn(self._size)
+        self._metrics = {key.removeprefix(METRICS): each for key, each in self._columns.get("compute", {}).items()}
+
+    def grow(self, size: int) -> None:
+        """Make room for ``size`` rows."""
+        self._size = size
+        for _where, column in self._every():
+            column.grow(size)
+
+    def give(self, row: int, namespace: str, document: Document | None) -> None:
+        """Give ``row`` what ``document`` says, None: nothing."""
+        held = document or {}
+        for key, column in self._columns.get(namespace, {}).items():
+            column.set(row, held.get(key))
+
+    def give_metrics(self, row: int, metrics: Mapping[str, float]) -> None:
+        """Give ``row`` the metrics that its host reported."""
+        for name, column in self._metrics.items():
+            column.set(row, metrics.get(name))
+
+    def numbers(self, namespace: str, key: str) -> FloatColumn:
+        """Return the column of a key; raises LookupError for one that is not kept."""
+        return self._find(namespace, key).numbers
+
+    def having(self, namespace: str, key: str, text: str) -> Column:
+        """Return which rows have exactly this text; raises LookupError for a key that is not kept."""
+        column = self._find(namespace, key)
+        return column.codes == column.texts.get(text, NO_TEXT - 1)
+
+    def of(self, row: int) -> dict[tuple[str, str], Any]:
+        """Return what there is of ``row``, by namespace and key."""
+        found: dict[tuple[str, str], Any] = {}
+        for where, column in self._every():
+            if not np.isnan(column.numbers[row]):
+                found[where] = float(column.numbers[row])
+            elif column.codes[row] != NO_TEXT:
+                found[where] = list(column.texts)[column.codes[row]]
+        return found
+
+    def adopt(self, rows: Rows, other: "StateColumns") -> None:
+        """Take over the first rows of ``other`` as the own ``rows``."""
+        there = dict(other._every())
+        for where, column in self._every():
+            if where in there:
+                column.adopt(rows, there[where])
+            else:
+                column.clear(rows)
+
+    def clear(self, rows: Rows) -> None:
+        """Forget what was known of ``rows``."""
+        for _where, column in self._every():
+            column.clear(rows)
+
+    def _every(self) -> Iterator[tuple[tuple[str, str], StateColumn]]:
+        for namespace, columns in self._columns.items():
+            for key, column in columns.items():
+                yield (namespace, key), column
+
+    def _find(self, namespace: str, key: str) -> StateColumn:
+        column = self._columns.get(namespace, {}).get(key)
+        if column is None:
+            raise LookupError(
+                f"key {key!r} of namespace {namespace!r} is not kept: whoever reads it must name it in its reads"
+            )
+        return column
+
+
+class Documents:
+    """The documents of one partition, as they were put, less the keys that nobody reads."""
+
+    __slots__ = ("_at", "_held", "_keys")
+
+    def __init__(self, reads: Reads = NOTHING) -> None:
+        self._keys: dict[str, frozenset[str]] = {}
+        self._held: dict[str, dict[str, Document]] = {}
+        self._at: dict[tuple[str, str], int] = {}
+        self.keep(reads)
+
+    def keep(self, reads: Reads) -> None:
+        """Keep these keys too, of what is put from now on."""
+        for namespace, keys in reads.items():
+            if namespace not in COMPOSED:
+                self._keys[namespace] = self._keys.get(namespace, frozenset()) | keys
+                self._held.setdefault(namespace, {})
+
+    @property
+    def namespaces(self) -> list[str]:
+        """The namespaces of which documents are kept."""
+        return list(self._held)
+
+    def put(self, namespace: str, name: str, document: Document | None, position: int) -> bool:
+        """Note a document, None: it was deleted, and tell whether that is news to anybody."""
+        held = self._held.get(namespace)
+        if held is None or position < self._at.get((namespace, name), 0):
+            return False
+        self._at[namespace, name] = position
+        if document is None:
+            return held.pop(name, None) is not None
+        read = {key: document[key] for key in self._keys[namespace] if key in document}
+        changed = held.get(name, _ABSENT) != read
+        held[name] = read
+        return changed
+
+    def of(self, namespace: str) -> dict[str, Document]:
+        """Return the documents by name; raises LookupError for a namespace that is not kept."""
+        if namespace not in self._held:
+            raise LookupError(f"namespace {namespace!r} is not kept: whoever reads it must name it in its reads")
+        return self._held[namespace]
+
+    def applying(self, namespace: str, row_name: str) -> Document | None:
+        """Return what holds for a node: the document of its own name, else that of its service host."""
+        held = self._held[namespace]
+        own = held.get(row_name)
+        return held.get(names.host_of(row_name)) if own is None else own
+
+
+def _has_column(namespace: str, key: str) -> bool:
+    # For what else is in the two that the store composes the table has columns of its own.
+    return key.startswith(METRICS) if namespace == "compute" else namespace not in COMPOSED

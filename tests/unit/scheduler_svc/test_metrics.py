@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Weighing by what hosts report: Nova's MetricsWeigher and MetricsFilter, and their settings."""
+
+import pytest
+
+from rpcapi import errors
+from scheduler_svc import conf as scheduler_conf
+from scheduler_svc import reads
+from scheduler_svc.conf import metrics
+from scheduler_svc.drivers.filter import FilterDriver
+from scheduler_svc.filters import pipeline
+from scheduler_svc.metric_weights import MetricWeights
+from scheduler_svc.weighers import scoring
+from tests.unit.scheduler_svc import hosts
+from tests.unit.scheduler_svc.hosts import node, request
+
+NODES = {
+    "cool": node(metrics={"cpu.percent": 10, "heat": 20}),
+    "hot": node(metrics={"cpu.percent": 10, "heat": 80}),
+    "busy": node(metrics={"cpu.percent": 90, "heat": 20}),
+    "silent": node(metrics={"cpu.percent": 0}),
+}
+
+
+def configure(conf, **options):
+    scheduler_conf.register_opts(conf)
+    for name, value in options.items():
+        group = "metrics" if name in ("weight_setting", "required") else "filter_scheduler"
+        conf.set_override(name, value, group=group)
+    return conf
+
+
+def raw_figures(weights):
+    table = hosts.table(NODES, reads={"compute": frozenset({"metrics.cpu.percent", "metrics.heat"})})
+    ((weigher, _),) = scoring.build({"MetricsWeigher": 1.0}, weights)
+    with table.reading() as view:
+        return weigher.raw(view, request()).tolist()
+
+
+def test_a_figure_is_the_sum_of_ratio_times_metric():
+    figures = raw_figures(MetricWeights({"cpu.percent": -1.0, "heat": 0.5}, unavailable=-7.0))
+    assert figures == [0, 30, -80, -7]
+
+
+def test_without_a_setting_the_weigher_reads_and_adds_nothing():
+    assert scoring.build({"MetricsWeigher": 1.0}) == []
+
+
+def best(conf):
+    driver = FilterDriver.from_conf(conf)
+    table = hosts.table(NODES, reads=driver.reads)
+    with table.reading() as view:
+        ranking = driver.rank(view, request(), 1, 5)
+    return ranking.candidates[0], ranking.reasons
+
+
+def test_hosts_are_ranked_by_their_metrics_and_one_without_falls(conf):
+    configure(
+        conf,
+        weight_setting=["cpu.percent=-1", "heat=-0.1"],
+        enabled_filters=["ComputeFilter", "MetricsFilter"],
+        enabled_weighers=["MetricsWeigher"],
+    )
+    metrics.check(conf)
+    assert best(conf) == (["cool", "hot", "busy"], {"metric heat not reported": 1})
+
+
+def test_where_metrics_are_not_required_a_host_without_comes_last(conf):
+    configure(conf, weight_setting=["heat=-1"], required=False, enabled_weighers=["MetricsWeigher"])
+    metrics.check(conf)
+    candidates, reasons = best(conf)
+    assert (candidates[-1], reasons) == ("silent", {})
+
+
+def test_a_driver_asks_agents_for_what_its_filters_and_weighers_read(conf):
+    configure(conf, weight_setting=["heat=-1"], required=False)
+    assert reads.wanted(FilterDriver.from_conf(conf).reads) == ["availability_zone", "inventories", "traits"]
+    conf.set_override("enabled_weighers", ["MetricsWeigher"], group="filter_scheduler")
+    conf.set_override("enabled_filters", ["ComputeFilter"], group="filter_scheduler")
+    assert reads.wanted(FilterDriver.from_conf(conf).reads) == ["inventories", "metrics.heat"]
+
+
+@pytest.mark.parametrize(
+    ("setting", "why"),
+    [("heat", "'heat' is no metric=ratio"), ("=1", "'=1'"), ("heat=warm", "heat=warm"), ("heat=nan", "heat=nan")],
+)
+def test_a_setting_that_is_none_is_told(conf, setting, why):
+    with pytest.raises(errors.BadConfiguration, match=why):
+        metrics.check(configure(conf, weight_setting=["cpu.percent=1", setting]))
+
+
+def test_a_metric_that_is_named_twice_is_told(conf):
+    with pytest.raises(errors.BadConfiguration, match="second time"):
+        metrics.check(configure(conf, weight_setting=["heat=1", "heat=2"]))
+
+
+def test_metrics_that_are_required_want_the_filter_that_sees_to_it(conf):
+    with pytest.raises(errors.BadConfiguration, match="MetricsFilter, which sees to it"):
+        metrics.check(configure(conf, weight_setting=["heat=1"], enabled_weighers=["MetricsWeigher"]))
+
+
+def test_every_filter_and_weigher_names_what_it_reads():
+    weights = MetricWeights({"heat": 1.0})
+    told = {each.name: each.reads for each in pipeline.build(pipeline.NAMES, weights)}
+    told |= {each.name: each.reads for each, _ in scoring.build(dict.fromkeys(scoring.NAMES, 1.0), weights)}
+    assert told["TraitsFilter"] == {"compute": {"traits"}}
+    assert told["MetricsFilter"] == told["MetricsWeigher"] == {"compute": {"metrics.heat"}}
+    assert {name for name, keys in told.items() if not keys} == {
+        "ForceHostsFilter",
+        "IgnoreHostsFilter",
+        "ServerGroupFilter",
+    }

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Host state in the table: which documents hold for which rows, as numbers, as texts, and whole."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from scheduler_svc.store.records import Entry
+from tests.unit.scheduler_svc import hosts
+from tests.unit.scheduler_svc.hosts import node
+
+NODES = {"a/1": node(metrics={"cpu.percent": 30.0, "heat": 5}), "a/2": node(), "b": node()}
+READS = {
+    "compute": frozenset({"metrics.cpu.percent", "traits"}),
+    "rack": frozenset({"watts", "power"}),
+    "aggregate": frozenset({"hosts"}),
+}
+
+
+def put(table, position, namespace, documents, number=0):
+    table.apply(Entry(position, "state", {namespace: documents}), number)
+
+
+def column(table, namespace, key):
+    with table.reading() as view:
+        return [None if np.isnan(value) else value for value in view.state(namespace, key)]
+
+
+@pytest.fixture
+def table():
+    return hosts.table(NODES, reads=READS)
+
+
+def test_the_metrics_that_are_read_are_columns(table):
+    assert column(table, "compute", "metrics.cpu.percent") == [30, None, None]
+    table.apply(Entry(101, "provider", {"a/2": hosts.provider("a/2", node(metrics={"cpu.percent": 7, "x": 1}))}))
+    table.apply(Entry(102, "provider", {"a/1": hosts.provider("a/1", node())}))
+    assert column(table, "compute", "metrics.cpu.percent") == [None, 7, None]
+
+
+def test_a_service_hosts_document_holds_for_its_nodes_and_a_nodes_own_before_it(table):
+    put(table, 101, "rack", {"a": {"watts": 100, "power": "red"}, "b": {"watts": True, "power": 5}})
+    assert column(table, "rack", "watts") == [100, 100, 1]
+    put(table, 102, "rack", {"a/2": {"power": "blue"}})
+    assert column(table, "rack", "watts") == [100, None, 1]
+    with table.reading() as view:
+        assert view.state_is("rack", "power", "red").tolist() == [True, False, False]
+        assert view.state_is("rack", "power", "blue").tolist() == [False, True, False]
+        assert not view.state_is("rack", "power", "5").any()
+        assert not view.state_is("rack", "power", "green").any()
+    put(table, 103, "rack", {"a/2": None})
+    assert column(table, "rack", "watts") == [100, 100, 1]
+    put(table, 104, "rack", {"a": None})
+    assert column(table, "rack", "watts") == [None, None, 1]
+
+
+def test_a_host_that_reports_later_finds_its_document(table):
+    put(table, 101, "rack", {"late": {"watts": 9}})
+    table.apply(Entry(102, "provider", {"late/1": hosts.provider("late/1", node())}))
+    assert column(table, "rack", "watts") == [None, None, None, 9]
+
+
+def test_columns_grow_with_the_table(table):
+    put(table, 101, "rack", {"a": {"watts": 3}})
+    many = {f"h{number}": hosts.provider(f"h{number}", node()) for number in range(200)}
+    table.apply(Entry(102, "provider", many))
+    assert column(table, "rack", "watts") == [3, 3, None, *[None] * 200]
+
+
+def test_an_older_entry_changes_nothing(table):
+    put(table, 105, "rack", {"a": None})
+    put(table, 103, "rack", {"a": {"watts": 1}})
+    assert column(table, "rack", "watts") == [None, None, None]
+
+
+def test_what_nobody_reads_is_not_kept(table):
+    put(table, 101, "network", {"a": {"physnets": ["x"]}})
+    put(table, 102, "rack", {"a": {"watts": 1, "colour": "red"}})
+    put(table, 103, "aggregate", {"one": {"hosts": ["a"], "metadata": {"k": "v"}}})
+    with table.reading() as view:
+        assert dict(view.documents("aggregate")) == {"one": {"hosts": ["a"]}}
+        assert dict(view.documents("rack")) == {"a": {"watts": 1}}
+        for look in (
+            lambda: view.state("rack", "colour"),
+            lambda: view.state_is("network", "physnets", "x"),
+            lambda: view.documents("network"),
+            lambda: view.state("compute", "metrics.heat"),
+        ):
+            with pytest.raises(LookupError, match="is not kept"):
+                look()
+
+
+def snapshot(states, nodes=NODES, position=200):
+    return dataclasses.replace(hosts.snapshot(nodes), states=states, position=position)
+
+
+def test_a_table_that_is_loaded_anew_equals_one_made_of_the_snapshot(table):
+    put(table, 101, "rack", {"a": {"watts": 1, "power": "old"}, "gone": {"watts": 4}})
+    states = {"rack": {"a": {"power": "new"}, "a/2": {"power": "old", "watts": 2}}, "aggregate": {"x": {"hosts": []}}}
+    table.load(snapshot(states, {"a/2": node(metrics={"cpu.percent": 1}), "c": node()}))
+    alone = type(table).from_snapshot(
+        snapshot(states, {"a/2": node(metrics={"cpu.percent": 1}), "c": node()}), reads=READS
+    )
+    assert hosts.describe(table) == hosts.describe(alone)
+    table.apply(Entry(201, "provider", {"a/1": hosts.provider("a/1", node())}))
+    with table.reading() as view:
+        row = view.row("a/1")
+        assert view.state_is("rack", "power", "new")[row], "a host that comes back finds its document"
+
+
+def test_a_table_can_keep_more_from_the_next_load_on(table):
+    table.keep({"network": frozenset({"mtu"}), "rack": frozenset({"colour"})})
+    assert column(table, "network", "mtu") == [None, None, None]
+    table.load(snapshot({"network": {"b": {"mtu": 9000}}, "rack": {"a": {"colour": "red", "watts": 1}}}))
+    assert column(table, "network", "mtu") == [None, None, 9000]
+    assert column(table, "rack", "watts") == [1, 1, None]
+    with table.reading() as view:
+        assert view.state_is("rack", "colour", "red").tolist() == [True, True, False]
+
+
+def test_documents_of_partitions_are_apart():
+    table = hosts.HostTable(["p", "q"], READS)
+    table.load(snapshot({"rack": {"a": {"watts": 1}}}, {"a": node()}), 0)
+    table.load(snapshot({"rack": {"b": {"watts": 2}, "a": {"watts": 3}}}, {"b": node()}), 1)
+    assert column(table, "rack", "watts") == [1, 2]
+    put(table, 300, "rack", {"a": None}, 1)
+    assert column(table, "rack", "watts") == [1, 2]
+    with table.reading() as view:
+        assert dict(view.documents("rack")) == {"a": {"watts": 1}, "b": {"watts": 2}}
