@@ -2,6 +2,7 @@
 """The store's invariants under random interleavings of all verbs, on memory alone and beside real Redis."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -16,10 +17,12 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from devstack.servers.postgresql import PostgresqlServer
 from devstack.servers.redis import RedisServer
 from tests.property.cluster import CONSUMERS, GROUPS, HOSTS, Cluster
 from tests.property.replica import Replica
 from tests.unit.scheduler_svc.store.backends import memory_world, redis_world
+from tests.unit.scheduler_svc.store.databases import sql_world
 from tests.unit.scheduler_svc.store.world import World
 
 some_host = st.sampled_from(HOSTS)
@@ -211,6 +214,11 @@ def test_redis_answers_as_memory_does(redis_server: RedisServer) -> None:
     explore(lambda: [memory_world(), redis_world(redis_server)], 40, 40)
 
 
+def test_sqlite_answers_as_memory_does(run_folder: Path) -> None:
+    url = f"sqlite:///{run_folder / 'store.sqlite'}"
+    explore(lambda: [memory_world(), sql_world(url)], 10, 40)
+
+
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 def test_memory_at_length() -> None:
@@ -221,3 +229,16 @@ def test_memory_at_length() -> None:
 @pytest.mark.timeout(1800)
 def test_redis_answers_as_memory_does_at_length(redis_server: RedisServer) -> None:
     explore(lambda: [memory_world(), redis_world(redis_server)], 500, 60)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_sqlite_answers_as_memory_does_at_length(run_folder: Path) -> None:
+    url = f"sqlite:///{run_folder / 'store.sqlite'}"
+    explore(lambda: [memory_world(), sql_world(url)], 150, 60)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_postgresql_answers_as_memory_does_at_length(postgresql_server: PostgresqlServer) -> None:
+    explore(lambda: [memory_world(), sql_world(postgresql_server.url())], 150, 60)

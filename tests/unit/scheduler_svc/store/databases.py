@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, create_engine, delete, insert, select, update
 from sqlalchemy.engine import make_url
+from sqlalchemy.pool import NullPool
 
 from scheduler_svc.store.sql import SqlStore, tables
 from tests.unit.scheduler_svc.store.world import World, poll
@@ -45,7 +46,8 @@ class SqlFaults:
     def __init__(self, url: str, partition: str) -> None:
         parsed = make_url(url)
         is_sqlite = parsed.get_backend_name() == "sqlite"
-        self._engine = create_engine(parsed if is_sqlite else parsed.set(drivername="postgresql+psycopg"))
+        driven = parsed if is_sqlite else parsed.set(drivername="postgresql+psycopg")
+        self._engine = create_engine(driven, poolclass=NullPool)
         self._partition = partition
         self._clock = (
             "SELECT CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)"
