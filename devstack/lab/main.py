@@ -18,6 +18,8 @@ COMMANDS = {
     "peers": "devstack.lab.peers.question:Peers",
     "race": "devstack.lab.race:Race",
     "replay": "devstack.lab.replay.question:Replay",
+    "rpc": "devstack.lab.rpc:Rpc",
+    "shadow": "devstack.lab.shadow.question:Shadow",
 }
 
 
