@@ -8,7 +8,7 @@ from typing import NamedTuple
 from rpcapi.context import RequestContext
 from rpcapi.model.claims import Verdict
 from scheduler_svc.claimer import CHUNK, Claimer
-from scheduler_svc.filters import compute, pipeline
+from scheduler_svc.filters import audited, pipeline
 from scheduler_svc.filters.sieve import Filter
 from scheduler_svc.request import Request
 from scheduler_svc.sight import Sight
@@ -58,7 +58,7 @@ class Alternates:
     def _renewed(self, request: Request, batch: Batch) -> Batch:
         number = self._sight.number
         with self._sight.table.reading() as view:
-            passes = pipeline.run(self.filters, view, request, pardoned=(compute.REASON_CLOSED,)).passes
+            passes = pipeline.run(self.filters, view, request, pardoned=audited.REASONS).passes
             epoch, position = view.standing(number)
 
             def eligible(candidate: Candidate) -> bool:

@@ -88,6 +88,16 @@ class View:
         """Return whose service host was audited in this epoch."""
         return self._still(self._table.services.opened)
 
+    @property
+    def awaited(self) -> Column:
+        """Return whose service host lives, is yet to be audited in this epoch, and has had little time for it."""
+        return self._still(self._table.services.awaited)
+
+    @property
+    def audits_overdue(self) -> bool:
+        """Whether a living service host has had its time for the audit, and has not audited."""
+        return any(part.services.overdue for part in self._table.partitions)
+
     def in_zone(self, zone: str) -> Column:
         """Return which rows are in that availability zone."""
         code = self._table.zones.get(zone)

@@ -7,11 +7,11 @@ from rpcapi import errors
 from rpcapi.model.inventory import Inventory
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.filters import (
+    audited,
     availability_zone,
     compute,
     force_hosts,
     ignore_hosts,
-    metrics,
     pipeline,
     resources,
     server_group,
@@ -48,11 +48,15 @@ def passing(sieves, asked, nodes=NODES, entries=()):
     [
         (Entry(101, "alive", {"a": False}), ["b/1", "c/1"]),
         (Entry(101, "service", {"b": {"enabled": False}}), ["a/1", "a/2", "c/1"]),
-        (Entry(101, "opened", {"c": EPOCH - 1}), ["a/1", "a/2", "b/1"]),
     ],
 )
-def test_compute_wants_services_alive_enabled_and_audited(entry, left):
+def test_compute_wants_services_alive_and_enabled(entry, left):
     assert passing(compute.sieves, request(), entries=[entry])[0] == left
+
+
+def test_compute_wants_services_audited_too():
+    entries = [Entry(101, "opened", {"c": EPOCH - 1})]
+    assert passing(audited.sieves, request(), entries=entries)[0] == ["a/1", "a/2", "b/1"]
 
 
 def test_resources_name_the_class_that_is_short():
@@ -116,9 +120,9 @@ def test_hosts_that_the_store_ruled_out_for_the_group_are_not_offered_again():
     assert passing(server_group.sieves, request()) == (list(NODES), [])
 
 
-def test_the_default_configuration_enables_all_that_needs_no_setting(conf):
+def test_the_default_configuration_enables_the_whole_pipeline(conf):
     scheduler_conf.register_opts(conf)
-    assert conf.filter_scheduler.enabled_filters == [name for name in pipeline.NAMES if name != metrics.NAME]
+    assert conf.filter_scheduler.enabled_filters == list(pipeline.NAMES)
 
 
 def run(asked, enabled=pipeline.NAMES, entries=()):
@@ -150,8 +154,8 @@ def test_hosts_that_are_gone_are_neither_looked_at_nor_counted():
 
 def test_a_filter_can_be_left_out_and_order_is_not_the_operators_affair():
     assert run(request({"VCPU": 100}), enabled=["AvailabilityZoneFilter"]).left == 4
-    assert [each.name for each in pipeline.build(reversed(pipeline.NAMES))] == list(pipeline.NAMES)
-    assert len(pipeline.build_eligibility(pipeline.NAMES)) == len(pipeline.NAMES) - 1
+    assert pipeline.build(reversed(pipeline.NAMES)) == pipeline.build(pipeline.NAMES)
+    assert set(pipeline.build(pipeline.NAMES)) - set(pipeline.build_eligibility(pipeline.NAMES)) == {resources.sieves}
 
 
 def test_an_unknown_filter_is_a_bad_configuration():
