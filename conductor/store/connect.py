@@ -22,7 +22,6 @@ ANSWER_SECONDS = 10.0
 CONNECTIONS = 128  # more than threads that may ask at a time
 # What these write nobody was promised: a lease that a failover forgets is taken again. No replica is waited for.
 UNACKNOWLEDGED = frozenset({"load", "page_everything", "page_listed", "purge", "release", "take"})
-_AWAY = (*tries.NO_ANSWER, NotReplicated)
 
 
 class Connection:
@@ -70,7 +69,7 @@ class Connection:
         except redis.exceptions.OutOfMemoryError as error:
             raise errors.StoreUnavailable(why=f"it is out of memory: {error}") from error
         except redis.RedisError as error:
-            if isinstance(error, _AWAY) or connection.is_elsewhere(error):
+            if isinstance(error, NotReplicated) or tries.got_no_answer(error):
                 raise errors.StoreUnavailable(why=str(error) or type(error).__name__) from error
             raise
 

@@ -11,7 +11,8 @@ from rpcapi.primary.whereabouts import Whereabouts, find
 
 # The server is not, or not any more, the one that takes the writes. A MovedError is an AskError too.
 ELSEWHERE = (redis.ReadOnlyError, AskError, ClusterDownError)
-_WORDS = ("READONLY ", "NOREPLICAS ")  # the same, where it was met inside a script
+# The same, where it was met inside a script, or while the answer waited for the replicas.
+_WORDS = ("READONLY ", "NOREPLICAS ", "UNBLOCKED ")
 
 
 class _Following(redis.Connection):

@@ -13,6 +13,7 @@ from conductor.store.interface import Store
 from conductor.store.memory import MemoryStore
 from conductor.store.records import Request, Terms
 from conductor.store.redis import RedisStore
+from devstack.servers.redis import RedisServer
 
 LEASE_MS = 400
 RETENTION_MS = 60
@@ -33,21 +34,11 @@ def request(name: str = "req", **values: Any) -> Request:
     return Request(key=name, **{**given, **values})
 
 
-@pytest.fixture(params=["memory", "redis"])
-def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
-    terms = Terms(lease_ms=LEASE_MS, retention_ms=RETENTION_MS)
-    if request.param == "memory":
-        clock = [1_700_000_000_000]
-
-        def turn(ms: int) -> None:
-            clock[0] += ms
-
-        yield Bench(MemoryStore(terms, lambda: clock[0]), turn, lambda: clock[0])
-        return
-    server = request.getfixturevalue("redis_server")
+def redis_bench(server: RedisServer, url: str) -> Iterator[Bench]:
+    """Yield the store that ``url`` leads to, which lies on ``server``."""
     with server.client() as client:
         client.delete(*keys.ALL)
-        store = RedisStore(server.url(), terms)
+        store = RedisStore(url, Terms(lease_ms=LEASE_MS, retention_ms=RETENTION_MS))
 
         def now() -> int:
             seconds, micros = client.time()
@@ -61,3 +52,18 @@ def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
         yield Bench(store, wait, now)
         store.close()
         client.delete(*keys.ALL)
+
+
+@pytest.fixture(params=["memory", "redis"])
+def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
+    if request.param == "redis":
+        server = request.getfixturevalue("redis_server")
+        yield from redis_bench(server, server.url())
+        return
+    clock = [1_700_000_000_000]
+
+    def turn(ms: int) -> None:
+        clock[0] += ms
+
+    terms = Terms(lease_ms=LEASE_MS, retention_ms=RETENTION_MS)
+    yield Bench(MemoryStore(terms, lambda: clock[0]), turn, lambda: clock[0])

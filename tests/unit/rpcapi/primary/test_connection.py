@@ -102,6 +102,7 @@ def test_replica_is_refused_where_a_primary_is_required(turned: Turned, pair: tu
         (redis.ReadOnlyError("no"), True),
         (redis.ResponseError("Error running script: -READONLY You can't write"), True),
         (redis.ResponseError("NOREPLICAS Not enough good replicas to write."), True),
+        (redis.ResponseError("UNBLOCKED force unblock from blocking operation, instance state changed"), True),
         (redis.ResponseError("wrong number of arguments"), False),
     ],
 )

@@ -43,10 +43,13 @@ def memory_world(**options: Any) -> World:
     return World(store, clock, wait_until, store.bump, mark, forget_since, pass_deadline_of)
 
 
-def redis_world(server: RedisServer, **options: Any) -> World:
-    """Return a new partition on ``server``; its time is real, so that lifetimes to wait for are short."""
-    partition = uuid.uuid4().hex[:12]
-    store = RedisStore(server.url(), partition, **options)
+def redis_world(server: RedisServer, *, url: str | None = None, partition: str | None = None, **options: Any) -> World:
+    """Return a new partition on ``server``; its time is real, so that lifetimes to wait for are short.
+
+    ``url`` is what leads the store to that server, where it is not the server's own.
+    """
+    partition = partition or uuid.uuid4().hex[:12]
+    store = RedisStore(url or server.url(), partition, **options)
     faults = RedisFaults(server, partition)
 
     def forget_since(mark: dict[str, bytes]) -> int:

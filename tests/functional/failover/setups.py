@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The two ways in which a store fails over, behind one face."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+from devstack.servers.errors import BinaryMissing
+from devstack.servers.redis import RedisServer
+from devstack.servers.redis_binary import redis_binary
+from devstack.servers.redis_cluster import RedisCluster
+from devstack.servers.redis_users import STORE_USERS
+from devstack.servers.sentinel import SentinelGroup
+from tests.conftest import missing
+from tests.run_folders import claim_folder, release_folder
+
+Kind = Literal["sentinel", "cluster"]
+KINDS: tuple[Kind, ...] = ("sentinel", "cluster")
+
+
+class SetUp:
+    """Servers that fail over by themselves."""
+
+    def __init__(self, group: SentinelGroup | RedisCluster) -> None:
+        self.group = group
+
+    def url(self, user: str | None) -> str:
+        """The address that a service is given."""
+        return self.group.url(user)
+
+    def primary(self, key: str) -> RedisServer:
+        """Who takes the writes of ``key`` now."""
+        return self.group.owner(key) if isinstance(self.group, RedisCluster) else self.group.primary()
+
+    def replicas(self, key: str) -> list[RedisServer]:
+        """Who replicates that one."""
+        primary = self.primary(key)
+        if isinstance(self.group, RedisCluster):
+            return [self.group.replica_of(primary)]
+        return [server for server in self.group.servers if server is not primary]
+
+
+@contextmanager
+def running(
+    kind: Kind, *, users: bool = True, binary: Path | None = None, folder: Path | None = None
+) -> Iterator[SetUp]:
+    """Start a set-up, with the services' own users or none, and end it with all that it wrote."""
+    own = folder or claim_folder()
+    make = RedisCluster if kind == "cluster" else SentinelGroup
+    try:
+        binary = binary or redis_binary()
+    except BinaryMissing as why:
+        missing(why)
+    group = make(own, users=STORE_USERS if users else (), binary=binary)
+    try:
+        group.start()
+        yield SetUp(group)
+    finally:
+        group.kill()
+        release_folder(own)

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whole clusters on stores that fail over: servers boot through the death of the primary, none lost, none twice."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from devstack import exercise, workload
+from devstack.cluster import Shape
+from devstack.confs import Groups
+from devstack.servers.redis_cluster import RedisCluster
+from scheduler_svc.store.redis.keys import prefix
+from tests.chaos.conftest import IMPATIENT
+from tests.chaos.test_kill_everything import boot_all
+from tests.functional import clusters, truth
+from tests.functional.failover.setups import KINDS, Kind, SetUp, running
+
+KEY = prefix("default")  # the conductor's records lie on the same primary, in a cluster of three too
+TINY = workload.Request("tiny", {"VCPU": 1, "MEMORY_MB": 64}, 1)
+RECOVERY_SECONDS = 120.0
+
+
+def on(setup: SetUp) -> dict[str, Groups]:
+    """Return what the services' files say of the store."""
+    acknowledged = {"replicas_acknowledge": 1}
+    scheduler, conductor = IMPATIENT["scheduler"], IMPATIENT["conductor"]
+    patient = {**conductor["conductor"], "build_timeout": RECOVERY_SECONDS, "select_timeout": RECOVERY_SECONDS}
+    return {
+        **IMPATIENT,
+        "scheduler": {
+            **scheduler,
+            "store": {**scheduler["store"], **acknowledged, "url": setup.url("scheduler")},
+        },
+        "conductor": {
+            **conductor,
+            "conductor": patient,
+            "conductor_store": {**acknowledged, "url": setup.url("conductor")},
+        },
+    }
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("kind", KINDS)
+def test_servers_boot_through_the_death_of_the_primary(kind: Kind) -> None:
+    with running(kind) as setup, clusters.running(Shape(computes=3, nodes_per_host=2), on(setup)) as cluster:
+        session = cluster.session
+        before = session.ask(session.claims.verify).epoch
+        uuids: list[str] = []
+        with ThreadPoolExecutor(1) as caller:
+            # Given servers that are asked for one after the other, and some that run
+            asking = caller.submit(boot_all, cluster, [TINY] * 60, uuids)
+            truth.until("some run", lambda: len(truth.guests(cluster)) >= 5)
+            # When the primary of claims and records dies
+            primary = setup.primary(KEY)
+            primary.kill()
+            truth.until("another takes over", lambda: setup.primary(KEY) is not primary)
+            if isinstance(setup.group, RedisCluster):
+                primary.start()  # it had the only replica
+            asking.result(RECOVERY_SECONDS)
+        # Then each of them runs, once, under its claim, in a new epoch
+        assert len(uuids) == 60
+        truth.until("a new epoch", lambda: session.ask(session.claims.verify).epoch > before)
+        exercise.wait_for_nodes(session, cluster.cluster.shape.nodes, RECOVERY_SECONDS, lambda known: None)
+        instances = truth.assert_sound(cluster, uuids, RECOVERY_SECONDS)
+        assert {instance.status: instance.reason for instance in instances} == {"ACTIVE": None}
+        log = cluster.cluster.layout.log_file("compute").read_text()
+        assert " 0 re-asserted" in log and not [line for line in log.splitlines() if _forgot(line)]
+
+
+def _forgot(line: str) -> bool:
+    return "re-asserted" in line and " 0 re-asserted" not in line
