@@ -161,6 +161,13 @@ class NoValidHost(GanttError):
     template = "No valid host: {reason}"
 
 
+class NotClaimed(GanttError):
+    """Raised when a scheduler in shadow mode has decided: ``hosts`` are what it would have chosen; nothing is claimed."""
+
+    code = "not_claimed"
+    template = "This scheduler runs in shadow mode: request {request_id} was decided and recorded, nothing was claimed"
+
+
 class DeadlinePassed(GanttError):
     """Raised when a request is read after its deadline: it was dropped, nothing was claimed."""
 

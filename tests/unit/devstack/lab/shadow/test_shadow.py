@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gantt-lab shadow: shares, the first differences for people and all of them for programs."""
+
+import json
+
+import pytest
+
+from rpcapi import context, errors
+from scheduler_svc.asked import Asked
+from scheduler_svc.request import Request
+from scheduler_svc.select import Patience, Selector
+from scheduler_svc.shadow import ShadowChooser, ShadowClaimer
+from scheduler_svc.store.memory import MemoryStore
+from tests.unit.devstack.lab import asking
+from tests.unit.devstack.lab.shadow.files import best, record, refused, write
+from tests.unit.scheduler_svc import hosts
+from tests.unit.scheduler_svc.sights import FollowingSight, filter_driver
+
+
+@pytest.fixture
+def files(tmp_path):
+    ours = [record("r1"), record("r2", best=best(h1=3, h2=1)), record("r3"), refused("r4"), record("r5")]
+    theirs = [record("r1"), record("r2", {"c-1": "h2"}), refused("r3", reasons={"ram": 1}), refused("r4"), record("r6")]
+    return str(write(tmp_path / "a.jsonl", *ours)), str(write(tmp_path / "b.jsonl", *theirs))
+
+
+def test_the_rows_count_every_instance_once(files):
+    rows = {row["name"]: row for row in asking.ask("shadow", *files)}
+    assert {name: row["instances"] for name, row in rows.items()} == {
+        "same host": 1,
+        "another host": 1,
+        "refused by A only": 0,
+        "refused by B only": 1,
+        "refused by both": 1,
+        "only in A": 1,
+        "only in B": 1,
+    }
+    assert sum(row["ratio"] for row in rows.values()) == pytest.approx(1)
+    assert {row["of_instances"] for row in rows.values()} == {6}
+    assert rows["another host"]["own_above_mean_by_a"] == 2
+    assert rows["another host"]["scored_by_b"] == 0
+
+
+def test_people_see_the_first_differences_and_programs_can_have_all(files, tmp_path):
+    path = tmp_path / "differences.jsonl"
+    code, out, _ = asking.run("shadow", *files, "--show", "2", "--differences", str(path))
+    assert code == 0
+    assert "r2 c-1: another host: A h1, B h2" in out
+    assert "r3 c-1: refused by B only, the other chose h1; 1 ram" in out
+    assert "r5" not in out
+    told = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [(one["request_id"], one["kind"]) for one in told] == [
+        ("r2", "another host"),
+        ("r3", "refused by B only"),
+        ("r5", "only in A"),
+        ("r6", "only in B"),
+    ]
+    assert told[0]["a_scores"] == 2
+
+
+@pytest.mark.parametrize("wrong", [0, 1])
+def test_what_is_no_record_ends_it_with_a_sentence(files, tmp_path, wrong):
+    given = list(files)
+    given[wrong] = str(write(tmp_path / "wrong", {"request_id": "r"}))
+    code, out, err = asking.run("shadow", *given)
+    assert code == 1
+    assert "line 1 is no decision record: it lacks 'outcome'" in err
+    assert not out
+
+
+def test_differences_that_cannot_be_written_are_told_of(files):
+    code, _, err = asking.run("shadow", *files, "--differences", "/dev/null/no")
+    assert code == 1
+    assert "cannot be written" in err
+
+
+def test_our_own_records_are_of_the_form_and_a_shadow_agrees_with_what_it_shadows(tmp_path):
+    # Given one scheduler that claims and one that only looks, on clusters that are alike
+    paths = []
+    for name, shadowing in (("claiming", False), ("looking", True)):
+        store = MemoryStore("p")
+        hosts.join(store, {f"h{number}/n": hosts.node() for number in range(3)})
+        claimer = ShadowClaimer(store) if shadowing else store
+        selector = Selector(claimer, FollowingSight(store), filter_driver(), Patience(), store.record_decision)
+        chooser = ShadowChooser(selector) if shadowing else selector
+        # When both are asked the same
+        for number, vcpus in enumerate((2, 99)):
+            try:
+                asked = Asked(Request(f"req-{number}", {"VCPU": vcpus}), (f"c-{number}",))
+                chooser.select(context.new("p", "u"), asked)
+            except (errors.NotClaimed, errors.NoValidHost):
+                pass
+        exported, _ = store.list_decisions()
+        lines = [{**document, "request_id": request_id} for request_id, document in exported]
+        paths.append(str(write(tmp_path / name, *lines)))
+    # Then their records say the same
+    rows = {row["name"]: row["instances"] for row in asking.ask("shadow", *paths)}
+    assert rows["same host"] == rows["refused by both"] == 1
+    assert sum(rows.values()) == 2
