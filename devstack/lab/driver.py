@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from oslo_config import cfg
 
+from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.conf import filter_scheduler
 from scheduler_svc.drivers.filter import FilterDriver
 from scheduler_svc.filters import pipeline
@@ -34,5 +35,5 @@ def weighted() -> scoring.Weighted:
 def _conf() -> cfg.ConfigOpts:
     conf = cfg.ConfigOpts()
     conf([], project="gantt", default_config_files=[], default_config_dirs=[])
-    filter_scheduler.register_opts(conf)
+    scheduler_conf.register_opts(conf)
     return conf
