@@ -32,10 +32,12 @@ class Presence:
             self._changed, self._was_away = self._clock(), True
         self.away = True
 
-    def away_for(self, seconds: float) -> bool:
-        """Tell whether the store has not answered once for that long."""
-        return self.away and self._clock() - self._changed >= seconds
+    @property
+    def steady_s(self) -> float:
+        """For how many seconds the store has answered without a break; 0 while it is away."""
+        return 0.0 if self.away else self._clock() - self._changed
 
-    def steady_for(self, seconds: float) -> bool:
-        """Tell whether the store has answered for that long, without a break."""
-        return not self.away and self._clock() - self._changed >= seconds
+    @property
+    def away_s(self) -> float:
+        """For how many seconds the store has not answered once; 0 while it does, and before it was first asked."""
+        return self._clock() - self._changed if self.away and self._was_away else 0.0

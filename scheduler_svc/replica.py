@@ -57,6 +57,11 @@ class Replica:
         return self._table
 
     @property
+    def whole(self) -> HostTable:
+        """The table, whether or not this partition is in it yet."""
+        return self._table
+
+    @property
     def ready(self) -> bool:
         """Whether the partition was loaded."""
         return self.standing.epoch > 0

@@ -55,6 +55,16 @@ class Selector:
         self._patience = patience
         self._record_unasked = record  # where a refusal goes that the claim script, which records all others, never saw
 
+    @property
+    def partition(self) -> str:
+        """The partition that it decides in."""
+        return self._sight.partition
+
+    @property
+    def number(self) -> int:
+        """The partition's number in the table."""
+        return self._sight.number
+
     def select(self, ctxt: RequestContext, asked: Asked) -> Decided:
         """Choose and claim a host for every consumer, or for none.
 

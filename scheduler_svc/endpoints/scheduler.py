@@ -143,7 +143,7 @@ class SchedulerEndpoint(Observed):
     @exposed
     def list_partitions(self, ctxt: RequestContext) -> objects.PartitionList:
         """Return what this worker sees of its partition."""
-        return encode.partitions([partitions.look(self._store, self._replica)])
+        return encode.partitions([partitions.Partition(self._store, self._replica).look()])
 
     @exposed
     def report_service(self, ctxt: RequestContext, binary: str, host: str) -> None:

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""No consumer has live claims in two partitions, nor a server group members, whatever fails, and whoever repeats."""
+
+import contextlib
+from dataclasses import replace
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from rpcapi import context, errors
+from rpcapi.model.claims import GroupPolicy
+from scheduler_svc.asked import Asked
+from scheduler_svc.partitioned import LINGER_S
+from scheduler_svc.store.records import Group, Ref
+from tests.unit.scheduler_svc.deployments import TTL_MS, Deployment
+from tests.unit.scheduler_svc.hosts import join, node, request
+
+NAMES = ("a", "b", "c")
+# One call each, under its uuids: repeated until it is answered, as a conductor does.
+CALLS = {"one": ["c1"], "two": ["c2"], "pair": ["c3", "c4"], "grouped": ["c5"], "grouped too": ["c6"]}
+GROUP = Group("g", GroupPolicy.ANTI_AFFINITY)
+partitions = st.sampled_from(NAMES)
+PIN_MS = round(TTL_MS + 1000 * LINGER_S)
+
+
+class DeploymentMachine(RuleBasedStateMachine):
+    """Three small partitions, two workers; calls are decided while stores go, come back, and lose answers."""
+
+    def __init__(self):
+        super().__init__()
+        nodes = {name: {f"{name}{number}": node({"VCPU": 3}) for number in range(2)} for name in NAMES}
+        self.deployment = Deployment(2, **nodes)
+        self.attempts = dict.fromkeys(CALLS, 1)
+        self.sequence = 1
+
+    @rule(call=st.sampled_from(sorted(CALLS)), worker=st.sampled_from((0, 1)), follow=st.booleans())
+    def select(self, call, worker, follow):
+        chosen = self.deployment.workers[worker]
+        if follow:
+            chosen.follow()
+        asks = replace(request({"VCPU": 2}, group=GROUP if "grouped" in call else None), id=call)
+        try:
+            chosen.selector.select(context.new("p", "u"), Asked(asks, CALLS[call], self.attempts[call]))
+        except errors.ClaimEnded as ended:
+            with contextlib.suppress(errors.StoreUnavailable):
+                store = self.deployment.stores[ended.kwargs["partition"]]
+                store.abort([Ref(consumer, self.attempts[call]) for consumer in CALLS[call]])
+                self.attempts[call] += 1
+        except (errors.NoValidHost, errors.ClaimError, errors.Unavailable):
+            pass
+
+    @rule(name=partitions, away=st.booleans())
+    def take_away(self, name, away):
+        self.deployment.take_away(name, away)
+
+    @rule(name=partitions, verb=st.sampled_from(("prepare", "abort", "pin", "group_hosts")))
+    def lose_an_answer(self, name, verb):
+        self.deployment.stores[name].mute = verb
+
+    @rule(milliseconds=st.sampled_from((1, TTL_MS // 2, TTL_MS, PIN_MS)))
+    def wait(self, milliseconds):
+        self.deployment.wait(milliseconds)
+
+    @rule(name=partitions, vcpus=st.integers(0, 12))
+    def reshape(self, name, vcpus):
+        store = self.deployment.stores[name]
+        if not store.away:
+            self.sequence += 1
+            join(store, {f"{name}0": node({"VCPU": vcpus})}, sequence=self.sequence)
+
+    @invariant()
+    def no_consumer_is_in_two_partitions(self):
+        found = self.deployment.live()
+        assert all(len(where) == 1 for where in found.values()), found
+        where = {partition for call in ("c5", "c6") for partition in found.get(call, ())}
+        assert len(where) <= 1, found
+
+
+DeploymentMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestDeployment = DeploymentMachine.TestCase

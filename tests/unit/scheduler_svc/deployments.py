@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several partitions on memory stores that can be taken away, and workers that decide over them."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rpcapi import errors
+from scheduler_svc.partitioned import PartitionedSelector
+from scheduler_svc.partitions import Partition, Partitions
+from scheduler_svc.replica import Replica
+from scheduler_svc.select import Patience, Selector
+from scheduler_svc.store.memory import MemoryStore
+from scheduler_svc.table.table import HostTable
+from tests.unit.scheduler_svc import hosts
+from tests.unit.scheduler_svc.sights import filter_driver
+
+TTL_MS = 10_000
+_VERBS = ("prepare", "abort", "group_hosts", "pin", "snapshot", "follow", "check_identity", "counts", "remove")
+
+
+class FragileStore(MemoryStore):
+    """A store that can be away, or lose the answer to what it did."""
+
+    def __init__(self, partition: str, clock: Callable[[], int]) -> None:
+        super().__init__(partition, clock=clock)
+        self.away = False
+        self.mute: str | None = None  # the verb whose next answer gets lost
+        for verb in _VERBS:
+            setattr(self, verb, self._fragile(verb, getattr(self, verb)))
+
+    def _fragile(self, verb: str, method: Callable[..., Any]) -> Callable[..., Any]:
+        def fragile(*args: Any, **values: Any) -> Any:
+            if self.away:
+                raise errors.StoreUnavailable(why=f"{self.partition} is away")
+            answer = method(*args, **values)
+            if self.mute == verb:
+                self.mute = None
+                raise errors.StoreUnavailable(why=f"the answer of {self.partition} to {verb} was lost")
+            return answer
+
+        return fragile
+
+
+class Followed(Replica):
+    """A replica without its thread: it takes the log over when it is told to."""
+
+    def catch_up(self) -> None:
+        """Do what the thread would: load or follow, and note an outage."""
+        try:
+            if self.ready and not self.presence.away:
+                self.step(0)
+            else:
+                self.load()
+        except errors.StoreUnavailable:
+            self.presence.lost()
+
+    def reach(self, position: int, timeout: float) -> bool:
+        while self.standing.position < position:
+            self.step(0)
+        return True
+
+
+class Worker:
+    """One scheduler worker over all partitions, with a table of its own."""
+
+    def __init__(self, stores: Mapping[str, MemoryStore], clock: Callable[[], int], **patience: Any) -> None:
+        self.table = HostTable(list(stores))
+        self.partitions = Partitions(
+            [Partition(store, Followed(store, table=self.table)) for store in stores.values()], next(iter(stores))
+        )
+        for each in self.partitions:
+            each.presence._clock = lambda: clock() / 1000
+        self.follow()
+        driver, limits = filter_driver(), Patience(ttl_ms=TTL_MS, **patience)
+
+        def make(partition: Partition) -> Selector:
+            return Selector(partition.store, partition.replica, driver, limits, partition.store.record_decision)
+
+        self.selector = PartitionedSelector(self.partitions, make, TTL_MS / 1000)
+
+    def follow(self) -> None:
+        """Take over what all logs have."""
+        for each in self.partitions:
+            each.replica.catch_up()
+
+
+class Deployment:
+    """Stores by name, a clock in milliseconds, and workers that see the same outages."""
+
+    def __init__(self, workers: int = 1, **nodes: Mapping[str, Any]) -> None:
+        self.now = 1_000_000
+        self.stores = {name: FragileStore(name, lambda: self.now) for name in nodes}
+        for name, its in nodes.items():
+            hosts.join(self.stores[name], its)
+        self.workers = [Worker(self.stores, lambda: self.now) for _ in range(workers)]
+
+    @property
+    def worker(self) -> Worker:
+        return self.workers[0]
+
+    def take_away(self, name: str, away: bool = True) -> None:
+        """Let a store go, or come back, and every worker notice it."""
+        self.stores[name].away = away
+        for worker in self.workers:
+            worker.follow()
+
+    def wait(self, milliseconds: int) -> None:
+        """Let time pass."""
+        self.now += milliseconds
+
+    def live(self) -> dict[str, list[str]]:
+        """Return in which partitions each consumer has live claims."""
+        found: dict[str, list[str]] = {}
+        for name, store in self.stores.items():
+            for claim in store.claims()[0]:
+                found.setdefault(claim.consumer, []).append(name)
+        return found
