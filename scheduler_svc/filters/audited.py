@@ -4,7 +4,8 @@
 from collections.abc import Iterator
 
 from rpcapi.model.claims import NOT_AUDITED
-from scheduler_svc.filters.sieve import Sieve
+from scheduler_svc.filters import compute
+from scheduler_svc.filters.sieve import Filter, Sieve
 from scheduler_svc.request import Request
 from scheduler_svc.table.view import View
 
@@ -18,3 +19,6 @@ def sieves(view: View, request: Request) -> Iterator[Sieve]:
     if view.audits_overdue:
         yield Sieve(REASON_OVERDUE, view.opened | view.awaited)
     yield Sieve(REASON_CLOSED, view.opened)
+
+
+FILTER = Filter(compute.NAME, sieves, {"service": frozenset({"audited"})})

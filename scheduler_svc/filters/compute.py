@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 
-from scheduler_svc.filters.sieve import Sieve
+from scheduler_svc.filters.sieve import Filter, Sieve
 from scheduler_svc.request import Request
 from scheduler_svc.table.view import View
 
@@ -16,3 +16,6 @@ def sieves(view: View, request: Request) -> Iterator[Sieve]:
     """Let hosts pass whose service reported lately, and is enabled."""
     yield Sieve(REASON_DOWN, view.alive)
     yield Sieve(REASON_DISABLED, view.enabled)
+
+
+FILTER = Filter(NAME, sieves, {"service": frozenset({"alive", "enabled"})})

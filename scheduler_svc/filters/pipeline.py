@@ -13,35 +13,44 @@ from scheduler_svc.filters import (
     compute,
     force_hosts,
     ignore_hosts,
+    metrics,
     partition,
     resources,
     server_group,
     traits,
 )
 from scheduler_svc.filters.sieve import Filter
+from scheduler_svc.metric_weights import NONE, MetricWeights
 from scheduler_svc.request import Request
 from scheduler_svc.table.columns import Column
 from scheduler_svc.table.view import View
 
-PIPELINE: Sequence[tuple[str, Filter]] = (
-    # Two ready columns, no arithmetic; and what is down is no answer to "why is it full".
-    (compute.NAME, compute.sieves),
-    # A look-up a name. First of what the request asks, since it may leave a handful of hosts.
-    (force_hosts.NAME, force_hosts.sieves),
-    (ignore_hosts.NAME, ignore_hosts.sieves),
-    # The same look-up; after what the caller said, so that its reason counts what only the group forbids.
-    (server_group.NAME, server_group.sieves),
-    # One comparison of a column of small numbers.
-    (availability_zone.NAME, availability_zone.sieves),
-    # A bit test for each 64 traits that the cluster knows.
-    (traits.NAME, traits.sieves),
-    # A comparison of floats a class, and arithmetic where units have rules: the dearest. This late also because
-    # its reasons should count hosts that would have been right otherwise.
-    (resources.NAME, resources.sieves),
-    # As cheap as the first, but a caller waits for the hosts that fall to it: they must be right but for this.
-    (compute.NAME, audited.sieves),
-)
-NAMES = tuple(dict.fromkeys(name for name, _ in PIPELINE))
+
+def pipeline(weights: MetricWeights = NONE) -> Sequence[Filter]:
+    """Return all filters in their order, bound to what the configuration tells them."""
+    return (
+        # Two ready columns, no arithmetic; and what is down is no answer to "why is it full".
+        compute.FILTER,
+        # A look-up a name. First of what the request asks, since it may leave a handful of hosts.
+        force_hosts.FILTER,
+        ignore_hosts.FILTER,
+        # The same look-up; after what the caller said, so that its reason counts what only the group forbids.
+        server_group.FILTER,
+        # One comparison of a column of small numbers.
+        availability_zone.FILTER,
+        # A bit test for each 64 traits that the cluster knows.
+        traits.FILTER,
+        # A test a metric. After what was asked: it is about what is reported, and mostly all is.
+        metrics.build(weights.ratios),
+        # A comparison of floats a class, and arithmetic where units have rules: the dearest. This late also because
+        # its reasons should count hosts that would have been right otherwise.
+        resources.FILTER,
+        # As cheap as the first, but a caller waits for the hosts that fall to it: they must be right but for this.
+        audited.FILTER,
+    )
+
+
+NAMES = tuple(dict.fromkeys(each.name for each in pipeline()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +63,20 @@ class Survivors:
     reasons: Mapping[str, int]
 
 
-def build(enabled: Iterable[str]) -> Sequence[Filter]:
+def build(enabled: Iterable[str], weights: MetricWeights = NONE) -> Sequence[Filter]:
     """Return the enabled filters in the pipeline's order; raises BadConfiguration for an unknown name."""
+    there = pipeline(weights)
+    names = [each.name for each in there]
     wanted = set(enabled)
-    if not wanted <= set(NAMES):
-        unknown = ", ".join(sorted(wanted - set(NAMES)))
-        raise errors.BadConfiguration(why=f"there is no filter {unknown}; known: {', '.join(NAMES)}")
-    return [each for name, each in PIPELINE if name in wanted]
+    unknown = wanted - set(names)
+    if unknown:
+        raise errors.BadConfiguration(why=f"there is no filter {', '.join(sorted(unknown))}; known: {', '.join(names)}")
+    return [each for each in there if each.name in wanted]
 
 
-def build_eligibility(enabled: Iterable[str]) -> Sequence[Filter]:
+def build_eligibility(enabled: Iterable[str], weights: MetricWeights = NONE) -> Sequence[Filter]:
     """Return the enabled filters that do not look at room; raises BadConfiguration for an unknown name."""
-    return build(set(enabled) - {resources.NAME})
+    return build(set(enabled) - {resources.NAME}, weights)
 
 
 def run(filters: Sequence[Filter], view: View, request: Request, *, pardoned: Collection[str] = ()) -> Survivors:
@@ -79,8 +90,8 @@ def run(filters: Sequence[Filter], view: View, request: Request, *, pardoned: Co
     hosts = left = int(np.count_nonzero(passes))
     reasons: dict[str, int] = {}
     # Nothing can be claimed where the store is away, so that this filter cannot be left out.
-    for each in (partition.sieves, *filters) if request.away else filters:
-        for reason, column in each(view, request):
+    for each in (partition.FILTER, *filters) if request.away else filters:
+        for reason, column in each.sieves(view, request):
             if reason in pardoned:
                 continue
             passes &= column

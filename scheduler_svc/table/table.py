@@ -11,11 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from rpcapi.model import names
+from scheduler_svc.reads import NOTHING, Reads, union
 from scheduler_svc.store.records import Amounts, Entry, Snapshot
 from scheduler_svc.table.columns import FIRST_ROWS, Column, IntColumn, Rows, grown
 from scheduler_svc.table.partition import PartitionRows
 from scheduler_svc.table.resources import ResourceColumns
 from scheduler_svc.table.services import ServiceColumns
+from scheduler_svc.table.states import Document, Documents, StateColumns
 from scheduler_svc.table.traits import TraitColumns
 from scheduler_svc.table.view import View
 
@@ -38,10 +40,16 @@ class HostTable:
     value each: applying an entry twice, late, or after a snapshot that holds it already changes nothing.
 
     Partitions are told apart by their number in the order given. A name may be in two of them for a moment, while a
-    host moves, and is then two rows.
+    host moves, and is then two rows. Of documents that declared writers put, what is in ``reads`` is kept.
     """
 
-    def __init__(self, partitions: Sequence[str] = ("default",), clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        partitions: Sequence[str] = ("default",),
+        reads: Reads = NOTHING,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.reads = reads
         self.names: list[str] = []
         self.zones: dict[str, int] = {}
         self.there: Column = np.zeros(FIRST_ROWS, np.bool_)
@@ -49,21 +57,26 @@ class HostTable:
         self.partition: npt.NDArray[np.int16] = np.zeros(FIRST_ROWS, np.int16)
         self.services = ServiceColumns(FIRST_ROWS)
         self.traits = TraitColumns(FIRST_ROWS)
+        self.states = StateColumns(FIRST_ROWS, reads)
         self.resources: dict[str, ResourceColumns] = {}
-        self.partitions = [PartitionRows(name, number, self.services) for number, name in enumerate(partitions)]
+        self.partitions = [
+            PartitionRows(name, number, self.services, Documents(reads)) for number, name in enumerate(partitions)
+        ]
         self._provider_at: IntColumn = np.zeros(FIRST_ROWS, np.int64)
         self._used_at: IntColumn = np.zeros(FIRST_ROWS, np.int64)
         self._lock = threading.Lock()
         self._clock = clock
 
     @classmethod
-    def from_snapshot(cls, snapshot: Snapshot, partition: str = "default") -> "HostTable":
+    def from_snapshot(cls, snapshot: Snapshot, partition: str = "default", reads: Reads = NOTHING) -> "HostTable":
         """Build the table of the one partition that ``snapshot`` describes."""
-        table = cls([partition])
+        table = cls([partition], reads)
         (part,) = table.partitions
         at = snapshot.position
         part.set_epoch(snapshot.epoch)
         table._grow(max(FIRST_ROWS, len(snapshot.providers)))
+        for namespace, documents in snapshot.states.items():
+            table._set_states(part, namespace, documents, at)
         for host, service in snapshot.services.items():
             table._set_service(part, host, service, at)
         for host, alive in snapshot.alive.items():
@@ -134,10 +147,18 @@ class HostTable:
         since = int(self._used_at[part.rows[name]])
         return since if since > part.position else 0
 
+    def keep(self, reads: Reads) -> None:
+        """Keep what is in ``reads`` too; it is there when each partition was loaded once more."""
+        with self._lock:
+            self.reads = union((self.reads, reads))
+            self.states.keep(self.reads)
+            for part in self.partitions:
+                part.documents.keep(self.reads)
+
     def load(self, snapshot: Snapshot, number: int = 0) -> None:
         """Replace all that is known of one partition. Readers wait only while columns are copied."""
         part = self.partitions[number]
-        fresh = HostTable.from_snapshot(snapshot, part.name)
+        fresh = HostTable.from_snapshot(snapshot, part.name, self.reads)
         with self._lock:
             self._adopt(part, fresh)
 
@@ -168,6 +189,7 @@ class HostTable:
             "gone": self._set_provider,
             "used": self._set_used,
             "service": self._set_service,
+            "state": self._set_states,
             "alive": lambda part, *given: part.services.set_alive(*given),
             "opened": lambda part, *given: part.services.set_opened(*given),
         }
@@ -200,8 +222,20 @@ class HostTable:
         for resource_class, columns in self.resources.items():
             columns.set_inventory(row, inventories.get(resource_class))
         self.traits.give(row, given.get("traits", ()))
+        self.states.give_metrics(row, given.get("metrics", {}))
         zone = given.get("availability_zone")
         self.zone[row] = NO_ZONE if zone is None else self.zones.setdefault(zone, len(self.zones))
+
+    def _set_states(
+        self, part: PartitionRows, namespace: str, documents: Mapping[str, Document | None], position: int
+    ) -> None:
+        for name, document in documents.items():
+            if part.documents.put(namespace, name, document, position):
+                for row in part.rows_named(name):
+                    self._give_state(part, namespace, row)
+
+    def _give_state(self, part: PartitionRows, namespace: str, row: int) -> None:
+        self.states.give(row, namespace, part.documents.applying(namespace, self.names[row]))
 
     def _set_used(self, part: PartitionRows, name: str, amounts: Amounts, position: int) -> None:
         row = self._row(part, name)
@@ -225,6 +259,7 @@ class HostTable:
         for mine, its in zip(self._stamped, fresh._stamped, strict=True):
             mine[rows] = its[: len(rows)]
         self.traits.adopt(rows, fresh.traits)
+        self.states.adopt(rows, fresh.states)
         for resource_class in fresh.resources.keys() - self.resources.keys():
             self.resources[resource_class] = ResourceColumns(len(self.there))
         for resource_class, columns in self.resources.items():
@@ -234,8 +269,10 @@ class HostTable:
                 columns.clear(rows)
         self.services.adopt(rows, fresh.services)
         part.services.adopt(numbers, told.services)
+        part.documents = told.documents
+        part.documents.keep(self.reads)
         for name, row in lost.items():
-            part.services.place(row, names.host_of(name))
+            self._place(part, row, name)
         part.epoch, part.position = told.epoch, told.position
 
     def _clear(self, rows: Rows) -> None:
@@ -244,6 +281,7 @@ class HostTable:
             column[rows] = 0
         self.services.clear(rows)
         self.traits.clear(rows)
+        self.states.clear(rows)
         for columns in self.resources.values():
             columns.clear(rows)
 
@@ -256,8 +294,14 @@ class HostTable:
         row = part.rows.get(name)
         if row is None:
             row = self._number(part, name)
-            part.services.place(row, names.host_of(name))
+            self._place(part, row, name)
         return row
+
+    def _place(self, part: PartitionRows, row: int, name: str) -> None:
+        """Give a row what is known of its service host, and of its name, already."""
+        part.services.place(row, names.host_of(name))
+        for namespace in part.documents.namespaces:
+            self._give_state(part, namespace, row)
 
     def _number(self, part: PartitionRows, name: str) -> int:
         """Return the row of a name; a new one is given a row that is no service host's yet."""
@@ -277,5 +321,6 @@ class HostTable:
         self._used_at = grown(self._used_at, size)
         self.services.grow(size)
         self.traits.grow(size)
+        self.states.grow(size)
         for columns in self.resources.values():
             columns.grow(size)

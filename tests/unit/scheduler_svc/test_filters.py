@@ -12,6 +12,7 @@ from scheduler_svc.filters import (
     compute,
     force_hosts,
     ignore_hosts,
+    metrics,
     pipeline,
     resources,
     server_group,
@@ -120,9 +121,9 @@ def test_hosts_that_the_store_ruled_out_for_the_group_are_not_offered_again():
     assert passing(server_group.sieves, request()) == (list(NODES), [])
 
 
-def test_the_default_configuration_enables_the_whole_pipeline(conf):
+def test_the_default_configuration_enables_all_that_needs_no_setting(conf):
     scheduler_conf.register_opts(conf)
-    assert conf.filter_scheduler.enabled_filters == list(pipeline.NAMES)
+    assert conf.filter_scheduler.enabled_filters == [name for name in pipeline.NAMES if name != metrics.NAME]
 
 
 def run(asked, enabled=pipeline.NAMES, entries=()):
@@ -154,8 +155,10 @@ def test_hosts_that_are_gone_are_neither_looked_at_nor_counted():
 
 def test_a_filter_can_be_left_out_and_order_is_not_the_operators_affair():
     assert run(request({"VCPU": 100}), enabled=["AvailabilityZoneFilter"]).left == 4
-    assert pipeline.build(reversed(pipeline.NAMES)) == pipeline.build(pipeline.NAMES)
-    assert set(pipeline.build(pipeline.NAMES)) - set(pipeline.build_eligibility(pipeline.NAMES)) == {resources.sieves}
+    assert [each.name for each in pipeline.build(reversed(pipeline.NAMES))] == [*pipeline.NAMES, compute.NAME]
+    every, eligibility = pipeline.build(pipeline.NAMES), pipeline.build_eligibility(pipeline.NAMES)
+    assert {each.sieves for each in every} - {each.sieves for each in eligibility} >= {resources.sieves}
+    assert resources.NAME not in {each.name for each in eligibility}
 
 
 def test_an_unknown_filter_is_a_bad_configuration():
