@@ -139,6 +139,24 @@ def postgresql_server() -> Iterator[PostgresqlServer]:
 
 
 @pytest.fixture(scope="session")
+def redis_sentinel() -> Iterator[Any]:
+    """One primary with two replicas and three sentinels for the whole run, without users; nobody harms them."""
+    from tests.functional.failover.setups import running  # noqa: PLC0415 - it imports this module
+
+    with running("sentinel", users=False) as setup:
+        yield setup
+
+
+@pytest.fixture(scope="session")
+def redis_cluster() -> Iterator[Any]:
+    """One Redis Cluster of three primaries, a replica each, for the whole run, without users; nobody harms it."""
+    from tests.functional.failover.setups import running  # noqa: PLC0415 - it imports this module
+
+    with running("cluster", users=False) as setup:
+        yield setup
+
+
+@pytest.fixture(scope="session")
 def rabbit_node() -> Iterator[RabbitNode]:
     """One RabbitMQ node for the whole run, booted when first asked for (it takes seconds).
 

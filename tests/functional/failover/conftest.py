@@ -1,35 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The store suites' own fixtures, on servers that could fail over."""
+"""The store suite's own fixtures, on servers that could fail over."""
 
-import uuid
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from conductor.store import keys
-from scheduler_svc.store.redis.keys import prefix
-from tests.functional.failover.setups import KINDS, SetUp, running
-from tests.unit.conductor.store.conftest import Bench, redis_bench
-from tests.unit.scheduler_svc.store.backends import redis_world
+from tests.functional.failover.setups import KINDS
+from tests.unit.scheduler_svc.store.backends import following_world
 
 
-@pytest.fixture(scope="module", params=KINDS)
-def steady(request: pytest.FixtureRequest) -> Iterator[SetUp]:
-    """Servers that no test of the module harms, without users."""
-    with running(request.param, users=False) as setup:
-        yield setup
-
-
-@pytest.fixture
-def make_world(steady: SetUp) -> Iterator[Any]:
-    """Make partitions; in a cluster they lie on all of its primaries."""
+@pytest.fixture(params=KINDS)
+def make_world(request: pytest.FixtureRequest) -> Iterator[Any]:
+    """Make partitions of the test's own."""
+    setup = request.getfixturevalue(f"redis_{request.param}")
     made = []
 
     def make(**options: Any) -> Any:
-        partition = uuid.uuid4().hex[:12]
-        server = steady.primary(prefix(partition))
-        made.append(redis_world(server, url=steady.url(None), partition=partition, **options))
+        made.append(following_world(setup, **options))
         return made[-1]
 
     yield make
@@ -41,9 +29,3 @@ def make_world(steady: SetUp) -> Iterator[Any]:
 def world(make_world: Any) -> Any:
     """A fresh partition."""
     return make_world()
-
-
-@pytest.fixture
-def bench(steady: SetUp) -> Iterator[Bench]:
-    """The conductor's records."""
-    yield from redis_bench(steady.primary(keys.PREFIX), steady.url(None))

@@ -14,6 +14,7 @@ from conductor.store.memory import MemoryStore
 from conductor.store.records import Request, Terms
 from conductor.store.redis import RedisStore
 from devstack.servers.redis import RedisServer
+from tests.functional.failover.setups import KINDS
 
 LEASE_MS = 400
 RETENTION_MS = 60
@@ -54,11 +55,18 @@ def redis_bench(server: RedisServer, url: str) -> Iterator[Bench]:
         client.delete(*keys.ALL)
 
 
-@pytest.fixture(params=["memory", "redis"])
+FOLLOWING = [pytest.param(f"redis_{kind}", marks=pytest.mark.long) for kind in KINDS]
+
+
+@pytest.fixture(params=["memory", "redis", *FOLLOWING])
 def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
     if request.param == "redis":
         server = request.getfixturevalue("redis_server")
         yield from redis_bench(server, server.url())
+        return
+    if request.param != "memory":
+        setup = request.getfixturevalue(request.param)
+        yield from redis_bench(setup.primary(keys.PREFIX), setup.url(None))
         return
     clock = [1_700_000_000_000]
 

@@ -14,6 +14,7 @@ from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.memory.partition import MemoryPartition
 from scheduler_svc.store.redis import RedisStore
 from scheduler_svc.store.redis.keys import KEYS, prefix
+from tests.functional.failover.setups import SetUp
 from tests.unit.scheduler_svc.store.world import ManualClock, World, poll
 
 
@@ -69,6 +70,12 @@ def redis_world(server: RedisServer, *, url: str | None = None, partition: str |
         forget_since,
         faults.pass_deadline_of,
     )
+
+
+def following_world(setup: SetUp, **options: Any) -> World:
+    """Return a new partition on servers that could fail over; in a cluster any of its primaries may get it."""
+    partition = uuid.uuid4().hex[:12]
+    return redis_world(setup.primary(prefix(partition)), url=setup.url(None), partition=partition, **options)
 
 
 class RedisFaults:

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from tests.functional.failover.setups import KINDS
 from tests.run_folders import claim_folder, release_folder
-from tests.unit.scheduler_svc.store.backends import memory_world, redis_world
+from tests.unit.scheduler_svc.store.backends import following_world, memory_world, redis_world
 from tests.unit.scheduler_svc.store.databases import sql_world
 
 
@@ -19,7 +20,10 @@ def sqlite_url() -> Iterator[str]:
     release_folder(folder)
 
 
-@pytest.fixture(params=["memory", "redis", "sqlite", "postgresql"])
+FOLLOWING = [pytest.param(f"redis_{kind}", marks=pytest.mark.long) for kind in KINDS]
+
+
+@pytest.fixture(params=["memory", "redis", "sqlite", "postgresql", *FOLLOWING])
 def make_world(request: pytest.FixtureRequest) -> Iterator[Any]:
     """Make partitions on the backend at hand; options bound the log and the decision record."""
     made = []
@@ -29,6 +33,8 @@ def make_world(request: pytest.FixtureRequest) -> Iterator[Any]:
             world = memory_world(**options)
         elif request.param == "redis":
             world = redis_world(request.getfixturevalue("redis_server"), **options)
+        elif request.param in ("redis_sentinel", "redis_cluster"):
+            world = following_world(request.getfixturevalue(request.param), **options)
         elif request.param == "sqlite":
             world = sql_world(request.getfixturevalue("sqlite_url"), **options)
         else:
