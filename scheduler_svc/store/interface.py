@@ -52,8 +52,10 @@ class Store(abc.ABC):
     def move(self, ref: records.Ref, to: records.Ref, consumer_type: str) -> records.Ended:
         """Hand a confirmed claim over to another consumer (an instance's source to its migration, and back).
 
-        Answers for ``to``: CONFIRMED, CONFLICT (it has a live claim), ENDED (that attempt has ended); or for
-        ``ref``, and then nothing was done: PREPARED, UNKNOWN or its end.
+        Answers for ``to``: CONFIRMED, CONFLICT (it has a live claim) or how that attempt ended; or for ``ref``, and
+        then nothing was moved: PREPARED, UNKNOWN or its end. A refusal is final: it ends ``to``, so that the message
+        repeated later moves nothing; who wants to try again names its next attempt. CLOSED, for either, is no
+        refusal: a host must audit before anybody can know, so ask again.
         """
 
     @abc.abstractmethod

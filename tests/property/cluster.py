@@ -133,8 +133,10 @@ class Cluster:
 
     def _hand_over(self, ref: Ref, to: Ref, kind: str) -> bool:
         (answer,) = self._note([self.each("move", ref, to, kind)])
+        if answer.answer is Answer.CLOSED:
+            return False  # who was told to ask again goes on asking: no message of it is left behind
         self.delayed.append(("move", ref, to, kind))
-        if answer.answer is not Answer.CONFIRMED:
+        if answer.answer is not Answer.CONFIRMED or answer.consumer != to.consumer:
             return False
         guest = self.truth.running.pop(ref)
         self.truth.running[to] = replace(guest, consumer=to.consumer, attempt=to.attempt, type=kind)

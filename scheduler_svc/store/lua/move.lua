@@ -1,30 +1,55 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Hand a confirmed claim over to another consumer; no sum changes.
+-- Hand a confirmed claim over to another consumer; no sum changes. A refusal ends the new attempt, so that no repeated
+-- message does it later.
 -- ARGV: log length, consumer, attempt, new consumer, new attempt, new consumer's type
 -- Returns: 1 when the answer is about the new consumer, else 0; answer; host or ''
 --@ include _partition
 --@ include _find
-local consumer, attempt, to, to_attempt = ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+--@ include _forgotten
+local consumer, attempt, to, to_attempt = ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
 local origin = consumer .. '@' .. attempt
-local there = settle(redis.call('HGET', K.claims, to))
-local claim, answer = find(consumer, attempt, '')
-local about_new, host = 1, claim and claim.host or ''
-if there and there.attempt == tonumber(to_attempt) and there.moved_from == origin then
-  answer, host = 'confirmed', there.host
-elseif not claim then
-  about_new, answer = 0, answer or 'unknown'
-elseif claim.state ~= 'confirmed' then
-  about_new, answer = 0, claim.state
-elseif there then
-  answer, host = 'conflict', there.host
-elseif tonumber(to_attempt) <= last_end(ends_of(to)) then
-  answer, host = 'ended', ''
-else
+
+local function hand_over(claim)
   end_claim(claim, 'released')
-  claim.consumer, claim.attempt, claim.type = to, tonumber(to_attempt), ARGV[6]
+  claim.consumer, claim.attempt, claim.type = to, to_attempt, ARGV[6]
   claim.generation, claim.orphan_ms, claim.moved_from = 1, nil, origin
   hold(claim, cjson.encode(claim))
-  answer = 'confirmed'
 end
+
+local function live_of(who)
+  local raw = redis.call('HGET', K.claims, who)
+  return raw and cjson.decode(raw) or nil
+end
+
+local function move()
+  local there = settle(redis.call('HGET', K.claims, to))
+  if there and there.attempt == to_attempt and there.moved_from == origin then
+    return { 1, 'confirmed', there.host }
+  end
+  local ends = ends_of(to)
+  local ended = end_of(ends, ARGV[5])
+  if ended then
+    return { 1, ended, '' }
+  end
+  local claim, answer = find(consumer, attempt, '')
+  if claim and claim.state == 'confirmed' and not there then
+    hand_over(claim)
+    return { 1, 'confirmed', claim.host }
+  elseif not claim and not answer and may_be_forgotten(live_of(consumer), ends_of(consumer), '') then
+    return { 0, 'closed', '' }
+  elseif may_be_forgotten(there, ends, '') then
+    return { 1, 'closed', '' }
+  elseif not there or there.attempt < to_attempt then
+    bury(to, to_attempt, 'aborted')
+  end
+  if not claim then
+    return { 0, answer or 'unknown', '' }
+  elseif claim.state ~= 'confirmed' then
+    return { 0, claim.state, claim.host }
+  end
+  return { 1, 'conflict', there.host }
+end
+
+local answer = move()
 flush(false)
-return { about_new, answer, host }
+return answer

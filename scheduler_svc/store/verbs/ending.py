@@ -56,20 +56,32 @@ def release(partition: Partition, host: str, ref: Ref, now: int) -> Ended:
 
 
 def move(partition: Partition, ref: Ref, to: Ref, consumer_type: str, now: int) -> Ended:
-    """Hand a confirmed claim over; no sum changes."""
+    """Hand a confirmed claim over; no sum changes. A refusal ends ``to``, so that no repeated message does it later."""
     origin = f"{ref.consumer}@{ref.attempt}"
     there = partition.settle(to.consumer, now)
     if there is not None and there.attempt == to.attempt and there.moved_from == origin:
         return Ended(*to, Answer.CONFIRMED, there.host)
+    end = partition.end_of(to)
+    if end is not None:
+        return Ended(*to, answer_of(end))
     claim, answer = _find(partition, ref, None, now)
+    if claim is not None and claim.state == ClaimState.CONFIRMED and there is None:
+        _hand_over(partition, claim, to, consumer_type, now)
+        return Ended(*to, Answer.CONFIRMED, claim.host)
+    if claim is None and answer is None and partition.may_have_forgotten(ref.consumer):
+        return Ended(*ref, Answer.CLOSED)
+    if partition.may_have_forgotten(to.consumer):
+        return Ended(*to, Answer.CLOSED)
+    if there is None or there.attempt < to.attempt:
+        partition.bury(to, ClaimState.ABORTED, now)
     if claim is None:
         return Ended(*ref, answer or Answer.UNKNOWN)
-    if claim.state != ClaimState.CONFIRMED:
+    if claim.state != ClaimState.CONFIRMED or there is None:
         return Ended(*ref, answer_of(claim.state), claim.host)
-    if there is not None:
-        return Ended(*to, Answer.CONFLICT, there.host)
-    if to.attempt <= max(partition.ended.get(to.consumer, ()), default=0):
-        return Ended(*to, Answer.ENDED)
+    return Ended(*to, Answer.CONFLICT, there.host)
+
+
+def _hand_over(partition: Partition, claim: Claim, to: Ref, consumer_type: str, now: int) -> None:
     partition.end(claim, ClaimState.RELEASED, now)
     partition.hold(
         replace(
@@ -79,10 +91,9 @@ def move(partition: Partition, ref: Ref, to: Ref, consumer_type: str, now: int) 
             type=consumer_type,
             generation=1,
             orphan_ms=None,
-            moved_from=origin,
+            moved_from=f"{claim.consumer}@{claim.attempt}",
         )
     )
-    return Ended(*to, Answer.CONFIRMED, claim.host)
 
 
 def _find(partition: Partition, ref: Ref, host: str | None, now: int) -> tuple[Claim | None, Answer | None]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from rpcapi.model.claims import Answer
 from scheduler_svc.store.records import Ended, Ref
-from tests.unit.scheduler_svc.store.world import SHORT_MS, SMALL, World, intent
+from tests.unit.scheduler_svc.store.world import SHORT_MS, SMALL, World, intent, running
 
 ONE = Ref("c1", 1)
 
@@ -141,7 +141,7 @@ def test_move_and_back(world: World) -> None:
     world.add_host("h1")
     world.hold("c1", "h1")
     world.store.move(ONE, Ref("m1", 1), "MIGRATION")
-    assert world.store.move(Ref("m1", 1), ONE, "INSTANCE").answer is Answer.ENDED
+    assert world.store.move(Ref("m1", 1), ONE, "INSTANCE") == Ended("c1", 1, Answer.RELEASED)
     assert world.store.move(Ref("m1", 1), Ref("c1", 2), "INSTANCE").answer is Answer.CONFIRMED
     assert world.states() == {"c1": "confirmed"}
     world.check()
@@ -151,11 +151,42 @@ def test_move_that_cannot_be(world: World) -> None:
     world.add_host("h1")
     world.prepare("c1", "h1")
     world.hold("c2", "h1")
-    assert world.store.move(ONE, Ref("m1", 1), "MIGRATION").answer is Answer.PREPARED
-    assert world.store.move(Ref("cx", 1), Ref("m1", 1), "MIGRATION").answer is Answer.UNKNOWN
+    assert world.store.move(ONE, Ref("m1", 1), "MIGRATION") == Ended("c1", 1, Answer.PREPARED, "h1")
+    assert world.store.move(Ref("cx", 1), Ref("m2", 1), "MIGRATION") == Ended("cx", 1, Answer.UNKNOWN)
     world.store.confirm("h1", [ONE])
-    assert world.store.move(ONE, Ref("c2", 2), "MIGRATION").answer is Answer.CONFLICT
+    assert world.store.move(ONE, Ref("c2", 2), "MIGRATION") == Ended("c2", 2, Answer.CONFLICT, "h1")
     assert world.states() == {"c1": "confirmed", "c2": "confirmed"}
+
+
+def test_a_move_that_was_refused_is_not_made_by_its_message_repeated(world: World) -> None:
+    world.add_host("h1")
+    world.prepare("c1", "h1")
+    world.store.move(ONE, Ref("m1", 1), "MIGRATION")
+    world.store.confirm("h1", [ONE])
+    assert world.store.move(ONE, Ref("m1", 1), "MIGRATION") == Ended("m1", 1, Answer.ABORTED)
+    assert world.states() == {"c1": "confirmed"}
+    assert world.store.move(ONE, Ref("m1", 2), "MIGRATION").answer is Answer.CONFIRMED
+
+
+def test_a_move_that_ended_is_answered_by_its_end(world: World) -> None:
+    world.add_host("h1")
+    world.hold("c1", "h1")
+    to = Ref("m1", 1)
+    world.store.move(ONE, to, "MIGRATION")
+    world.store.release("h1", [to])
+    assert world.store.move(ONE, to, "MIGRATION") == Ended("m1", 1, Answer.RELEASED)
+
+
+def test_a_move_of_what_may_be_forgotten_waits_for_the_audit(world: World) -> None:
+    world.add_host("h1")
+    mark = world.mark()
+    held = world.hold("c1", "h1")
+    world.forget_since(mark)
+    to = Ref("m1", 1)
+    assert world.store.move(held, to, "MIGRATION") == Ended("c1", 1, Answer.CLOSED)
+    epoch = world.store.snapshot().epoch
+    world.store.audit("h1", epoch, [running(held, "h1")], 0)
+    assert world.store.move(held, to, "MIGRATION") == Ended("m1", 1, Answer.CONFIRMED, "h1")
 
 
 def test_claims_by_host_node_consumer_and_page(world: World) -> None:
