@@ -82,6 +82,21 @@ OPTS: list[cfg.Opt] = [
         mutable=True,
         help="Seconds that a confirmed claim which its host does not know is kept, before it is released.",
     ),
+    cfg.StrOpt(
+        "state_url",
+        secret=True,
+        sample_default="memcached://127.0.0.1:11211",
+        help="A memcached that holds the documents of state_namespaces, beside the store: memcached://host:port, or "
+        "memcached:///path/memcached.sock. What it evicts or loses is as if its writer had never told it, until it is "
+        "told again; claims are never kept there.",
+    ),
+    cfg.ListOpt(
+        "state_namespaces",
+        default=[],
+        sample_default="volume,network",
+        help="Namespaces of host state whose documents are kept at state_url. Their writers tell everything again now "
+        "and then; what they told can be seen by workers half a second later.",
+    ),
     *replicas.OPTS,
 ]
 
@@ -94,3 +109,4 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
 def check(conf: cfg.ConfigOpts) -> None:
     """Raise BadConfiguration for a URL that can be no store's; it is not shown, for a password may be in it."""
     store_url.check(GROUP, conf.store.url)
+    store_url.check_beside(GROUP, conf.store.state_url, conf.store.state_namespaces)

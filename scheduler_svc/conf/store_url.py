@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Is a URL one of a store? Told without any backend's library, which a daemon's master must not need."""
 
+from collections.abc import Sequence
 from urllib.parse import parse_qsl, urlsplit
 
 from rpcapi import errors
@@ -37,6 +38,29 @@ def check(group: str, url: str) -> None:
         _check_postgresql(group, url)
     else:
         redis_url.check(group, url)
+
+
+def check_beside(group: str, url: str | None, namespaces: Sequence[str]) -> None:
+    """Raise BadConfiguration unless ``state_url`` is none, or a memcached's that ``namespaces`` are for."""
+    if (url is None) != (not namespaces):
+        raise errors.BadConfiguration(
+            why=f"[{group}] state_url and state_namespaces need each other: set both, or none"
+        )
+    if url is None:
+        return
+    try:
+        parts = urlsplit(url)
+        is_place = bool(parts.path.strip("/")) if not parts.netloc else bool(parts.hostname)
+        is_good = parts.scheme == MEMCACHED and is_place and (parts.port is None or not parts.path.strip("/"))
+    except ValueError:
+        is_good = False
+    if not is_good:
+        raise errors.BadConfiguration(
+            why=f"[{group}] state_url must be memcached://host:port or memcached:///path/memcached.sock"
+        )
+    taken = sorted({"compute", "service"} & set(namespaces))
+    if taken:
+        raise errors.BadConfiguration(why=f"[{group}] state_namespaces: {', '.join(taken)} cannot leave the store")
 
 
 def _check_sqlite(group: str, url: str) -> None:

@@ -10,6 +10,7 @@ from rpcapi.conf import redis_nodes, redis_url
 from rpcapi.conf.replicas import Replicas
 from scheduler_svc.conf.store_url import MEMCACHED, NO_CLAIMS, SCHEMES, SQL
 from scheduler_svc.store import validation
+from scheduler_svc.store.beside import BesideStore
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.records import Durability, Liveness
@@ -56,6 +57,27 @@ def open_store(
     if scheme == MEMCACHED:
         raise errors.BadConfiguration(why=f"[store] url: {NO_CLAIMS}")
     raise errors.BadConfiguration(why=f"[store] url has the scheme {scheme!r}; known are {', '.join(SCHEMES)}")
+
+
+def open_beside(store: Store, url: str | None, apart: Collection[str], declared: Collection[str]) -> Store:
+    """Return ``store``, with the documents of namespaces ``apart`` in the memcached at ``url``, where one is given.
+
+    Raises BadConfiguration for a namespace that is not ``declared``.
+    """
+    if url is None:
+        return store
+    unknown = sorted(set(apart) - set(declared))
+    if unknown:
+        raise errors.BadConfiguration(
+            why=f"[store] state_namespaces names {', '.join(unknown)}; declared are {', '.join(sorted(declared))}"
+        )
+    try:
+        from scheduler_svc.store.memcached import MemcachedStates  # noqa: PLC0415 - others need no pymemcache installed
+    except ImportError as error:
+        raise errors.BadConfiguration(
+            why=f"[store] state_url names a memcached, and {error.name} is missing: install gantt[memcached]"
+        ) from error
+    return BesideStore(store, MemcachedStates(url, store.partition), apart)
 
 
 def _open_sql(url: str, partition: str, durability: Durability, options: dict[str, Any]) -> Store:

@@ -44,3 +44,25 @@ def test_what_cannot_be_one_is_told_without_showing_it(url: str) -> None:
 def test_memcached_is_refused_for_claims_wherever_it_is_asked_for() -> None:
     with pytest.raises(errors.BadConfiguration, match=r"state_url"):
         open_store("memcached://127.0.0.1:11211", "p1")
+
+
+@pytest.mark.parametrize("url", ["memcached://127.0.0.1:11211", "memcached://cache", "memcached:///run/memcached.sock"])
+def test_what_can_hold_host_state_beside_a_store(url: str) -> None:
+    store_url.check_beside("store", url, ["volume"])
+    store_url.check_beside("store", None, [])
+
+
+@pytest.mark.parametrize(
+    ("url", "namespaces"),
+    [
+        ("memcached://127.0.0.1", []),
+        (None, ["volume"]),
+        ("memcached://", ["volume"]),
+        ("memcached://host:port", ["volume"]),
+        ("redis://127.0.0.1", ["volume"]),
+        ("memcached://127.0.0.1", ["volume", "service"]),
+    ],
+)
+def test_what_cannot(url: str | None, namespaces: list[str]) -> None:
+    with pytest.raises(errors.BadConfiguration, match="state_"):
+        store_url.check_beside("store", url, namespaces)
