@@ -103,7 +103,7 @@ class RedisCluster:
             self.folder / f"n{number}",
             binary=self._binary,
             appendonly=self._appendonly,
-            port=_free_port(),
+            port=free_node_port(),
             users=self._users,
             passwords=self._passwords,
             settings=(*SETTINGS, *auth),
@@ -156,7 +156,8 @@ def _in_step(replica: RedisServer) -> bool:
     return _ask(replica, "INFO", "replication").get("master_link_status") == "up"
 
 
-def _free_port() -> int:
+def free_node_port() -> int:
+    """Return a port for clients that is free, as the one for the other nodes is; raises ServerError."""
     chance = random.SystemRandom()
     for _ in range(ports.ATTEMPTS):
         port = chance.randrange(FIRST, LAST)

@@ -4,16 +4,21 @@
 from pathlib import Path
 
 import pytest
+from redis.crc import key_slot
 
+from devstack.servers.ports import LOOPBACK
 from devstack.servers.redis_binary import Flavour, redis_binary
 from devstack.servers.redis_cluster import RedisCluster
+from devstack.servers.redis_users import ADMIN
 from rpcapi.conf.replicas import Replicas
+from scheduler_svc.store.redis.keys import prefix
 from tests.functional.failover.load import KEY, PATIENCE, Load
 from tests.functional.failover.setups import KINDS, Kind, SetUp, running
 from tests.unit.scheduler_svc.store.world import poll
 
 ONE = Replicas(1, 1_000)
 NONE = Replicas()
+ELSEWHERE = prefix("cell1")  # of three primaries it has another one
 BYTES = 1_000  # of writes that no replica has: those of several verbs
 
 
@@ -122,3 +127,36 @@ def test_failovers_there_and_back(kind: Kind) -> None:
         load.end()
         load.settle()
         assert (load.promised.reasserted, load.promised.returned, load.lost_requests()) == (0, 0, set())
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+def test_slot_that_is_moved_to_another_primary() -> None:
+    with running("cluster") as setup:
+        load = Load(setup, ONE)
+        load.begin()
+        load.flows()
+        before = load.epoch()
+        move_slot(setup)
+        load.flows()
+        assert load.epoch() > before
+        load.end()
+        load.settle()
+        assert (load.promised.reasserted, load.promised.returned, load.lost_requests()) == (0, 0, set())
+
+
+def move_slot(setup: SetUp) -> None:
+    """Move the partition's slot key by key, as `redis-cli --cluster reshard` does."""
+    assert isinstance(setup.group, RedisCluster)
+    slot, old = key_slot(KEY.encode()), setup.primary(KEY)
+    new = setup.group.owner(ELSEWHERE)
+    assert new is not old
+    login = ("AUTH2", ADMIN.name, old.passwords.of(ADMIN.name))
+    with old.client() as source, new.client() as target:
+        ids = [client.execute_command("CLUSTER", "MYID") for client in (source, target)]
+        target.execute_command("CLUSTER", "SETSLOT", slot, "IMPORTING", ids[0])
+        source.execute_command("CLUSTER", "SETSLOT", slot, "MIGRATING", ids[1])
+        while keys := source.execute_command("CLUSTER", "GETKEYSINSLOT", slot, 10):
+            source.execute_command("MIGRATE", LOOPBACK, new.port, "", 0, 5_000, *login, "KEYS", *keys)
+        for client in (target, source):
+            client.execute_command("CLUSTER", "SETSLOT", slot, "NODE", ids[1])

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A service's user may ask where the primary is, and nothing that would change who is."""
+
+from collections.abc import Callable
+
+import pytest
+import redis
+
+from devstack.servers.redis import RedisServer
+from devstack.servers.redis_users import REPLICA, SENTINEL, STORE_USERS, WHEREABOUTS, RedisUser
+from tests.functional.failover.setups import running
+
+
+@pytest.mark.parametrize("user", ["scheduler", "conductor"])
+@pytest.mark.parametrize(
+    "command", ["CLUSTER RESET", "CLUSTER FAILOVER", "CLUSTER NODES", "REPLICAOF NO ONE", "CONFIG GET *", "CLIENT LIST"]
+)
+def test_service_may_not_change_the_servers(make_redis: Callable[..., RedisServer], user: str, command: str) -> None:
+    server = make_redis(users=STORE_USERS)
+    with server.client(user) as client, pytest.raises(redis.exceptions.NoPermissionError):
+        client.execute_command(*command.split())
+
+
+@pytest.mark.parametrize("user", [REPLICA, SENTINEL])
+def test_who_replicates_and_who_watches_reads_no_key(make_redis: Callable[..., RedisServer], user: RedisUser) -> None:
+    server = make_redis(users=(*STORE_USERS, REPLICA, SENTINEL))
+    with server.client(user.name) as client, pytest.raises(redis.exceptions.NoPermissionError):
+        client.hgetall("gantt:{p:default}:meta")
+
+
+@pytest.mark.long
+def test_who_asks_a_sentinel_may_not_make_it_fail_over() -> None:
+    with running("sentinel") as setup:
+        sentinel = setup.group.sentinels[0]
+        password = setup.group.servers[0].passwords.of(WHEREABOUTS.name)
+        with redis.Redis(port=sentinel.port, username=WHEREABOUTS.name, password=password) as client:
+            assert client.execute_command("SENTINEL", "MASTER", "gantt")
+            for command in ("SENTINEL FAILOVER gantt", "SENTINEL SET gantt quorum 1", "SENTINEL REMOVE gantt"):
+                with pytest.raises(redis.exceptions.NoPermissionError):
+                    client.execute_command(*command.split())
+        with redis.Redis(port=sentinel.port) as stranger, pytest.raises(redis.exceptions.AuthenticationError):
+            stranger.execute_command("SENTINEL", "MASTER", "gantt")
