@@ -15,9 +15,10 @@ from rpcapi.daemon.waiting import wait_for
 from rpcapi.probe import probe_bus
 from rpcapi.scheduler import BusBackend
 from rpcapi.serializer import GanttSerializer
-from scheduler_svc import reads, reaper
+from scheduler_svc import reads, reaper, shadow
 from scheduler_svc.alternates import Alternates
 from scheduler_svc.announcer import Announcer
+from scheduler_svc.claimer import Claimer
 from scheduler_svc.conf import metrics as metrics_conf
 from scheduler_svc.conf import namespaces
 from scheduler_svc.drivers import driver
@@ -26,6 +27,7 @@ from scheduler_svc.endpoints.scheduler import SchedulerEndpoint
 from scheduler_svc.filters import pipeline
 from scheduler_svc.filters.sieve import Filter
 from scheduler_svc.host_states import HostStates
+from scheduler_svc.partitioned import Chooser
 from scheduler_svc.periodic import Periodic
 from scheduler_svc.replica import Replica
 from scheduler_svc.select import Patience, Selector
@@ -89,8 +91,12 @@ class SchedulerService:
             away=(errors.Unavailable,),
         )
         self._replica = replica
-        self._selector = Selector(store, replica, ranking, _patience(conf), store.record_decision)
-        self._alternates = Alternates(store, replica, eligibility, conf.scheduler.catch_up_timeout)
+        shadowing = conf.scheduler.mode == shadow.SHADOW
+        claimer: Claimer = shadow.ShadowClaimer(store) if shadowing else store
+        selector = Selector(claimer, replica, ranking, _patience(conf), store.record_decision)
+        self._selector: Chooser = shadow.ShadowChooser(selector) if shadowing else selector
+        preparing = shadow.ShadowAlternates if shadowing else Alternates
+        self._alternates: Alternates = preparing(store, replica, eligibility, conf.scheduler.catch_up_timeout)
         replica.start()
         self._serve(store, replica, GanttSerializer(conductor.object_backport_versions))
         self._repeat(store)

@@ -8,8 +8,9 @@ from rpcapi import errors
 from rpcapi.context import RequestContext
 from rpcapi.model.claims import Answer
 from scheduler_svc.alternates import Alternates
-from scheduler_svc.asked import Asked, Decided
+from scheduler_svc.asked import Asked
 from scheduler_svc.drivers.driver import Driver
+from scheduler_svc.partitioned import Chooser
 from scheduler_svc.request import Request
 from scheduler_svc.store.records import Batch, BatchAnswer, Ended, Intent, Prepared, Ref
 
@@ -67,15 +68,6 @@ def _granted(intent: Intent, alternates: int, accepted: bool) -> Prepared:
         return Prepared(intent.consumer, intent.attempt, Answer.REFUSED)
     names = [candidate.host for candidate in intent.candidates]
     return Prepared(intent.consumer, intent.attempt, Answer.PREPARED, names[0], tuple(names[1 : 1 + alternates]))
-
-
-class Chooser(Protocol):
-    """Decides; in shadow mode with a ShadowClaimer."""
-
-    driver: Driver
-
-    def select(self, ctxt: RequestContext, asked: Asked) -> Decided:
-        """Choose a host for every consumer, or for none."""
 
 
 class ShadowChooser:

@@ -36,6 +36,17 @@ OPTS: list[cfg.Opt] = [
         help="Entry point in 'gantt.drivers' that ranks hosts: 'filter' filters and weighs them, 'chance' takes any "
         "that passes the filters.",
     ),
+    cfg.StrOpt(
+        "mode",
+        default="claim",
+        choices=[
+            ("claim", "a decision claims what it chose"),
+            ("shadow", "a decision is recorded, nothing is claimed, and the caller is told so: NotClaimed"),
+        ],
+        help="'shadow' is for a gantt that is tried beside another scheduler, which goes on deciding: requests are "
+        "mirrored to both, and 'gantt-lab shadow' compares what they decided. All workers of a deployment run in the "
+        "same mode.",
+    ),
     cfg.IntOpt(
         "rounds",
         default=3,

@@ -18,8 +18,8 @@ from scheduler_svc.drivers.driver import WIDTH
 from scheduler_svc.endpoints import bounds, decode, encode
 from scheduler_svc.endpoints.observed import Observed
 from scheduler_svc.host_states import HostStates
+from scheduler_svc.partitioned import Chooser
 from scheduler_svc.replica import Replica
-from scheduler_svc.select import Selector
 from scheduler_svc.stats import check_nodes
 from scheduler_svc.store.interface import Store
 
@@ -35,7 +35,7 @@ class SchedulerEndpoint(Observed):
         self,
         store: Store,
         *,
-        selector: Selector,
+        selector: Chooser,
         replica: Replica,
         states: HostStates,
         wanted: Wanted,

@@ -13,7 +13,8 @@ from rpcapi import bus, claims, context, errors, objects, scheduler
 from rpcapi.daemon.waiting import Stopped
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.drivers.filter import FilterDriver
-from scheduler_svc.service import SchedulerService, open_configured
+from scheduler_svc.opening import open_configured
+from scheduler_svc.service import SchedulerService
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.hosts import ASKED, node
 
@@ -29,12 +30,14 @@ def configure(conf):
 class Worker:
     """A running worker, its store, and clients of it."""
 
-    def __init__(self):
+    def __init__(self, **options):
         self.conf = cfg.ConfigOpts()
         self.conf([], project="gantt", default_config_files=[], default_config_dirs=[])
         configure(self.conf)
+        for name, value in options.items():
+            self.conf.set_override(name, value, group="scheduler")
         self.store = MemoryStore("default")
-        self.service = SchedulerService(self.conf, 0, lambda conf: self.store)
+        self.service = SchedulerService(self.conf, 0, lambda conf, partition: self.store)
         transport = bus.get_transport(self.conf)
         self.scheduler = scheduler.SchedulerAPI(self.conf, transport)
         self.claims = claims.ClaimsAPI(self.conf, transport, "default")
@@ -52,7 +55,7 @@ class Worker:
         """Report and audit as an agent does at start, and wait until the worker has read it."""
         answer = self.report(host, told)
         self.audit(host, answer.epoch)
-        assert self.service._replica.reach(self.store.state.position, 10)
+        assert self.service._opened.partitions.own.replica.reach(self.store.state.position, 10)
 
     def select(self, count=1, ctxt=None, uuids=None, **spec):
         wanted = objects.RequestSpec.of(**({"resources": ASKED} | spec))
@@ -178,7 +181,7 @@ def test_an_operator_disables_a_host_and_only_an_operator(worker):
     again.document = {"enabled": True}
     with pytest.raises(errors.VersionConflict):
         worker.scheduler.update_host_state(ctxt, again, "gantt")
-    assert worker.service._replica.reach(worker.store.state.position, 10)
+    assert worker.service._opened.partitions.own.replica.reach(worker.store.state.position, 10)
     with pytest.raises(errors.NoValidHost, match="1 service disabled"):
         worker.select(force_hosts=["off"])
 
@@ -294,7 +297,7 @@ def test_what_is_served_is_counted(worker):
     worker.claims.confirm_claims(context.new(), "count", worker.refs(uuids))
     assert figure("claims_total", verb="confirm", answer="confirmed") == confirmed + 2
     assert figure("epoch", partition="default") == worker.store.state.epoch
-    assert figure("hosts", partition="default") == worker.service._replica.table.hosts
+    assert figure("hosts", partition="default") == worker.service._opened.partitions.own.replica.table.hosts
 
 
 def test_a_reload_takes_the_filters_and_weighers_anew_and_keeps_them_where_they_are_wrong(worker):
@@ -326,21 +329,21 @@ class Away(MemoryStore):
 
 def test_a_store_that_is_away_at_start_is_waited_for(conf):
     store = Away()
-    service = SchedulerService(configure(conf), 1, lambda conf: store)
+    service = SchedulerService(configure(conf), 1, lambda conf, partition: store)
     starting = threading.Thread(target=service.start)
     starting.start()
     assert store.asked.wait(10)
     store.there.set()
     starting.join(30)
     assert not starting.is_alive()
-    assert service._replica.table.hosts == 0
+    assert service._opened.partitions.own.replica.table.hosts == 0
     service.stop()
     service.wait()
 
 
 def test_a_stop_ends_the_waiting(conf):
     store = Away()
-    service = SchedulerService(configure(conf), 1, lambda conf: store)
+    service = SchedulerService(configure(conf), 1, lambda conf, partition: store)
     ended = []
 
     def start():
@@ -361,9 +364,9 @@ def test_a_stop_ends_the_waiting(conf):
 def test_a_configuration_that_cannot_work_ends_the_start(conf):
     configure(conf).set_override("driver", "nonsense", group="scheduler")
     with pytest.raises(errors.BadConfiguration):
-        SchedulerService(conf, 0, lambda conf: MemoryStore("default")).start()
+        SchedulerService(conf, 0, lambda conf, partition: MemoryStore(partition)).start()
 
 
 def test_the_configured_store_is_opened_by_its_url(conf):
     configure(conf).set_override("url", "memory://", group="store")
-    assert open_configured(conf).partition == "default"
+    assert open_configured(conf, "cell").partition == "cell"
