@@ -3,6 +3,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -10,9 +11,11 @@ from conductor.store import keys
 from conductor.store.records import Terms
 from conductor.store.redis import RedisStore
 from conductor.store.scripts import DECLARED, text
+from devstack.servers.ports import free_port
 from devstack.servers.redis import RedisServer
 from devstack.servers.redis_users import STORE_USERS
 from rpcapi import errors
+from rpcapi.conf.replicas import Replicas
 from tests.unit.conductor.store.conftest import request
 
 
@@ -74,6 +77,36 @@ def test_a_server_that_restarts_is_found_again_with_all_that_was_acknowledged(
     server.start()
     (lease,) = store.take("me", 1)
     assert [each.uuid for each in store.load(lease).instances] == ["a"]
+
+
+def test_a_server_that_lacks_its_replicas_takes_nothing(
+    make_redis: Callable[..., RedisServer], redis_flavour: Path
+) -> None:
+    server = make_redis(binary=redis_flavour, settings=["min-replicas-to-write 1"])
+    store = RedisStore(server.url())
+    with pytest.raises(errors.StoreUnavailable, match="NOREPLICAS"):
+        store.record(request(), ["a"])
+    assert store.get(["a"]) == {}
+    store.close()
+
+
+def test_a_write_is_acknowledged_when_a_replica_has_it(make_redis: Callable[..., RedisServer]) -> None:
+    server = make_redis(port=free_port())
+    store = RedisStore(server.url(), replicas=Replicas(1, 50))
+    with pytest.raises(errors.StoreUnavailable, match="0 of 1 replicas"):
+        store.record(request(), ["a"])
+    make_redis(replica_of=server)
+    patient = RedisStore(server.url(), replicas=Replicas(1, 5_000))
+    assert patient.record(request(), ["a"]) is False  # it stood, and is acknowledged now
+    for each in (store, patient):
+        each.close()
+
+
+def test_a_replica_is_not_read_from(make_redis: Callable[..., RedisServer], redis_server: RedisServer) -> None:
+    store = RedisStore(make_redis(replica_of=redis_server).url())
+    with pytest.raises(errors.StoreUnavailable, match="replica"):
+        store.get(["a"])
+    store.close()
 
 
 def test_a_url_that_is_none_is_a_bad_configuration() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from devstack.servers.ports import free_port
 from devstack.servers.redis import RedisServer
 from devstack.servers.redis_users import STORE_USERS
 from rpcapi import errors
@@ -14,7 +15,7 @@ from scheduler_svc.store import open_store
 from scheduler_svc.store.records import Ref
 from scheduler_svc.store.redis import RedisStore
 from tests.unit.scheduler_svc.store.backends import redis_world
-from tests.unit.scheduler_svc.store.world import World, intent
+from tests.unit.scheduler_svc.store.world import World, intent, poll
 
 ONE = Ref("c1", 1)
 
@@ -192,6 +193,20 @@ def test_replica_is_not_served_from(make_redis: Any, redis_server: RedisServer) 
     with pytest.raises(errors.StoreUnavailable, match="replica"):
         store.snapshot()
     store.close()
+
+
+def test_primary_that_is_cut_off_from_its_replicas_takes_nothing(make_redis: Any, redis_flavour: Any) -> None:
+    server = make_redis(binary=redis_flavour, port=free_port(), settings=["min-replicas-to-write 1"])
+    replica = make_redis(binary=redis_flavour, replica_of=server)
+    world = world_on(server, RedisStore(server.url(), "cell1"))
+    poll(lambda: server.client().info("replication")["connected_slaves"] == 1)
+    world.add_host("h1")
+    replica.kill()
+    poll(lambda: server.client().info("replication")["connected_slaves"] == 0)
+    with pytest.raises(errors.StoreUnavailable, match="NOREPLICAS"):
+        world.prepare("c1", "h1")
+    assert world.states() == {}
+    world.store.close()
 
 
 def test_document_of_a_newer_schema_is_refused(redis_server: RedisServer) -> None:
