@@ -81,11 +81,11 @@ setup(
     entry_points={
         "console_scripts": [
             "gantt = rpcapi.shell.entry:main",
-            "gantt-status = rpcapi.shell.status:main",
-            "gantt-scheduler = scheduler_svc.cmd.scheduler:main",
-            "gantt-conductor = conductor.cmd.conductor:main",
-            "gantt-compute = compute_agent.cmd.compute:main",
-            "gantt-lab = devstack.lab.main:main",
+            "gantt-status = rpcapi.shell.entry:status",
+            "gantt-scheduler = scheduler_svc.cmd.entry:main",
+            "gantt-conductor = conductor.cmd.entry:main",
+            "gantt-compute = compute_agent.cmd.entry:main",
+            "gantt-lab = devstack.lab.entry:main",
         ],
         "oslo.messaging.drivers": [
             "gantt = rpcapi.drivers.redis_bus:RedisBusDriver",
