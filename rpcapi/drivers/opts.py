@@ -61,10 +61,11 @@ OPTS: list[cfg.Opt] = [
     ),
     cfg.FloatOpt(
         "send_timeout",
-        default=30.0,
+        default=10.0,
         min=0,
         help="Seconds that a cast or a reply is tried again while Redis is away, before it fails. "
-        "A call is tried until its own timeout.",
+        "A call is tried until its own timeout. Keep it well below [conductor] lease, which a conductor holds while it "
+        "casts.",
     ),
     cfg.FloatOpt(
         "reconnect_backoff",
