@@ -63,4 +63,4 @@ class Identity:
             dialect.announce(connection, self.partition)
         self.saw(partition.epoch, partition.position)
         with self._lock:
-            self._bumped = True
+            self._bumped = self._bumped or noted["epoch"] > 0  # a partition that is new has forgotten nothing

@@ -16,9 +16,9 @@ from tests.unit.scheduler_svc.store.world import World, poll
 Rows = Mapping[str, list[dict[str, Any]]]
 
 
-def sql_world(url: str, **options: Any) -> World:
-    """Return a new partition in the database at ``url``; its time is real, so that lifetimes to wait for are short."""
-    store = SqlStore(url, uuid.uuid4().hex[:12], **options)
+def sql_world(url: str, *, partition: str | None = None, **options: Any) -> World:
+    """Return a partition, by default a new one; its time is the database's, so that lifetimes to wait for are short."""
+    store = SqlStore(url, partition or uuid.uuid4().hex[:12], **options)
     faults = SqlFaults(url, store.partition)
 
     def forget_since(mark: Rows) -> int:

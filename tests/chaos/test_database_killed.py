@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A SQL store dies under load: what it acknowledged is there when it is back, or it says that something may be lost."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from devstack.servers.errors import BinaryMissing
+from devstack.servers.postgresql import PostgresqlServer
+from rpcapi import errors
+from rpcapi.model.claims import Answer
+from scheduler_svc.store.records import Ref
+from scheduler_svc.store.sql import SqlStore
+from tests.conftest import missing
+from tests.run_folders import claim_folder, release_folder
+from tests.unit.scheduler_svc.store.databases import sql_world
+from tests.unit.scheduler_svc.store.world import World, poll
+
+HOSTS = [f"h{number}" for number in range(4)]
+PATIENCE = 60.0  # seconds in which a store that was started again must serve
+
+
+@dataclass
+class Writers:
+    """Deciders with agents of their own, who repeat what was not answered, and remember what was."""
+
+    url: str
+    partition: str
+    number: int = 3
+    live: dict[str, str] = field(default_factory=dict)  # consumer -> host: confirmed
+    ended: set[str] = field(default_factory=set)  # released
+    failures: list[BaseException] = field(default_factory=list)
+    enough: threading.Event = field(default_factory=threading.Event)
+
+    def begin(self) -> None:
+        """Let them go."""
+        self.threads = [threading.Thread(target=self._edge, daemon=True) for _ in range(self.number)]
+        for thread in self.threads:
+            thread.start()
+
+    def wait_for(self, more: int) -> None:
+        """Return when so many more claims were acknowledged."""
+        before = len(self.live) + len(self.ended)
+        poll(lambda: bool(self.failures) or len(self.live) + len(self.ended) >= before + more, PATIENCE)
+        assert not self.failures, self.failures
+
+    def end(self) -> None:
+        """Let them finish what is under way."""
+        self.enough.set()
+        for thread in self.threads:
+            thread.join(PATIENCE)
+        assert not self.failures, self.failures
+        assert not any(thread.is_alive() for thread in self.threads)
+
+    def _edge(self) -> None:
+        try:
+            self._write()
+        except BaseException as error:  # the edge of a thread: the test is to fail, and not to wait
+            self.failures.append(error)
+            raise
+
+    def _write(self) -> None:
+        world = sql_world(self.url, partition=self.partition)
+        pause = threading.Event()
+
+        def sure(ask: Callable[[], Any]) -> Any:
+            while True:
+                try:
+                    return ask()
+                except errors.StoreUnavailable:
+                    assert not pause.wait(0.05)
+
+        turn = 0
+        while not self.enough.is_set():
+            turn += 1
+            consumer = uuid.uuid4().hex
+            prepared = sure(lambda name=consumer: world.prepare(name, *HOSTS))
+            if prepared.answer is not Answer.PREPARED:
+                continue  # full: others release
+            ref = Ref(consumer, 1)
+            (confirmed,) = sure(lambda one=ref, host=prepared.host: world.store.confirm(host, [one]))
+            assert confirmed.answer is Answer.CONFIRMED
+            self.live[consumer] = prepared.host
+            if turn % 3 == 0:
+                (released,) = sure(lambda one=ref, host=prepared.host: world.store.release(host, [one]))
+                assert released.answer is Answer.RELEASED
+                del self.live[consumer]
+                self.ended.add(consumer)
+        world.store.close()
+
+
+@pytest.fixture
+def make_postgresql() -> Iterator[Callable[..., PostgresqlServer]]:
+    """Make PostgreSQL servers of the test's own, to kill and promote; the caller starts them."""
+    made: list[PostgresqlServer] = []
+
+    def make(**options: Any) -> PostgresqlServer:
+        server = PostgresqlServer(claim_folder(), **options)
+        made.append(server)
+        return server
+
+    yield make
+    for server in reversed(made):
+        server.kill()
+        release_folder(server.folder)
+
+
+def started(server: PostgresqlServer) -> PostgresqlServer:
+    """Start a server, where there is one to start."""
+    try:
+        server.start()
+    except BinaryMissing as why:
+        missing(why)
+    return server
+
+
+def opened(url: str) -> World:
+    """Return a partition with hosts."""
+    world = sql_world(url)
+    for host in HOSTS:
+        world.add_host(host, amounts={"VCPU": 60, "MEMORY_MB": 64 * 60})
+    return world
+
+
+def assert_kept(world: World, writers: Writers) -> None:
+    """Assert that exactly what was acknowledged is there, and that no sum is broken."""
+    found, marker = {}, None
+    while True:
+        page, marker = world.store.claims(marker=marker)
+        found |= {claim.consumer: claim.host for claim in page if claim.state == "confirmed"}
+        if marker is None:
+            break
+    assert found == writers.live
+    assert not list(world.check().excess)
+
+
+def kill_under_load(server: PostgresqlServer, times: int) -> None:
+    world = opened(server.url())
+    epoch = world.store.snapshot().epoch
+    writers = Writers(server.url(), world.store.partition)
+    writers.begin()
+    for _ in range(times):
+        writers.wait_for(20)
+        server.kill()
+        with pytest.raises(errors.StoreUnavailable):
+            world.store.snapshot()
+        server.start()
+        poll(lambda: serves(world.store), PATIENCE)
+    writers.wait_for(20)
+    writers.end()
+    # A commit that was acknowledged is on the disk: nothing was forgotten, and no host need audit.
+    assert world.store.check_identity() == (epoch, False)
+    assert_kept(world, writers)
+    world.store.close()
+
+
+def serves(store: SqlStore) -> bool:
+    """Tell whether the store answers."""
+    try:
+        store.snapshot()
+    except errors.StoreUnavailable:
+        return False
+    return True
+
+
+def test_postgresql_is_killed_and_started_again(make_postgresql: Callable[..., PostgresqlServer]) -> None:
+    kill_under_load(started(make_postgresql()), 1)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_postgresql_is_killed_over_and_over(make_postgresql: Callable[..., PostgresqlServer]) -> None:
+    kill_under_load(started(make_postgresql()), 10)
+
+
+def test_postgresql_that_may_have_lost_its_last_commits_says_so(
+    make_postgresql: Callable[..., PostgresqlServer],
+) -> None:
+    server = started(make_postgresql(settings=["synchronous_commit = off"]))
+    world = opened(server.url())
+    epoch = world.store.snapshot().epoch
+    server.kill()
+    server.start()
+    poll(lambda: serves(world.store), PATIENCE)
+    assert world.store.snapshot().epoch > epoch
+    # With durability "always" the store asks for synchronous commits itself, and trusts a server that starts again.
+    durable = SqlStore(server.url(), "durable", durability="always")
+    epoch = durable.snapshot().epoch
+    server.kill()
+    server.start()
+    poll(lambda: serves(durable), PATIENCE)
+    assert durable.snapshot().epoch == epoch
+    durable.close()
+    world.store.close()
+
+
+def test_promoted_standby_begins_a_new_epoch(make_postgresql: Callable[..., PostgresqlServer]) -> None:
+    primary, standby = started(make_postgresql()), make_postgresql()
+    world = opened(primary.url())
+    before = world.hold("c1", "h1")
+    standby.follow(primary)
+    standby.start()
+    followed = SqlStore(standby.url(), world.store.partition)
+    with pytest.raises(errors.StoreUnavailable, match="standby"):
+        followed.claims()
+    epoch = world.store.snapshot().epoch
+    primary.kill()
+    standby.promote()
+    assert followed.check_identity()[1] is True
+    assert followed.snapshot().epoch > epoch
+    assert [claim.consumer for claim in followed.claims()[0]] == [before.consumer]
+    # No host takes anything before it has audited.
+    assert followed.verify().awaited == HOSTS
+    followed.close()
+    world.store.close()
+
+
+WRITER = """
+import sys
+import threading
+from tests.chaos.test_database_killed import Writers
+writers = Writers(sys.argv[1], sys.argv[2], number=1)
+class Told(dict):
+    def __setitem__(self, consumer, host):
+        print("+", consumer, host, flush=True)
+    def __delitem__(self, consumer):
+        print("-", consumer, flush=True)
+writers.live = Told()
+writers.begin()
+threading.Event().wait()
+"""
+
+
+def test_sqlite_outlives_its_writers(run_folder: Path) -> None:
+    url = f"sqlite:///{run_folder / 'store.sqlite'}"
+    world = opened(url)
+    epoch = world.store.snapshot().epoch
+    told = [run_folder / f"writer{number}.told" for number in range(2)]
+    processes = []
+    for path in told:
+        with path.open("w") as output:
+            command = [sys.executable, "-c", WRITER, url, world.store.partition]
+            processes.append(
+                subprocess.Popen(command, stdout=output, env={**os.environ, "PYTHONPATH": str(Path.cwd())})
+            )
+    try:
+        poll(lambda: all(path.read_text().count("\n") > 15 for path in told), PATIENCE)
+    finally:
+        for process in processes:
+            process.send_signal(signal.SIGKILL)
+        for process in processes:
+            process.wait()
+    # Given what each was acknowledged before it died, then that is so, but for what was under way.
+    live: dict[str, str] = {}
+    ended = set()
+    for line in "".join(path.read_text() for path in told).splitlines():
+        sign, consumer, *host = line.split(" ")
+        if sign == "+":
+            live[consumer] = host[0]
+        else:
+            ended.add(consumer)
+    found = {claim.consumer: claim.host for claim in world.store.claims()[0] if claim.state == "confirmed"}
+    unsaid = found.keys() - live.keys()
+    lacking = {consumer for consumer in live if consumer not in ended and consumer not in found}
+    assert len(unsaid) <= 2 and len(lacking) <= 2, (unsaid, lacking)
+    assert not found.keys() & ended
+    assert world.store.check_identity() == (epoch, False)
+    world.check()
+    world.store.close()
