@@ -3,6 +3,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rpcapi import errors
 from scheduler_svc.presence import Presence
@@ -81,6 +82,21 @@ class Partitions:
         """Return the partitions in which a node, or a service host with nodes, of this name is known to be."""
         homes = set(self.own.replica.whole.homes(name))
         return [member for member in self if member.replica.number in homes]
+
+    def find_decision(self, request_id: str) -> tuple[Partition, dict[str, Any]]:
+        """Return the newest record of a decision, and where it is: a partition that refused has one too.
+
+        Raises UnknownDecision, and StoreUnavailable where it may be in a partition that is away.
+        """
+        found, missing = [], []
+        for each in self:
+            try:
+                found.append((each, each.store.find_decision(request_id)))
+            except (errors.UnknownDecision, errors.StoreUnavailable) as error:
+                missing.append(error)
+        if not found:
+            raise next((error for error in missing if isinstance(error, errors.StoreUnavailable)), missing[0])
+        return max(found, key=lambda one: one[1].get("at_ms", 0))
 
     def likely(self, name: str) -> list[Partition]:
         """Return all partitions, first those in which a host of this name is known to be, then the own one."""

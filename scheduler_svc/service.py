@@ -2,7 +2,7 @@
 """The composition root: one worker process of the scheduler."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import oslo_messaging as messaging
@@ -21,37 +21,23 @@ from scheduler_svc.announcer import Announcer
 from scheduler_svc.claimer import Claimer
 from scheduler_svc.conf import metrics as metrics_conf
 from scheduler_svc.conf import namespaces
+from scheduler_svc.deployment_states import DeploymentStates
 from scheduler_svc.drivers import driver
 from scheduler_svc.endpoints.claims import ClaimsEndpoint
 from scheduler_svc.endpoints.scheduler import SchedulerEndpoint
 from scheduler_svc.filters import pipeline
 from scheduler_svc.filters.sieve import Filter
 from scheduler_svc.host_states import HostStates
-from scheduler_svc.partitioned import Chooser
+from scheduler_svc.opening import Opened, Opener, open_configured
+from scheduler_svc.partitioned import Chooser, PartitionedSelector
+from scheduler_svc.partitions import Partition, Partitions
 from scheduler_svc.periodic import Periodic
-from scheduler_svc.replica import Replica
 from scheduler_svc.select import Patience, Selector
-from scheduler_svc.store import Store, open_store
-from scheduler_svc.table.table import HostTable
 
 LOG = log.getLogger(__name__)
 
 BINARY = "gantt-scheduler"
 RENEW_SECONDS = 15.0  # of a reload, for reading from the store what new filters and weighers read
-
-Opener = Callable[[cfg.ConfigOpts], Store]
-
-
-def open_configured(conf: cfg.ConfigOpts) -> Store:
-    """Open the store that [store] names; raises BadConfiguration."""
-    return open_store(
-        conf.store.url,
-        conf.rpc.partition,
-        durability=conf.store.durability,
-        log_length=conf.store.log_length,
-        decisions=conf.store.decisions,
-        namespaces=namespaces.load(conf).kept,
-    )
 
 
 class SchedulerService:
@@ -64,8 +50,7 @@ class SchedulerService:
         self._stopping = threading.Event()
         self._servers: list[Any] = []
         self._periodics: list[Periodic] = []
-        self._replica: Replica | None = None
-        self._stores: list[Store] = []
+        self._opened: Opened | None = None
         self._transport: Any = None
 
     def start(self) -> None:
@@ -75,32 +60,24 @@ class SchedulerService:
         eligibility = _eligibility(conf)
         self._transport = bus.get_transport(conf)
         conductor = ConductorAPI(conf, self._transport)
-        # The follower waits in its store for the next change, so it has one of its own.
-        store, followed = self._stores = [self._opener(conf), self._opener(conf)]
-        announcer = Announcer(conductor)
         self._reads = reads.union([ranking.reads, *(each.reads for each in eligibility)])
-        table = HostTable([store.partition], self._reads)
         # One worker of a daemon is enough to tell it.
-        told = announcer.look if self._index == 0 else _nobody
-        replica = Replica(followed, told, table)
-        wait_for("The store", replica.load, self._stopping, away=(errors.Unavailable,))
+        told = Announcer(conductor).look if self._index == 0 else None
+        opened = self._opened = Opened(conf, self._opener, self._reads, told)
+        wait_for("The store", opened.load, self._stopping, away=(errors.Unavailable,))
         wait_for(
             "The message bus",
             lambda: probe_bus(self._transport, ConductorAPI.TOPIC),
             self._stopping,
             away=(errors.Unavailable,),
         )
-        self._replica = replica
-        shadowing = conf.scheduler.mode == shadow.SHADOW
-        claimer: Claimer = shadow.ShadowClaimer(store) if shadowing else store
-        selector = Selector(claimer, replica, ranking, _patience(conf), store.record_decision)
-        self._selector: Chooser = shadow.ShadowChooser(selector) if shadowing else selector
-        preparing = shadow.ShadowAlternates if shadowing else Alternates
-        self._alternates: Alternates = preparing(store, replica, eligibility, conf.scheduler.catch_up_timeout)
-        replica.start()
-        self._serve(store, replica, GanttSerializer(conductor.object_backport_versions))
-        self._repeat(store)
-        LOG.info("Worker %d serves partition %s with %d hosts", self._index, store.partition, replica.table.hosts)
+        self._selector = self._make_selector(opened.partitions, ranking)
+        self._alternates = [self._make_alternates(each, eligibility) for each in opened.served]
+        opened.follow()
+        self._serve(opened, GanttSerializer(conductor.object_backport_versions))
+        self._repeat(opened)
+        hosts = opened.partitions.own.replica.whole.hosts
+        LOG.info("Worker %d serves %d partitions with %d hosts", self._index, len(opened.partitions), hosts)
 
     def stop(self) -> None:
         """Take no more messages."""
@@ -113,21 +90,20 @@ class SchedulerService:
         for server in self._servers:
             server.stop()
             server.wait()
-        threads: list[Periodic | Replica] = [*self._periodics]
-        if self._replica is not None:
-            threads.append(self._replica)
-        for each in threads:
+        for each in self._periodics:
             each.stop()
-        for each in threads:
+        if self._opened is not None:
+            self._opened.stop()
+        for each in self._periodics:
             each.wait()
-        for store in self._stores:
-            store.close()
+        if self._opened is not None:
+            self._opened.close()
         if self._transport is not None:
             self._transport.cleanup()
 
     def reset(self) -> None:
         """Use the filters, weighers and intervals as they are now; what cannot work leaves all as it was."""
-        if self._replica is None:
+        if self._opened is None:
             return
         try:
             ranking = driver.load(self._conf)
@@ -136,55 +112,78 @@ class SchedulerService:
             LOG.error("Filters and weighers stay as they were: %s", error)
             return
         read = reads.union([ranking.reads, *(each.reads for each in eligibility)])
-        table = self._replica.table
+        table = self._opened.partitions.own.replica.whole
         if not reads.covers(table.reads, read):
             table.keep(read)
-            if not self._replica.renew(RENEW_SECONDS):
+            if not self._opened.renew(RENEW_SECONDS):
                 LOG.error("Filters and weighers stay as they were: the store does not tell what they read")
                 return
         self._reads = read
         self._selector.driver = ranking
-        self._alternates.filters = eligibility
+        for each in self._alternates:
+            each.filters = eligibility
 
-    def _serve(self, store: Store, replica: Replica, serializer: GanttSerializer) -> None:
+    def _make_selector(self, partitions: Partitions, ranking: driver.Driver) -> Chooser:
+        conf, patience = self._conf, _patience(self._conf)
+        shadowing = conf.scheduler.mode == shadow.SHADOW
+
+        def make(each: Partition) -> Selector:
+            claimer: Claimer = shadow.ShadowClaimer(each.store) if shadowing else each.store
+            return Selector(claimer, each.replica, ranking, patience, each.store.record_decision)
+
+        several = len(partitions) > 1
+        chooser: Chooser = (
+            PartitionedSelector(partitions, make, conf.scheduler.claim_ttl) if several else make(partitions.own)
+        )
+        return shadow.ShadowChooser(chooser) if shadowing else chooser
+
+    def _make_alternates(self, partition: Partition, eligibility: Sequence[Filter]) -> Alternates:
+        kind = shadow.ShadowAlternates if self._conf.scheduler.mode == shadow.SHADOW else Alternates
+        return kind(partition.store, partition.replica, eligibility, self._conf.scheduler.catch_up_timeout)
+
+    def _serve(self, opened: Opened, serializer: GanttSerializer) -> None:
         conf = self._conf
         name = f"{conf.scheduler.host}:{self._index}"
-        ttl_ms = _milliseconds(conf.scheduler.claim_ttl)
-        endpoints = {
+        registry = namespaces.load(conf)
+        states = {each.name: HostStates(each.store, registry) for each in opened.partitions}
+        endpoints: dict[str, Any] = {
             BusBackend.TOPIC: SchedulerEndpoint(
-                store,
+                opened.partitions,
                 selector=self._selector,
-                replica=replica,
-                states=HostStates(store, namespaces.load(conf)),
+                states=DeploymentStates(opened.partitions, states),
                 wanted=lambda: reads.wanted(self._reads),
                 most_instances=conf.rpc.max_instances,
             ),
-            claims.topic(store.partition): ClaimsEndpoint(
-                store, self._alternates, ttl_ms, lambda: _milliseconds(conf.store.audit_grace)
-            ),
         }
+        ttl_ms = _milliseconds(conf.scheduler.claim_ttl)
+        for partition, alternates in zip(opened.served, self._alternates, strict=True):
+            endpoints[claims.topic(partition.name)] = ClaimsEndpoint(
+                partition.store, alternates, ttl_ms, lambda: _milliseconds(conf.store.audit_grace)
+            )
         for topic, endpoint in endpoints.items():
             target = messaging.Target(topic=topic, server=name)
             server = bus.get_server(self._transport, target, [endpoint], serializer)
             server.start()
             self._servers.append(server)
 
-    def _repeat(self, store: Store) -> None:
+    def _repeat(self, opened: Opened) -> None:
         conf = self._conf
-        tidying = reaper.Reaper(
-            store,
-            lambda: reaper.Patience(
-                _milliseconds(conf.store.service_down_time), _milliseconds(conf.store.tombstone_ttl)
-            ),
-        )
+
+        def patience() -> reaper.Patience:
+            return reaper.Patience(_milliseconds(conf.store.service_down_time), _milliseconds(conf.store.tombstone_ttl))
+
         self._periodics = [
-            Periodic("Reaping", tidying.reap, lambda: conf.store.reap_interval),
+            Periodic(f"Reaping {each.name}", reaper.Reaper(each.store, patience).reap, lambda: conf.store.reap_interval)
+            for each in opened.served
+        ]
+        own = opened.partitions.own.store
+        self._periodics.append(
             Periodic(
                 "Reporting this service",
-                lambda: store.heartbeat(conf.scheduler.host, BINARY),
+                lambda: own.heartbeat(conf.scheduler.host, BINARY),
                 lambda: conf.scheduler.report_interval,
-            ),
-        ]
+            )
+        )
         for each in self._periodics:
             each.start()
 
@@ -196,10 +195,6 @@ def make_service(conf: cfg.ConfigOpts, worker_index: int) -> SchedulerService:
 
 def _eligibility(conf: cfg.ConfigOpts) -> Sequence[Filter]:
     return pipeline.build_eligibility(conf.filter_scheduler.enabled_filters, metrics_conf.load(conf))
-
-
-def _nobody(replica: Replica) -> None:
-    """Be told of a load, and tell nobody."""
 
 
 def _patience(conf: cfg.ConfigOpts) -> Patience:

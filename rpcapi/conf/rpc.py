@@ -4,6 +4,7 @@
 from oslo_config import cfg
 
 GROUP = "rpc"
+PARTITION = r"^[a-z0-9][a-z0-9_-]{0,62}$"
 
 OPTS = [
     cfg.FloatOpt(
@@ -23,7 +24,7 @@ OPTS = [
     cfg.StrOpt(
         "partition",
         default="default",
-        regex=r"^[a-z0-9][a-z0-9_-]{0,62}$",
+        regex=PARTITION,
         help="Name of the partition (cell) that this service belongs to. Its claims are served on topic "
         "'claims.<partition>'. Lower-case letters, digits, '-' and '_'.",
     ),

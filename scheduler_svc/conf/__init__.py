@@ -4,7 +4,7 @@
 from oslo_config import cfg
 
 from rpcapi import conf as rpcapi_conf
-from scheduler_svc.conf import filter_scheduler, metrics, namespaces, scheduler, store
+from scheduler_svc.conf import filter_scheduler, metrics, namespaces, partitions, scheduler, store
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
@@ -16,5 +16,5 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
 
 def check(conf: cfg.ConfigOpts) -> None:
     """Raise BadConfiguration for what no option's type can tell; imports nothing of the service."""
-    for module in (scheduler, filter_scheduler, metrics, store, namespaces):
+    for module in (scheduler, filter_scheduler, metrics, store, namespaces, partitions):
         module.check(conf)

@@ -5,9 +5,10 @@ import importlib.metadata
 import os
 import socket
 
-from oslo_config import cfg
+from oslo_config import cfg, types
 
 from rpcapi import errors
+from rpcapi.conf import rpc
 
 GROUP = "scheduler"
 DRIVERS = "gantt.drivers"  # the entry points
@@ -76,6 +77,22 @@ OPTS: list[cfg.Opt] = [
         default=[],
         help="Namespaces of host state beside the built-in ones (compute, service, aggregate, volume, network). Each "
         "has a group [namespace:NAME] that says who writes it.",
+    ),
+    cfg.ListOpt(
+        "partitions",
+        default=[],
+        sample_default="<[rpc] partition>",
+        item_type=types.String(regex=rpc.PARTITION),
+        help="Partitions (cells) that this daemon decides over, its own among them; all daemons of a deployment that "
+        "decide name the same ones. Where a partition's store is stands in [partition:NAME].",
+    ),
+    cfg.ListOpt(
+        "claims_partitions",
+        default=[],
+        sample_default="<[scheduler] partitions>",
+        item_type=types.String(regex=rpc.PARTITION),
+        help="Those of them whose claims this daemon serves, on topics 'claims.<partition>', and that it tidies. Where "
+        "a cell has daemons of its own for that, others leave it out.",
     ),
     cfg.FloatOpt(
         "report_interval",

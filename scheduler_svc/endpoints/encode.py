@@ -8,7 +8,7 @@ from rpcapi import objects
 from rpcapi.model.claims import Answer, Verdict
 from scheduler_svc.alternates import Asked
 from scheduler_svc.asked import Decided
-from scheduler_svc.host_states import State
+from scheduler_svc.deployment_states import Held
 from scheduler_svc.partitions import Overview
 from scheduler_svc.store.records import AuditOutcome, Claim, Ended, Intent, Prepared, Verification
 
@@ -25,13 +25,13 @@ _SENTENCES: Mapping[str, str] = {
 }
 
 
-def selections(partition: str, attempt: int, decided: Decided) -> objects.Selections:
+def selections(attempt: int, decided: Decided) -> objects.Selections:
     """Return the answer to select_destinations."""
     deadlines = [one.deadline_ms for one in decided.prepared if one.deadline_ms is not None]
     return objects.Selections.build(
         [str(one.host) for one in decided.prepared],
         [one.alternates for one in decided.prepared],
-        partition=partition,
+        partition=decided.partition,
         attempt=attempt,
         deadline_ms=min(deadlines, default=0),
         epoch=decided.epoch,
@@ -125,10 +125,11 @@ def verified(partition: str, found: Verification) -> objects.VerifyReport:
     )
 
 
-def host_state(partition: str, namespace: str, state: State) -> objects.HostState:
+def host_state(namespace: str, held: Held) -> objects.HostState:
     """Return one document of host state."""
+    name, version, document = held.state
     return objects.HostState.of(
-        namespace=namespace, name=state.name, version=state.version, document=state.document, partition=partition
+        namespace=namespace, name=name, version=version, document=document, partition=held.partition
     )
 
 

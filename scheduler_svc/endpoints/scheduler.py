@@ -12,16 +12,15 @@ from rpcapi.endpoint import exposed
 from rpcapi.model import names
 from rpcapi.model.request import check_uuids
 from rpcapi.scheduler import SchedulerAPI
-from scheduler_svc import partitions
+from scheduler_svc.arrivals import Arrivals
 from scheduler_svc.asked import Asked
+from scheduler_svc.deployment_states import DeploymentStates
 from scheduler_svc.drivers.driver import WIDTH
 from scheduler_svc.endpoints import bounds, decode, encode
 from scheduler_svc.endpoints.observed import Observed
-from scheduler_svc.host_states import HostStates
 from scheduler_svc.partitioned import Chooser
-from scheduler_svc.replica import Replica
+from scheduler_svc.partitions import Partitions
 from scheduler_svc.stats import check_nodes
-from scheduler_svc.store.interface import Store
 
 Wanted = Callable[[], list[str] | None]  # the keys of a node's state that decisions read now; None: any
 
@@ -33,17 +32,16 @@ class SchedulerEndpoint(Observed):
 
     def __init__(
         self,
-        store: Store,
+        partitions: Partitions,
         *,
         selector: Chooser,
-        replica: Replica,
-        states: HostStates,
+        states: DeploymentStates,
         wanted: Wanted,
         most_instances: int,
     ) -> None:
-        self._store = store
+        self._partitions = partitions
+        self._arrivals = Arrivals(partitions)
         self._selector = selector
-        self._replica = replica
         self._states = states
         self._wanted = wanted
         self._most = most_instances
@@ -63,7 +61,7 @@ class SchedulerEndpoint(Observed):
         bounds.check("alternates", alternates, 0, WIDTH - 1)
         request = decode.request(ctxt, spec)
         asked = Asked(request, uuids, attempt, alternates, spec.consumer_type)
-        return encode.selections(self._store.partition, attempt, self._selector.select(ctxt, asked))
+        return encode.selections(attempt, self._selector.select(ctxt, asked))
 
     @exposed
     def update_resource_stats(
@@ -75,8 +73,9 @@ class SchedulerEndpoint(Observed):
         bounds.check("sequence", stats.sequence, 1)
         bounds.check("base", stats.base, 0, stats.sequence - 1)
         nodes = check_nodes(host, stats.nodes, stats.full)
-        outcome = self._store.update_stats(
+        outcome = self._arrivals.update_stats(
             host,
+            stats.partition,
             incarnation=stats.incarnation,
             sequence=stats.sequence,
             base=stats.base,
@@ -94,8 +93,7 @@ class SchedulerEndpoint(Observed):
     @exposed
     def get_host_state(self, ctxt: RequestContext, namespace: str, name: names.ResourceName) -> objects.HostState:
         """Return one document."""
-        state = self._states.get(namespace, names.canonical(name))
-        return encode.host_state(self._store.partition, namespace, state)
+        return encode.host_state(namespace, self._states.get(namespace, names.canonical(name)))
 
     @exposed
     def list_host_state(
@@ -110,9 +108,8 @@ class SchedulerEndpoint(Observed):
     ) -> objects.HostStatePage:
         """Return a page of documents."""
         bounds.check_page(marker, limit)
-        self._check_own(partition)
-        found, following = self._states.list(namespace, marker, limit, matching)
-        states = [encode.host_state(self._store.partition, namespace, state) for state in found]
+        found, following = self._states.list(namespace, marker, limit, matching, partition)
+        states = [encode.host_state(namespace, held) for held in found]
         return objects.HostStatePage.of(states=states, marker=following)
 
     @exposed
@@ -121,11 +118,11 @@ class SchedulerEndpoint(Observed):
         if not isinstance(state.document, dict):
             raise errors.MalformedObject(name="HostState", why="its document must be a mapping")
         bounds.check("version", state.version, 0)
-        self._check_own(state.partition)
+        name = names.canonical(state.name)
         updated = self._states.update(
-            state.namespace, names.canonical(state.name), state.version, state.document, writer
+            state.namespace, name, state.version, state.document, writer=writer, partition=state.partition
         )
-        return encode.host_state(self._store.partition, state.namespace, updated)
+        return encode.host_state(state.namespace, updated)
 
     @exposed
     def delete_host_state(
@@ -138,23 +135,23 @@ class SchedulerEndpoint(Observed):
     @exposed
     def remove_host(self, ctxt: RequestContext, host: str) -> None:
         """Forget a service host."""
-        self._store.remove(_service_host(host))
+        self._arrivals.remove(_service_host(host))
 
     @exposed
     def list_partitions(self, ctxt: RequestContext) -> objects.PartitionList:
-        """Return what this worker sees of its partition."""
-        return encode.partitions([partitions.Partition(self._store, self._replica).look()])
+        """Return what this worker sees of all partitions."""
+        return encode.partitions([each.look() for each in self._partitions])
 
     @exposed
     def report_service(self, ctxt: RequestContext, binary: str, host: str) -> None:
         """Note that a service without nodes lives."""
-        self._store.heartbeat(_service_host(host), _service_host(binary))
+        self._partitions.own.store.heartbeat(_service_host(host), _service_host(binary))
 
     @exposed
     def explain(self, ctxt: RequestContext, request_id: str) -> objects.Decision:
         """Return the record of a decision."""
-        document = self._store.find_decision(request_id)
-        return objects.Decision.of(request_id=request_id, partition=self._store.partition, document=document)
+        partition, document = self._partitions.find_decision(request_id)
+        return objects.Decision.of(request_id=request_id, partition=partition.name, document=document)
 
     @exposed
     def list_decisions(
@@ -162,13 +159,9 @@ class SchedulerEndpoint(Observed):
     ) -> objects.DecisionPage:
         """Return a page of recorded decisions."""
         bounds.check_page(marker, limit)
-        self._check_own(partition)
-        found, following = self._store.list_decisions(marker, limit)
-        return encode.decisions(self._store.partition, found, following)
-
-    def _check_own(self, partition: str | None) -> None:
-        if partition not in (None, self._store.partition):
-            raise errors.UnknownPartition(partition=partition, known=self._store.partition)
+        asked = self._partitions.find(partition)
+        found, following = asked.store.list_decisions(marker, limit)
+        return encode.decisions(asked.name, found, following)
 
 
 def _service_host(name: names.ResourceName) -> str:

@@ -15,7 +15,10 @@ from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.sights import filter_driver
 
 TTL_MS = 10_000
-_VERBS = ("prepare", "abort", "group_hosts", "pin", "snapshot", "follow", "check_identity", "counts", "remove")
+_VERBS = (
+    *("prepare", "abort", "group_hosts", "pin", "snapshot", "follow", "check_identity", "counts"),
+    *("remove", "update_stats", "get_state", "list_state"),
+)
 
 
 class FragileStore(MemoryStore):

@@ -4,12 +4,12 @@
 import pytest
 
 from scheduler_svc import conf as scheduler_conf
-from scheduler_svc.conf import namespaces, opts
+from scheduler_svc.conf import namespaces, opts, partitions
 
 LISTED = [
     (group, option)
     for group, options in opts.list_opts()
-    if group != namespaces.GROUP  # stands for groups that a deployer names
+    if group not in (namespaces.GROUP, partitions.GROUP)  # stand for groups that a deployer names
     for option in options
 ]
 

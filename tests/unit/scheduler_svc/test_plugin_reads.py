@@ -40,7 +40,7 @@ class Worker:
         self.conf.set_override("writer", "rackd", group="namespace:rack")
         self.conf.set_override("schema", str(schema), group="namespace:rack")
         self.store = MemoryStore("default", namespaces=namespaces.load(self.conf).kept)
-        self.service = SchedulerService(self.conf, 0, lambda conf: self.store)
+        self.service = SchedulerService(self.conf, 0, lambda conf, partition: self.store)
         transport = bus.get_transport(self.conf)
         self.scheduler = scheduler.SchedulerAPI(self.conf, transport)
         self.claims = claims.ClaimsAPI(self.conf, transport, "default")
@@ -60,7 +60,7 @@ class Worker:
         return self.scheduler.update_host_state(context.new(), state, "rackd")
 
     def caught_up(self):
-        assert self.service._replica.reach(self.store.state.position, 10)
+        assert self.service._opened.partitions.own.replica.reach(self.store.state.position, 10)
 
     def select(self):
         self.caught_up()
@@ -141,7 +141,7 @@ def test_a_worker_keeps_only_what_its_filters_read_and_a_reload_fetches_the_rest
     worker.publish("west", watts_free=900)
     worker.publish("east", watts_free=0)
     worker.caught_up()
-    with worker.service._replica.table.reading() as view, pytest.raises(LookupError):
+    with worker.service._opened.partitions.own.replica.table.reading() as view, pytest.raises(LookupError):
         view.documents("rack")
     worker.enable("PowerFilter")
     worker.service.reset()

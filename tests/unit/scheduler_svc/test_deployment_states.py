@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Host state across partitions, and hosts that move between them."""
+
+import pytest
+
+from rpcapi import context, errors
+from scheduler_svc.arrivals import Arrivals
+from scheduler_svc.asked import Asked
+from scheduler_svc.deployment_states import DeploymentStates
+from scheduler_svc.host_states import HostStates
+from scheduler_svc.namespaces.registry import Registry
+from scheduler_svc.store.records import Ref
+from tests.unit.scheduler_svc.deployments import Deployment
+from tests.unit.scheduler_svc.hosts import node, request
+
+A = {"a1": node(), "m/1": node(), "z": node()}
+B = {"b1": node(), "b2": node(), "n/1": node()}
+
+
+class World:
+    def __init__(self):
+        self.deployment = Deployment(a=A, b=B)
+        self.partitions = self.deployment.worker.partitions
+        registry = Registry()
+        states = {each.name: HostStates(each.store, registry) for each in self.partitions}
+        self.states = DeploymentStates(self.partitions, states)
+        self.arrivals = Arrivals(self.partitions)
+        self.sequence = 1
+
+    def report(self, host, partition, nodes=None):
+        self.sequence += 1
+        told = {host: node()} if nodes is None else nodes
+        return self.arrivals.update_stats(
+            host, partition, incarnation=1, sequence=self.sequence, base=0, full=True, nodes=told
+        )
+
+    def names(self, partition):
+        return [name for name, _, _ in self.deployment.stores[partition].list_state("compute")[0]]
+
+
+@pytest.fixture
+def world():
+    return World()
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 5, 6, 100])
+def test_pages_hold_the_documents_of_all_partitions_by_name_once_each(world, limit):
+    found, marker = [], None
+    for _ in range(20):
+        page, marker = world.states.list("compute", marker, limit)
+        found += [(held.state.name, held.partition) for held in page]
+        if marker is None:
+            break
+    assert found == [("a1", "a"), ("b1", "b"), ("b2", "b"), ("m/1", "a"), ("n/1", "b"), ("z", "a")]
+
+
+def test_a_name_in_two_partitions_is_on_one_page(world):
+    world.deployment.stores["b"].update_stats("a1", incarnation=1, sequence=1, base=0, full=True, nodes={"a1": node()})
+    page, marker = world.states.list("compute", None, 1)
+    assert [(held.state.name, held.partition) for held in page] == [("a1", "a"), ("a1", "b")]
+    assert world.states.list("compute", marker, 1)[0][0].state.name == "b1"
+
+
+def test_a_listing_may_be_narrowed_to_a_partition_that_is(world):
+    assert [held.state.name for held in world.states.list("compute", None, 9, partition="b")[0]] == ["b1", "b2", "n/1"]
+    assert [held.state.name for held in world.states.list("compute", None, 9, {"host": "n"})[0]] == ["n/1"]
+    with pytest.raises(errors.UnknownPartition, match="'c' here; configured: a, b"):
+        world.states.list("compute", None, 9, partition="c")
+
+
+def test_without_a_partition_the_others_can_still_be_read(world):
+    world.deployment.take_away("a")
+    with pytest.raises(errors.StoreUnavailable):
+        world.states.list("compute", None, 9)
+    assert len(world.states.list("compute", None, 9, partition="b")[0]) == 3
+    assert world.states.get("service", "b1").partition == "b"
+    with pytest.raises(errors.StoreUnavailable):
+        world.states.get("service", "a1")
+    with pytest.raises(errors.StoreUnavailable):  # it may be there
+        world.states.get("service", "nobody")
+
+
+def test_a_document_is_written_where_it_is(world):
+    held = world.states.get("service", "b1")
+    changed = world.states.update("service", "b1", held.state.version, {"enabled": False}, writer="gantt")
+    assert changed.partition == "b"
+    assert world.deployment.stores["b"].get_state("service", "b1")[1]["enabled"] is False
+    with pytest.raises(errors.UnknownHost):
+        world.states.get("service", "nobody")
+
+
+def test_a_report_goes_to_the_partition_that_it_names(world):
+    world.report("new", "b")
+    world.report("old-agent", None)
+    assert "new" in world.names("b") and "old-agent" in world.names("a")
+    with pytest.raises(errors.UnknownPartition):
+        world.report("new", "elsewhere")
+
+
+def test_an_empty_host_moves_with_its_nodes(world):
+    world.report("m", "b", {"m/1": node()})
+    world.deployment.worker.follow()
+    assert ("m/1" in world.names("a"), "m/1" in world.names("b")) == (False, True)
+    assert [each.name for each in world.partitions.of_host("m")] == ["b"]
+    with pytest.raises(errors.UnknownHost):
+        world.deployment.stores["a"].get_state("service", "m")
+
+
+def test_a_host_that_holds_claims_stays_until_it_is_empty(world):
+    asks = Asked(request(force_hosts=("m",)), ["vm"])
+    assert world.deployment.worker.selector.select(context.new("p", "u"), asks).partition == "a"
+    with pytest.raises(errors.HostInUse, match="'m' holds 1 live claims in partition 'a'"):
+        world.report("m", "b", {"m/1": node()})
+    assert "m/1" not in world.names("b")
+    world.report("m", "a", {"m/1": node()})
+    world.deployment.stores["a"].abort([Ref("vm", 1)])
+    world.report("m", "b", {"m/1": node()})
+    assert "m/1" in world.names("b")
+
+
+def test_nobody_leaves_a_partition_that_cannot_tell_whether_it_is_empty(world):
+    world.deployment.take_away("a")
+    with pytest.raises(errors.StoreUnavailable):
+        world.report("m", "b", {"m/1": node()})
+    assert "m/1" not in world.names("b")
+
+
+def test_a_host_is_removed_wherever_it_is(world):
+    for name in ("b1", "b1", "nobody"):
+        world.arrivals.remove(name)
+    assert world.names("b") == ["b2", "n/1"]
+
+
+def test_of_several_records_of_a_decision_the_newest_is_found(world):
+    for number, name in enumerate("ab"):
+        world.deployment.wait(1)
+        world.deployment.stores[name].record_decision("r", {"number": number})
+    partition, document = world.partitions.find_decision("r")
+    assert (partition.name, document["number"]) == ("b", 1)
+    with pytest.raises(errors.UnknownDecision):
+        world.partitions.find_decision("unheard of")
+
+
+def test_what_is_known_of_each_partition_is_told(world):
+    world.deployment.stores["b"].away = True
+    first, second = [each.look() for each in world.partitions]
+    assert (first.name, first.available, first.hosts, first.alive) == ("a", True, 3, 3)
+    assert first.claims == {"prepared": 0, "confirmed": 0}
+    assert (second.name, second.available, second.hosts, second.claims) == ("b", False, 3, None)
