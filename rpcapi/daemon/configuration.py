@@ -1,23 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reading a daemon's configuration: all of it is checked before anything is started."""
 
-import importlib.metadata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from oslo_config import cfg
 
-from rpcapi import errors
+from rpcapi import errors, version
 from rpcapi.daemon import logs, options
 
 RegisterOpts = Callable[[cfg.ConfigOpts], None]
-
-
-def version() -> str:
-    """Return the installed version, or 'unknown' when run from a source tree."""
-    try:
-        return importlib.metadata.version("gantt")
-    except importlib.metadata.PackageNotFoundError:
-        return "unknown"
 
 
 def load(prog: str, register_opts: Iterable[RegisterOpts], argv: Sequence[str] | None) -> cfg.ConfigOpts:
@@ -32,7 +23,7 @@ def load(prog: str, register_opts: Iterable[RegisterOpts], argv: Sequence[str] |
     for register in register_opts:
         register(conf)
     try:
-        conf(argv, project="gantt", prog=prog, version=version())
+        conf(argv, project="gantt", prog=prog, version=version.installed())
         _read_all(conf)
     except (cfg.Error, ValueError) as exc:
         raise errors.BadConfiguration(why=" ".join(str(exc).split())) from exc

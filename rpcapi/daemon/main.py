@@ -9,7 +9,7 @@ from pathlib import Path
 
 from oslo_config import cfg
 
-from rpcapi import errors
+from rpcapi import errors, version
 from rpcapi.conf import transport
 from rpcapi.daemon import concurrency, configuration, exporter, figures, launch, logs, process, service, worker
 from rpcapi.daemon.notify import Notifier
@@ -41,7 +41,7 @@ def run(
         transport.check(conf)
         if check is not None:
             check(conf)
-        logs.setup(conf, prog, configuration.version())
+        logs.setup(conf, prog, version.installed())
         concurrency.require_light()
         return _run(prog, make_service, workers(conf), conf, notifier)
     except errors.BadConfiguration as exc:
@@ -77,13 +77,13 @@ def _worker_role(
         concurrency.choose(conf.executor)
         if folder is not None:
             figures.use(folder, index)
-        logs.setup(conf, prog, configuration.version())
+        logs.setup(conf, prog, version.installed())
 
     return worker.Role(f"worker {index}", index, prepare, lambda: service.load_factory(make_service))
 
 
 def _exporter_role(prog: str, factory: service.Factory) -> worker.Role:
     def prepare(conf: cfg.ConfigOpts) -> None:
-        logs.setup(conf, prog, configuration.version())
+        logs.setup(conf, prog, version.installed())
 
     return worker.Role("metrics exporter", -1, prepare, lambda: factory)

@@ -2,16 +2,13 @@
 """The operator's command ``gantt``."""
 
 import argparse
-import importlib.metadata
 import logging
 import os
 import sys
-import warnings
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
 
-from cliff import app, commandmanager
-
+from rpcapi.shell.application import Application, hush_libraries
 from rpcapi.shell.session import Session
 
 # By name, not by class: a command is imported when it is used.
@@ -33,20 +30,17 @@ COMMANDS = {
     "explain": "rpcapi.shell.explain:Explain",
     "decision export": "rpcapi.shell.decision:DecisionExport",
 }
-CONSOLE_LEVELS = {0: logging.ERROR, 1: logging.INFO, 2: logging.INFO}
 
 
-class GanttApp(app.App):
+class GanttApp(Application):
     """The application: global options, the commands, and one session for the run."""
 
     NAME = "gantt"
     LOG = logging.getLogger("gantt.shell")
+    LEVELS: ClassVar[Mapping[int, int]] = {0: logging.ERROR, 1: logging.INFO, 2: logging.INFO}
 
     def __init__(self, connect: Callable[..., Session] = Session, **streams: Any) -> None:
-        manager = commandmanager.CommandManager()
-        for name, value in COMMANDS.items():
-            manager.commands[name] = importlib.metadata.EntryPoint(name, value, "gantt.commands")
-        super().__init__("Operate a gantt cluster.", _version(), manager, deferred_help=True, **streams)
+        super().__init__("Operate a gantt cluster.", COMMANDS, **streams)
         self._connect = connect
         self.session: Session
 
@@ -70,18 +64,12 @@ class GanttApp(app.App):
         return parser
 
     def configure_logging(self) -> None:
-        """Send our own lines to standard error; libraries' only where -v asks for them."""
-        console = logging.StreamHandler(self.stderr)
-        console.setFormatter(logging.Formatter(self.CONSOLE_MESSAGE_FORMAT))
-        root = logging.getLogger()
-        root.handlers = [console]
-        level = self.options.verbose_level
-        root.setLevel({0: logging.CRITICAL, 1: logging.CRITICAL, 2: logging.WARNING}.get(level, logging.DEBUG))
-        self.LOG.setLevel(CONSOLE_LEVELS.get(level, logging.DEBUG))
+        """Log to a file too where --log-file asks for it."""
+        super().configure_logging()
         if self.options.log_file:
             to_file = logging.FileHandler(self.options.log_file)
             to_file.setFormatter(logging.Formatter(self.LOG_FILE_MESSAGE_FORMAT))
-            root.addHandler(to_file)
+            logging.getLogger().addHandler(to_file)
 
     def initialize_app(self, argv: list[str]) -> None:
         self.session = self._connect(self.options.config_file, self.options.project)
@@ -93,23 +81,11 @@ class GanttApp(app.App):
         """Write a line for the person beside a command's output."""
         self.LOG.info(line)
 
-    def interact(self) -> None:
-        """Show what there is instead of a prompt: every command is a run of its own."""
-        self.run_subcommand(["help"])
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
-    if not sys.warnoptions:
-        warnings.simplefilter("ignore")  # what libraries deprecate is nothing to an operator
+    hush_libraries()
     return GanttApp().run(list(sys.argv[1:] if argv is None else argv))
-
-
-def _version() -> str:
-    try:
-        return importlib.metadata.version("gantt")
-    except importlib.metadata.PackageNotFoundError:
-        return "unknown"
 
 
 if __name__ == "__main__":
