@@ -11,6 +11,7 @@ from rpcapi.shell.application import Application, hush_libraries
 
 # By name, not by class: a question's libraries are imported when it is asked.
 COMMANDS = {
+    "boot": "devstack.lab.boot:Boot",
     "claim": "devstack.lab.claim:Claim",
     "decide": "devstack.lab.decide:Decide",
     "peers": "devstack.lab.peers.question:Peers",
@@ -18,6 +19,7 @@ COMMANDS = {
     "replay": "devstack.lab.replay.question:Replay",
     "rpc": "devstack.lab.rpc:Rpc",
     "shadow": "devstack.lab.shadow.question:Shadow",
+    "sync": "devstack.lab.sync:Sync",
 }
 
 

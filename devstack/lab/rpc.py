@@ -15,6 +15,7 @@ from devstack.lab.command import Question, positive
 from devstack.lab.rows import Row
 from devstack.lab.rpc_callers import ECHO, Callers, Figures, Lot, calling
 from devstack.lab.timing import interleave
+from scheduler_svc.store.interface import Store
 from scheduler_svc.store.redis import RedisStore
 
 RATE_BUDGET = 0.7  # of the empty call's rate, for single selections on RabbitMQ
@@ -95,7 +96,7 @@ class Rpc(Question):
                         lots = _lots(callers, sizes, args.seconds, bar.update)
                         site.stop_daemons()
                         found += _rows(Setting(bus, workers, args.hosts), lots)
-                        found.append(_account(Setting(bus, workers, args.hosts), lots, store, before))
+                        found.append(account(Setting(bus, workers, args.hosts), lots, store, before))
         return found
 
     def draw(self, figure: Any, found: Sequence[Row]) -> None:
@@ -147,7 +148,7 @@ def _rows(setting: Setting, lots: Mapping[int, Sequence[Lot]]) -> Iterator[Row]:
         yield Row(name, ratio, budget, "at least", figures)
 
 
-def _account(setting: Setting, lots: Mapping[int, Sequence[Lot]], store: RedisStore, before: int) -> Row:
+def account(setting: Setting, lots: Mapping[int, Sequence[Lot]], store: Store, before: int) -> Row:
     """Return how many claims are wrong: over capacity, in sums that do not hold, or not those that were answered."""
     answered = sum(size * (lot.calls - lot.refused) for size, made in lots.items() for lot in made)
     found = store.verify()

@@ -72,8 +72,11 @@ class Site:
         """Start gantt-scheduler with so many workers, on the hosts that have joined."""
         self.cluster.shape = replace(self.cluster.shape, schedulers=workers)
         self.cluster.write_confs()
-        daemon = self.cluster.daemons["scheduler"]
-        self._await_ready(daemon, lambda: self.cluster.start_daemon("scheduler"))
+        self.start_daemon("scheduler")
+
+    def start_daemon(self, name: str) -> None:
+        """Start one of gantt's daemons as its file says."""
+        self._await_ready(self.cluster.daemons[name], lambda: self.cluster.start_daemon(name))
 
     def stop_daemons(self) -> None:
         """End the daemons at once: politely for a few seconds, then by force."""

@@ -8,11 +8,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from devstack.lab import rpc
+from devstack.lab import hosts, rpc
 from devstack.lab.rows import Row
+from devstack.lab.rpc_callers import Lot, Spell
 from devstack.servers.process import start_ticks
+from scheduler_svc.store.memory import MemoryStore
+from scheduler_svc.store.records import Batch, Candidate, Intent
 from tests.unit.devstack.lab import asking
 from tests.unit.devstack.lab.test_main import poll
 
@@ -33,13 +37,20 @@ def test_every_answer_is_a_claim_and_no_host_is_oversold(bus, monkeypatch):
     assert (account["ratio"], account["overcommit"]) == (0, 0)
 
 
-def test_a_claim_that_nobody_was_answered_is_told_of(monkeypatch):
-    # Given clients that say they were refused what they were given
-    monkeypatch.setattr(rpc, "LOTS", 1)
-    monkeypatch.setattr(rpc.Lot, "refused", property(lambda lot: lot.calls))
-    account = asking.ask("rpc", *SMALL, "--bus", "embedded")[-1]
-    assert account["ratio"] > 0
-    assert not account["ok"]
+@pytest.mark.parametrize(("refused", "amiss"), [(0, 0), (1, 3)])
+def test_a_claim_that_nobody_was_answered_is_told_of(refused, amiss):
+    # Given a store with six claims, and clients of two calls for three instances each
+    with contextlib.closing(MemoryStore("lab", log_length=1000, decisions=100)) as store:
+        nodes = hosts.make(6)
+        hosts.join(store, nodes)
+        seen = store.snapshot()
+        for number, name in enumerate(nodes):
+            intent = Intent(f"vm{number}", 1, [Candidate(name)])
+            assert store.prepare(Batch("r", "p", "u", {"VCPU": 1}, [intent], seen.epoch, seen.position, 1000)).accepted
+        lot = Lot([Spell(0.0, np.array([1.0, 2.0]), np.array([1.0, 1.0]), refused)])
+        # When one of the calls was refused by what its client heard, then three claims are nobody's
+        row = rpc.account(rpc.Setting("embedded", 1, 6), {3: [lot]}, store, 0)
+    assert (row.ratio, row.ok) == (amiss, not amiss)
 
 
 def test_draws_a_curve_for_each_bus_and_number_of_workers():
