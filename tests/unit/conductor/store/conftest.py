@@ -11,7 +11,7 @@ import pytest
 from conductor.store import keys
 from conductor.store.interface import Store
 from conductor.store.memory import MemoryStore
-from conductor.store.records import Request, Terms
+from conductor.store.records import Lease, Request, Terms
 from conductor.store.redis import RedisStore
 from devstack.servers.redis import RedisServer
 from tests.functional.failover.setups import KINDS
@@ -33,6 +33,12 @@ class Bench:
 def request(name: str = "req", **values: Any) -> Request:
     given = {"request_id": f"req-{name}", "project": "p", "user": "u", "flavor": "m1.small", "spec": {"a": 1}}
     return Request(key=name, **{**given, **values})
+
+
+def take_one(bench: Bench) -> Lease:
+    """Take the only request that is due."""
+    (lease,) = bench.store.take("me", 10)
+    return lease
 
 
 def redis_bench(server: RedisServer, url: str) -> Iterator[Bench]:

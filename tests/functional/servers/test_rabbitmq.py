@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A private RabbitMQ node: its messages, its ports, and what is refused."""
+
+from pathlib import Path
+
+import amqp
+import pytest
+
+from devstack.servers import rabbitmq_binary
+from devstack.servers.errors import (
+    AlreadyRunning,
+    BinaryMissing,
+    PortInUse,
+)
+from devstack.servers.ports import LOOPBACK, answers
+from devstack.servers.rabbitmq import RabbitNode
+from devstack.servers.rabbitmq_users import ADMIN, VHOST
+
+
+def test_a_killed_node_comes_back_with_its_durable_messages(make_rabbit):
+    node = make_rabbit()
+    with connect(node) as connection:
+        channel = connection.channel()
+        channel.queue_declare("durable", durable=True, auto_delete=False)
+        channel.basic_publish(amqp.Message("kept", delivery_mode=2), routing_key="durable")
+    ports, epmd = node.ports, node.ports.epmd
+
+    node.kill()
+    assert node.pid is None
+    node.start()
+
+    assert node.ports == ports
+    with connect(node) as connection:
+        assert connection.channel().basic_get("durable", no_ack=True).body == "kept"
+    node.stop()
+    node.stop()
+    assert node.pid is None
+    assert not answers(epmd)
+
+
+def test_the_node_listens_on_loopback_only(rabbit_node):
+    mine = {f"{port:04X}" for port in (rabbit_node.ports.amqp, rabbit_node.ports.distribution)}
+    listening = [
+        line.split()[1]
+        for table in ("tcp", "tcp6")
+        for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]
+        if line.split()[3] == "0A"
+    ]
+    addresses = {entry.partition(":")[0] for entry in listening if entry.partition(":")[2] in mine}
+    assert addresses == {"0100007F"}
+
+
+def test_a_second_start_is_told_that_it_is_up(rabbit_node):
+    pid = rabbit_node.pid
+
+    with pytest.raises(AlreadyRunning, match=str(pid)):
+        rabbit_node.start()
+
+    assert rabbit_node.pid == pid
+    connect(rabbit_node).close()
+
+
+def test_a_port_in_use_is_named_and_nothing_starts(run_folder, taken_port):
+    node = RabbitNode(run_folder, port=taken_port)
+
+    with pytest.raises(PortInUse, match=str(taken_port)):
+        node.start()
+
+    assert not list(run_folder.glob("*.pid"))
+
+
+def test_a_missing_program_says_how_to_install_it(run_folder, monkeypatch):
+    monkeypatch.setattr(rabbitmq_binary, "SERVER_SCRIPT", Path("/nowhere/rabbitmq-server"))
+
+    with pytest.raises(BinaryMissing, match="apt-get install rabbitmq-server"):
+        RabbitNode(run_folder).start()
+
+
+def connect(node: RabbitNode) -> amqp.Connection:
+    connection = amqp.Connection(
+        host=f"{LOOPBACK}:{node.ports.amqp}",
+        userid=ADMIN,
+        password=node.passwords.of(ADMIN),
+        virtual_host=VHOST,
+        confirm_publish=True,
+    )
+    connection.connect()
+    return connection

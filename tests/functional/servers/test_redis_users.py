@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the store and the bus refuse to their users, on both programs."""
+
+import pytest
+import redis
+
+from devstack.servers.redis_users import BUS_USERS, STORE_USERS
+
+
+@pytest.fixture
+def server(make_redis, redis_flavour):
+    return make_redis(binary=redis_flavour, users=(*STORE_USERS, *BUS_USERS))
+
+
+@pytest.mark.parametrize(
+    ("user", "command"),
+    [
+        ("scheduler", "SET gantt:{conductor}:instances x"),
+        ("scheduler", "GET other"),
+        ("conductor", "SET gantt:{p:cell1}:claims x"),
+        ("conductor", "GET other"),
+        *[
+            (user, command)
+            for user in ("scheduler", "conductor", "bus")
+            for command in (
+                "FLUSHALL",
+                "FLUSHDB",
+                "KEYS *",
+                "CONFIG GET requirepass",
+                "CONFIG SET appendonly no",
+                "SCRIPT FLUSH",
+                "CLIENT LIST",
+                "ACL LIST",
+                "SHUTDOWN NOSAVE",
+                "REPLICAOF NO ONE",
+                "MONITOR",
+            )
+        ],
+    ],
+)
+def test_what_is_not_the_users_business_is_refused(server, user, command):
+    client = redis.Redis.from_url(server.url(user))
+
+    with pytest.raises(redis.exceptions.NoPermissionError):
+        client.execute_command(*command.split())
+
+    assert server.client().ping()
+
+
+def test_a_script_has_no_more_rights_than_its_caller(server):
+    client = redis.Redis.from_url(server.url("scheduler"))
+
+    with pytest.raises(redis.ResponseError, match="can't access"):
+        client.eval("return redis.call('SET', 'gantt:{conductor}:x', '1')", 1, "gantt:{p:a}:x")
+
+    assert not server.client().exists("gantt:{conductor}:x")
+
+
+@pytest.mark.parametrize(("user", "key"), [("scheduler", "gantt:{p:a}:x"), ("conductor", "gantt:{conductor}:x")])
+def test_a_service_has_what_its_store_needs(server, user, key):
+    client = redis.Redis.from_url(server.url(user), decode_responses=True)
+
+    assert client.hset(key, mapping={"a": "1"}) == 1
+    assert client.zadd(f"{key}:z", {"a": 1}) == 1
+    entry = client.xadd(f"{key}:s", {"a": "1"})
+    assert client.xrange(f"{key}:s") == [(entry, {"a": "1"})]
+    assert client.xread({f"{key}:s": "0"}, block=1)
+    script = client.register_script("return {redis.call('TIME')[1], redis.call('HGET', KEYS[1], 'a')}")
+    assert script(keys=[key])[1] == "1"
+    assert client.info("server")["run_id"]
+    transaction = client.pipeline()
+    transaction.hget(key, "a")
+    transaction.delete(f"{key}:z")
+    assert transaction.execute() == ["1", 1]
+
+
+def test_nobody_gets_in_without_a_user(server):
+    with pytest.raises(redis.AuthenticationError):
+        redis.Redis.from_url(server.url()).ping()

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Waiting for what must happen."""
+
+import time
+
+DEADLINE = 20.0
+
+
+def wait_until(condition, what: str) -> None:
+    deadline = time.monotonic() + DEADLINE
+    while not condition():
+        assert time.monotonic() < deadline, f"{what} did not happen within {DEADLINE} s"
+        time.sleep(0.02)
