@@ -32,7 +32,10 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True)
 class Shape:
-    """How large a cluster is; ports 0 mean: any free one."""
+    """How large a cluster is and how busy its simulated nodes are; ports 0 mean: any free one.
+
+    ``report_interval`` is in seconds; ``churn`` is the share of nodes, from 0 to 1, that change in each interval.
+    """
 
     mode: Mode = Mode.EMBEDDED
     computes: int = 10
@@ -42,6 +45,8 @@ class Shape:
     store_port: int = 0
     executor: str = "eventlet"
     seed: int = 1
+    report_interval: float = 10.0
+    churn: float = 0.0
 
     @property
     def nodes(self) -> int:

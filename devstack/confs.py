@@ -15,6 +15,10 @@ Groups = Mapping[str, Mapping[str, object]]
 
 PARTITION = "default"
 
+# A host counts as down when it missed so many reports, and not before so many seconds.
+MISSED_REPORTS = 3
+DOWN_SECONDS = 60.0
+
 # Three shapes of node, as in a cloud that grew: most are small, some have much memory, a few are fast.
 NODE_SHAPES: Groups = {
     "shape:small": {"share": 6, "vcpus": 16, "memory_mb": 65536, "disk_gb": 800, "cpu_allocation_ratio": 4.0},
@@ -55,7 +59,11 @@ def render(name: str, shape: Shape, layout: Layout, urls: Urls) -> Groups:
     elif name == "scheduler":
         base |= {
             "scheduler": {"workers": shape.schedulers},
-            "store": {"url": urls.store, "durability": _durability(shape)},
+            "store": {
+                "url": urls.store,
+                "durability": _durability(shape),
+                "service_down_time": max(DOWN_SECONDS, MISSED_REPORTS * shape.report_interval),
+            },
         }
     elif name == "conductor":
         base |= {"conductor_store": {"url": urls.store}}
@@ -64,9 +72,11 @@ def render(name: str, shape: Shape, layout: Layout, urls: Urls) -> Groups:
             "compute": {
                 "hosts": _hosts(shape.computes),
                 "nodes_per_host": shape.nodes_per_host,
+                "report_interval": shape.report_interval,
                 "state_path": layout.state / "compute",
             },
-            "simulator": {"seed": shape.seed},
+            # Each change one of memory too: default filters read no metric, and what nobody reads does not travel.
+            "simulator": {"seed": shape.seed, "churn": shape.churn, "external_use_rate": 1.0},
             **NODE_SHAPES,
         }
     return base

@@ -2,6 +2,7 @@
 """Start a cluster, boot servers on it, show where they landed, and leave it running."""
 
 import argparse
+import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,12 +19,13 @@ from rpcapi.shell.session import Session
 
 READY_SECONDS = 120.0
 BOOT_SECONDS = 300.0
+MOST_NODES = 100_000
 UNSTACK = Path(__file__).with_name("unstack.sh")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Return 0 only if every server is ACTIVE under a confirmed claim and all sums are right."""
-    options = _parser().parse_args(argv)
+    options = _options(argv)
     folder = default_folder()
     try:
         present = Cluster.find(folder)
@@ -99,9 +101,12 @@ def _shape(options: argparse.Namespace) -> Shape:
     return Shape(
         mode=Mode.STANDARD if options.standard else Mode.EMBEDDED,
         computes=options.computes,
+        nodes_per_host=options.nodes,
         schedulers=options.schedulers,
         amqp_port=options.amqp_port,
         store_port=options.redis_port,
+        report_interval=options.report_interval,
+        churn=options.churn,
     )
 
 
@@ -136,6 +141,24 @@ def _positive(text: str) -> int:
     return _whole(text, 1, 100_000, f"{text!r} is not a whole number between 1 and 100000")
 
 
+def _seconds(text: str) -> float:
+    return _number(text, 1.0, 3600.0, "a number of seconds from 1 to 3600")
+
+
+def _share(text: str) -> float:
+    return _number(text, 0.0, 1.0, "a share from 0 to 1")
+
+
+def _number(text: str, least: float, most: float, what: str) -> float:
+    try:
+        number = float(text) if text.isascii() and "_" not in text else math.nan
+    except ValueError:
+        number = math.nan
+    if not least <= number <= most:
+        raise argparse.ArgumentTypeError(f"{text!r} is not {what}")
+    return number
+
+
 def _port(text: str) -> int:
     return _whole(text, 1024, 65535, f"{text!r} is not a port from 1024 to 65535")
 
@@ -147,12 +170,24 @@ def _whole(text: str, least: int, most: int, complaint: str) -> int:
     return int(text)
 
 
+def _options(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = _parser()
+    options = parser.parse_args(argv)
+    nodes = options.computes * options.nodes
+    if nodes > MOST_NODES:
+        parser.error(f"{nodes} nodes are more than the {MOST_NODES} that one gantt-compute simulates")
+    return options
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="stack.sh", description=__doc__)
     parser.add_argument(
         "--standard", action="store_true", help="RabbitMQ and Redis from Debian's packages, as private nodes"
     )
-    parser.add_argument("--computes", type=_positive, default=10, help="service hosts, of ten nodes each (10)")
+    parser.add_argument("--computes", type=_positive, default=10, help="service hosts (10)")
+    parser.add_argument("--nodes", type=_positive, default=10, help="nodes of each service host (10)")
+    parser.add_argument("--report-interval", type=_seconds, default=10.0, help="seconds between a host's reports (10)")
+    parser.add_argument("--churn", type=_share, default=0.0, help="share of nodes that change in that time (0)")
     parser.add_argument("--schedulers", type=_positive, default=2, help="scheduler workers (2)")
     parser.add_argument("--servers", type=_positive, default=50, help="servers to boot (50)")
     parser.add_argument("--trace", type=Path, help="boot the first --servers requests of this trace instead of the mix")

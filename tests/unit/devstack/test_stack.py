@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from devstack import stack
+from devstack import confs, stack
 from devstack.cluster import Cluster, Mode, Shape
+from devstack.layout import Layout
 from devstack.servers.process import ServerProcess
 
 PARTS = ["store", "bus", "scheduler", "conductor", "compute"]
@@ -61,6 +62,7 @@ def test_one_that_lost_a_part_is_not_and_it_is_said_how_to_go_on(parts, capsys, 
     [
         (["--standard"], "not the standard cluster"),
         (["--computes", "3"], "30 nodes on 3 service hosts"),
+        (["--computes", "200", "--nodes", "50"], "10000 nodes on 200 service hosts"),
         (["--schedulers", "4"], "not the embedded cluster (4 scheduler workers"),
     ],
 )
@@ -82,7 +84,9 @@ def test_mode_and_size_are_kept_in_the_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "100001", "many", "1.5", "", "1_0", "٣", "9" * 5000])
-@pytest.mark.parametrize("option", ["--computes", "--servers", "--schedulers", "--amqp-port", "--redis-port"])
+@pytest.mark.parametrize(
+    "option", ["--computes", "--nodes", "--servers", "--schedulers", "--amqp-port", "--redis-port"]
+)
 def test_a_number_that_makes_no_sense_is_told_in_a_sentence(capsys, option: str, text: str) -> None:
     with pytest.raises(SystemExit) as left:
         stack.main([f"{option}={text}"])
@@ -90,3 +94,39 @@ def test_a_number_that_makes_no_sense_is_told_in_a_sentence(capsys, option: str,
     said = capsys.readouterr().err
     assert f"{text!r} is not a " in said
     assert "invalid" not in said
+
+
+@pytest.mark.parametrize("text", ["-0.1", "1.01", "nan", "inf", "half", "", "0_1", "٣"])
+def test_a_share_that_makes_no_sense_is_told_in_a_sentence(capsys, text: str) -> None:
+    with pytest.raises(SystemExit) as left:
+        stack.main([f"--churn={text}"])
+    assert left.value.code == 2
+    assert f"{text!r} is not a share from 0 to 1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["0", "0.99", "3601", "nan", "-5", "1e9"])
+def test_an_interval_that_makes_no_sense_is_told_in_a_sentence(capsys, text: str) -> None:
+    with pytest.raises(SystemExit) as left:
+        stack.main([f"--report-interval={text}"])
+    assert left.value.code == 2
+    assert f"{text!r} is not a number of seconds from 1 to 3600" in capsys.readouterr().err
+
+
+def test_more_nodes_than_one_agent_simulates_are_refused_before_anything_starts(capsys, monkeypatch) -> None:
+    monkeypatch.setattr(stack, "default_folder", lambda: pytest.fail("nothing is to be looked at"))
+    with pytest.raises(SystemExit) as left:
+        stack.main(["--computes=2001", "--nodes=50"])
+    assert left.value.code == 2
+    assert "100050 nodes are more than the 100000" in capsys.readouterr().err
+
+
+def test_a_host_may_miss_reports_before_it_counts_as_down(tmp_path: Path) -> None:
+    def seconds(interval: float) -> float:
+        shape = Shape(computes=200, nodes_per_host=50, report_interval=interval, churn=0.1)
+        layout = Layout(tmp_path)
+        compute = confs.render("compute", shape, layout, confs.Urls("bus", None))
+        assert (compute["compute"]["report_interval"], compute["simulator"]["churn"]) == (interval, 0.1)
+        scheduler = confs.render("scheduler", shape, layout, confs.Urls("bus", "store"))
+        return scheduler["store"]["service_down_time"]  # type: ignore[return-value]
+
+    assert (seconds(10.0), seconds(60.0)) == (60.0, 180.0)
