@@ -66,6 +66,12 @@ class Promised:
     requests: list[str] = field(default_factory=list)
     reasserted: int = 0  # guests whose claims the store had forgotten
     returned: int = 0  # ends that it had forgotten
+    forgotten: int = 0  # recorded requests that it had
+
+    @property
+    def lost(self) -> int:
+        """How much of what was acknowledged is, or was for a while, no longer so."""
+        return self.reasserted + self.returned + self.forgotten
 
 
 class Load:
@@ -112,7 +118,10 @@ class Load:
         assert not any(thread.is_alive() for thread in self._threads)
 
     def settle(self) -> None:
-        """Audit every host without grace, and assert that store and hosts tell one story, and no sum is broken."""
+        """Audit every host without grace, and assert that store and hosts tell one story, and no sum is broken.
+
+        Counts what had been forgotten.
+        """
         store = self.store()
         epoch, _bumped = store.check_identity()
         for host in self.hosts.values():
@@ -124,13 +133,9 @@ class Load:
             (consumer, host.name, "confirmed") for host in self.hosts.values() for consumer in host.held
         )
         store.close()
-
-    def lost_requests(self) -> set[str]:
-        """Return the recorded requests that the conductor's store does not know."""
         records = Records(self._setup.url("conductor"))
-        found = set(records.requests(self.promised.requests))
+        self.promised.forgotten = len(self.promised.requests) - len(records.requests(self.promised.requests))
         records.close()
-        return set(self.promised.requests) - found
 
     def epoch(self) -> int:
         """Return the store's epoch."""
