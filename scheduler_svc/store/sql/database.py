@@ -30,7 +30,6 @@ class Database:
     def __init__(self, dialect: Dialect, identity: Identity) -> None:
         self.dialect = dialect
         self._identity = identity
-        self._is_migrated = False
 
     def act(self, work: Callable[[Connection, Meta, int], T]) -> T:
         """Return what ``work`` does alone on the partition, given its row and the time; all of it is kept, or nothing.
@@ -100,9 +99,7 @@ class Database:
     def _meet(self, connection: Connection) -> None:
         if "met" in connection.info:
             return
-        if not self._is_migrated:
-            schema.ensure(self.dialect, connection)
-            self._is_migrated = True
+        schema.ensure(self.dialect, connection)
         self._identity.check(self.dialect, connection)
         connection.info["met"] = True
 

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is the SQL stores' own: their tables, their locks, and whom they take for the same database."""
+
+import os
+import stat
+import subprocess
+import sys
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import column, create_engine, table, text, update
+from sqlalchemy.engine import Engine, make_url
+from sqlalchemy.pool import NullPool
+
+from rpcapi import errors
+from scheduler_svc.store.records import Batch
+from scheduler_svc.store.sql import SqlStore, tables
+from scheduler_svc.store.sql.schema import VERSION_TABLE
+from tests.unit.scheduler_svc.store.databases import sql_world
+from tests.unit.scheduler_svc.store.world import World, intent
+
+STARTS = """
+import sys
+from scheduler_svc.store.sql import SqlStore
+store = SqlStore(sys.argv[1], "p1")
+print("ready", flush=True)
+sys.stdin.readline()
+print(store.check_identity()[0])
+"""
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def fresh(request: pytest.FixtureRequest, run_folder: Path) -> Iterator[str]:
+    """The URL of a database that nobody has used."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{run_folder / 'fresh.sqlite'}"
+        return
+    url = make_url(request.getfixturevalue("postgresql_server").url())
+    name = f"fresh_{uuid.uuid4().hex[:8]}"
+    plain = create_engine(url.set(drivername="postgresql+psycopg"), isolation_level="AUTOCOMMIT", poolclass=NullPool)
+    with plain.connect() as connection:
+        connection.execute(text(f"CREATE DATABASE {name}"))
+    yield url.set(database=name).render_as_string(hide_password=False)
+    with plain.connect() as connection:
+        connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
+
+
+def engine(url: str) -> Engine:
+    """Return a plain way into the database."""
+    parsed = make_url(url)
+    driver = "postgresql+psycopg" if parsed.get_backend_name() == "postgresql" else "sqlite"
+    return create_engine(parsed.set(drivername=driver), poolclass=NullPool)
+
+
+def all_at_once(work: list[Callable[[], None]]) -> None:
+    """Do all of it in a thread each, and raise what any of them raised."""
+    begin = threading.Barrier(len(work))
+    raised: list[BaseException] = []
+
+    def run(one: Callable[[], None]) -> None:
+        begin.wait(30)
+        try:
+            one()
+        except Exception as error:  # the edge of a thread: raised below, where the test sees it
+            raised.append(error)
+
+    threads = [threading.Thread(target=run, args=(one,), daemon=True) for one in work]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not raised, raised
+    assert not any(thread.is_alive() for thread in threads)
+
+
+def test_workers_that_start_together_make_the_tables_once(fresh: str) -> None:
+    command = [sys.executable, "-W", "ignore", "-c", STARTS, fresh]
+    told = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    workers = [subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(Path.cwd())}, **told) for _ in range(2)]
+    assert [worker.stdout.readline() for worker in workers] == ["ready\n"] * 2
+    for worker in workers:
+        worker.stdin.write("go\n")
+        worker.stdin.flush()
+    assert len({worker.communicate(timeout=60)[0] for worker in workers}) == 1
+    assert [worker.returncode for worker in workers] == [0] * 2
+    with engine(fresh).connect() as connection:
+        context = MigrationContext.configure(
+            connection, opts={"compare_type": True, "version_table": VERSION_TABLE, "include_name": _is_ours}
+        )
+        # What the steps made is what the code takes the tables to be.
+        assert compare_metadata(context, tables.METADATA) == []
+
+
+def test_tables_of_a_newer_gantt_are_left_alone(fresh: str) -> None:
+    SqlStore(fresh, "p1").check_identity()
+    with engine(fresh).begin() as connection:
+        connection.execute(update(table(VERSION_TABLE, column("version_num"))).values(version_num="9999"))
+    with pytest.raises(errors.BadConfiguration, match=r"9999.*upgrade"):
+        SqlStore(fresh, "p1").snapshot()
+
+
+def test_deciders_wait_for_each_other_and_sell_nothing_twice(fresh: str) -> None:
+    world = sql_world(fresh)
+    world.add_host("h1", amounts={"VCPU": 20, "MEMORY_MB": 64 * 20})
+    stores = [SqlStore(fresh, world.store.partition) for _ in range(2)]
+    taken: list[str] = []
+
+    def decide(number: int) -> None:
+        for turn in range(10):
+            batch = world.batch(intent(f"c{number}.{turn}", "h1"))
+            # None of these may fail because others were in the way.
+            taken.extend(one.consumer for one in stores[number].prepare(batch).prepared if one.host)
+
+    all_at_once([lambda one=number: decide(one) for number in range(3)])
+    assert len(taken) == 20 == len(world.store.claims()[0])
+    assert not world.check().excess
+    for store in stores:
+        store.close()
+    world.store.close()
+
+
+def test_a_claim_reads_the_rows_that_it_names(fresh: str) -> None:
+    world = sql_world(fresh)
+    for host in ("h1", "h2"):
+        world.add_host(host)
+    world.hold("c1", "h2")
+    batch: Batch = world.batch(intent("c2", "h1"))
+    # Given that nobody can read what another host and its guest hold
+    with engine(fresh).begin() as connection:
+        for held, name, columns in (
+            (tables.PROVIDERS, "h2", ("document", "capacity", "used")),
+            (tables.SERVICES, "h2", ("document", "report")),
+            (tables.CONSUMERS, "c1", ("claim",)),
+        ):
+            own = (held.c.partition == world.store.partition, held.c.name == name)
+            connection.execute(update(held).where(*own).values(dict.fromkeys(columns, "not to be read")))
+    # Then claims go on elsewhere
+    assert world.store.prepare(batch).accepted
+    assert world.store.claims(host="h1")[0][0].consumer == "c2"
+    assert world.store.get_state("compute", "h1")[1]["used"]["VCPU"] == 1
+    world.store.close()
+
+
+def test_a_partition_that_was_emptied_begins_anew(fresh: str) -> None:
+    world = sql_world(fresh)
+    world.add_host("h1")
+    before = world.store.snapshot()
+    with engine(fresh).begin() as connection:
+        for each in tables.METADATA.sorted_tables:
+            connection.execute(each.delete())
+    now = world.store.snapshot()
+    assert now.epoch > before.epoch and now.position > before.position and not now.providers
+    assert world.store.follow(before.position, 0) is None or world.store.follow(before.position, 0)[0].kind == "epoch"
+    world.store.close()
+
+
+def test_tables_that_were_made_again_are_another_store(fresh: str) -> None:
+    # A restore of a dump: the same rows, in other tables or another file.
+    world = sql_world(fresh)
+    world.add_host("h1")
+    world.store.close()
+    epoch = world.store.snapshot().epoch
+    world.store.close()
+    if fresh.startswith("sqlite"):
+        path = Path(make_url(fresh).database)
+        copied = path.with_name("copied")
+        copied.write_bytes(path.read_bytes())
+        copied.replace(path)
+    else:
+        with engine(fresh).begin() as connection:
+            connection.execute(text("CREATE TABLE copied AS TABLE partitions"))
+            connection.execute(text("DROP TABLE partitions"))
+            connection.execute(text("ALTER TABLE copied RENAME TO partitions"))
+            connection.execute(text("ALTER TABLE partitions ADD PRIMARY KEY (name)"))
+    again = SqlStore(fresh, world.store.partition)
+    assert again.check_identity()[1] is True
+    assert again.snapshot().epoch > epoch
+    assert again.verify().awaited == ["h1"]
+    again.close()
+
+
+def test_a_file_that_is_put_in_place_under_a_worker_is_noticed(run_folder: Path) -> None:
+    path = run_folder / "store.sqlite"
+    world: World = sql_world(f"sqlite:///{path}")
+    world.add_host("h1")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    before = world.store.snapshot()
+    for each in run_folder.glob("store.sqlite*"):
+        each.unlink()
+    now = world.store.snapshot()
+    assert now.epoch > before.epoch and now.position > before.position and not now.providers
+
+
+@pytest.mark.parametrize("url", ["sqlite:///not/absolute.sqlite", "sqlite://", "sqlite:///:memory:"])
+def test_a_file_must_be_named_by_its_whole_path(url: str) -> None:
+    with pytest.raises(errors.BadConfiguration, match="sqlite:////absolute"):
+        SqlStore(url, "p1")
+
+
+@pytest.mark.parametrize(
+    "url", ["postgresql://gantt:hidden@127.0.0.1:1/gantt", "sqlite:////nowhere-at-all/store.sqlite"]
+)
+def test_a_database_that_is_away_is_told_without_its_password(url: str) -> None:
+    with pytest.raises(errors.StoreUnavailable) as caught:
+        SqlStore(url, "p1").snapshot()
+    assert "hidden" not in str(caught.value) and "\n" not in str(caught.value)
+
+
+def _is_ours(name: str | None, kind: str, _parents: object) -> bool:
+    return kind != "table" or name in tables.METADATA.tables
