@@ -3,7 +3,7 @@
 -- ARGV: log length, run id as it was read or '', epoch as it was read or 0, run id, replication id,
 --       1 where it may have forgotten else 0, highest epoch and highest position that the caller has seen
 -- Returns: epoch, position, 1 where this call began the epoch else 0
---@ keys meta opened awaited log
+--@ keys meta opened awaited reports alive log
 local POSITION_LEAP = 1048576 -- positions that a new epoch skips: more than any log may have forgotten
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
@@ -22,6 +22,11 @@ local reached = math.max(position, tonumber(ARGV[8]))
 position = reached > 0 and reached + POSITION_LEAP or 1
 for _, host in ipairs(redis.call('HKEYS', K.opened)) do
   redis.call('SADD', K.awaited, host)
+end
+for _, host in ipairs(redis.call('HKEYS', K.reports)) do
+  if redis.call('HGET', K.alive, host) == '1' then -- its opening may be what was forgotten
+    redis.call('SADD', K.awaited, host)
+  end
 end
 redis.call('HSET', K.meta, 'epoch', epoch, 'position', position)
 redis.call('XADD', K.log, 'MAXLEN', '~', ARGV[1], string.format('%.0f-0', position), 'kind', 'epoch', 'body', epoch)

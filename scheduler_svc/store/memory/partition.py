@@ -89,8 +89,9 @@ class MemoryPartition(Partition):
     def awaits_any(self) -> bool:
         return bool(self._awaited)
 
-    def await_opened(self) -> None:
+    def await_hosts(self) -> None:
         self._awaited.update(self.opened)
+        self._awaited.update(host for host in self.reports if self.alive.get(host))
 
     def await_no_more(self, host: str) -> None:
         self._awaited.discard(host)

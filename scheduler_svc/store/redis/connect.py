@@ -107,6 +107,10 @@ class Connection:
     def _greet(self, fresh: AbstractConnection) -> None:
         """Log in, and learn who answers before any verb is sent through this connection."""
         fresh.on_connect()
+        # Before each command the pool asks the kernel whether an earlier answer was left unread, on green threads by
+        # way of their hub: half of what a short command costs. None is, since who breaks off disconnects; and that a
+        # server hung up is told by the command itself.
+        fresh.can_read = _nothing_unread  # type: ignore[method-assign]
 
         def ask(*command: Any) -> Any:
             fresh.send_command(*command)
@@ -123,6 +127,10 @@ class Connection:
                 raise
             self.identity.check(self._client.execute_command)
             raise Forgotten(str(error)) from error
+
+
+def _nothing_unread(timeout: float = 0) -> bool:
+    return False
 
 
 def _unavailable(error: redis.RedisError) -> errors.StoreUnavailable:

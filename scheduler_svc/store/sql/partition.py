@@ -175,10 +175,11 @@ class SqlPartition(Partition):
             self._awaits = bool(self._services.names(SERVICES.c.awaited.is_not(None), limit=1))
         return self._awaits
 
-    def await_opened(self) -> None:
+    def await_hosts(self) -> None:
         self._services.write()
-        opened = and_(SERVICES.c.partition == self._name, SERVICES.c.opened.is_not(None))
-        self._connection.execute(update(SERVICES).where(opened).values(awaited=True))
+        lives = and_(SERVICES.c.report.is_not(None), SERVICES.c.alive.is_(True))
+        may_run = and_(SERVICES.c.partition == self._name, or_(SERVICES.c.opened.is_not(None), lives))
+        self._connection.execute(update(SERVICES).where(may_run).values(awaited=True))
         self._services.forget()
         self._awaits = None
 

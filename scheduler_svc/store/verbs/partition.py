@@ -115,8 +115,8 @@ class Partition(abc.ABC):
         """Tell whether any host is awaited."""
 
     @abc.abstractmethod
-    def await_opened(self) -> None:
-        """Await every host that was ever opened."""
+    def await_hosts(self) -> None:
+        """Await every host that was ever opened, or lives: its opening may be what was lost."""
 
     @abc.abstractmethod
     def await_no_more(self, host: str) -> None:
@@ -169,7 +169,7 @@ class Partition(abc.ABC):
     def bump(self, now: int) -> None:
         """Begin a new epoch: no host is open in it, and no position of a forgotten tail is used twice."""
         self.epoch = max(self.epoch + 1, now)
-        self.await_opened()
+        self.await_hosts()
         if self.position:
             self.position += POSITION_LEAP
         self.append("epoch", self.epoch)

@@ -66,12 +66,26 @@ def test_host_that_never_comes_back_wedges_nobody_once_it_is_fenced(world: World
     assert list(world.store.verify().awaited) == ["dead"]
     # When it is fenced
     assert world.store.fence("dead") == 1
-    # Then what it may have run is over, in this epoch and the next
+    # Then what it may have run is over, in this epoch and, once it counts as down, the next
     assert list(world.store.verify().awaited) == []
     assert world.store.abort([ONE])[0].answer is Answer.UNKNOWN
     assert world.prepare("c2", "h1", attempt=2, replaces=1).answer is Answer.PREPARED
+    world.wait_until(world.time() + SHORT_MS)
+    world.store.reap(dead_after_ms=SHORT_MS, tombstone_ms=600_000)
     world.new_epoch()
     assert list(world.store.verify().awaited) == ["h1"]
+
+
+def test_a_living_host_is_awaited_whose_opening_was_forgotten(world: World) -> None:
+    world.add_host("h1")
+    world.store.fence("h1")
+    mark = world.mark()
+    audit(world, "h1")
+    held = world.hold("c1", "h1")
+    world.forget_since(mark)
+    assert list(world.store.verify().awaited) == ["h1"]
+    assert world.store.abort([held])[0].answer is Answer.CLOSED
+    assert world.prepare("c1", "h1", attempt=2, replaces=1).answer is Answer.CLOSED
 
 
 def test_agent_that_comes_back_is_told_and_its_host_opens(world: World) -> None:
