@@ -52,6 +52,9 @@ class ServiceClient:
     TOPIC: ClassVar[str]
     VERSION: ClassVar[str]
     CAP: ClassVar[str]  # the option in [upgrade_levels] that caps what is sent
+    # Methods that end before a first sign of life could come. Who waits for one without hearing anything gives up as
+    # soon as with signs of life, but they would cost the server a thread for each call.
+    PROMPT: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, conf: cfg.ConfigOpts, transport: Any, topic: str | None = None) -> None:
         self._timeout = conf.rpc.call_timeout
@@ -75,8 +78,10 @@ class ServiceClient:
         version be sent.
         """
         timeout = min(self._timeout, ctxt.remaining(self._timeout)) or 0.001
-        # Without use in a call that ends sooner anyway, and it costs the server a thread for each call.
+        # Without use in a call that ends sooner anyway.
         monitor = self._monitor if LEAST_MONITOR <= self._monitor < timeout else None
+        if monitor is not None and method in self.PROMPT:
+            timeout, monitor = monitor, None
         prepared = self._client.prepare(version=version, timeout=timeout, call_monitor_timeout=monitor)
         try:
             with _bus_errors_are_ours():

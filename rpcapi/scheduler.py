@@ -30,6 +30,7 @@ class BusBackend(ServiceClient):
     TOPIC = "scheduler"
     VERSION = "1.2"
     CAP = "scheduler"
+    PROMPT = frozenset({"select_destinations"})
 
     call = ServiceClient._call
 

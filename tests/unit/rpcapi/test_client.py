@@ -16,6 +16,7 @@ from rpcapi.claims import ClaimsAPI
 from rpcapi.compute import ComputeAPI
 from rpcapi.conductor import ConductorAPI
 from rpcapi.drivers import errors as bus_errors
+from rpcapi.scheduler import BusBackend
 
 
 class Sender:
@@ -87,6 +88,13 @@ def test_signs_of_life_are_asked_for_where_they_can_come_and_are_of_use(sender, 
     options.set_override("call_monitor_timeout", monitor, group="rpc")
     ConductorAPI(options, None).get_instances(context.new(), ["u"])
     assert sender.prepared["call_monitor_timeout"] == sent
+
+
+@pytest.mark.parametrize(("monitor", "waits"), [(1.9, 20.0), (2.0, 2.0), (19.0, 19.0), (20.0, 20.0)])
+def test_a_prompt_call_is_given_up_as_soon_without_signs_of_life(sender, options, monitor, waits):
+    options.set_override("call_monitor_timeout", monitor, group="rpc")
+    BusBackend(options, None).call(context.new(), "1.0", "select_destinations")
+    assert (sender.prepared["timeout"], sender.prepared["call_monitor_timeout"]) == (waits, None)
 
 
 def test_a_call_after_its_deadline_does_not_wait(sender, options):
