@@ -14,6 +14,7 @@ from scheduler_svc.partitions import Partition, Partitions
 from scheduler_svc.reads import Reads
 from scheduler_svc.replica import Replica
 from scheduler_svc.store import Store, open_store
+from scheduler_svc.store.factory import open_beside
 from scheduler_svc.table.table import HostTable
 
 LOG = log.getLogger(__name__)
@@ -23,15 +24,17 @@ Opener = Callable[[cfg.ConfigOpts, str], Store]
 
 def open_configured(conf: cfg.ConfigOpts, partition: str) -> Store:
     """Open a partition's store as it is configured; raises BadConfiguration."""
-    return open_store(
+    declared = namespaces.load(conf).kept
+    store = open_store(
         partitions.url(conf, partition),
         partition,
         durability=conf.store.durability,
         log_length=conf.store.log_length,
         decisions=conf.store.decisions,
-        namespaces=namespaces.load(conf).kept,
+        namespaces=declared,
         replicas=replicas.configured(conf.store),
     )
+    return open_beside(store, conf.store.state_url, conf.store.state_namespaces, declared)
 
 
 class Opened:

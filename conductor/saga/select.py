@@ -12,7 +12,7 @@ from conductor.saga.transitions import placed, proceed
 from conductor.saga.turn import Turn
 from conductor.store.records import Instance, Status, Step
 from rpcapi import errors, objects
-from rpcapi.model.claims import NOT_AUDITED, Answer
+from rpcapi.model.claims import NOT_AUDITED, PARTITION_AWAY, Answer
 
 LOG = log.getLogger(__name__)
 
@@ -39,7 +39,8 @@ def select(turn: Turn, instances: Sequence[Instance]) -> list[Instance]:
     except errors.ClaimConflict as error:
         return [_parted(turn, each, error) for each in instances]
     except errors.ClaimError as error:
-        return _again(turn, [replace(each, attempt=attempt) for each in instances], error)
+        located = [replace(each, attempt=attempt, partition=_partition(turn, error)) for each in instances]
+        return _again(turn, located, error)
     except errors.GanttError as error:
         return [_failed(each, sentence(error)) for each in instances]
     return [_placed(each, found, index) for index, each in enumerate(instances)]
@@ -70,9 +71,10 @@ def _wait_or_fail(turn: Turn, instance: Instance, error: Exception) -> Instance:
 
 
 def _refused(turn: Turn, instance: Instance, error: errors.NoValidHost) -> Instance:
-    """Ask again where hosts live that take nothing before their audit: in a new epoch they open one by one."""
-    opening = (error.kwargs.get("reasons") or {}).get(NOT_AUDITED)
-    if opening and _has_time(turn, instance):
+    """Ask again where hosts live that take nothing before their audit, or until their partition's store is back."""
+    reasons = error.kwargs.get("reasons") or {}
+    passing = reasons.get(NOT_AUDITED) or reasons.get(PARTITION_AWAY)
+    if passing and _has_time(turn, instance):
         return turn.later(instance, error)
     return _failed(instance, sentence(error))
 
@@ -84,8 +86,13 @@ def _has_time(turn: Turn, instance: Instance) -> bool:
 def _parted(turn: Turn, instance: Instance, error: errors.ClaimConflict) -> Instance:
     """Have the claim looked at that lives under another attempt than the recorded one; the others ask again."""
     if instance.uuid == error.kwargs.get("consumer"):
-        return proceed(instance, Step.SETTLE, status=Status.BUILDING, partition=turn.peers.partition)
+        return proceed(instance, Step.SETTLE, status=Status.BUILDING, partition=_partition(turn, error))
     return _wait_or_fail(turn, instance, error)
+
+
+def _partition(turn: Turn, error: errors.ClaimError) -> str:
+    """Return where the claims are that the error tells of; a scheduler that is older has only the default one."""
+    return error.kwargs.get("partition") or turn.peers.partition
 
 
 def _again(turn: Turn, instances: Sequence[Instance], error: errors.ClaimError) -> list[Instance]:
@@ -107,7 +114,7 @@ def _again(turn: Turn, instances: Sequence[Instance], error: errors.ClaimError) 
                 _failed(each, f"Its claims ended {each.attempt} times before a host was told: {sentence(error)}")
             )
         elif answer == Answer.CONFIRMED:
-            changed.append(proceed(each, Step.SETTLE, status=Status.BUILDING, partition=turn.peers.partition))
+            changed.append(proceed(each, Step.SETTLE, status=Status.BUILDING))
         else:
             changed.append(_wait_or_fail(turn, each, error))
     return changed

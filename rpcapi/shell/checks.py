@@ -89,9 +89,13 @@ class StatusChecks(upgradecheck.UpgradeCommands):
         return Result(Code.WARNING if faulty else Code.SUCCESS, "; ".join(faulty) or f"{len(states)} services up")
 
     @_answered
-    def partition(self) -> Result:
-        """Is every sum of the partition what its claims make it, and nothing over capacity?"""
-        report = self.session.ask(self.session.claims.verify)
+    def partitions(self) -> Result:
+        """Is every sum of each partition what its claims make it, and nothing over capacity?"""
+        results = [self._verified(name) for name in self.session.partitions()]
+        return Result(max(result.code for result in results), "; ".join(result.details or "" for result in results))
+
+    def _verified(self, partition: str) -> Result:
+        report = self.session.ask(self.session.claims_of(partition).verify)
         where = f"partition {report.partition}, epoch {report.epoch}"
         if report.problems:
             return Result(Code.FAILURE, f"{where}: {'; '.join(report.problems[:LISTED])}")
@@ -116,7 +120,7 @@ class StatusChecks(upgradecheck.UpgradeCommands):
         ("Scheduler", scheduler),
         ("Claims", claims),
         ("Services", services),
-        ("Partition", partition),
+        ("Partition", partitions),
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from rpcapi import errors
 from rpcapi.model import names
+from rpcapi.shell import partition
 from rpcapi.shell.columns import Fields, Lines, Moment, Text
 from rpcapi.shell.command import Command, Lister, ShowOne
 
@@ -22,6 +23,7 @@ COLUMNS = (
     "zone",
     *(f"{resource_class.lower()}_{what}" for resource_class in LISTED for what in ("free", "used")),
     "last_report",
+    "partition",
 )
 
 
@@ -45,14 +47,18 @@ class HostList(Lister):
         parser = super().get_parser(prog_name)
         parser.add_argument("--az", metavar="ZONE", help="Only nodes of this availability zone.")
         parser.add_argument("--down", action="store_true", help="Only nodes that cannot be chosen: down or disabled.")
+        partition.add_option(parser)
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
-        listing = self.session.scheduler.list_host_state
-        services = {state.name: state.document for state in self.session.pages(listing, "states", "service")}
+        listing, where = self.session.scheduler.list_host_state, parsed_args.partition
+        services = {
+            (state.partition, state.name): state.document
+            for state in self.session.pages(listing, "states", "service", partition=where)
+        }
         rows = []
-        for state in self.session.pages(listing, "states", "compute"):
-            service = services.get(names.host_of(state.name), {})
+        for state in self.session.pages(listing, "states", "compute", partition=where):
+            service = services.get((state.partition, names.host_of(state.name)), {})
             fit = bool(service.get("alive") and service.get("enabled"))
             zone = state.document.get("availability_zone")
             if (parsed_args.az is None or zone == parsed_args.az) and not (parsed_args.down and fit):
@@ -70,6 +76,7 @@ def _row(state: Any, service: Mapping[str, Any]) -> tuple[Any, ...]:
         Text(state.document.get("availability_zone")),
         *(amounts.get(resource_class, nothing)[what] for resource_class in LISTED for what in ("free", "used")),
         Moment(service.get("last_report_ms")),
+        Text(state.partition),
     )
 
 
@@ -96,6 +103,7 @@ class HostShow(ShowOne):
         service = self.session.ask(self.session.scheduler.get_host_state, "service", host)
         shown: dict[str, Any] = {
             "name": name,
+            "partition": Text(service.partition),
             "binary": service.document.get("binary"),
             "state": "up" if service.document.get("alive") else "down",
             "enabled": bool(service.document.get("enabled")),

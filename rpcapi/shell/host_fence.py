@@ -27,5 +27,6 @@ class HostFence(Command):
         host = names.canonical(parsed_args.host)
         if not parsed_args.yes:
             raise faults.CommandFailed(f"To fence {host} means: {MEANING}. If that is so, say --yes")
-        ended = self.session.ask(self.session.claims.fence_host, host)
+        service = self.session.ask(self.session.scheduler.get_host_state, "service", host)
+        ended = self.session.ask(self.session.claims_of(service.partition).fence_host, host)
         self.tell(f"{host} is fenced: {ended} claims ended")

@@ -23,6 +23,8 @@ COMMANDS = {
     "host enable": "rpcapi.shell.host:HostEnable",
     "host disable": "rpcapi.shell.host:HostDisable",
     "host fence": "rpcapi.shell.host_fence:HostFence",
+    "host remove": "rpcapi.shell.host_remove:HostRemove",
+    "partition list": "rpcapi.shell.partition:PartitionList",
     "claim list": "rpcapi.shell.claim:ClaimList",
     "claim show": "rpcapi.shell.claim:ClaimShow",
     "claim verify": "rpcapi.shell.claim:ClaimVerify",

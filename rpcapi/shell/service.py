@@ -5,18 +5,25 @@ import argparse
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from rpcapi.shell import partition
 from rpcapi.shell.columns import Moment, Text
 from rpcapi.shell.command import Lister
 
 AGENT = "gantt-compute"
-COLUMNS = ("binary", "host", "state", "enabled", "disabled_reason", "audited", "last_report")
+COLUMNS = ("binary", "host", "state", "enabled", "disabled_reason", "audited", "last_report", "partition")
 
 
 class ServiceList(Lister):
     """List services: agents, schedulers and conductors."""
 
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        partition.add_option(parser)
+        return parser
+
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
-        states = self.session.pages(self.session.scheduler.list_host_state, "states", "service")
+        listing = self.session.scheduler.list_host_state
+        states = self.session.pages(listing, "states", "service", partition=parsed_args.partition)
         rows = [
             (
                 state.document.get("binary", ""),
@@ -26,6 +33,7 @@ class ServiceList(Lister):
                 Text(state.document.get("disabled_reason")),
                 Text(state.document.get("audited") if _is_agent(state) else None),
                 Moment(state.document.get("last_report_ms")),
+                Text(state.partition),
             )
             for state in states
         ]

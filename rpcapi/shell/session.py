@@ -77,9 +77,25 @@ class Session:
     @functools.cached_property
     def claims(self) -> "ClaimsAPI":
         """The client of the claims of the configured partition."""
+        return self.claims_of(self.conf.rpc.partition)
+
+    def claims_of(self, partition: str | None) -> "ClaimsAPI":
+        """Return the client of the claims of a partition; None: of the configured one."""
         from rpcapi.claims import ClaimsAPI  # noqa: PLC0415 - lazy, see above
 
-        return ClaimsAPI(self.conf, self.transport, self.conf.rpc.partition)
+        return ClaimsAPI(self.conf, self.transport, partition or self.conf.rpc.partition)
+
+    def partitions(self, only: str | None = None) -> list[str]:
+        """Return the names of the deployment's partitions, or ``only`` that one; raises UnknownPartition."""
+        try:
+            known = list(self.ask(self.scheduler.list_partitions).names)
+        except errors.UnknownMethod:  # a scheduler that is older has one
+            known = [self.conf.rpc.partition]
+        if only is None:
+            return known
+        if only not in known:
+            raise errors.UnknownPartition(partition=only, known=", ".join(known))
+        return [only]
 
     def ask(self, method: Callable[..., Any], *args: Any, **values: Any) -> Any:
         """Call an API method in this run's context; what gets no answer is asked again, as every call may be."""

@@ -118,7 +118,7 @@ class Scheduler:
             answer = self.ledger.prepare(ctxt, spec, some, snapshot.epoch, alternates)
             if not answer.accepted:
                 self.ledger.store.abort([Ref(one.consumer, one.attempt) for one in prepared])
-                refusal.raise_barred(answer.prepared)
+                refusal.raise_barred(answer.prepared, PARTITION)
                 raise refusal.no_valid_host(len(nodes), refusal.lost(refusal.tried(some, answer.prepared)))
             prepared += answer.prepared
         if self.lose:

@@ -98,6 +98,10 @@ class Scheduler:
         self.decisions = {}
         self.conflicts = 0
         self.writers = []
+        self.partitions = ["default"]
+        self.away = []
+        self.homes = {}
+        self.removed = []
 
     def node(self, name, used=0, zone="az1", traits=()):
         inventories = {"VCPU": {"total": 8, "capacity": 16}, "CUSTOM_GOLD": {"total": 4, "capacity": 4}}
@@ -118,15 +122,38 @@ class Scheduler:
         if document is None:
             raise errors.UnknownHost(name=name)
         version = self.versions.get((namespace, name), 1)
-        return objects.HostState.of(namespace=namespace, name=name, version=version, document=document)
+        return objects.HostState.of(
+            namespace=namespace, name=name, version=version, document=document, partition=self.where(name)
+        )
+
+    def where(self, name):
+        """Return the partition of a host: one that was placed in the second, or the first."""
+        return self.homes.get(name.partition("/")[0], self.partitions[0])
+
+    @exposed
+    def list_partitions(self, ctxt):
+        return objects.PartitionList.of(
+            names=self.partitions,
+            available=[name not in self.away for name in self.partitions],
+            epochs=[7] * len(self.partitions),
+            positions=[9] * len(self.partitions),
+            hosts=[len(self.state["compute"])] * len(self.partitions),
+            alive=[0] * len(self.partitions),
+            claims=[None if name in self.away else {"confirmed": 1} for name in self.partitions],
+        )
+
+    @exposed
+    def remove_host(self, ctxt, host):
+        self.removed.append(host)
 
     @exposed
     def get_host_state(self, ctxt, namespace, name):
         return self._read(namespace, name)
 
     @exposed
-    def list_host_state(self, ctxt, namespace, marker=None, limit=1000):
-        found, following = page_of(sorted(self.state[namespace]), marker, limit)
+    def list_host_state(self, ctxt, namespace, marker=None, limit=1000, *, matching=None, partition=None):
+        known = [name for name in self.state[namespace] if partition in (None, self.where(name))]
+        found, following = page_of(sorted(known), marker, limit)
         return objects.HostStatePage.of(states=[self._read(namespace, name) for name in found], marker=following)
 
     @exposed
@@ -158,7 +185,8 @@ class Scheduler:
 class Claims:
     """Live claims, and what verify finds."""
 
-    def __init__(self):
+    def __init__(self, partition="default"):
+        self.partition = partition
         self.claims = {}
         self.problems = []
         self.excess = []
@@ -200,7 +228,7 @@ class Claims:
             self.down -= 1
             raise errors.StoreUnavailable(why="it is being restarted")
         return objects.VerifyReport.of(
-            partition="default",
+            partition=self.partition,
             epoch=7,
             position=9,
             claims={"confirmed": len(self.claims)},
@@ -225,14 +253,22 @@ class Cluster:
         self.conductor = Conductor()
         self.scheduler = Scheduler()
         self.claims = Claims()
+        self.claims2 = Claims("second")
 
     def reset(self):
         """Forget everything, behind the same endpoints."""
         for double in (self.conductor, self.scheduler, self.claims):
             double.__init__()
+        self.claims2.__init__("second")
+
+    def add_partition(self, *hosts):
+        """Have a second partition, in which these hosts are."""
+        self.scheduler.partitions = ["default", "second"]
+        self.scheduler.homes = dict.fromkeys(hosts, "second")
 
     def endpoints(self):
         by_topic = {"conductor": self.conductor, "scheduler": self.scheduler, "claims.default": self.claims}
+        by_topic["claims.second"] = self.claims2
         for topic, endpoint in by_topic.items():
             endpoint.target = messaging.Target(version="1.2")
             yield messaging.Target(topic=topic, server="one"), endpoint

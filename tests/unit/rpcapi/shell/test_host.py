@@ -74,6 +74,7 @@ def test_disable_wants_a_reason(hosts, gantt):
 
 
 def test_fence_says_what_it_means_and_does_nothing_without_yes(cluster, gantt):
+    cluster.scheduler.service("host1")
     cluster.claims.claim("a", host="host1/node1")
     done = gantt("host", "fence", "host1")
     assert done.code == 1 and cluster.claims.fenced == []

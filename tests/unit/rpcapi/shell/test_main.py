@@ -75,7 +75,8 @@ def test_a_broker_that_is_not_there_is_told_at_once(gantt, config_file):
     assert done.err == f"The message bus cannot be reached: 127.0.0.1:{port}: Connection refused\n"
 
 
-def test_a_service_that_does_not_answer_is_one_line(gantt, config_file):
+def test_a_service_that_does_not_answer_is_one_line(cluster, gantt, config_file):
+    cluster.scheduler.partitions = ["nobody"]
     config_file.write_text(
         "[DEFAULT]\ntransport_url = fake://\ncontrol_exchange = shell\n[rpc]\npartition = nobody\ncall_timeout = 0.1\n"
     )

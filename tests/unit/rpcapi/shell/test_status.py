@@ -62,7 +62,18 @@ def test_a_service_older_than_this_release_is_a_failure(check, monkeypatch):
     assert checks["Scheduler"][1].startswith("it does not know version 1.99 of its contract: upgrade it")
 
 
-def test_what_does_not_answer_is_a_failure_of_its_check_alone(check, config_file):
+def test_every_partition_is_looked_at(check, cluster):
+    cluster.add_partition()
+    cluster.claims2.problems = ["used of host2 is 3, its claims sum to 2"]
+    code, checks = check()
+    assert (code, checks["Partition"][0]) == (2, 2)
+    assert checks["Partition"][1].startswith(
+        "partition default, epoch 7: 1 claims, every sum is right; partition second"
+    )
+
+
+def test_what_does_not_answer_is_a_failure_of_its_check_alone(check, cluster, config_file):
+    cluster.scheduler.partitions = ["nobody"]
     config_file.write_text(
         "[DEFAULT]\ntransport_url = fake://\ncontrol_exchange = shell\n[rpc]\ncall_timeout = 0.2\npartition = nobody\n"
     )
