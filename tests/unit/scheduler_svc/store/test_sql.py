@@ -107,7 +107,7 @@ def test_tables_of_a_newer_gantt_are_left_alone(fresh: str) -> None:
 def test_deciders_wait_for_each_other_and_sell_nothing_twice(fresh: str) -> None:
     world = sql_world(fresh)
     world.add_host("h1", amounts={"VCPU": 20, "MEMORY_MB": 64 * 20})
-    stores = [SqlStore(fresh, world.store.partition) for _ in range(2)]
+    stores = [SqlStore(fresh, world.store.partition) for _ in range(3)]
     taken: list[str] = []
 
     def decide(number: int) -> None:
