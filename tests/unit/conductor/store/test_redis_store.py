@@ -6,7 +6,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from oslo_config import cfg
 
+from conductor import conf as conductor_conf
+from conductor.service import _open_store
 from conductor.store import keys
 from conductor.store.records import Terms
 from conductor.store.redis import RedisStore
@@ -100,6 +103,18 @@ def test_a_write_is_acknowledged_when_a_replica_has_it(make_redis: Callable[...,
     assert patient.record(request(), ["a"]) is False  # it stood, and is acknowledged now
     for each in (store, patient):
         each.close()
+
+
+def test_as_many_replicas_are_waited_for_as_are_configured(
+    make_redis: Callable[..., RedisServer], conf: cfg.ConfigOpts
+) -> None:
+    conductor_conf.register_opts(conf)
+    for name, value in {"url": make_redis().url(), "replicas_acknowledge": 1, "wait_timeout": 0.05}.items():
+        conf.set_override(name, value, group="conductor_store")
+    store = _open_store(conf)
+    with pytest.raises(errors.StoreUnavailable, match="0 of 1 replicas had the write after 50 ms"):
+        store.record(request(), ["a"])
+    store.close()
 
 
 def test_a_replica_is_not_read_from(make_redis: Callable[..., RedisServer], redis_server: RedisServer) -> None:
