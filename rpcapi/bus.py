@@ -13,7 +13,6 @@ from oslo_messaging.transport import RPCTransport
 
 from rpcapi import errors, green
 from rpcapi.conf import transport as transport_conf
-from rpcapi.drivers import errors as bus_errors
 from rpcapi.drivers import opts as bus_opts
 
 EXCHANGE = "gantt"
@@ -88,7 +87,7 @@ def get_transport(conf: cfg.ConfigOpts, url: str | None = None) -> RPCTransport:
         return messaging.get_rpc_transport(conf, parsed, allowed_remote_exmods=ALLOWED_REMOTE_EXMODS)
     except messaging.DriverLoadFailure:
         raise transport_conf.unknown_driver(parsed.transport) from None
-    except (bus_errors.BusAddressError, cfg.Error) as error:
+    except cfg.Error as error:
         raise errors.BadConfiguration(why=f"transport_url cannot be used: {str(error).rstrip('.')}") from None
 
 

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 from oslo_config import cfg
 
 from rpcapi import errors
+from rpcapi.drivers import address
 
 GROUP = "DEFAULT"
 
@@ -29,8 +30,8 @@ DRIVERS = ("gantt-rabbit", "gantt+redis", "rabbit")
 def check(conf: cfg.ConfigOpts) -> None:
     """Raise BadConfiguration where the files that ``conf`` was read from name a bus that cannot be.
 
-    Told without oslo.messaging, which a daemon's master must not import; what only a driver knows of its URLs is told
-    when the bus is opened.
+    Told without oslo.messaging, which a daemon's master must not import; what RabbitMQ's driver makes of the options in
+    its URLs is told when the bus is opened.
     """
     url = _written(conf)
     if url is None:
@@ -45,6 +46,8 @@ def check(conf: cfg.ConfigOpts) -> None:
             _ = urlsplit(f"//{host.rpartition('@')[2]}").port  # read, it is checked
     except ValueError:
         raise malformed() from None
+    if scheme.partition("+")[0] == "gantt":
+        address.parse(url)
 
 
 def malformed() -> errors.BadConfiguration:

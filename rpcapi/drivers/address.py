@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the bus's Redis is: from a transport URL to what redis-py is told."""
+"""Where the bus's Redis is: from a transport URL to what redis-py is told. A daemon's master may import this."""
 
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
 
-from oslo_messaging import TransportURL
-
-from rpcapi.drivers.errors import BusAddressError
+from rpcapi import errors
 
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 6379
@@ -34,37 +33,44 @@ class Address:
         return {**who, "host": self.host, "port": self.port}
 
 
-def parse(url: TransportURL) -> Address:
+def parse(url: str) -> Address:
     """Read `gantt+redis://user:password@host:port/database` or `gantt+redis:///database?socket=/path`.
 
-    :raises BusAddressError: for any other form, naming what is wrong without showing credentials
+    :raises rpcapi.errors.BadConfiguration: for any other form, naming what is wrong without showing credentials
     """
-    if url.transport != "gantt+redis":
-        raise BusAddressError(f"The bus cannot use '{url.transport}': write gantt+redis://.")
-    if len(url.hosts) > 1:
-        raise BusAddressError("The bus is one Redis server: the transport URL names several hosts.")
-    unknown = sorted(set(url.query) - {"socket"})
+    scheme, _, rest = url.partition("://")
+    if scheme != "gantt+redis":
+        raise _unusable(f"the bus cannot use '{scheme}': write gantt+redis://")
+    parts = urlsplit(f"//{rest}")
+    if "," in parts.netloc:
+        raise _unusable("the bus is one Redis server, and the URL names several hosts")
+    query = dict(parse_qsl(parts.query))
+    unknown = sorted(set(query) - {"socket"})
     if unknown:
-        raise BusAddressError(f"The transport URL has an unknown parameter: {', '.join(unknown)}.")
-    host = url.hosts[0] if url.hosts else None
-    socket = url.query.get("socket")
-    if socket and host and (host.hostname or host.port):
-        raise BusAddressError("The transport URL names both a host and a socket: leave one out.")
+        raise _unusable(f"the URL has an unknown parameter: {', '.join(unknown)}")
+    who, _, where = parts.netloc.rpartition("@")
+    socket = query.get("socket")
+    if socket and where:
+        raise _unusable("the URL names both a host and a socket: leave one out")
     if socket and not socket.startswith("/"):
-        raise BusAddressError(f"The socket in the transport URL is not an absolute path: {socket}.")
+        raise _unusable(f"the socket in the URL is not an absolute path: {socket}")
+    username, _, password = who.partition(":")
+    server = urlsplit(f"//{where}")
     return Address(
-        host=None if socket else (host and host.hostname) or DEFAULT_HOST,
-        port=(host and host.port) or DEFAULT_PORT,
+        host=None if socket else server.hostname or DEFAULT_HOST,
+        port=server.port or DEFAULT_PORT,
         socket=socket,
-        database=_database(url.virtual_host),
-        username=(host.username or None) if host else None,
-        password=(host.password or None) if host else None,
+        database=_database(unquote(parts.path.removeprefix("/"))),
+        username=unquote(username) or None,
+        password=unquote(password) or None,
     )
 
 
-def _database(virtual_host: str | None) -> int:
-    if not virtual_host:
-        return 0
-    if not virtual_host.isdecimal():
-        raise BusAddressError(f"The database in the transport URL is not a number: {virtual_host}.")
-    return int(virtual_host)
+def _database(path: str) -> int:
+    if path and not path.isdecimal():
+        raise _unusable(f"the database in the URL is not a number: {path}")
+    return int(path or 0)
+
+
+def _unusable(why: str) -> errors.BadConfiguration:
+    return errors.BadConfiguration(why=f"transport_url cannot be used: {why}")

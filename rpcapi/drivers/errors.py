@@ -8,10 +8,6 @@ class BusError(base.TransportDriverError):
     """Raised when the bus cannot do what it was asked for."""
 
 
-class BusAddressError(BusError):
-    """Raised when a transport URL does not name one usable Redis server."""
-
-
 class BusInstallationError(BusError):
     """Raised when a file that the bus needs is missing from the installation."""
 

@@ -40,7 +40,7 @@ class RedisBusDriver(base.BaseDriver):
     ) -> None:
         """Read the options and scripts; nothing connects before the first message or listener.
 
-        :raises BusAddressError: when the URL does not name one Redis server
+        :raises rpcapi.errors.BadConfiguration: when the URL does not name one Redis server
         :raises BusInstallationError: when a script is missing
         """
         super().__init__(conf, url, default_exchange, allowed_remote_exmods)
@@ -51,7 +51,7 @@ class RedisBusDriver(base.BaseDriver):
         self._request_ttl = options.request_ttl
         self._send_timeout = options.send_timeout
         self._reply_limits = ReplyLimits(options.reply_ttl, options.send_timeout)
-        where = address.parse(url)
+        where = address.parse(str(url))
         backoff = Backoff(options.reconnect_backoff, options.reconnect_backoff_max)
         limits = transport.Limits(
             socket_timeout=options.socket_timeout,

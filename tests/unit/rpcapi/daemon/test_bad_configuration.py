@@ -63,6 +63,7 @@ def test_a_bad_value_in_a_group(toy: ToyDaemon) -> None:
         ("rabbit://user:s3cret/", "transport_url is malformed"),
         ("gantt-rabbit://user:word@one:1,user:s3cret", "transport_url is malformed"),
         ("rabbit:user:s3cret", "transport_url is malformed"),
+        ("gantt+redis://user:s3cret@host/first", "the database in the URL is not a number: first"),
     ],
 )
 def test_a_bus_that_cannot_be(toy: ToyDaemon, url: str, why: str) -> None:
