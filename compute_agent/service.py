@@ -20,6 +20,8 @@ from rpcapi import bus, errors
 from rpcapi.claims import ClaimsAPI
 from rpcapi.compute import ComputeAPI
 from rpcapi.conductor import ConductorAPI
+from rpcapi.daemon.coordination import Group
+from rpcapi.daemon.membership import Membership
 from rpcapi.daemon.waiting import Stopped, wait_for
 from rpcapi.scheduler import SchedulerAPI
 from rpcapi.serializer import GanttSerializer
@@ -41,6 +43,8 @@ class ComputeService:
         self._report_lanes = Lanes("report", max(1, conf.compute.threads // 4))
         self._stopping = threading.Event()
         self._hosts: list[Lives] = []
+        group = Group.from_conf(conf, conf.rpc.partition)
+        self._membership = Membership(group, [plan.name for plan in self._plans]) if group else None
         self._fault: Exception | None = None
 
     def start(self) -> None:
@@ -54,6 +58,8 @@ class ComputeService:
         self._hosts = [Lives(plan, around) for plan in self._plans]
         for host in self._hosts:
             host.open()
+        if self._membership is not None:
+            self._membership.start()
         self._join_all()
         self._count_guests()
 
@@ -61,6 +67,8 @@ class ComputeService:
         """Take no more messages; hundreds of servers stop side by side."""
         self._stopping.set()
         self._calls.drain()
+        if self._membership is not None:
+            self._membership.stop()
         for host in self._hosts:
             host.leave()
 
@@ -68,6 +76,8 @@ class ComputeService:
         """Return when every message taken is in a journal and the work under way has come to a rest."""
         self._lanes.close()
         self._report_lanes.close(drop=True)
+        if self._membership is not None:
+            self._membership.wait()
         for host in self._hosts:
             host.close()
         self._folder.release()

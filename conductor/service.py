@@ -23,12 +23,14 @@ from conductor.store.interface import Store
 from conductor.store.memory import MemoryStore
 from conductor.store.records import Terms
 from conductor.store.redis import RedisStore
-from conductor.upkeep import Upkeep
+from conductor.upkeep import BINARY, Upkeep
 from rpcapi import bus, errors
 from rpcapi.claims import ClaimsAPI
 from rpcapi.compute import ComputeAPI
 from rpcapi.conductor import ConductorAPI
 from rpcapi.conf import replicas
+from rpcapi.daemon.coordination import Group
+from rpcapi.daemon.membership import Membership
 from rpcapi.daemon.waiting import Stopped, wait_for
 from rpcapi.probe import probe_bus
 from rpcapi.scheduler import BusBackend, SchedulerAPI
@@ -64,6 +66,8 @@ class ConductorService:
             self._store, self._peers.scheduler, conf.conductor.host, conf.conductor.report_interval, self._stopping
         )
         self._server: messaging.MessageHandlingServer | None = None
+        group = Group.from_conf(conf, conf.rpc.partition)
+        self._membership = Membership(group, [f"{BINARY}@{conf.conductor.host}"]) if group else None
 
     def start(self) -> None:
         """Wait for store and bus, take up what was left undone, and serve; raises Stopped, BadConfiguration."""
@@ -85,12 +89,16 @@ class ConductorService:
             raise Stopped("The message bus")
         self._pump.start()
         self._upkeep.start()
+        if self._membership is not None:
+            self._membership.start()
         LOG.info("Conductor %s serves", self._conf.conductor.host)
 
     def stop(self) -> None:
         """Take no more calls and no more work; a step under way is finished, the rest is left in the store."""
         self._stopping.set()
         self._pump.wake()
+        if self._membership is not None:
+            self._membership.stop()
         if self._server is not None:
             self._server.stop()
 
@@ -101,6 +109,8 @@ class ConductorService:
             self._server.wait()
         self._pump.wait()
         self._upkeep.wait()
+        if self._membership is not None:
+            self._membership.wait()
         self._transport.cleanup()
         self._store.close()
 

@@ -8,7 +8,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=devstack/environment.sh
 . "$here/environment.sh"
 
-environments=lint,imports,py,types,systemd
+environments=lint,imports,py,types,zookeeper,systemd
 case "${1:-}" in
     "") ;;
     --full) environments+=,long ;;
@@ -34,7 +34,7 @@ if ! "$tox/bin/python" -c 'import tox' 2>/dev/null; then
 fi
 
 # A package that cannot be had is told here; the tests that need it skip or, in CI, fail.
-"$python" -m devstack.servers.install rabbitmq-server redis-server postgresql memcached systemd-container debootstrap \
+"$python" -m devstack.servers.install rabbitmq-server redis-server postgresql memcached zookeeper systemd-container debootstrap \
     || say "gantt: going on without; tests that need what is missing are skipped, in CI they fail."
 
 exec "$tox/bin/tox" run -e "$environments"

@@ -22,3 +22,11 @@ EPOCH = metrics.gauge("epoch", "Epoch that the workers decide in", _ONE, "min")
 HOSTS = metrics.gauge("hosts", "Hosts in the workers' tables", _ONE, "max")
 SNAPSHOTS = metrics.counter("snapshots_total", "Times that a worker took a fresh copy of everything", _ONE)
 OUTAGES = metrics.counter("store_outages_total", "Times that a worker found the store away", _ONE)
+GROUP_MEMBERS = metrics.gauge(
+    "service_group_members", "Services in the service group at the last look", ("partition",), "max"
+)
+GROUP_AWAY = metrics.counter(
+    "service_group_away_total",
+    "Looks at the service group without an answer; who lives stood as it was",
+    ("partition",),
+)

@@ -13,6 +13,7 @@ from scheduler_svc.conf import namespaces, partitions
 from scheduler_svc.partitions import Partition, Partitions
 from scheduler_svc.reads import Reads
 from scheduler_svc.replica import Replica
+from scheduler_svc.servicegroup import liveness
 from scheduler_svc.store import Store, open_store
 from scheduler_svc.store.factory import open_beside
 from scheduler_svc.table.table import HostTable
@@ -32,6 +33,7 @@ def open_configured(conf: cfg.ConfigOpts, partition: str) -> Store:
         log_length=conf.store.log_length,
         decisions=conf.store.decisions,
         namespaces=declared,
+        liveness=liveness.told_by(conf),
         replicas=replicas.configured(conf.store),
     )
     return open_beside(store, conf.store.state_url, conf.store.state_namespaces, declared)

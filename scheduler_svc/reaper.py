@@ -12,9 +12,12 @@ BATCH = 500
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long is waited before something is tidied away, in milliseconds."""
+    """How long is waited before something is tidied away, in milliseconds.
 
-    dead_after_ms: int
+    ``dead_after_ms`` None: a service group tells who lives.
+    """
+
+    dead_after_ms: int | None
     tombstone_ms: int
 
 

@@ -33,6 +33,8 @@ from scheduler_svc.partitioned import Chooser, PartitionedSelector
 from scheduler_svc.partitions import Partition, Partitions
 from scheduler_svc.periodic import Periodic
 from scheduler_svc.select import Patience, Selector
+from scheduler_svc.servicegroup import liveness
+from scheduler_svc.store.reports import service_name
 
 LOG = log.getLogger(__name__)
 
@@ -51,6 +53,7 @@ class SchedulerService:
         self._servers: list[Any] = []
         self._periodics: list[Periodic] = []
         self._opened: Opened | None = None
+        self._liveness: liveness.GroupLiveness | None = None
         self._transport: Any = None
 
     def start(self) -> None:
@@ -90,12 +93,16 @@ class SchedulerService:
         for server in self._servers:
             server.stop()
             server.wait()
+        if self._liveness is not None:
+            self._liveness.stop()
         for each in self._periodics:
             each.stop()
         if self._opened is not None:
             self._opened.stop()
         for each in self._periodics:
             each.wait()
+        if self._liveness is not None:
+            self._liveness.wait()
         if self._opened is not None:
             self._opened.close()
         if self._transport is not None:
@@ -170,7 +177,8 @@ class SchedulerService:
         conf = self._conf
 
         def patience() -> reaper.Patience:
-            return reaper.Patience(_milliseconds(conf.store.service_down_time), _milliseconds(conf.store.tombstone_ttl))
+            dead_after_ms = _milliseconds(conf.store.service_down_time) if liveness.told_by(conf) == "beats" else None
+            return reaper.Patience(dead_after_ms, _milliseconds(conf.store.tombstone_ttl))
 
         self._periodics = [
             Periodic(f"Reaping {each.name}", reaper.Reaper(each.store, patience).reap, lambda: conf.store.reap_interval)
@@ -186,6 +194,9 @@ class SchedulerService:
         )
         for each in self._periodics:
             each.start()
+        name, stores = service_name(conf.scheduler.host, BINARY), [each.store for each in opened.served]
+        self._liveness = liveness.GroupLiveness(conf, stores, name, looks=self._index == 0)
+        self._liveness.start()
 
 
 def make_service(conf: cfg.ConfigOpts, worker_index: int) -> SchedulerService:

@@ -21,6 +21,7 @@ from tests.run_folders import claim_folder, release_folder, sweep
 OPT_IN = {
     "long": "run the long forms of the suites too",
     "systemd": "run the tests that boot a systemd of their own too",
+    "zookeeper": "run the tests that start a ZooKeeper of their own too",
 }
 
 

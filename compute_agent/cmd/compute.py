@@ -8,11 +8,13 @@ from oslo_config import cfg
 from compute_agent import conf as compute_conf
 from compute_agent import nodes
 from rpcapi import conf as rpc_conf
+from rpcapi.conf import service_group
 from rpcapi.daemon.main import run
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration where the hosts or the shapes of their nodes cannot be."""
+    """Raise BadConfiguration where the hosts, the shapes of their nodes or their service group cannot be."""
+    service_group.check(conf)
     nodes.plan(conf)
 
 

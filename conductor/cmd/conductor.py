@@ -3,10 +3,19 @@
 
 import sys
 
+from oslo_config import cfg
+
 from conductor import conf as conductor_conf
 from conductor.conf import store
 from rpcapi import conf as rpc_conf
+from rpcapi.conf import service_group
 from rpcapi.daemon.main import run
+
+
+def check(conf: cfg.ConfigOpts) -> None:
+    """Raise BadConfiguration where the store or the service group cannot be."""
+    service_group.check(conf)
+    store.check(conf)
 
 
 def main() -> int:
@@ -15,7 +24,7 @@ def main() -> int:
         "gantt-conductor",
         "conductor.service:make_service",
         register_opts=[rpc_conf.register_opts, conductor_conf.register_opts],
-        check=store.check,
+        check=check,
     )
 
 

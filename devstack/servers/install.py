@@ -18,6 +18,7 @@ from devstack.servers.memcached import memcached_binary
 from devstack.servers.postgresql import postgresql_programs
 from devstack.servers.rabbitmq_binary import SYSTEM_PATH, rabbit_programs
 from devstack.servers.redis_binary import Flavour, redis_binary
+from devstack.servers.zookeeper import zookeeper_classes
 
 APT = ["apt-get", "-o", "DPkg::Lock::Timeout=120", "-o", "Dpkg::Use-Pty=0", "-q"]
 APT_SECONDS = 900
@@ -46,6 +47,7 @@ PRESENT: Mapping[str, Callable[[], bool]] = {
     "redis-server": lambda: _found(lambda: redis_binary(Flavour.SYSTEM)),
     "postgresql": lambda: _found(postgresql_programs),
     "memcached": lambda: _found(memcached_binary),
+    "zookeeper": lambda: _found(zookeeper_classes),
     "systemd-container": _on_path("systemd-nspawn"),
     "debootstrap": _on_path("debootstrap"),
 }

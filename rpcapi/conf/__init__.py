@@ -3,10 +3,10 @@
 
 from oslo_config import cfg
 
-from rpcapi.conf import rpc, scheduler_client, upgrade_levels
+from rpcapi.conf import rpc, scheduler_client, service_group, upgrade_levels
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
     """Register the options that every client and service of gantt reads."""
-    for module in (rpc, scheduler_client, upgrade_levels):
+    for module in (rpc, scheduler_client, service_group, upgrade_levels):
         module.register_opts(conf)

@@ -4,6 +4,7 @@
 from oslo_config import cfg
 
 from rpcapi import conf as rpcapi_conf
+from rpcapi.conf import service_group
 from scheduler_svc.conf import filter_scheduler, metrics, namespaces, partitions, scheduler, store
 
 
@@ -16,5 +17,5 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
 
 def check(conf: cfg.ConfigOpts) -> None:
     """Raise BadConfiguration for what no option's type can tell; imports nothing of the service."""
-    for module in (scheduler, filter_scheduler, metrics, store, namespaces, partitions):
+    for module in (service_group, scheduler, filter_scheduler, metrics, store, namespaces, partitions):
         module.check(conf)

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A private ZooKeeper in a run folder, on a loopback port."""
+
+import os
+import shutil
+import socket
+from pathlib import Path
+
+from devstack.servers.errors import BinaryMissing
+from devstack.servers.folder import private_folder, write_private
+from devstack.servers.ports import LOOPBACK, free_port, require_free
+from devstack.servers.process import ServerProcess
+from devstack.servers.redis_binary import SYSTEM_PATH
+
+CLASSES = Path("/usr/share/java/zookeeper.jar")  # it names all others that it needs
+MAIN = "org.apache.zookeeper.server.ZooKeeperServerMain"
+TICK_MS = 500  # sessions last 2 to 20 of them
+START_SECONDS = 60.0
+STOP_SECONDS = 20.0
+
+
+def zookeeper_classes() -> Path:
+    """Return ZooKeeper's classes; raises BinaryMissing for want of them, or of Java."""
+    if not CLASSES.exists() or shutil.which("java", path=SYSTEM_PATH) is None:
+        raise BinaryMissing("No ZooKeeper was found: install Debian's package (`apt-get install zookeeper`).")
+    return CLASSES
+
+
+class ZooKeeperServer:
+    """One ZooKeeper whose configuration, data and log lie in `folder` (mode 0700); restarts keep its sessions."""
+
+    def __init__(self, folder: Path, *, port: int | None = None, name: str = "zookeeper") -> None:
+        self.folder = folder.absolute()
+        self.port = port or free_port()
+        self.name = name
+        self._process = ServerProcess(name, self.folder / "zookeeper.pid", self.folder / "zookeeper.log")
+
+    @property
+    def pid(self) -> int | None:
+        """The server's process id, None when it is not running."""
+        return self._process.pid
+
+    def start(self) -> None:
+        """Start, and return when it answers. Raises ServerError, and then leaves nothing running."""
+        self._process.require_stopped()
+        classes = zookeeper_classes()
+        private_folder(self.folder)
+        require_free(self.port, self.name)
+        write_private(self.folder / "zoo.cfg", self._configuration())
+        java = shutil.which("java", path=SYSTEM_PATH) or "java"
+        command = [java, "-Xmx128m", "-XX:+UseSerialGC", "-cp", str(classes), MAIN, str(self.folder / "zoo.cfg")]
+        self._process.spawn(command, dict(os.environ), self.folder)
+        try:
+            self._process.wait_ready(self._answers, START_SECONDS)
+        except BaseException:
+            self._process.kill()
+            raise
+
+    def stop(self) -> None:
+        """End the server; what it holds stays in its folder. Nothing happens when it is not running."""
+        self._process.stop(STOP_SECONDS)
+
+    def kill(self) -> None:
+        """End the server with SIGKILL, as a fault does."""
+        self._process.kill()
+
+    def url(self) -> str:
+        """The address as [service_group] backend_url takes it."""
+        return f"zookeeper://{LOOPBACK}:{self.port}"
+
+    def _answers(self) -> bool:
+        try:
+            with socket.create_connection((LOOPBACK, self.port), timeout=1) as probe:
+                probe.settimeout(1)
+                probe.sendall(b"ruok")
+                return probe.recv(16) == b"imok"
+        except OSError:
+            return False
+
+    def _configuration(self) -> str:
+        lines = [
+            f"dataDir={self.folder / 'data'}",
+            f"clientPortAddress={LOOPBACK}",
+            f"clientPort={self.port}",
+            f"tickTime={TICK_MS}",
+            "admin.enableServer=false",
+            "4lw.commands.whitelist=ruok",
+            "maxClientCnxns=0",
+        ]
+        return "\n".join([*lines, ""])

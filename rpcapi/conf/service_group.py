@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who tells which services live."""
+
+import importlib.metadata
+import importlib.util
+from urllib.parse import urlsplit
+
+from oslo_config import cfg
+
+from rpcapi import errors
+
+GROUP = "service_group"
+STORE, TOOZ = "store", "tooz"
+BACKENDS = "tooz.backends"  # the entry points
+
+OPTS: list[cfg.Opt] = [
+    cfg.StrOpt(
+        "driver",
+        default=STORE,
+        choices=[
+            (STORE, "a service lives as long as its reports reach the scheduler's store"),
+            (TOOZ, "a service lives as long as it is in a group of the coordination service at backend_url"),
+        ],
+        help="Who tells which services live. It must be the same in all services of a partition.",
+    ),
+    cfg.StrOpt(
+        "backend_url",
+        default="",
+        secret=True,
+        help="The coordination service, as tooz names it: zookeeper://host:2181, etcd3+http://host:2379, "
+        "redis://host:6379, memcached://host:11211. Its own timeouts are set from 'timeout'. Only with the driver "
+        "'tooz'.",
+    ),
+    cfg.FloatOpt(
+        "timeout",
+        default=30.0,
+        min=4.0,
+        max=3600.0,
+        help="Seconds after which a service that has died is known to be down, and its hosts take no instances. Half "
+        "of it is the length of a session. Only with the driver 'tooz'; with 'store' it is [store] service_down_time.",
+    ),
+]
+
+
+def register_opts(conf: cfg.ConfigOpts) -> None:
+    """Register the options of group [service_group]."""
+    conf.register_opts(OPTS, group=GROUP)
+
+
+def check(conf: cfg.ConfigOpts) -> None:
+    """Raise BadConfiguration where the driver cannot work; the URL is not shown, for a password may be in it."""
+    if conf.service_group.driver != TOOZ:
+        return
+    if importlib.util.find_spec("tooz") is None:
+        raise errors.BadConfiguration(why=f"[{GROUP}] driver: 'tooz' is not installed; run: pip install 'gantt[tooz]'")
+    scheme = urlsplit(conf.service_group.backend_url).scheme
+    known = sorted(each.name for each in importlib.metadata.entry_points(group=BACKENDS))
+    if scheme not in known:
+        raise errors.BadConfiguration(
+            why=f"[{GROUP}] backend_url must begin with one of {', '.join(f'{each}://' for each in known)}"
+        )

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Liveness by a service group at a real coordination service: who dies, who leaves, and what an outage does."""
+
+import contextlib
+import subprocess
+import sys
+import time
+import uuid
+from pathlib import Path
+
+import pytest
+
+from devstack.servers.errors import BinaryMissing
+from devstack.servers.ports import free_port
+from devstack.servers.zookeeper import ZooKeeperServer
+from rpcapi import errors
+from rpcapi.daemon.coordination import Coordinator, Group
+from scheduler_svc.servicegroup.watch import Watch
+from scheduler_svc.store.memory import MemoryStore
+from tests.conftest import missing
+from tests.run_folders import claim_folder, release_folder
+from tests.unit.scheduler_svc.hosts import join, node
+
+TIMEOUT = 4.0
+DEADLINE = 30.0
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(params=["redis", pytest.param("zookeeper", marks=pytest.mark.zookeeper)])
+def backend(request, make_redis):
+    """A coordination service of the test's own, to kill and start again: (server, its URL)."""
+    if request.param == "redis":
+        server = make_redis(port=free_port(), appendonly="everysec")
+        yield server, server.tcp_url()
+        return
+    server = ZooKeeperServer(claim_folder())
+    try:
+        server.start()
+    except BinaryMissing as why:
+        missing(why)
+    yield server, server.url()
+    server.kill()
+    release_folder(server.folder)
+
+
+class Cluster:
+    """A store of hosts, processes that are members, and a scheduler's watch."""
+
+    def __init__(self, url):
+        self.group = Group(url, f"gantt.{uuid.uuid4().hex[:8]}", TIMEOUT)
+        self.store = MemoryStore("default", liveness="group")
+        join(self.store, {name: node() for name in ("a1", "a2", "b1")})
+        self.coordinator = Coordinator(self.group, "watch")
+        self.watch = Watch(self.store, self.coordinator, grace=self.group.grace, settling=self.group.timeout)
+        self.members = []
+
+    def member(self, *names):
+        command = [sys.executable, "-m", "tests.functional.group_member", self.group.url, self.group.name]
+        process = subprocess.Popen([*command, str(TIMEOUT), *names], cwd=ROOT, stdout=subprocess.PIPE)
+        self.members.append(process)
+        assert process.stdout.readline() == b"started\n"
+        return process
+
+    @property
+    def alive(self):
+        return {name for name, alive in self.store.snapshot().alive.items() if alive}
+
+    def looks_until(self, wanted, never=()):
+        """Look at the group's pace until those of ``wanted`` live; all the while those of ``never`` must not die."""
+        deadline = time.monotonic() + DEADLINE
+        while self.alive != wanted:
+            assert time.monotonic() < deadline, f"{self.alive} live, not {wanted}"
+            assert self.alive >= set(never)
+            self.watch.look()
+            time.sleep(0.1)
+
+    def close(self):
+        for process in self.members:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+        self.coordinator.close()
+
+
+@pytest.fixture
+def cluster(backend):
+    with contextlib.closing(Cluster(backend[1])) as made:
+        yield made
+
+
+def test_members_live_the_killed_die_and_the_stopped_leave(cluster):
+    killed, stopped = cluster.member("a1", "a2"), cluster.member("b1")
+    cluster.looks_until({"a1", "a2", "b1"})
+    killed.kill()
+    cluster.looks_until({"b1"}, never={"b1"})
+    again = cluster.member("a1")
+    cluster.looks_until({"a1", "b1"}, never={"b1"})
+    stopped.terminate()
+    assert stopped.wait(20) == 0
+    cluster.looks_until({"a1"}, never={"a1"})
+    assert again.poll() is None
+
+
+def test_an_outage_kills_nobody_and_everybody_comes_back(cluster, backend):
+    server, _url = backend
+    cluster.member("a1", "b1")
+    cluster.looks_until({"a1", "b1"})
+    server.kill()
+    deadline = time.monotonic() + DEADLINE
+    with pytest.raises(errors.Unavailable):
+        while time.monotonic() < deadline:
+            cluster.coordinator.members()
+    began = time.monotonic()
+    while time.monotonic() < began + 1.5 * TIMEOUT:
+        cluster.watch.look()
+        assert cluster.alive == {"a1", "b1"}
+        time.sleep(0.2)
+    server.start()
+    late = cluster.member("a2")
+    cluster.looks_until({"a1", "a2", "b1"}, never={"a1", "b1"})
+    late.kill()
+    cluster.looks_until({"a1", "b1"}, never={"a1", "b1"})
+
+
+def test_a_group_that_was_never_made_is_no_empty_group(cluster):
+    with pytest.raises(errors.Unavailable):
+        cluster.coordinator.members()
+
+
+def test_nobody_there_is_an_answer_within_bounds():
+    coordinator = Coordinator(Group(f"redis://127.0.0.1:{free_port()}", "g", TIMEOUT), "watch")
+    with pytest.raises(errors.Unavailable, match="The service group g"):
+        coordinator.members()
