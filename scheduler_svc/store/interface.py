@@ -105,9 +105,9 @@ class Store(abc.ABC):
         """Take an operator's word that nothing runs on service host ``host``, and return how many claims that ended.
 
         All its live claims are released, and leave tombstones: an agent that comes back after all is told so by its
-        audit, and stops their guests. Nobody waits for the host any longer; in a later epoch only where it still counted
-        as alive, for it might have come back in what was forgotten. It takes claims again after its next audit.
-        Raises UnknownHost.
+        audit, and stops their guests. Nobody waits for the host any longer; in a later epoch only where it still
+        counted as alive, for it might have come back in what was forgotten. It takes claims again after its next
+        audit. Raises UnknownHost.
         """
 
     @abc.abstractmethod

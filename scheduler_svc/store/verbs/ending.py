@@ -57,9 +57,8 @@ def release(partition: Partition, host: str, ref: Ref, now: int) -> Ended:
 
 def move(partition: Partition, ref: Ref, to: Ref, consumer_type: str, now: int) -> Ended:
     """Hand a confirmed claim over; no sum changes. A refusal ends ``to``, so that no repeated message does it later."""
-    origin = f"{ref.consumer}@{ref.attempt}"
     there = partition.settle(to.consumer, now)
-    if there is not None and there.attempt == to.attempt and there.moved_from == origin:
+    if there is not None and there.attempt == to.attempt and there.moved_from == _origin(ref):
         return Ended(*to, Answer.CONFIRMED, there.host)
     end = partition.end_of(to)
     if end is not None:
@@ -68,17 +67,26 @@ def move(partition: Partition, ref: Ref, to: Ref, consumer_type: str, now: int) 
     if claim is not None and claim.state == ClaimState.CONFIRMED and there is None:
         _hand_over(partition, claim, to, consumer_type, now)
         return Ended(*to, Answer.CONFIRMED, claim.host)
-    if claim is None and answer is None and partition.may_have_forgotten(ref.consumer):
-        return Ended(*ref, Answer.CLOSED)
-    if partition.may_have_forgotten(to.consumer):
-        return Ended(*to, Answer.CLOSED)
+    for unsure in [ref] * (claim is None and answer is None) + [to]:
+        if partition.may_have_forgotten(unsure.consumer):
+            return Ended(*unsure, Answer.CLOSED)
     if there is None or there.attempt < to.attempt:
         partition.bury(to, ClaimState.ABORTED, now)
+    return _refused(ref, to, claim, answer, there)
+
+
+def _refused(ref: Ref, to: Ref, claim: Claim | None, answer: Answer | None, there: Claim | None) -> Ended:
+    """Return why a claim was not moved: it is none, is not confirmed, or the other consumer has one."""
     if claim is None:
         return Ended(*ref, answer or Answer.UNKNOWN)
-    if claim.state != ClaimState.CONFIRMED or there is None:
-        return Ended(*ref, answer_of(claim.state), claim.host)
-    return Ended(*to, Answer.CONFLICT, there.host)
+    if claim.state == ClaimState.CONFIRMED and there is not None:
+        return Ended(*to, Answer.CONFLICT, there.host)
+    return Ended(*ref, answer_of(claim.state), claim.host)
+
+
+def _origin(ref: Ref) -> str:
+    """Return what a claim remembers of the one that it was."""
+    return f"{ref.consumer}@{ref.attempt}"
 
 
 def _hand_over(partition: Partition, claim: Claim, to: Ref, consumer_type: str, now: int) -> None:
@@ -91,7 +99,7 @@ def _hand_over(partition: Partition, claim: Claim, to: Ref, consumer_type: str, 
             type=consumer_type,
             generation=1,
             orphan_ms=None,
-            moved_from=f"{claim.consumer}@{claim.attempt}",
+            moved_from=_origin(Ref(claim.consumer, claim.attempt)),
         )
     )
 
