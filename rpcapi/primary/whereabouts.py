@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the primary is now: asked of sentinels, or of a cluster's nodes, each time that a connection is made.
 
-Nothing is remembered between two questions but whom to ask first: an address that was right is what a failover changes.
+No answer is used twice: an address that was right is what a failover changes.
 """
 
 import abc
+import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +16,8 @@ from redis.retry import Retry
 
 from rpcapi.conf.redis_nodes import Nodes
 
+LOG = logging.getLogger(__name__)
+
 LOOKUP_SECONDS = 1.0  # to connect to one that is asked, and again for its answer
 
 Address = tuple[str, int]
@@ -23,17 +26,26 @@ Address = tuple[str, int]
 class Whereabouts(abc.ABC):
     """Knows whom to ask. May be shared by threads."""
 
-    def __init__(self, nodes: Nodes) -> None:
-        self._nodes = nodes
+    def __init__(self, nodes: Nodes, what: str) -> None:
+        self._what = what
         self._order: Sequence[tuple[str, str]] = tuple(zip(nodes.names, nodes.asked, strict=True))
+        self._told: Address | None = None
 
-    @abc.abstractmethod
     def primary(self) -> Address:
         """Return host and port; raises redis.ConnectionError when nobody can tell."""
+        found = self._look_up()
+        if self._told not in (None, found):
+            LOG.warning("The primary of %s is now %s:%d", self._what, *found)
+        self._told = found
+        return found
 
-    def _unknown(self, what: str, failures: dict[str, redis.RedisError]) -> redis.ConnectionError:
+    @abc.abstractmethod
+    def _look_up(self) -> Address:
+        """Ask, and return host and port; raises redis.ConnectionError when nobody can tell."""
+
+    def _unknown(self, failures: dict[str, redis.RedisError]) -> redis.ConnectionError:
         told = "; ".join(f"{name}: {error}" for name, error in failures.items())
-        return redis.ConnectionError(f"nobody tells where {what} is ({told})")
+        return redis.ConnectionError(f"nobody tells where the primary of {self._what} is ({told})")
 
 
 class Sentinels(Whereabouts):
@@ -42,7 +54,11 @@ class Sentinels(Whereabouts):
     One alone may have been away while the others failed over: it would lead back to the old primary.
     """
 
-    def primary(self) -> Address:
+    def __init__(self, nodes: Nodes) -> None:
+        super().__init__(nodes, f"service {nodes.service!r}")
+        self._service = nodes.service
+
+    def _look_up(self) -> Address:
         heard: dict[str, tuple[int, Address]] = {}
         failures: dict[str, redis.RedisError] = {}
         order = self._order
@@ -56,13 +72,13 @@ class Sentinels(Whereabouts):
         # Who was silent costs time: it is asked last from now on.
         self._order = tuple(sorted(order, key=lambda each: each[0] in failures))
         if not heard:
-            raise self._unknown(f"the primary of {self._nodes.service!r}", failures)
+            raise self._unknown(failures)
         return max(heard.values())[1]
 
     def _ask(self, url: str) -> tuple[int, Address]:
         """Return the configuration's epoch and the primary's address, as one sentinel knows them."""
         with _client(url) as client:
-            flat: list[str] = client.execute_command("SENTINEL", "MASTER", self._nodes.service)
+            flat: list[str] = client.execute_command("SENTINEL", "MASTER", self._service)
         word = dict(zip(flat[::2], flat[1::2], strict=True))
         return int(word["config-epoch"]), (word["ip"], int(word["port"]))
 
@@ -75,10 +91,10 @@ class SlotOwner(Whereabouts):
     """
 
     def __init__(self, nodes: Nodes, key: str) -> None:
-        super().__init__(nodes)
         self._slot = key_slot(key.encode())
+        super().__init__(nodes, f"slot {self._slot}")
 
-    def primary(self) -> Address:
+    def _look_up(self) -> Address:
         failures: dict[str, redis.RedisError] = {}
         order = self._order
         self._order = (*order[1:], order[0])
@@ -91,7 +107,7 @@ class SlotOwner(Whereabouts):
             if owner is not None:
                 return owner
             failures[name] = redis.RedisError("it knows no owner")
-        raise self._unknown(f"slot {self._slot} of the cluster", failures)
+        raise self._unknown(failures)
 
     def _ask(self, url: str) -> Address | None:
         with _client(url) as client:

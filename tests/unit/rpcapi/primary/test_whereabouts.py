@@ -17,15 +17,14 @@ def scripted(kind: type, url: str, *more: Any, **answers: Any) -> Any:
     """Return whereabouts of hosts that answer as told, and note who is asked."""
 
     class Scripted(kind):  # type: ignore[misc,valid-type]
-        asked: list[str] = []  # noqa: RUF012 - one a test
-
         def _ask(self, url: str) -> Any:
             name = url.partition("@")[2].partition(":")[0]
             self.asked.append(name)
-            if isinstance(answers[name], Exception):
-                raise answers[name]
-            return answers[name]
+            if isinstance(self.answers[name], Exception):
+                raise self.answers[name]
+            return self.answers[name]
 
+    Scripted.answers, Scripted.asked = answers, []
     return Scripted(redis_nodes.parse(url, "store"), *more)
 
 
@@ -62,8 +61,18 @@ def test_one_sentinel_that_is_left_is_believed() -> None:
 
 
 def test_when_no_sentinel_answers_each_is_named() -> None:
-    with pytest.raises(redis.ConnectionError, match=r"the primary of 's'.*h1:26379: away; h2:26379: away"):
+    with pytest.raises(redis.ConnectionError, match=r"the primary of service 's'.*h1:26379: away; h2:26379: away"):
         sentinels(h1=AWAY, h2=AWAY).primary()
+
+
+def test_operator_is_told_when_another_took_over(caplog: pytest.LogCaptureFixture) -> None:
+    asked = sentinels(h1=(1, OLD))
+    asked.primary()
+    asked.primary()
+    assert caplog.messages == []
+    asked.answers["h1"] = (2, NEW)
+    asked.primary()
+    assert caplog.messages == ["The primary of service 's' is now new:1"]
 
 
 def test_nodes_of_a_cluster_are_asked_in_turn() -> None:
@@ -73,7 +82,7 @@ def test_nodes_of_a_cluster_are_asked_in_turn() -> None:
 
 def test_node_that_is_away_or_knows_no_owner_is_passed_over() -> None:
     assert cluster(h1=AWAY, h2=None, h3=NEW).primary() == NEW
-    with pytest.raises(redis.ConnectionError, match=r"slot \d+ of the cluster"):
+    with pytest.raises(redis.ConnectionError, match=r"the primary of slot \d+ is"):
         cluster(h1=AWAY, h2=None).primary()
 
 
