@@ -14,9 +14,9 @@ from typing import Any
 import amqp
 import kombu
 import oslo_messaging
-from oslo_messaging._drivers import amqpdriver, common, impl_rabbit, pool
+from oslo_messaging._drivers import base, common, impl_rabbit, pool
 
-from rpcapi.drivers import patience
+from rpcapi.drivers import patience, rabbit_listening
 
 # How long a cast, or an answer to a caller, is tried: a broker's quick restart is outlived.
 SEND_SECONDS = 10.0
@@ -173,7 +173,7 @@ class BoundedPool(pool.ConnectionPool):
         self._places.release()
 
 
-class BoundedReplyWaiter(amqpdriver.ReplyWaiter):
+class BoundedReplyWaiter(rabbit_listening.CalmReplyWaiter):
     """Waits for an answer only as long as connecting and sending have left of the caller's time."""
 
     def wait(self, msg_id: str, timeout: float | None, call_monitor_timeout: float | None, reply_q: str) -> Any:
@@ -225,6 +225,16 @@ class BoundedRabbitDriver(impl_rabbit.RabbitDriver):
                 call_monitor_timeout=call_monitor_timeout,
                 transport_options=transport_options,
             )
+
+    def listen(self, target: oslo_messaging.Target, batch_size: int, batch_timeout: float | None) -> Any:
+        """Listen for an RPC server: to its topic, to its own name, and to what is fanned out."""
+        connection = self._get_connection(common.PURPOSE_LISTEN)
+        listener = rabbit_listening.CalmListener(self, connection)
+        exchange = self._get_exchange(target)
+        for topic in (target.topic, f"{target.topic}.{target.server}"):
+            connection.declare_topic_consumer(exchange_name=exchange, topic=topic, callback=listener)
+        connection.declare_fanout_consumer(target.topic, listener)
+        return base.PollStyleListenerAdapter(listener, batch_size, batch_timeout)
 
     def _get_connection(self, purpose: str = common.PURPOSE_SEND, retry: int | None = None) -> Any:
         if purpose == common.PURPOSE_LISTEN:
