@@ -5,13 +5,13 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, select
 from sqlalchemy.sql.elements import ColumnElement
 
-from rpcapi import errors
 from scheduler_svc.store import documents
-from scheduler_svc.store.records import SCHEMA, Entry, Snapshot
-from scheduler_svc.store.sql.tables import CONSUMERS, GROUPS, PROVIDERS, SERVICES, STATES
+from scheduler_svc.store.records import Snapshot
+from scheduler_svc.store.sql import states
+from scheduler_svc.store.sql.tables import CONSUMERS, GROUPS, PROVIDERS, SERVICES
 from scheduler_svc.store.verification import Look
 
 
@@ -26,7 +26,7 @@ def snapshot(connection: Connection, partition: str, as_of: tuple[int, int], nam
         services={name: documents.decode(text, "service") for name, text, _a, _o in services if text is not None},
         alive={name: alive for name, _text, alive, _opened in services if alive is not None},
         opened={name: opened for name, _text, _alive, opened in services if opened is not None},
-        states={namespace: _documents(connection, partition, namespace) for namespace in namespaces},
+        states={namespace: states.read_all(connection, partition, namespace) for namespace in namespaces},
     )
 
 
@@ -56,21 +56,6 @@ def look(connection: Connection, partition: str, as_of: tuple[int, int]) -> Look
     )
 
 
-def entry(row: Row[Any]) -> Entry:
-    """Read a row of the log; raises IncompatibleObject where a newer gantt wrote it."""
-    if row.schema != SCHEMA:
-        raise errors.IncompatibleObject(name="stored log entry", version=row.schema, supported=SCHEMA)
-    return Entry(row.position, row.kind, json.loads(row.payload))
-
-
 def _read(connection: Connection, partition: str, *columns: ColumnElement[Any]) -> Sequence[Any]:
     first: Any = columns[0]
     return connection.execute(select(*columns).where(first.table.c.partition == partition)).all()
-
-
-def _documents(connection: Connection, partition: str, namespace: str) -> dict[str, dict[str, Any]]:
-    wanted = select(STATES.c.name, STATES.c.document).where(
-        STATES.c.partition == partition, STATES.c.namespace == namespace
-    )
-    found = connection.execute(wanted)
-    return {name: documents.decode(text, "host state")["state"] for name, text in found}

@@ -80,7 +80,9 @@ class Database:
         retrying = tenacity.Retrying(
             stop=self._is_enough,
             wait=tenacity.wait_random_exponential(multiplier=0.005, max=0.1),
-            retry=tenacity.retry_if_exception_type((Unsure, exc.OperationalError, exc.InterfaceError)),
+            retry=tenacity.retry_if_exception_type(
+                (Unsure, exc.OperationalError, exc.InternalError, exc.InterfaceError)
+            ),
             reraise=True,
         )
         try:

@@ -5,18 +5,16 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, delete, insert, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, Connection, and_, delete, or_, select, update
 
 from rpcapi.model import names
-from scheduler_svc.store import documents, namespaces
-from scheduler_svc.store.records import SCHEMA, Claim, Entry, Snapshot
-from scheduler_svc.store.sql import codecs, copies
-from scheduler_svc.store.sql.rows import INSERTS, ColumnView, Rows
+from scheduler_svc.store import namespaces
+from scheduler_svc.store.records import Claim, Entry, Snapshot
+from scheduler_svc.store.sql import codecs, copies, decisions, log, states
+from scheduler_svc.store.sql.rows import ColumnView, Rows
 from scheduler_svc.store.sql.tables import (
     CONSUMERS,
-    DECISIONS,
     GROUPS,
-    LOG,
     PARTITIONS,
     PINS,
     PROVIDERS,
@@ -99,7 +97,8 @@ class SqlPartition(Partition):
         for rows in self._all_rows():
             rows.write()
         if self._entries:
-            self._write_log()
+            log.write(self._connection, self._name, self._entries)
+            log.trim(self._connection, self._name, self._meta["position"], self.position, self._log_length)
         told = {"epoch": self.epoch, "position": self.position, "decision": self._decision}
         if told != self._meta:
             self._connection.execute(update(PARTITIONS).where(PARTITIONS.c.name == self._name).values(told))
@@ -120,9 +119,7 @@ class SqlPartition(Partition):
         self._entries.append(entry)
 
     def entries(self, position: int, limit: int) -> list[Entry]:
-        wanted = select(LOG).where(LOG.c.partition == self._name, LOG.c.position > position)
-        found = self._connection.execute(wanted.order_by(LOG.c.position).limit(limit))
-        return [copies.entry(row) for row in found]
+        return log.read(self._connection, self._name, position, limit)
 
     def due(self, now: int, limit: int) -> list[str]:
         at = CONSUMERS.c.deadline_ms
@@ -202,41 +199,21 @@ class SqlPartition(Partition):
         return found[:limit], found[limit - 1] if len(found) > limit else None
 
     def state_of(self, namespace: str, name: str) -> namespaces.Versioned | None:
-        wanted = select(STATES.c.version, STATES.c.document).where(self._is_state(namespace, name))
-        found = self._connection.execute(wanted).one_or_none()
-        return None if found is None else (found.version, documents.decode(found.document, "host state")["state"])
+        return states.read(self._connection, self._name, namespace, name)
 
     def keep_state(self, namespace: str, name: str, held: namespaces.Versioned | None) -> None:
-        if held is None:
-            self._connection.execute(delete(STATES).where(self._is_state(namespace, name)))
-            return
-        version, state = held
-        text = documents.encode({"schema": SCHEMA, "state": state})
-        statement = INSERTS[self._connection.dialect.name](STATES).on_conflict_do_update(
-            index_elements=["partition", "namespace", "name"], set_={"version": version, "document": text}
-        )
-        key = {"partition": self._name, "namespace": namespace, "name": name}
-        self._connection.execute(statement, {**key, "version": version, "document": text})
+        states.write(self._connection, self._name, namespace, name, held)
 
     def record(self, request_id: str, document: Mapping[str, Any], most: int) -> None:
         self._decision += 1
-        text = documents.encode(document)
-        made = {"partition": self._name, "number": self._decision, "request": request_id, "document": text}
-        self._connection.execute(insert(DECISIONS), made)
-        over = and_(DECISIONS.c.partition == self._name, DECISIONS.c.number <= self._decision - most)
-        self._connection.execute(delete(DECISIONS).where(over))
+        decisions.write(self._connection, self._name, self._decision, request_id, document)
+        decisions.trim(self._connection, self._name, self._decision - most)
 
     def decision_of(self, request_id: str) -> dict[str, Any] | None:
-        wanted = select(DECISIONS.c.document).where(
-            DECISIONS.c.partition == self._name, DECISIONS.c.request == request_id
-        )
-        text = self._connection.scalar(wanted.order_by(DECISIONS.c.number.desc()).limit(1))
-        return None if text is None else documents.decode(text, "decision")
+        return decisions.newest(self._connection, self._name, request_id)
 
     def decisions_after(self, number: int, limit: int) -> Sequence[tuple[int, str, dict[str, Any]]]:
-        wanted = select(DECISIONS).where(DECISIONS.c.partition == self._name, DECISIONS.c.number > number)
-        found = self._connection.execute(wanted.order_by(DECISIONS.c.number).limit(limit))
-        return [(row.number, row.request, documents.decode(row.document, "decision")) for row in found]
+        return decisions.after(self._connection, self._name, number, limit)
 
     def snapshot(self, namespaces: Iterable[str]) -> Snapshot:
         return copies.snapshot(self._connection, self._name, (self.epoch, self.position), namespaces)
@@ -248,29 +225,6 @@ class SqlPartition(Partition):
 
     def _all_rows(self) -> tuple[Rows, ...]:
         return (self._consumers, self._providers, self._services, self._groups, self._pins)
-
-    def _is_state(self, namespace: str, name: str) -> Any:
-        return tuple_(STATES.c.partition, STATES.c.namespace, STATES.c.name) == (self._name, namespace, name)
-
-    def _write_log(self) -> None:
-        self._connection.execute(
-            insert(LOG),
-            [
-                {
-                    "partition": self._name,
-                    "position": entry.position,
-                    "schema": SCHEMA,
-                    "kind": entry.kind,
-                    "payload": documents.encode(entry.payload),
-                }
-                for entry in self._entries
-            ],
-        )
-        # In lots: what each verb deletes, each verb pays for.
-        lot = max(1, self._log_length // 64)
-        if self._meta["position"] // lot != self.position // lot:
-            old = and_(LOG.c.partition == self._name, LOG.c.position <= self.position - self._log_length)
-            self._connection.execute(delete(LOG).where(old))
 
 
 def _place(_name: str, raw: Mapping[str, Any]) -> Mapping[str, Any]:

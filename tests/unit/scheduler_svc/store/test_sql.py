@@ -15,11 +15,13 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import column, create_engine, table, text, update
 from sqlalchemy.engine import Engine, make_url
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
+from devstack.servers.postgresql import PostgresqlServer
 from rpcapi import errors
 from scheduler_svc.store.records import Batch
-from scheduler_svc.store.sql import SqlStore, tables
+from scheduler_svc.store.sql import SqlStore, postgresql, tables
 from scheduler_svc.store.sql.schema import VERSION_TABLE
 from tests.unit.scheduler_svc.store.databases import sql_world
 from tests.unit.scheduler_svc.store.world import World, intent
@@ -194,6 +196,22 @@ def test_a_file_that_is_put_in_place_under_a_worker_is_noticed(run_folder: Path)
         each.unlink()
     now = world.store.snapshot()
     assert now.epoch > before.epoch and now.position > before.position and not now.providers
+
+
+def test_a_worker_that_hangs_loses_its_hold(
+    postgresql_server: PostgresqlServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgresql, "IDLE_SECONDS", 0.3)
+    world = sql_world(postgresql_server.url())
+    world.add_host("h1")
+    hung = postgresql.Postgresql(make_url(postgresql_server.url()), "everysec")
+    with hung.engine.connect() as connection:
+        hung.lock(connection, world.store.partition)
+        assert world.prepare("c1", "h1").host == "h1"
+        with pytest.raises(DBAPIError, match="idle"):
+            connection.execute(text("SELECT 1"))
+    hung.close()
+    world.store.close()
 
 
 @pytest.mark.parametrize("url", ["sqlite:///not/absolute.sqlite", "sqlite://", "sqlite:///:memory:"])

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bounded record of decisions, as rows."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, delete, insert, select
+
+from scheduler_svc.store import documents
+from scheduler_svc.store.sql.tables import DECISIONS
+
+
+def write(connection: Connection, partition: str, number: int, request_id: str, document: Mapping[str, Any]) -> None:
+    """Record a decision under its ``number``."""
+    row = {"partition": partition, "number": number, "request": request_id, "document": documents.encode(document)}
+    connection.execute(insert(DECISIONS), row)
+
+
+def trim(connection: Connection, partition: str, last: int) -> None:
+    """Drop decisions up to number ``last``."""
+    connection.execute(delete(DECISIONS).where(DECISIONS.c.partition == partition, DECISIONS.c.number <= last))
+
+
+def newest(connection: Connection, partition: str, request_id: str) -> dict[str, Any] | None:
+    """Return the newest decision of a request."""
+    own = (DECISIONS.c.partition == partition, DECISIONS.c.request == request_id)
+    text = connection.scalar(select(DECISIONS.c.document).where(*own).order_by(DECISIONS.c.number.desc()).limit(1))
+    return None if text is None else documents.decode(text, "decision")
+
+
+def after(connection: Connection, partition: str, number: int, limit: int) -> Sequence[tuple[int, str, dict[str, Any]]]:
+    """Return (number, request id, document) of decisions after ``number``."""
+    own = (DECISIONS.c.partition == partition, DECISIONS.c.number > number)
+    found = connection.execute(select(DECISIONS).where(*own).order_by(DECISIONS.c.number).limit(limit))
+    return [(row.number, row.request, documents.decode(row.document, "decision")) for row in found]
