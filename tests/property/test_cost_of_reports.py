@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an agent's report costs the store: an entry of the log where something changed, else a heartbeat."""
+
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from compute_agent.attempt import Attempt, Stage
+from compute_agent.calls import Calls
+from compute_agent.load import Load
+from compute_agent.nodes import Node, Shape
+from compute_agent.profile import Profile
+from compute_agent.reporter import Reporter
+from compute_agent.tracker import Tracker
+from devstack.servers.redis import RedisServer
+from rpcapi import objects
+from rpcapi.model.inventory import Inventory
+from scheduler_svc.stats import check_nodes
+from scheduler_svc.store.redis import RedisStore
+from tests.unit.scheduler_svc.store.world import poll
+
+HOST = "alpha"
+SHAPE = Shape("test", {"VCPU": Inventory(8), "MEMORY_MB": Inventory(8192, reserved=512)}, ("HW_CPU_X86_AVX2",))
+NODES = tuple(Node(f"{HOST}/node{number}", SHAPE, "az1") for number in range(5))
+
+
+class StraightIn:
+    """A scheduler without a bus in between: it checks a report and hands it to the store."""
+
+    def __init__(self, store: RedisStore) -> None:
+        self.store = store
+        self.wanted: list[str] | None = None
+
+    def update_resource_stats(self, ctxt: Any, host: str, stats: objects.StatsReport) -> objects.StatsAnswer:
+        outcome = self.store.update_stats(
+            host,
+            incarnation=stats.incarnation,
+            sequence=stats.sequence,
+            base=stats.base,
+            full=stats.full,
+            nodes=check_nodes(host, stats.nodes, stats.full),
+        )
+        return objects.StatsAnswer.of(
+            sequence=stats.sequence, need_full=outcome.need_full, epoch=outcome.epoch, wanted=self.wanted
+        )
+
+
+class Agent:
+    """One host's reporter on a partition of its own."""
+
+    def __init__(self, server: RedisServer) -> None:
+        self.store = RedisStore(server.url(), uuid.uuid4().hex[:12])
+        self.scheduler: Any = StraightIn(self.store)
+        self.profile = Profile()
+        self.tracker = Tracker(NODES)
+        self.reporter = Reporter(
+            host=HOST,
+            partition="p1",
+            nodes=NODES,
+            tracker=self.tracker,
+            load=Load(HOST, NODES, self.tracker, lambda: self.profile),
+            scheduler=self.scheduler,
+            calls=Calls(5.0),
+            incarnation=1,
+        )
+
+    def logged(self, reports: int) -> list[tuple[str, int]]:
+        """Report so often and return what came into the log: each entry's kind, and of how many it tells."""
+        start = self.store.snapshot().position
+        for _ in range(reports):
+            self.reporter.report()
+        entries = self.store.follow(start, 0)
+        assert entries is not None
+        return [(entry.kind, len(entry.payload)) for entry in entries]
+
+    def last_report_ms(self) -> int:
+        return int(self.store.get_state("service", HOST)[1]["last_report_ms"])
+
+
+@pytest.fixture
+def agent(redis_server: RedisServer) -> Iterator[Agent]:
+    made = Agent(redis_server)
+    made.reporter.report()
+    yield made
+    made.store.close()
+
+
+def test_reports_of_an_unchanged_host_are_heartbeats_and_no_log_entries(agent: Agent) -> None:
+    before = agent.last_report_ms()
+    assert agent.logged(reports=3) == []
+
+    def heard_of() -> bool:
+        agent.reporter.report()
+        return agent.last_report_ms() > before
+
+    poll(heard_of)
+
+
+def test_a_report_with_a_change_is_one_entry_of_what_changed(agent: Agent) -> None:
+    held = Attempt("a", 1, Stage.SPAWNED, 0, allocations={NODES[3].name: {"VCPU": 1}})
+    agent.tracker.hold(held)
+    assert agent.logged(reports=3) == [("provider", 1)]
+    agent.tracker.reserve(NODES[1].name, "MEMORY_MB", 1024)
+    agent.tracker.drop(held.ref)
+    assert agent.logged(reports=3) == [("provider", 2)]
+
+
+def test_changes_that_nobody_reads_are_heartbeats(agent: Agent) -> None:
+    # given a scheduler that reads no metric, and has been told so
+    agent.scheduler.wanted = ["inventories"]
+    agent.reporter.report()
+    agent.reporter.report()
+    # when all nodes change all the time
+    agent.profile = Profile(churn=1.0)
+    assert agent.logged(reports=3) == []
+    # then one that reads them sees each of them
+    agent.scheduler.wanted = None
+    agent.reporter.report()
+    assert agent.logged(reports=3) == [("provider", 5)] * 3
