@@ -2,6 +2,7 @@
 """How long those who listen to RabbitMQ wait between two looks, and that they go on whatever comes."""
 
 import threading
+from types import SimpleNamespace
 
 import pytest
 from oslo_messaging._drivers import amqpdriver, common
@@ -48,7 +49,7 @@ def test_answers_are_waited_for_without_hurry_and_faults_are_survived():
 
 
 def test_a_server_never_waits_for_a_millisecond_only():
-    listener = CalmListener(driver=None, conn=None)
+    listener = CalmListener(driver=SimpleNamespace(prefetch_size=1), conn=None)
     # When the stock listener starts, or has just received a message
     assert listener._current_timeout == FIRST_WAIT
     listener._current_timeout = amqpdriver.ACK_REQUEUE_EVERY_SECONDS_MIN
