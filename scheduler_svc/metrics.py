@@ -30,3 +30,6 @@ GROUP_AWAY = metrics.counter(
     "Looks at the service group without an answer; who lives stood as it was",
     ("partition",),
 )
+NOTIFIED = metrics.counter(
+    "host_state_notifications_total", "Changes of host state that were published", ("partition", "kind")
+)

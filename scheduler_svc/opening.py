@@ -10,6 +10,7 @@ from oslo_log import log
 from rpcapi import errors
 from rpcapi.conf import replicas
 from scheduler_svc.conf import namespaces, partitions
+from scheduler_svc.notifications import turn
 from scheduler_svc.partitions import Partition, Partitions
 from scheduler_svc.reads import Reads
 from scheduler_svc.replica import Replica
@@ -25,7 +26,7 @@ Opener = Callable[[cfg.ConfigOpts, str], Store]
 
 def open_configured(conf: cfg.ConfigOpts, partition: str) -> Store:
     """Open a partition's store as it is configured; raises BadConfiguration."""
-    declared = namespaces.load(conf).kept
+    declared = (*namespaces.load(conf).kept, turn.NAMESPACE)
     store = open_store(
         partitions.url(conf, partition),
         partition,

@@ -28,6 +28,7 @@ from scheduler_svc.endpoints.scheduler import SchedulerEndpoint
 from scheduler_svc.filters import pipeline
 from scheduler_svc.filters.sieve import Filter
 from scheduler_svc.host_states import HostStates
+from scheduler_svc.notifications.publishers import Publishers
 from scheduler_svc.opening import Opened, Opener, open_configured
 from scheduler_svc.partitioned import Chooser, PartitionedSelector
 from scheduler_svc.partitions import Partition, Partitions
@@ -54,6 +55,7 @@ class SchedulerService:
         self._periodics: list[Periodic] = []
         self._opened: Opened | None = None
         self._liveness: liveness.GroupLiveness | None = None
+        self._publishers: Publishers | None = None
         self._transport: Any = None
 
     def start(self) -> None:
@@ -93,16 +95,18 @@ class SchedulerService:
         for server in self._servers:
             server.stop()
             server.wait()
-        if self._liveness is not None:
-            self._liveness.stop()
+        for more in (self._liveness, self._publishers):
+            if more is not None:
+                more.stop()
         for each in self._periodics:
             each.stop()
         if self._opened is not None:
             self._opened.stop()
         for each in self._periodics:
             each.wait()
-        if self._liveness is not None:
-            self._liveness.wait()
+        for more in (self._liveness, self._publishers):
+            if more is not None:
+                more.wait()
         if self._opened is not None:
             self._opened.close()
         if self._transport is not None:
@@ -197,6 +201,9 @@ class SchedulerService:
         name, stores = service_name(conf.scheduler.host, BINARY), [each.store for each in opened.served]
         self._liveness = liveness.GroupLiveness(conf, stores, name, looks=self._index == 0)
         self._liveness.start()
+        if self._index == 0:
+            self._publishers = Publishers(conf, [each.name for each in opened.served], self._opener)
+            self._publishers.start()
 
 
 def make_service(conf: cfg.ConfigOpts, worker_index: int) -> SchedulerService:

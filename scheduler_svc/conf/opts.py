@@ -3,10 +3,10 @@
 
 from oslo_config import cfg
 
-from scheduler_svc.conf import filter_scheduler, metrics, namespaces, partitions, scheduler, store
+from scheduler_svc.conf import filter_scheduler, metrics, namespaces, notifications, partitions, scheduler, store
 
 
 def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
     """Return the options by group, as oslo-config-generator asks for them."""
-    modules = (scheduler, filter_scheduler, metrics, store, namespaces, partitions)
+    modules = (scheduler, filter_scheduler, metrics, store, notifications, namespaces, partitions)
     return [(module.GROUP, module.OPTS) for module in modules]

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Notifications as a listener gets them, and failures that the library would only log."""
+
+import queue
+import uuid
+
+import oslo_messaging as messaging
+import pytest
+
+from rpcapi import bus, errors
+from scheduler_svc import conf as scheduler_conf
+from scheduler_svc.conf import notifications
+from scheduler_svc.notifications.outlet import Outlet
+
+
+@pytest.fixture
+def ready(conf):
+    scheduler_conf.register_opts(conf)
+    bus.set_defaults(conf)
+    conf.set_override("control_exchange", uuid.uuid4().hex)
+    return conf
+
+
+class Heard:
+    """Notes what is published."""
+
+    def __init__(self):
+        self.events = queue.Queue()
+
+    def info(self, ctxt, publisher_id, event_type, payload, metadata):
+        self.events.put((publisher_id, event_type, payload))
+
+
+def test_a_listener_gets_what_is_sent(ready):
+    heard = Heard()
+    transport = messaging.get_notification_transport(ready, url="fake://")
+    listener = messaging.get_notification_listener(
+        transport, [messaging.Target(topic="gantt_host_state")], [heard], executor="threading"
+    )
+    listener.start()
+    outlet = Outlet(ready, "fake://", "messagingv2", ["gantt_host_state"], "gantt-scheduler.s1")
+    for number in range(3):
+        outlet.send("host_state.state", {"position": number})
+    got = [heard.events.get(timeout=20) for _ in range(3)]
+    listener.stop()
+    listener.wait()
+    outlet.close()
+    assert got == [("gantt-scheduler.s1", "host_state.state", {"position": number}) for number in range(3)]
+
+
+def test_what_is_not_sent_is_told(ready, redis_server):
+    outlet = Outlet(ready, redis_server.bus_url(), "messagingv2", ["t"], "p")
+    with pytest.raises(errors.Unavailable, match="bus for notifications"):
+        outlet.send("host_state.state", {})
+    outlet.close()
+
+
+@pytest.mark.parametrize(("url", "driver"), [("nonsense://u:secret@h/", "messagingv2"), ("fake://", "pigeon")])
+def test_what_cannot_be_published_over_is_a_bad_configuration(ready, url, driver):
+    with pytest.raises(errors.BadConfiguration) as caught:
+        Outlet(ready, url, driver, ["t"], "p")
+    assert "secret" not in str(caught.value)
+
+
+def test_a_kind_that_there_is_not_is_told(ready):
+    ready.set_override("kinds", ["provider", "weather"], group="host_state_notifications")
+    with pytest.raises(errors.BadConfiguration, match="no kind weather"):
+        notifications.check(ready)

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Publishing the log: in order, at least once, by one at a time, whatever fails in between."""
+
+import pytest
+
+from rpcapi import errors
+from scheduler_svc.conf.notifications import KINDS
+from scheduler_svc.notifications.publisher import Publisher
+from scheduler_svc.notifications.turn import NAMESPACE, Turn
+from scheduler_svc.store.memory import MemoryStore
+from tests.unit.scheduler_svc.hosts import join, node
+
+LEASE = 12.0
+
+
+class Bus:
+    """Where notifications go; it refuses after ``left`` of them."""
+
+    def __init__(self):
+        self.sent = []
+        self.left = None
+
+    def send(self, event_type, payload):
+        if self.left == 0:
+            raise errors.Unavailable(what="The bus", why="test")
+        if self.left is not None:
+            self.left -= 1
+        self.sent.append((event_type, payload))
+
+    @property
+    def events(self):
+        return [event_type.removeprefix("host_state.") for event_type, _payload in self.sent]
+
+    @property
+    def positions(self):
+        return [payload["position"] for _event, payload in self.sent]
+
+
+class World:
+    """A store, a bus, and workers that would publish; time is the test's."""
+
+    def __init__(self, **options):
+        self.now = 0.0
+        self.store = MemoryStore("default", namespaces=("rack", NAMESPACE), **options)
+        self.bus = Bus()
+
+    def worker(self, name, kinds=KINDS):
+        turn = Turn(self.store, name, LEASE, lambda: self.now)
+        return Publisher(self.store, turn, self.bus.send, kinds)
+
+    def publish(self, worker):
+        """Let a worker publish all there is; return whether it was its turn."""
+        held = False
+        position = None
+        while position != self.store.state.position:
+            position = self.store.state.position
+            held = worker.step(0)
+        return held
+
+    def put(self, name, document):
+        try:
+            version, _ = self.store.get_state("rack", name)
+        except errors.UnknownHost:
+            version = 0
+        return self.store.put_state("rack", name, version, document)
+
+
+@pytest.fixture
+def world():
+    return World()
+
+
+def test_each_change_is_published_with_where_it_is_from(world):
+    worker = world.worker("w")
+    world.publish(worker)
+    join(world.store, {"a/1": node()})
+    at = world.put("a", {"watts": 5})
+    world.publish(worker)
+    assert world.bus.events[0] == "resync"
+    assert {"provider", "service", "alive", "opened", "state"} <= set(world.bus.events)
+    event, payload = world.bus.sent[-1]
+    assert event == "host_state.state"
+    assert payload == {
+        "version": "1.0",
+        "partition": "default",
+        "epoch": world.store.state.epoch,
+        "position": at,
+        "kind": "state",
+        "payload": {"rack": {"a": {"watts": 5}}},
+    }
+    assert world.bus.positions == sorted(world.bus.positions)
+
+
+def test_kinds_that_nobody_wants_are_left_out_and_so_is_our_own_state(world):
+    worker = world.worker("w", kinds=["state"])
+    world.publish(worker)
+    join(world.store, {"a/1": node()})
+    world.put("a", {"watts": 5})
+    world.publish(worker)
+    assert world.bus.events == ["resync", "state"]
+
+
+def test_publishing_nothing_writes_nothing_until_a_sign_of_life_is_due(world):
+    worker = world.worker("w")
+    world.publish(worker)
+    position = world.store.state.position
+    for _ in range(5):
+        worker.step(0)
+    assert world.store.state.position == position
+    world.now += LEASE / 3
+    worker.step(0)
+    assert world.store.state.position == position + 1
+
+
+def test_one_publishes_at_a_time_and_another_goes_on_where_it_stopped(world):
+    first, second = world.worker("first"), world.worker("second")
+    world.publish(first)
+    world.put("a", {"watts": 1})
+    assert world.publish(first)
+    world.now += LEASE / 3
+    assert not second.step(0)
+    world.publish(first)
+    world.now += LEASE - 1
+    assert not second.step(0)
+    world.put("a", {"watts": 2})
+    world.now += LEASE
+    assert world.publish(second)
+    assert world.bus.events == ["resync", "state", "state"]
+    world.put("a", {"watts": 3})
+    assert not first.step(0), "the first has lost its turn, and publishes nothing"
+    assert world.bus.events == ["resync", "state", "state"]
+    world.publish(second)
+    assert [payload["payload"]["rack"]["a"]["watts"] for _e, payload in world.bus.sent[1:]] == [1, 2, 3]
+
+
+def test_one_that_is_stopped_lets_another_go_on_at_once(world):
+    first, second = world.worker("first"), world.worker("second")
+    world.publish(first)
+    assert not second.step(0)
+    first.stop()
+    first._run()
+    assert second.step(0)
+
+
+def test_what_could_not_be_sent_is_sent_later_and_nothing_is_left_out(world):
+    worker = world.worker("w", kinds=["state"])
+    world.publish(worker)
+    for watts in range(6):
+        world.put("a", {"watts": watts})
+    world.bus.left = 2
+    with pytest.raises(errors.Unavailable):
+        worker.step(0)
+    world.bus.left = None
+    world.publish(world.worker("w", kinds=["state"]))
+    assert [payload["payload"]["rack"]["a"]["watts"] for _e, payload in world.bus.sent[1:]] == list(range(6))
+
+
+def test_a_worker_that_dies_before_it_noted_has_its_last_ones_published_twice(world):
+    worker = world.worker("w", kinds=["state"])
+    world.publish(worker)
+    world.put("a", {"watts": 1})
+    world.store.put_state, put = _refuse, world.store.put_state
+    with pytest.raises(errors.StoreUnavailable):
+        worker.step(0)
+    world.store.put_state = put
+    world.now += 2 * LEASE
+    heir = world.worker("heir", kinds=["state"])
+    assert not heir.step(0)
+    world.now += LEASE
+    world.publish(heir)
+    assert world.bus.events == ["resync", "state", "state"]
+
+
+def _refuse(*_args):
+    raise errors.StoreUnavailable(why="test")
+
+
+def test_a_gap_and_a_new_epoch_are_told(world):
+    short = World(log_length=5)
+    worker = short.worker("w", kinds=["state", "epoch"])
+    short.publish(worker)
+    for watts in range(20):
+        short.put("a", {"watts": watts})
+    short.publish(worker)
+    assert short.bus.events[:2] == ["resync", "resync"]
+    assert "no longer reaches back" in short.bus.sent[1][1]["payload"]["why"]
+    at = short.put("a", {"watts": 99})
+    short.publish(worker)
+    assert short.bus.sent[-1][1]["position"] == at
+
+
+def test_a_new_epoch_is_a_resync(world):
+    worker = world.worker("w")
+    world.publish(worker)
+    world.store.bump()
+    world.publish(worker)
+    event, payload = world.bus.sent[-1]
+    assert (event, payload["epoch"]) == ("host_state.resync", world.store.state.epoch)
