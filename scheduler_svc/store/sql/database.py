@@ -21,7 +21,7 @@ TRIES = 3  # of a verb that got no answer
 
 
 class Unsure(Exception):
-    """Raised when the partition is not as it was last seen, or its connection is new: it is met again."""
+    """Raised when the partition is not as it was last seen: it is met again."""
 
 
 class Database:
@@ -52,16 +52,13 @@ class Database:
 
         def once() -> T:
             seen = self._identity.seen
-            with self.dialect.reader.connect() as connection:
-                if "met" in connection.info:
-                    with connection.begin():
-                        wanted = select(PARTITIONS).where(PARTITIONS.c.name == self._identity.partition)
-                        found = connection.execute(wanted).mappings().one_or_none()
-                        meta = None if found is None else dict(found)
-                        return work(connection, _sure(connection, meta, seen))
             with self.dialect.engine.connect() as connection:
                 self._meet(connection)
-            raise Unsure
+                connection.execution_options(**self.dialect.looks)
+                with connection.begin():
+                    wanted = select(PARTITIONS).where(PARTITIONS.c.name == self._identity.partition)
+                    found = connection.execute(wanted).mappings().one_or_none()
+                    return work(connection, _sure(connection, None if found is None else dict(found), seen))
 
         return self.each_try(once)
 

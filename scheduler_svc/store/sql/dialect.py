@@ -17,8 +17,8 @@ POOL: Mapping[str, Any] = {"pool_size": 5, "max_overflow": 15, "pool_timeout": A
 class Dialect(abc.ABC):
     """One kind of database, at one URL."""
 
-    engine: Engine  # for verbs that write
-    reader: Engine  # the same connections, for a look at one instant
+    engine: Engine
+    looks: Mapping[str, Any]  # execution options with which a connection looks at one instant, and writes nothing
 
     @abc.abstractmethod
     def lock(self, connection: Connection, partition: str) -> tuple[Mapping[str, Any] | None, int]:

@@ -50,7 +50,7 @@ class Postgresql(Dialect):
             self.engine = create_engine(url.set(drivername="postgresql+psycopg"), connect_args=arguments, **POOL)
         except exc.ArgumentError as error:
             raise errors.BadConfiguration(why=f"[store] url is not one that PostgreSQL has: {error}") from error
-        self.reader = self.engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+        self.looks = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
         self._durability = durability
         self._lock = Lock()
         self._listener: Any = None

@@ -21,7 +21,7 @@ HOLD = text(
 )
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 LOCKED = ("database is locked", "database table is locked", "database schema is locked")
-WRITES = "gantt_writes"
+LOOKS = "gantt_looks"
 
 
 class Sqlite(Dialect):
@@ -41,12 +41,11 @@ class Sqlite(Dialect):
             )
         self._synchronous = "FULL" if durability == "always" else "NORMAL"
         self.engine = create_engine(url, connect_args={"timeout": BUSY_MS / 1000}, **POOL)
-        self.reader = self.engine
+        self.looks = {LOOKS: True}
         event.listen(self.engine, "do_connect", self._make_private)
         event.listen(self.engine, "connect", self._prepare)
         event.listen(self.engine, "checkout", self._require_same_file)
         event.listen(self.engine, "begin", _begin)
-        self.engine = self.engine.execution_options(**{WRITES: True})
 
     def lock(self, connection: Connection, partition: str) -> tuple[Mapping[str, Any] | None, int]:
         row = connection.execute(HOLD, {"name": partition}).mappings().one()
@@ -99,5 +98,5 @@ class Sqlite(Dialect):
 
 
 def _begin(connection: Connection) -> None:
-    writes = connection.get_execution_options().get(WRITES)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    looks = connection.get_execution_options().get(LOOKS)
+    connection.exec_driver_sql("BEGIN" if looks else "BEGIN IMMEDIATE")
