@@ -152,13 +152,23 @@ class Scheduler:
 
     @exposed
     def list_host_state(self, ctxt, namespace, marker=None, limit=1000, *, matching=None, partition=None):
-        known = [name for name in self.state[namespace] if partition in (None, self.where(name))]
+        wanted = dict(matching or {})
+        host = wanted.pop("host", None)
+        known = [
+            name
+            for name, document in self.state[namespace].items()
+            if partition in (None, self.where(name))
+            and host in (None, name.partition("/")[0])
+            and wanted.items() <= document.items()
+        ]
         found, following = page_of(sorted(known), marker, limit)
         return objects.HostStatePage.of(states=[self._read(namespace, name) for name in found], marker=following)
 
     @exposed
     def update_host_state(self, ctxt, state, writer):
         self.writers.append(writer)
+        if state.version == 0:
+            self.state[state.namespace].setdefault(state.name, {})
         read = self._read(state.namespace, state.name)
         if self.conflicts:
             self.conflicts -= 1
@@ -166,6 +176,10 @@ class Scheduler:
             raise errors.VersionConflict(what=state.name, version=read.version + 1, expected=state.version)
         self.state[state.namespace][state.name] |= state.document
         return self._read(state.namespace, state.name)
+
+    @exposed
+    def delete_host_state(self, ctxt, namespace, name, version, writer):
+        self.state[namespace].pop(name, None)
 
     @exposed
     def explain(self, ctxt, request_id):

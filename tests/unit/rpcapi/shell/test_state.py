@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``gantt state``."""
+
+import pytest
+
+
+@pytest.fixture
+def racks(cluster):
+    cluster.scheduler.state["rack"] = {
+        "h1": {"power": "on", "watts": 300},
+        "h1/n1": {"power": "off"},
+        "h2": {"power": "on", "row": 7},
+    }
+    return cluster.scheduler
+
+
+def listed(gantt, *arguments):
+    return [row["name"] for row in gantt("state", "list", "rack", "-f", "json", *arguments).json]
+
+
+def test_list_shows_each_document(racks, gantt):
+    rows = gantt("state", "list", "rack", "-f", "json").json
+    assert [row["name"] for row in rows] == ["h1", "h1/n1", "h2"]
+    assert rows[0]["document"] == {"power": "on", "watts": 300}
+    assert "watts: 300" in gantt("state", "list", "rack").out
+
+
+def test_list_is_narrowed_by_the_scheduler(racks, gantt):
+    assert listed(gantt, "--match", "power=on") == ["h1", "h2"]
+    assert listed(gantt, "--match", "power=on", "--match", "row=7") == ["h2"]
+    assert listed(gantt, "--host", "h1", "--match", "power=off") == ["h1/n1"]
+
+
+def test_show_one(racks, gantt):
+    shown = gantt("state", "show", "rack", "h2", "-f", "json").json
+    assert (shown["name"], shown["version"], shown["document"]) == ("h2", 1, {"power": "on", "row": 7})
+    done = gantt("state", "show", "rack", "h9")
+    assert (done.code, done.err) == (1, "No host or node named 'h9' is known; see 'gantt host list'\n")
+
+
+def test_set_writes_json_and_text_at_the_version_that_was_read(racks, gantt):
+    racks.conflicts = 2
+    done = gantt("state", "set", "rack", "h1", "watts=450", "note=some text", 'tags=["a"]', "--writer", "rackd")
+    assert done.code == 0
+    assert racks.state["rack"]["h1"] == {"power": "on", "watts": 450, "note": "some text", "tags": ["a"]}
+    assert set(racks.writers) == {"rackd"}
+
+
+def test_set_makes_a_document(racks, gantt):
+    assert gantt("state", "set", "rack", "h3", "power=off").code == 0
+    assert racks.state["rack"]["h3"] == {"power": "off"}
+
+
+def test_a_document_that_others_change_all_the_time_is_given_up(racks, gantt):
+    racks.conflicts = 99
+    done = gantt("state", "set", "rack", "h1", "power=off")
+    assert done.code == 1
+    assert "read it again, then update" in done.err
+
+
+def test_delete_is_fine_a_second_time(racks, gantt):
+    assert gantt("state", "delete", "rack", "h2", "--writer", "rackd").code == 0
+    assert "h2" not in racks.state["rack"]
+    assert gantt("state", "delete", "rack", "h2").code == 0
+
+
+@pytest.mark.parametrize("pair", ["power", "=on"])
+def test_what_is_no_pair_is_told(racks, gantt, pair):
+    done = gantt("state", "set", "rack", "h1", pair)
+    assert done.code == 2
+    assert "is not KEY=VALUE" in done.err
