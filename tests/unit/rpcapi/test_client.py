@@ -39,6 +39,14 @@ class Sender:
         self.contexts.append(ctxt)
         self.sent.append(("cast", method, values))
 
+    def fails_with(self, error):
+        """Let whatever is sent from now on raise ``error``."""
+
+        def fail(ctxt, method, **values):
+            raise error
+
+        self.call = self.cast = fail
+
 
 @pytest.fixture
 def sender(monkeypatch):
@@ -103,11 +111,8 @@ def test_a_call_after_its_deadline_does_not_wait(sender, options):
 
 
 @pytest.mark.parametrize("refusal", [messaging.NoSuchMethod("audit_hosts"), messaging.UnsupportedVersion("1.1")])
-def test_a_service_that_is_older_than_the_method_is_told_by_name(sender, options, refusal, monkeypatch):
-    def refuse(ctxt, method, **values):
-        raise refusal
-
-    monkeypatch.setattr(sender, "call", refuse)
+def test_a_service_that_is_older_than_the_method_is_told_by_name(sender, options, refusal):
+    sender.fails_with(refusal)
     with pytest.raises(errors.UnknownMethod, match=r"'conductor' has no method 'audit_hosts' in version 1\.1"):
         ConductorAPI(options, None).audit_hosts(context.new(), "cell1", 1)
 
@@ -120,14 +125,11 @@ def remote(error):
         return common.deserialize_remote_exception(common.serialize_remote_exception(sys.exc_info()), ["rpcapi.errors"])
 
 
-def test_an_error_arrives_as_its_service_raised_it(sender, options, monkeypatch):
+def test_an_error_arrives_as_its_service_raised_it(sender, options):
     arrived = remote(errors.NoValidHost(reason="all 3 hosts are full", reasons={"VCPU": 3}))
     assert "Traceback" in str(arrived) and type(arrived) is not errors.NoValidHost  # else there is nothing to mend
 
-    def fail(ctxt, method, **values):
-        raise arrived
-
-    monkeypatch.setattr(sender, "call", fail)
+    sender.fails_with(arrived)
     with pytest.raises(errors.NoValidHost) as caught:
         ConductorAPI(options, None).get_instances(context.new(), ["u"])
     assert type(caught.value) is errors.NoValidHost
@@ -136,32 +138,30 @@ def test_an_error_arrives_as_its_service_raised_it(sender, options, monkeypatch)
     assert "_Remote" not in "".join(traceback.format_exception(caught.value))
 
 
-def test_an_error_of_this_side_stays_the_one_it_is(sender, options, monkeypatch):
+def test_an_error_of_this_side_stays_the_one_it_is(sender, options):
     own = errors.IncompatibleObject(name="InstancePage", version="9.0", supported="1.0")
 
-    def fail(ctxt, method, **values):
-        raise own
-
-    monkeypatch.setattr(sender, "call", fail)
+    sender.fails_with(own)
     with pytest.raises(errors.IncompatibleObject) as caught:
         ConductorAPI(options, None).get_instances(context.new(), ["u"])
     assert caught.value is own
 
 
-@pytest.mark.parametrize("away", [messaging.MessageDeliveryFailure("refused"), OperationalError("refused")])
-@pytest.mark.parametrize("kind", ["call", "cast", "fanout"])
-def test_a_bus_that_is_away_is_an_error_of_ours(sender, options, monkeypatch, away, kind):
-    def fail(ctxt, method, **values):
-        raise away
-
-    monkeypatch.setattr(sender, "call", fail)
-    monkeypatch.setattr(sender, "cast", fail)
+@pytest.fixture
+def sends(sender, options):
+    """Every way to send."""
     compute, refs = ComputeAPI(options, None), objects.ClaimRefs.of(consumers=[], attempts=[])
-    sends = {
+    return {
         "call": lambda: ConductorAPI(options, None).get_instances(context.new(), ["u"]),
         "cast": lambda: compute.terminate_instances(context.new(), "host1", refs),
         "fanout": lambda: compute.audit(context.new(), "cell1", 7),
     }
+
+
+@pytest.mark.parametrize("away", [messaging.MessageDeliveryFailure("refused"), OperationalError("refused")])
+@pytest.mark.parametrize("kind", ["call", "cast", "fanout"])
+def test_a_bus_that_is_away_is_an_error_of_ours(sender, sends, away, kind):
+    sender.fails_with(away)
     with pytest.raises(errors.Unavailable, match="The message bus cannot be reached: refused"):
         sends[kind]()
 
@@ -177,16 +177,6 @@ def sent_in_vain(cause):
         return made
 
 
-@pytest.fixture
-def sends(sender, options):
-    """Send in either way."""
-    refs = objects.ClaimRefs.of(consumers=[], attempts=[])
-    return {
-        "call": lambda: ConductorAPI(options, None).get_instances(context.new(), ["u"]),
-        "cast": lambda: ComputeAPI(options, None).terminate_instances(context.new(), "host1", refs),
-    }
-
-
 @pytest.mark.parametrize(
     ("cause", "told"),
     [
@@ -199,11 +189,7 @@ def sends(sender, options):
 @pytest.mark.parametrize("kind", ["call", "cast"])
 def test_what_a_driver_refuses_is_an_error_of_ours(sender, sends, cause, told, kind):
     wrapped = sent_in_vain(cause)
-
-    def fail(ctxt, method, **values):
-        raise wrapped
-
-    setattr(sender, kind, fail)
+    sender.fails_with(wrapped)
     told = told or wrapped
     with pytest.raises(type(told)) as caught:
         sends[kind]()
