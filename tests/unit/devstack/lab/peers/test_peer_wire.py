@@ -13,7 +13,7 @@ import sys
 sys.path.insert(0, {inside!r})
 from peer_wire import serve, timed
 def noisy(first, count):
-    print("a library says something")
+    print("a library says something", flush=True)
     return timed(lambda number: None, first, count)
 def broken():
     raise LookupError("it is not there")
