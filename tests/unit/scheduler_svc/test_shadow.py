@@ -10,7 +10,7 @@ from scheduler_svc.asked import Asked
 from scheduler_svc.select import Patience, Selector
 from scheduler_svc.shadow import ShadowAlternates, ShadowChooser, ShadowClaimer
 from scheduler_svc.store.memory import MemoryStore
-from scheduler_svc.store.records import Batch, Group
+from scheduler_svc.store.records import Batch, Candidate, Group, Intent
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import ASKED, node, request
 from tests.unit.scheduler_svc.sights import FollowingSight, filter_driver
@@ -89,6 +89,15 @@ def test_what_fits_nowhere_is_refused_as_ever_and_recorded():
     with pytest.raises(errors.UnknownHost):
         world.ask("c-1", force_hosts=("nobody",))
     assert world.nothing_happened()
+
+
+def test_a_batch_of_which_one_has_no_candidate_is_refused_as_a_whole():
+    world = World()
+    intents = [Intent("c-1", 1, [Candidate("h0/n")]), Intent("c-2", 1, [])]
+    answer = ShadowClaimer(world.store).prepare(Batch("req-1", "p", "u", ASKED, intents, 1, 1, ttl_ms=1000))
+    assert not answer.accepted
+    assert [one.host for one in answer.prepared] == [None, None]
+    assert world.record["outcome"] == "refused"
 
 
 def test_a_large_request_is_decided_a_hundred_at_a_time_on_the_same_state():
