@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A replica that has applied the log to a position equals a snapshot taken there, whatever was done to the store."""
+"""A replica that has applied logs to their positions equals snapshots taken there, whatever was done to the stores.
+
+Of two partitions in one table, with hosts of the same names, each is as if it were alone.
+"""
+
+import contextlib
 
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from rpcapi import errors
 from scheduler_svc.replica import Replica
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.records import Batch, Candidate, Intent, Ref, Running
@@ -18,17 +24,28 @@ CONSUMERS = st.sampled_from(tuple(f"vm{number}" for number in range(6)))
 
 
 class ReplicaMachine(RuleBasedStateMachine):
-    """One memory store under random verbs, one replica that follows at random moments and one that never stops."""
+    """Two memory stores under random verbs, one table that follows at random moments and one that never stops."""
 
     def __init__(self):
         super().__init__()
         self.now = 1_000_000
         self.sequence = 0
         self.attempt = 0
-        self.store = MemoryStore("p", clock=lambda: self.now, log_length=12)
-        self.replicas = [Replica(self.store), Replica(self.store)]
-        for replica in self.replicas:
+        self.stores = [MemoryStore(name, clock=lambda: self.now, log_length=12) for name in "pq"]
+        self.store = self.stores[0]
+        self.tables = [HostTable("pq"), HostTable("pq")]
+        self.replicas = [[Replica(store, table=table) for store in self.stores] for table in self.tables]
+        for replica in (*self.replicas[0], *self.replicas[1]):
             replica.load()
+
+    @rule(number=st.sampled_from((0, 1)))
+    def turn_to(self, number):
+        self.store = self.stores[number]
+
+    @rule(host=HOSTS)
+    def remove(self, host):
+        with contextlib.suppress(errors.Conflict):  # it holds claims, or may
+            self.store.remove(host)
 
     @rule(host=HOSTS, nodes=NODES, totals=TOTALS, zone=st.sampled_from((None, "az1")))
     def report(self, host, nodes, totals, zone):
@@ -73,23 +90,25 @@ class ReplicaMachine(RuleBasedStateMachine):
         self.now += 1
         self.store.bump()
 
-    @rule()
-    def follow(self):
-        self._catch_up(self.replicas[1])
+    @rule(number=st.sampled_from((0, 1)))
+    def follow(self, number):
+        self._catch_up(self.replicas[1][number])
 
     @invariant()
-    def the_replica_that_follows_equals_a_snapshot(self):
-        self._catch_up(self.replicas[0])
+    def the_replicas_that_follow_equal_snapshots(self):
+        for replica in self.replicas[0]:
+            self._catch_up(replica)
 
     def teardown(self):
-        self._catch_up(self.replicas[1])
+        for replica in self.replicas[1]:
+            self._catch_up(replica)
 
     def _catch_up(self, replica):
-        snapshot = self.store.snapshot()
-        while replica.table.position < snapshot.position:
+        snapshot = self.stores[replica.number].snapshot()
+        while replica.standing.position < snapshot.position:
             replica.step(0)
-        assert replica.table.position == snapshot.position
-        assert describe(replica.table) == describe(HostTable.from_snapshot(snapshot))
+        assert replica.standing.position == snapshot.position
+        assert describe(replica.table, replica.number) == describe(HostTable.from_snapshot(snapshot))
 
 
 ReplicaMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
