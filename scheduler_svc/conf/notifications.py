@@ -25,7 +25,7 @@ OPTS: list[cfg.Opt] = [
     cfg.StrOpt(
         "driver",
         default="messagingv2",
-        help="oslo.messaging's notification driver: 'messagingv2' for a message bus, 'log' for the log.",
+        help="Notification driver of oslo.messaging: 'messagingv2' for a message bus, 'log' for the log.",
     ),
     cfg.ListOpt(
         "topics",
