@@ -62,6 +62,37 @@ def test_a_replica_that_followed_equals_a_snapshot(store):
     assert replica.table.hosts == 3
 
 
+def test_a_host_that_left_and_came_back_is_not_open_before_its_audit(store):
+    replica = Replica(store)
+    replica.load()
+    store.remove("b")
+    store.update_stats("b", incarnation=2, sequence=1, base=0, full=True, nodes={"b/1": node()})
+    while replica.standing.position < store.snapshot().position:
+        replica.step(0)
+    same(replica, store)
+    assert replica.census.waiting == 1
+
+
+def test_a_partition_that_is_loaded_anew_leaves_the_others_rows_alone(store):
+    other = MemoryStore("q")
+    hosts.join(other, {"a/1": node({"VCPU": 3}), "z/1": node(traits=["CUSTOM_Y"], zone="az9")})
+    table = HostTable(["q", "p"])
+    theirs, mine = Replica(other, table=table), Replica(store, table=table)
+    theirs.load()
+    mine.load()
+    before = describe(table, theirs.number)
+    hosts.join(store, {"a/1": node(), "n/1": node({"VCPU": 5, "CUSTOM_GPU": 1}, ["CUSTOM_Z"], "az2")}, sequence=2)
+    store.bump()
+    mine.step(0)
+    assert describe(table, mine.number) == describe(HostTable.from_snapshot(store.snapshot()))
+    assert describe(table, theirs.number) == before
+    assert (mine.census.hosts, theirs.census.hosts, table.hosts) == (3, 2, 5)
+    assert (mine.census.waiting, theirs.census.waiting) == (3, 0)
+    with table.reading() as view:
+        assert view.within("q").sum() == 2
+        assert view.named(["a"]).sum() == 3  # of both partitions, gone ones included
+
+
 def test_a_gap_in_the_log_means_a_fresh_copy(store):
     replica = Replica(store)
     replica.load()
