@@ -53,5 +53,5 @@ def test_ends_its_servers_and_workers_when_it_is_terminated(question, processes,
 def test_says_what_there_is_to_ask():
     code, out, _ = asking.run("help")
     assert code == 0
-    for question in ("claim", "decide", "race"):
+    for question in ("claim", "decide", "peers", "race", "replay", "shadow"):
         assert f"  {question}" in out
