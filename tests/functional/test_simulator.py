@@ -15,7 +15,7 @@ from devstack.servers.process import ServerProcess
 from rpcapi.model.names import host_of
 from tests.functional import clusters, truth
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.timeout(400)]
 
 LARGE = Shape(computes=200, nodes_per_host=50, schedulers=1, report_interval=8.0, churn=0.1)
 MOST_BYTES = 2 * 1024**3
