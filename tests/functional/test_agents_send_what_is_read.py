@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An agent's reporter and a scheduler worker: what no filter and no weigher reads neither travels nor is logged."""
+
+import pytest
+
+from compute_agent.calls import Calls
+from compute_agent.load import CPU_PERCENT, Load
+from compute_agent.nodes import Node, Shape
+from compute_agent.profile import Profile
+from compute_agent.reporter import Reporter
+from compute_agent.tracker import Tracker
+from rpcapi.model.inventory import Inventory
+from tests.unit.scheduler_svc.rack_worker import Worker
+
+SHAPE = Shape("s", {"VCPU": Inventory(8), "MEMORY_MB": Inventory(8192)}, ("HW_CPU_X86_AVX2",))
+NODES = tuple(Node(f"west/{number}", SHAPE, "zone1") for number in range(3))
+
+
+class Agent:
+    """The reporter of one service host whose nodes change with each interval, and what it sends."""
+
+    def __init__(self, worker):
+        self._scheduler = worker.scheduler
+        self.sent = []
+        tracker = Tracker(NODES)
+        self.reporter = Reporter(
+            host="west",
+            partition="default",
+            nodes=NODES,
+            tracker=tracker,
+            load=Load("west", NODES, tracker, lambda: Profile(churn=1.0)),
+            scheduler=self,
+            calls=Calls(10.0),
+            incarnation=1,
+        )
+
+    def update_resource_stats(self, ctxt, host, report):
+        self.sent.append(report)
+        return self._scheduler.update_resource_stats(ctxt, host, report)
+
+    def report(self, times):
+        """Report so often, and return the keys of each report's first node."""
+        begun = len(self.sent)
+        for _ in range(times):
+            self.reporter.report()
+        return [sorted(report.nodes.get("west/0", {})) for report in self.sent[begun:]]
+
+
+@pytest.fixture
+def worker(tmp_path):
+    schema = tmp_path / "rack.json"
+    schema.write_text("{}")
+    made = Worker(schema)
+    made.service.start()
+    yield made
+    made.service.stop()
+    made.service.wait()
+
+
+def logged(worker, after):
+    return [entry for entry in worker.store.follow(after, 0) if entry.kind == "provider"]
+
+
+def test_metrics_that_nobody_reads_do_not_travel_and_are_not_logged(worker):
+    agent = Agent(worker)
+    assert agent.report(2) == [["availability_zone", "inventories", "metrics", "traits"], ["metrics"]]
+    assert agent.sent[-1].nodes["west/0"] == {"metrics": {}}, "what was sent before anybody could say is taken back"
+    position = worker.store.state.position
+    assert agent.report(5) == [[]] * 5, "each is a sign of life and no more"
+    assert logged(worker, position) == []
+
+
+def test_a_reload_that_reads_a_metric_has_it_sent_and_logged_and_decided_by(worker):
+    agent = Agent(worker)
+    agent.report(2)
+    worker.conf.set_override("weight_setting", [f"{CPU_PERCENT}=-1.0"], group="metrics")
+    worker.conf.set_override("enabled_filters", ["ComputeFilter", "MetricsFilter"], group="filter_scheduler")
+    worker.conf.set_override("enabled_weighers", ["MetricsWeigher"], group="filter_scheduler")
+    worker.service.reset()
+    agent.report(1)  # learns it
+    position = worker.store.state.position
+    assert agent.report(2) == [["metrics"]] * 2
+    entries = logged(worker, position)
+    assert len(entries) == 2
+    assert set(entries[-1].payload["west/0"]["metrics"]) == {CPU_PERCENT}
+    worker.audit("west")
+    figures = {name: provider["metrics"][CPU_PERCENT] for name, provider in entries[-1].payload.items()}
+    assert worker.select(VCPU=1) == min(figures, key=figures.__getitem__)
