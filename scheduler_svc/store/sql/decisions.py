@@ -9,6 +9,8 @@ from sqlalchemy import Connection, delete, insert, select
 from scheduler_svc.store import documents
 from scheduler_svc.store.sql.tables import DECISIONS
 
+LOTS = 64  # in which the record's length is trimmed
+
 
 def write(connection: Connection, partition: str, number: int, request_id: str, document: Mapping[str, Any]) -> None:
     """Record a decision under its ``number``."""
@@ -16,9 +18,11 @@ def write(connection: Connection, partition: str, number: int, request_id: str, 
     connection.execute(insert(DECISIONS), row)
 
 
-def trim(connection: Connection, partition: str, last: int) -> None:
-    """Drop decisions up to number ``last``."""
-    connection.execute(delete(DECISIONS).where(DECISIONS.c.partition == partition, DECISIONS.c.number <= last))
+def trim(connection: Connection, partition: str, newest: int, most: int) -> None:
+    """Drop what is beyond ``most``, once in a while: what each decision deletes, each decision pays for."""
+    if newest % max(1, most // LOTS) == 0:
+        old = DECISIONS.c.number <= newest - most
+        connection.execute(delete(DECISIONS).where(DECISIONS.c.partition == partition, old))
 
 
 def newest(connection: Connection, partition: str, request_id: str) -> dict[str, Any] | None:

@@ -207,7 +207,7 @@ class SqlPartition(Partition):
     def record(self, request_id: str, document: Mapping[str, Any], most: int) -> None:
         self._decision += 1
         decisions.write(self._connection, self._name, self._decision, request_id, document)
-        decisions.trim(self._connection, self._name, self._decision - most)
+        decisions.trim(self._connection, self._name, self._decision, most)
 
     def decision_of(self, request_id: str) -> dict[str, Any] | None:
         return decisions.newest(self._connection, self._name, request_id)
