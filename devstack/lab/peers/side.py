@@ -80,25 +80,33 @@ class Side:
 
 @contextlib.contextmanager
 def running(command: Sequence[str]) -> Iterator[Side]:
-    """Start a peer with a folder of its own as its last argument, and leave nothing of either."""
+    """Start a peer with a folder of its own as its last argument, and leave nothing of either; raises PeerFailed."""
     folder = Path(tempfile.mkdtemp(prefix="gantt-lab-"))
     log = folder / "log"
     try:
-        with log.open("wb") as errors, held_back():
-            process = subprocess.Popen(  # noqa: S603 - the command is our own, no shell reads it
-                [*command, str(folder)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                cwd=folder,
-                env={key: os.environ[key] for key in INHERITED if key in os.environ},
-            )
+        with held_back():
+            process = _started([*command, str(folder)], folder, log)
         try:
             yield Side(process, log)
         finally:
             _end(process)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _started(command: Sequence[str], folder: Path, log: Path) -> "subprocess.Popen[bytes]":
+    try:
+        with log.open("wb") as errors:
+            return subprocess.Popen(  # noqa: S603 - the command is our own, no shell reads it
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                cwd=folder,
+                env={key: os.environ[key] for key in INHERITED if key in os.environ},
+            )
+    except OSError as why:
+        raise PeerFailed(f"it cannot be started: {why}") from why
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:

@@ -37,6 +37,13 @@ def test_what_a_peer_does_instead_of_answering_is_told(way, says):
         peer.ask("decide")
 
 
+def test_a_peer_that_is_not_there_is_told_and_leaves_nothing(run_folder, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(run_folder))
+    with pytest.raises(PeerFailed, match="cannot be started"), side.running([str(run_folder / "absent")]):
+        pass
+    assert not any(run_folder.iterdir())
+
+
 def test_a_peer_that_does_not_answer_is_given_up(monkeypatch):
     monkeypatch.setattr(side, "ANSWER_SECONDS", 0.1)
     with running("hang") as peer, pytest.raises(PeerFailed, match="no answer within"):
