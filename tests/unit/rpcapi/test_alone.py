@@ -28,8 +28,9 @@ sys.meta_path.insert(0, Missing())
 import pkgutil
 import rpcapi
 
-# What a library user may import: all but the daemons' frame, the embedded bus's driver and the operators' command.
-OF_THE_PROCESS = ("rpcapi.daemon", "rpcapi.drivers", "rpcapi.shell")
+# What a library user may import: all but the daemons' frame and their way to Redis, the embedded bus's driver and the
+# operators' command.
+OF_THE_PROCESS = ("rpcapi.daemon", "rpcapi.drivers", "rpcapi.primary", "rpcapi.shell")
 for module in pkgutil.walk_packages(rpcapi.__path__, "rpcapi."):
     if not module.name.startswith(OF_THE_PROCESS):
         __import__(module.name)
