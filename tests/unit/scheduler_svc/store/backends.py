@@ -18,10 +18,10 @@ from tests.functional.failover.setups import SetUp
 from tests.unit.scheduler_svc.store.world import ManualClock, World, poll
 
 
-def memory_world(**options: Any) -> World:
+def memory_world(*, partition: str = "p1", **options: Any) -> World:
     """Return a partition in memory, with a clock of the test's own."""
     clock = ManualClock()
-    store = MemoryStore("p1", clock=clock, **options)
+    store = MemoryStore(partition, clock=clock, **options)
 
     def wait_until(moment: int) -> None:
         clock.now = max(clock.now, moment)

@@ -17,7 +17,20 @@ from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.records import Entry
 from tests.conftest import missing
 from tests.run_folders import claim_folder, release_folder
-from tests.unit.scheduler_svc.store.world import poll
+from tests.unit.scheduler_svc.store.backends import memory_world
+
+# The suite of declared host state runs here too, but for what it says of the log: memcached keeps none.
+from tests.unit.scheduler_svc.store.test_declared_states import (  # noqa: F401 - collected by their names
+    test_a_document_is_created_read_and_listed_as_it_was_put,
+    test_a_repeated_update_finds_its_own_work_done,
+    test_a_version_is_never_used_twice,
+    test_an_update_names_the_version_it_read,
+    test_documents_are_paged_by_name,
+    test_keys_of_the_stores_own_may_be_in_a_document,
+    test_namespaces_that_are_not_declared_and_documents_that_go_with_their_hosts,
+    test_what_is_no_document_is_refused,
+)
+from tests.unit.scheduler_svc.store.world import World, poll
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +54,15 @@ def store(server: MemcachedServer) -> Iterator[BesideStore]:
     assert isinstance(made, BesideStore)
     yield made
     made.close()
+
+
+@pytest.fixture
+def world(server: MemcachedServer) -> Iterator[World]:
+    """A partition whose declared namespaces are all in memcached."""
+    made = memory_world(namespaces=["rack", "power"], partition=uuid.uuid4().hex[:8])
+    made.store = open_beside(made.store, server.url(), ["rack", "power"], ["rack", "power"])
+    yield made
+    made.store.close()
 
 
 def news(store: BesideStore, position: int) -> list[Entry]:
