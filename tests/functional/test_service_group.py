@@ -26,7 +26,10 @@ DEADLINE = 30.0
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture(params=["redis", pytest.param("zookeeper", marks=pytest.mark.zookeeper)])
+ZOOKEEPER = pytest.param("zookeeper", marks=pytest.mark.zookeeper)
+
+
+@pytest.fixture(params=["redis", ZOOKEEPER])
 def backend(request, make_redis):
     """A coordination service of the test's own, to kill and start again: (server, its URL)."""
     if request.param == "redis":
@@ -101,6 +104,8 @@ def test_members_live_the_killed_die_and_the_stopped_leave(cluster):
     assert again.poll() is None
 
 
+# With Redis also by test_service_group_cluster.py, with whole daemons.
+@pytest.mark.parametrize("backend", [pytest.param("redis", marks=pytest.mark.long), ZOOKEEPER], indirect=True)
 def test_an_outage_kills_nobody_and_everybody_comes_back(cluster, backend):
     server, _url = backend
     cluster.member("a1", "b1")

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A whole cluster whose liveness is a service group's: dead hosts leave the candidates, and an outage kills nobody."""
+
+import time
+import uuid
+
+import pytest
+
+from devstack.cluster import Shape
+from devstack.servers.ports import free_port
+from devstack.servers.redis import RedisServer
+from rpcapi import errors, objects
+from tests.functional import clusters
+from tests.run_folders import claim_folder, release_folder
+
+TIMEOUT = 6.0
+DEADLINE = 60.0
+
+
+def until(what, look):
+    deadline = time.monotonic() + DEADLINE
+    while not look():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.2)
+
+
+def alive(running):
+    states = running.session.pages(running.session.scheduler.list_host_state, "states", "service")
+    return {state.name for state in states if state.document["alive"]}
+
+
+def refusal(running):
+    """Ask for a host; return the reasons of the refusal, none where there was a host."""
+    spec = objects.RequestSpec.of(resources={"VCPU": 1})
+    try:
+        running.session.new_request()
+        running.session.ask(running.session.scheduler.select_destinations, spec, [str(uuid.uuid4())])
+    except errors.NoValidHost as error:
+        return error.kwargs["reasons"]
+    return {}
+
+
+@pytest.fixture(scope="module")
+def group_server():
+    server = RedisServer(claim_folder(), port=free_port())
+    server.start()
+    yield server
+    server.kill()
+    release_folder(server.folder)
+
+
+def test_a_dead_agents_hosts_leave_and_a_disabled_host_leaves_at_once(group_server):
+    group = {"service_group": {"driver": "tooz", "backend_url": group_server.tcp_url(), "timeout": TIMEOUT}}
+    patient = {"store": {"service_down_time": 3600}}  # so that missed reports are not what is seen
+    overrides = {"scheduler": group | patient, "conductor": group, "compute": group}
+    with clusters.running(Shape(computes=2, nodes_per_host=1), overrides) as running:
+        until("the services joined", lambda: {"compute0", "compute1"} <= alive(running) and len(alive(running)) == 4)
+        until("there is a host", lambda: not refusal(running))
+
+        group_server.kill()
+        time_away = time.monotonic() + 2 * TIMEOUT
+        while time.monotonic() < time_away:
+            assert {"compute0", "compute1"} <= alive(running), "an outage of the group kills nobody"
+            time.sleep(0.5)
+        assert not refusal(running)
+        group_server.start()
+
+        clusters.kill(running.cluster.daemons["compute"])
+        until("the hosts are down", lambda: not {"compute0", "compute1"} & alive(running))
+        until("they are no candidates", lambda: refusal(running).get("service down") == 2)
+
+        clusters.restart(running, "compute")
+        until("the hosts are back", lambda: not refusal(running))
+        for name in ("compute0", "compute1"):
+            read = running.session.ask(running.session.scheduler.get_host_state, "service", name)
+            state = objects.HostState.of(
+                namespace="service", name=name, version=read.version, document={"enabled": False}
+            )
+            running.session.ask(running.session.scheduler.update_host_state, state, writer="gantt")
+        until("disabled hosts are no candidates", lambda: refusal(running).get("service disabled") == 2)
