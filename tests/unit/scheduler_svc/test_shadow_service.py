@@ -6,7 +6,7 @@ import pytest
 from rpcapi import context, errors, objects
 from rpcapi.model.claims import ClaimState
 from tests.unit.scheduler_svc.hosts import ASKED, node
-from tests.unit.scheduler_svc.test_service import Worker
+from tests.unit.scheduler_svc.workers import Worker
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Topic ``scheduler``, over the bus."""
+
+import uuid
+
+import pytest
+
+from rpcapi import bus, context, errors, scheduler
+from tests.unit.scheduler_svc.workers import Worker, figure, hosts_report
+
+
+@pytest.fixture(scope="module")
+def worker():
+    made = Worker()
+    made.service.start()
+    yield made
+    made.service.stop()
+    made.service.wait()
+
+
+def test_a_decision_is_explained_under_its_request_id(worker):
+    worker.join("why", {"why/1": hosts_report()})
+    ctxt = context.new()
+    uuids, _ = worker.select(1, ctxt, force_hosts=["why"])
+    decision = worker.scheduler.explain(context.new(), ctxt.request_id)
+    assert decision.document["outcome"] == "selected"
+    assert decision.document["verdicts"][0]["consumer"] == uuids[0]
+    assert decision.document["spec"]["force_hosts"] == ["why"]
+    with pytest.raises(errors.UnknownDecision):
+        worker.scheduler.explain(context.new(), "req-unheard-of")
+
+
+def test_the_refusal_of_a_forced_host_that_nobody_knows_is_explained(worker):
+    ctxt = context.new()
+    with pytest.raises(errors.UnknownHost, match="'nowhere'"):
+        worker.select(2, ctxt, force_hosts=["nowhere"])
+    document = worker.scheduler.explain(context.new(), ctxt.request_id).document
+    assert (document["outcome"], document["instances"], document["hosts"]) == ("refused", 2, 0)
+    assert document["why"].startswith("No host or node named 'nowhere' is known")
+    assert document["spec"]["force_hosts"] == ["nowhere"]
+
+
+def test_a_refusal_arrives_typed_with_its_reasons(worker):
+    worker.join("small", {"small/1": hosts_report()})
+    with pytest.raises(errors.NoValidHost, match="1 not enough VCPU") as caught:
+        worker.select(force_hosts=["small"], resources={"VCPU": 9})
+    assert caught.value.kwargs["reasons"]["not enough VCPU"] == 1
+
+
+def test_stats_are_applied_once_and_deltas_on_their_base(worker):
+    assert not worker.report("st", {"st/1": hosts_report()}).need_full
+    delta = worker.report("st", {"st/1": {"traits": ["CUSTOM_NEW"]}}, sequence=2, base=1, full=False)
+    assert (delta.need_full, delta.audit) == (False, True)
+    state = worker.scheduler.get_host_state(context.new(), "compute", ("st", "1"))
+    assert state.document["traits"] == ["CUSTOM_NEW"]
+    assert state.document["inventories"]["VCPU"]["capacity"] == 8
+    assert worker.report("st", {}, sequence=9, base=7, full=False).need_full
+
+
+def test_an_operator_disables_a_host_and_only_an_operator(worker):
+    worker.join("off", {"off/1": hosts_report()})
+    ctxt = context.new()
+    state = worker.scheduler.get_host_state(ctxt, "service", "off")
+    state.document = {"enabled": False, "disabled_reason": "repair"}
+    with pytest.raises(errors.WriterRefused):
+        worker.scheduler.update_host_state(ctxt, state, "gantt-conductor")
+    new = worker.scheduler.update_host_state(ctxt, state, "gantt")
+    assert (new.document["enabled"], new.document["disabled_reason"]) == (False, "repair")
+    again = state.obj_clone()
+    again.document = {"enabled": True}
+    with pytest.raises(errors.VersionConflict):
+        worker.scheduler.update_host_state(ctxt, again, "gantt")
+    assert worker.service._opened.partitions.own.replica.reach(worker.store.state.position, 10)
+    with pytest.raises(errors.NoValidHost, match="1 service disabled"):
+        worker.select(force_hosts=["off"])
+
+
+def test_host_states_are_paged_to_the_end(worker):
+    worker.report("page", {f"page/{number}": hosts_report() for number in range(5)})
+    found, marker = [], "page"
+    while marker is not None and marker.startswith("page"):
+        page = worker.scheduler.list_host_state(context.new(), "compute", marker, 2)
+        found += [state.name for state in page.states if state.name.startswith("page/")]
+        marker = page.marker
+    assert found == [f"page/{number}" for number in range(5)]
+
+
+def test_services_are_listed_with_their_kind(worker):
+    worker.scheduler.report_service(context.new(), "gantt-conductor", "somewhere")
+    page = worker.scheduler.list_host_state(context.new(), "service")
+    kinds = {state.document["binary"]: state.document["alive"] for state in page.states}
+    assert kinds["gantt-conductor"] and kinds["gantt-scheduler"]
+
+
+def call(worker, method, version="1.0", topic=scheduler.BusBackend, **values):
+    backend = scheduler.BusBackend(worker.conf, bus.get_transport(worker.conf))
+    return backend.call(context.new(), version, method, **values)
+
+
+@pytest.mark.parametrize(
+    ("error", "ask"),
+    [
+        (errors.InvalidCount, lambda worker: worker.select(0, uuids=[])),
+        (errors.InvalidCount, lambda worker: worker.select(1001)),
+        (errors.InvalidRequest, lambda worker: worker.select(uuids=[str(uuid.UUID(int=1))] * 2)),
+        (errors.InvalidName, lambda worker: worker.select(uuids=["not-a-uuid"])),
+        (errors.InvalidSpec, lambda worker: worker.select(resources={"VCPU": -1})),
+        (errors.InvalidSpec, lambda worker: worker.select(resources={})),
+        (errors.UnknownResourceClass, lambda worker: worker.select(resources={"WARP": 1})),
+        (errors.UnknownTrait, lambda worker: worker.select(required_traits=["SHINY"])),
+        (errors.UnknownHost, lambda worker: worker.select(force_hosts=["nowhere"])),
+        (errors.MalformedObject, lambda worker: call(worker, "select_destinations", spec=None, uuids=["a"])),
+        (errors.MalformedObject, lambda worker: call(worker, "select_destinations", spec=None)),
+        (errors.InvalidStats, lambda worker: worker.report("h", {"other/1": hosts_report()})),
+        (errors.InvalidName, lambda worker: worker.report("h/1", {"h/1": hosts_report()})),
+        (errors.InvalidRequest, lambda worker: worker.report("h", {}, sequence=0)),
+        (errors.UnknownHost, lambda worker: worker.scheduler.get_host_state(context.new(), "compute", "nowhere")),
+        (errors.UnknownNamespace, lambda worker: worker.scheduler.list_host_state(context.new(), "weather")),
+        (errors.InvalidRequest, lambda worker: worker.scheduler.list_host_state(context.new(), "compute", None, 0)),
+        (errors.InvalidRequest, lambda worker: worker.claims.list_claims(context.new(), limit=5000)),
+        (errors.InvalidName, lambda worker: worker.claims.confirm_claims(context.new(), "a/b", worker.refs(["x"]))),
+    ],
+)
+def test_bad_input_is_a_typed_error_and_changes_nothing(worker, error, ask):
+    before = (dict(worker.store.state.claims), set(worker.store.state.providers))
+    with pytest.raises(error):
+        ask(worker)
+    assert (dict(worker.store.state.claims), set(worker.store.state.providers)) == before
+
+
+def test_what_is_served_is_counted(worker):
+    worker.join("count", {"count/1": hosts_report()})
+    served = {"method": "select_destinations", "code": "ok"}
+    refused = {"method": "select_destinations", "code": "no_valid_host"}
+    before = figure("calls_total", **served), figure("calls_total", **refused)
+    placed, fits = figure("instances_placed_total"), figure("verdicts_total", verdict="FITS")
+    decisions = figure("decision_seconds_count")
+    uuids, _ = worker.select(2, force_hosts=["count"])
+    with pytest.raises(errors.NoValidHost):
+        worker.select(force_hosts=["count"], resources={"VCPU": 99})
+    assert (figure("calls_total", **served), figure("calls_total", **refused)) == (before[0] + 1, before[1] + 1)
+    assert figure("instances_placed_total") == placed + 2
+    assert figure("verdicts_total", verdict="FITS") == fits + 2
+    assert figure("decision_seconds_count") == decisions + 2
+    confirmed = figure("claims_total", verb="confirm", answer="confirmed")
+    worker.claims.confirm_claims(context.new(), "count", worker.refs(uuids))
+    assert figure("claims_total", verb="confirm", answer="confirmed") == confirmed + 2
+    assert figure("epoch", partition="default") == worker.store.state.epoch
+    assert figure("hosts", partition="default") == worker.service._opened.partitions.own.replica.table.hosts
