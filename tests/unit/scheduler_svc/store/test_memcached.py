@@ -10,11 +10,13 @@ import pytest
 from devstack.servers.errors import BinaryMissing
 from devstack.servers.memcached import MemcachedServer
 from rpcapi import errors
+from scheduler_svc.replica import Replica
 from scheduler_svc.store.beside import BesideStore
 from scheduler_svc.store.factory import open_beside
 from scheduler_svc.store.memcached import MemcachedStates
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.records import Entry
+from scheduler_svc.table.table import HostTable
 from tests.conftest import missing
 from tests.run_folders import claim_folder, release_folder
 from tests.unit.scheduler_svc.store.backends import memory_world
@@ -30,7 +32,7 @@ from tests.unit.scheduler_svc.store.test_declared_states import (  # noqa: F401 
     test_namespaces_that_are_not_declared_and_documents_that_go_with_their_hosts,
     test_what_is_no_document_is_refused,
 )
-from tests.unit.scheduler_svc.store.world import World, poll
+from tests.unit.scheduler_svc.store.world import ROOMY, World, node_stats, poll
 
 
 @pytest.fixture(scope="module")
@@ -181,3 +183,23 @@ def test_a_namespace_nobody_declared_cannot_be_kept_apart(server: MemcachedServe
 def test_a_document_beyond_an_item_of_memcached_is_refused(store: BesideStore) -> None:
     with pytest.raises(errors.InvalidRequest):
         store.put_state("rack", "h1", 0, {"text": "x" * 70_000})
+
+
+def test_a_workers_table_takes_over_what_is_told_in_memcached(store: BesideStore) -> None:
+    store.update_stats("h1", incarnation=1, sequence=1, base=0, full=True, nodes={"h1": node_stats(ROOMY)})
+    version = store.put_state("rack", "h1", 0, {"watts": 300})
+    replica = Replica(store, table=HostTable([store.partition], {"rack": frozenset({"watts"})}))
+    replica.load()
+
+    def watts() -> float:
+        with replica.table.reading() as view:
+            return float(view.state("rack", "watts")[0])
+
+    assert watts() == 300
+    store.put_state("rack", "h1", version, {"watts": 500})
+
+    def has_come() -> bool:
+        replica.step(10)
+        return watts() == 500
+
+    poll(has_come)
