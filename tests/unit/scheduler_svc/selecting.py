@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A selector's surroundings: a memory store with hosts, and claimers that refuse or fail."""
+
+from rpcapi import context, errors
+from rpcapi.model.claims import Answer, Verdict
+from scheduler_svc.asked import Asked
+from scheduler_svc.select import Patience, Selector
+from scheduler_svc.store.memory import MemoryStore
+from scheduler_svc.store.records import BatchAnswer, Prepared
+from tests.unit.scheduler_svc import hosts
+from tests.unit.scheduler_svc.hosts import node, request
+from tests.unit.scheduler_svc.sights import FollowingSight, filter_driver
+
+FOUR = {f"h{number}/n": node() for number in range(4)}  # room for 4 instances each
+
+
+class World:
+    """A memory store with hosts, and selectors that each have a table of their own."""
+
+    def __init__(self, nodes=FOUR):
+        self.store = MemoryStore("p")
+        hosts.join(self.store, nodes)
+
+    def selector(self, claimer=None, **patience):
+        sight = FollowingSight(self.store)
+        return Selector(claimer or self.store, sight, filter_driver(), Patience(**patience)), sight
+
+    def live(self):
+        return self.store.claims()[0]
+
+
+def asked(count=1, first=0, asks=None, **more):
+    return Asked(asks or request(), [f"vm-{number}" for number in range(first, first + count)], **more)
+
+
+def select(selector, wish, ctxt=None):
+    return selector.select(ctxt or context.new("p", "u"), wish)
+
+
+class Refusing:
+    """A claimer to whom all is taken, whatever is asked."""
+
+    def __init__(self, verdict=Verdict.CONCURRENT, current=True):
+        self.verdict = verdict
+        self.current = current
+        self.batches = []
+
+    def prepare(self, batch):
+        self.batches.append(batch)
+        prepared = [
+            Prepared(
+                one.consumer, one.attempt, Answer.REFUSED, verdicts=[self.verdict] * len(one.candidates) * self.current
+            )
+            for one in batch.intents
+        ]
+        return BatchAnswer(False, self.current, batch.epoch, batch.position, prepared)
+
+    def abort(self, refs):
+        raise AssertionError("nothing was claimed")
+
+
+class Failing:
+    """A claimer whose store goes away after the first chunk."""
+
+    def __init__(self, store):
+        self.store = store
+        self.prepared = 0
+
+    def prepare(self, batch):
+        self.prepared += 1
+        if self.prepared > 1:
+            raise errors.StoreUnavailable(why="gone")
+        return self.store.prepare(batch)
+
+    def abort(self, refs):
+        raise errors.StoreUnavailable(why="still gone")

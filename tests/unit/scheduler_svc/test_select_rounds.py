@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Decisions that others outran: the next candidate, the next round, and an end of both."""
+
+import threading
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from rpcapi import context, errors
+from rpcapi.model.claims import Verdict
+from scheduler_svc.asked import Asked
+from tests.unit.scheduler_svc.hosts import node, request
+from tests.unit.scheduler_svc.selecting import Refusing, World, asked, select
+
+
+def test_the_loser_of_a_race_takes_the_next_candidate_in_the_same_round():
+    world = World({"a": node(), "b": node({"VCPU": 4, "MEMORY_MB": 8192, "DISK_GB": 100})})
+    slow, sight = world.selector()
+    quick, _ = world.selector()
+    select(quick, asked(4, first=10, asks=request(force_hosts=("a",))))
+    assert select(slow, asked()).prepared[0].host == "b"
+    assert sight.reached == []
+
+
+def test_all_candidates_lost_means_looking_again_at_least_as_fresh():
+    nodes = {f"h{number:02}": node({"VCPU": 2 if number < 16 else 1}) for number in range(20)}
+    best = tuple(nodes)[:16]
+    world = World(nodes)
+    slow, sight = world.selector()
+    quick, _ = world.selector()
+    select(quick, asked(32, first=10, asks=request({"VCPU": 1}, force_hosts=best)))
+    decided = select(slow, asked(asks=request({"VCPU": 1})))
+    assert decided.prepared[0].host not in best
+    assert len(sight.reached) == 1
+    assert decided.position >= sight.reached[0]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "reason"),
+    [
+        (Verdict.CONCURRENT, "4 claimed by others meanwhile"),
+        (Verdict.STALE, "4 changed meanwhile"),
+        (Verdict.CLOSED, "4 not audited in this epoch"),
+    ],
+)
+def test_a_claimer_that_always_refuses_is_asked_a_bounded_number_of_times(verdict, reason):
+    refusing = Refusing(verdict)
+    selector, _ = World().selector(refusing, rounds=3)
+    with pytest.raises(errors.NoValidHost, match=reason):
+        select(selector, asked())
+    assert [batch.record["round"] for batch in refusing.batches] == [0, 1, 2]
+    assert len({batch.record["seed"] for batch in refusing.batches}) == 3
+
+
+@pytest.mark.parametrize(("patience", "left", "most"), [(2.0, None, 2.0), (2.0, 60.0, 2.0), (900.0, 60.0, 60.0)])
+def test_waiting_for_news_ends_with_patience_or_the_deadline(patience, left, most):
+    selector, sight = World().selector(Refusing(), rounds=2, catch_up_s=patience)
+    ctxt = context.new() if left is None else context.new().within(left)
+    with pytest.raises(errors.NoValidHost):
+        select(selector, asked(), ctxt)
+    assert len(sight.waited) == 2
+    assert most / 2 < max(sight.waited) <= most
+
+
+def test_an_epoch_that_this_worker_has_not_read_is_not_a_lack_of_hosts():
+    selector, _ = World().selector(Refusing(current=False), rounds=2)
+    with pytest.raises(errors.NotReady, match="new epoch"):
+        select(selector, asked())
+
+
+def test_selectors_that_race_on_one_store_never_overcommit():
+    world = World({f"h{number}": node() for number in range(25)})  # room for 100
+    refused = Counter()
+
+    def work(name):
+        selector, _ = world.selector(rounds=10)
+        for number in range(40):
+            wish = Asked(replace(request(), id=f"{name}-{number}"), [f"{name}-{number}"])
+            try:
+                select(selector, wish)
+            except errors.NoValidHost:
+                refused[name] += 1
+
+    threads = [threading.Thread(target=work, args=(f"w{number}",)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    found = world.store.verify()
+    assert (found.problems, found.excess) == ([], [])
+    assert len(world.live()) == 100
+    assert sum(refused.values()) == 60
