@@ -11,7 +11,8 @@ from rpcapi import errors
 
 CONNECT_SECONDS = 5
 ANSWER_SECONDS = 10  # that one statement may take; a snapshot of a large partition needs the most
-POOL: Mapping[str, Any] = {"pool_size": 5, "max_overflow": 15, "pool_timeout": ANSWER_SECONDS, "pool_use_lifo": True}
+# A partition's verbs come one at a time: more connections would wait in the database rather than here.
+POOL: Mapping[str, Any] = {"pool_size": 4, "max_overflow": 4, "pool_timeout": ANSWER_SECONDS, "pool_use_lifo": True}
 
 
 class Dialect(abc.ABC):

@@ -117,8 +117,8 @@ class Postgresql(Dialect):
         if self._durability == "always":
             settings["synchronous_commit"] = "on"
         autocommit, fresh.autocommit = fresh.autocommit, True
-        for name, value in settings.items():
-            fresh.execute(f"SET {name} = '{value}'")
+        told = ", ".join("set_config(%s, %s, false)" for _ in settings)
+        fresh.execute(f"SELECT {told}", [str(each) for pair in settings.items() for each in pair])
         fresh.autocommit = autocommit
 
 
