@@ -141,9 +141,11 @@ def _rows(setting: Setting, lots: Mapping[int, Sequence[Lot]]) -> Iterator[Row]:
             "placements_per_s": mine.per_second * size,
             "p50_ms": mine.percentile_ms(50),
             "p99_ms": mine.percentile_ms(99),
+            "processor_ms": mine.processor_ms,
             "echo_calls_per_s": echo.per_second,
             "echo_p50_ms": echo.percentile_ms(50),
             "echo_p99_ms": echo.percentile_ms(99),
+            "echo_processor_ms": echo.processor_ms,
         }
         yield Row(name, ratio, budget, "at least", figures)
 

@@ -3,12 +3,14 @@
 
 import contextlib
 import functools
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from devstack.lab.crew import Crew, Line
+from devstack.lab.processor import seconds_below
 
 ECHO = 0  # in place of a batch's size
 START_SECONDS = 60.0
@@ -30,9 +32,10 @@ class Spell:
 
 @dataclass(frozen=True, slots=True)
 class Lot:
-    """What all clients did in one spell."""
+    """What all clients did in one spell, and the processor time that all processes of the measurement took for it."""
 
     spells: Sequence[Spell]
+    processor_s: float = 0.0
 
     @property
     def calls(self) -> int:
@@ -66,6 +69,11 @@ class Figures:
         """Calls a second of all clients together."""
         return sum(lot.calls for lot in self.lots) / sum(lot.elapsed for lot in self.lots)
 
+    @property
+    def processor_ms(self) -> float:
+        """Milliseconds of processor time that a call takes clients, broker, daemons and store together."""
+        return 1e3 * sum(lot.processor_s for lot in self.lots) / sum(lot.calls for lot in self.lots)
+
     def percentile_ms(self, percent: float) -> float:
         """Return a percentile of what a call took, in milliseconds."""
         return float(np.percentile(np.concatenate([lot.seconds for lot in self.lots]), percent)) * 1e3
@@ -83,8 +91,10 @@ class Callers:
 
         Raises what a client met, and CommandFailed when one is gone or got no answer.
         """
+        before = seconds_below(os.getpid())
         self._crew.tell([(size, seconds)] * self._clients)
-        return Lot(self._crew.hear(START_SECONDS + seconds + CALL_SECONDS))
+        spells = self._crew.hear(START_SECONDS + seconds + CALL_SECONDS)
+        return Lot(spells, seconds_below(os.getpid()) - before)
 
 
 @contextlib.contextmanager

@@ -32,6 +32,7 @@ def test_every_answer_is_a_claim_and_no_host_is_oversold(bus, monkeypatch):
     assert single["ratio"] == pytest.approx(single["calls_per_s"] / single["echo_calls_per_s"])
     assert batch["ratio"] == pytest.approx(batch["placements_per_s"] / single["placements_per_s"])
     assert all(row["p99_ms"] >= row["p50_ms"] > 0 and row["budget"] is None for row in (single, batch))
+    assert all(row["processor_ms"] > 0 and row["echo_processor_ms"] > 0 for row in (single, batch))
     # And the store holds what the clients were answered, the warm-up included
     assert account["claims"] == account["answered"] >= 2 * 2 * (1 + 3)
     assert (account["ratio"], account["overcommit"]) == (0, 0)
