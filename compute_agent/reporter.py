@@ -10,6 +10,7 @@ from compute_agent.load import Load
 from compute_agent.nodes import Node
 from compute_agent.tracker import Inventories, Tracker
 from rpcapi import objects
+from rpcapi.model.inventory import Inventory
 from rpcapi.scheduler import SchedulerAPI
 
 State = Mapping[str, Any]  # what a report says of one node
@@ -123,9 +124,9 @@ def _only(wanted: frozenset[str], state: State) -> State:
 
 
 def _given(inventories: Inventories) -> dict[str, dict[str, Any]]:
-    """Leave out the capacity: whoever stores it computes it."""
+    """Return the figures as they are given: the capacity is computed by whoever stores them."""
     return {
-        resource_class: {key: value for key, value in inventory.as_dict().items() if key != "capacity"}
+        resource_class: {figure: getattr(inventory, figure) for figure in Inventory.__slots__}
         for resource_class, inventory in inventories.items()
     }
 
