@@ -20,6 +20,11 @@ from tests.unit.scheduler_svc.hosts import describe, node
 HOSTS = st.sampled_from(("a", "b", "c"))
 NODES = st.lists(st.sampled_from(("1", "2", "3")), unique=True, max_size=3)
 TOTALS = st.fixed_dictionaries({"VCPU": st.integers(0, 8)}, optional={"CUSTOM_GPU": st.integers(0, 2)})
+READS = {"compute": frozenset({"metrics.heat"}), "rack": frozenset({"watts", "power"})}
+NAMES = st.sampled_from(("a", "a/1", "b", "b/2", "c/3", "pool"))
+DOCUMENTS = st.fixed_dictionaries(
+    {}, optional={"watts": st.integers(0, 2), "power": st.sampled_from(("on", "off")), "row": st.just(1)}
+)
 CONSUMERS = st.sampled_from(tuple(f"vm{number}" for number in range(6)))
 
 
@@ -31,9 +36,11 @@ class ReplicaMachine(RuleBasedStateMachine):
         self.now = 1_000_000
         self.sequence = 0
         self.attempt = 0
-        self.stores = [MemoryStore(name, clock=lambda: self.now, log_length=12) for name in "pq"]
+        self.stores = [
+            MemoryStore(name, clock=lambda: self.now, log_length=12, namespaces=("rack", "other")) for name in "pq"
+        ]
         self.store = self.stores[0]
-        self.tables = [HostTable("pq"), HostTable("pq")]
+        self.tables = [HostTable("pq", READS), HostTable("pq", READS)]
         self.replicas = [[Replica(store, table=table) for store in self.stores] for table in self.tables]
         for replica in (*self.replicas[0], *self.replicas[1]):
             replica.load()
@@ -47,10 +54,27 @@ class ReplicaMachine(RuleBasedStateMachine):
         with contextlib.suppress(errors.Conflict):  # it holds claims, or may
             self.store.remove(host)
 
-    @rule(host=HOSTS, nodes=NODES, totals=TOTALS, zone=st.sampled_from((None, "az1")))
-    def report(self, host, nodes, totals, zone):
+    @rule(namespace=st.sampled_from(("rack", "rack", "other")), name=NAMES, document=st.none() | DOCUMENTS)
+    def write(self, namespace, name, document):
+        try:
+            version, _ = self.store.get_state(namespace, name)
+        except errors.UnknownHost:
+            version = 0
+        if document is None:
+            self.store.delete_state(namespace, name, version)
+        else:
+            self.store.put_state(namespace, name, version, document)
+
+    @rule(
+        host=HOSTS,
+        nodes=NODES,
+        totals=TOTALS,
+        zone=st.sampled_from((None, "az1")),
+        metrics=st.sampled_from(({}, {"heat": 1}, {"heat": 2.5, "other": 3})),
+    )
+    def report(self, host, nodes, totals, zone, metrics):
         self.sequence += 1
-        told = {f"{host}/{each}": node(totals, ["CUSTOM_X"], zone) for each in nodes}
+        told = {f"{host}/{each}": node(totals, ["CUSTOM_X"], zone, metrics) for each in nodes}
         self.store.update_stats(host, incarnation=1, sequence=self.sequence, base=0, full=True, nodes=told)
 
     @rule(host=HOSTS, consumer=CONSUMERS, running=st.booleans())
@@ -104,11 +128,11 @@ class ReplicaMachine(RuleBasedStateMachine):
             self._catch_up(replica)
 
     def _catch_up(self, replica):
-        snapshot = self.stores[replica.number].snapshot()
+        snapshot = self.stores[replica.number].snapshot(["rack"])
         while replica.standing.position < snapshot.position:
             replica.step(0)
         assert replica.standing.position == snapshot.position
-        assert describe(replica.table, replica.number) == describe(HostTable.from_snapshot(snapshot))
+        assert describe(replica.table, replica.number) == describe(HostTable.from_snapshot(snapshot, reads=READS))
 
 
 ReplicaMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)

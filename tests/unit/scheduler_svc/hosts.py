@@ -101,4 +101,5 @@ def describe(table: HostTable, number: int = 0) -> dict[str, Any]:
         return described
 
     rows = {name: row_of(row) for name, row in part.rows.items() if table.there[row]}
-    return {"epoch": part.epoch, "rows": rows}
+    documents = {namespace: dict(part.documents.of(namespace)) for namespace in part.documents.namespaces}
+    return {"epoch": part.epoch, "rows": rows, "documents": documents}

@@ -103,9 +103,11 @@ def test_a_table_that_is_loaded_anew_equals_one_made_of_the_snapshot(table):
         snapshot(states, {"a/2": node(metrics={"cpu.percent": 1}), "c": node()}), reads=READS
     )
     assert hosts.describe(table) == hosts.describe(alone)
-    table.apply(Entry(201, "provider", {"a/1": hosts.provider("a/1", node())}))
     with table.reading() as view:
         row = view.row("a/1")
+        assert np.isnan(view.state("compute", "metrics.cpu.percent")[row]), "nothing is left of a host that is gone"
+    table.apply(Entry(201, "provider", {"a/1": hosts.provider("a/1", node())}))
+    with table.reading() as view:
         assert view.state_is("rack", "power", "new")[row], "a host that comes back finds its document"
 
 
