@@ -12,7 +12,7 @@ from devstack.servers.postgresql import PostgresqlServer
 from tests.functional import clusters, truth
 
 TINY = {"VCPU": 1, "MEMORY_MB": 512, "DISK_GB": 1}
-SHAPE = Shape(computes=2, nodes_per_host=2, schedulers=2)
+SHAPE = Shape(computes=1, nodes_per_host=2, schedulers=2)
 
 
 @pytest.fixture(params=[pytest.param("sqlite", marks=pytest.mark.long), "postgresql"])

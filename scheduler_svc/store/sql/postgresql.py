@@ -23,7 +23,7 @@ WHO = text(
     "SELECT pg_is_in_recovery() AS standby, (SELECT system_identifier FROM pg_control_system()) AS system, "
     "CASE WHEN NOT pg_is_in_recovery() THEN substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END AS timeline, "
     "(SELECT oid FROM pg_database WHERE datname = current_database()) AS database, "
-    "'partitions'::regclass::oid AS home, pg_postmaster_start_time()::text AS started, "
+    "'partitions'::regclass::oid AS home, extract(epoch FROM pg_postmaster_start_time())::text AS started, "
     "current_setting('synchronous_commit') <> 'off' AND current_setting('fsync') = 'on' AS keeps"
 )
 SCHEMA_LOCK = 0x67616E7474  # "gantt", as a number that others will hardly lock

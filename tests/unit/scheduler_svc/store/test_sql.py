@@ -20,8 +20,8 @@ from sqlalchemy.pool import NullPool
 
 from devstack.servers.postgresql import PostgresqlServer
 from rpcapi import errors
-from scheduler_svc.store.records import Batch
-from scheduler_svc.store.sql import SqlStore, postgresql, tables
+from scheduler_svc.store.records import Batch, Durability
+from scheduler_svc.store.sql import SqlStore, postgresql, sqlite, tables
 from scheduler_svc.store.sql.schema import VERSION_TABLE
 from tests.unit.scheduler_svc.store.databases import sql_world
 from tests.unit.scheduler_svc.store.world import World, intent
@@ -212,6 +212,20 @@ def test_a_worker_that_hangs_loses_its_hold(
             connection.execute(text("SELECT 1"))
     hung.close()
     world.store.close()
+
+
+@pytest.mark.parametrize(("durability", "is_news"), [("everysec", True), ("always", False)])
+def test_a_file_that_the_machine_may_have_shortened_is_another_store(
+    durability: Durability, is_news: bool, run_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    boot = run_folder / "boot_id"
+    monkeypatch.setattr(sqlite, "BOOT_ID", boot)
+    url = f"sqlite:///{run_folder / 'store.sqlite'}"
+    for number, identity in enumerate(("first", "first", "second")):
+        boot.write_text(identity)
+        store = SqlStore(url, "p1", durability=durability)
+        assert store.check_identity()[1] is (is_news and number == 2)
+        store.close()
 
 
 @pytest.mark.parametrize("url", ["sqlite:///not/absolute.sqlite", "sqlite://", "sqlite:///:memory:"])
