@@ -8,20 +8,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from rpcapi.model import names
 from scheduler_svc.reads import NOTHING, Reads, union
 from scheduler_svc.store.records import Amounts, Entry, Snapshot
-from scheduler_svc.table.columns import FIRST_ROWS, Column, IntColumn, Rows, grown
+from scheduler_svc.table.columns import FIRST_ROWS
 from scheduler_svc.table.partition import PartitionRows
 from scheduler_svc.table.resources import ResourceColumns
-from scheduler_svc.table.services import ServiceColumns
-from scheduler_svc.table.states import Document, Documents, StateColumns
-from scheduler_svc.table.traits import TraitColumns
+from scheduler_svc.table.rows import NO_ZONE, HostRows
+from scheduler_svc.table.states import Document
 from scheduler_svc.table.view import View
-
-NO_ZONE = -1
 
 
 class Census(NamedTuple):
@@ -32,15 +27,12 @@ class Census(NamedTuple):
     waiting: int
 
 
-class HostTable:
-    """One row a root provider of a partition, numbered as they were first heard of; no row is given to another.
+class HostTable(HostRows):
+    """The rows of all partitions, filled from their snapshots and logs.
 
-    A provider that is gone, or of which only its use is known so far, keeps its row with ``there`` False.
     Values are absolute and carry the log position that they are from, a row (or service host) and a kind of
-    value each: applying an entry twice, late, or after a snapshot that holds it already changes nothing.
-
-    Partitions are told apart by their number in the order given. A name may be in two of them for a moment, while a
-    host moves, and is then two rows. Of documents that declared writers put, what is in ``reads`` is kept.
+    value each: applying an entry twice, late, or after a snapshot that holds it already changes nothing. Of documents
+    that declared writers put, what is in ``reads`` is kept.
     """
 
     def __init__(
@@ -49,21 +41,7 @@ class HostTable:
         reads: Reads = NOTHING,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.reads = reads
-        self.names: list[str] = []
-        self.zones: dict[str, int] = {}
-        self.there: Column = np.zeros(FIRST_ROWS, np.bool_)
-        self.zone: IntColumn = np.full(FIRST_ROWS, NO_ZONE, np.int64)
-        self.partition: npt.NDArray[np.int16] = np.zeros(FIRST_ROWS, np.int16)
-        self.services = ServiceColumns(FIRST_ROWS)
-        self.traits = TraitColumns(FIRST_ROWS)
-        self.states = StateColumns(FIRST_ROWS, reads)
-        self.resources: dict[str, ResourceColumns] = {}
-        self.partitions = [
-            PartitionRows(name, number, self.services, Documents(reads)) for number, name in enumerate(partitions)
-        ]
-        self._provider_at: IntColumn = np.zeros(FIRST_ROWS, np.int64)
-        self._used_at: IntColumn = np.zeros(FIRST_ROWS, np.int64)
+        super().__init__(partitions, reads)
         self._lock = threading.Lock()
         self._clock = clock
 
@@ -234,9 +212,6 @@ class HostTable:
                 for row in part.rows_named(name):
                     self._give_state(part, namespace, row)
 
-    def _give_state(self, part: PartitionRows, namespace: str, row: int) -> None:
-        self.states.give(row, namespace, part.documents.applying(namespace, self.names[row]))
-
     def _set_used(self, part: PartitionRows, name: str, amounts: Amounts, position: int) -> None:
         row = self._row(part, name)
         if position < self._used_at[row]:
@@ -246,81 +221,3 @@ class HostTable:
             self.resources[resource_class] = ResourceColumns(len(self.there))
         for resource_class, columns in self.resources.items():
             columns.set_used(row, amounts.get(resource_class, 0))
-
-    def _adopt(self, part: PartitionRows, fresh: "HostTable") -> None:
-        """Replace one partition's rows by those of a table that holds nothing else; ``fresh`` is used up."""
-        (told,) = fresh.partitions
-        lost = {name: row for name, row in part.rows.items() if name not in told.rows}
-        numbers = [self._number(part, name) for name in fresh.names]
-        rows = np.array(numbers, np.intp)
-        self._clear(np.array(list(lost.values()), np.intp))
-        zones = [self.zones.setdefault(zone, len(self.zones)) for zone in fresh.zones]
-        self.zone[rows] = np.array([*zones, NO_ZONE], np.int64)[fresh.zone[: len(rows)]]  # NO_ZONE, -1, is the last
-        for mine, its in zip(self._stamped, fresh._stamped, strict=True):
-            mine[rows] = its[: len(rows)]
-        self.traits.adopt(rows, fresh.traits)
-        self.states.adopt(rows, fresh.states)
-        for resource_class in fresh.resources.keys() - self.resources.keys():
-            self.resources[resource_class] = ResourceColumns(len(self.there))
-        for resource_class, columns in self.resources.items():
-            if resource_class in fresh.resources:
-                columns.adopt(rows, fresh.resources[resource_class])
-            else:
-                columns.clear(rows)
-        self.services.adopt(rows, fresh.services)
-        part.services.adopt(numbers, told.services)
-        part.documents = told.documents
-        part.documents.keep(self.reads)
-        for name, row in lost.items():
-            self._place(part, row, name)
-        part.epoch, part.position = told.epoch, told.position
-
-    def _clear(self, rows: Rows) -> None:
-        """Let ``rows`` be no hosts, as if nothing had been heard of them but their names."""
-        for column in self._stamped:
-            column[rows] = 0
-        self.services.clear(rows)
-        self.traits.clear(rows)
-        self.states.clear(rows)
-        for columns in self.resources.values():
-            columns.clear(rows)
-
-    @property
-    def _stamped(self) -> tuple[npt.NDArray[Any], ...]:
-        """Columns of which a new row has 0."""
-        return self.there, self._provider_at, self._used_at
-
-    def _row(self, part: PartitionRows, name: str) -> int:
-        row = part.rows.get(name)
-        if row is None:
-            row = self._number(part, name)
-            self._place(part, row, name)
-        return row
-
-    def _place(self, part: PartitionRows, row: int, name: str) -> None:
-        """Give a row what is known of its service host, and of its name, already."""
-        part.services.place(row, names.host_of(name))
-        for namespace in part.documents.namespaces:
-            self._give_state(part, namespace, row)
-
-    def _number(self, part: PartitionRows, name: str) -> int:
-        """Return the row of a name; a new one is given a row that is no service host's yet."""
-        row = part.rows.setdefault(name, len(self.names))
-        if row == len(self.names):
-            if row == len(self.there):
-                self._grow(2 * row)
-            self.names.append(name)
-            self.partition[row] = part.number
-        return row
-
-    def _grow(self, size: int) -> None:
-        self.there = grown(self.there, size)
-        self.zone = grown(self.zone, size, NO_ZONE)
-        self.partition = grown(self.partition, size)
-        self._provider_at = grown(self._provider_at, size)
-        self._used_at = grown(self._used_at, size)
-        self.services.grow(size)
-        self.traits.grow(size)
-        self.states.grow(size)
-        for columns in self.resources.values():
-            columns.grow(size)
