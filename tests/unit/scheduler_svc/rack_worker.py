@@ -6,6 +6,7 @@ from oslo_config import cfg
 from rpcapi import bus, claims, context, objects, scheduler
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.conf import namespaces
+from scheduler_svc.notifications import turn
 from scheduler_svc.service import SchedulerService
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.hosts import ASKED, node
@@ -25,7 +26,7 @@ class Worker:
         self.conf.register_opts(namespaces.OPTS, group="namespace:rack")
         self.conf.set_override("writer", "rackd", group="namespace:rack")
         self.conf.set_override("schema", str(schema), group="namespace:rack")
-        self.store = MemoryStore("default", namespaces=namespaces.load(self.conf).kept)
+        self.store = MemoryStore("default", namespaces=(*namespaces.load(self.conf).kept, turn.NAMESPACE))
         self.service = SchedulerService(self.conf, 0, lambda conf, partition: self.store)
         transport = bus.get_transport(self.conf)
         self.scheduler = scheduler.SchedulerAPI(self.conf, transport)
