@@ -219,8 +219,6 @@ class SqlPartition(Partition):
         return copies.snapshot(self._connection, self._name, (self.epoch, self.position), namespaces)
 
     def look(self) -> Look:
-        for rows in self._all_rows():
-            rows.write()
         return copies.look(self._connection, self._name, (self.epoch, self.position))
 
     def _all_rows(self) -> tuple[Rows, ...]:
