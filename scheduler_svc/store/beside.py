@@ -92,6 +92,7 @@ class BesideStore(interface.Store):
     def get_state(self, namespace: str, name: str) -> tuple[int, dict[str, Any]]:
         if namespace not in self._apart:
             return self.store.get_state(namespace, name)
+        validation.check_name(name)
         return self._states.get(namespace, name)
 
     def list_state(
@@ -100,6 +101,7 @@ class BesideStore(interface.Store):
         if namespace not in self._apart:
             return self.store.list_state(namespace, marker, limit)
         validation.check_page(limit)
+        validation.check_marker(marker)
         return self._states.page(namespace, marker, limit)
 
     def put_state(self, namespace: str, name: str, version: int, document: Mapping[str, Any]) -> int:
@@ -113,6 +115,7 @@ class BesideStore(interface.Store):
         if namespace not in self._apart:
             self.store.delete_state(namespace, name, version)
         else:
+            validation.check_name(name)
             self._states.delete(namespace, name, version)
 
     def snapshot(self, namespaces: Collection[str] = ()) -> records.Snapshot:

@@ -15,6 +15,11 @@ def encode(document: Any) -> str:
     return json.dumps(document, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
 
 
+def is_same(one: Any, other: Any) -> bool:
+    """Tell whether two documents are the same to a reader: to Python alone 1, 1.0 and True are."""
+    return one == other and encode(one) == encode(other)
+
+
 def decode(text: str | bytes, what: str) -> dict[str, Any]:
     """Read a stored document; raises IncompatibleObject where a newer gantt wrote it."""
     document = json.loads(text)

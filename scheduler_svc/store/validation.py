@@ -19,6 +19,7 @@ MAX_CLASSES = 32  # of one provider in one claim
 MAX_PROVIDERS = 64  # of one claim
 MAX_REFS = 1000  # of one confirm, abort or release
 MAX_PAGE = 1000  # elements of one page of claims or documents
+MAX_MARKER = 2 * names.MAX_LENGTH + 1  # of claims: node|consumer
 MAX_STATE = 64 * 1024  # bytes of one document of host state
 MAX_TTL_MS = 24 * 3600 * 1000
 MAX_NUMBER = 2**53 - 1  # beyond it a script's number is not exact
@@ -135,10 +136,27 @@ def check_page(limit: Any) -> None:
     check_number("limit of a page", limit, 1, MAX_PAGE)
 
 
-def check_text(what: str, value: Any) -> None:
-    """Raise InvalidRequest unless ``value`` is a text of at most 255 characters."""
-    if not isinstance(value, str) or len(value) > names.MAX_LENGTH:
-        raise refuse(f"{what} must be a text of at most {names.MAX_LENGTH} characters, not {value!r:.80}")
+def check_marker(marker: Any) -> None:
+    """Raise InvalidRequest unless an earlier page can have given ``marker``, or it is None."""
+    if marker is not None:
+        check_text("marker", marker, MAX_MARKER)
+
+
+def check_text(what: str, value: Any, most: int = names.MAX_LENGTH) -> None:
+    """Raise InvalidRequest unless ``value`` is a text of at most ``most`` characters that every backend can keep."""
+    if not isinstance(value, str) or len(value) > most:
+        raise refuse(f"{what} must be a text of at most {most} characters, not {value!r:.80}")
+    if "\0" in value or not _is_unicode(value):
+        raise refuse(f"{what} holds a character that cannot be kept: {value!a:.80}")
+
+
+def _is_unicode(text: str) -> bool:
+    """Tell whether a text has no half of a surrogate pair, which JSON can carry and UTF-8 cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _check_amounts(where: str, amounts: Mapping[str, Any]) -> None:
@@ -162,8 +180,12 @@ def check_state(document: Any) -> None:
     if not isinstance(document, Mapping):
         raise refuse("a document of host state is a JSON object")
     try:
-        size = len(json.dumps(document, allow_nan=False))
+        text = json.dumps(document, allow_nan=False)
+        is_unicode = _is_unicode(json.dumps(document, ensure_ascii=False))
     except (TypeError, ValueError) as error:
         raise refuse(f"a document of host state is plain JSON: {error}") from error
+    if not is_unicode:
+        raise refuse("a document of host state is Unicode: a text in it holds half of a surrogate pair")
+    size = len(text)
     if size > MAX_STATE:
         raise refuse(f"a document of host state has at most {MAX_STATE} bytes, not {size}")

@@ -83,7 +83,7 @@ class MemcachedStates:
         def change(raw: dict[str, Any]) -> dict[str, Any] | None:
             nonlocal made
             held, last = raw.get("state"), raw.get("version", 0)
-            if held == document:
+            if documents.is_same(held, document):
                 made = last
                 return None
             at = last if held is not None else 0

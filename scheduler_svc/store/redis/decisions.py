@@ -9,7 +9,7 @@ from scheduler_svc.store import documents, validation
 from scheduler_svc.store.redis.connect import Connection
 from scheduler_svc.store.redis.keys import prefix
 
-_ENTRY_ID = re.compile(r"[0-9]{1,20}-[0-9]{1,20}")
+_ENTRY_ID = re.compile(r"[0-9]{1,19}-[0-9]{1,19}")  # a longer one may be no number of Redis' any more
 
 
 def find(connection: Connection, request_id: str) -> dict[str, Any]:

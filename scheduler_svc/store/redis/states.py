@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from rpcapi import errors
-from scheduler_svc.store import documents, namespaces, paging, reports
+from scheduler_svc.store import documents, namespaces, paging, reports, validation
 from scheduler_svc.store.records import SCHEMA, Liveness, StatsOutcome
 from scheduler_svc.store.redis.connect import Connection
 from scheduler_svc.store.redis.keys import prefix, state_key
@@ -93,6 +93,7 @@ class States:
     def get(self, namespace: str, name: str) -> namespaces.Versioned:
         """Return (version, document); raises UnknownHost, UnknownNamespace."""
         namespaces.check(namespace, self._declared)
+        validation.check_name(name)
         found = self._read(namespace, [name])
         if not found:
             raise errors.UnknownHost(name=name)
@@ -121,6 +122,7 @@ class States:
         """Delete the document at ``version``; raises VersionConflict."""
         namespaces.check(namespace, self._declared)
         namespaces.check_deletable(namespace)
+        validation.check_name(name)
         self._write(namespace, name, version, "")
 
     def _write(self, namespace: str, name: str, version: int, text: str) -> int:

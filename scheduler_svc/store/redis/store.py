@@ -70,6 +70,7 @@ class RedisStore(interface.Store):
             if name is not None:
                 validation.check_name(name)
         validation.check_page(limit)
+        validation.check_marker(marker)
         return claims.page(self._connection, host, consumer, marker, limit)
 
     def group_hosts(self, group_id: str) -> dict[str, int]:
@@ -129,6 +130,7 @@ class RedisStore(interface.Store):
         self, namespace: str, marker: str | None = None, limit: int = 1000
     ) -> tuple[list[tuple[str, int, dict[str, Any]]], str | None]:
         validation.check_page(limit)
+        validation.check_marker(marker)
         return self._states.page(namespace, marker, limit)
 
     def put_state(self, namespace: str, name: str, version: int, document: Mapping[str, Any]) -> int:
@@ -157,6 +159,7 @@ class RedisStore(interface.Store):
         self._connection.run("decide", request_id, text, self._most_decisions)
 
     def find_decision(self, request_id: str) -> dict[str, Any]:
+        validation.check_text("request_id", request_id)
         return decisions.find(self._connection, request_id)
 
     def list_decisions(

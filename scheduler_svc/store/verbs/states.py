@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from rpcapi import errors
-from scheduler_svc.store import namespaces, reports
+from scheduler_svc.store import documents, namespaces, reports
 from scheduler_svc.store.records import StatsOutcome
 from scheduler_svc.store.verbs.partition import Partition
 
@@ -129,7 +129,7 @@ def put_state(partition: Partition, namespace: str, name: str, version: int, doc
     if namespace == namespaces.SERVICE:
         return _put_service(partition, name, version, document)
     at, held = partition.state_of(namespace, name) or (0, None)
-    if held == document:
+    if held is not None and documents.is_same(held, document):
         return at
     if at != version:
         raise namespaces.conflict(namespace, name, at, version)

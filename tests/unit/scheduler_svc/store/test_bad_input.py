@@ -41,6 +41,8 @@ BAD_BATCHES = [
     {"group": Group("g", "anti-affinity-ish")},  # type: ignore[arg-type]
     {"project": 7},
     {"user": "u" * 300},
+    {"user": "u\0"},
+    {"project": "\udc80"},
 ]
 
 
@@ -96,6 +98,21 @@ def test_page_of_an_impossible_length(world: World, limit: object) -> None:
     for ask in (world.store.claims, partial(world.store.list_state, "service")):
         with pytest.raises(errors.InvalidRequest, match="limit of a page"):
             ask(limit=limit)
+
+
+@pytest.mark.parametrize("text", ["a\0", "\ud800", "x" * 600])
+def test_text_that_no_backend_could_look_up(world: World, text: str) -> None:
+    for ask in (
+        partial(world.store.claims, marker=text),
+        partial(world.store.list_state, "compute", text),
+        partial(world.store.get_state, "compute", text),
+        partial(world.store.find_decision, text),
+        partial(world.store.record_decision, text, {}),
+        partial(world.store.pin, text, "p1", 1000),
+        partial(world.store.move, Ref("c1", 1), Ref("c2", 1), text),
+    ):
+        with pytest.raises(errors.InvalidRequest):
+            ask()
 
 
 def test_longest_page(world: World) -> None:

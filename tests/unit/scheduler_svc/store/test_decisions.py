@@ -22,7 +22,7 @@ def test_nothing_decided_is_an_empty_page(world: World) -> None:
     assert world.store.list_decisions() == ([], None)
 
 
-@pytest.mark.parametrize("marker", ["", "x", "-", "1-", "1-1\n"])
+@pytest.mark.parametrize("marker", ["", "x", "-", "1-", "1-1\n", "9" * 20 + "-0"])
 def test_a_marker_that_no_page_gave_is_refused(world: World, marker: str) -> None:
     with pytest.raises(errors.InvalidRequest, match="marks no decision"):
         world.store.list_decisions(marker)

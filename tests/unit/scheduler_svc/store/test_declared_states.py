@@ -97,8 +97,8 @@ def test_documents_are_paged_by_name(world: World) -> None:
 
 @pytest.mark.parametrize(
     "document",
-    [[], "text", {"x": float("nan")}, {"x": object()}, {"x": "y" * validation.MAX_STATE}],
-    ids=["list", "text", "not a number", "no JSON", "too large"],
+    [[], "text", {"x": float("nan")}, {"x": object()}, {"x": "y" * validation.MAX_STATE}, {"x": "\ud800"}],
+    ids=["list", "text", "not a number", "no JSON", "too large", "half a character"],
 )
 def test_what_is_no_document_is_refused(world: World, document: Any) -> None:
     with pytest.raises(errors.InvalidRequest):
@@ -121,3 +121,11 @@ def test_keys_of_the_stores_own_may_be_in_a_document(world: World) -> None:
     mine = {"schema": 7, "version": "x", "state": {"version": 1}}
     version = world.store.put_state("rack", "h1", 0, mine)
     assert world.store.get_state("rack", "h1") == (version, mine)
+
+
+@pytest.mark.parametrize("other", [{"feeds": True}, {"feeds": 1.0}], ids=["true", "a fraction"])
+def test_what_only_python_takes_for_the_same_is_a_change(world: World, other: dict[str, Any]) -> None:
+    version = world.store.put_state("rack", "h1", 0, {"feeds": 1})
+    changed = world.store.put_state("rack", "h1", version, other)
+    assert changed > version
+    assert repr(world.store.get_state("rack", "h1")) == repr((changed, other))

@@ -31,6 +31,7 @@ from tests.unit.scheduler_svc.store.test_declared_states import (  # noqa: F401 
     test_keys_of_the_stores_own_may_be_in_a_document,
     test_namespaces_that_are_not_declared_and_documents_that_go_with_their_hosts,
     test_what_is_no_document_is_refused,
+    test_what_only_python_takes_for_the_same_is_a_change,
 )
 from tests.unit.scheduler_svc.store.world import ROOMY, World, node_stats, poll
 
