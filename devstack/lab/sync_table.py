@@ -15,7 +15,9 @@ def digest(table: HostTable) -> str:
     for name, row in sorted((name, row) for row, name in enumerate(table.names) if table.there[row]):
         flags = [bool(column[row]) for column in (services.alive, services.enabled, services.opened)]
         amounts = {
-            kind: [int(column[row]) for column in (held.capacity, held.used, held.min_unit, held.max_unit)]
+            kind: [
+                int(column[row]) for column in (held.capacity, held.used, held.min_unit, held.max_unit, held.step_size)
+            ]
             for kind, held in sorted(table.resources.items())
         }
         told = [name, flags, zones.get(int(table.zone[row])), sorted(table.traits.of(row)), amounts]
