@@ -10,9 +10,7 @@ from rpcapi.model import names
 from rpcapi.shell import partition
 from rpcapi.shell.columns import Fields, Lines, Moment, Text
 from rpcapi.shell.command import Command, Lister, ShowOne
-
-WRITER = "gantt"  # whom the scheduler lets set a service's enablement
-ATTEMPTS = 5  # against others who change the same service at the same time
+from rpcapi.shell.state_write import write
 
 # In the list; `gantt host show` tells all classes.
 LISTED = ("VCPU", "MEMORY_MB", "DISK_GB")
@@ -168,21 +166,9 @@ class _SetEnabled(Command):
         return parser
 
     def set_enabled(self, name: str, reason: str | None) -> None:
-        """Write the enablement at the version that was read; somebody else's change means: read again."""
-        from rpcapi import objects  # noqa: PLC0415 - lazy: brings the versioned objects
-
-        scheduler = self.session.scheduler
+        """Write the enablement; somebody else's change of it is no obstacle."""
         host = names.canonical(name)
-        for attempt in range(1, ATTEMPTS + 1):
-            read = self.session.ask(scheduler.get_host_state, "service", host)
-            document = {"enabled": self.enabled, "disabled_reason": reason}
-            state = objects.HostState.of(namespace="service", name=host, version=read.version, document=document)
-            try:
-                self.session.ask(scheduler.update_host_state, state, writer=WRITER)
-                break
-            except errors.VersionConflict:
-                if attempt == ATTEMPTS:
-                    raise
+        write(self.session, "service", host, {"enabled": self.enabled, "disabled_reason": reason})
         self.tell(f"{host} is {'enabled' if self.enabled else 'disabled'}")
 
 

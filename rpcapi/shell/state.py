@@ -6,13 +6,11 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rpcapi import errors
 from rpcapi.model import names
 from rpcapi.shell.columns import Fields
 from rpcapi.shell.command import Command, Lister, ShowOne
+from rpcapi.shell.state_write import WRITER, version_of, write
 
-WRITER = "gantt"
-ATTEMPTS = 5  # against others who change the same document at the same time
 COLUMNS = ("name", "version", "partition", "document")
 
 
@@ -80,16 +78,7 @@ class StateShow(ShowOne):
         return COLUMNS, _row(self.session.ask(scheduler.get_host_state, parsed_args.namespace, parsed_args.name))
 
 
-class _Writing(Command):
-    def read(self, namespace: str, name: str) -> int:
-        """Return the version of the document, 0 where there is none."""
-        try:
-            return self.session.ask(self.session.scheduler.get_host_state, namespace, name).version
-        except errors.UnknownHost:
-            return 0
-
-
-class StateSet(_Writing):
+class StateSet(Command):
     """Set keys of a document, and make it where there is none; other keys stay as they are."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -106,24 +95,12 @@ class StateSet(_Writing):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        from rpcapi import objects  # noqa: PLC0415 - lazy: brings the versioned objects
-
         namespace, name = parsed_args.namespace, names.canonical(parsed_args.name)
-        for attempt in range(1, ATTEMPTS + 1):
-            version = self.read(namespace, name)
-            state = objects.HostState.of(
-                namespace=namespace, name=name, version=version, document=dict(parsed_args.keys)
-            )
-            try:
-                written = self.session.ask(self.session.scheduler.update_host_state, state, writer=parsed_args.writer)
-                break
-            except errors.VersionConflict:
-                if attempt == ATTEMPTS:
-                    raise
+        written = write(self.session, namespace, name, dict(parsed_args.keys), writer=parsed_args.writer, make=True)
         self.tell(f"{name} in {namespace} is at version {written.version}")
 
 
-class StateDelete(_Writing):
+class StateDelete(Command):
     """Delete a document; fine where there is none."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -134,7 +111,7 @@ class StateDelete(_Writing):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         namespace, name = parsed_args.namespace, names.canonical(parsed_args.name)
-        version = self.read(namespace, name)
+        version = version_of(self.session, namespace, name)
         delete = self.session.scheduler.delete_host_state
         self.session.ask(delete, namespace, name, version=version, writer=parsed_args.writer)
         self.tell(f"{name} in {namespace} is deleted")
