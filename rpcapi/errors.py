@@ -162,7 +162,7 @@ class NoValidHost(GanttError):
 
 
 class NotClaimed(GanttError):
-    """Raised when a scheduler in shadow mode has decided: ``hosts`` are what it would have chosen; nothing is claimed."""
+    """Raised when a scheduler in shadow mode has decided: ``hosts`` are what it would have chosen, unclaimed."""
 
     code = "not_claimed"
     template = "This scheduler runs in shadow mode: request {request_id} was decided and recorded, nothing was claimed"

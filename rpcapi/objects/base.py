@@ -29,8 +29,8 @@ class GanttObject(base.VersionedObject):
 
         Raises MalformedObject when a field without a default is missing or the columns differ in length.
         """
-        held = vars(self)
-        for name, attribute, field in _layout(type(self)):
+        held = self.__dict__
+        for name, attribute, field in self._layout():
             if attribute not in held:
                 if field.default is fields.UnspecifiedDefault:
                     raise errors.MalformedObject(name=self.obj_name(), why=f"it lacks {name!r}")
@@ -46,8 +46,8 @@ class GanttObject(base.VersionedObject):
         """Read a peer's object, and each object in it, whole: what an older peer did not know has its default."""
         made = cls()
         made._context = context
-        told, held = cls._obj_primitive_field(primitive, "data"), vars(made)
-        for name, attribute, field in _layout(cls):
+        told, held = cls._obj_primitive_field(primitive, "data"), made.__dict__
+        for name, attribute, field in cls._layout():
             if name in told:
                 held[attribute] = field.coerce(made, name, field.from_primitive(made, name, told[name]))
         return made.complete()
@@ -58,10 +58,10 @@ class GanttObject(base.VersionedObject):
         """Return what crosses the bus."""
         if target_version not in (None, self.VERSION) or version_manifest or self._changed_fields:
             return super().obj_to_primitive(target_version, version_manifest)
-        held = vars(self)
+        held = self.__dict__
         told = {
             name: field.to_primitive(self, name, held[attribute])
-            for name, attribute, field in _layout(type(self))
+            for name, attribute, field in self._layout()
             if attribute in held
         }
         return {
@@ -78,24 +78,24 @@ class GanttObject(base.VersionedObject):
         if unknown:
             raise errors.MalformedObject(name=cls.obj_name(), why=f"it has no field {', '.join(unknown)}")
         made = cls()
-        held = vars(made)
+        held = made.__dict__
         try:
-            for name, attribute, field in _layout(cls):
+            for name, attribute, field in cls._layout():
                 if name in values:
                     held[attribute] = field.coerce(made, name, values[name])
         except (ValueError, TypeError) as error:
             raise errors.MalformedObject(name=cls.obj_name(), why=str(error)) from error
         return made.complete()
 
+    @classmethod
+    @functools.cache
+    def _layout(cls) -> tuple[tuple[str, str, Any], ...]:
+        """Return each field's name, the attribute that holds it, and the field.
 
-@functools.cache
-def _layout(kind: type[GanttObject]) -> tuple[tuple[str, str, Any], ...]:
-    """Return each field's name, the attribute that holds it, and the field.
-
-    An object crosses the bus twice a call, at each end of it. oslo's own methods set each field through a property
-    that looks up, compares and notes what changed: half of what a client's call cost.
-    """
-    return tuple((name, f"_obj_{name}", field) for name, field in kind.fields.items())
+        An object crosses the bus twice a call, at each end of it. oslo's own methods set each field through a property
+        that looks up, compares and notes what changed: half of what a client's call cost.
+        """
+        return tuple((name, f"_obj_{name}", field) for name, field in cls.fields.items())
 
 
 class _Json(fields.FieldType):
