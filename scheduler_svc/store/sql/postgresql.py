@@ -76,12 +76,7 @@ class Postgresql(Dialect):
     def listen(self, partition: str) -> None:
         with self._lock:
             if self._listener is None:
-                pooled = self.engine.raw_connection()
-                listener: Any = pooled.driver_connection
-                pooled.detach()
-                listener.autocommit = True
-                listener.execute(f'LISTEN "{_channel(partition)}"')
-                self._listener = listener
+                self._listener = self._open_listener(partition)
 
     def await_news(self, partition: str, seconds: float, pause: float) -> None:
         listener = self._listener
@@ -101,6 +96,18 @@ class Postgresql(Dialect):
     def close(self) -> None:
         self._hang_up()
         super().close()
+
+    def _open_listener(self, partition: str) -> Any:
+        """Return a psycopg connection that the pool has no part in: one that waits is of no use to others."""
+        connection = self.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+        try:
+            connection.exec_driver_sql(f'LISTEN "{_channel(partition)}"')
+            listener = connection.connection.driver_connection
+            connection.detach()
+        except BaseException:
+            connection.close()
+            raise
+        return listener
 
     def _hang_up(self) -> None:
         with self._lock:

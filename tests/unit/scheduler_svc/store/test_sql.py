@@ -228,6 +228,19 @@ def test_a_file_that_the_machine_may_have_shortened_is_another_store(
         store.close()
 
 
+def test_a_follower_whose_connections_were_ended_makes_others(postgresql_server: PostgresqlServer) -> None:
+    world = sql_world(postgresql_server.url())
+    position = world.store.snapshot().position
+    # Given connections that the pool has kept, and of which it does not know yet that they are ended
+    ended = text("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = :ours")
+    with engine(postgresql_server.url()).connect() as connection:
+        assert connection.scalar(ended, {"ours": "gantt-scheduler"})
+    assert world.store.follow(position, 1) == []
+    world.add_host("h1")
+    assert world.store.follow(position, 1)
+    world.store.close()
+
+
 @pytest.mark.parametrize("url", ["sqlite:///not/absolute.sqlite", "sqlite://", "sqlite:///:memory:"])
 def test_a_file_must_be_named_by_its_whole_path(url: str) -> None:
     with pytest.raises(errors.BadConfiguration, match="sqlite:////absolute"):
