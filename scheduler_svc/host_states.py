@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 from rpcapi import errors
 from rpcapi.model import names
 from scheduler_svc.namespaces.registry import COMPOSED, Registry
+from scheduler_svc.store.documents import is_same
 
 HOST = "host"  # in ``matching``: the service host whose documents are meant, whatever they hold
 SCANNED = 5000  # documents that one call looks at, so that a rare match keeps no worker busy
@@ -72,7 +73,7 @@ class HostStates:
             if len(found) == limit:
                 return found, last
             last = state.name
-            if all(key in state.document and state.document[key] == value for key, value in wanted.items()):
+            if all(key in state.document and is_same(state.document[key], value) for key, value in wanted.items()):
                 found.append(state)
         return found, None if next(states, None) is None else last
 
@@ -88,7 +89,7 @@ class HostStates:
             return self._update_composed(namespace, name, version, changes)
         recorded = self._recorded(namespace, name, needed=version > 0)
         merged = {key: value for key, value in {**recorded.document, **changes}.items() if value is not None}
-        if recorded.version and merged == recorded.document:
+        if recorded.version and is_same(merged, recorded.document):
             return recorded
         declared.check_document(name, merged)
         return State(name, self._documents.put_state(namespace, name, version, merged), merged)

@@ -39,6 +39,15 @@ def test_a_repeated_update_is_answered_as_the_first_was(states):
     assert states.update("rack", "h1", made.version, {"power": "off"}, "rackd") == changed
 
 
+def test_true_is_not_one_and_both_are_kept_as_written(states):
+    made = states.update("rack", "h1", 0, {"lit": 1, "row": {"x": 0}}, "rackd")
+    changed = states.update("rack", "h1", made.version, {"lit": True, "row": {"x": False}}, "rackd")
+    assert (changed.document["lit"] is True, changed.document["row"]["x"] is False) == (True, True)
+    assert changed.version > made.version
+    assert states.list("rack", None, 10, {"lit": 1}) == ([], None)
+    assert states.list("rack", None, 10, {"lit": True}) == ([changed], None)
+
+
 def test_an_empty_document_can_be_made(states):
     made = states.update("rack", "h1", 0, {}, "rackd")
     assert made.version > 0
