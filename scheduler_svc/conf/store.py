@@ -61,6 +61,7 @@ OPTS: list[cfg.Opt] = [
         "tombstone_ttl",
         default=86400.0,
         min=60.0,
+        max=315360000.0,
         mutable=True,
         help="Seconds that the end of a claim is remembered. It must outlive the longest retry: a message delayed "
         "longer could revive what had ended.",
