@@ -49,9 +49,11 @@ class Whereabouts(abc.ABC):
 
 
 class Sentinels(Whereabouts):
-    """Believes the newest word of more than half of the sentinels.
+    """Believes the newest word of more than half of the sentinels, or of all that answer.
 
-    One alone may have been away while the others failed over: it would lead back to the old primary.
+    One alone may have been away while the others failed over: it would lead back to the old primary. Still it is
+    believed where the others are silent: without it nobody could be reached, and what keeps an old primary that is cut
+    off from promising anything are its replicas (``replicas_acknowledge``), not the sentinels.
     """
 
     def __init__(self, nodes: Nodes) -> None:

@@ -83,7 +83,8 @@ class Store(abc.ABC):
     def counts(self) -> Mapping[str, int]:
         """Return how many live claims are prepared and confirmed, at the cost of two counters.
 
-        Claims past their deadline count as prepared until somebody ends them.
+        Claims past their deadline count as prepared until somebody ends them, and as confirmed while their host must
+        audit before anybody can.
         """
 
     @abc.abstractmethod
