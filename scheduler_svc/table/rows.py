@@ -13,7 +13,7 @@ from scheduler_svc.table.columns import FIRST_ROWS, Column, IntColumn, Rows, gro
 from scheduler_svc.table.partition import PartitionRows
 from scheduler_svc.table.resources import ResourceColumns
 from scheduler_svc.table.services import ServiceColumns
-from scheduler_svc.table.states import Documents, StateColumns
+from scheduler_svc.table.states import Document, Documents, StateColumns
 from scheduler_svc.table.traits import TraitColumns
 
 NO_ZONE = -1
@@ -44,8 +44,32 @@ class HostRows:
         self._provider_at: IntColumn = np.zeros(FIRST_ROWS, np.int64)
         self._used_at: IntColumn = np.zeros(FIRST_ROWS, np.int64)
 
-    def _give_state(self, part: PartitionRows, namespace: str, row: int) -> None:
-        self.states.give(row, namespace, part.documents.applying(namespace, self.names[row]))
+    def _give_state(self, namespace: str, row: int) -> None:
+        self.states.give(row, namespace, self._applying(namespace, row))
+
+    def _applying(self, namespace: str, row: int) -> Document | None:
+        """Return what holds for a node: the document of its own name, else that of its service host.
+
+        It may be in another partition than the node: documents stay where they are when hosts move, and may be there
+        before their host is. The node's own partition comes first.
+        """
+        home = self.partitions[self.partition[row]]
+        for name in (self.names[row], names.host_of(self.names[row])):
+            for part in (home, *self._others(home)):
+                held = part.documents.find(namespace, name)
+                if held is not None:
+                    return held
+        return None
+
+    def _others(self, part: PartitionRows) -> list[PartitionRows]:
+        return [each for each in self.partitions if each is not part]
+
+    def _give_named(self, part: PartitionRows, documents: Documents) -> None:
+        """Give the rows of a partition anew what is said of them where ``documents`` name them."""
+        for namespace in documents.namespaces:
+            for name in documents.of(namespace):
+                for row in part.rows_named(name):
+                    self._give_state(namespace, row)
 
     def _adopt(self, part: PartitionRows, fresh: "HostRows") -> None:
         """Replace one partition's rows by those of a table that holds nothing else; ``fresh`` is used up."""
@@ -69,8 +93,12 @@ class HostRows:
                 columns.clear(rows)
         self.services.adopt(rows, fresh.services)
         part.services.adopt(numbers, told.services)
-        part.documents = told.documents
+        former, part.documents = part.documents, told.documents
         part.documents.keep(self.reads)
+        for other in self._others(part):
+            self._give_named(part, other.documents)
+            self._give_named(other, former)
+            self._give_named(other, part.documents)
         for name, row in lost.items():
             self._place(part, row, name)
         part.epoch, part.position = told.epoch, told.position
@@ -101,7 +129,7 @@ class HostRows:
         """Give a row what is known of its service host, and of its name, already."""
         part.services.place(row, names.host_of(name))
         for namespace in part.documents.namespaces:
-            self._give_state(part, namespace, row)
+            self._give_state(namespace, row)
 
     def _number(self, part: PartitionRows, name: str) -> int:
         """Return the row of a name; a new one is given a row that is no service host's yet."""

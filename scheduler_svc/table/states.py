@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from rpcapi.model import names
 from scheduler_svc.namespaces.registry import COMPOSED
 from scheduler_svc.reads import NOTHING, Reads
 from scheduler_svc.table.columns import Column, FloatColumn, IntColumn, Rows, grown
@@ -181,11 +180,9 @@ class Documents:
             raise LookupError(f"namespace {namespace!r} is not kept: whoever reads it must name it in its reads")
         return self._held[namespace]
 
-    def applying(self, namespace: str, row_name: str) -> Document | None:
-        """Return what holds for a node: the document of its own name, else that of its service host."""
-        held = self._held[namespace]
-        own = held.get(row_name)
-        return held.get(names.host_of(row_name)) if own is None else own
+    def find(self, namespace: str, name: str) -> Document | None:
+        """Return the document of exactly this name, None where there is none; the namespace is kept."""
+        return self._held[namespace].get(name)
 
 
 def _has_column(namespace: str, key: str) -> bool:

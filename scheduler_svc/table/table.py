@@ -209,8 +209,9 @@ class HostTable(HostRows):
     ) -> None:
         for name, document in documents.items():
             if part.documents.put(namespace, name, document, position):
-                for row in part.rows_named(name):
-                    self._give_state(part, namespace, row)
+                for each in self.partitions:
+                    for row in each.rows_named(name):
+                        self._give_state(namespace, row)
 
     def _set_used(self, part: PartitionRows, name: str, amounts: Amounts, position: int) -> None:
         row = self._row(part, name)

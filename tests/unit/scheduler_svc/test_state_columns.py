@@ -130,3 +130,27 @@ def test_documents_of_partitions_are_apart():
     assert column(table, "rack", "watts") == [1, 2]
     with table.reading() as view:
         assert dict(view.documents("rack")) == {"a": {"watts": 1}, "b": {"watts": 2}}
+
+
+def test_a_document_in_another_partition_than_its_host_holds_for_it_all_the_same():
+    table = hosts.HostTable(["p", "q"], READS)
+    table.load(snapshot({}, {"a/1": node(), "b": node()}), 0)
+    put(table, 201, "rack", {"moves": {"watts": 5}, "a": {"watts": 1}})
+    table.load(snapshot({"rack": {"a/1": {"watts": 7}}}, {"moves": node()}), 1)
+    assert column(table, "rack", "watts") == [7, None, 5], "one that is loaded finds what the other holds"
+    table.apply(Entry(201, "provider", {"late": hosts.provider("late", node())}), 1)
+    put(table, 202, "rack", {"late": {"watts": 9}, "moves": {"watts": 6}})
+    assert column(table, "rack", "watts") == [7, None, 6, 9], "and so do those that are told"
+    put(table, 202, "rack", {"moves": {"watts": 8}}, 1)
+    assert column(table, "rack", "watts") == [7, None, 8, 9], "a host's own partition comes first"
+    put(table, 203, "rack", {"moves": None}, 1)
+    assert column(table, "rack", "watts") == [7, None, 6, 9]
+
+
+def test_a_partition_that_is_loaded_anew_leaves_nothing_of_its_former_documents_in_others():
+    table = hosts.HostTable(["p", "q"], READS)
+    table.load(snapshot({"rack": {"a": {"watts": 1}, "stays": {"watts": 2}}}, {"x": node()}), 0)
+    table.load(snapshot({}, {"a/1": node(), "stays": node()}), 1)
+    assert column(table, "rack", "watts") == [None, 1, 2]
+    table.load(snapshot({"rack": {"stays": {"watts": 3}}}, {"x": node()}), 0)
+    assert column(table, "rack", "watts") == [None, None, 3]
