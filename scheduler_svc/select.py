@@ -100,7 +100,9 @@ class Selector:
             at = placed.decision.at
             rounds += placed.decision.round + 1
         metrics.PLACED.inc(len(made))
-        LOG.info("Selected hosts for %d instances in %d rounds", len(prepared), rounds)
+        # No more than that: who asked logs it under the same request id, `explain` tells the rest, and a line that is
+        # written costs a fifteenth of the call.
+        LOG.debug("Selected hosts for %d instances in %d rounds", len(prepared), rounds)
         return Decided(prepared, *at, self._sight.partition)
 
     def look(self, request: Request, count: int, salt: int = 0) -> Look:

@@ -157,8 +157,9 @@ def test_a_forced_host_that_nobody_knows_is_refused_all_the_same_when_that_canno
     assert "Cannot record why request req-1 was refused" in caplog.text
 
 
-def test_an_answered_request_is_told_in_the_log(caplog):
-    caplog.set_level("INFO", logger="scheduler_svc.select")
+def test_an_answered_request_is_told_to_who_debugs_and_not_in_the_log_of_each_day(caplog):
+    caplog.set_level("DEBUG", logger="scheduler_svc.select")
     selector, _ = World().selector()
     select(selector, asked(3))
-    assert [record.getMessage() for record in caplog.records] == ["Selected hosts for 3 instances in 1 rounds"]
+    told = [(record.levelname, record.getMessage()) for record in caplog.records]
+    assert told == [("DEBUG", "Selected hosts for 3 instances in 1 rounds")]
