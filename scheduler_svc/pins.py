@@ -33,9 +33,11 @@ class Pins:
         """
         answers: list[tuple[Partition, str]] = []
         complete = True
-        for witness in self._witnesses(key):
-            if witness.presence.away_s >= self._memory_s:
-                continue  # all that it may know is over
+        # One that has been away for longer knows nothing that is not over.
+        witnesses = [each for each in self._witnesses(key) if each.presence.away_s < self._memory_s]
+        if witnesses and not self._is_sure(witnesses[0]) and any(each.presence.away for each in witnesses):
+            witnesses = []  # asked in vain they would keep ``wanted``, and later be believed
+        for witness in witnesses:
             try:
                 told = answers[0][1] if answers else wanted
                 answers.append((witness, witness.store.pin(key, told, ttl_ms, instead_of)))

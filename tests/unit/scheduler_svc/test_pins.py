@@ -90,6 +90,35 @@ def test_one_that_was_away_lately_is_not_believed_alone(world):
     assert world.agree("b") == "b"
 
 
+def test_one_that_has_been_away_for_all_that_it_may_know_is_not_needed(world):
+    world.take_away(world.second)
+    world.wait(TTL_MS - 1000)
+    world.take_away(world.first)
+    world.take_away(world.first, False)
+    with pytest.raises(errors.StoreUnavailable, match="surely knows who serves key"):
+        world.agree("a")
+    assert world.told(world.first) is None
+    world.wait(1000)
+    assert world.agree("b") == "b"
+
+
+def test_a_call_that_nobody_could_answer_leaves_nothing_that_others_believe(world):
+    world.take_away(world.first)
+    assert world.agree("c") == "c"
+    world.take_away(world.first, False)
+    world.take_away(world.second)
+    with pytest.raises(errors.StoreUnavailable, match="surely knows who serves key"):
+        world.agree("a")
+    world.take_away(world.second, False)
+    assert world.agree("b") == "c"
+
+
+def test_a_witness_that_does_not_answer_is_found_to_be_away(world):
+    world.stores[world.first].away = True  # the follower has not noticed
+    assert world.agree("a") == "a"
+    assert {each.name for each in world.worker.partitions if each.presence.away} == {world.first}
+
+
 def test_of_two_that_were_away_both_together_are_believed(world):
     for name in (world.first, world.second):
         world.take_away(name)
