@@ -20,9 +20,10 @@ def alive(world: World) -> dict[str, bool]:
 
 def test_a_sign_of_life_is_recorded_and_raises_nobody(world: World) -> None:
     world.add_host("h1")
+    began = world.time()
     world.store.heartbeat("m1", "gantt-conductor")
     assert alive(world) == {"gantt-conductor@m1": False, "h1": False}
-    assert world.store.get_state("service", "h1")[1]["last_report_ms"] <= world.time()
+    assert began <= world.store.get_state("service", "gantt-conductor@m1")[1]["last_report_ms"] <= world.time()
     assert world.store.snapshot().alive.get("h1", False) is False
 
 

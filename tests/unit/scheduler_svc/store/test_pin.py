@@ -27,6 +27,13 @@ def test_a_pin_ends_and_is_tidied(world: World) -> None:
     assert world.store.pin("k", "b", LONG_MS) == "b"
 
 
+def test_a_pin_that_ended_is_replaced_before_anybody_tidies(world: World) -> None:
+    world.store.pin("k", "a", SHORT_MS)
+    world.wait_until(world.time() + SHORT_MS)
+    assert world.store.pin("k", "b", LONG_MS) == "b"
+    assert world.store.pin("k", "c", LONG_MS) == "b"
+
+
 def test_asking_again_keeps_a_pin(world: World) -> None:
     began = world.time()
     world.store.pin("k", "a", SHORT_MS)

@@ -6,7 +6,7 @@ import pytest
 from rpcapi import errors
 from rpcapi.model.claims import Answer, Verdict
 from scheduler_svc.store.records import Ref
-from tests.unit.scheduler_svc.store.world import SHORT_MS, World
+from tests.unit.scheduler_svc.store.world import ROOMY, SHORT_MS, World, node_stats
 
 
 def test_an_empty_host_is_forgotten_and_so_told(world: World) -> None:
@@ -39,6 +39,8 @@ def test_a_host_that_holds_claims_stays(world: World) -> None:
         world.store.remove("h1")
     assert world.store.snapshot() == before
     world.store.abort([Ref("c2", 1)])
+    with pytest.raises(errors.HostInUse, match="1 live claim"):
+        world.store.remove("h1")
     world.store.release("h1", [held])
     world.store.remove("h1")
     assert not world.store.snapshot().providers
@@ -76,3 +78,23 @@ def test_a_removed_host_begins_anew(world: World) -> None:
     assert world.prepare("c1", "h1").verdicts == (Verdict.UNKNOWN,)
     world.add_host("h1")
     assert world.prepare("c1", "h1", attempt=2).host == "h1"
+
+
+def test_nothing_of_a_removed_host_is_left_to_be_told(world: World) -> None:
+    world.add_host("h1", "h1/n1")
+    before = world.store.get_state("service", "h1")[1]["last_report_ms"]
+    world.store.remove("h1")
+    position = world.store.snapshot().position
+    world.wait_until(before + SHORT_MS)
+    world.store.reap(dead_after_ms=1, tombstone_ms=60_000)
+    world.store.remove("h1")
+    assert world.store.snapshot().position == position
+
+
+def test_what_a_removed_host_reported_is_no_base_for_its_next_report(world: World) -> None:
+    first = {"incarnation": 7, "sequence": 1}
+    world.report("h1", {"h1": node_stats(ROOMY)}, **first)
+    world.store.remove("h1")
+    assert world.report("h1", {}, incarnation=7, sequence=2, base=1, full=False).need_full
+    assert world.report("h1", {"h1": node_stats(ROOMY)}, **first).need_full is False
+    assert list(world.store.snapshot().providers) == ["h1"]
