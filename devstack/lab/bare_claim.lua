@@ -28,7 +28,8 @@ local host = ARGV[#ARGV - 1]
 redis.call('HSET', K.used, host, ARGV[6])
 redis.call('HSET', K.changed, host, place[2])
 local position = redis.call('HINCRBY', K.meta, 'position', 1)
-redis.call('XADD', K.log, 'MAXLEN', '~', ARGV[1], string.format('%d-0', position), 'kind', 'used', 'body', ARGV[7])
+redis.call('XADD', K.log, 'MAXLEN', '~', ARGV[1], string.format('%d-0', position),
+           'schema', 1, 'kind', 'used', 'body', ARGV[7])
 redis.call('HLEN', K.excess)
 local id = redis.call('XADD', K.decisions, '*', 'request_id', ARGV[8], 'document', ARGV[9])
 redis.call('HSET', K.decided, ARGV[8], id)

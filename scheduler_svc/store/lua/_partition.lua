@@ -37,7 +37,8 @@ end
 
 local function append(kind, body)
   position = redis.call('HINCRBY', K.meta, 'position', 1)
-  redis.call('XADD', K.log, 'MAXLEN', '~', ARGV[1], int(position) .. '-0', 'kind', kind, 'body', body)
+  redis.call('XADD', K.log, 'MAXLEN', '~', ARGV[1], int(position) .. '-0',
+             'schema', 1, 'kind', kind, 'body', body)
   return position
 end
 

@@ -29,5 +29,6 @@ for _, host in ipairs(redis.call('HKEYS', K.reports)) do
   end
 end
 redis.call('HSET', K.meta, 'epoch', epoch, 'position', position)
-redis.call('XADD', K.log, 'MAXLEN', '~', ARGV[1], string.format('%.0f-0', position), 'kind', 'epoch', 'body', epoch)
+redis.call('XADD', K.log, 'MAXLEN', '~', ARGV[1], string.format('%.0f-0', position),
+           'schema', 1, 'kind', 'epoch', 'body', epoch)
 return { epoch, position, 1 }

@@ -116,7 +116,11 @@ class Connection:
             fresh.send_command(*command)
             return fresh.read_response()
 
-        self.identity.check(ask)
+        try:
+            self.identity.check(ask)
+        except errors.GanttError:
+            fresh.disconnect()  # as redis-py does after errors of its own
+            raise
 
     def _evaluate(self, script: Script, keys: Sequence[str], arguments: Sequence[Any]) -> Any:
         replicas = Replicas() if script.name in UNACKNOWLEDGED else self._replicas

@@ -8,7 +8,8 @@ from typing import Any
 
 import redis
 
-from scheduler_svc.store.records import Durability
+from rpcapi import errors
+from scheduler_svc.store.records import SCHEMA, Durability
 from scheduler_svc.store.redis.keys import prefix
 from scheduler_svc.store.redis.scripts import load
 
@@ -61,14 +62,18 @@ class Identity:
     def check(self, ask: Ask) -> int:
         """Compare, note, and begin a new epoch where it must be; return the epoch.
 
-        Raises redis.ReadOnlyError where the server is a replica: what it answers may be old.
+        Raises redis.ReadOnlyError where the server is a replica: what it answers may be old; and IncompatibleObject
+        where a newer gantt has made another form of the partition.
         """
         info = _fields(ask("INFO"))
         if info.get("role") != "master":
             raise redis.ReadOnlyError("the server is a replica now")
         with self._lock:  # before the store is read: what others see meanwhile must not make it look old
             seen_epoch, seen_position = self._seen_epoch, self._seen_position
-        noted = _noted(ask("HMGET", self._meta, "run_id", "replid", "position", "epoch"))
+        schema, *values = ask("HMGET", self._meta, "schema", "run_id", "replid", "position", "epoch")
+        if int(schema or SCHEMA) > SCHEMA:
+            raise errors.IncompatibleObject(name="the stored partition", version=int(schema), supported=SCHEMA)
+        noted = _noted(values)
         behind = noted.epoch < seen_epoch or noted.position < seen_position
         if _is_same(info, noted) and not behind:
             self.saw(noted.epoch, noted.position)

@@ -28,7 +28,7 @@ KEYS: dict[str, str] = {
     "state": "hash name -> document {schema, version, state}, JSON; ends in ':' and a declared namespace",
     "pins": "hash key of a request or a server group -> partition that serves it",
     "pins_at": "zset key -> ms until which that holds",
-    "log": "stream, ids position-0: kind, body as JSON",
+    "log": "stream, ids position-0: schema, kind, body as JSON",
     "decisions": "stream, bounded: request_id, document as JSON",
     "decided": "hash request id -> id of its newest entry in decisions",
 }

@@ -5,8 +5,9 @@ import json
 from collections.abc import Collection
 from typing import Any
 
+from rpcapi import errors
 from scheduler_svc.store import documents, log
-from scheduler_svc.store.records import Entry, Snapshot
+from scheduler_svc.store.records import SCHEMA, Entry, Snapshot
 from scheduler_svc.store.redis.connect import BLOCK_MS, Connection
 from scheduler_svc.store.redis.keys import prefix, state_key
 
@@ -73,8 +74,12 @@ def _seen(connection: Connection, position: int, found: list[Entry], newest: int
 
 
 def _entries(streams: Any) -> list[Entry]:
-    return [
-        Entry(int(entry_id.partition("-")[0]), fields["kind"], json.loads(fields["body"]))
-        for _stream, entries in streams or ()
-        for entry_id, fields in entries
-    ]
+    return [_entry(entry_id, fields) for _stream, entries in streams or () for entry_id, fields in entries]
+
+
+def _entry(entry_id: str, fields: dict[str, str]) -> Entry:
+    """Read an entry; raises IncompatibleObject where a newer gantt wrote it. The first ones did not tell theirs."""
+    schema = int(fields.get("schema", SCHEMA))
+    if schema != SCHEMA:
+        raise errors.IncompatibleObject(name="stored log entry", version=schema, supported=SCHEMA)
+    return Entry(int(entry_id.partition("-")[0]), fields["kind"], json.loads(fields["body"]))

@@ -2,6 +2,7 @@
 """Redis restarts, goes away, is emptied, or is somebody else: what the store makes of it."""
 
 import threading
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from rpcapi.model.claims import Answer
 from scheduler_svc.store import open_store
 from scheduler_svc.store.records import Ref
 from scheduler_svc.store.redis import RedisStore
+from scheduler_svc.store.redis.keys import prefix
 from tests.unit.scheduler_svc.store.backends import redis_world
 from tests.unit.scheduler_svc.store.world import World, intent, poll
 
@@ -52,6 +54,34 @@ def test_acl_user_may_do_all_that_the_store_does(make_redis: Any) -> None:
     assert store.follow(position, 5) == [] and store.follow(position - 1, 5)
     world.check()
     store.close()
+
+
+def test_a_partition_that_a_newer_gantt_keeps_is_left_alone(redis_server: RedisServer) -> None:
+    world = redis_world(redis_server)
+    head = prefix(world.store.partition)
+    with redis_server.client() as client:
+        client.hset(head + "meta", "schema", 2)
+        before, connected = client.hgetall(head + "meta"), len(client.client_list())
+        older = RedisStore(redis_server.url(), world.store.partition)
+        # Each time: no connection is used, or left open, that did not learn who the server is
+        for ask in (older.snapshot, older.snapshot, partial(older.heartbeat, "m1", "gantt-conductor")):
+            with pytest.raises(errors.IncompatibleObject, match="upgrade"):
+                ask()
+        poll(lambda: len(client.client_list()) <= connected)
+        older.close()
+        assert client.hgetall(head + "meta") == before
+
+
+def test_a_log_entry_that_a_newer_gantt_wrote_is_not_guessed_at(redis_server: RedisServer) -> None:
+    world = redis_world(redis_server)
+    world.add_host("h1")
+    log, position = prefix(world.store.partition) + "log", world.store.snapshot().position
+    with redis_server.client() as client:
+        ((_id, written),) = client.xrevrange(log, count=1)
+        assert written["schema"] == "1"
+        client.xadd(log, {**written, "schema": "2"}, f"{position + 1}-0")
+    with pytest.raises(errors.IncompatibleObject, match="log entry"):
+        world.store.follow(position, 5)
 
 
 def test_scripts_that_redis_dropped_are_loaded_again(redis_server: RedisServer) -> None:
