@@ -8,7 +8,7 @@ from typing import Any
 from devstack.cluster import Shape
 from devstack.lab import rpc_site
 from devstack.lab.boot_course import Findings, Plan, measure
-from devstack.lab.command import Question, positive
+from devstack.lab.command import Question, host_count, positive
 from devstack.lab.rows import Row
 
 NODES_PER_HOST = 10
@@ -24,7 +24,7 @@ class Boot(Question):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument(
-            "--hosts", type=positive, default=10, metavar="N", help="Service hosts of 10 nodes each (%(default)s)."
+            "--hosts", type=host_count, default=10, metavar="N", help="Service hosts of 10 nodes each (%(default)s)."
         )
         parser.add_argument("--schedulers", type=positive, default=2, metavar="N", help="Workers (%(default)s).")
         parser.add_argument(

@@ -4,8 +4,9 @@
 import abc
 import argparse
 import json
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -15,6 +16,7 @@ from devstack.lab import machine, rows
 from rpcapi.shell import progress
 from rpcapi.shell.faults import CommandFailed
 
+MOST_HOSTS = 200_000  # twice what is planned for: more would fill the memory of the machines that this is meant for
 NO_MATPLOTLIB = "A picture needs matplotlib, which is not installed: `pip install 'gantt[lab]'`."
 
 
@@ -27,6 +29,32 @@ def positive(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
     return number
+
+
+def host_count(text: str) -> int:
+    """Return how many hosts to make up; for argparse."""
+    number = positive(text)
+    if number > MOST_HOSTS:
+        raise argparse.ArgumentTypeError(f"{number} hosts are more than the {MOST_HOSTS} that the lab makes up")
+    return number
+
+
+def up_to(most: float, what: str) -> Callable[[str], float]:
+    """Return the reader of a number above 0 and up to ``most``, which is ``what``; for argparse."""
+
+    def read(text: str) -> float:
+        try:
+            number = float(text)
+        except ValueError:
+            number = 0.0
+        if not 0 < number <= most:
+            raise argparse.ArgumentTypeError(f"{text!r} is not {what} above 0 and up to {most:g}")
+        return number
+
+    return read
+
+
+share = up_to(1, "a share")
 
 
 class Question(command.Command):
@@ -57,7 +85,7 @@ class Question(command.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         picture: Path | None = getattr(parsed_args, "plot", None)
-        figure = None if picture is None else _figure()  # before the work, which would be lost where this fails
+        figure = None if picture is None else _figure(picture)  # before the work, which would be lost where this fails
         found = self.measure(parsed_args)
         if picture is not None:
             self.draw(figure, found)
@@ -73,12 +101,18 @@ def _text(found: Sequence[rows.Row], as_json: bool) -> str:
     return f"{rows.table(found)}\n{machine.sentence(where)}"
 
 
-def _figure() -> Any:
+def _figure(path: Path) -> Any:
+    """Return an empty figure; raises CommandFailed where it could not be drawn, or not be written to ``path``."""
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415 - most runs draw nothing
     except ImportError as error:
         raise CommandFailed(NO_MATPLOTLIB) from error
-    return Figure(figsize=(8, 5), layout="constrained")
+    figure = Figure(figsize=(8, 5), layout="constrained")
+    if path.suffix[1:].lower() not in figure.canvas.get_supported_filetypes():
+        raise CommandFailed(f"The picture {path} cannot be written: name a file that ends in .png, .svg or .pdf")
+    if not os.access(path if path.exists() else path.parent, os.W_OK) or path.is_dir():
+        raise CommandFailed(f"The picture {path} cannot be written: there is no file or folder that lets it be")
+    return figure
 
 
 def _save(figure: Any, path: Path) -> None:

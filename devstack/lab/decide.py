@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from devstack.lab import driver, hosts, requests
-from devstack.lab.command import Question, positive
+from devstack.lab.command import Question, host_count
 from devstack.lab.rows import Row
 from devstack.lab.timing import Subject, interleave
 from scheduler_svc.drivers.driver import WIDTH
@@ -31,7 +31,7 @@ class Decide(Question):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument(
-            "--hosts", type=positive, default=10_000, metavar="N", help="Hosts in the table (%(default)s)."
+            "--hosts", type=host_count, default=10_000, metavar="N", help="Hosts in the table (%(default)s)."
         )
         parser.add_argument(
             "--sweep", action="store_true", help="Measure 1,000, 10,000 and 100,000 hosts in place of --hosts."

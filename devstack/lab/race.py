@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from devstack.lab import hosts, private_redis, racer, requests
-from devstack.lab.command import Question, positive
+from devstack.lab.command import Question, host_count, positive, share
 from devstack.lab.regret import Choice, choices, entries, regret
 from devstack.lab.requests import Wanted
 from devstack.lab.rows import Row
@@ -23,17 +23,6 @@ FIRST_BUDGET = 0.98
 REGRET_BUDGET = 0.01
 JUDGED = 2_000  # claims whose regret is reckoned, evenly spread over the race
 SEED = 5
-
-
-def share(text: str) -> float:
-    """Return how full to fill; for argparse."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.0
-    if not 0 < number <= 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a share above 0 and up to 1")
-    return number
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +51,7 @@ class Race(Question):
         parser.add_argument(
             "--workers", type=positive, default=8, metavar="N", help="Workers deciding at once (%(default)s)."
         )
-        parser.add_argument("--hosts", type=positive, default=500, metavar="N", help="Empty hosts (%(default)s).")
+        parser.add_argument("--hosts", type=host_count, default=500, metavar="N", help="Empty hosts (%(default)s).")
         parser.add_argument(
             "--fill",
             type=share,

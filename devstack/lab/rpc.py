@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from devstack.cluster import Shape
 from devstack.confs import PARTITION
 from devstack.lab import hosts, rpc_site
-from devstack.lab.command import Question, positive
+from devstack.lab.command import Question, host_count, positive, up_to
 from devstack.lab.rows import Row
 from devstack.lab.rpc_callers import ECHO, Callers, Figures, Lot, calling
 from devstack.lab.timing import interleave
@@ -22,6 +22,8 @@ RATE_BUDGET = 0.7  # of the empty call's rate, for single selections on RabbitMQ
 BATCH_BUDGET, BUDGET_BATCH = 10.0, 100  # placements a second beside single selections, at this many a call
 BUDGET_FROM = 10_000
 LOTS = 8
+
+seconds = up_to(600, "a number of seconds")
 
 
 def counts(text: str) -> list[int]:
@@ -54,7 +56,7 @@ class Rpc(Question):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument("--hosts", type=positive, default=10_000, metavar="N", help="Hosts (%(default)s).")
+        parser.add_argument("--hosts", type=host_count, default=10_000, metavar="N", help="Hosts (%(default)s).")
         parser.add_argument(
             "--batch", type=counts, default=[1, 10, 100], metavar="N,...", help="Instances a call (1,10,100)."
         )
@@ -70,7 +72,7 @@ class Rpc(Question):
             "--executor", choices=["eventlet", "threading"], default="eventlet", help="Of the workers (%(default)s)."
         )
         parser.add_argument(
-            "--seconds", type=float, default=1.0, metavar="S", help=f"Length of each of {LOTS} lots (%(default)s)."
+            "--seconds", type=seconds, default=1.0, metavar="S", help=f"Length of each of {LOTS} lots (%(default)s)."
         )
         return parser
 

@@ -10,8 +10,7 @@ from contextlib import closing
 import numpy as np
 
 from devstack.lab import hosts, private_redis, sync_load
-from devstack.lab.command import Question, positive
-from devstack.lab.race import share
+from devstack.lab.command import Question, host_count, positive, share, up_to
 from devstack.lab.rows import Row
 from devstack.lab.sync_course import Findings, measure
 from devstack.lab.sync_load import MINUTE, Wish
@@ -21,15 +20,7 @@ DELAY_BUDGET_MS, START_BUDGET_S, MEMORY_BUDGET_KB = 100.0, 2.0, 4.0
 BUDGET_FROM = 10_000  # with fewer hosts what a worker holds by itself outweighs them
 
 
-def minutes(text: str) -> float:
-    """Return a length of time; for argparse."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.0
-    if not 0 < number <= 24 * 60:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of minutes above 0 and up to 1440")
-    return number
+minutes = up_to(24 * 60, "a number of minutes")
 
 
 class Sync(Question):
@@ -41,7 +32,7 @@ class Sync(Question):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument("--hosts", type=positive, default=10_000, metavar="N", help="Nodes (%(default)s).")
+        parser.add_argument("--hosts", type=host_count, default=10_000, metavar="N", help="Nodes (%(default)s).")
         parser.add_argument(
             "--nodes-per-host", type=positive, default=10, metavar="N", help="Nodes that report together (%(default)s)."
         )

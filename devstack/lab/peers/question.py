@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from devstack.lab.command import Question, positive
+from devstack.lab.command import Question, host_count
 from devstack.lab.decide import decision
 from devstack.lab.hosts import table
 from devstack.lab.peers import environments, ours, side
@@ -43,7 +43,7 @@ Measure = Callable[[Field, Side, Any], Iterator[Row]]
 
 def sizes(text: str) -> list[int]:
     """Return the numbers of hosts of a list; for argparse."""
-    return [positive(part) for part in text.split(",")]
+    return [host_count(part) for part in text.split(",")]
 
 
 class Peers(Question):

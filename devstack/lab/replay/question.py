@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from devstack.lab import hosts
-from devstack.lab.command import Question, positive
-from devstack.lab.race import share
+from devstack.lab.command import Question, host_count, positive, share
 from devstack.lab.replay import arrivals, in_process, picture, policies, report, sizing
 from devstack.lab.replay.arrivals import Survey
 from devstack.lab.replay.observer import Observer
@@ -83,7 +82,7 @@ class Replay(Question):
         parser.add_argument(
             "--limit", type=limit, metavar="R", help=f"Take the first R servers, or 'all'. Default: {_told(LIMITS)}."
         )
-        parser.add_argument("--hosts", type=positive, metavar="N", help="Empty hosts. Default: by --fill.")
+        parser.add_argument("--hosts", type=host_count, metavar="N", help="Empty hosts. Default: by --fill.")
         parser.add_argument(
             "--fill",
             type=share,

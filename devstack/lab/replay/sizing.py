@@ -9,10 +9,10 @@ from typing import Any
 
 from devstack.confs import NODE_SHAPES
 from devstack.lab import hosts
+from devstack.lab.command import MOST_HOSTS
 from scheduler_svc.store.records import Amounts
 
 FIRST = 64
-MOST_HOSTS = 200_000
 CPU_RATIO = 4.0  # what a simulated node sells of a processor where its shape does not say
 
 

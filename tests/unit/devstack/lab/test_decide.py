@@ -43,6 +43,21 @@ def test_refuses_impossible_sizes(given, capsys):
     assert "whole number of at least 1" in capsys.readouterr().err
 
 
+def test_makes_up_no_more_hosts_than_a_machine_can_hold(capsys):
+    with pytest.raises(SystemExit):
+        asking.run("decide", "--hosts", "999999999")
+    assert "more than the 200000" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["none/there.png", "there.nope", "."])
+def test_a_picture_that_cannot_be_written_is_told_of_before_the_work(name, monkeypatch, tmp_path):
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr(decide, "_row", lambda *_: pytest.fail("it measured"))
+    code, out, err = asking.run("decide", "--hosts", "50", "--plot", str(tmp_path / name))
+    assert (code, out) == (1, "")
+    assert "cannot be written" in err
+
+
 def test_what_is_measured_is_a_decision():
     # Given a table on which some hosts are full, and a request
     table = hosts.table(200)

@@ -38,6 +38,13 @@ def test_every_answer_is_a_claim_and_no_host_is_oversold(bus, monkeypatch):
     assert (account["ratio"], account["overcommit"]) == (0, 0)
 
 
+@pytest.mark.parametrize("given", ["nan", "0", "-1", "inf", "soon"])
+def test_lots_in_which_nobody_would_call_are_refused_before_the_work(given, capsys):
+    with pytest.raises(SystemExit):
+        asking.run("rpc", f"--seconds={given}")
+    assert "is not a number of seconds above 0 and up to 600" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(("refused", "amiss"), [(0, 0), (1, 3)])
 def test_a_claim_that_nobody_was_answered_is_told_of(refused, amiss):
     # Given a store with six claims, and clients of two calls for three instances each
