@@ -53,13 +53,23 @@ def missing(why: BinaryMissing) -> NoReturn:
     pytest.skip(f"A SERVER IS MISSING: {why}")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def root_logger_at_first() -> tuple[int, int]:
+    """The root logger's level, and the level up to which logging is disabled, before any test."""
+    return logging.root.level, logging.root.manager.disable
+
+
 @pytest.fixture(autouse=True)
-def root_logger_as_it_was() -> Iterator[None]:
-    """Give the root logger its level back: commands under test set it, and other tests read the log."""
-    root = logging.getLogger()
-    level, disabled = root.level, logging.root.manager.disable
+def root_logger_as_it_was(root_logger_at_first: tuple[int, int]) -> Iterator[None]:
+    """Give the root logger its level back: commands under test set it, and other tests read the log.
+
+    Before a test too: what a module's fixture ran has changed it by then, and would pass for how it was.
+    """
+    level, disabled = root_logger_at_first
+    logging.root.setLevel(level)
+    logging.disable(disabled)
     yield
-    root.setLevel(level)
+    logging.root.setLevel(level)
     logging.disable(disabled)
 
 
