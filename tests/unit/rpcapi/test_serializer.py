@@ -46,7 +46,6 @@ def broken(**changes):
         broken(data=[]),
         broken(data={"resources": {"VCPU": "many"}}),
         broken(data={}),
-        broken(changes=7),
         {"gantt_object.name": "RequestSpec"},
     ],
 )
