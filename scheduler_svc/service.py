@@ -117,6 +117,7 @@ class SchedulerService:
         if self._opened is None:
             return
         try:
+            metrics_conf.check(self._conf)  # a process that starts with it would end
             ranking = driver.load(self._conf)
             eligibility = _eligibility(self._conf)
         except errors.BadConfiguration as error:

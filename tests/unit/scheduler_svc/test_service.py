@@ -35,6 +35,25 @@ def test_a_reload_takes_the_filters_and_weighers_anew_and_keeps_them_where_they_
     assert selector.driver is kept
 
 
+def test_a_reload_refuses_what_a_start_would(worker):
+    kept = worker.service._selector.driver
+    worker.conf.set_override("weight_setting", ["cpu.percent=-1.0"], group="metrics")
+    worker.conf.set_override("enabled_weighers", ["MetricsWeigher"], group="filter_scheduler")
+    try:
+        worker.service.reset()  # metrics are required, and no filter sees to it
+        assert worker.service._selector.driver is kept
+        worker.conf.set_override("required", False, group="metrics")
+        worker.service.reset()
+        assert worker.service._selector.driver is not kept
+    finally:
+        for group, option in (
+            ("metrics", "weight_setting"),
+            ("metrics", "required"),
+            ("filter_scheduler", "enabled_weighers"),
+        ):
+            worker.conf.clear_override(option, group=group)
+
+
 class Away(MemoryStore):
     """A store that is not there at first."""
 
