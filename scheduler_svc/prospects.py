@@ -57,7 +57,7 @@ class Prospects:
         for name, look in self._passed.items():
             counted.update(look.ranking.reasons if name not in refused else {})
         counted.update({PARTITION_AWAY: ranking.reasons.get(PARTITION_AWAY, 0)})
-        return refusal.no_valid_host(ranking.hosts, counted)
+        return refusal.no_valid_host(ranking.hosts, +counted)
 
     def _search(self) -> Iterator[str]:
         candidates, homes = self.common.ranking.candidates, self.common.homes

@@ -25,8 +25,8 @@ class World:
         self.decided_on = self.sight.table.position
         self.epoch = self.sight.table.epoch
 
-    def prepare(self, *names, attempt=1, replaces=None, asked=None, ctxt=None):
-        intent = Intent("vm", attempt, [Candidate(name) for name in names], replaces)
+    def prepare(self, *names, attempt=1, replaces=None, asked=None, ctxt=None, consumer="vm"):
+        intent = Intent(consumer, attempt, [Candidate(name) for name in names], replaces)
         batch = Batch("r", "p", "u", ASKED, [intent], self.epoch, self.decided_on, ttl_ms=60_000)
         (served,) = self.alternates.prepare(ctxt or context.new(), asked or request(), batch)
         return served.answer.prepared[0]
@@ -59,6 +59,15 @@ def test_a_candidate_that_changed_for_the_worse_is_not():
     one = world.prepare("b")
     assert (one.answer, one.verdicts) == (Answer.REFUSED, ())
     assert world.store.claims()[0] == []
+
+
+def test_candidates_that_are_just_full_are_not_looked_at_again():
+    world = World()
+    for number in range(4):
+        assert world.prepare("a", consumer=f"vm{number}").host == "a"
+    one = world.prepare("a", consumer="late")
+    assert (one.answer, one.verdicts) == (Answer.REFUSED, (Verdict.CONCURRENT,))
+    assert world.sight.reached == []
 
 
 def test_what_changed_is_passed_over_where_another_fits():

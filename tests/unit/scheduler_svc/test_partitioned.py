@@ -64,6 +64,15 @@ def test_a_call_in_chunks_that_fails_in_one_partition_is_given_back_and_goes_to_
     assert set(map(tuple, deployment.live().values())) == {("b",)}
 
 
+def test_a_call_in_chunks_that_may_not_have_been_given_back_is_taken_nowhere_else():
+    small = {f"a{number:02}": node(ROOMY) for number in range(14)}  # room for 112
+    deployment = Deployment(a=small, b={f"b{number:02}": node() for number in range(40)})
+    deployment.stores["a"].mute = "abort"
+    with pytest.raises(errors.NoValidHost):
+        select(deployment.worker, asked(130))
+    assert not deployment.stores["b"].claims()[0]
+
+
 def test_a_request_for_more_than_any_partition_holds_is_refused_whole():
     deployment = Deployment(a={"a1": node()}, b={"b1": node()})
     with pytest.raises(errors.NoValidHost):
@@ -85,6 +94,22 @@ def test_what_others_took_in_one_partition_is_sought_in_the_next():
     decided = select(slow, asked(asks=request({"VCPU": 2})))
     assert decided.partition == "b"
     assert deployment.stores["a"].find_decision("req-1")["outcome"] == "refused"
+
+
+def test_a_refusal_counts_what_was_passed_over_and_what_was_tried_in_vain():
+    deployment = Deployment(2, a={"a1": node()}, b={"b1": node({"VCPU": 1})})
+    slow, quick = deployment.workers
+    select(quick, asked(4, first=10, asks=request({"VCPU": 2}, force_hosts=("a1",))))
+    with pytest.raises(errors.NoValidHost) as caught:
+        select(slow, asked(asks=request({"VCPU": 2})))
+    assert caught.value.kwargs["reasons"] == {"not enough VCPU": 2}
+
+
+def test_a_call_whose_deadline_passed_leaves_no_record_of_its_partition():
+    deployment = Deployment(a={"a1": node()}, b={"b1": node()})
+    with pytest.raises(errors.DeadlinePassed):
+        deployment.worker.selector.select(context.new("p", "u", deadline=1.0), asked())
+    assert not any(store.state.pins for store in deployment.stores.values())
 
 
 @pytest.mark.parametrize("other", [False, True])

@@ -91,6 +91,14 @@ def test_what_fits_nowhere_is_refused_as_ever_and_recorded():
     assert world.nothing_happened()
 
 
+def test_its_claimer_answers_with_as_many_alternates_as_are_asked_for():
+    world = World()
+    intents = [Intent("c-1", 1, [Candidate(name) for name in FOUR]), Intent("c-2", 1, [Candidate("h3/n")])]
+    batch = Batch("req-1", "p", "u", ASKED, intents, 1, 1, ttl_ms=1000, alternates=2)
+    answered = ShadowClaimer(world.store).prepare(batch).prepared
+    assert [(one.host, one.alternates) for one in answered] == [("h0/n", ("h1/n", "h2/n")), ("h3/n", ())]
+
+
 def test_a_batch_of_which_one_has_no_candidate_is_refused_as_a_whole():
     world = World()
     intents = [Intent("c-1", 1, [Candidate("h0/n")]), Intent("c-2", 1, [])]

@@ -268,3 +268,20 @@ def test_replaced_member_frees_its_place_in_the_group(world: World) -> None:
     world.prepare("c1", "h1", group=policy)
     assert world.prepare("c1", "h1", attempt=2, replaces=1, group=policy).answer is Answer.PREPARED
     world.check()
+
+
+def test_an_attempt_that_was_replaced_before_it_came_is_over(world: World) -> None:
+    world.add_host("h1")
+    assert world.prepare("c1", "h1", attempt=2, replaces=1).host == "h1"
+    world.store.abort([Ref("c1", 2)])
+    assert world.store.confirm("h1", [Ref("c1", 1)])[0].answer is Answer.ABORTED
+    assert world.prepare("c1", "h1", attempt=1).answer is Answer.ENDED
+
+
+def test_asking_again_for_a_claim_past_its_deadline_waits_for_the_audit_of_its_host(world: World) -> None:
+    world.add_host("h1")
+    world.prepare("c1", "h1")
+    world.new_epoch()
+    world.pass_deadline_of("c1")
+    again = world.prepare("c1", "h1")
+    assert (again.answer, again.host) == (Answer.CLOSED, "h1")
