@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+from devstack.lab.interruption import insist
 from rpcapi.shell.application import Application, hush_libraries
 
 # By name, not by class: a question's libraries are imported when it is asked.
@@ -39,6 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     hush_libraries()
     # A private server must not outlive who measures it: end as after Ctrl-C, by way of every `finally`.
     signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
+    insist()
     return LabApp().run(list(sys.argv[1:] if argv is None else argv))
 
 
