@@ -2,6 +2,7 @@
 """Values that read one way in a table and another in JSON."""
 
 import datetime
+import json
 from typing import Any
 
 from cliff import columns
@@ -42,6 +43,13 @@ class Fields(columns.FormattableColumn):
         return dict(self._value)
 
 
+class Document(Fields):
+    """A JSON object: one ``key: value`` line each, the value as it would be given to `gantt state set`."""
+
+    def human_readable(self) -> str:
+        return "\n".join(f"{key}: {_json(value)}" for key, value in self._value.items())
+
+
 class Moment(columns.FormattableColumn):
     """A time in milliseconds of Unix time, or None."""
 
@@ -65,3 +73,18 @@ class Text(columns.FormattableColumn):
 
     def machine_readable(self) -> Any:
         return self._value
+
+
+def _json(value: Any) -> str:
+    """Return a value as JSON, or as the plain text that it is where nobody can take it for something else."""
+    if isinstance(value, str) and not _is_json(value):
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True

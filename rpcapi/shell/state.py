@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rpcapi.model import names
-from rpcapi.shell.columns import Fields
+from rpcapi.shell.columns import Document
 from rpcapi.shell.command import Command, Lister, ShowOne
 from rpcapi.shell.state_write import WRITER, version_of, write
 
@@ -118,4 +118,4 @@ class StateDelete(Command):
 
 
 def _row(state: Any) -> tuple[Any, ...]:
-    return state.name, state.version, state.partition or "", Fields(state.document)
+    return state.name, state.version, state.partition or "", Document(state.document)

@@ -25,6 +25,13 @@ def test_list_shows_each_document(racks, gantt):
     assert "watts: 300" in gantt("state", "list", "rack").out
 
 
+def test_a_table_shows_what_set_would_take(racks, gantt):
+    racks.state["rack"]["h1"] = {"note": None, "lit": True, "tags": ["a"], "free": "some text", "seven": "7"}
+    shown = gantt("state", "show", "rack", "h1").out
+    for line in ("note: null", "lit: true", 'tags: ["a"]', "free: some text", 'seven: "7"'):
+        assert line in shown
+
+
 def test_list_is_narrowed_by_the_scheduler(racks, gantt):
     assert listed(gantt, "--match", "power=on") == ["h1", "h2"]
     assert listed(gantt, "--match", "power=on", "--match", "row=7") == ["h2"]
