@@ -53,7 +53,7 @@ class HostStates:
     def get(self, namespace: str, name: str) -> State:
         """Return one document; raises UnknownNamespace, UnknownHost."""
         self._namespaces.find(namespace)
-        return State(name, *self._documents.get_state(namespace, name))
+        return self._recorded(namespace, name, needed=True)
 
     def list(
         self, namespace: str, marker: str | None, limit: int, matching: Mapping[str, Any] | None = None
@@ -113,10 +113,13 @@ class HostStates:
     def _recorded(self, namespace: str, name: str, *, needed: bool) -> State:
         try:
             return State(name, *self._documents.get_state(namespace, name))
-        except errors.UnknownHost:
-            if needed:
+        except errors.UnknownHost as error:
+            if not needed:
+                return State(name, 0, {})
+            if namespace in COMPOSED:
                 raise
-            return State(name, 0, {})
+            where = f"in namespace {namespace!r}; see 'gantt state list {namespace}'"
+            raise errors.UnknownHost(f"There is no document {name!r} {where}", name=name) from error
 
     def _all(self, namespace: str, marker: str | None) -> Iterator[State]:
         while True:

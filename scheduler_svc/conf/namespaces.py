@@ -57,6 +57,8 @@ def _read(conf: cfg.ConfigOpts, name: str) -> Namespace:
     group = f"{PREFIX}{name}"
     if not _NAME.fullmatch(name):
         raise ValueError(f"{name!r} is no name of a namespace: lower-case letters, digits, '-' and '_'")
+    if name in Registry().names:
+        raise ValueError(f"there is a namespace {name!r} already, in every deployment")
     conf.register_opts(OPTS, group=group)
     try:
         writer, schema = conf[group].writer, conf[group].schema

@@ -63,6 +63,13 @@ def test_another_version_is_a_conflict_and_changes_nothing(states):
     assert states.get("rack", "h1") == changed
 
 
+def test_a_document_that_is_not_there_is_called_one_and_a_host_a_host(states):
+    with pytest.raises(errors.UnknownHost, match="no document 'h1' in namespace 'rack'"):
+        states.get("rack", "h1")
+    with pytest.raises(errors.UnknownHost, match="No host or node named 'h1'"):
+        states.get("service", "h1")
+
+
 def test_an_update_of_what_is_not_there_is_told_so(states):
     with pytest.raises(errors.UnknownHost):
         states.update("rack", "h1", 7, {"power": "on"}, "rackd")

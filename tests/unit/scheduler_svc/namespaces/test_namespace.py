@@ -125,6 +125,13 @@ def test_a_declaration_that_cannot_work_ends_the_start(conf, tmp_path, names, co
         namespaces.check(conf)
 
 
-def test_a_namespace_without_a_writer_ends_the_start(conf):
-    with pytest.raises(errors.BadConfiguration, match=r"\[namespace:rack\] writer is missing"):
-        namespaces.check(declare(conf, ["rack"]))
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("rack", r"\[namespace:rack\] writer is missing"),
+        ("compute", "there is a namespace 'compute' already"),  # a writer would not help
+    ],
+)
+def test_a_namespace_without_a_writer_ends_the_start(conf, name, why):
+    with pytest.raises(errors.BadConfiguration, match=why):
+        namespaces.check(declare(conf, [name]))
