@@ -69,7 +69,7 @@ class Connection:
         try:
             return read(self._reader)
         except redis.RedisError as error:
-            raise _unavailable(error) from error
+            raise self._unavailable(error) from error
 
     def know_identity(self) -> int:
         """Compare who the store is with who it was; return its epoch."""
@@ -80,7 +80,7 @@ class Connection:
         try:
             return tries.run(once, Forgotten)
         except redis.RedisError as error:
-            raise _unavailable(error) from error
+            raise self._unavailable(error) from error
 
     def close(self) -> None:
         """Let go of all connections."""
@@ -122,6 +122,10 @@ class Connection:
             fresh.disconnect()  # as redis-py does after errors of its own
             raise
 
+    def _unavailable(self, error: redis.RedisError) -> errors.StoreUnavailable:
+        # Others may well answer: who reads this is to know which does not.
+        return errors.StoreUnavailable(why=f"partition {self.partition!r}: {type(error).__name__}: {error}")
+
     def _evaluate(self, script: Script, keys: Sequence[str], arguments: Sequence[Any]) -> Any:
         replicas = Replicas() if script.name in UNACKNOWLEDGED else self._replicas
         try:
@@ -135,7 +139,3 @@ class Connection:
 
 def _nothing_unread(timeout: float = 0) -> bool:
     return False
-
-
-def _unavailable(error: redis.RedisError) -> errors.StoreUnavailable:
-    return errors.StoreUnavailable(why=f"{type(error).__name__}: {error}")

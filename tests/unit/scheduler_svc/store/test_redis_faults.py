@@ -188,7 +188,7 @@ def test_store_that_is_away_says_so_and_comes_back(make_redis: Any) -> None:
     world.add_host("h1")
     server.kill()
     for verb in (world.store.snapshot, world.store.check_identity, lambda: world.store.confirm("h1", [ONE])):
-        with pytest.raises(errors.StoreUnavailable):
+        with pytest.raises(errors.StoreUnavailable, match=f"partition '{world.store.partition}'"):
             verb()
     server.start()
     assert world.store.get_state("service", "h1")[1]["binary"] == "gantt-compute"
