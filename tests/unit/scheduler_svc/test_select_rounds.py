@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
+from prometheus_client import REGISTRY
 
 from rpcapi import context, errors
 from rpcapi.model.claims import Verdict
@@ -34,6 +35,22 @@ def test_all_candidates_lost_means_looking_again_at_least_as_fresh():
     assert decided.prepared[0].host not in best
     assert len(sight.reached) == 1
     assert decided.position >= sight.reached[0]
+
+
+def test_a_first_choice_is_counted_when_it_is_claimed_and_not_when_it_is_asked_for_again():
+    world = World({"a": node(), "b": node({"VCPU": 4, "MEMORY_MB": 8192, "DISK_GB": 100})})
+    slow, _ = world.selector()
+    quick, _ = world.selector()
+
+    def counted():
+        return REGISTRY.get_sample_value("gantt_first_choices_total")
+
+    before = counted()
+    for _ in range(2):
+        select(quick, asked(4, first=10, asks=request(force_hosts=("a",))))
+        assert counted() == before + 4
+    assert select(slow, asked()).prepared[0].host == "b"  # its second
+    assert counted() == before + 4
 
 
 @pytest.mark.parametrize(

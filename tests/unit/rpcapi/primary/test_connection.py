@@ -83,6 +83,25 @@ def test_refusal_in_a_pipeline_leaves_no_answer_behind(
     assert client.get("k") == "1" and turned.asked == 2
 
 
+def test_another_error_after_the_refusal_does_not_hide_it(
+    client: redis.Redis, turned: Turned, pair: tuple[RedisServer, RedisServer]
+) -> None:
+    primary, turned.server = pair
+    pipeline = client.pipeline(transaction=False)
+    pipeline.set("k", "1")
+    pipeline.execute_command("NOSUCH")
+    refused, unknown = pipeline.execute(raise_on_error=False)
+    assert isinstance(refused, redis.ReadOnlyError) and "unknown command" in str(unknown)
+    turned.server = primary
+    assert client.set("k", "1") and turned.asked == 2
+
+
+def test_one_server_is_connected_to_as_its_url_says() -> None:
+    made = connection.pool("redis://127.0.0.1:1/2", "k", "store")
+    assert made.connection_class is redis.Connection
+    assert (made.connection_kwargs["port"], made.connection_kwargs["db"]) == (1, 2)
+
+
 def test_replica_is_refused_where_a_primary_is_required(turned: Turned, pair: tuple[RedisServer, RedisServer]) -> None:
     turned.server = pair[1]
     pool = connection.pool(SOMEWHERE, "k", "store", redis_connect_func=connection.require_primary)
