@@ -80,7 +80,7 @@ class PostgresqlServer:
 
     def kill(self) -> None:
         """End the server with SIGKILL, its sessions too, as the machine's death does."""
-        sessions = self._sessions()
+        sessions = self.sessions()
         self._process.kill()
         for session in sessions:
             with contextlib.suppress(ProcessLookupError):
@@ -117,7 +117,7 @@ class PostgresqlServer:
         if done.returncode:
             raise ServerError(f"{command[0]} for {self.name} failed: {(done.stderr or done.stdout).strip()[-800:]}")
 
-    def _sessions(self) -> list[int]:
+    def sessions(self) -> list[int]:
         """The server's own processes: each leads a group of its own."""
         server = self.pid
         found = []

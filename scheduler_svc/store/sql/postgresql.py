@@ -54,6 +54,7 @@ class Postgresql(Dialect):
         self._durability = durability
         self._lock = Lock()
         self._listener: Any = None
+        event.listen(self.engine, "do_connect", _connect)
         event.listen(self.engine, "connect", self._prepare)
 
     def lock(self, connection: Connection, partition: str) -> tuple[Mapping[str, Any] | None, int]:
@@ -127,6 +128,12 @@ class Postgresql(Dialect):
         told = ", ".join("set_config(%s, %s, false)" for _ in settings)
         fresh.execute(f"SELECT {told}", [str(each) for pair in settings.items() for each in pair])
         fresh.autocommit = autocommit
+
+
+def _connect(_dialect: Any, _record: Any, arguments: Any, options: Any) -> Any:
+    from scheduler_svc.store.sql.patience import PatientConnection  # noqa: PLC0415 - SQLite needs no psycopg installed
+
+    return PatientConnection.connect(*arguments, **options)
 
 
 def _channel(partition: str) -> str:

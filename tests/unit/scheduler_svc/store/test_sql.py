@@ -2,6 +2,7 @@
 """What is the SQL stores' own: their tables, their locks, and whom they take for the same database."""
 
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -21,7 +22,7 @@ from sqlalchemy.pool import NullPool
 from devstack.servers.postgresql import PostgresqlServer
 from rpcapi import errors
 from scheduler_svc.store.records import Batch, Durability
-from scheduler_svc.store.sql import SqlStore, postgresql, sqlite, tables
+from scheduler_svc.store.sql import SqlStore, patience, postgresql, sqlite, tables
 from scheduler_svc.store.sql.schema import VERSION_TABLE
 from tests.unit.scheduler_svc.store.databases import sql_world
 from tests.unit.scheduler_svc.store.world import World, intent
@@ -226,6 +227,27 @@ def test_a_file_that_the_machine_may_have_shortened_is_another_store(
         store = SqlStore(url, "p1", durability=durability)
         assert store.check_identity()[1] is (is_news and number == 2)
         store.close()
+
+
+def test_a_server_that_hangs_is_one_that_is_away(monkeypatch: pytest.MonkeyPatch, run_folder: Path) -> None:
+    monkeypatch.setattr(patience, "SILENCE_SECONDS", 0.5)
+    server = PostgresqlServer(run_folder)
+    server.start()
+    world = sql_world(server.url())
+    position = world.store.snapshot().position
+    world.store.follow(position, 1)
+    sessions = [server.pid, *server.sessions()]
+    try:
+        for session in sessions:
+            os.kill(session, signal.SIGSTOP)
+        for verb in (world.store.snapshot, lambda: world.store.heartbeat("m1", "gantt-conductor")):
+            with pytest.raises(errors.StoreUnavailable):
+                verb()
+    finally:
+        for session in sessions:
+            os.kill(session, signal.SIGCONT)
+        world.store.close()
+        server.kill()
 
 
 def test_a_follower_whose_connections_were_ended_makes_others(postgresql_server: PostgresqlServer) -> None:
