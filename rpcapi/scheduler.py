@@ -99,7 +99,8 @@ class SchedulerAPI:
 
         A key with the value null is dropped from the document, except in namespace ``service``. Version 0 creates
         the document. Raises VersionConflict, WriterRefused, UnknownHost, UnknownNamespace, InvalidHostState where
-        the result is against the namespace's schema.
+        the result is against the namespace's schema, and Conflict where the document is in another partition than
+        ``state.partition`` says.
         """
         return self._backend.call(ctxt, "1.0", "update_host_state", state=state, writer=writer)
 

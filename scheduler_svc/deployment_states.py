@@ -86,9 +86,26 @@ class DeploymentStates:
         self._states[self._where(namespace, name, None).name].delete(namespace, name, version, writer)
 
     def _where(self, namespace: str, name: str, partition: str | None) -> Partition:
-        if partition is not None or len(self._partitions) == 1:
-            return self._partitions.find(partition)
+        """Return where a document is, or is to be; raises Conflict where that is not ``partition``."""
+        named = None if partition is None else self._partitions.find(partition)
+        if len(self._partitions) == 1:
+            return self._partitions.own
+        if named is not None and self._has(named, namespace, name):
+            return named
         try:
-            return self._partitions.find(self.get(namespace, name).partition)
+            found = self._partitions.find(self.get(namespace, name).partition)
         except errors.UnknownHost:
-            return next(iter(self._partitions.likely(names.host_of(name))))
+            return named or next(iter(self._partitions.likely(names.host_of(name))))
+        if named is not None:
+            # A second one of its name would hold for some hosts, and the first for others.
+            raise errors.Conflict(
+                what=f"Making {name!r} in partition {partition!r}", why=f"it is in partition {found.name!r} already"
+            )
+        return found
+
+    def _has(self, partition: Partition, namespace: str, name: str) -> bool:
+        try:
+            self._states[partition.name].get(namespace, name)
+        except errors.UnknownHost:
+            return False
+        return True

@@ -89,6 +89,17 @@ def test_a_document_is_written_where_it_is(world):
         world.states.get("service", "nobody")
 
 
+def test_a_document_is_made_where_it_is_wanted_and_nowhere_a_second_time(world):
+    made = world.states.update("service", "b1", 1, {"enabled": False}, writer="gantt", partition="b")
+    assert made.partition == "b"
+    with pytest.raises(errors.Conflict, match="in partition 'b' already"):
+        world.states.update("service", "b1", 0, {"enabled": True}, writer="gantt", partition="a")
+    with pytest.raises(errors.UnknownHost):
+        world.states.update("service", "nobody", 0, {"enabled": True}, writer="gantt", partition="b")
+    with pytest.raises(errors.UnknownPartition):
+        world.states.update("service", "b1", 0, {"enabled": True}, writer="gantt", partition="c")
+
+
 def test_a_report_goes_to_the_partition_that_it_names(world):
     world.report("new", "b")
     world.report("old-agent", None)
