@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from prometheus_client import REGISTRY
 
 from compute_agent.mishaps import Mishap, Mishaps
 from compute_agent.profile import Profile
 from tests.unit.compute_agent.rig import Rig
 
 REPORTS = 2000
+COUNTER = "gantt_compute_mishaps_total"
 
 
 def fates(profile: Profile, host: str = "alpha") -> list[Mishap]:
@@ -29,6 +31,16 @@ def test_each_mishap_comes_as_often_as_it_is_set() -> None:
     assert 0.035 < found[Mishap.RESTART] / REPORTS < 0.065
     assert set(fates(Profile(silence_rate=0.1))) == {Mishap.NONE, Mishap.SILENCE}
     assert set(fates(Profile(restart_rate=0.1))) == {Mishap.NONE, Mishap.RESTART}
+
+
+def test_mishaps_are_counted_by_kind() -> None:
+    def counted() -> Counter[str]:
+        kinds = ("silence", "restart")
+        return Counter({kind: int(REGISTRY.get_sample_value(COUNTER, {"kind": kind}) or 0) for kind in kinds})
+
+    before = counted()
+    found = Counter(fate.name.lower() for fate in fates(Profile(silence_rate=0.1, restart_rate=0.05)))
+    assert counted() - before == Counter({kind: found[kind] for kind in ("silence", "restart")})
 
 
 def test_a_fate_depends_on_the_seed_and_the_host() -> None:

@@ -115,3 +115,16 @@ def test_large_host_is_fenced_whole(world: World) -> None:
     assert world.store.fence("h1") == 1100
     assert world.used("h1") == {} and world.states() == {}
     world.check()
+
+
+def test_a_claim_is_not_moved_to_a_consumer_that_a_host_may_still_run(world: World) -> None:
+    # Given a host that may run attempts of m1 which the store forgot, and a claim on another that was audited
+    world.add_host("h1")
+    world.add_host("away")
+    world.hold("c1", "h1")
+    running_elsewhere = world.hold("m1", "away")
+    world.new_epoch()
+    audit(world, "h1", running(ONE, "h1"))
+    # When the claim is to be m1's, then nobody knows whether that may be
+    assert world.store.move(ONE, Ref("m1", running_elsewhere.attempt + 1), "MIGRATION").answer is Answer.CLOSED
+    assert world.states() == {"c1": "confirmed", "m1": "confirmed"}
