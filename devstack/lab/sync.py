@@ -89,6 +89,7 @@ def _rows(found: Findings) -> Iterator[Row]:
         START_BUDGET_S if promised else None,
         figures={
             "process_s": start,
+            "processor_s": statistics.median(each.processor_s for each in found.starts),
             "load_s": statistics.median(each.load_s for each in found.starts),
             "bare_load_s": statistics.median(each.bare_s for each in found.starts),
             "hosts": found.nodes,

@@ -26,10 +26,14 @@ HASHES = ("providers", "used", "services", "alive", "opened")  # what a snapshot
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """How a worker started: seconds since its process was begun, for the load, for the floor of it; kB it then held."""
+    """How a worker started: seconds since its process was begun, for the load, for the floor of it; kB it then held.
+
+    ``processor_s`` is what its process had taken of a processor by then: neighbours change it less than they do the rest.
+    """
 
     pid: int
     process_s: float
+    processor_s: float
     load_s: float
     bare_s: float
     empty_kb: int
@@ -65,10 +69,9 @@ def _work(url: str, born: float, floor: bool, line: Line, index: int) -> None:
     empty = _resident_kb()
     began = time.monotonic()
     replica.load()
-    loaded = time.monotonic()
-    line.send(
-        Started(os.getpid(), loaded - born, loaded - began, _bare_load(url) if floor else 0.0, empty, _resident_kb())
-    )
+    loaded, processor = time.monotonic(), time.process_time()
+    bare = _bare_load(url) if floor else 0.0
+    line.send(Started(os.getpid(), loaded - born, processor, loaded - began, bare, empty, _resident_kb()))
     replica.start()
     try:
         _follow(replica, line)

@@ -21,7 +21,9 @@ def test_every_replica_equals_a_snapshot_and_every_change_is_seen(monkeypatch):
     assert delay["changed"] == delay["reports"] >= 1
     assert 0 < delay["p50_ms"] <= delay["p99_ms"] == delay["ratio"]
     assert found["catching up"]["entries"] == 20  # each service host's report is an entry
-    assert found["a worker's start"]["hosts"] == 60
+    start = found["a worker's start"]
+    assert (start["hosts"], start["ratio"]) == (60, start["process_s"])
+    assert 0 < start["processor_s"] <= start["process_s"]
     assert (found["replicas unlike a snapshot"]["replicas"], found["replicas unlike a snapshot"]["ratio"]) == (2, 0)
 
 
