@@ -28,7 +28,7 @@ HASHES = ("providers", "used", "services", "alive", "opened")  # what a snapshot
 class Started:
     """How a worker started: seconds since its process was begun, for the load, for the floor of it; kB it then held.
 
-    ``processor_s`` is what its process had taken of a processor by then: neighbours change it less than they do the rest.
+    ``processor_s`` is what its process had taken of a processor by then: neighbours change it less than the rest.
     """
 
     pid: int
