@@ -6,7 +6,7 @@ import pytest
 from rpcapi import errors
 from scheduler_svc.conf.notifications import KINDS
 from scheduler_svc.notifications.publisher import Publisher
-from scheduler_svc.notifications.turn import NAMESPACE, Turn
+from scheduler_svc.notifications.turn import NAMESPACE, Reached, Turn
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.hosts import join, node
 
@@ -196,3 +196,16 @@ def test_a_new_epoch_is_a_resync(world):
     world.publish(worker)
     event, payload = world.bus.sent[-1]
     assert (event, payload["epoch"]) == ("host_state.resync", world.store.state.epoch)
+
+
+def test_who_has_left_or_may_have_been_followed_is_not_sure_of_its_turn(world):
+    first, second = (Turn(world.store, name, LEASE, lambda: world.now) for name in ("first", "second"))
+    start = Reached(1, 0)
+    assert first.take(lambda: start) == start and first.sure
+    world.now = LEASE / 2
+    assert not first.sure
+    assert first.note(start) and first.sure
+    first.leave(start)
+    assert not first.sure
+    assert second.take(lambda: start) == start and second.sure
+    assert first.take(lambda: start) is None and not first.sure
