@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from devstack.lab.interruption import held_back
+
 Subject = Callable[[int], Any]  # is given the number of the call
 
 
@@ -54,7 +56,8 @@ def interleave(
     """
     kept: dict[str, list[float]] = {name: [] for name in subjects}
     collecting = gc.isenabled()
-    gc.collect()
+    with held_back():  # what a signal raises in a finalizer, Python drops: the lab would go on
+        gc.collect()
     gc.disable()
     try:
         for lot in range(lots + 1):

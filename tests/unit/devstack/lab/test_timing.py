@@ -2,6 +2,8 @@
 """How subjects take turns, and what a row says of its budget."""
 
 import gc
+import signal
+import sys
 
 import pytest
 
@@ -54,3 +56,21 @@ def test_figures_that_differ_share_a_column():
     assert "p50_us=1.25" in shown
     assert "refused=4 how=well" in shown
     assert "p50_us " in table([Row("one", 1.0, figures={"p50_us": 1.25})])
+
+
+def test_a_signal_that_comes_while_garbage_is_collected_ends_the_lab():
+    # Given garbage in whose finalizer the signal arrives, where Python drops what a handler raises
+    class Late:
+        def __init__(self):
+            self.me = self
+
+        def __del__(self):
+            signal.raise_signal(signal.SIGTERM)
+
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))
+    try:
+        Late()
+        with pytest.raises(SystemExit):
+            interleave({"one": lambda number: None}, lots=1, size=1)
+    finally:
+        signal.signal(signal.SIGTERM, before)
