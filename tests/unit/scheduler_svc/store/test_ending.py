@@ -44,8 +44,9 @@ def test_confirm_after_the_deadline(world: World) -> None:
 
 def test_confirmed_claim_has_no_deadline(world: World) -> None:
     world.add_host("h1")
-    prepared = world.prepare("c1", "h1", ttl_ms=SHORT_MS)
-    world.store.confirm("h1", [ONE])
+    # Long enough for the confirm to come in time on a busy machine
+    prepared = world.prepare("c1", "h1", ttl_ms=20 * SHORT_MS)
+    assert answers(world.store.confirm("h1", [ONE])) == [Answer.CONFIRMED]
     world.pass_deadline(prepared)
     world.store.reap(dead_after_ms=60_000, tombstone_ms=60_000)
     assert world.states() == {"c1": "confirmed"}
