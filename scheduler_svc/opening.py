@@ -10,10 +10,10 @@ from oslo_log import log
 from rpcapi import errors
 from rpcapi.conf import replicas
 from scheduler_svc.conf import namespaces, partitions
+from scheduler_svc.following.replica import Replica
 from scheduler_svc.notifications import turn
 from scheduler_svc.partitions import Partition, Partitions
 from scheduler_svc.reads import Reads
-from scheduler_svc.replica import Replica
 from scheduler_svc.servicegroup import liveness
 from scheduler_svc.store import Store, open_store
 from scheduler_svc.store.factory import open_beside

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rpcapi import errors
-from scheduler_svc.presence import Presence
-from scheduler_svc.replica import Replica
+from scheduler_svc.following.presence import Presence
+from scheduler_svc.following.replica import Replica
 from scheduler_svc.store.interface import Store
 
 

@@ -15,25 +15,26 @@ from rpcapi.daemon.waiting import wait_for
 from rpcapi.probe import probe_bus
 from rpcapi.scheduler import BusBackend
 from rpcapi.serializer import GanttSerializer
-from scheduler_svc import reads, reaper, shadow
-from scheduler_svc.alternates import Alternates
-from scheduler_svc.announcer import Announcer
-from scheduler_svc.claimer import Claimer
+from scheduler_svc import reads, reaper
 from scheduler_svc.conf import metrics as metrics_conf
 from scheduler_svc.conf import namespaces
-from scheduler_svc.deployment_states import DeploymentStates
+from scheduler_svc.deciding import shadow
+from scheduler_svc.deciding.alternates import Alternates
+from scheduler_svc.deciding.claimer import Claimer
+from scheduler_svc.deciding.partitioned import Chooser, PartitionedSelector
+from scheduler_svc.deciding.select import Patience, Selector
 from scheduler_svc.drivers import driver
 from scheduler_svc.endpoints.claims import ClaimsEndpoint
 from scheduler_svc.endpoints.scheduler import SchedulerEndpoint
 from scheduler_svc.filters import pipeline
 from scheduler_svc.filters.sieve import Filter
-from scheduler_svc.host_states import HostStates
+from scheduler_svc.following.announcer import Announcer
+from scheduler_svc.hosts.deployment_states import DeploymentStates
+from scheduler_svc.hosts.host_states import HostStates
 from scheduler_svc.notifications.publishers import Publishers
 from scheduler_svc.opening import Opened, Opener, open_configured
-from scheduler_svc.partitioned import Chooser, PartitionedSelector
 from scheduler_svc.partitions import Partition, Partitions
 from scheduler_svc.periodic import Periodic
-from scheduler_svc.select import Patience, Selector
 from scheduler_svc.servicegroup import liveness
 from scheduler_svc.store.reports import service_name
 

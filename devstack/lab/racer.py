@@ -14,8 +14,8 @@ from devstack.lab.crew import Crew, Line
 from devstack.lab.requests import Wanted
 from rpcapi import context, errors
 from rpcapi.model.claims import Verdict
-from scheduler_svc.replica import Replica
-from scheduler_svc.select import Asked, Patience, Selector
+from scheduler_svc.deciding.select import Asked, Patience, Selector
+from scheduler_svc.following.replica import Replica
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.records import Batch, BatchAnswer, Ended, Ref
 from scheduler_svc.store.redis import RedisStore

@@ -19,7 +19,7 @@ from devstack.lab.sync_load import Reported, Wish
 from devstack.lab.sync_table import digest
 from devstack.lab.sync_worker import PARTITION, Seen, Started, open_store, starting
 from rpcapi.shell.faults import CommandFailed
-from scheduler_svc.replica import Replica
+from scheduler_svc.following.replica import Replica
 from scheduler_svc.store.redis.keys import prefix
 
 STARTS = 3

@@ -14,7 +14,7 @@ import redis
 
 from devstack.lab.crew import Line
 from devstack.lab.sync_table import digest
-from scheduler_svc.replica import Replica
+from scheduler_svc.following.replica import Replica
 from scheduler_svc.store.redis import RedisStore
 from scheduler_svc.store.redis.keys import prefix
 

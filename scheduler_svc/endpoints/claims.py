@@ -12,7 +12,7 @@ from rpcapi.context import RequestContext
 from rpcapi.endpoint import exposed
 from rpcapi.model.claims import Answer
 from scheduler_svc import metrics
-from scheduler_svc.alternates import Alternates
+from scheduler_svc.deciding.alternates import Alternates
 from scheduler_svc.endpoints import bounds, decode, encode
 from scheduler_svc.endpoints.observed import Observed
 from scheduler_svc.store.interface import Store

@@ -6,9 +6,9 @@ from typing import Any
 
 from rpcapi import objects
 from rpcapi.model.claims import Answer, Verdict
-from scheduler_svc.alternates import Asked
-from scheduler_svc.asked import Decided
-from scheduler_svc.deployment_states import Held
+from scheduler_svc.deciding.alternates import Asked
+from scheduler_svc.deciding.asked import Decided
+from scheduler_svc.hosts.deployment_states import Held
 from scheduler_svc.partitions import Overview
 from scheduler_svc.store.records import AuditOutcome, Claim, Ended, Intent, Prepared, Verification
 

@@ -12,15 +12,15 @@ from rpcapi.endpoint import exposed
 from rpcapi.model import names
 from rpcapi.model.request import check_uuids
 from rpcapi.scheduler import SchedulerAPI
-from scheduler_svc.arrivals import Arrivals
-from scheduler_svc.asked import Asked
-from scheduler_svc.deployment_states import DeploymentStates
+from scheduler_svc.deciding.asked import Asked
+from scheduler_svc.deciding.partitioned import Chooser
 from scheduler_svc.drivers.driver import WIDTH
 from scheduler_svc.endpoints import bounds, decode, encode
 from scheduler_svc.endpoints.observed import Observed
-from scheduler_svc.partitioned import Chooser
+from scheduler_svc.hosts.arrivals import Arrivals
+from scheduler_svc.hosts.deployment_states import DeploymentStates
+from scheduler_svc.hosts.stats import check_nodes
 from scheduler_svc.partitions import Partitions
-from scheduler_svc.stats import check_nodes
 
 Wanted = Callable[[], list[str] | None]  # the keys of a node's state that decisions read now; None: any
 

@@ -17,7 +17,7 @@ from compute_agent.tracker import Tracker
 from devstack.servers.redis import RedisServer
 from rpcapi import objects
 from rpcapi.model.inventory import Inventory
-from scheduler_svc.stats import check_nodes
+from scheduler_svc.hosts.stats import check_nodes
 from scheduler_svc.store.redis import RedisStore
 from tests.unit.scheduler_svc.store.world import poll
 

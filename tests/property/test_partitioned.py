@@ -10,8 +10,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from rpcapi import context, errors
 from rpcapi.model.claims import GroupPolicy
-from scheduler_svc.asked import Asked
-from scheduler_svc.partitioned import LINGER_S
+from scheduler_svc.deciding.asked import Asked
+from scheduler_svc.deciding.partitioned import LINGER_S
 from scheduler_svc.store.records import Group, Ref
 from tests.unit.scheduler_svc.deployments import TTL_MS, Deployment
 from tests.unit.scheduler_svc.hosts import join, node, request

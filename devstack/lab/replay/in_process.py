@@ -12,10 +12,10 @@ from devstack.lab.replay.placer import Given, Placed, Refused
 from devstack.lab.replay.policies import Policy
 from rpcapi import context, errors
 from rpcapi.model.names import host_of
+from scheduler_svc.deciding.select import CHUNK, Asked, Patience, Selector
 from scheduler_svc.drivers.driver import Driver
-from scheduler_svc.replica import Replica
+from scheduler_svc.following.replica import Replica
 from scheduler_svc.request import Request
-from scheduler_svc.select import CHUNK, Asked, Patience, Selector
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.records import Ref

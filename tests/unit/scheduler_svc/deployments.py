@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rpcapi import errors
-from scheduler_svc.partitioned import PartitionedSelector
+from scheduler_svc.deciding.partitioned import PartitionedSelector
+from scheduler_svc.deciding.select import Patience, Selector
+from scheduler_svc.following.replica import Replica
 from scheduler_svc.partitions import Partition, Partitions
-from scheduler_svc.replica import Replica
-from scheduler_svc.select import Patience, Selector
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.table.table import HostTable
 from tests.unit.scheduler_svc import hosts

@@ -3,8 +3,8 @@
 
 from rpcapi import context, errors
 from rpcapi.model.claims import Answer, Verdict
-from scheduler_svc.asked import Asked
-from scheduler_svc.select import Patience, Selector
+from scheduler_svc.deciding.asked import Asked
+from scheduler_svc.deciding.select import Patience, Selector
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.records import BatchAnswer, Prepared
 from tests.unit.scheduler_svc import hosts

@@ -3,7 +3,7 @@
 
 from scheduler_svc.drivers.filter import FilterDriver
 from scheduler_svc.filters import pipeline
-from scheduler_svc.replica import Replica
+from scheduler_svc.following.replica import Replica
 from scheduler_svc.store.interface import Store
 from scheduler_svc.table.table import HostTable
 from scheduler_svc.weighers import scoring

@@ -5,7 +5,7 @@ import pytest
 
 from rpcapi import context, errors
 from rpcapi.model.claims import Answer, Verdict
-from scheduler_svc.alternates import Alternates, Asked
+from scheduler_svc.deciding.alternates import Alternates, Asked
 from scheduler_svc.endpoints import encode
 from scheduler_svc.filters import pipeline
 from scheduler_svc.store.memory import MemoryStore

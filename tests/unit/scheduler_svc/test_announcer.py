@@ -6,8 +6,8 @@ import threading
 
 import oslo_messaging as messaging
 
-from scheduler_svc.announcer import Announcer
-from scheduler_svc.replica import Replica
+from scheduler_svc.following.announcer import Announcer
+from scheduler_svc.following.replica import Replica
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import node
@@ -58,7 +58,7 @@ def test_nothing_is_said_where_every_living_host_is_open():
 
 
 def test_a_conductor_that_is_away_is_no_fault(caplog):
-    caplog.set_level("WARNING", logger="scheduler_svc.announcer")
+    caplog.set_level("WARNING", logger="scheduler_svc.following.announcer")
     announcer = Announcer(Conductor(messaging.MessagingTimeout("nobody there")))
     announcer._tell("p", 8)
     assert "agents learn it by themselves: nobody there" in caplog.text

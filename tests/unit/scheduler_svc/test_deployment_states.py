@@ -4,10 +4,10 @@
 import pytest
 
 from rpcapi import context, errors
-from scheduler_svc.arrivals import Arrivals
-from scheduler_svc.asked import Asked
-from scheduler_svc.deployment_states import DeploymentStates
-from scheduler_svc.host_states import HostStates
+from scheduler_svc.deciding.asked import Asked
+from scheduler_svc.hosts.arrivals import Arrivals
+from scheduler_svc.hosts.deployment_states import DeploymentStates
+from scheduler_svc.hosts.host_states import HostStates
 from scheduler_svc.namespaces.registry import Registry
 from scheduler_svc.store.records import Ref
 from tests.unit.scheduler_svc.deployments import Deployment

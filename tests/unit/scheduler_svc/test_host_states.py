@@ -4,8 +4,8 @@
 import pytest
 
 from rpcapi import errors
-from scheduler_svc import host_states
-from scheduler_svc.host_states import HostStates
+from scheduler_svc.hosts import host_states
+from scheduler_svc.hosts.host_states import HostStates
 from scheduler_svc.namespaces.namespace import Namespace
 from scheduler_svc.namespaces.registry import Registry
 from scheduler_svc.store.memory import MemoryStore

@@ -2,10 +2,10 @@
 """Which candidates are about as good as the best, and what becomes of them when others come between."""
 
 from rpcapi import context
-from scheduler_svc.asked import Asked
+from scheduler_svc.deciding.asked import Asked
+from scheduler_svc.deciding.select import Patience, Selector
 from scheduler_svc.drivers.filter import FilterDriver
 from scheduler_svc.filters import pipeline
-from scheduler_svc.select import Patience, Selector
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.records import Batch, BatchAnswer
 from scheduler_svc.weighers import scoring

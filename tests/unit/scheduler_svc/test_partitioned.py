@@ -5,8 +5,8 @@ import pytest
 
 from rpcapi import context, errors
 from rpcapi.model.claims import GroupPolicy, Verdict
-from scheduler_svc.asked import Asked
-from scheduler_svc.partitioned import GROUP_TTL_MS, LINGER_S, REASON_GROUP
+from scheduler_svc.deciding.asked import Asked
+from scheduler_svc.deciding.partitioned import GROUP_TTL_MS, LINGER_S, REASON_GROUP
 from scheduler_svc.store.records import Group, Ref
 from tests.unit.scheduler_svc.deployments import TTL_MS, Deployment
 from tests.unit.scheduler_svc.hosts import join, node, request

@@ -4,8 +4,8 @@
 import pytest
 
 from rpcapi import errors
-from scheduler_svc.pins import Pins
-from scheduler_svc.presence import Presence
+from scheduler_svc.deciding.pins import Pins
+from scheduler_svc.following.presence import Presence
 from tests.unit.scheduler_svc.deployments import Deployment
 from tests.unit.scheduler_svc.hosts import node
 

@@ -7,7 +7,7 @@ import pytest
 from prometheus_client import REGISTRY
 
 from rpcapi import errors
-from scheduler_svc.replica import Replica
+from scheduler_svc.following.replica import Replica
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.records import Batch, Candidate, Intent
 from scheduler_svc.table.table import HostTable

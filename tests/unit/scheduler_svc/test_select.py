@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from rpcapi import context, errors
-from scheduler_svc.select import Patience, Selector
+from scheduler_svc.deciding.select import Patience, Selector
 from scheduler_svc.store.records import Ref
 from tests.unit.scheduler_svc.hosts import ASKED, node, request
 from tests.unit.scheduler_svc.selecting import World, asked, select
@@ -144,7 +144,7 @@ def test_a_forced_host_that_nobody_knows_is_told_by_name():
 
 
 def test_a_forced_host_that_nobody_knows_is_refused_all_the_same_when_that_cannot_be_recorded(caplog):
-    caplog.set_level("WARNING", logger="scheduler_svc.select")
+    caplog.set_level("WARNING", logger="scheduler_svc.deciding.select")
     world = World()
     selector, sight = world.selector()
 
@@ -158,7 +158,7 @@ def test_a_forced_host_that_nobody_knows_is_refused_all_the_same_when_that_canno
 
 
 def test_an_answered_request_is_told_to_who_debugs_and_not_in_the_log_of_each_day(caplog):
-    caplog.set_level("DEBUG", logger="scheduler_svc.select")
+    caplog.set_level("DEBUG", logger="scheduler_svc.deciding.select")
     selector, _ = World().selector()
     select(selector, asked(3))
     told = [(record.levelname, record.getMessage()) for record in caplog.records]

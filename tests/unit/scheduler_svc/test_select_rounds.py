@@ -10,7 +10,7 @@ from prometheus_client import REGISTRY
 
 from rpcapi import context, errors
 from rpcapi.model.claims import Verdict
-from scheduler_svc.asked import Asked
+from scheduler_svc.deciding.asked import Asked
 from tests.unit.scheduler_svc.hosts import node, request
 from tests.unit.scheduler_svc.selecting import Refusing, World, asked, select
 

@@ -5,10 +5,10 @@ import pytest
 
 from rpcapi import context, errors
 from rpcapi.model.claims import GroupPolicy
-from scheduler_svc.alternates import Alternates
-from scheduler_svc.asked import Asked
-from scheduler_svc.select import Patience, Selector
-from scheduler_svc.shadow import ShadowAlternates, ShadowChooser, ShadowClaimer
+from scheduler_svc.deciding.alternates import Alternates
+from scheduler_svc.deciding.asked import Asked
+from scheduler_svc.deciding.select import Patience, Selector
+from scheduler_svc.deciding.shadow import ShadowAlternates, ShadowChooser, ShadowClaimer
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.records import Batch, Candidate, Group, Intent
 from tests.unit.scheduler_svc import hosts

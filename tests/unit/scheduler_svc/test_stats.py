@@ -4,7 +4,7 @@
 import pytest
 
 from rpcapi import errors
-from scheduler_svc.stats import MAX_NODES, check_nodes
+from scheduler_svc.hosts.stats import MAX_NODES, check_nodes
 
 VCPU = {"VCPU": {"total": 8, "allocation_ratio": 1.15}}
 

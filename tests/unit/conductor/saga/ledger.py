@@ -8,8 +8,8 @@ from rpcapi import objects
 from rpcapi.context import RequestContext
 from rpcapi.model.claims import Answer, ClaimState
 from rpcapi.model.inventory import Inventory
-from scheduler_svc import refusal
-from scheduler_svc.alternates import Asked
+from scheduler_svc.deciding import refusal
+from scheduler_svc.deciding.alternates import Asked
 from scheduler_svc.endpoints import decode, encode
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.records import Batch, BatchAnswer, Candidate, Intent, Prepared, Ref, Running

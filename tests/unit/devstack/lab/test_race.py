@@ -9,7 +9,7 @@ from tqdm import tqdm
 
 from devstack.lab import driver, hosts, race, racer, regret, requests
 from rpcapi import context, errors
-from scheduler_svc.select import Asked, Patience, Selector
+from scheduler_svc.deciding.select import Asked, Patience, Selector
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.records import Batch, Candidate, Intent
 from tests.unit.devstack.lab import asking

@@ -10,7 +10,7 @@ import pytest
 from devstack.servers.errors import BinaryMissing
 from devstack.servers.memcached import MemcachedServer
 from rpcapi import errors
-from scheduler_svc.replica import Replica
+from scheduler_svc.following.replica import Replica
 from scheduler_svc.store.beside import BesideStore
 from scheduler_svc.store.factory import open_beside
 from scheduler_svc.store.memcached import MemcachedStates

@@ -6,10 +6,10 @@ import json
 import pytest
 
 from rpcapi import context, errors
-from scheduler_svc.asked import Asked
+from scheduler_svc.deciding.asked import Asked
+from scheduler_svc.deciding.select import Patience, Selector
+from scheduler_svc.deciding.shadow import ShadowChooser, ShadowClaimer
 from scheduler_svc.request import Request
-from scheduler_svc.select import Patience, Selector
-from scheduler_svc.shadow import ShadowChooser, ShadowClaimer
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.devstack.lab import asking
 from tests.unit.devstack.lab.shadow.files import best, record, refused, write

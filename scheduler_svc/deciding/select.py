@@ -12,13 +12,14 @@ from oslo_log import log
 from rpcapi import errors
 from rpcapi.context import RequestContext
 from rpcapi.model.claims import Answer, Verdict
-from scheduler_svc import metrics, refusal
-from scheduler_svc.asked import Asked, Decided, Refused
-from scheduler_svc.claimer import CHUNK, Claimer, Record
-from scheduler_svc.decision import Decision, Look, head
+from scheduler_svc import metrics
+from scheduler_svc.deciding import refusal
+from scheduler_svc.deciding.asked import Asked, Decided, Refused
+from scheduler_svc.deciding.claimer import CHUNK, Claimer, Record
+from scheduler_svc.deciding.decision import Decision, Look, head
+from scheduler_svc.deciding.sight import Sight
 from scheduler_svc.drivers.driver import Driver
 from scheduler_svc.request import Request
-from scheduler_svc.sight import Sight
 from scheduler_svc.store.records import BatchAnswer, Prepared, Ref
 
 LOG = log.getLogger(__name__)

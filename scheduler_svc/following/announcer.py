@@ -8,7 +8,7 @@ from oslo_log import log
 
 from rpcapi import context, errors
 from rpcapi.conductor import ConductorAPI
-from scheduler_svc.replica import Replica
+from scheduler_svc.following.replica import Replica
 
 LOG = log.getLogger(__name__)
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rpcapi.context import RequestContext
-from scheduler_svc.asked import Asked
-from scheduler_svc.claimer import CHUNK
+from scheduler_svc.deciding.asked import Asked
+from scheduler_svc.deciding.claimer import CHUNK
 from scheduler_svc.drivers.driver import Ranking
 from scheduler_svc.store.records import Batch, Candidate, Intent
 from scheduler_svc.table.partition import Standing

@@ -9,7 +9,7 @@ from oslo_log import log
 
 from rpcapi import errors
 from scheduler_svc import metrics, reads
-from scheduler_svc.presence import Presence
+from scheduler_svc.following.presence import Presence
 from scheduler_svc.store.interface import Store
 from scheduler_svc.table.partition import Standing
 from scheduler_svc.table.table import Census, HostTable

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from rpcapi.context import RequestContext
 from rpcapi.model.claims import Verdict
-from scheduler_svc.claimer import CHUNK, Claimer
+from scheduler_svc.deciding.claimer import CHUNK, Claimer
+from scheduler_svc.deciding.sight import Sight
 from scheduler_svc.filters import audited, pipeline
 from scheduler_svc.filters.sieve import Filter
 from scheduler_svc.request import Request
-from scheduler_svc.sight import Sight
 from scheduler_svc.store.records import Batch, BatchAnswer, Candidate, Intent
 
 

@@ -8,12 +8,12 @@ from itertools import compress
 
 from rpcapi import errors
 from rpcapi.model.claims import PARTITION_AWAY
-from scheduler_svc import refusal
-from scheduler_svc.asked import Asked, Refused
-from scheduler_svc.claimer import CHUNK
-from scheduler_svc.decision import Look
+from scheduler_svc.deciding import refusal
+from scheduler_svc.deciding.asked import Asked, Refused
+from scheduler_svc.deciding.claimer import CHUNK
+from scheduler_svc.deciding.decision import Look
+from scheduler_svc.deciding.select import Selector
 from scheduler_svc.drivers.driver import NARROW
-from scheduler_svc.select import Selector
 
 
 class Prospects:

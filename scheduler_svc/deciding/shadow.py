@@ -7,10 +7,10 @@ from typing import Any, NoReturn, Protocol
 from rpcapi import errors
 from rpcapi.context import RequestContext
 from rpcapi.model.claims import Answer
-from scheduler_svc.alternates import Alternates
-from scheduler_svc.asked import Asked
+from scheduler_svc.deciding.alternates import Alternates
+from scheduler_svc.deciding.asked import Asked
+from scheduler_svc.deciding.partitioned import Chooser
 from scheduler_svc.drivers.driver import Driver
-from scheduler_svc.partitioned import Chooser
 from scheduler_svc.request import Request
 from scheduler_svc.store.records import Batch, BatchAnswer, Ended, Intent, Prepared, Ref
 

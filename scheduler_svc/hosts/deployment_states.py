@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from rpcapi import errors
 from rpcapi.model import names
-from scheduler_svc.host_states import HostStates, State
+from scheduler_svc.hosts.host_states import HostStates, State
 from scheduler_svc.partitions import Partition, Partitions
 
 

@@ -9,13 +9,13 @@ from oslo_log import log
 
 from rpcapi import errors
 from rpcapi.context import RequestContext
-from scheduler_svc import refusal
-from scheduler_svc.asked import Asked, Decided, Refused
+from scheduler_svc.deciding import refusal
+from scheduler_svc.deciding.asked import Asked, Decided, Refused
+from scheduler_svc.deciding.pins import Pins
+from scheduler_svc.deciding.prospects import Prospects
+from scheduler_svc.deciding.select import Selector
 from scheduler_svc.drivers.driver import Driver
 from scheduler_svc.partitions import Partition, Partitions
-from scheduler_svc.pins import Pins
-from scheduler_svc.prospects import Prospects
-from scheduler_svc.select import Selector
 
 LOG = log.getLogger(__name__)
 
