@@ -52,10 +52,10 @@ def parse(url: str, group: str) -> Nodes:
     """Read a URL of one of SCHEMES; raises BadConfiguration for option ``url`` of ``group``, without showing it."""
     scheme = url.partition("://")[0]
     tls, kind = scheme.startswith("rediss"), scheme.partition("+")[2]
-    parts = urlsplit(url)
-    credentials, at, hosts = parts.netloc.rpartition("@")
+    authority, path, query_text = _parts(url)
+    credentials, at, hosts = authority.rpartition("@")
     names = tuple(_address(group, kind, each) for each in hosts.split(","))
-    options = dict(parse_qsl(parts.query, keep_blank_values=True))
+    options = dict(parse_qsl(query_text, keep_blank_values=True))
     known = OPTIONS | (SENTINEL_OPTIONS if kind == "sentinel" else set())
     if any(name not in known and not (tls and name.startswith("ssl_")) for name in options):
         more = ", ssl_..." if tls else ""
@@ -66,14 +66,22 @@ def parse(url: str, group: str) -> Nodes:
     query = urlencode({name: value for name, value in options.items() if name not in SENTINEL_OPTIONS})
     login = f"{credentials}{at}"
     if kind == "sentinel":
-        service, db = _service(group, parts.path)
+        service, db = _service(group, path)
         server = f"{base}://{login}{names[0]}/{db}?{query}"
         asked = tuple(_sentinel(base, name, options) for name in names)
         return Nodes("sentinel", tls, names, service, asked, server)
-    if parts.path.strip("/") not in ("", "0"):
+    if path.strip("/") not in ("", "0"):
         raise errors.BadConfiguration(why=f"[{group}] url names a database that a Redis Cluster has not: it has 0 only")
     asked = tuple(f"{base}://{login}{name}/0?{query}" for name in names)
     return Nodes("cluster", tls, names, "", asked, asked[0])
+
+
+def _parts(url: str) -> tuple[str, str, str]:
+    """Return authority, path and query; urlsplit takes an address in brackets only where it is the one host."""
+    rest = url.partition("://")[2].partition("#")[0]
+    before, _, query = rest.partition("?")
+    authority, slash, path = before.partition("/")
+    return authority, slash + path, query
 
 
 def _address(group: str, kind: str, text: str) -> str:

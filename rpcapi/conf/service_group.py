@@ -3,7 +3,6 @@
 
 import importlib.metadata
 import importlib.util
-from urllib.parse import urlsplit
 
 from oslo_config import cfg
 
@@ -53,7 +52,7 @@ def check(conf: cfg.ConfigOpts) -> None:
         return
     if importlib.util.find_spec("tooz") is None:
         raise errors.BadConfiguration(why=f"[{GROUP}] driver: 'tooz' is not installed; run: pip install 'gantt[tooz]'")
-    scheme = urlsplit(conf.service_group.backend_url).scheme
+    scheme = conf.service_group.backend_url.partition("://")[0]
     known = sorted(each.name for each in importlib.metadata.entry_points(group=BACKENDS))
     if scheme not in known:
         raise errors.BadConfiguration(

@@ -3,7 +3,6 @@
 
 from collections.abc import Collection
 from typing import Any
-from urllib.parse import urlsplit
 
 from rpcapi import errors
 from rpcapi.conf import redis_nodes, redis_url
@@ -39,7 +38,7 @@ def open_store(
     Raises BadConfiguration for a URL of another kind, InvalidName for an impossible partition.
     """
     validation.check_service_host(partition)
-    scheme = urlsplit(url).scheme
+    scheme = url.partition("://")[0]
     options: dict[str, Any] = {
         "log_length": log_length,
         "decisions": decisions,

@@ -27,6 +27,7 @@ def cluster() -> Iterator[Running]:
     patient = {"scheduler": {"store": {"service_down_time": 3600}}}
     with clusters.running(overrides=patient) as running:
         truth.until("all services are known", lambda: known(running) == {"compute0", "compute1", *DAEMONS})
+        truth.until("agents report only what is read", lambda: not any(metrics(running)))
         yield running
 
 
@@ -37,6 +38,12 @@ def known(running: Running) -> set[str]:
     """Return the service hosts, and of the other services their kind."""
     states = running.session.pages(running.session.scheduler.list_host_state, "states", "service")
     return {state.name.partition("@")[0] for state in states}
+
+
+def metrics(running: Running) -> list[object]:
+    """Return what nodes measure: nobody reads it, so that each agent's second report takes it back."""
+    states = running.session.pages(running.session.scheduler.list_host_state, "states", "compute")
+    return [state.document["metrics"] for state in states]
 
 
 @pytest.fixture(autouse=True)
