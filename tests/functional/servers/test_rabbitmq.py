@@ -15,14 +15,17 @@ from devstack.servers.errors import (
 from devstack.servers.ports import LOOPBACK, answers
 from devstack.servers.rabbitmq import RabbitNode
 from devstack.servers.rabbitmq_users import ADMIN, VHOST
+from tests.functional import truth
 
 
 def test_a_killed_node_comes_back_with_its_durable_messages(make_rabbit):
     node = make_rabbit()
     with connect(node) as connection:
         channel = connection.channel()
-        channel.queue_declare("durable", durable=True, auto_delete=False)
-        channel.basic_publish(amqp.Message("kept", delivery_mode=2), routing_key="durable")
+        channel.queue_declare("of-a-killed-node", durable=True, auto_delete=False)
+        channel.basic_publish_confirm(amqp.Message("kept", delivery_mode=2), routing_key="of-a-killed-node")
+    # The node's own log of its tables is written some time after the declaration was answered.
+    truth.until("the queue is on disk", lambda: on_disk(node, b"of-a-killed-node"))
     ports, epmd = node.ports, node.ports.epmd
 
     node.kill()
@@ -31,11 +34,17 @@ def test_a_killed_node_comes_back_with_its_durable_messages(make_rabbit):
 
     assert node.ports == ports
     with connect(node) as connection:
-        assert connection.channel().basic_get("durable", no_ack=True).body == "kept"
+        assert connection.channel().basic_get("of-a-killed-node", no_ack=True).body == "kept"
     node.stop()
     node.stop()
     assert node.pid is None
     assert not answers(epmd)
+
+
+def on_disk(node: RabbitNode, name: bytes) -> bool:
+    """Tell whether the tables that the node keeps in files hold a queue of that name."""
+    kept = [*node.folder.rglob("LATEST.LOG"), *node.folder.rglob("rabbit_durable_queue.*")]
+    return any(name in each.read_bytes() for each in kept)
 
 
 def test_the_node_listens_on_loopback_only(rabbit_node):
