@@ -45,12 +45,7 @@ class MemcachedServer:
         self.socket.unlink(missing_ok=True)
         command = [str(memcached_binary()), "-s", str(self.socket), "-a", "0700", "-m", str(self.megabytes), "-t", "1"]
         as_root = ["-u", "root"] if os.geteuid() == 0 else []
-        self._process.spawn([*command, *as_root], dict(os.environ), self.folder)
-        try:
-            self._process.wait_ready(self._answers, START_SECONDS)
-        except BaseException:
-            self._process.kill()
-            raise
+        self._process.start([*command, *as_root], self.folder, self._answers, START_SECONDS)
 
     def stop(self) -> None:
         """End the server, with all that it holds; nothing happens when it is not running."""

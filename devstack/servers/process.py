@@ -105,6 +105,18 @@ class ServerProcess:
         pid = self._child.pid
         write_private(self.pid_file, json.dumps({"pid": pid, "start_ticks": start_ticks(pid)}))
 
+    def start(self, command: Sequence[str], cwd: Path, ready: Callable[[], bool], seconds: float) -> None:
+        """Start the command with this process's environment, and return when `ready()` is true.
+
+        Raises ServerError, and then leaves nothing running.
+        """
+        self.spawn(command, os.environ, cwd)
+        try:
+            self.wait_ready(ready, seconds)
+        except BaseException:
+            self.kill()
+            raise
+
     def wait_ready(self, ready: Callable[[], bool], seconds: float) -> None:
         """Return when `ready()` is true. Raises NotReady when the process ends or the seconds pass."""
         deadline = time.monotonic() + seconds

@@ -82,12 +82,7 @@ class RedisServer:
         write_private(self.folder / "redis.conf", self._configuration())
         # A socket that a killed server left behind would make the new one look ready before it is.
         self.socket.unlink(missing_ok=True)
-        self._process.spawn([str(binary), str(self.folder / "redis.conf")], dict(os.environ), self.folder)
-        try:
-            self._process.wait_ready(self._answers, START_SECONDS)
-        except BaseException:
-            self._process.kill()
-            raise
+        self._process.start([str(binary), str(self.folder / "redis.conf")], self.folder, self._answers, START_SECONDS)
 
     def stop(self) -> None:
         """Let the server write what it owes and end; nothing happens when it is not running."""

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A private primary with replicas, and the sentinels that watch them and fail over, on loopback."""
 
-import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -49,12 +48,7 @@ class Sentinel:
             if self._primary.users:
                 users = acl_file((WHEREABOUTS, PEER, ADMIN), self._primary.passwords)
                 write_private(self.folder / "users.acl", users)
-        self._process.spawn([str(self._binary), str(conf), "--sentinel"], dict(os.environ), self.folder)
-        try:
-            self._process.wait_ready(self._answers, START_SECONDS)
-        except BaseException:
-            self._process.kill()
-            raise
+        self._process.start([str(self._binary), str(conf), "--sentinel"], self.folder, self._answers, START_SECONDS)
 
     def kill(self) -> None:
         """End it with SIGKILL."""

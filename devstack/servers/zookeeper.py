@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A private ZooKeeper in a run folder, on a loopback port."""
 
-import os
 import shutil
 import socket
 from pathlib import Path
@@ -49,12 +48,7 @@ class ZooKeeperServer:
         write_private(self.folder / "zoo.cfg", self._configuration())
         java = shutil.which("java", path=SYSTEM_PATH) or "java"
         command = [java, "-Xmx128m", "-XX:+UseSerialGC", "-cp", str(classes), MAIN, str(self.folder / "zoo.cfg")]
-        self._process.spawn(command, dict(os.environ), self.folder)
-        try:
-            self._process.wait_ready(self._answers, START_SECONDS)
-        except BaseException:
-            self._process.kill()
-            raise
+        self._process.start(command, self.folder, self._answers, START_SECONDS)
 
     def stop(self) -> None:
         """End the server; what it holds stays in its folder. Nothing happens when it is not running."""
