@@ -15,7 +15,7 @@ from scheduler_svc.store.memory.partition import MemoryPartition
 from scheduler_svc.store.redis import RedisStore
 from scheduler_svc.store.redis.keys import KEYS, prefix
 from tests.functional.failover.setups import SetUp
-from tests.unit.scheduler_svc.store.world import ManualClock, World, poll
+from tests.unit.scheduler_svc.store.world import ManualClock, World, faulty_world
 
 
 def memory_world(*, partition: str = "p1", **options: Any) -> World:
@@ -51,25 +51,7 @@ def redis_world(server: RedisServer, *, url: str | None = None, partition: str |
     """
     partition = partition or uuid.uuid4().hex[:12]
     store = RedisStore(url or server.url(), partition, **options)
-    faults = RedisFaults(server, partition)
-
-    def forget_since(mark: dict[str, bytes]) -> int:
-        faults.restore(mark)
-        return store.check_identity()[0]
-
-    def new_epoch() -> int:
-        faults.look_like_another_server()
-        return store.check_identity()[0]
-
-    return World(
-        store,
-        faults.now,
-        lambda moment: poll(lambda: faults.now() >= moment),
-        new_epoch,
-        faults.mark,
-        forget_since,
-        faults.pass_deadline_of,
-    )
+    return faulty_world(store, RedisFaults(server, partition))
 
 
 def following_world(setup: SetUp, **options: Any) -> World:

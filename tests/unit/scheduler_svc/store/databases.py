@@ -11,7 +11,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.pool import NullPool
 
 from scheduler_svc.store.sql import SqlStore, tables
-from tests.unit.scheduler_svc.store.world import World, poll
+from tests.unit.scheduler_svc.store.world import World, faulty_world
 
 Rows = Mapping[str, list[dict[str, Any]]]
 
@@ -19,25 +19,7 @@ Rows = Mapping[str, list[dict[str, Any]]]
 def sql_world(url: str, *, partition: str | None = None, **options: Any) -> World:
     """Return a partition, by default a new one; its time is the database's, so that lifetimes to wait for are short."""
     store = SqlStore(url, partition or uuid.uuid4().hex[:12], **options)
-    faults = SqlFaults(url, store.partition)
-
-    def forget_since(mark: Rows) -> int:
-        faults.restore(mark)
-        return store.check_identity()[0]
-
-    def new_epoch() -> int:
-        faults.look_like_another_server()
-        return store.check_identity()[0]
-
-    return World(
-        store,
-        faults.now,
-        lambda moment: poll(lambda: faults.now() >= moment),
-        new_epoch,
-        faults.mark,
-        forget_since,
-        faults.pass_deadline_of,
-    )
+    return faulty_world(store, SqlFaults(url, store.partition))
 
 
 class SqlFaults:

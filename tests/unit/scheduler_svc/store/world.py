@@ -114,6 +114,28 @@ class World:
         return found
 
 
+def faulty_world(store: Store, faults: Any) -> World:
+    """Return the world of a store on a real server, whose time and faults are those of ``faults``."""
+
+    def forget_since(mark: Any) -> int:
+        faults.restore(mark)
+        return store.check_identity()[0]
+
+    def new_epoch() -> int:
+        faults.look_like_another_server()
+        return store.check_identity()[0]
+
+    return World(
+        store,
+        faults.now,
+        lambda moment: poll(lambda: faults.now() >= moment),
+        new_epoch,
+        faults.mark,
+        forget_since,
+        faults.pass_deadline_of,
+    )
+
+
 def node_stats(
     amounts: Mapping[str, int], *, traits: Sequence[str] = (), zone: str | None = None, **figures: Any
 ) -> dict[str, Any]:
