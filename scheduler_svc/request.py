@@ -7,16 +7,31 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rpcapi.model.claims import GroupPolicy
+from rpcapi.model.groups import RequestGroup
 from scheduler_svc.store.records import Amounts, Group
+
+COMPUTE = "compute"
+
+# What a decision's record tells of a request as it is, where it was asked at all.
+_TOLD = (
+    *("required_traits", "any_traits", "forbidden_traits", "member_of", "forbidden_aggregates", "in_tree"),
+    *("groups_policy", "same_subtree", "root_required", "root_forbidden", "availability_zone", "ignore_hosts"),
+    *("force_hosts", "hints", "numa", "image", "extra_specs", "driver"),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
     """One shape of server. ``id`` is the request id: it seeds whatever is left to chance.
 
-    ``ruled_out`` names hosts that hold as many of an anti-affinity group as may be, ``beside`` those where an affinity
-    group already is: only the store knows, and it tells while the request is decided. ``partition`` keeps the decision
-    to one partition's hosts, ``away`` names partitions whose stores do not answer.
+    ``resources``, the traits, ``member_of``, ``forbidden_aggregates`` and ``in_tree`` are the request group without a
+    suffix, ``groups`` the others; rpcapi.objects.RequestSpec tells of them, and of ``numa``, ``image`` and
+    ``extra_specs``. ``service`` is whose resource is placed: "compute", "volume" or "network".
+
+    ``located`` says on which host each instance is that a hint names, ``members`` how many of the server group each
+    host holds. ``ruled_out`` names hosts that hold as many of an anti-affinity group as may be, ``beside`` those where
+    an affinity group already is: only the store knows, and it tells while the request is decided. ``partition`` keeps
+    the decision to one partition's hosts, ``away`` names partitions whose stores do not answer.
     """
 
     id: str
@@ -32,6 +47,25 @@ class Request:
     beside: tuple[str, ...] = ()
     partition: str | None = None
     away: tuple[str, ...] = ()
+    any_traits: tuple[tuple[str, ...], ...] = ()
+    member_of: tuple[tuple[str, ...], ...] = ()
+    forbidden_aggregates: tuple[str, ...] = ()
+    in_tree: str | None = None
+    groups: tuple[RequestGroup, ...] = ()
+    groups_policy: str | None = None
+    root_required: tuple[str, ...] = ()
+    root_forbidden: tuple[str, ...] = ()
+    same_subtree: tuple[tuple[str, ...], ...] = ()
+    numa: Mapping[str, Any] = field(default_factory=dict)
+    image: Mapping[str, Any] = field(default_factory=dict)
+    extra_specs: Mapping[str, str] = field(default_factory=dict)
+    flavor: str | None = None
+    service: str = "compute"
+    driver: str | None = None
+    project: str = ""
+    user: str = ""
+    located: Mapping[str, str] = field(default_factory=dict)
+    members: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def most_per_host(self) -> int | None:
@@ -53,13 +87,15 @@ class Request:
     def as_dict(self) -> dict[str, Any]:
         """Return what was asked, for the decision's record: what was left open is left out."""
         asked: dict[str, Any] = {"resources": dict(self.resources)}
-        for name in ("required_traits", "forbidden_traits", "ignore_hosts", "force_hosts"):
-            if getattr(self, name):
-                asked[name] = list(getattr(self, name))
-        if self.availability_zone is not None:
-            asked["availability_zone"] = self.availability_zone
-        if self.hints:
-            asked["hints"] = dict(self.hints)
+        asked |= {name: _plain(value) for name in _TOLD if (value := getattr(self, name))}
+        if self.groups:
+            asked["groups"] = {each.suffix: each.as_dict() for each in self.groups}
+        if self.service != COMPUTE:
+            asked["service"] = self.service
         if self.group is not None:
             asked["group"] = {"id": self.group.id, "policy": str(self.group.policy)}
         return asked
+
+
+def _plain(value: Any) -> Any:
+    return [_plain(each) for each in value] if isinstance(value, tuple) else value

@@ -4,6 +4,7 @@
 import copy
 import functools
 import json
+from types import NoneType
 from typing import Any
 
 from oslo_versionedobjects import base, fields
@@ -23,6 +24,8 @@ class GanttObject(base.VersionedObject):
 
     # Names of the columns that must be as long as each other; none for an object that is not a batch.
     COLUMNS: tuple[str, ...] = ()
+    # Names of columns that are as long as those, or empty.
+    SPARSE: tuple[str, ...] = ()
 
     def complete(self) -> "GanttObject":
         """Fill what a peer left out with defaults, check the whole, and return self.
@@ -34,8 +37,9 @@ class GanttObject(base.VersionedObject):
             if attribute not in held:
                 if field.default is fields.UnspecifiedDefault:
                     raise errors.MalformedObject(name=self.obj_name(), why=f"it lacks {name!r}")
-                held[attribute] = field.coerce(self, name, copy.deepcopy(field.default))
+                held[attribute] = _anew(field.default)
         lengths = {name: len(getattr(self, name)) for name in self.COLUMNS}
+        lengths |= {name: len(told) for name in self.SPARSE if (told := getattr(self, name))}
         if len(set(lengths.values())) > 1:
             raise errors.MalformedObject(name=self.obj_name(), why=f"its columns differ in length: {lengths}")
         self._changed_fields.clear()
@@ -55,14 +59,14 @@ class GanttObject(base.VersionedObject):
     def obj_to_primitive(
         self, target_version: str | None = None, version_manifest: dict[str, str] | None = None
     ) -> dict[str, Any]:
-        """Return what crosses the bus."""
+        """Return what crosses the bus: a field that holds its default is left out, whoever reads puts it there."""
         if target_version not in (None, self.VERSION) or version_manifest or self._changed_fields:
             return super().obj_to_primitive(target_version, version_manifest)
         held = self.__dict__
         told = {
             name: field.to_primitive(self, name, held[attribute])
             for name, attribute, field in self._layout()
-            if attribute in held
+            if attribute in held and (field.default is fields.UnspecifiedDefault or held[attribute] != field.default)
         }
         return {
             f"{self.OBJ_SERIAL_NAMESPACE}.name": self.obj_name(),
@@ -96,6 +100,11 @@ class GanttObject(base.VersionedObject):
         that looks up, compares and notes what changed: half of what a client's call cost.
         """
         return tuple((name, f"_obj_{name}", field) for name, field in cls.fields.items())
+
+
+def _anew(default: Any) -> Any:
+    """Return a default that is nobody else's; each is given as its field would coerce it."""
+    return default if isinstance(default, (str, int, float, NoneType)) else copy.deepcopy(default)
 
 
 class _Json(fields.FieldType):

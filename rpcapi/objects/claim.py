@@ -70,11 +70,15 @@ class ClaimIntents(base.GanttObject):
 class ClaimAnswers(base.GanttObject):
     """What a claim verb answered, one element a claim: an Answer, its host, and a sentence why.
 
+    ``allocations`` is as in Selections, for what was prepared.
+
     Version 1.0: Initial version
+    Version 1.1: Add allocations
     """
 
-    VERSION = "1.0"
+    VERSION = "1.1"
     COLUMNS = ("consumers", "attempts", "answers", "hosts", "reasons", "deadlines_ms")
+    SPARSE = ("allocations",)
 
     fields = {
         "consumers": base.ColumnField(str),
@@ -83,7 +87,12 @@ class ClaimAnswers(base.GanttObject):
         "hosts": base.ColumnField(str, nullable_items=True),
         "reasons": base.ColumnField(str),
         "deadlines_ms": base.ColumnField(int, nullable_items=True),
+        "allocations": base.ColumnField(dict, nullable_items=True, default=[]),
     }
+
+    def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
+        super().obj_make_compatible(primitive, target_version)
+        versions.drop_later(primitive, target_version, {"allocations": (1, 1)})
 
     def raise_unless(self, *wanted: Answer) -> None:
         """Raise the typed ClaimError of the first answer that is not among ``wanted``."""

@@ -7,18 +7,36 @@ from oslo_versionedobjects import fields
 
 from rpcapi.objects import base, versions
 
+_SINCE_1_1 = ("group_id", "group_policy", "group_max_per_host")
+_SINCE_1_2 = (
+    *("any_traits", "member_of", "forbidden_aggregates", "in_tree", "groups", "groups_policy", "root_required"),
+    *("root_forbidden", "same_subtree", "numa", "image", "extra_specs", "service", "driver"),
+)
+
 
 @base.GanttObjectRegistry.register
 class RequestSpec(base.GanttObject):
     """A request as the scheduler reads it: flavor and image are translated into it once, at the edge.
 
-    The group's policy, and ``group_max_per_host``, count nodes: two nodes of one service host are apart.
+    The server group's policy, and ``group_max_per_host``, count nodes: two nodes of one service host are apart.
+
+    What is asked of providers is shaped as rpcapi.model.groups.RequestGroup: ``resources``, the traits, ``member_of``,
+    ``forbidden_aggregates`` and ``in_tree`` are the group without a suffix, ``groups`` maps the suffix of each other
+    one to its mapping; ``groups_policy`` says whether these may share a provider. ``root_required``, ``root_forbidden``
+    and ``same_subtree`` (lists of suffixes) are as in Placement.
+
+    ``numa`` is {} or {"cells": [{"id", "group", "cpus", "pcpus", "memory_mb"}], "cpu_policy", "thread_policy",
+    "page_size_kb"}: the guest's topology, of which ``group`` names the request group of a cell. ``image`` is {"id",
+    "properties": {...}}, ``extra_specs`` the flavor's, for filters that read them. ``service`` is whose resource is
+    placed, ``driver`` who decides (None: whoever is configured).
 
     Version 1.0: Initial version
     Version 1.1: Add group_id, group_policy and group_max_per_host
+    Version 1.2: Add any_traits, member_of, forbidden_aggregates, in_tree, groups, groups_policy, root_required,
+        root_forbidden, same_subtree, numa, image, extra_specs, service and driver
     """
 
-    VERSION = "1.1"
+    VERSION = "1.2"
 
     fields = {
         "flavor": fields.StringField(nullable=True, default=None),
@@ -33,9 +51,23 @@ class RequestSpec(base.GanttObject):
         "group_id": fields.StringField(nullable=True, default=None),
         "group_policy": fields.StringField(nullable=True, default=None),
         "group_max_per_host": fields.IntegerField(default=1),
+        "any_traits": base.ColumnField(list, default=[]),
+        "member_of": base.ColumnField(list, default=[]),
+        "forbidden_aggregates": base.ColumnField(str, default=[]),
+        "in_tree": fields.StringField(nullable=True, default=None),
+        "groups": base.JsonField(default={}),
+        "groups_policy": fields.StringField(nullable=True, default=None),
+        "root_required": base.ColumnField(str, default=[]),
+        "root_forbidden": base.ColumnField(str, default=[]),
+        "same_subtree": base.ColumnField(list, default=[]),
+        "numa": base.JsonField(default={}),
+        "image": base.JsonField(default={}),
+        "extra_specs": base.JsonField(default={}),
+        "service": fields.StringField(default="compute"),
+        "driver": fields.StringField(nullable=True, default=None),
     }
 
     def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
         super().obj_make_compatible(primitive, target_version)
-        group = ("group_id", "group_policy", "group_max_per_host")
-        versions.drop_later(primitive, target_version, dict.fromkeys(group, (1, 1)))
+        versions.drop_later(primitive, target_version, dict.fromkeys(_SINCE_1_1, (1, 1)))
+        versions.drop_later(primitive, target_version, dict.fromkeys(_SINCE_1_2, (1, 2)))

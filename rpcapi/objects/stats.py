@@ -14,15 +14,18 @@ class StatsReport(base.GanttObject):
 
     ``incarnation`` is new for each start of the agent and grows; ``sequence`` counts its reports from 1.
     ``nodes`` maps a resource name to {"inventories": {class: {total, reserved, ...}}, "traits": [...],
-    "availability_zone": text, "metrics": {name: number}}; in a delta only the keys that changed are there.
+    "availability_zone": text, "metrics": {name: number}, "facts": {...}, "host_ip": text, "numa": [...], "kind":
+    "compute" | "volume" | "network"}; in a delta only the keys that changed are there. A name with a "parent", the name
+    of another provider of this host, is no node but what hangs below one: it has inventories and traits alone.
     A full report names all nodes of the host: others that the host had are gone. No nodes in a delta: a heartbeat.
     ``partition`` is where the host belongs; None, as from an older agent: where the scheduler itself does.
 
     Version 1.0: Initial version
     Version 1.1: Add partition
+    Version 1.2: Nodes may have facts, host_ip, numa and kind; providers below a node have a parent
     """
 
-    VERSION = "1.1"
+    VERSION = "1.2"
 
     fields = {
         "incarnation": fields.IntegerField(),
@@ -43,7 +46,7 @@ class StatsAnswer(base.GanttObject):
     """Whether the report was applied; ``need_full`` asks for a full one, ``audit`` for an audit in ``epoch``.
 
     ``wanted`` names the keys of a node's state that are read here, and that reports need to hold from now on:
-    "inventories", "traits", "availability_zone" and "metrics.<name>". None: every key.
+    "inventories", "traits", "availability_zone", "facts", "host_ip", "numa" and "metrics.<name>". None: every key.
 
     Version 1.0: Initial version
     Version 1.1: Add wanted

@@ -8,6 +8,7 @@ from rpcapi import errors, objects
 from rpcapi.context import RequestContext
 from rpcapi.model import names
 from rpcapi.model.claims import ClaimState, GroupPolicy
+from rpcapi.model.groups import RequestGroup, alternatives
 from rpcapi.model.request import check_spec
 from scheduler_svc.request import Request
 from scheduler_svc.store.records import Candidate, Group, Intent, Ref, Running
@@ -28,6 +29,23 @@ def request(ctxt: RequestContext, spec: objects.RequestSpec) -> Request:
         force_hosts=tuple(map(names.canonical, spec.force_hosts)),
         hints=spec.hints,
         group=group(spec.group_id, spec.group_policy, spec.group_max_per_host),
+        any_traits=alternatives(spec.any_traits),
+        member_of=alternatives(spec.member_of),
+        forbidden_aggregates=tuple(spec.forbidden_aggregates),
+        in_tree=spec.in_tree,
+        groups=tuple(RequestGroup.from_dict(suffix, told) for suffix, told in spec.groups.items()),
+        groups_policy=spec.groups_policy,
+        root_required=tuple(spec.root_required),
+        root_forbidden=tuple(spec.root_forbidden),
+        same_subtree=alternatives(spec.same_subtree),
+        numa=spec.numa,
+        image=spec.image,
+        extra_specs=spec.extra_specs,
+        flavor=spec.flavor,
+        service=spec.service,
+        driver=spec.driver,
+        project=ctxt.project_id or "",
+        user=ctxt.user_id or "",
     )
 
 

@@ -15,8 +15,8 @@ FINGERPRINTS = {
     "AuditAnswer": "1.0-3ca9df668c657fb2f0eddb7923f1e3ed",
     "AuditReport": "1.0-ffc7efde7352908aa51399cc847c0070",
     "BuildReport": "1.0-086d2edca34bc220f372e6d623f3f348",
-    "BuildRequest": "1.0-8f4dbf736df0b25f0db0034129374c44",
-    "ClaimAnswers": "1.0-96a0878a976931bc3d5c2fc7e78ba7f8",
+    "BuildRequest": "1.1-1481ae471c37e94033a36b6b60f9b520",
+    "ClaimAnswers": "1.1-aa69be59534ac0e57de12a38de4364b4",
     "ClaimIntents": "1.0-cb750fcd7122ecba244abae059811c1a",
     "ClaimPage": "1.0-e9278d647822ddd8fa9d8512dacf8e58",
     "ClaimRefs": "1.0-2fda9ef317dbe8bac731c1f5e2e261be",
@@ -27,19 +27,26 @@ FINGERPRINTS = {
     "Instance": "1.0-6c4a74e017ce01f9028cc2026827e088",
     "InstancePage": "1.0-a9c6d132ef56d0f8b70d4f8d82d762ff",
     "PartitionList": "1.0-0fa3f028fa39a0c89f27c9a425faeada",
-    "RequestSpec": "1.1-75b2a6965d37c9083aa28da7018054a2",
-    "Selections": "1.0-ee9b4f1a20224771463e9202c36916fb",
+    "RequestSpec": "1.2-00f8c4c560da791db5cc6fa7f78495f9",
+    "Selections": "1.1-eea14a493e0f31891f6f4d09fd6142d4",
     "StatsAnswer": "1.1-d9c952baadda6c0dae3becdb9cf71cc2",
-    "StatsReport": "1.1-14c9fab41528ba6dbcf4fa30dac35642",
+    "StatsReport": "1.2-14c9fab41528ba6dbcf4fa30dac35642",
     "VerifyReport": "1.1-4a2a0c1b30a9488b9ad4b5136f771f9f",
 }
 
 # Which fields came with which 1.x: what an older peer must not be sent.
 FIELDS_ADDED = {
+    "BuildRequest": {1: {"allocations"}},
+    "ClaimAnswers": {1: {"allocations"}},
     "HostState": {1: {"partition"}},
-    "RequestSpec": {1: {"group_id", "group_policy", "group_max_per_host"}},
+    "RequestSpec": {
+        1: {"group_id", "group_policy", "group_max_per_host"},
+        2: {"any_traits", "member_of", "forbidden_aggregates", "in_tree", "groups", "groups_policy", "root_required"}
+        | {"root_forbidden", "same_subtree", "numa", "image", "extra_specs", "service", "driver"},
+    },
+    "Selections": {1: {"allocations"}},
     "StatsAnswer": {1: {"wanted"}},
-    "StatsReport": {1: {"partition"}},
+    "StatsReport": {1: {"partition"}, 2: set()},
     "VerifyReport": {1: {"awaited"}},
 }
 
@@ -72,7 +79,9 @@ def test_every_object_goes_back_to_each_version_that_it_had(name):
         added = FIELDS_ADDED.get(name, {})
         late = {field for since, fields in added.items() if since > minor for field in fields}
         assert primitive["gantt_object.version"] == f"1.{minor}"
-        assert set(primitive["gantt_object.data"]) == set(thing.fields) - late
+        told = set(primitive["gantt_object.data"])
+        assert not told & late
+        assert all(getattr(thing, left) == thing.fields[left].default for left in thing.fields.keys() - late - told)
 
 
 @pytest.mark.parametrize("name", objects.__all__)
