@@ -273,6 +273,13 @@ class NotReady(Unavailable):
     template = "{what} is not ready yet: {why}"
 
 
+class PluginFailed(GanttError):
+    """Raised when a filter or weigher from outside failed, and [filter_scheduler] on_plugin_error is fatal."""
+
+    code = "plugin_failed"
+    template = "The {kind} {name!r}, a plugin of {source}, failed: {why}; nothing was decided"
+
+
 class BadConfiguration(GanttError):
     """Raised when the configuration cannot be used; a daemon exits with this one line."""
 

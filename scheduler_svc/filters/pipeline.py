@@ -63,9 +63,12 @@ class Survivors:
     reasons: Mapping[str, int]
 
 
-def build(enabled: Iterable[str], weights: MetricWeights = NONE) -> Sequence[Filter]:
-    """Return the enabled filters in the pipeline's order; raises BadConfiguration for an unknown name."""
-    there = pipeline(weights)
+def build(enabled: Iterable[str], weights: MetricWeights = NONE, plugins: Sequence[Filter] = ()) -> Sequence[Filter]:
+    """Return the enabled filters in the pipeline's order, then those of ``plugins``, which come from outside.
+
+    Raises BadConfiguration for an unknown name.
+    """
+    there = (*pipeline(weights), *plugins)
     names = [each.name for each in there]
     wanted = set(enabled)
     unknown = wanted - set(names)
@@ -74,9 +77,11 @@ def build(enabled: Iterable[str], weights: MetricWeights = NONE) -> Sequence[Fil
     return [each for each in there if each.name in wanted]
 
 
-def build_eligibility(enabled: Iterable[str], weights: MetricWeights = NONE) -> Sequence[Filter]:
+def build_eligibility(
+    enabled: Iterable[str], weights: MetricWeights = NONE, plugins: Sequence[Filter] = ()
+) -> Sequence[Filter]:
     """Return the enabled filters that do not look at room; raises BadConfiguration for an unknown name."""
-    return build(set(enabled) - {resources.NAME}, weights)
+    return build(set(enabled) - {resources.NAME}, weights, plugins)
 
 
 def run(filters: Sequence[Filter], view: View, request: Request, *, pardoned: Collection[str] = ()) -> Survivors:
@@ -91,7 +96,8 @@ def run(filters: Sequence[Filter], view: View, request: Request, *, pardoned: Co
     reasons: dict[str, int] = {}
     # Nothing can be claimed where the store is away, so that this filter cannot be left out.
     for each in (partition.FILTER, *filters) if request.away else filters:
-        for reason, column in each.sieves(view, request):
+        sieves = each.sieves(view, request) if each.among is None else each.among(view, request, passes)
+        for reason, column in sieves:
             if reason in pardoned:
                 continue
             passes &= column

@@ -20,12 +20,18 @@ class Sieve(NamedTuple):
 
 # It gives its sieves one by one, and none where every host would pass: what is not asked costs nothing.
 Sieves = Callable[[View, Request], Iterable[Sieve]]
+# The same, told which rows are left: for who looks at hosts one by one.
+Among = Callable[[View, Request, Column], Iterable[Sieve]]
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A filter by its name in the configuration; ``reads`` is all of host state that its ``sieves`` may look at."""
+    """A filter by its name in the configuration; ``reads`` is all of host state that its ``sieves`` may look at.
+
+    ``among`` is asked in place of ``sieves`` where it is there.
+    """
 
     name: str
     sieves: Sieves
     reads: Reads = field(default_factory=dict)
+    among: Among | None = None

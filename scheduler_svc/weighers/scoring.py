@@ -38,12 +38,12 @@ class Scores:
     parts: Mapping[str, FloatColumn]
 
 
-def build(multipliers: Mapping[str, float], weights: MetricWeights = NONE) -> Weighted:
-    """Return the weighers with their multipliers, without those that add nothing.
+def build(multipliers: Mapping[str, float], weights: MetricWeights = NONE, plugins: Sequence[Weigher] = ()) -> Weighted:
+    """Return the weighers with their multipliers, without those that add nothing; ``plugins`` are more, from outside.
 
     Raises BadConfiguration for unknown names.
     """
-    unknown = multipliers.keys() - set(NAMES)
+    unknown = multipliers.keys() - set(NAMES) - {each.name for each in plugins}
     if unknown:
         raise errors.BadConfiguration(
             why=f"there is no weigher {', '.join(sorted(unknown))}; known: {', '.join(NAMES)}"
@@ -51,6 +51,7 @@ def build(multipliers: Mapping[str, float], weights: MetricWeights = NONE) -> We
     there = [ram.WEIGHER, cpu.WEIGHER, disk.WEIGHER]
     if weights.ratios:
         there.append(metrics.build(weights))
+    there += plugins
     return [(weigher, multipliers[weigher.name]) for weigher in there if multipliers.get(weigher.name)]
 
 
@@ -60,9 +61,7 @@ def score(weighted: Weighted, view: View, request: Request, rows: npt.NDArray[np
     step = 0.0
     parts: dict[str, FloatColumn] = {}
     for weigher, multiplier in weighted:
-        raw = weigher.raw(view, request)
-        if rows is not None:
-            raw = raw.take(rows)
+        raw = _figures(weigher, view, request, rows)
         least = raw.min()
         span = float(raw.max() - least)
         change = weigher.step(request)
@@ -75,3 +74,10 @@ def score(weighted: Weighted, view: View, request: Request, rows: npt.NDArray[np
     if values is None:
         values = np.zeros(view.size if rows is None else len(rows))
     return Scores(values, step, parts)
+
+
+def _figures(weigher: Weigher, view: View, request: Request, rows: npt.NDArray[np.intp] | None) -> FloatColumn:
+    if weigher.among is not None:
+        return weigher.among(view, request, rows)
+    figures = weigher.raw(view, request)
+    return figures if rows is None else figures.take(rows)

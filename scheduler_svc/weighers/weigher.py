@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from scheduler_svc.reads import Reads
 from scheduler_svc.request import Request
-from scheduler_svc.table.columns import FloatColumn
+from scheduler_svc.table.columns import FloatColumn, Rows
 from scheduler_svc.table.view import View
 
 
@@ -16,10 +16,12 @@ class Weigher:
 
     ``step`` tells by how much one more instance of the request changes the figure of the host that takes it, so
     that many alike instances are placed with one pass over the hosts. ``reads`` is all of host state that ``raw`` may
-    look at.
+    look at. ``among`` is asked in place of ``raw`` where it is there: for a figure of each of the given rows alone
+    (None: of every row).
     """
 
     name: str
     raw: Callable[[View, Request], FloatColumn]
     step: Callable[[Request], float]
     reads: Reads = field(default_factory=dict)
+    among: Callable[[View, Request, Rows | None], FloatColumn] | None = None
