@@ -17,4 +17,8 @@ def sieves(view: View, request: Request) -> Iterator[Sieve]:
         yield Sieve(REASON, view.in_zone(request.availability_zone))
 
 
-FILTER = Filter(NAME, sieves, {"compute": frozenset({"availability_zone"})})
+FILTER = Filter(
+    NAME,
+    sieves,
+    {"compute": frozenset({"availability_zone"}), "aggregate": frozenset({"hosts", "metadata"})},
+)

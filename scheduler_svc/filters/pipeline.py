@@ -90,6 +90,9 @@ def run(filters: Sequence[Filter], view: View, request: Request, *, pardoned: Co
     The reasons in ``pardoned`` are held against no host. Where the request keeps to a partition no other host is seen.
     """
     passes = view.there.copy()
+    kind = view.of_kind(request.service)
+    if kind is not None:
+        passes &= kind
     if request.partition is not None:
         passes &= view.within(request.partition)
     hosts = left = int(np.count_nonzero(passes))

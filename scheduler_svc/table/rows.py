@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rows of the host table: which there are, whose they are, and all their columns."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,11 @@ import numpy.typing as npt
 
 from rpcapi.model import names
 from scheduler_svc.reads import Reads
+from scheduler_svc.table.addresses import AddressColumn
+from scheduler_svc.table.aggregates import NAMESPACE as AGGREGATE
+from scheduler_svc.table.aggregates import Aggregates
 from scheduler_svc.table.columns import FIRST_ROWS, Column, IntColumn, Rows, grown
+from scheduler_svc.table.facts import FactColumn
 from scheduler_svc.table.partition import PartitionRows
 from scheduler_svc.table.resources import ResourceColumns
 from scheduler_svc.table.services import ServiceColumns
@@ -17,6 +21,7 @@ from scheduler_svc.table.states import Document, Documents, StateColumns
 from scheduler_svc.table.traits import TraitColumns
 
 NO_ZONE = -1
+COMPUTE = 0  # the number of kind "compute"
 
 
 class HostRows:
@@ -33,7 +38,13 @@ class HostRows:
         self.zones: dict[str, int] = {}
         self.there: Column = np.zeros(FIRST_ROWS, np.bool_)
         self.zone: IntColumn = np.full(FIRST_ROWS, NO_ZONE, np.int64)
+        self.kinds: dict[str, int] = {"compute": COMPUTE}
+        self.kind: npt.NDArray[np.int8] = np.full(FIRST_ROWS, COMPUTE, np.int8)
         self.partition: npt.NDArray[np.int16] = np.zeros(FIRST_ROWS, np.int16)
+        self.facts = FactColumn(FIRST_ROWS)
+        self.addresses = AddressColumn(FIRST_ROWS)
+        self.numa: dict[int, Sequence[Any]] = {}  # states of the cells of those rows that have some
+        self.aggregates = Aggregates(FIRST_ROWS)
         self.services = ServiceColumns(FIRST_ROWS)
         self.traits = TraitColumns(FIRST_ROWS)
         self.states = StateColumns(FIRST_ROWS, reads)
@@ -61,6 +72,17 @@ class HostRows:
                     return held
         return None
 
+    def _give_aggregates(self, row: int) -> None:
+        name = self.names[row]
+        self.aggregates.give(row, self.aggregates.of(name, names.host_of(name)))
+
+    def _give_members(self, concerned: Iterable[str]) -> None:
+        """Give the rows of these names their aggregates anew."""
+        for name in concerned:
+            for part in self.partitions:
+                for row in part.rows_named(name):
+                    self._give_aggregates(row)
+
     def _others(self, part: PartitionRows) -> list[PartitionRows]:
         return [each for each in self.partitions if each is not part]
 
@@ -84,6 +106,13 @@ class HostRows:
             mine[rows] = its[: len(rows)]
         self.traits.adopt(rows, fresh.traits)
         self.states.adopt(rows, fresh.states)
+        self.facts.adopt(rows, fresh.facts)
+        self.addresses.adopt(rows, fresh.addresses)
+        kinds = [self.kinds.setdefault(kind, len(self.kinds)) for kind in fresh.kinds]
+        self.kind[rows] = np.array(kinds, np.int8)[fresh.kind[: len(rows)]]
+        for row in numbers:
+            self.numa.pop(row, None)
+        self.numa |= {numbers[row]: cells for row, cells in fresh.numa.items()}
         for resource_class in fresh.resources.keys() - self.resources.keys():
             self.resources[resource_class] = ResourceColumns(len(self.there))
         for resource_class, columns in self.resources.items():
@@ -101,7 +130,14 @@ class HostRows:
             self._give_named(other, part.documents)
         for name, row in lost.items():
             self._place(part, row, name)
+        self._adopt_aggregates(part, rows)
         part.epoch, part.position = told.epoch, told.position
+
+    def _adopt_aggregates(self, part: PartitionRows, rows: Rows) -> None:
+        if AGGREGATE in part.documents.namespaces:
+            self._give_members(self.aggregates.replace(part.number, part.documents.of(AGGREGATE)))
+        for row in rows.tolist():
+            self._give_aggregates(row)
 
     def _clear(self, rows: Rows) -> None:
         """Let ``rows`` be no hosts, as if nothing had been heard of them but their names."""
@@ -110,6 +146,11 @@ class HostRows:
         self.services.clear(rows)
         self.traits.clear(rows)
         self.states.clear(rows)
+        self.facts.clear(rows)
+        self.addresses.clear(rows)
+        self.kind[rows] = COMPUTE
+        for row in rows.tolist():
+            self.numa.pop(row, None)
         for columns in self.resources.values():
             columns.clear(rows)
 
@@ -130,6 +171,7 @@ class HostRows:
         part.services.place(row, names.host_of(name))
         for namespace in part.documents.namespaces:
             self._give_state(namespace, row)
+        self._give_aggregates(row)
 
     def _number(self, part: PartitionRows, name: str) -> int:
         """Return the row of a name; a new one is given a row that is no service host's yet."""
@@ -145,6 +187,10 @@ class HostRows:
         self.there = grown(self.there, size)
         self.zone = grown(self.zone, size, NO_ZONE)
         self.partition = grown(self.partition, size)
+        self.kind = grown(self.kind, size, COMPUTE)
+        self.facts.grow(size)
+        self.addresses.grow(size)
+        self.aggregates.grow(size)
         self._provider_at = grown(self._provider_at, size)
         self._used_at = grown(self._used_at, size)
         self.services.grow(size)

@@ -8,6 +8,7 @@ import numpy as np
 
 from scheduler_svc.namespaces.registry import COMPOSED
 from scheduler_svc.reads import NOTHING, Reads
+from scheduler_svc.table.aggregates import NAMESPACE as AGGREGATE
 from scheduler_svc.table.columns import Column, FloatColumn, IntColumn, Rows, grown
 
 NO_TEXT = -1
@@ -186,5 +187,5 @@ class Documents:
 
 
 def _has_column(namespace: str, key: str) -> bool:
-    # For what else is in the two that the store composes the table has columns of its own.
-    return key.startswith(METRICS) if namespace == "compute" else namespace not in COMPOSED
+    # For what else is in the two that the store composes, and for aggregates, the table has columns of its own.
+    return key.startswith(METRICS) if namespace == "compute" else namespace not in (*COMPOSED, AGGREGATE)

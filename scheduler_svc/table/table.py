@@ -11,6 +11,7 @@ import numpy as np
 
 from scheduler_svc.reads import NOTHING, Reads, union
 from scheduler_svc.store.records import Amounts, Entry, Snapshot
+from scheduler_svc.table.aggregates import NAMESPACE as AGGREGATE
 from scheduler_svc.table.columns import FIRST_ROWS
 from scheduler_svc.table.partition import PartitionRows
 from scheduler_svc.table.resources import ResourceColumns
@@ -201,6 +202,12 @@ class HostTable(HostRows):
             columns.set_inventory(row, inventories.get(resource_class))
         self.traits.give(row, given.get("traits", ()))
         self.states.give_metrics(row, given.get("metrics", {}))
+        self.facts.give(row, given.get("facts"))
+        self.addresses.give(row, given.get("host_ip"))
+        self.kind[row] = self.kinds.setdefault(given.get("kind", "compute"), len(self.kinds))
+        self.numa.pop(row, None)
+        if given.get("numa"):
+            self.numa[row] = given["numa"]
         zone = given.get("availability_zone")
         self.zone[row] = NO_ZONE if zone is None else self.zones.setdefault(zone, len(self.zones))
 
@@ -209,6 +216,9 @@ class HostTable(HostRows):
     ) -> None:
         for name, document in documents.items():
             if part.documents.put(namespace, name, document, position):
+                if namespace == AGGREGATE:
+                    self._give_members(self.aggregates.put(part.number, name, part.documents.find(AGGREGATE, name)))
+                    continue
                 for each in self.partitions:
                     for row in each.rows_named(name):
                         self._give_state(namespace, row)

@@ -11,11 +11,17 @@ import numpy as np
 import numpy.typing as npt
 
 from rpcapi.model import names
+from scheduler_svc.table.addresses import Network
+from scheduler_svc.table.aggregates import AggregatesSeen
 from scheduler_svc.table.columns import Column, FloatColumn, IntColumn
+from scheduler_svc.table.facts import FactsSeen
 from scheduler_svc.table.partition import Standing
+from scheduler_svc.table.rows import COMPUTE
 
 if TYPE_CHECKING:  # the table makes views
     from scheduler_svc.table.table import HostTable
+
+NOWHERE = -2  # the number of a zone that nobody reported
 
 
 class UnitRules(NamedTuple):
@@ -99,9 +105,35 @@ class View:
         return any(part.services.overdue for part in self._table.partitions)
 
     def in_zone(self, zone: str) -> Column:
-        """Return which rows are in that availability zone."""
-        code = self._table.zones.get(zone)
-        return np.zeros(self.size, np.bool_) if code is None else self._table.zone[: self.size] == code
+        """Return which rows are in that availability zone: by their aggregates, else by what they reported."""
+        code = self._table.zones.get(zone, NOWHERE)
+        return self.aggregates.in_zone(zone, lambda: self._table.zone[: self.size] == code)
+
+    def of_kind(self, service: str) -> Column | None:
+        """Return which rows are that service's: "compute", "volume" or "network"; None where all are."""
+        table = self._table
+        code = table.kinds.get(service)
+        if code == COMPUTE and len(table.kinds) == 1:
+            return None
+        return np.zeros(self.size, np.bool_) if code is None else table.kind[: self.size] == code
+
+    @property
+    def aggregates(self) -> AggregatesSeen:
+        """Return who belongs to which aggregate."""
+        return AggregatesSeen(self._table.aggregates, self.size)
+
+    @property
+    def facts(self) -> FactsSeen:
+        """Return what hosts reported of themselves that many have in common."""
+        return FactsSeen(self._table.facts, self.size)
+
+    def within_network(self, network: Network) -> Column:
+        """Return whose address is in ``network``."""
+        return self._table.addresses.within(network, self.size)
+
+    def numa(self, row: int) -> Sequence[Any]:
+        """Return the states of a row's NUMA cells, as reported; none where it has none."""
+        return self._table.numa.get(row, ())
 
     def having_all(self, traits: Iterable[str]) -> Column:
         """Return which rows have every one of ``traits``."""
