@@ -33,7 +33,7 @@ def test_a_sound_spec_passes(values):
 
 BAD = [
     ({"resources": {}}, errors.InvalidSpec, "1 to 32 resource classes, not 0"),
-    ({"resources": {f"CUSTOM_{n}": 1 for n in range(33)}}, errors.InvalidSpec, "not 33"),
+    ({"resources": {f"CUSTOM_{n}": 1 for n in range(33)}}, errors.InvalidSpec, "33 entries in the resources"),
     ({"resources": {"VCPU": 0}}, errors.InvalidSpec, "amount of VCPU must be an integer from 1"),
     ({"resources": {"VCPU": -1}}, errors.InvalidSpec, "not -1"),
     ({"resources": {"VCPU": MAX_AMOUNT + 1}}, errors.InvalidSpec, "amount of VCPU"),
@@ -44,7 +44,11 @@ BAD = [
     ({"required_traits": ["HW_CPU_MAGIC"]}, errors.UnknownTrait, "HW_CPU_MAGIC"),
     ({"forbidden_traits": ["CUSTOM_A\n"]}, errors.UnknownTrait, "CUSTOM_A"),
     ({"required_traits": ["CUSTOM_A"], "forbidden_traits": ["CUSTOM_A"]}, errors.InvalidSpec, "requires and forbids"),
-    ({"required_traits": [f"CUSTOM_{n}" for n in range(101)]}, errors.InvalidSpec, "more than 100 traits"),
+    (
+        {"required_traits": [f"CUSTOM_{n}" for n in range(101)]},
+        errors.InvalidSpec,
+        "101 elements in the required traits; at most 100",
+    ),
     ({"availability_zone": ""}, errors.InvalidSpec, "availability zone must be 1 to 255"),
     ({"availability_zone": " a"}, errors.InvalidSpec, "availability zone"),
     ({"availability_zone": "a\x00b"}, errors.InvalidSpec, "availability zone"),
@@ -55,7 +59,7 @@ BAD = [
     ({"force_hosts": ["a/n1", "b"], "ignore_hosts": ["a", "b"]}, errors.InvalidSpec, "none is left"),
     ({"hints": ["a"]}, errors.InvalidSpec, "must be a mapping"),
     ({"hints": {1: "a"}}, errors.InvalidSpec, "text as keys"),
-    ({"hints": {f"k{n}": 1 for n in range(51)}}, errors.InvalidSpec, "more than 50 hints"),
+    ({"hints": {f"k{n}": 1 for n in range(51)}}, errors.InvalidSpec, "51 entries in the hints"),
     ({"hints": {"k": "x" * 20_000}}, errors.InvalidSpec, "bytes; at most 16384"),
     ({"consumer_type": "instance"}, errors.InvalidSpec, "consumer type"),
     ({"group_id": "g"}, errors.InvalidSpec, "both its id and its policy"),
