@@ -26,7 +26,7 @@ def abort(turn: Turn, instances: Sequence[Instance]) -> list[Instance]:
 
 def _judged(turn: Turn, instance: Instance, answers: Mapping[tuple[str, int], claims.Told]) -> Instance:
     for attempt in (instance.attempt, instance.attempt + 1):
-        answer, host, _ = answers[instance.uuid, attempt]
+        answer, host, *_ = answers[instance.uuid, attempt]
         if answer == Answer.CONFIRMED and host is not None:
             # Tries go on being counted: a host that keeps silent is told with growing pauses.
             return proceed(instance, Step.TERMINATE, attempt=attempt, host=host, tries=instance.tries)

@@ -89,7 +89,8 @@ def _judged(turn: Turn, instance: Instance, told: claims.Told) -> Instance:
         left = list(instance.alternates)
         if told.host in left:
             left = left[left.index(told.host) + 1 :]
-        return placed(_timed_out(turn, instance), instance.attempt + 1, told.host, left)
+        late = _timed_out(turn, instance)
+        return placed(late, instance.attempt + 1, told.host, left, allocations=told.allocations)
     if told.answer == Answer.CONFIRMED:
         return held(turn, instance)
     if told.answer in (Answer.ENDED, Answer.CONFLICT):

@@ -64,6 +64,7 @@ def send_builds(turn: Turn, instances: Sequence[Instance]) -> Sent:
             uuids=[each.uuid for each in group],
             attempts=[each.attempt for each in group],
             names=[each.host for each in group],
+            allocations=[each.allocations for each in group] if any(each.allocations for each in group) else [],
         )
         turn.peers.compute.build_instances(turn.context(), host, request)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Asking the claims of a partition, for many instances at once."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from oslo_log import log
@@ -27,11 +27,13 @@ class Told(NamedTuple):
     answer: str
     host: str | None
     reason: str
+    allocations: Mapping[str, Mapping[str, int]] | None = None
 
 
 def told(answers: objects.ClaimAnswers) -> dict[tuple[str, int], Told]:
     """Return the answers by the claim's identity."""
-    rows = zip(answers.answers, answers.hosts, answers.reasons, strict=True)
+    allocations = answers.allocations or [None] * len(answers.answers)
+    rows = zip(answers.answers, answers.hosts, answers.reasons, allocations, strict=True)
     identities = zip(answers.consumers, answers.attempts, strict=True)
     return {identity: Told(*row) for identity, row in zip(identities, rows, strict=True)}
 

@@ -52,6 +52,7 @@ def _placed(instance: Instance, found: objects.Selections, index: int) -> Instan
         found.attempt,
         found.host(index),
         found.alternates_of(index),
+        allocations=found.allocations_of(index),
         partition=found.partition,
         epoch=found.epoch,
         position=found.position,

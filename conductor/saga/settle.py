@@ -37,7 +37,9 @@ def _adopted(turn: Turn, instance: Instance, claim: Mapping[str, Any]) -> Instan
     if attempt != instance.attempt:
         instance = ended(instance, "lost", f"attempt {attempt} has taken its place")
     # Its host is told in any case: it reports what it has.
-    return placed(instance, attempt, host, claim["alternates"])
+    allocations = claim["allocations"]
+    flat = list(allocations) == [host]
+    return placed(instance, attempt, host, claim["alternates"], allocations=None if flat else allocations)
 
 
 def _lost(instance: Instance) -> Instance:

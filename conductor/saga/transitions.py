@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where an instance may go from where it is; pure functions of its record."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +18,15 @@ def finish(instance: Instance, status: Status, **changes: Any) -> Instance:
     return proceed(instance, Step.DONE, status=status, **changes)
 
 
-def placed(instance: Instance, attempt: int, host: str, alternates: Sequence[str], **changes: Any) -> Instance:
+def placed(
+    instance: Instance,
+    attempt: int,
+    host: str,
+    alternates: Sequence[str],
+    *,
+    allocations: Mapping[str, Mapping[str, int]] | None,
+    **changes: Any,
+) -> Instance:
     """Return it with a claim on ``host``, which has to be told to build."""
     return proceed(
         instance,
@@ -26,6 +34,7 @@ def placed(instance: Instance, attempt: int, host: str, alternates: Sequence[str
         status=Status.BUILDING,
         attempt=attempt,
         host=host,
+        allocations=allocations,
         alternates=tuple(alternates),
         asked=False,
         reason=None,

@@ -16,6 +16,7 @@ from rpcapi import errors
 _BODY = (
     "attempt",
     "host",
+    "allocations",
     "alternates",
     "partition",
     "epoch",

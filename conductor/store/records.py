@@ -53,7 +53,8 @@ class Instance:
     """One instance. The store sets ``version`` (grows with each write), ``sequence`` and the two times.
 
     ``attempt`` is the present, or last, attempt's number; ``history`` has {attempt, host, outcome, reason} of each
-    one that ended. ``partition``, ``epoch`` and ``position`` say which decision ``alternates`` come from.
+    one that ended. ``allocations`` is what the claim holds, {provider: {class: amount}}; None: the request's resources
+    at ``host``. ``partition``, ``epoch`` and ``position`` say which decision ``alternates`` come from.
     ``wake_ms`` is when ``step`` is to be taken, on the store's clock (0: at once), ``tries`` how often it failed
     in a row, ``since_ms`` since when it has been waited for what ends the step (0: it is not waited for), ``asked``
     whether a host that confirmed and then kept silent was given its time once more.
@@ -66,6 +67,7 @@ class Instance:
     wake_ms: int = 0
     attempt: int = 1
     host: str | None = None
+    allocations: Mapping[str, Mapping[str, int]] | None = None
     alternates: Sequence[str] = ()
     partition: str | None = None
     epoch: int = 0

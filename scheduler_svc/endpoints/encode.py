@@ -36,6 +36,7 @@ def selections(attempt: int, decided: Decided) -> objects.Selections:
         deadline_ms=min(deadlines, default=0),
         epoch=decided.epoch,
         position=decided.position,
+        allocations=_allocations(decided.prepared),
     )
 
 
@@ -62,7 +63,16 @@ def prepared(served: Sequence[Asked]) -> objects.ClaimAnswers:
             for intent, one in zip(asked.intents, asked.answer.prepared, strict=True)
         ],
         deadlines_ms=[one.deadline_ms for one in every],
+        allocations=_allocations(every),
     )
+
+
+def _allocations(prepared: Sequence[Prepared]) -> list[dict[str, dict[str, int]] | None]:
+    """Return what each claim holds of which provider; nothing where all hold the request's resources at their host."""
+    held = [one.allocations for one in prepared]
+    if not any(held):
+        return []
+    return [{provider: dict(amounts) for provider, amounts in each.items()} if each else None for each in held]
 
 
 def ended(answers: Sequence[Ended], wanted: Answer) -> objects.ClaimAnswers:

@@ -89,6 +89,7 @@ class Prepared:
     ``answer`` is PREPARED (also where this very attempt was prepared or confirmed by an earlier call: then
     ``host`` and ``alternates`` are what was answered then), REFUSED, ENDED, CONFLICT, CONFIRMED (the attempt to
     be replaced belongs to its host) or CLOSED. ``verdicts`` has one Verdict for each candidate that was tried.
+    ``allocations`` is what a prepared claim holds; None: the batch's resources at ``host``.
     """
 
     consumer: str
@@ -98,6 +99,7 @@ class Prepared:
     alternates: Sequence[str] = ()
     deadline_ms: int | None = None
     verdicts: Sequence[Verdict] = ()
+    allocations: Allocations | None = None
 
 
 @dataclass(frozen=True, slots=True)
