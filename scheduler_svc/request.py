@@ -16,7 +16,7 @@ COMPUTE = "compute"
 _TOLD = (
     *("required_traits", "any_traits", "forbidden_traits", "member_of", "forbidden_aggregates", "in_tree"),
     *("groups_policy", "same_subtree", "root_required", "root_forbidden", "availability_zone", "ignore_hosts"),
-    *("force_hosts", "hints", "numa", "image", "extra_specs", "driver"),
+    *("force_hosts", "hints", "numa", "image", "extra_specs", "volumes", "ports", "driver"),
 )
 
 
@@ -25,8 +25,8 @@ class Request:
     """One shape of server. ``id`` is the request id: it seeds whatever is left to chance.
 
     ``resources``, the traits, ``member_of``, ``forbidden_aggregates`` and ``in_tree`` are the request group without a
-    suffix, ``groups`` the others; rpcapi.objects.RequestSpec tells of them, and of ``numa``, ``image`` and
-    ``extra_specs``. ``service`` is whose resource is placed: "compute", "volume" or "network".
+    suffix, ``groups`` the others; rpcapi.objects.RequestSpec tells of them, and of ``numa``, ``image``,
+    ``extra_specs``, ``volumes`` and ``ports``. ``service`` is whose resource is placed: "compute", "volume" or "network".
 
     ``located`` says on which host each instance is that a hint names, ``members`` how many of the server group each
     host holds. ``ruled_out`` names hosts that hold as many of an anti-affinity group as may be, ``beside`` those where
@@ -60,7 +60,9 @@ class Request:
     image: Mapping[str, Any] = field(default_factory=dict)
     extra_specs: Mapping[str, str] = field(default_factory=dict)
     flavor: str | None = None
-    service: str = "compute"
+    volumes: tuple[Mapping[str, Any], ...] = ()
+    ports: tuple[Mapping[str, Any], ...] = ()
+    service: str = COMPUTE
     driver: str | None = None
     project: str = ""
     user: str = ""

@@ -10,7 +10,8 @@ from rpcapi.objects import base, versions
 _SINCE_1_1 = ("group_id", "group_policy", "group_max_per_host")
 _SINCE_1_2 = (
     *("any_traits", "member_of", "forbidden_aggregates", "in_tree", "groups", "groups_policy", "root_required"),
-    *("root_forbidden", "same_subtree", "numa", "image", "extra_specs", "service", "driver"),
+    *("root_forbidden", "same_subtree", "numa", "image", "extra_specs", "volumes", "ports"),
+    *("service", "driver"),
 )
 
 
@@ -27,13 +28,15 @@ class RequestSpec(base.GanttObject):
 
     ``numa`` is {} or {"cells": [{"id", "group", "cpus", "pcpus", "memory_mb"}], "cpu_policy", "thread_policy",
     "page_size_kb"}: the guest's topology, of which ``group`` names the request group of a cell. ``image`` is {"id",
-    "properties": {...}}, ``extra_specs`` the flavor's, for filters that read them. ``service`` is whose resource is
-    placed, ``driver`` who decides (None: whoever is configured).
+    "properties": {...}}, ``extra_specs`` the flavor's, for filters that read them. ``volumes`` and ``ports`` are what the
+    server is to be attached to: {"pool": name} is a volume that exists; {"size_gb", "group"} one that is made, whose
+    space that request group asks for; {"physnet", "segment", "group"} a port with what of it is asked, its bandwidth
+    being the group's. ``service`` is whose resource is placed, ``driver`` who decides (None: whoever is configured).
 
     Version 1.0: Initial version
     Version 1.1: Add group_id, group_policy and group_max_per_host
     Version 1.2: Add any_traits, member_of, forbidden_aggregates, in_tree, groups, groups_policy, root_required,
-        root_forbidden, same_subtree, numa, image, extra_specs, service and driver
+        root_forbidden, same_subtree, numa, image, extra_specs, volumes, ports, service and driver
     """
 
     VERSION = "1.2"
@@ -63,6 +66,8 @@ class RequestSpec(base.GanttObject):
         "numa": base.JsonField(default={}),
         "image": base.JsonField(default={}),
         "extra_specs": base.JsonField(default={}),
+        "volumes": base.ColumnField(dict, default=[]),
+        "ports": base.ColumnField(dict, default=[]),
         "service": fields.StringField(default="compute"),
         "driver": fields.StringField(nullable=True, default=None),
     }

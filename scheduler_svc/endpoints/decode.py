@@ -41,6 +41,8 @@ def request(ctxt: RequestContext, spec: objects.RequestSpec) -> Request:
         numa=spec.numa,
         image=spec.image,
         extra_specs=spec.extra_specs,
+        volumes=tuple(spec.volumes),
+        ports=tuple(spec.ports),
         flavor=spec.flavor,
         service=spec.service,
         driver=spec.driver,

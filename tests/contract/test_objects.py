@@ -27,7 +27,7 @@ FINGERPRINTS = {
     "Instance": "1.0-6c4a74e017ce01f9028cc2026827e088",
     "InstancePage": "1.0-a9c6d132ef56d0f8b70d4f8d82d762ff",
     "PartitionList": "1.0-0fa3f028fa39a0c89f27c9a425faeada",
-    "RequestSpec": "1.2-00f8c4c560da791db5cc6fa7f78495f9",
+    "RequestSpec": "1.2-46efe1cef0fd7cdac179f44cfa6c75ef",
     "Selections": "1.1-eea14a493e0f31891f6f4d09fd6142d4",
     "StatsAnswer": "1.1-d9c952baadda6c0dae3becdb9cf71cc2",
     "StatsReport": "1.2-14c9fab41528ba6dbcf4fa30dac35642",
@@ -42,7 +42,8 @@ FIELDS_ADDED = {
     "RequestSpec": {
         1: {"group_id", "group_policy", "group_max_per_host"},
         2: {"any_traits", "member_of", "forbidden_aggregates", "in_tree", "groups", "groups_policy", "root_required"}
-        | {"root_forbidden", "same_subtree", "numa", "image", "extra_specs", "service", "driver"},
+        | {"root_forbidden", "same_subtree", "numa", "image", "extra_specs", "volumes", "ports", "service"}
+        | {"driver"},
     },
     "Selections": {1: {"allocations"}},
     "StatsAnswer": {1: {"wanted"}},
