@@ -50,7 +50,9 @@ class Answer(StrEnum):
 
 
 class GroupPolicy(StrEnum):
-    """Server group policies that the claim script enforces."""
+    """Server group policies. Members are counted for each; the claim script enforces the first two."""
 
     AFFINITY = "affinity"
     ANTI_AFFINITY = "anti-affinity"
+    SOFT_AFFINITY = "soft-affinity"  # a wish: weighed, and never a refusal
+    SOFT_ANTI_AFFINITY = "soft-anti-affinity"

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Are the figures that a service host reports possible? What passes is stored as it is."""
 
+import ipaddress
+import json
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -8,20 +10,23 @@ from typing import Any
 from rpcapi import errors
 from rpcapi.model import names, vocabulary
 from rpcapi.model.inventory import Inventory
+from scheduler_svc.store import lineage
 
-MAX_NODES = 5000  # of one report
+MAX_NODES = 5000  # of one report, with what hangs below them
 MAX_CLASSES = 64  # of one node
 MAX_TRAITS = 1000
 MAX_METRICS = 256
 MAX_TEXT = 255
-PARTS = frozenset({"inventories", "traits", "availability_zone", "metrics"})
+MAX_FACTS = 16 * 1024  # bytes of JSON
+MAX_CELLS = 64  # NUMA cells of one node
+MAX_CELLS_TEXT = 64 * 1024  # bytes of JSON
 
 
 def check_nodes(host: str, nodes: Any, full: bool) -> dict[str, dict[str, Any]]:
     """Return the nodes of ``host``'s report with canonical names and each inventory's capacity computed.
 
-    A full report needs every node's inventories; a delta holds what changed. Raises InvalidStats, InvalidName,
-    UnknownResourceClass or UnknownTrait, and then nothing of the report is kept.
+    A full report needs every node's inventories, and all parents; a delta holds what changed. Raises InvalidStats,
+    InvalidName, UnknownResourceClass or UnknownTrait, and then nothing of the report is kept.
     """
     if not isinstance(nodes, Mapping):
         raise errors.InvalidStats(what="nodes", why="they must be a mapping from resource names")
@@ -33,13 +38,15 @@ def check_nodes(host: str, nodes: Any, full: bool) -> dict[str, dict[str, Any]]:
         if names.host_of(canonical) != host:
             raise errors.InvalidStats(what=f"node {canonical!r}", why=f"it is not one of service host {host!r}")
         checked[canonical] = _check_node(canonical, node, full)
+    if full:
+        lineage.check_full(checked)
     return checked
 
 
 def _check_node(name: str, node: Any, full: bool) -> dict[str, Any]:
     if not isinstance(node, Mapping):
         raise errors.InvalidStats(what=f"node {name!r}", why="its state must be a mapping")
-    unknown = sorted(map(str, node.keys() - PARTS))
+    unknown = sorted(map(str, node.keys() - _CHECKS.keys()))
     if unknown:
         raise errors.InvalidStats(what=f"node {name!r}", why=f"it has unknown keys {unknown[:5]}")
     if full and "inventories" not in node:
@@ -90,9 +97,61 @@ def _check_metrics(name: str, raw: Any) -> dict[str, float]:
     return dict(raw)
 
 
+def _check_parent(name: str, raw: Any) -> str | None:
+    if raw is None:
+        return None
+    parent = names.canonical(raw)
+    if names.host_of(parent) != names.host_of(name):
+        raise errors.InvalidStats(what=f"parent of {name!r}", why=f"{parent!r} is another service host's")
+    return parent
+
+
+def _check_kind(name: str, raw: Any) -> str | None:
+    if raw is not None and raw not in lineage.KINDS:
+        raise errors.InvalidStats(what=f"kind of {name!r}", why=f"it must be one of {', '.join(lineage.KINDS)}")
+    return raw
+
+
+def _check_facts(name: str, raw: Any) -> dict[str, Any]:
+    if not isinstance(raw, Mapping):
+        raise errors.InvalidStats(what=f"facts of {name!r}", why="they must be a JSON object")
+    _check_size(f"facts of {name!r}", raw, MAX_FACTS)
+    return dict(raw)
+
+
+def _check_host_ip(name: str, raw: Any) -> str | None:
+    try:
+        return None if raw is None else str(ipaddress.ip_address(raw if isinstance(raw, str) else ""))
+    except ValueError as error:
+        raise errors.InvalidStats(what=f"host_ip of {name!r}", why=f"{str(raw)[:60]!r} is no address") from error
+
+
+def _check_numa(name: str, raw: Any) -> list[Any] | None:
+    if raw is None:
+        return None
+    if not isinstance(raw, list) or len(raw) > MAX_CELLS or not all(isinstance(cell, Mapping) for cell in raw):
+        raise errors.InvalidStats(what=f"numa of {name!r}", why=f"it must be a list of at most {MAX_CELLS} cells")
+    _check_size(f"numa of {name!r}", raw, MAX_CELLS_TEXT)
+    return raw
+
+
+def _check_size(what: str, raw: Any, most: int) -> None:
+    try:
+        size = len(json.dumps(raw, allow_nan=False, ensure_ascii=False).encode())
+    except (TypeError, ValueError, RecursionError) as error:
+        raise errors.InvalidStats(what=what, why=f"it must be plain JSON in Unicode: {error}") from error
+    if size > most:
+        raise errors.InvalidStats(what=what, why=f"it may have {most} bytes of JSON, not {size}")
+
+
 _CHECKS = {
+    "parent": _check_parent,
+    "kind": _check_kind,
     "inventories": _check_inventories,
     "traits": _check_traits,
     "availability_zone": _check_zone,
     "metrics": _check_metrics,
+    "facts": _check_facts,
+    "host_ip": _check_host_ip,
+    "numa": _check_numa,
 }

@@ -8,14 +8,23 @@ from typing import Any
 
 from rpcapi import errors
 from rpcapi.model import names
-from scheduler_svc.store import validation
+from scheduler_svc.store import lineage, validation
 from scheduler_svc.store.records import SCHEMA
 
 COMPUTE = "gantt-compute"  # the binary of services that report nodes
 AWAITED = "it may run claims that the store forgot: let it audit, or fence it first"  # why a host is not removed
 MAX_COUNTER = 10**20 - 1  # what an incarnation may be: a start time in nanoseconds fits
-_PARTS = ("inventories", "traits", "availability_zone", "metrics")
-_EMPTY: Mapping[str, Any] = {"inventories": {}, "traits": [], "availability_zone": None, "metrics": {}}
+_EMPTY: Mapping[str, Any] = {
+    "inventories": {},
+    "traits": [],
+    "availability_zone": None,
+    "metrics": {},
+    "facts": {},
+    "host_ip": None,
+    "numa": None,
+}
+_SPARED = frozenset({"facts", "host_ip", "numa"})  # left out of a document where nothing is told: most have none
+_ELIGIBILITY = frozenset({"traits", "availability_zone", "parent", "kind"})  # what candidates are made of, room aside
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,20 +46,23 @@ class Freshness(Enum):
 
 @dataclass(frozen=True, slots=True)
 class NodeChange:
-    """A node's new document, and what of it is news to claims and to deciders."""
+    """A provider's new document, and whether its inventories are news to claims."""
 
     document: Mapping[str, Any]
     inventory: bool
-    eligibility: bool
 
 
 @dataclass(frozen=True, slots=True)
 class ReportPlan:
-    """What a report changes: nodes new or different, nodes gone, and all nodes that the host has then."""
+    """What a report changes: providers new or different, those gone, and all that the host has then.
+
+    ``stale`` are the roots whose trees candidates can no longer be as they were decided on.
+    """
 
     changes: Sequence[NodeChange]
     gone: Sequence[str]
     nodes: tuple[str, ...]
+    stale: Sequence[str]
 
 
 def check(host: str, incarnation: int, sequence: int, base: int, nodes: Mapping[str, Any]) -> None:
@@ -82,16 +94,32 @@ def plan(
 ) -> ReportPlan:
     """Compare reported ``nodes`` with the ``stored`` documents of those nodes.
 
-    Raises UnknownHost where a delta names a node that the host never reported.
+    Raises UnknownHost where a delta names a node that the host never reported, and InvalidStats where parents are
+    unknown, go in a circle or would change by a delta.
     """
     had = last.nodes if last else ()
     if not full:
         for name in nodes:
             if name not in stored or name not in had:
                 raise errors.UnknownHost(name=name)
-    found = [_compare(host, name, told, stored.get(name), full) for name, told in nodes.items()]
+    roots = lineage.check_full(nodes) if full else lineage.check_delta(nodes, stored)
+    changes, stale = [], set()
+    for name, root in roots.items():
+        fixed: dict[str, Any] = {
+            "id": name,
+            "host": host,
+            "root": root,
+            "parent": nodes[name].get("parent") if full else stored[name]["parent"],
+            "kind": lineage.kind_of(nodes[root] if full else stored[name]),
+        }
+        change, changed = _compare(fixed, nodes[name], stored.get(name), full)
+        if change is not None:
+            changes.append(change)
+        if changed & _ELIGIBILITY:
+            stale |= {root, stored.get(name, fixed)["root"]}
     gone = [name for name in had if name not in nodes] if full else []
-    return ReportPlan([change for change in found if change], gone, tuple(sorted(nodes)) if full else had)
+    stale.update(root for name in gone for root in lineage.above(name, nodes))
+    return ReportPlan(changes, gone, tuple(sorted(nodes)) if full else had, sorted(stale.difference(gone)))
 
 
 def capacity_of(document: Mapping[str, Any]) -> dict[str, int | list[int]]:
@@ -123,17 +151,16 @@ def service_name(host: str, binary: str) -> str:
 
 
 def _compare(
-    host: str, name: str, told: Mapping[str, Any], stored: Mapping[str, Any] | None, full: bool
-) -> NodeChange | None:
-    before = stored or _EMPTY
+    fixed: dict[str, Any], told: Mapping[str, Any], stored: Mapping[str, Any] | None, full: bool
+) -> tuple[NodeChange | None, set[str]]:
+    """Return a provider's change, if it is one, and which parts of its document differ."""
+    before = {**_EMPTY, "kind": lineage.KINDS[0], **(stored or {})}
     ground = _EMPTY if full else before
-    parts = {part: told.get(part, ground[part]) for part in _PARTS}
+    parts = {part: told.get(part, ground[part]) for part in _EMPTY} | fixed
     parts["traits"] = sorted(parts["traits"])
-    changed = {part for part in _PARTS if stored is None or parts[part] != before[part]}
+    changed = {part for part, value in parts.items() if stored is None or value != before[part]}
     if not changed:
-        return None
-    fixed = {"schema": SCHEMA, "id": name, "root": name, "parent": None, "host": host}
+        return None, changed
+    kept = {part: value for part, value in parts.items() if part not in _SPARED or value != _EMPTY[part]}
     version = (stored["version"] if stored else 0) + 1
-    return NodeChange(
-        fixed | parts | {"version": version}, "inventories" in changed, bool(changed & {"traits", "availability_zone"})
-    )
+    return NodeChange({"schema": SCHEMA, **kept, "version": version}, "inventories" in changed), changed

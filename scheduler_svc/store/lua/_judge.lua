@@ -16,57 +16,105 @@ local function name_of(candidate)
   return string.match(candidate, '^%S+')
 end
 
-local function read_candidate(text)
-  local host, since, asked_text = string.match(text, '^(%S+) ?(%d*) ?(.*)$')
-  local one = { host = host, seen = tonumber(since) or seen }
-  if asked_text ~= '' then
-    one.asked, one.asked_text = cjson.decode(asked_text), asked_text
-  else
-    one.asked, one.asked_text = { [host] = resources }, '{' .. quote(host) .. ':' .. resources_text .. '}'
+local candidates = {} -- by argument: the first ones are read before they are tried
+
+local function read_candidate(at)
+  if not candidates[at] then
+    local host, since, asked_text = string.match(ARGV[at], '^(%S+) ?(%d*) ?(.*)$')
+    local one = { host = host, seen = tonumber(since) or seen }
+    if asked_text ~= '' then
+      one.asked, one.asked_text = cjson.decode(asked_text), asked_text
+    else
+      one.flat = true -- all is asked of the host itself: most are, and are spared the loops over providers
+      one.asked, one.asked_text = { [host] = resources }, '{' .. quote(host) .. ':' .. resources_text .. '}'
+    end
+    candidates[at] = one
   end
-  return one
+  return candidates[at]
 end
 
--- Most intents are served by their first candidate: read all of those at once, others when they are tried.
-local function prefetch(intents)
-  local names, hosts, known = {}, {}, {}
-  for _, one in ipairs(intents) do
-    local name = one.last >= one.first and name_of(ARGV[one.first])
-    if name and not known[name] then
-      known[name] = true
-      names[#names + 1], hosts[#hosts + 1] = name, host_of(name)
+-- A call takes a bounded number of arguments: read many fields in lots.
+local function each_field(key, names, take)
+  for first = 1, #names, 1000 do
+    local last = math.min(#names, first + 999)
+    for i, value in ipairs(redis.call('HMGET', key, unpack(names, first, last))) do
+      take(names[first + i - 1], value)
     end
   end
-  if #names == 0 then
+end
+
+-- Whom a candidate depends on and nobody was asked about yet: providers, and whoever else speaks for their eligibility.
+local function unread(wanted)
+  local providers, speaking, hosts, noted = {}, {}, {}, {}
+  local function note(list, name)
+    if not noted[name] then
+      noted[name] = true
+      list[#list + 1] = name
+    end
+  end
+  for _, candidate in ipairs(wanted) do
+    if capacities[candidate.host] == nil then
+      note(providers, candidate.host)
+    end
+    for provider in pairs(candidate.asked) do
+      if capacities[provider] == nil then
+        note(providers, provider)
+      end
+    end
+  end
+  for i, name in ipairs(providers) do
+    speaking[i] = name
+  end
+  for _, name in ipairs(providers) do
+    local host = host_of(name)
+    if not hosts[host] then
+      hosts[host] = true
+      hosts[#hosts + 1] = host
+      note(speaking, host)
+    end
+  end
+  return providers, speaking, hosts
+end
+
+-- Read what is judged of these candidates, all at once: most intents are served by their first.
+local function fetch(wanted)
+  local providers, speaking, hosts = unread(wanted)
+  if #providers == 0 then
     return
   end
-  local held = redis.call('HMGET', K.capacity, unpack(names))
-  local used = redis.call('HMGET', K.used, unpack(names))
-  local eligible = redis.call('HMGET', K.eligible, unpack(names))
-  local opened = redis.call('HMGET', K.opened, unpack(hosts))
-  for i, name in ipairs(names) do
-    capacities[name] = held[i] and cjson.decode(held[i]) or false
-    eligibles[name] = tonumber(eligible[i] or 0)
-    open_hosts[hosts[i]] = tonumber(opened[i] or 0) == epoch
-    if not sums[name] then
-      sums[name] = used[i] and cjson.decode(used[i]) or {}
+  each_field(K.capacity, providers, function(name, held)
+    capacities[name] = held and cjson.decode(held) or false
+  end)
+  each_field(K.used, providers, function(name, used)
+    sums[name] = sums[name] or (used and cjson.decode(used) or {})
+  end)
+  each_field(K.eligible, speaking, function(name, since)
+    eligibles[name] = tonumber(since or 0)
+  end)
+  each_field(K.opened, hosts, function(host, opened)
+    open_hosts[host] = tonumber(opened or 0) == epoch
+  end)
+end
+
+local function fetch_flat(name)
+  if capacities[name] == nil then
+    local held, host = redis.call('HGET', K.capacity, name), host_of(name)
+    capacities[name] = held and cjson.decode(held) or false
+    sums_of(name)
+    local eligible = redis.call('HMGET', K.eligible, name, host)
+    eligibles[name], eligibles[host] = tonumber(eligible[1] or 0), tonumber(eligible[2] or 0)
+    is_open(host)
+  end
+end
+
+local function fetch_first(intents)
+  local firsts = {}
+  for _, one in ipairs(intents) do
+    if one.last >= one.first then
+      firsts[#firsts + 1] = read_candidate(one.first)
     end
   end
-end
-
-local function capacity_of(provider)
-  if capacities[provider] == nil then
-    local raw = redis.call('HGET', K.capacity, provider)
-    capacities[provider] = raw and cjson.decode(raw) or false
-  end
-  return capacities[provider]
-end
-
-local function eligible_since(name)
-  if eligibles[name] == nil then
-    eligibles[name] = tonumber(redis.call('HGET', K.eligible, name) or 0)
-  end
-  return eligibles[name]
+  fetch(firsts)
 end
 
 -- Count a claim into, or out of, what the batch plans.
@@ -85,7 +133,7 @@ end
 
 local function known(asked)
   for provider, amounts in pairs(asked) do
-    local held = capacity_of(provider)
+    local held = capacities[provider]
     for class in pairs(amounts) do
       if not held or not held[class] then
         return false
@@ -96,7 +144,7 @@ local function known(asked)
 end
 
 local function fits(provider, amounts)
-  local held, used, planned = capacity_of(provider), sums_of(provider), deltas[provider]
+  local held, used, planned = capacities[provider], sums[provider], deltas[provider]
   for class, amount in pairs(amounts) do
     local unit = held[class]
     local total = (used[class] or 0) + (planned and planned[class] or 0) + amount
@@ -115,6 +163,8 @@ local function group_allows(host)
   end
   if group.policy == 'anti-affinity' then
     return (members[host] or 0) < group.max_per_host
+  elseif group.policy ~= 'affinity' then
+    return true -- a soft policy is a wish
   end
   for other, n in pairs(members) do
     if other ~= host and n > 0 then
@@ -126,27 +176,57 @@ end
 
 -- Did the sums or inventories of what is asked for change since they were decided on?
 local function has_changed(candidate)
+  if candidate.flat then
+    return tonumber(redis.call('HGET', K.changed, candidate.host) or 0) > candidate.seen
+  end
+  local providers = {}
   for provider in pairs(candidate.asked) do
-    if tonumber(redis.call('HGET', K.changed, provider) or 0) > candidate.seen then
+    providers[#providers + 1] = provider
+  end
+  for _, changed in ipairs(redis.call('HMGET', K.changed, unpack(providers))) do
+    if tonumber(changed or 0) > candidate.seen then
       return true
     end
   end
   return false
 end
 
+local function is_stale(name)
+  return eligibles[name] > seen or eligibles[host_of(name)] > seen
+end
+
+-- Did the eligibility of any provider, or of its service host, change after the decision? And are all hosts open?
+local function standing(candidate)
+  local stale, open = is_stale(candidate.host), is_open(candidate.host)
+  if not candidate.flat then
+    for provider in pairs(candidate.asked) do
+      stale, open = stale or is_stale(provider), open and is_open(provider)
+    end
+  end
+  return stale, open
+end
+
 local function judge(candidate)
-  local host, asked = candidate.host, candidate.asked
-  if not capacity_of(host) or not known(asked) then
+  if candidate.flat then
+    fetch_flat(candidate.host)
+  else
+    fetch({ candidate })
+  end
+  if not capacities[candidate.host] then
     return 'UNKNOWN'
-  elseif not is_open(host) then
+  end
+  local stale, open = standing(candidate)
+  if not known(candidate.asked) then
+    return stale and 'STALE' or 'UNKNOWN' -- what is gone from a tree that changed was there when it was decided on
+  elseif not open then
     return 'CLOSED'
-  elseif eligible_since(host) > seen then
+  elseif stale then
     return 'STALE'
   end
-  for provider, amounts in pairs(asked) do
+  for provider, amounts in pairs(candidate.asked) do
     if not fits(provider, amounts) then
       return has_changed(candidate) and 'CONCURRENT' or 'FULL'
     end
   end
-  return group_allows(host) and 'FITS' or 'GROUP'
+  return group_allows(candidate.host) and 'FITS' or 'GROUP'
 end

@@ -5,7 +5,9 @@
 local function drop_node(id)
   redis.call('HDEL', K.providers, id)
   redis.call('HDEL', K.capacity, id)
-  redis.call('HDEL', K.eligible, id)
+  if host_of(id) ~= id then -- another is its service host's too, which may have other nodes
+    redis.call('HDEL', K.eligible, id)
+  end
   redis.call('HDEL', K.changed, id)
   weigh(id, sums_of(id), true)
   forget_idle(id, sums_of(id))

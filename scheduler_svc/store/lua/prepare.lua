@@ -42,7 +42,7 @@ end
 
 local raw_claims = redis.call('HMGET', K.claims, unpack(consumers))
 local raw_ends = redis.call('HMGET', K.ended, unpack(consumers))
-prefetch(intents)
+fetch_first(intents)
 
 -- Why the attempt may not be prepared at all, or nil.
 local function barred(one, live, ends)
@@ -117,7 +117,7 @@ local function plan_intent(i, one)
   local last, touched = one.last - one.first + 1, {}
   local near = math.min(one.near, last)
   for index = 1, near do
-    local candidate = read_candidate(ARGV[one.first + index - 1])
+    local candidate = read_candidate(one.first + index - 1)
     if near > 1 and has_changed(candidate) then
       one.verdicts[index], touched[#touched + 1] = 'PASSED', index
     elseif serve(one, index, candidate) then
@@ -125,12 +125,12 @@ local function plan_intent(i, one)
     end
   end
   for _, index in ipairs(touched) do
-    if serve(one, index, read_candidate(ARGV[one.first + index - 1])) then
+    if serve(one, index, read_candidate(one.first + index - 1)) then
       return
     end
   end
   for index = near + 1, last do
-    if serve(one, index, read_candidate(ARGV[one.first + index - 1])) then
+    if serve(one, index, read_candidate(one.first + index - 1)) then
       return
     end
   end

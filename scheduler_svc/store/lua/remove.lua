@@ -26,6 +26,7 @@ drop_nodes(cjson.decode(redis.call('HGET', K.nodes, host) or '[]'))
 redis.call('HDEL', K.reports, host)
 redis.call('HDEL', K.nodes, host)
 redis.call('HDEL', K.opened, host)
+redis.call('HDEL', K.eligible, host)
 redis.call('HDEL', K.alive, host)
 redis.call('ZREM', K.beats, host)
 if redis.call('HDEL', K.services, host) == 1 then

@@ -16,7 +16,7 @@ KEYS: dict[str, str] = {
     "capacity": "hash provider -> JSON {class: capacity, or [capacity, min_unit, max_unit, step_size]}",
     "used": "hash provider -> sums of live claims, JSON {class: sum}",
     "changed": "hash provider -> position of the last change of its sums or inventories",
-    "eligible": "hash root provider -> position of the last change of its eligibility",
+    "eligible": "hash provider, or service host for all its nodes -> position of the last change of its eligibility",
     "opened": "hash service host -> epoch in which it was last audited",
     "awaited": "set of service hosts that may run claims which the store forgot, until they audit or are fenced",
     "reports": "hash service host -> its last applied report, JSON",

@@ -40,7 +40,7 @@ class States:
         raw, had, stored = self._last_report(host, list(nodes))
         last = _applied(raw, had)
         freshness = reports.judge(last, *report)
-        mode, changed = "look", reports.ReportPlan((), (), ())
+        mode, changed = "look", reports.ReportPlan((), (), (), ())
         if freshness is reports.Freshness.APPLY:
             mode, changed = "apply", reports.plan(host, last, full, nodes, stored)
         elif freshness is reports.Freshness.NEED_FULL:
@@ -54,9 +54,11 @@ class States:
             raw or "",
             new,
             documents.encode(changed.nodes),
-            len(changed.changes),
             self._beats_tell,
+            len(changed.changes),
+            len(changed.stale),
             *_change_arguments(changed.changes),
+            *changed.stale,
             *changed.gone,
         )
         self._connection.identity.saw(epoch, position)
@@ -203,5 +205,5 @@ def _change_arguments(changes: Sequence[reports.NodeChange]) -> list[Any]:
     values: list[Any] = []
     for change in changes:
         held = documents.encode(reports.capacity_of(change.document)) if change.inventory else ""
-        values += [change.document["id"], documents.encode(change.document), held, int(change.eligibility)]
+        values += [change.document["id"], documents.encode(change.document), held]
     return values

@@ -34,7 +34,7 @@ class Holdings(abc.ABC):
     capacity: MutableMapping[str, dict[str, int | list[int]]]  # see reports.capacity_of
     used: MutableMapping[str, dict[str, int]]
     changed: MutableMapping[str, int]  # -> position
-    eligible: MutableMapping[str, int]  # -> position
+    eligible: MutableMapping[str, int]  # -> position; of a service host too, which speaks for all its nodes
     excess: MutableMapping[str, dict[str, int]]  # -> class -> since when it is flagged
     # by service
     services: MutableMapping[str, dict[str, Any]]

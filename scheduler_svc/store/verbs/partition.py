@@ -2,6 +2,7 @@
 """The few steps on what a partition holds that every verb is made of."""
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -38,6 +39,11 @@ class Partition(Holdings):
         if self.position:
             self.position += POSITION_LEAP
         self.append("epoch", self.epoch)
+
+    def make_stale(self, touched: Iterable[str]) -> None:
+        """Have what was decided before on these providers, or on any node of these service hosts, decided anew."""
+        for name in touched:
+            self.eligible[name] = self.position
 
     def hold(self, claim: Claim) -> None:
         """Add a live claim to every sum and index."""

@@ -58,11 +58,11 @@ def prepare(partition: Partition, batch: Batch, now: int) -> BatchAnswer:
 
 def _expect(partition: Partition, batch: Batch) -> None:
     tried = [candidate for intent in batch.intents for candidate in intent.candidates]
-    asked = [candidate.allocations or (candidate.host,) for candidate in tried]
+    speaking = {name for candidate in tried for name in _speaking(candidate.host, _asked(batch, candidate))}
     partition.expect(
         consumers=[intent.consumer for intent in batch.intents],
-        providers={provider for providers in asked for provider in providers},
-        services={names.host_of(candidate.host) for candidate in tried},
+        providers=speaking,
+        services={names.host_of(name) for name in speaking},
         groups=[batch.group.id] if batch.group else (),
     )
 
@@ -183,15 +183,25 @@ def _asked(batch: Batch, candidate: Candidate) -> Allocations:
 
 def _judge(partition: Partition, batch: Batch, candidate: Candidate, plan: Plan) -> Verdict:
     asked = _asked(batch, candidate)
-    if candidate.host not in partition.capacity or not _known(partition, asked):
+    if candidate.host not in partition.capacity:
         return Verdict.UNKNOWN
-    if not partition.is_open(candidate.host):
+    is_stale = any(partition.eligible.get(name, 0) > batch.position for name in _speaking(candidate.host, asked))
+    if not _known(partition, asked):
+        # What is gone from a tree that changed was there when it was decided on.
+        return Verdict.STALE if is_stale else Verdict.UNKNOWN
+    if not all(partition.is_open(provider) for provider in (candidate.host, *asked)):
         return Verdict.CLOSED
-    if partition.eligible.get(candidate.host, 0) > batch.position:
+    if is_stale:
         return Verdict.STALE
     if not all(_fits(partition, provider, amounts, plan) for provider, amounts in asked.items()):
         return Verdict.CONCURRENT if _has_changed(partition, batch, candidate) else Verdict.FULL
     return Verdict.FITS if _group_allows(batch, candidate.host, plan) else Verdict.GROUP
+
+
+def _speaking(host: str, asked: Allocations) -> set[str]:
+    """Return whose eligibility a candidate depends on: its host's, each provider's, and that of their service hosts."""
+    own = {host, *asked}
+    return own | {names.host_of(name) for name in own}
 
 
 def _has_changed(partition: Partition, batch: Batch, candidate: Candidate) -> bool:
@@ -224,4 +234,6 @@ def _group_allows(batch: Batch, host: str, plan: Plan) -> bool:
         return True
     if batch.group.policy is GroupPolicy.ANTI_AFFINITY:
         return plan.in_group.get(host, 0) < batch.group.max_per_host
+    if batch.group.policy is not GroupPolicy.AFFINITY:
+        return True
     return all(other == host for other, count in plan.in_group.items() if count > 0)

@@ -16,7 +16,7 @@ def remove(partition: Partition, name: str, host: str, now: int) -> None:
         raise errors.HostInUse(host=host, claims=len(live), partition=name)
     applied = partition.reports.pop(host, None)
     drop_nodes(partition, applied.nodes if applied else (), now)
-    for told_of in (partition.opened, partition.beats, partition.alive):
+    for told_of in (partition.opened, partition.beats, partition.alive, partition.eligible):
         told_of.pop(host, None)
     if partition.services.pop(host, None) is not None:
         partition.append("service", {host: None})

@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from rpcapi import errors
+from rpcapi.model import names
 from scheduler_svc.store import documents, namespaces, reports
 from scheduler_svc.store.records import StatsOutcome
 from scheduler_svc.store.verbs.partition import Partition
@@ -51,13 +52,12 @@ def _apply(partition: Partition, plan: reports.ReportPlan, now: int) -> None:
         for change in plan.changes:
             name = change.document["id"]
             partition.providers[name] = dict(change.document)
-            if change.eligibility:
-                partition.eligible[name] = position
             if change.inventory:
                 partition.capacity[name] = reports.capacity_of(change.document)
                 partition.changed[name] = position
                 partition.weigh(name, now, flag=True)
     drop_nodes(partition, plan.gone, now)
+    partition.make_stale(plan.stale)
 
 
 def drop_nodes(partition: Partition, gone: Sequence[str], now: int) -> None:
@@ -66,8 +66,11 @@ def drop_nodes(partition: Partition, gone: Sequence[str], now: int) -> None:
         return
     partition.append("gone", list(gone))
     for name in gone:
-        del partition.providers[name], partition.capacity[name], partition.eligible[name]
-        partition.changed.pop(name, None)
+        del partition.providers[name]
+        for told_of in (partition.capacity, partition.changed):
+            told_of.pop(name, None)
+        if names.SEPARATOR in name:  # another is its service host's too, which may have other nodes
+            partition.eligible.pop(name, None)
         partition.weigh(name, now, flag=True)
         partition.forget_idle(name)
 
@@ -157,9 +160,7 @@ def _put_service(partition: Partition, name: str, version: int, changes: Mapping
     merged = namespaces.merge(name, stored, version, changes)
     if merged != stored:
         partition.services[name] = merged
-        position = partition.append("service", {name: merged})
-        applied = partition.reports.get(name)
-        partition.expect(providers=applied.nodes if applied else ())
-        for node in applied.nodes if applied else ():
-            partition.eligible[node] = position
+        partition.append("service", {name: merged})
+        if name in partition.reports:
+            partition.make_stale([name])
     return int(merged["version"])

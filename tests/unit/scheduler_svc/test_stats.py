@@ -56,6 +56,19 @@ def test_a_delta_holds_what_changed_and_a_heartbeat_nothing():
         ({"inventories": VCPU, "availability_zone": 7}, "printable"),
         ({"inventories": VCPU, "metrics": {"load": float("inf")}}, "finite"),
         ({"inventories": VCPU, "metrics": {"load": True}}, "finite"),
+        ({"inventories": VCPU, "parent": "other/n"}, "another service host's"),
+        ({"inventories": VCPU, "parent": "h/m"}, "not a provider of the same service host"),
+        ({"inventories": VCPU, "parent": "h/n"}, "in a circle"),
+        ({"inventories": VCPU, "kind": "bare metal"}, "one of compute, volume, network"),
+        ({"inventories": VCPU, "facts": ["QEMU"]}, "a JSON object"),
+        ({"inventories": VCPU, "facts": {"x": "y" * 16384}}, "16384 bytes of JSON"),
+        ({"inventories": VCPU, "facts": {"x": float("nan")}}, "plain JSON"),
+        ({"inventories": VCPU, "facts": {"x": "\ud800"}}, "Unicode"),
+        ({"inventories": VCPU, "host_ip": "10.0.0"}, "'10.0.0' is no address"),
+        ({"inventories": VCPU, "host_ip": 7}, "no address"),
+        ({"inventories": VCPU, "numa": {}}, "a list of at most 64 cells"),
+        ({"inventories": VCPU, "numa": [{}] * 65}, "a list of at most 64 cells"),
+        ({"inventories": VCPU, "numa": [{"x": "y" * 65536}]}, "65536 bytes of JSON"),
     ],
 )
 def test_impossible_figures_are_refused_with_a_sentence(node, why):
@@ -87,3 +100,16 @@ def test_a_report_is_bounded():
         check_nodes("h", {key: {} for key in map(str, range(MAX_NODES + 1))}, False)
     with pytest.raises(errors.InvalidStats, match="mapping"):
         check_nodes("h", [1], False)
+
+
+def test_a_tree_is_taken_as_it_is_told():
+    cell = {"inventories": {"PCPU": {"total": 4}}, "traits": ["HW_NUMA_ROOT"], "parent": ["h", "n"]}
+    root = {"inventories": VCPU, "kind": "compute", "facts": {"a": [1]}, "host_ip": "::01", "numa": [{"id": 0}]}
+    checked = check_nodes("h", {"h/n": root, "h/n/numa0": cell}, True)
+    assert checked["h/n/numa0"]["parent"] == "h/n"
+    told = {key: checked["h/n"][key] for key in ("kind", "facts", "host_ip", "numa")}
+    assert told == {"kind": "compute", "facts": {"a": [1]}, "host_ip": "::1", "numa": [{"id": 0}]}
+
+
+def test_a_delta_may_name_a_parent_that_is_stored():
+    assert check({"parent": "h/m"}, full=False) == {"parent": "h/m"}

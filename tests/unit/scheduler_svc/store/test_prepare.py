@@ -262,6 +262,17 @@ def test_affinity_follows_the_first(world: World) -> None:
     assert world.prepare("c3", "h1", group=policy).answer is Answer.REFUSED
 
 
+@pytest.mark.parametrize("policy", [GroupPolicy.SOFT_AFFINITY, GroupPolicy.SOFT_ANTI_AFFINITY])
+def test_soft_policies_count_their_members_and_refuse_none(world: World, policy: GroupPolicy) -> None:
+    world.add_host("h1")
+    world.add_host("h2")
+    hosts = {f"c{n}": host for n, host in enumerate(("h1", "h1", "h2"))}
+    for consumer, host in hosts.items():
+        assert world.prepare(consumer, host, group=group(policy)).answer is Answer.PREPARED
+    assert world.store.group_hosts("g1") == {"h1": 2, "h2": 1}
+    world.check()
+
+
 def test_replaced_member_frees_its_place_in_the_group(world: World) -> None:
     world.add_host("h1")
     policy = group(GroupPolicy.ANTI_AFFINITY)

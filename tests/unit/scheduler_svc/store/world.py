@@ -148,6 +148,14 @@ def node_stats(
     }
 
 
+def child_stats(
+    parent: str, amounts: Mapping[str, int], *, traits: Sequence[str] = (), **figures: Any
+) -> dict[str, Any]:
+    """Return what a report says of a provider below ``parent``."""
+    told = node_stats(amounts, traits=traits, **figures)
+    return {"inventories": told["inventories"], "traits": told["traits"], "parent": parent}
+
+
 def intent(consumer: str, *hosts: str, attempt: int = 1, replaces: int | None = None) -> Intent:
     """Return an intent for ``hosts`` in that order."""
     return Intent(consumer, attempt, [Candidate(host) for host in hosts], replaces)
