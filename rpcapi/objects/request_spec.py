@@ -28,10 +28,11 @@ class RequestSpec(base.GanttObject):
 
     ``numa`` is {} or {"cells": [{"id", "group", "cpus", "pcpus", "memory_mb"}], "cpu_policy", "thread_policy",
     "page_size_kb"}: the guest's topology, of which ``group`` names the request group of a cell. ``image`` is {"id",
-    "properties": {...}}, ``extra_specs`` the flavor's, for filters that read them. ``volumes`` and ``ports`` are what the
-    server is to be attached to: {"pool": name} is a volume that exists; {"size_gb", "group"} one that is made, whose
-    space that request group asks for; {"physnet", "segment", "group"} a port with what of it is asked, its bandwidth
-    being the group's. ``service`` is whose resource is placed, ``driver`` who decides (None: whoever is configured).
+    "properties": {...}}, ``extra_specs`` the flavor's, for filters that read them. ``volumes`` and ``ports`` are what
+    the server is to be attached to: {"pool": name} is a volume that exists; {"size_gb", "group"} one that is made,
+    whose space that request group asks for; {"physnet", "segment", "group"} a port with what of it is asked, its
+    bandwidth being the group's. ``service`` is whose resource is placed, ``driver`` who decides (None: whoever is
+    configured).
 
     Version 1.0: Initial version
     Version 1.1: Add group_id, group_policy and group_max_per_host

@@ -131,6 +131,26 @@ class View:
         """Return whose address is in ``network``."""
         return self._table.addresses.within(network, self.size)
 
+    def address(self, row: int) -> str | None:
+        """Return the address that a row reported."""
+        return self._table.addresses.of(row)
+
+    def zone(self, row: int) -> str | None:
+        """Return the availability zone that a row reported; its aggregates may say otherwise."""
+        code = self._table.zone[row]
+        return next((zone for zone, its in self._table.zones.items() if its == code), None)
+
+    def traits(self, row: int) -> set[str]:
+        """Return the traits of a row."""
+        return self._table.traits.of(row)
+
+    @property
+    def celled(self) -> Column:
+        """Return which rows reported NUMA cells."""
+        column = np.zeros(self.size, np.bool_)
+        column[list(self._table.numa)] = True
+        return column
+
     def numa(self, row: int) -> Sequence[Any]:
         """Return the states of a row's NUMA cells, as reported; none where it has none."""
         return self._table.numa.get(row, ())
@@ -147,6 +167,20 @@ class View:
         """Return capacity minus use; 0 where a row lacks the class, below 0 where it is over."""
         columns = self._table.resources.get(resource_class)
         return np.zeros(self.size, np.float64) if columns is None else self._still(columns.free)
+
+    def capacity(self, resource_class: str) -> IntColumn:
+        """Return what there is of a class, used or not; 0 where a row lacks it."""
+        columns = self._table.resources.get(resource_class)
+        return np.zeros(self.size, np.int64) if columns is None else self._still(columns.capacity)
+
+    @property
+    def classes(self) -> list[str]:
+        """Return the resource classes that hosts have been heard to have."""
+        return list(self._table.resources)
+
+    def tree_free(self, resource_class: str) -> FloatColumn:
+        """Return what is free of a class in a row's whole tree."""
+        return self.free(resource_class)
 
     def rules(self, resource_class: str) -> UnitRules | None:
         """Return the unit rules of a class, or None where none can refuse what capacity would take."""
@@ -167,6 +201,10 @@ class View:
     def state_is(self, namespace: str, key: str, text: str) -> Column:
         """Return in which rows a key of the hosts' documents, as above, is this text."""
         return self._table.states.having(namespace, key, text)[: self.size]
+
+    def state_holds(self, namespace: str, key: str, text: str) -> Column:
+        """Return in which rows a key of the hosts' documents, as above, is a list with this text in it."""
+        return self._table.states.holding(namespace, key, text, self.size)
 
     def documents(self, namespace: str) -> Mapping[str, Mapping[str, Any]]:
         """Return all documents of a namespace by name, less what nobody reads; raises LookupError as above."""

@@ -24,7 +24,12 @@ TOTALS = st.fixed_dictionaries({"VCPU": st.integers(0, 8)}, optional={"CUSTOM_GP
 READS = {"compute": frozenset({"metrics.heat"}), "rack": frozenset({"watts", "power"})}
 NAMES = st.sampled_from(("a", "a/1", "b", "b/2", "c/3", "pool"))
 DOCUMENTS = st.fixed_dictionaries(
-    {}, optional={"watts": st.integers(0, 2), "power": st.sampled_from(("on", "off")), "row": st.just(1)}
+    {},
+    optional={
+        "watts": st.integers(0, 2) | st.lists(st.sampled_from("ab"), unique=True),
+        "power": st.sampled_from(("on", "off")),
+        "row": st.just(1),
+    },
 )
 CONSUMERS = st.sampled_from(tuple(f"vm{number}" for number in range(6)))
 
@@ -146,7 +151,8 @@ class ReplicaMachine(RuleBasedStateMachine):
         own, other = (parts[number].documents.of("rack") for number in (replica.number, 1 - replica.number))
         names = (name, name.partition("/")[0])
         held = [documents[each] for each in names for documents in (own, other) if each in documents]
-        return {("rack", key): value for key, value in (held[0] if held else {}).items()}
+        said = {("rack", key): value for key, value in (held[0] if held else {}).items() if value != []}
+        return {key: sorted(value) if isinstance(value, list) else value for key, value in said.items()}
 
 
 ReplicaMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
