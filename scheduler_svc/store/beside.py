@@ -74,6 +74,7 @@ class BesideStore(interface.Store):
     move = _of_store("move")
     claims = _of_store("claims")
     group_hosts = _of_store("group_hosts")
+    hosts_of = _of_store("hosts_of")
     counts = _of_store("counts")
     audit = _of_store("audit")
     fence = _of_store("fence")

@@ -80,6 +80,13 @@ class Store(abc.ABC):
         """
 
     @abc.abstractmethod
+    def hosts_of(self, consumers: Sequence[str]) -> dict[str, str]:
+        """Return where the live claims of these consumers are: the node of each that has one, by consumer.
+
+        At most MAX_REFS consumers.
+        """
+
+    @abc.abstractmethod
     def counts(self) -> Mapping[str, int]:
         """Return how many live claims are prepared and confirmed, at the cost of two counters.
 

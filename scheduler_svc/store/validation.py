@@ -94,6 +94,14 @@ def check_running(host: str, running: Sequence[records.Running]) -> None:
             _check_group(claim.group)
 
 
+def check_consumers(consumers: Sequence[str]) -> None:
+    """Raise InvalidRequest unless these can be consumers, and not too many of them."""
+    if len(consumers) > MAX_REFS:
+        raise refuse(f"one call is about at most {MAX_REFS} consumers, not {len(consumers)}; split it")
+    for consumer in consumers:
+        check_name(consumer)
+
+
 def check_refs(refs: Sequence[records.Ref]) -> None:
     """Raise InvalidRequest unless these can be identities of claims, and not too many of them."""
     if len(refs) > MAX_REFS:

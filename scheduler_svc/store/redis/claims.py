@@ -84,6 +84,13 @@ def group_hosts(connection: Connection, group_id: str) -> dict[str, int]:
     return json.loads(raw) if raw else {}
 
 
+def hosts_of(connection: Connection, consumers: Sequence[str]) -> dict[str, str]:
+    """Return the node of each consumer's live claim."""
+    if not consumers:
+        return {}
+    return {name: host for name, host in zip(consumers, connection.run("hosts", *consumers), strict=True) if host}
+
+
 def counts(connection: Connection) -> dict[str, int]:
     """Return how many live claims are in each state; every prepared one has a deadline, no other has."""
     head = prefix(connection.partition)

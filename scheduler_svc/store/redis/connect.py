@@ -24,7 +24,7 @@ ANSWER_SECONDS = 10.0  # longer than any script; a snapshot of a large partition
 BLOCK_MS = 2_000  # the longest that one blocking read waits
 READER_SECONDS = BLOCK_MS / 1000 + 3  # after which a server that hangs is one that is away
 # What these write is sent again anyway, or made again by the next turn: no replica is waited for.
-UNACKNOWLEDGED = frozenset({"alive", "beat", "claims", "decide", "expire", "reap", "report"})
+UNACKNOWLEDGED = frozenset({"alive", "beat", "claims", "decide", "expire", "hosts", "reap", "report"})
 
 
 class Forgotten(redis.RedisError):

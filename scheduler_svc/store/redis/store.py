@@ -77,6 +77,10 @@ class RedisStore(interface.Store):
         validation.check_name(group_id)
         return claims.group_hosts(self._connection, group_id)
 
+    def hosts_of(self, consumers: Sequence[str]) -> dict[str, str]:
+        validation.check_consumers(consumers)
+        return claims.hosts_of(self._connection, consumers)
+
     def counts(self) -> Mapping[str, int]:
         return claims.counts(self._connection)
 

@@ -89,6 +89,16 @@ class VerbStore(interface.Store):
         validation.check_name(group_id)
         return self._look(lambda partition: dict(partition.groups.get(group_id, {})))
 
+    def hosts_of(self, consumers: Sequence[str]) -> dict[str, str]:
+        validation.check_consumers(consumers)
+
+        def step(partition: Partition, now: int) -> dict[str, str]:
+            partition.expect(consumers=consumers)
+            found = {consumer: partition.settle(consumer, now) for consumer in consumers}
+            return {consumer: claim.host for consumer, claim in found.items() if claim is not None}
+
+        return self._act(step)
+
     def counts(self) -> Mapping[str, int]:
         return self._look(lambda partition: partition.counts())
 
