@@ -33,3 +33,6 @@ GROUP_AWAY = metrics.counter(
 NOTIFIED = metrics.counter(
     "host_state_notifications_total", "Changes of host state that were published", ("partition", "kind")
 )
+PLUGIN_ERRORS = metrics.counter(
+    "plugin_errors_total", "Failures of filters and weighers that are not gantt's own", ("kind", "name")
+)

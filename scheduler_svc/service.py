@@ -35,6 +35,7 @@ from scheduler_svc.notifications.publishers import Publishers
 from scheduler_svc.opening import Opened, Opener, open_configured
 from scheduler_svc.partitions import Partition, Partitions
 from scheduler_svc.periodic import Periodic
+from scheduler_svc.plugins import loading
 from scheduler_svc.servicegroup import liveness
 from scheduler_svc.store.reports import service_name
 
@@ -214,7 +215,8 @@ def make_service(conf: cfg.ConfigOpts, worker_index: int) -> SchedulerService:
 
 
 def _eligibility(conf: cfg.ConfigOpts) -> Sequence[Filter]:
-    return pipeline.build_eligibility(conf.filter_scheduler.enabled_filters, metrics_conf.load(conf))
+    names = conf.filter_scheduler.enabled_filters
+    return pipeline.build_eligibility(names, metrics_conf.load(conf), loading.filters(conf))
 
 
 def _patience(conf: cfg.ConfigOpts) -> Patience:

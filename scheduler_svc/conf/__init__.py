@@ -5,17 +5,27 @@ from oslo_config import cfg
 
 from rpcapi import conf as rpcapi_conf
 from rpcapi.conf import service_group
-from scheduler_svc.conf import filter_scheduler, metrics, namespaces, notifications, partitions, scheduler, store
+from scheduler_svc.conf import (
+    filter_scheduler,
+    metrics,
+    namespaces,
+    notifications,
+    partitions,
+    plugins,
+    scheduler,
+    store,
+)
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
     """Register what the scheduler reads, the contract's options included."""
     rpcapi_conf.register_opts(conf)
-    for module in (scheduler, filter_scheduler, metrics, notifications, store):
+    for module in (scheduler, filter_scheduler, plugins, metrics, notifications, store):
         module.register_opts(conf)
 
 
 def check(conf: cfg.ConfigOpts) -> None:
     """Raise BadConfiguration for what no option's type can tell; imports nothing of the service."""
-    for module in (service_group, scheduler, filter_scheduler, metrics, store, namespaces, partitions, notifications):
+    checked = (service_group, scheduler, filter_scheduler, plugins, metrics, store, namespaces, partitions)
+    for module in (*checked, notifications):
         module.check(conf)

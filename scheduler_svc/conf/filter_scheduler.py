@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from oslo_config import cfg
 
 from rpcapi import errors
+from scheduler_svc.conf import plugins
 
 GROUP = "filter_scheduler"
 # What there is, told here without the modules that do it: those need NumPy, which the master does without.
@@ -66,12 +67,14 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
 def check(conf: cfg.ConfigOpts) -> None:
     """Raise BadConfiguration for a filter or a weigher that there is not."""
     group = conf.filter_scheduler
-    _check_names("filter", group.enabled_filters, FILTERS)
+    _check_names("filter", group.enabled_filters, FILTERS, plugins.FILTERS)
     if conf.scheduler.driver == "filter":  # another one may have weighers of its own
-        _check_names("weigher", group.enabled_weighers, WEIGHERS)
+        _check_names("weigher", group.enabled_weighers, WEIGHERS, plugins.WEIGHERS)
 
 
-def _check_names(what: str, enabled: Sequence[str], known: Sequence[str]) -> None:
+def _check_names(what: str, enabled: Sequence[str], built_in: Sequence[str], group: str) -> None:
+    plugins.enabled(enabled, group, built_in)
+    known = [*built_in, *plugins.installed(group)]
     unknown = sorted(set(enabled) - set(known))
     if unknown:
         raise errors.BadConfiguration(

@@ -3,10 +3,19 @@
 
 from oslo_config import cfg
 
-from scheduler_svc.conf import filter_scheduler, metrics, namespaces, notifications, partitions, scheduler, store
+from scheduler_svc.conf import (
+    filter_scheduler,
+    metrics,
+    namespaces,
+    notifications,
+    partitions,
+    plugins,
+    scheduler,
+    store,
+)
 
 
 def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
     """Return the options by group, as oslo-config-generator asks for them."""
-    modules = (scheduler, filter_scheduler, metrics, store, notifications, namespaces, partitions)
+    modules = (scheduler, filter_scheduler, plugins, metrics, store, notifications, namespaces, partitions)
     return [(module.GROUP, module.OPTS) for module in modules]

@@ -13,6 +13,7 @@ from scheduler_svc.drivers.lot import Lot
 from scheduler_svc.drivers.spread import room
 from scheduler_svc.filters import pipeline
 from scheduler_svc.filters.sieve import Filter
+from scheduler_svc.plugins import loading
 from scheduler_svc.reads import union
 from scheduler_svc.request import Request
 from scheduler_svc.table.view import View
@@ -22,17 +23,17 @@ class ChanceDriver(Driver):
     """Any host that passes the filters is as good as another."""
 
     def __init__(self, filters: Sequence[Filter]) -> None:
-        self._filters = filters
+        self.filters = filters
         self.reads = union(each.reads for each in filters)
 
     @classmethod
     def from_conf(cls, conf: cfg.ConfigOpts) -> "ChanceDriver":
         """Build with the filters that [filter_scheduler] enables."""
-        return cls(pipeline.build(conf.filter_scheduler.enabled_filters, metrics.load(conf)))
+        return cls(pipeline.build(conf.filter_scheduler.enabled_filters, metrics.load(conf), loading.filters(conf)))
 
     def rank(self, view: View, request: Request, count: int, seed: int) -> Ranking:
         """Draw hosts for each instance anew, among those that still take one."""
-        left = pipeline.run(self._filters, view, request)
+        left = pipeline.run(self.filters, view, request)
         if not left.left:
             return Ranking((), left.hosts, left.reasons)
         lot = Lot(seed)

@@ -12,6 +12,7 @@ from stevedore import driver as stevedore_driver
 from stevedore import exception as stevedore_exception
 
 from rpcapi import errors
+from scheduler_svc.filters.sieve import Filter
 from scheduler_svc.reads import Reads
 from scheduler_svc.request import Request
 from scheduler_svc.table.view import View
@@ -50,6 +51,7 @@ class Driver(abc.ABC):
     """
 
     reads: Reads = MappingProxyType({"compute": frozenset({"availability_zone", "traits"})})
+    filters: Sequence[Filter] = ()  # that hosts must pass, in their order
 
     @classmethod
     @abc.abstractmethod

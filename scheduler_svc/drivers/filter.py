@@ -14,6 +14,7 @@ from scheduler_svc.drivers.spread import room, spread
 from scheduler_svc.drivers.top import best
 from scheduler_svc.filters import pipeline
 from scheduler_svc.filters.sieve import Filter
+from scheduler_svc.plugins import loading
 from scheduler_svc.reads import union
 from scheduler_svc.request import Request
 from scheduler_svc.table.view import View
@@ -27,7 +28,7 @@ class FilterDriver(Driver):
     """Nova's FilterScheduler over columns, with host_subset_size."""
 
     def __init__(self, filters: Sequence[Filter], weighted: scoring.Weighted, subset: int = 1) -> None:
-        self._filters = filters
+        self.filters = filters
         self._weighted = weighted
         self._subset = subset
         self.reads = union([*(each.reads for each in filters), *(weigher.reads for weigher, _ in weighted)])
@@ -42,14 +43,18 @@ class FilterDriver(Driver):
             scoring.disk.WEIGHER.name: group.disk_weight_multiplier,
             scoring.metrics.NAME: conf.metrics.weight_multiplier,
         }
+        more = loading.weighers(conf)
+        multipliers |= loading.multipliers(conf, more)
         enabled = {name: multipliers.get(name, 1.0) for name in group.enabled_weighers}
         return cls(
-            pipeline.build(group.enabled_filters, weights), scoring.build(enabled, weights), group.host_subset_size
+            pipeline.build(group.enabled_filters, weights, loading.filters(conf)),
+            scoring.build(enabled, weights, more),
+            group.host_subset_size,
         )
 
     def rank(self, view: View, request: Request, count: int, seed: int) -> Ranking:
         """Filter and weigh all hosts once, then place the instances one after the other on the best."""
-        left = pipeline.run(self._filters, view, request)
+        left = pipeline.run(self.filters, view, request)
         if not left.left:
             return Ranking((), left.hosts, left.reasons)
         rows = None if left.left == view.size else np.flatnonzero(left.passes)

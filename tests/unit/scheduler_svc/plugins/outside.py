@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Distributions from outside, as pip would leave them: a module, and metadata that names its entry points."""
+
+import importlib
+import itertools
+import sys
+import textwrap
+
+from oslo_config import cfg
+
+from scheduler_svc import conf as scheduler_conf
+
+_NUMBERS = itertools.count()
+
+
+class Outside:
+    """Puts distributions into a folder on sys.path; each gets a module of its own."""
+
+    def __init__(self, folder, monkeypatch):
+        self._folder = folder
+        monkeypatch.syspath_prepend(folder)
+        self.modules = []
+
+    def install(self, source, filters=(), weighers=(), dist="acme"):
+        """Install ``source``; ``filters`` and ``weighers`` map the names of entry points to what they name in it."""
+        module = f"acme_plugin_{next(_NUMBERS)}"
+        (self._folder / f"{module}.py").write_text(textwrap.dedent(source))
+        told = self._folder / f"{dist}-1.2.dist-info"
+        told.mkdir()
+        (told / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {dist}\nVersion: 1.2\n")
+        groups = {"gantt.filters": filters, "gantt.weighers": weighers}
+        lines = []
+        for group, points in groups.items():
+            lines += [f"[{group}]", *(f"{name} = {module}:{what}" for name, what in dict(points).items())]
+        (told / "entry_points.txt").write_text("\n".join(lines))
+        importlib.invalidate_caches()
+        self.modules.append(module)
+        return module
+
+    def forget(self):
+        for module in self.modules:
+            sys.modules.pop(module, None)
+
+
+def configured(**options):
+    """Return a configuration with these options of [filter_scheduler]."""
+    conf = cfg.ConfigOpts()
+    conf([], project="gantt", default_config_files=[], default_config_dirs=[])
+    scheduler_conf.register_opts(conf)
+    for name, value in options.items():
+        conf.set_override(name, value, group="filter_scheduler")
+    return conf
