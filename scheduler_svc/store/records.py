@@ -81,6 +81,10 @@ class Batch:
     alternates: int = 2
     record: Mapping[str, Any] | None = None
 
+    def told(self, host: str, allocations: Allocations) -> Allocations | None:
+        """Return what is answered of a claim's allocations: None where they are the resources at its host."""
+        return None if allocations == {host: self.resources} else allocations
+
 
 @dataclass(frozen=True, slots=True)
 class Prepared:

@@ -6,7 +6,8 @@
 --       the first, number of candidates, and for each candidate, apart by spaces: its name, the position as of which
 --       its sums were known where that is later, its allocations as JSON where they are not the resources
 -- Returns: accepted 0|1, current 0|1, epoch, position, sums touched as JSON,
---          then for each intent: answer, host or '', alternates, deadline or '', verdicts; names apart by spaces
+--          then for each intent: answer, host or '', alternates, deadline or '', verdicts; names apart by spaces;
+--          what a prepared claim holds as JSON, '' where it is the resources at its host
 --@ keys eligible
 --@ include _partition
 --@ include _forgotten
@@ -31,7 +32,7 @@ local function reply(accepted, current, used)
   for _, one in ipairs(intents) do
     local n = #out
     out[n + 1], out[n + 2], out[n + 3] = one.answer, one.host or '', one.alternates or ''
-    out[n + 4], out[n + 5] = one.deadline_ms or '', table.concat(one.verdicts, ' ')
+    out[n + 4], out[n + 5], out[n + 6] = one.deadline_ms or '', table.concat(one.verdicts, ' '), one.held or ''
   end
   return out
 end
@@ -75,7 +76,7 @@ local function take(one, index, candidate)
     names[#names + 1] = name_of(ARGV[i])
   end
   one.host, one.allocations, one.asked_text = candidate.host, candidate.asked, candidate.asked_text
-  one.state, one.planned = 'prepared', true
+  one.state, one.planned, one.held = 'prepared', true, not candidate.flat and candidate.asked_text or nil
   one.alternates, one.deadline_ms, one.group = table.concat(names, ' '), now + ttl, group
   one.answer = 'prepared'
   plan(one, 1)
@@ -100,7 +101,7 @@ local function plan_intent(i, one)
     one.host = live.host
     one.answer = is_past(live) and 'closed' or 'prepared'
     if one.answer == 'prepared' then
-      one.alternates, one.deadline_ms = live.alternates, live.deadline_ms
+      one.alternates, one.deadline_ms, one.held = live.alternates, live.deadline_ms, cjson.encode(live.allocations)
     end
     return
   end
@@ -145,7 +146,7 @@ for i, one in ipairs(intents) do
 end
 for _, one in ipairs(intents) do
   if accepted == 0 and one.planned then
-    one.answer, one.host, one.alternates, one.deadline_ms = 'refused', nil, nil, nil
+    one.answer, one.host, one.alternates, one.deadline_ms, one.held = 'refused', nil, nil, nil, nil
   elseif accepted == 1 then
     if one.replaced then
       end_claim(one.replaced, 'aborted')

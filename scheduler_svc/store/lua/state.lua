@@ -4,6 +4,7 @@
 -- Returns: done 0|1, version now (that of the position of its last change; 0: none is there)
 --@ keys state
 --@ include _partition
+--@ include _aggregates
 local namespace, name, wanted = ARGV[2], ARGV[3], ARGV[5]
 local stored = redis.call('HGET', K.state, name) or ''
 local head, version, held = string.match(stored, '^({"schema":1,"version":(%d+),"state":)()')
@@ -18,6 +19,9 @@ elseif version ~= tonumber(ARGV[4]) then
 end
 local shown = wanted == '' and 'null' or wanted
 version = append('state', '{' .. quote(namespace) .. ':{' .. quote(name) .. ':' .. shown .. '}}')
+if namespace == 'aggregate' then
+  touch_members(text == '' and '{}' or text, wanted == '' and '{}' or wanted)
+end
 if wanted == '' then
   redis.call('HDEL', K.state, name)
   return { 1, 0 }

@@ -9,7 +9,7 @@ from rpcapi.model.claims import Answer, Verdict
 from scheduler_svc.store import documents
 from scheduler_svc.store.records import SCHEMA, Batch, BatchAnswer, Candidate, Prepared
 
-_FIELDS = 5  # values that the script answers for one intent
+_FIELDS = 6  # values that the script answers for one intent
 
 
 def arguments(batch: Batch, most_decisions: int) -> list[Any]:
@@ -45,7 +45,7 @@ def answer(batch: Batch, raw: list[Any]) -> BatchAnswer:
 def _prepared(batch: Batch, raw: list[Any]) -> Iterator[Prepared]:
     for index, intent in enumerate(batch.intents):
         at = 5 + index * _FIELDS
-        said, host, alternates, deadline, verdicts = raw[at : at + _FIELDS]
+        said, host, alternates, deadline, verdicts, held = raw[at : at + _FIELDS]
         yield Prepared(
             intent.consumer,
             intent.attempt,
@@ -54,6 +54,7 @@ def _prepared(batch: Batch, raw: list[Any]) -> Iterator[Prepared]:
             tuple(alternates.split()),
             int(deadline) if deadline else None,
             tuple(Verdict(verdict) for verdict in verdicts.split()),
+            batch.told(host, json.loads(held)) if held else None,
         )
 
 

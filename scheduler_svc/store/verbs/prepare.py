@@ -85,7 +85,16 @@ def _plan_intent(partition: Partition, batch: Batch, intent: Intent, plan: Plan,
     if live is not None and live.attempt == intent.attempt:
         if partition.is_past(live, now):
             return Prepared(intent.consumer, intent.attempt, Answer.CLOSED, live.host)
-        return Prepared(intent.consumer, intent.attempt, Answer.PREPARED, live.host, live.alternates, live.deadline_ms)
+        held = batch.told(live.host, live.allocations)
+        return Prepared(
+            intent.consumer,
+            intent.attempt,
+            Answer.PREPARED,
+            live.host,
+            live.alternates,
+            live.deadline_ms,
+            allocations=held,
+        )
     barred = _barred(partition, intent, live)
     if barred is not None:
         return Prepared(intent.consumer, intent.attempt, barred, live.host if live else None)
@@ -131,6 +140,7 @@ def _try_candidates(partition: Partition, batch: Batch, intent: Intent, plan: Pl
                 claim.alternates,
                 claim.deadline_ms,
                 _in_order(verdicts),
+                batch.told(claim.host, claim.allocations),
             )
     return Prepared(intent.consumer, intent.attempt, Answer.REFUSED, verdicts=_in_order(verdicts))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from rpcapi import errors
 from rpcapi.model import names
-from scheduler_svc.store import documents, namespaces, reports
+from scheduler_svc.store import aggregates, documents, namespaces, reports
 from scheduler_svc.store.records import StatsOutcome
 from scheduler_svc.store.verbs.partition import Partition
 
@@ -138,6 +138,7 @@ def put_state(partition: Partition, namespace: str, name: str, version: int, doc
         raise namespaces.conflict(namespace, name, at, version)
     position = partition.append("state", {namespace: {name: dict(document)}})
     partition.keep_state(namespace, name, (position, dict(document)))
+    _touch_members(partition, namespace, held, document)
     return position
 
 
@@ -150,6 +151,17 @@ def delete_state(partition: Partition, namespace: str, name: str, version: int) 
         raise namespaces.conflict(namespace, name, held[0], version)
     partition.append("state", {namespace: {name: None}})
     partition.keep_state(namespace, name, None)
+    _touch_members(partition, namespace, held[1], None)
+
+
+def _touch_members(
+    partition: Partition, namespace: str, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
+) -> None:
+    """Have what was decided on an aggregate's members decided anew where the aggregate changed."""
+    if namespace == aggregates.NAMESPACE:
+        touched = aggregates.touched(before, after)
+        partition.expect(providers=touched, services=touched)
+        partition.make_stale(name for name in touched if name in partition.providers or name in partition.reports)
 
 
 def _put_service(partition: Partition, name: str, version: int, changes: Mapping[str, Any]) -> int:

@@ -147,6 +147,23 @@ def test_claim_over_several_providers(world: World) -> None:
     world.check()
 
 
+def test_what_is_held_where_is_answered_again(world: World) -> None:
+    world.add_host("h1", "h1/n1", "h1/disk")
+    spread = {"h1/n1": {"VCPU": 2}, "h1/disk": {"MEMORY_MB": 100}}
+    for consumer, candidate, expected in (
+        ("c1", Candidate("h1/n1", spread), spread),
+        ("c2", Candidate("h1/n1"), None),
+        # At its host alone, but not the batch's resources: the groups of a request may all be served there.
+        ("c3", Candidate("h1/n1", {"h1/n1": {"VCPU": 2}}), {"h1/n1": {"VCPU": 2}}),
+    ):
+        wish = Intent(consumer, 1, [candidate])
+        for _ in range(2):
+            answer = world.store.prepare(world.batch(wish, resources={"VCPU": 1}))
+            assert answer.prepared[0].allocations == expected
+    refused = world.store.prepare(world.batch(Intent("c4", 1, [Candidate("h1/n1", spread)]), Intent("c5", 1, [])))
+    assert [one.allocations for one in refused.prepared] == [None, None]
+
+
 def test_other_live_attempt_is_a_conflict(world: World) -> None:
     world.add_host("h1")
     world.prepare("c1", "h1")
