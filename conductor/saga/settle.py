@@ -38,8 +38,8 @@ def _adopted(turn: Turn, instance: Instance, claim: Mapping[str, Any]) -> Instan
         instance = ended(instance, "lost", f"attempt {attempt} has taken its place")
     # Its host is told in any case: it reports what it has.
     allocations = claim["allocations"]
-    flat = list(allocations) == [host]
-    return placed(instance, attempt, host, claim["alternates"], allocations=None if flat else allocations)
+    plain = allocations == {host: turn.spec.resources}
+    return placed(instance, attempt, host, claim["alternates"], allocations=None if plain else allocations)
 
 
 def _lost(instance: Instance) -> Instance:

@@ -148,7 +148,7 @@ def test_claim_over_several_providers(world: World) -> None:
 
 
 def test_what_is_held_where_is_answered_again(world: World) -> None:
-    world.add_host("h1", "h1/n1", "h1/disk")
+    world.add_host("h1", "h1/n1", "h1/disk", amounts={"VCPU": 8, "MEMORY_MB": 1000})
     spread = {"h1/n1": {"VCPU": 2}, "h1/disk": {"MEMORY_MB": 100}}
     for consumer, candidate, expected in (
         ("c1", Candidate("h1/n1", spread), spread),
