@@ -63,6 +63,13 @@ class UnknownFlavor(InvalidRequest):
     template = "There is no flavor {name!r}; known: {known}"
 
 
+class UnknownImage(InvalidRequest):
+    """Raised when an image is not in the configuration."""
+
+    code = "unknown_image"
+    template = "There is no image {name!r}; known: {known}"
+
+
 class UnknownTrait(InvalidRequest):
     """Raised when a trait is neither standard (os-traits) nor CUSTOM_."""
 
@@ -75,6 +82,13 @@ class UnknownResourceClass(InvalidRequest):
 
     code = "unknown_resource_class"
     template = "There is no resource class {name!r}: it is not a standard one and does not begin with CUSTOM_"
+
+
+class UnknownDriver(InvalidRequest):
+    """Raised when a request names a scheduler driver that there is not, or that requests may not name."""
+
+    code = "unknown_driver"
+    template = "A request may not be decided by driver {name!r}; allowed: {known}"
 
 
 class UnknownNamespace(InvalidRequest):

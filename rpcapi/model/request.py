@@ -6,7 +6,7 @@ import uuid as uuid_module
 from typing import Any
 
 from rpcapi import errors
-from rpcapi.model.checks import amounts, documents, groups, hints, places, server_group, topology, traits
+from rpcapi.model.checks import amounts, attachments, documents, groups, hints, places, server_group, topology, traits
 from rpcapi.model.checks.text import check_text, refuse, shown
 from rpcapi.objects.request_spec import RequestSpec
 
@@ -31,6 +31,7 @@ def check_spec(spec: Any) -> None:
     hints.check(spec.hints)
     server_group.check(spec.group_id, spec.group_policy, spec.group_max_per_host)
     topology.check(spec.numa, spec.groups)
+    attachments.check(spec.volumes, spec.ports, spec.groups)
     documents.check_image(spec.image)
     documents.check_extra_specs(spec.extra_specs)
     if not _CONSUMER_TYPE.fullmatch(spec.consumer_type):

@@ -9,6 +9,7 @@ import os_resource_classes as orc
 
 from rpcapi.model.checks.text import check_keys, check_list, check_mapping, is_integer, refuse, shown
 from rpcapi.model.inventory import MAX_AMOUNT
+from rpcapi.model.numa.cells import page_class
 
 MAX_CELLS = 32
 MAX_CPUS = 1024  # of one guest
@@ -17,7 +18,6 @@ PREFER, REQUIRE, ISOLATE = THREAD_POLICIES = ("prefer", "require", "isolate")
 SHARE = "share"
 EMULATOR_THREADS = (SHARE, ISOLATE)
 DEVICE_POLICIES = ("required", "legacy", "preferred", "socket")
-PAGES = "CUSTOM_MEMORY_PAGES_{}KB"
 KEYS = ("cells", "cpu_policy", "thread_policy", "page_size_kb", "emulator_threads", "devices")
 CELL_KEYS = ("id", "group", "cpus", "pcpus", "memory_mb")
 
@@ -52,7 +52,7 @@ def takes(numa: Mapping[str, Any], number: int) -> dict[str, int]:
     cell = numa["cells"][number]
     pinned = len(cell["pcpus"]) + (number == 0 and numa.get("emulator_threads") == ISOLATE)
     page_size_kb = numa.get("page_size_kb")
-    memory = orc.MEMORY_MB if page_size_kb is None else PAGES.format(page_size_kb)
+    memory = orc.MEMORY_MB if page_size_kb is None else page_class(page_size_kb)
     amounts = {orc.VCPU: len(cell["cpus"]) - len(cell["pcpus"]), orc.PCPU: pinned, memory: cell["memory_mb"]}
     return {resource_class: amount for resource_class, amount in amounts.items() if amount}
 

@@ -44,7 +44,7 @@ def test_a_group_adds_a_flavor_and_replaces_a_built_in_one(tmp_path):
         ("vcpus = -1\nmemory_mb = 1", "vcpus"),
         ("vcpus = 1\nmemory_mb = 1\nextra_specs = trait:CUSTOM_A", "no key=value"),
         ("vcpus = 1\nmemory_mb = 1\nextra_specs = trait:CUSTOM_A=required,trait:CUSTOM_A=forbidden", "twice"),
-        ("vcpus = 1\nmemory_mb = 1\nextra_specs = colour=red", "'colour' of flavor 'odd' is not known"),
+        ("vcpus = 1\nmemory_mb = 1\nextra_specs = group_policy=red", "'group_policy' of flavor 'odd'"),
         ("vcpus = 1\nmemory_mb = 1\nextra_specs = trait:NOPE=required", "no trait 'NOPE'"),
         ("vcpus = 0\nmemory_mb = 0", "not 0"),
     ],

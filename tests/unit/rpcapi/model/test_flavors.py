@@ -20,8 +20,8 @@ def test_a_built_in_flavor_asks_for_what_it_says(each):
 
 
 def test_extra_specs_add_replace_and_remove():
-    specs = {"resources:VCPU": "0", "resources:PCPU": "2", "resources:MEMORY_MB": "2048", "resources:CUSTOM_A": "1"}
-    assert flavor(**specs).request().resources == {"PCPU": 2, "MEMORY_MB": 2048, "DISK_GB": 10, "CUSTOM_A": 1}
+    specs = {"resources:VCPU": "3", "resources:DISK_GB": "0", "resources:MEMORY_MB": "2048", "resources:CUSTOM_A": "1"}
+    assert flavor(**specs).request().resources == {"VCPU": 3, "MEMORY_MB": 2048, "CUSTOM_A": 1}
 
 
 def test_an_amount_of_nothing_is_not_asked_for():
@@ -38,7 +38,7 @@ def test_traits_of_the_flavor_and_of_the_request_come_together_once():
 @pytest.mark.parametrize(
     ("specs", "kind", "sentence"),
     [
-        ({"hw:cpu_policy": "dedicated"}, errors.InvalidSpec, "'hw:cpu_policy' of flavor 'f' is not known"),
+        ({"hw:cpu_policy": "mine"}, errors.InvalidSpec, "'hw:cpu_policy' of flavor 'f', or its image, must be one of"),
         ({"trait:CUSTOM_A": "wanted"}, errors.InvalidSpec, "must be 'required' or 'forbidden', not 'wanted'"),
         ({"trait:NOPE": "required"}, errors.UnknownTrait, "NOPE"),
         ({"resources:VCPU": "-1"}, errors.InvalidSpec, "integer from 0 up"),

@@ -150,9 +150,8 @@ def test_unknown_things_keep_their_own_errors(values, kind):
 
 
 WORDS = st.sampled_from(
-    "VCPU VGPU CUSTOM_A 1 _numa0 resources required any_of cells id group cpus pcpus memory_mb cpu_policy dedicated "
-    "properties query same_host cidr devices".split()
-)
+    ["VCPU", "VGPU", "CUSTOM_A", "1", "_numa0", "resources", "required", "any_of", "cells", "id", "group", "cpus"]
+) | st.sampled_from(["pcpus", "memory_mb", "cpu_policy", "dedicated", "properties", "query", "same_host", "cidr", ""])
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text() | WORDS,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(WORDS | st.text(max_size=4), inner, max_size=5),
