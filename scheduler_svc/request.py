@@ -26,12 +26,14 @@ class Request:
 
     ``resources``, the traits, ``member_of``, ``forbidden_aggregates`` and ``in_tree`` are the request group without a
     suffix, ``groups`` the others; rpcapi.objects.RequestSpec tells of them, and of ``numa``, ``image``,
-    ``extra_specs``, ``volumes`` and ``ports``. ``service`` is whose resource is placed: "compute", "volume" or "network".
+    ``extra_specs``, ``volumes`` and ``ports``. ``service`` is whose resource is placed: "compute", "volume" or
+    "network".
 
     ``located`` says on which host each instance is that a hint names, ``members`` how many of the server group each
     host holds. ``ruled_out`` names hosts that hold as many of an anti-affinity group as may be, ``beside`` those where
     an affinity group already is: only the store knows, and it tells while the request is decided. ``partition`` keeps
-    the decision to one partition's hosts, ``away`` names partitions whose stores do not answer.
+    the decision to one partition's hosts, ``away`` names partitions whose stores do not answer. ``source_partition``
+    is where an instance that moves is now, None for one that is new.
     """
 
     id: str
@@ -68,6 +70,7 @@ class Request:
     user: str = ""
     located: Mapping[str, str] = field(default_factory=dict)
     members: Mapping[str, int] = field(default_factory=dict)
+    source_partition: str | None = None
 
     @property
     def most_per_host(self) -> int | None:

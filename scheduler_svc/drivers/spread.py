@@ -25,13 +25,13 @@ def room(view: View, request: Request, rows: Rows) -> IntColumn:
 
 
 def spread(
-    scores: Sequence[float], most: Sequence[int], *, step: float, count: int, subset: int, lot: Lot
+    scores: Sequence[float], most: Sequence[int], *, steps: Sequence[float], count: int, subset: int, lot: Lot
 ) -> list[list[int]]:
     """Return for each of ``count`` instances up to ``width(count)`` indexes into ``scores``, best first.
 
-    ``scores`` come best first. A host that is given an instance changes its score by ``step`` and leaves when it
-    holds its ``most``. ``subset`` is how many of the best each choice is drawn from. An empty list is returned where
-    the hosts do not take all.
+    ``scores`` come best first. A host that is given an instance changes its score by its one of ``steps`` and leaves
+    when it holds its ``most``. ``subset`` is how many of the best each choice is drawn from. An empty list is returned
+    where the hosts do not take all.
     """
     line = [(-score, index) for index, score in enumerate(scores)]
     left = list(most)
@@ -44,5 +44,5 @@ def spread(
         given.append([index, *(other for _, other in line[:others])])
         left[index] -= 1
         if left[index]:
-            bisect.insort(line, (value - step, index))
+            bisect.insort(line, (value - steps[index], index))
     return given

@@ -10,8 +10,8 @@ from scheduler_svc.weighers.weigher import Weigher
 
 
 def raw(view: View, request: Request) -> FloatColumn:
-    """Return the free processors of each row."""
-    return view.free(VCPU)
+    """Return the free processors of each row and what hangs below it."""
+    return view.tree_free(VCPU)
 
 
 def step(request: Request) -> float:
@@ -19,4 +19,11 @@ def step(request: Request) -> float:
     return -request.resources.get(VCPU, 0)
 
 
-WEIGHER = Weigher("CPUWeigher", raw, step, {"compute": frozenset({"inventories", "used"})})
+WEIGHER = Weigher(
+    "CPUWeigher",
+    raw,
+    step,
+    {"compute": frozenset({"inventories", "used"})},
+    option="cpu_weight_multiplier",
+    floor=0.0,
+)

@@ -10,8 +10,8 @@ from scheduler_svc.weighers.weigher import Weigher
 
 
 def raw(view: View, request: Request) -> FloatColumn:
-    """Return the free disk of each row."""
-    return view.free(DISK_GB)
+    """Return the free disk of each row and what hangs below it."""
+    return view.tree_free(DISK_GB)
 
 
 def step(request: Request) -> float:
@@ -19,4 +19,11 @@ def step(request: Request) -> float:
     return -request.resources.get(DISK_GB, 0)
 
 
-WEIGHER = Weigher("DiskWeigher", raw, step, {"compute": frozenset({"inventories", "used"})})
+WEIGHER = Weigher(
+    "DiskWeigher",
+    raw,
+    step,
+    {"compute": frozenset({"inventories", "used"})},
+    option="disk_weight_multiplier",
+    floor=0.0,
+)

@@ -10,6 +10,7 @@ from scheduler_svc.table.view import View
 from scheduler_svc.weighers.weigher import Weigher
 
 NAME = "MetricsWeigher"
+OPTION = "metrics_weight_multiplier"  # in aggregates; the option itself is [metrics] weight_multiplier
 
 
 def build(weights: MetricWeights) -> Weigher:
@@ -23,7 +24,7 @@ def build(weights: MetricWeights) -> Weigher:
             figures += ratio * view.state("compute", key)
         return np.where(np.isnan(figures), weights.unavailable, figures)
 
-    return Weigher(NAME, raw, step, {"compute": frozenset(keys)})
+    return Weigher(NAME, raw, step, {"compute": frozenset(keys)}, option=OPTION)
 
 
 def step(request: Request) -> float:

@@ -10,8 +10,8 @@ from scheduler_svc.weighers.weigher import Weigher
 
 
 def raw(view: View, request: Request) -> FloatColumn:
-    """Return the free memory of each row."""
-    return view.free(MEMORY_MB)
+    """Return the free memory of each row and what hangs below it."""
+    return view.tree_free(MEMORY_MB)
 
 
 def step(request: Request) -> float:
@@ -19,4 +19,11 @@ def step(request: Request) -> float:
     return -request.resources.get(MEMORY_MB, 0)
 
 
-WEIGHER = Weigher("RAMWeigher", raw, step, {"compute": frozenset({"inventories", "used"})})
+WEIGHER = Weigher(
+    "RAMWeigher",
+    raw,
+    step,
+    {"compute": frozenset({"inventories", "used"})},
+    option="ram_weight_multiplier",
+    floor=0.0,
+)

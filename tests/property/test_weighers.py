@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scheduler_svc.conf.filters import DEFAULT_FILTERS
 from scheduler_svc.drivers.driver import WIDTH
 from scheduler_svc.drivers.filter import FilterDriver
 from scheduler_svc.drivers.lot import Lot
@@ -46,10 +47,10 @@ def expected(nodes, multipliers):
     scores = [0.0] * len(nodes)
     for name, multiplier in multipliers.items():
         figures = [free(held, CLASSES[name]) for held in nodes]
-        least, most = min(figures), max(figures)
-        if least < most:
+        most = max(figures)
+        if most:
             for index, figure in enumerate(figures):
-                scores[index] += multiplier * (figure - least) / (most - least)
+                scores[index] += multiplier * figure / most
     return scores
 
 
@@ -79,7 +80,7 @@ def test_the_best_are_the_best_whatever_the_lot(figures, count, seed):
 @given(NODES, MULTIPLIERS, AMOUNTS, st.integers(1, 30), st.data())
 def test_a_ranking_gives_every_instance_room_or_none(nodes, multipliers, amounts, count, data):
     subset, seed = data.draw(st.integers(1, 4)), data.draw(st.integers(0, 2**40))
-    driver = FilterDriver(pipeline.build(pipeline.NAMES), scoring.build(multipliers), subset)
+    driver = FilterDriver(pipeline.build(DEFAULT_FILTERS), scoring.build(multipliers), subset)
     room = {
         f"h{number:02}": min(free(held, each) // amount for each, amount in amounts.items())
         for number, held in enumerate(nodes)

@@ -9,6 +9,7 @@ from scheduler_svc import reads
 from scheduler_svc.conf import metrics
 from scheduler_svc.drivers.filter import FilterDriver
 from scheduler_svc.filters import pipeline
+from scheduler_svc.filters.options import Options
 from scheduler_svc.metric_weights import MetricWeights
 from scheduler_svc.weighers import scoring
 from tests.unit.scheduler_svc import hosts
@@ -43,7 +44,7 @@ def test_a_figure_is_the_sum_of_ratio_times_metric():
 
 
 def test_without_a_setting_the_weigher_reads_and_adds_nothing():
-    assert scoring.build({"MetricsWeigher": 1.0}) == []
+    assert len(scoring.build({"MetricsWeigher": 1.0})) == 0
 
 
 def best(conf):
@@ -73,7 +74,8 @@ def test_where_metrics_are_not_required_a_host_without_comes_last(conf):
 
 
 def test_a_driver_asks_agents_for_what_its_filters_and_weighers_read(conf):
-    configure(conf, weight_setting=["heat=-1"], required=False)
+    filters, weighers = ["AvailabilityZoneFilter", "TraitsFilter"], ["RAMWeigher"]
+    configure(conf, weight_setting=["heat=-1"], required=False, enabled_filters=filters, enabled_weighers=weighers)
     assert reads.wanted(FilterDriver.from_conf(conf).reads) == ["availability_zone", "inventories", "traits"]
     conf.set_override("enabled_weighers", ["MetricsWeigher"], group="filter_scheduler")
     conf.set_override("enabled_filters", ["ComputeFilter"], group="filter_scheduler")
@@ -101,12 +103,20 @@ def test_metrics_that_are_required_want_the_filter_that_sees_to_it(conf):
 
 def test_every_filter_and_weigher_names_what_it_reads():
     weights = MetricWeights({"heat": 1.0})
-    told = {each.name: each.reads for each in pipeline.build(pipeline.NAMES, weights)}
+    told = {each.name: each.reads for each in pipeline.build(pipeline.NAMES, Options(metrics=("heat",)))}
     told |= {each.name: each.reads for each, _ in scoring.build(dict.fromkeys(scoring.NAMES, 1.0), weights)}
     assert told["TraitsFilter"] == {"compute": {"traits"}}
     assert told["MetricsFilter"] == told["MetricsWeigher"] == {"compute": {"metrics.heat"}}
     assert {name for name, keys in told.items() if not keys} == {
         "ForceHostsFilter",
         "IgnoreHostsFilter",
-        "ServerGroupFilter",
+        "AllHostsFilter",
+        "DifferentHostFilter",
+        "IsolatedHostsFilter",
+        "SameHostFilter",
+        "ServerGroupAffinityFilter",
+        "ServerGroupAntiAffinityFilter",
+        "ServerGroupSoftAffinityWeigher",
+        "ServerGroupSoftAntiAffinityWeigher",
+        "CrossCellWeigher",
     }

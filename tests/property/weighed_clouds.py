@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random clouds to be weighed, as plain dictionaries: for oracles, for a peer, and as a host table.
+
+A cloud is {"hosts", "aggregates", "request", "multipliers", "metrics", "properties"}. A host is {"name", "partition",
+"total", "used", "devices", "metrics", "facts", "members", "images"}: free PCI devices, members of the request's server
+group, and the properties of the images that its instances came from. ``metrics`` and ``properties`` are the settings of
+the two weighers that have one.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from rpcapi.model.claims import GroupPolicy
+from scheduler_svc.conf.weighers import METRICS, OPTIONS
+from scheduler_svc.metric_weights import MetricWeights
+from scheduler_svc.request import Request
+from scheduler_svc.store.records import Group, Snapshot
+from scheduler_svc.table.table import HostTable
+from scheduler_svc.weighers import scoring
+from tests.unit.scheduler_svc.hosts import EPOCH, node, provider
+
+Cloud = Mapping[str, Any]
+
+PARTITIONS = ("east", "west")
+DEVICES = "CUSTOM_PCI_8086_154D"
+TOTALS = {"VCPU": 16, "MEMORY_MB": 65536, "DISK_GB": 1000}
+VALUES = ("2", "0", "-1.5", "1e3", "0.25", "much", "nan", "", " 3 ")
+IMAGES = {"os_distro": ("ubuntu", "centos"), "os_type": ("linux", "windows"), "hw_disk_bus": ("virtio", "scsi")}
+POLICIES = (None, "soft-affinity", "soft-anti-affinity", "anti-affinity")
+COUNTS = ("instances", "io_ops", "failed_builds")
+
+
+def draw(chance: random.Random) -> Cloud:
+    """Return a cloud."""
+    hosts = [_host(chance, f"h{number}") for number in range(chance.randint(1, 9))]
+    names = [host["name"] for host in hosts]
+    keys = [*OPTIONS.values(), scoring.metrics.OPTION]
+    return {
+        "hosts": hosts,
+        "aggregates": [
+            {
+                "name": f"a{number}",
+                "hosts": chance.sample(names, chance.randint(0, len(names))),
+                "metadata": {key: chance.choice(VALUES) for key in chance.sample(keys, chance.randint(0, 4))},
+            }
+            for number in range(chance.randint(0, 3))
+        ],
+        "request": {
+            "policy": chance.choice(POLICIES),
+            "source": chance.choice((None, *PARTITIONS)),
+            "image": _image(chance),
+        },
+        "multipliers": {name: chance.choice((1.0, -1.0, 2.5, 0.0, 1e6)) for name in (*OPTIONS, METRICS)},
+        "metrics": {name: chance.choice((1.0, -0.5)) for name in chance.sample(("heat", "cpu.percent"), 2)[:2]},
+        "properties": {name: chance.choice((1.0, 2.0, -1.0)) for name in chance.sample(sorted(IMAGES), 2)},
+    }
+
+
+def _host(chance: random.Random, name: str) -> dict[str, Any]:
+    total = {key: most * chance.choice((1, 1, 2)) for key, most in TOTALS.items()}
+    metrics = {key: chance.choice((0, 0, 1, 7)) for key in COUNTS}
+    return {
+        "name": name,
+        "partition": chance.choice(PARTITIONS),
+        "total": total,
+        # Now and then more than there is: inventory may shrink below what is used.
+        "used": {key: amount * chance.choice((0, 1, 2, 4, 5)) // 4 for key, amount in total.items()},
+        "devices": chance.choice((0, 0, 3, 40, 120)),
+        "metrics": metrics | {key: chance.randint(0, 9) for key in ("heat", "cpu.percent") if chance.random() < 0.8},
+        "facts": chance.choice(({}, {"hypervisor_version": 6_000_000}, {"hypervisor_version": 8_002_000})),
+        "members": chance.choice((0, 0, 1, 3)),
+        "images": [_image(chance) for _ in range(chance.randint(0, 3))],
+    }
+
+
+def _image(chance: random.Random) -> dict[str, str]:
+    return {key: chance.choice(values) for key, values in IMAGES.items() if chance.random() < 0.6}
+
+
+def weighted(cloud: Cloud, *names: str) -> scoring.Weighted:
+    """Return the weighers of these names, or all, as the cloud sets them."""
+    configured = {name: each for name, each in cloud["multipliers"].items() if not names or name in names}
+    return scoring.build(configured, MetricWeights(cloud["metrics"], -100.0), properties=cloud["properties"])
+
+
+def table(cloud: Cloud, weighing: scoring.Weighted) -> HostTable:
+    """Return the table of the cloud's hosts, in their order as far as partitions let them."""
+    made = HostTable(PARTITIONS, weighing.reads)
+    for number, partition in enumerate(PARTITIONS):
+        told = {host["name"]: host for host in cloud["hosts"] if host["partition"] == partition}
+        made.load(
+            Snapshot(
+                epoch=EPOCH,
+                position=100,
+                providers={name: provider(name, _told(host)) for name, host in told.items()},
+                used={name: host["used"] for name, host in told.items()},
+                services={name: {"enabled": True} for name in told},
+                alive=dict.fromkeys(told, True),
+                opened=dict.fromkeys(told, EPOCH),
+                states={"aggregate": {each["name"]: each for each in cloud["aggregates"]}} if not number else {},
+            ),
+            number,
+        )
+    return made
+
+
+def request(cloud: Cloud) -> Request:
+    """Return what is asked, with what a decision looks up."""
+    policy = cloud["request"]["policy"]
+    group = None if policy is None else Group("g", GroupPolicy(policy), 9)
+    return Request(
+        "req-1",
+        {"VCPU": 1, "MEMORY_MB": 1024},
+        group=group,
+        members={host["name"]: host["members"] for host in cloud["hosts"] if host["members"]} if group else {},
+        image={"properties": cloud["request"]["image"]},
+        source_partition=cloud["request"]["source"],
+    )
+
+
+def alike(host: Mapping[str, Any], name: str, value: str) -> int:
+    """Return how many of a host's instances came from an image with this property."""
+    return sum(image.get(name) == value for image in host["images"])
+
+
+def _told(host: Mapping[str, Any]) -> dict[str, Any]:
+    amounts = host["total"] | ({DEVICES: host["devices"]} if host["devices"] else {})
+    images = Counter(f"image.{name}={value}" for image in host["images"] for name, value in image.items())
+    return {**node(amounts, metrics=host["metrics"] | images), "facts": host["facts"]}
