@@ -3,6 +3,7 @@
 
 from typing import NamedTuple
 
+from scheduler_svc.table.forest import Forest
 from scheduler_svc.table.services import ServiceColumns, ServiceHosts
 from scheduler_svc.table.states import Documents
 
@@ -20,7 +21,7 @@ class PartitionRows:
     ``number`` is its place in the table's order. A partition that was never read is in epoch 0.
     """
 
-    __slots__ = ("documents", "epoch", "name", "number", "position", "rows", "services")
+    __slots__ = ("documents", "epoch", "forest", "name", "number", "position", "rows", "services")
 
     def __init__(self, name: str, number: int, columns: ServiceColumns, documents: Documents) -> None:
         self.name = name
@@ -28,6 +29,7 @@ class PartitionRows:
         self.epoch = 0
         self.position = 0
         self.rows: dict[str, int] = {}
+        self.forest = Forest()
         self.services = ServiceHosts(columns)
         self.documents = documents
 

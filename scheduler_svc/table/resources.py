@@ -66,6 +66,10 @@ class ResourceColumns:
         self.used[row] = amount
         self.free[row] = self.capacity[row] - amount
 
+    def hands_out(self, amount: int) -> Column:
+        """Return which rows hand out such an amount, as far as their unit rules go."""
+        return (self.min_unit <= amount) & (self.max_unit >= amount) & (amount % self.step_size == 0)
+
     def adopt(self, rows: Rows, other: "ResourceColumns") -> None:
         """Take over the first rows of ``other`` as the own ``rows``."""
         count = len(rows)

@@ -82,6 +82,7 @@ class HostRows:
             for part in self.partitions:
                 for row in part.rows_named(name):
                     self._give_aggregates(row)
+                part.forest.give_aggregates(name, self.aggregates.of(name))
 
     def _others(self, part: PartitionRows) -> list[PartitionRows]:
         return [each for each in self.partitions if each is not part]
@@ -122,6 +123,8 @@ class HostRows:
                 columns.clear(rows)
         self.services.adopt(rows, fresh.services)
         part.services.adopt(numbers, told.services)
+        part.forest = told.forest
+        part.forest.move(numbers)
         former, part.documents = part.documents, told.documents
         part.documents.keep(self.reads)
         for other in self._others(part):
@@ -138,6 +141,8 @@ class HostRows:
             self._give_members(self.aggregates.replace(part.number, part.documents.of(AGGREGATE)))
         for row in rows.tolist():
             self._give_aggregates(row)
+        for name in part.forest.names:
+            part.forest.give_aggregates(name, self.aggregates.of(name))
 
     def _clear(self, rows: Rows) -> None:
         """Let ``rows`` be no hosts, as if nothing had been heard of them but their names."""
@@ -172,6 +177,16 @@ class HostRows:
         for namespace in part.documents.namespaces:
             self._give_state(namespace, row)
         self._give_aggregates(row)
+        if name in part.forest.rows:
+            self._used_at[row] = part.forest.used_at(name)
+            for resource_class, amount in part.forest.used(name).items():
+                self._columns(resource_class).set_used(row, amount)
+
+    def _columns(self, resource_class: str) -> ResourceColumns:
+        """Return the columns of a class, which nobody may have had before."""
+        if resource_class not in self.resources:
+            self.resources[resource_class] = ResourceColumns(len(self.there))
+        return self.resources[resource_class]
 
     def _number(self, part: PartitionRows, name: str) -> int:
         """Return the row of a name; a new one is given a row that is no service host's yet."""

@@ -121,9 +121,10 @@ class HostTable(HostRows):
             yield View(self)
 
     def sums_since(self, name: str, number: int = 0) -> int:
-        """Return the position as of which a host's sums are known where that is after its partition's, else 0."""
+        """Return the position as of which a provider's sums are known where that is after its partition's, else 0."""
         part = self.partitions[number]
-        since = int(self._used_at[part.rows[name]])
+        row = part.rows.get(name)
+        since = part.forest.used_at(name) if row is None else int(self._used_at[row])
         return since if since > part.position else 0
 
     def keep(self, reads: Reads) -> None:
@@ -188,12 +189,32 @@ class HostTable(HostRows):
             part.services.set_enabled(host, service["enabled"], position)
 
     def _set_provider(self, part: PartitionRows, name: str, provider: Mapping[str, Any] | None, position: int) -> None:
-        row = self._row(part, name)
-        if position < self._provider_at[row]:
+        """Take over a provider's document where it belongs: only roots are hosts. One may become the other."""
+        root = name if provider is None else provider.get("root", name)
+        row = part.rows.get(name)
+        if position < max(part.forest.provider_at(name), 0 if row is None else int(self._provider_at[row])):
             return
+        below = provider if root != name else None
+        if below is not None or name in part.forest.rows:
+            self._set_below(part, name, below, root, position)
+        if row is not None or (below is None and (provider is not None or name not in part.forest.rows)):
+            self._set_host(part, name, provider if below is None else None, position)
+
+    def _set_below(
+        self, part: PartitionRows, name: str, provider: Mapping[str, Any] | None, root: str, position: int
+    ) -> None:
+        known = name in part.forest.rows
+        part.forest.set_provider(name, provider, self._row(part, root) if provider else 0, position)
+        part.forest.give_aggregates(name, self.aggregates.of(name))
+        if not known and name in part.rows:
+            row = part.rows[name]
+            used = {each: int(columns.used[row]) for each, columns in self.resources.items()}
+            part.forest.set_used(name, used, int(self._used_at[row]))
+
+    def _set_host(self, part: PartitionRows, name: str, provider: Mapping[str, Any] | None, position: int) -> None:
+        row = self._row(part, name)
         self._provider_at[row] = position
-        # Only roots are hosts; what hangs below one is claimed through its root's candidates.
-        self.there[row] = provider is not None and provider.get("root", name) == name
+        self.there[row] = provider is not None
         given = provider or {}
         inventories = given.get("inventories", {})
         for resource_class in inventories.keys() - self.resources.keys():
@@ -224,6 +245,10 @@ class HostTable(HostRows):
                         self._give_state(namespace, row)
 
     def _set_used(self, part: PartitionRows, name: str, amounts: Amounts, position: int) -> None:
+        if name in part.forest.rows:
+            part.forest.set_used(name, amounts, position)
+            if name not in part.rows:
+                return
         row = self._row(part, name)
         if position < self._used_at[row]:
             return

@@ -47,6 +47,10 @@ class TraitColumns:
         for word in self._words:
             word[rows] = 0
 
+    def knows(self, trait: str) -> bool:
+        """Tell whether any row ever had ``trait``."""
+        return trait in self._bits
+
     def of(self, row: int) -> set[str]:
         """Return the traits of ``row``."""
         mask = sum(int(word[row]) << (number * WORD) for number, word in enumerate(self._words))

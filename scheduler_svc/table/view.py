@@ -15,8 +15,10 @@ from scheduler_svc.table.addresses import Network
 from scheduler_svc.table.aggregates import AggregatesSeen
 from scheduler_svc.table.columns import Column, FloatColumn, IntColumn
 from scheduler_svc.table.facts import FactsSeen
+from scheduler_svc.table.forest import Forest
 from scheduler_svc.table.partition import Standing
 from scheduler_svc.table.rows import COMPUTE
+from scheduler_svc.table.trees import Trees
 
 if TYPE_CHECKING:  # the table makes views
     from scheduler_svc.table.table import HostTable
@@ -35,10 +37,11 @@ class UnitRules(NamedTuple):
 class View:
     """The table's columns, read-only, one element a row; valid while the table is held for reading."""
 
-    __slots__ = ("_table", "size")
+    __slots__ = ("_table", "_trees", "size")
 
     def __init__(self, table: HostTable) -> None:
         self._table = table
+        self._trees: Trees | None = None
         self.size = len(table.names)
 
     @property
@@ -168,6 +171,24 @@ class View:
         columns = self._table.resources.get(resource_class)
         return np.zeros(self.size, np.float64) if columns is None else self._still(columns.free)
 
+    @property
+    def trees(self) -> Trees:
+        """Return the hosts with what hangs below them and what shares with them."""
+        if self._trees is None:
+            self._trees = Trees(self._table, self.aggregates, self.size)
+        return self._trees
+
+    def tree_free(self, resource_class: str) -> FloatColumn:
+        """Return capacity minus use of each row and all that hangs below it, in sum."""
+        trees = self.trees
+        if not trees.forests:
+            return self.free(resource_class)
+        return trees.sum(lambda providers: providers.free(resource_class), sharing=False)
+
+    def forest(self, row: int) -> Forest:
+        """Return the forest in which the providers below ``row`` are."""
+        return self._table.partitions[self._table.partition[row]].forest
+
     def capacity(self, resource_class: str) -> IntColumn:
         """Return what there is of a class, used or not; 0 where a row lacks it."""
         columns = self._table.resources.get(resource_class)
@@ -175,12 +196,9 @@ class View:
 
     @property
     def classes(self) -> list[str]:
-        """Return the resource classes that hosts have been heard to have."""
-        return list(self._table.resources)
-
-    def tree_free(self, resource_class: str) -> FloatColumn:
-        """Return what is free of a class in a row's whole tree."""
-        return self.free(resource_class)
+        """Return the resource classes that hosts, and what hangs below them, have been heard to have."""
+        below = [part.forest.resources for part in self._table.partitions]
+        return list(dict.fromkeys(name for each in (self._table.resources, *below) for name in each))
 
     def rules(self, resource_class: str) -> UnitRules | None:
         """Return the unit rules of a class, or None where none can refuse what capacity would take."""

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from rpcapi.model.inventory import Inventory
 from scheduler_svc.store.records import Entry
 from scheduler_svc.table.table import HostTable
-from tests.unit.scheduler_svc.hosts import EPOCH, describe, node, provider, snapshot
+from tests.unit.scheduler_svc.hosts import EPOCH, below, describe, node, provider, snapshot
 
-NAMES = ("a/1", "a/2", "b/1", "c")
+NAMES = ("a/1", "a/2", "b/1", "c", "a/1/x", "a/1/x/y")
 HOSTS = ("a", "b", "c")
 CLASSES = ("VCPU", "CUSTOM_GPU")
 
@@ -23,10 +23,24 @@ nodes = st.builds(
     st.lists(st.sampled_from(("CUSTOM_X", "CUSTOM_Y")), unique=True),
     st.sampled_from((None, "az1", "az2")),
 )
+children = st.builds(
+    below,
+    st.sampled_from(("a/1", "a/1/x")),
+    st.sampled_from(("a/1", "a/2")),
+    st.dictionaries(st.sampled_from(CLASSES), st.integers(0, 9)),
+    st.lists(st.sampled_from(("CUSTOM_X", "CUSTOM_Y")), unique=True),
+)
+aggregates = st.none() | st.lists(st.sampled_from((*NAMES, "a")), max_size=3).map(lambda hosts: {"hosts": hosts})
 amounts = st.fixed_dictionaries({each: st.integers(0, 9) for each in CLASSES})
 changes = st.one_of(
     st.tuples(st.just("provider"), st.dictionaries(st.sampled_from(NAMES), nodes, min_size=1, max_size=3)).map(
         lambda change: (change[0], {name: provider(name, told) for name, told in change[1].items()})
+    ),
+    st.tuples(st.just("provider"), st.dictionaries(st.sampled_from(NAMES[4:]), children, min_size=1, max_size=2)).map(
+        lambda change: (change[0], {name: provider(name, told) for name, told in change[1].items()})
+    ),
+    st.tuples(st.just("state"), st.just("aggregate"), st.sampled_from(("g", "h")), aggregates).map(
+        lambda change: (change[0], {change[1]: {change[2]: change[3]}})
     ),
     st.tuples(st.just("gone"), st.lists(st.sampled_from(NAMES), min_size=1, max_size=2)),
     st.tuples(st.just("used"), st.dictionaries(st.sampled_from(NAMES), amounts, min_size=1, max_size=3)),
@@ -40,6 +54,7 @@ changes = st.one_of(
     ),
     st.tuples(st.just("epoch"), st.just(EPOCH + 1)),
 )
+READS = {"aggregate": frozenset({"hosts", "metadata"})}
 FIRST = {"a/1": node(), "c": node(zone="az1")}
 
 
@@ -48,7 +63,7 @@ def logged(given_changes):
 
 
 def applied(entries):
-    table = HostTable.from_snapshot(snapshot(FIRST))
+    table = HostTable.from_snapshot(snapshot(FIRST), reads=READS)
     for entry in entries:
         table.apply(entry)
     return table
@@ -71,7 +86,7 @@ def test_sums_that_claims_answered_early_end_as_the_log_has_them(given_changes, 
     """Sums told ahead of the log hold until an entry of the same or a later position speaks of that provider."""
     last = 101 + len(given_changes)
     entries = [*logged(given_changes), *(Entry(last + n, "used", {name: used}) for n, (name, used) in enumerate(early))]
-    table = HostTable.from_snapshot(snapshot(FIRST))
+    table = HostTable.from_snapshot(snapshot(FIRST), reads=READS)
     for number, (name, used) in enumerate(early):
         table.apply_used({name: used}, last + number)
     for entry in entries:

@@ -75,13 +75,21 @@ class ReplicaMachine(RuleBasedStateMachine):
         host=HOSTS,
         nodes=NODES,
         totals=TOTALS,
-        zone=st.sampled_from((None, "az1")),
-        metrics=st.sampled_from(({}, {"heat": 1}, {"heat": 2.5, "other": 3})),
+        said=st.tuples(st.sampled_from((None, "az1")), st.sampled_from(({}, {"heat": 1}, {"heat": 2.5, "other": 3}))),
+        cells=st.dictionaries(st.sampled_from(("1", "2")), st.booleans()),
     )
-    def report(self, host, nodes, totals, zone, metrics):
+    def report(self, host, nodes, totals, said, cells):
         self.sequence += 1
-        told = {f"{host}/{each}": node(totals, ["CUSTOM_X"], zone, metrics) for each in nodes}
+        told = {f"{host}/{each}": node(totals, ["CUSTOM_X"], *said) for each in nodes}
+        for each in cells.keys() & set(nodes):
+            told |= self._cell(f"{host}/{each}", totals, cells[each])
         self.store.update_stats(host, incarnation=1, sequence=self.sequence, base=0, full=True, nodes=told)
+
+    @staticmethod
+    def _cell(name, totals, deep):
+        cell = {**node(totals, ["CUSTOM_Y"]), "parent": name}
+        card = {**node({"CUSTOM_GPU": 1}), "parent": f"{name}/cell"}
+        return {f"{name}/cell": cell} | ({f"{name}/cell/card": card} if deep else {})
 
     @rule(host=HOSTS, consumer=CONSUMERS, running=st.booleans())
     def audit(self, host, consumer, running):
@@ -95,7 +103,8 @@ class ReplicaMachine(RuleBasedStateMachine):
     @rule(consumer=CONSUMERS, host=HOSTS, ttl_ms=st.sampled_from((1, 60_000)))
     def prepare(self, consumer, host, ttl_ms):
         self.attempt += 1
-        intent = Intent(consumer, self.attempt, [Candidate(f"{host}/{each}") for each in "123"])
+        cell = Candidate(f"{host}/1", {f"{host}/1/cell": {"VCPU": 1}})
+        intent = Intent(consumer, self.attempt, [cell, *(Candidate(f"{host}/{each}") for each in "123")])
         state = self.store.state
         self.store.prepare(Batch("r", "p", "u", {"VCPU": 1}, [intent], state.epoch, state.position, ttl_ms))
 

@@ -4,14 +4,18 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from rpcapi.model.inventory import Inventory
 from scheduler_svc.reads import NOTHING, Reads
 from scheduler_svc.request import Request
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.records import Snapshot
+from scheduler_svc.table.partition import PartitionRows
 from scheduler_svc.table.table import HostTable
 
 EPOCH = 7
+FIGURES = ("capacity", "used", "free", "min_unit", "max_unit", "step_size")
 SMALL = {"VCPU": 8, "MEMORY_MB": 16384, "DISK_GB": 200}
 ASKED = {"VCPU": 2, "MEMORY_MB": 4096, "DISK_GB": 20}
 
@@ -36,8 +40,13 @@ def node(
 
 
 def provider(name: str, told: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the stored document of a node."""
+    """Return the stored document of a node, or of a provider below one where ``told`` has its root and parent."""
     return {"schema": 1, "id": name, "root": name, "parent": None, "host": name.partition("/")[0], **told}
+
+
+def below(parent: str, root: str, amounts: Mapping[str, int | Inventory], traits: Sequence[str] = ()) -> dict[str, Any]:
+    """Return what is stored of a provider below ``parent``, in the tree of ``root``."""
+    return {"parent": parent, "root": root, "inventories": node(amounts)["inventories"], "traits": list(traits)}
 
 
 def snapshot(nodes: Mapping[str, Mapping[str, Any]], used: Mapping[str, Mapping[str, int]] | None = None) -> Snapshot:
@@ -91,15 +100,36 @@ def describe(table: HostTable, number: int = 0) -> dict[str, Any]:
             "opened": bool(table.services.opened[row]),
             "zone": zones.get(int(table.zone[row])),
             "traits": table.traits.of(row),
+            "aggregates": table.aggregates.of_row(row),
             "states": table.states.of(row),
         }
         for name in classes:
             columns = table.resources[name]
             if columns.capacity[row] or columns.used[row]:
-                figures = ("capacity", "used", "free", "min_unit", "max_unit", "step_size")
-                described[name] = tuple(int(getattr(columns, figure)[row]) for figure in figures)
+                described[name] = tuple(int(getattr(columns, figure)[row]) for figure in FIGURES)
         return described
 
     rows = {name: row_of(row) for name, row in part.rows.items() if table.there[row]}
+    children = {part.forest.names[row]: _describe_child(table, part, row) for row in np.flatnonzero(part.forest.there)}
+    assert _roots(table, part) == sorted(child["root"] for child in children.values())
     documents = {namespace: dict(part.documents.of(namespace)) for namespace in part.documents.namespaces}
-    return {"epoch": part.epoch, "rows": rows, "documents": documents}
+    return {"epoch": part.epoch, "rows": rows, "documents": documents, "below": children}
+
+
+def _describe_child(table: HostTable, part: PartitionRows, row: int) -> dict[str, Any]:
+    forest = part.forest
+    described: dict[str, Any] = {
+        "root": table.names[forest.root[row]],
+        "parent": forest.parent(row),
+        "traits": forest.traits.of(row),
+        "aggregates": forest.aggregates.of(row),
+    }
+    for name, columns in forest.resources.items():
+        if columns.capacity[row] or columns.used[row]:
+            described[name] = tuple(int(getattr(columns, figure)[row]) for figure in FIGURES)
+    return described
+
+
+def _roots(table: HostTable, part: PartitionRows) -> list[str]:
+    """Return the roots of all providers below, as the roots know them."""
+    return sorted(table.names[host] for host in part.forest.hosts for _ in part.forest.below(host))
