@@ -106,9 +106,16 @@ setup(
         "gantt.scheduler_backends": [
             "bus = rpcapi.scheduler:BusBackend",
         ],
+        "gantt.resource_kinds": [
+            "flat = compute_agent.kinds.flat:FlatKind",
+            "numa = compute_agent.kinds.numa:NumaKind",
+            "pci = compute_agent.kinds.pci:PciKind",
+            "device = compute_agent.kinds.devices:DeviceKind",
+        ],
         "gantt.drivers": [
             "filter = scheduler_svc.drivers.filter:FilterDriver",
             "chance = scheduler_svc.drivers.chance:ChanceDriver",
+            "solver = scheduler_svc.drivers.solver.driver:SolverDriver",
         ],
     },
 )

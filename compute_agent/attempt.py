@@ -44,9 +44,10 @@ class ClaimEnd(StrEnum):
 class Attempt:
     """All that is known of an attempt, and all that the store needs to re-assert its claim.
 
-    ``allocations`` is {provider: {class: amount}}, ``owner`` what AuditReport calls so. ``request_id`` is that of
-    the message that asked last. ``outcome``, ``reason`` and ``claim_end`` are set once it is gone. ``at_ms`` is
-    when it got to its stage; ``reported`` whether the conductor has acknowledged what came of it.
+    ``allocations`` is {provider: {class: amount}}, ``assignments`` what it was given of each resource kind by the
+    kind's name, ``owner`` what AuditReport calls so. ``request_id`` is that of the message that asked last.
+    ``outcome``, ``reason`` and ``claim_end`` are set once it is gone. ``at_ms`` is when it got to its stage;
+    ``reported`` whether the conductor has acknowledged what came of it.
     """
 
     uuid: str
@@ -56,6 +57,7 @@ class Attempt:
     request_id: str = ""
     name: str = ""
     allocations: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    assignments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     owner: Mapping[str, Any] = field(default_factory=dict)
     outcome: Outcome | None = None
     reason: str = ""
@@ -83,13 +85,14 @@ class Attempt:
     def gone(
         self, outcome: Outcome, reason: str, claim_end: ClaimEnd, at_ms: int, request_id: str | None = None
     ) -> "Attempt":
-        """Return it as ended; its allocations are dropped, its owner stays for the context of calls."""
+        """Return it as ended; what it held is dropped, its owner stays for the context of calls."""
         return replace(
             self,
             stage=Stage.GONE,
             at_ms=at_ms,
             request_id=request_id or self.request_id,
             allocations={},
+            assignments={},
             outcome=outcome,
             reason=reason,
             claim_end=claim_end,
@@ -97,8 +100,11 @@ class Attempt:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the journalled form."""
-        return asdict(self)
+        """Return the journalled form; few attempts have assignments, and agents before these wrote none."""
+        told = asdict(self)
+        if not self.assignments:
+            del told["assignments"]
+        return told
 
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any]) -> "Attempt":

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from compute_agent.attempt import Attempt, ClaimEnd, Outcome, Ref, Stage
 from compute_agent.holdings import Holdings
 from compute_agent.journal import Clock, wall_ms
+from compute_agent.wish import Wish
 
 
 class Builder:
@@ -15,7 +16,7 @@ class Builder:
         self._holdings = holdings
         self._clock = clock
 
-    def build(self, intents: Sequence[Attempt]) -> None:
+    def build(self, intents: Sequence[Attempt], wish: Wish) -> None:
         """Admit or refuse each intent by the host's own view, and journal all of it in one batch or two.
 
         Admission comes before the record, which it needs no help of: so an intent in the journal is an admitted one,
@@ -29,13 +30,13 @@ class Builder:
                 if self._holdings.journal.get(intent.ref) is not None:
                     self._holdings.journal.report_again(intent.ref)
                     continue
-                reason = self._refusal(intent)
-                if reason is None:
-                    # Held at once, so that the next of this message is judged beside it.
-                    self._holdings.tracker.hold(intent)
-                    admitted.append(intent)
+                judged = self._judge(intent, wish)
+                if isinstance(judged, str):
+                    refused.append(intent.gone(Outcome.REFUSED, judged, ClaimEnd.ABORT, self._clock()))
                 else:
-                    refused.append(intent.gone(Outcome.REFUSED, reason, ClaimEnd.ABORT, self._clock()))
+                    # Held at once, so that the next of this message is judged beside it.
+                    self._holdings.tracker.hold(judged)
+                    admitted.append(judged)
             self._holdings.take(admitted)
         except BaseException:
             for intent in admitted:
@@ -64,7 +65,8 @@ class Builder:
             )
         self._holdings.end(ended)
 
-    def _refusal(self, intent: Attempt) -> str | None:
+    def _judge(self, intent: Attempt, wish: Wish) -> Attempt | str:
+        """Return the attempt with what it is given, or a sentence why it is refused."""
         others = self._holdings.journal.of_instance(intent.uuid)
         latest = max((other.attempt for other in others), default=0)
         if latest > intent.attempt:
@@ -74,7 +76,7 @@ class Builder:
         older = [other for other in others if other.live]
         reason = f"attempt {intent.attempt} took its place"
         self._holdings.end([self._gone(other, other.outcome_if_ended, reason) for other in older])
-        return self._holdings.tracker.misfit(intent.allocations)
+        return self._holdings.tracker.admit(intent, wish)
 
     def _gone(self, attempt: Attempt, outcome: Outcome, reason: str) -> Attempt:
         return attempt.gone(outcome, reason, ClaimEnd.RELEASE, self._clock())

@@ -2,11 +2,12 @@
 """Journal, tracker and guests of one service host, kept in step."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from oslo_log import log
 
 from compute_agent import metrics
+from compute_agent.activity import Activity
 from compute_agent.attempt import Attempt, Outcome, Ref, Stage
 from compute_agent.hypervisor import Hypervisor, SpawnFailed
 from compute_agent.journal import Journal
@@ -24,6 +25,7 @@ class Holdings:
     journal: Journal
     tracker: Tracker
     hypervisor: Hypervisor
+    activity: Activity = field(default_factory=Activity)
 
     def open(self) -> None:
         """Take over from the agent before this one, and make the guests agree with its journal.
@@ -43,6 +45,7 @@ class Holdings:
             )
         for attempt in self.journal.live():
             self.tracker.hold(attempt)
+        self.activity.begin(attempt for attempt in self.journal.unreported() if attempt.live)
         for guest in guests:
             known = self.journal.get(guest.ref)
             if known is None or not known.live:
@@ -53,13 +56,14 @@ class Holdings:
             LOG.warning("Guest %s (attempt %d) went down with its host; it is spawned again", *ref)
         self.journal.advance(lost, Stage.CONFIRMED)
         for provider, over in self.tracker.excess().items():
-            LOG.warning("Node %s holds more than its capacity: %s too much", provider, over)
+            LOG.warning("Provider %s holds more than its capacity: %s too much", provider, over)
 
     def take(self, intents: Sequence[Attempt]) -> None:
         """Promise resources to admitted attempts."""
         self.journal.put(intents)
         for attempt in intents:
             self.tracker.hold(attempt)
+        self.activity.begin(intents)
 
     def spawn(self, attempts: Iterable[Attempt]) -> list[tuple[Attempt, str]]:
         """Start the guests of confirmed attempts; return those that failed, each with a sentence why."""
@@ -86,6 +90,7 @@ class Holdings:
         for attempt in ended:
             self.hypervisor.stop(attempt.ref)
         self.journal.put(ended)
+        self.activity.end(ended)
         for attempt in ended:
             self.tracker.drop(attempt.ref)
             if attempt.outcome is not Outcome.GONE:

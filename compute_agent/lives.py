@@ -151,6 +151,7 @@ class Lives:
                 nodes=self._plan.nodes,
                 tracker=tracker,
                 load=Load(host, self._plan.nodes, tracker, around.profile),
+                activity=holdings.activity,
                 scheduler=around.scheduler,
                 calls=around.calls,
                 incarnation=life,

@@ -10,6 +10,7 @@ CONFIRMS = metrics.counter("compute_confirms", "Answers to confirmed claims", ["
 AUDITS = metrics.counter("compute_audits", "Audits of a service host, by result", ["result"])
 REPORTS = metrics.counter("compute_stats_reports", "Reports to the scheduler, by kind and result", ["kind", "result"])
 MISHAPS = metrics.counter("compute_mishaps", "What befell simulated service hosts, by kind", ["kind"])
+KIND_FAULTS = metrics.counter("compute_resource_kind_faults", "Faults of resource kinds", ["kind", "what"])
 RETRIES = metrics.counter("compute_retries", "Calls that got no definite answer and are made again", ["call"])
 MESSAGES = metrics.counter(
     "compute_messages", "Messages to the agent, by method and how they ended", ["method", "code"]

@@ -1,34 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """The service hosts and nodes that a configuration describes."""
 
+import ipaddress
 import re
 import socket
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-import os_resource_classes as resource_classes
 from oslo_config import cfg
 
-from compute_agent.conf import shape as shape_conf
+from compute_agent import shapes
+from compute_agent.shapes import Shape
 from rpcapi import errors
-from rpcapi.model import names, vocabulary
-from rpcapi.model.inventory import Inventory
+from rpcapi.model import names
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 MOST_NODES = 100_000
 _RANGE = re.compile(r"\[(\d+)-(\d+)\]")
 _NUMBER = re.compile(r"[0-9]+")
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """What the nodes of one kind are like; shared by all of them."""
-
-    name: str
-    inventories: Mapping[str, Inventory]
-    traits: tuple[str, ...] = ()
-    availability_zone: str | None = None
-    share: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +29,7 @@ class Node:
     name: str
     shape: Shape
     availability_zone: str | None
+    host_ip: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,19 +62,37 @@ def plan(conf: cfg.ConfigOpts) -> list[HostPlan]:
             why=f"[compute] {len(hosts)} hosts of {count} nodes are more than the {MOST_NODES} nodes of one process"
         )
     zones = conf.compute.availability_zones or [None]
-    deal = _deal(_shapes(conf))
-    return [_host_plan(host, count, deal, zones) for host in hosts]
+    deal = _deal(shapes.from_conf(conf))
+    network = _network(conf)
+    return [_host_plan(host, count, deal, zones, network) for host in hosts]
 
 
-def _host_plan(host: str, count: int, deal: Sequence[Shape], zones: Sequence[str | None]) -> HostPlan:
+def _host_plan(
+    host: str, count: int, deal: Sequence[Shape], zones: Sequence[str | None], network: Network | None
+) -> HostPlan:
     place = _place(host)
+    # The first and the last address of a network are nobody's.
+    address = None if network is None else str(network[1 + place % (network.num_addresses - 2)])
     zone = zones[place % len(zones)]
     kinds = (deal[(place * count + number) % len(deal)] for number in range(count))
     nodes = tuple(
-        Node(names.canonical((host, f"node{number}")), kind, kind.availability_zone or zone)
+        Node(names.canonical((host, f"node{number}")), kind, kind.availability_zone or zone, address)
         for number, kind in enumerate(kinds)
     )
     return HostPlan(host, nodes)
+
+
+def _network(conf: cfg.ConfigOpts) -> Network | None:
+    text = conf.compute.host_network
+    if not text:
+        return None
+    try:
+        network = ipaddress.ip_network(text)
+    except ValueError as error:
+        raise errors.BadConfiguration(why=f"[compute] host_network: {error}") from error
+    if network.num_addresses < 4:
+        raise errors.BadConfiguration(why=f"[compute] host_network = {text} has no room for hosts")
+    return network
 
 
 def _place(host: str) -> int:
@@ -105,42 +115,6 @@ def _host_names(conf: cfg.ConfigOpts) -> list[str]:
         except errors.InvalidName as error:
             raise errors.BadConfiguration(why=f"[compute] hosts: {error}") from error
     return found
-
-
-def _shapes(conf: cfg.ConfigOpts) -> list[Shape]:
-    groups = shape_conf.register_opts(conf)
-    if not groups:
-        # Nothing is configured: the options' defaults are a shape too.
-        groups = [f"{shape_conf.PREFIX}default"]
-        conf.register_opts(shape_conf.OPTS, group=groups[0])
-    try:
-        return [_shape(group, conf[group]) for group in groups]
-    except (cfg.Error, ValueError) as error:
-        # These options are known only once the files are read, so the frame has not checked them.
-        raise errors.BadConfiguration(why=f"one of {', '.join(groups)}: {error}") from error
-
-
-def _shape(group: str, values: cfg.ConfigOpts.GroupAttr) -> Shape:
-    amounts = {
-        resource_classes.VCPU: (values.vcpus, values.reserved_vcpus, values.cpu_allocation_ratio),
-        resource_classes.MEMORY_MB: (values.memory_mb, values.reserved_memory_mb, values.ram_allocation_ratio),
-        resource_classes.DISK_GB: (values.disk_gb, values.reserved_disk_gb, values.disk_allocation_ratio),
-    }
-    amounts |= {name: (total, 0, 1.0) for name, total in values.resources.items()}
-    try:
-        for resource_class in amounts:
-            vocabulary.check_resource_class(resource_class)
-        for trait in values.traits:
-            vocabulary.check_trait(trait)
-        inventories = {
-            name: Inventory.from_dict(name, {"total": total, "reserved": reserved, "allocation_ratio": ratio})
-            for name, (total, reserved, ratio) in amounts.items()
-            if total
-        }
-    except errors.InvalidRequest as error:
-        raise errors.BadConfiguration(why=f"[{group}] {error}") from error
-    name = group.removeprefix(shape_conf.PREFIX)
-    return Shape(name, inventories, tuple(sorted(values.traits)), values.availability_zone, values.share)
 
 
 def _deal(shapes: Sequence[Shape]) -> list[Shape]:

@@ -5,7 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compute_agent import metrics
+from compute_agent.activity import Activity
 from compute_agent.calls import Calls, Rejected, Unanswered
+from compute_agent.kinds.kind import Below
 from compute_agent.load import Load
 from compute_agent.nodes import Node
 from compute_agent.tracker import Inventories, Tracker
@@ -28,6 +30,7 @@ class Reporter:
         nodes: Sequence[Node],
         tracker: Tracker,
         load: Load,
+        activity: Activity,
         scheduler: SchedulerAPI,
         calls: Calls,
         incarnation: int,
@@ -37,11 +40,13 @@ class Reporter:
         self._nodes = nodes
         self._tracker = tracker
         self._load = load
+        self._activity = activity
         self._scheduler = scheduler
         self._calls = calls
         self._incarnation = incarnation
         # By shape: thousands of nodes share what a report says of theirs.
         self._given = {node.shape.name: _given(node.shape.inventories) for node in nodes}
+        self._below = {node.shape.name: [_below(each) for each in node.shape.below] for node in nodes}
         self._wanted: frozenset[str] | None = None  # the keys that the scheduler reads; None: every key
         self._sequence = 0
         self._acknowledged: dict[str, State] | None = None  # None: the next report must be full
@@ -101,17 +106,33 @@ class Reporter:
 
     def _now(self) -> dict[str, State]:
         instances = self._tracker.instances()
-        return {node.name: self._state(node, instances[node.name]) for node in self._nodes}
+        told = {node.name: self._state(node, instances[node.name]) for node in self._nodes}
+        for node in self._nodes:
+            for path, state in self._below[node.shape.name]:
+                parent = f"{node.name}/{state['parent']}" if state["parent"] else node.name
+                told[f"{node.name}/{path}"] = {**state, "parent": parent}
+        return told
 
     def _state(self, node: Node, instances: int) -> State:
         inventories = self._tracker.inventories(node.name)
         own = inventories is not node.shape.inventories
-        state = {
+        measured: dict[str, float] = {
+            "instances": instances,
+            "io_ops": self._activity.io_ops(node.name),
+            "failed_builds": self._activity.failed_builds(node.name),
+        }
+        state: dict[str, Any] = {
             "inventories": _given(inventories) if own else self._given[node.shape.name],
             "traits": list(node.shape.traits),
             "availability_zone": node.availability_zone,
-            "metrics": {"instances": instances, **self._load.metrics(node.name)},
+            "metrics": {**measured, **self._load.metrics(node.name)},
         }
+        if node.host_ip is not None:
+            state["host_ip"] = node.host_ip
+        if node.shape.facts:
+            state["facts"] = node.shape.facts
+        for key, value in self._tracker.reports(node).items():
+            state[key] = {**state.get(key, {}), **value} if key in ("facts", "metrics") else value
         return state if self._wanted is None else _only(self._wanted, state)
 
 
@@ -129,6 +150,12 @@ def _given(inventories: Inventories) -> dict[str, dict[str, Any]]:
         resource_class: {figure: getattr(inventory, figure) for figure in Inventory.__slots__}
         for resource_class, inventory in inventories.items()
     }
+
+
+def _below(provider: Below) -> tuple[str, State]:
+    """Return a provider's path and what a report says of it, but for its parent, which is a path still."""
+    state = {"inventories": _given(provider.inventories), "traits": list(provider.traits), "parent": provider.parent}
+    return provider.path, state
 
 
 def _changes(before: Mapping[str, State], now: Mapping[str, State]) -> dict[str, State]:

@@ -20,6 +20,7 @@ from compute_agent.lanes import Lane, Timer
 from compute_agent.mishaps import Mishap, Mishaps
 from compute_agent.reporter import Reporter
 from compute_agent.saga import Saga
+from compute_agent.wish import Wish
 from rpcapi.daemon.waiting import wait_for
 
 LOG = log.getLogger(__name__)
@@ -73,6 +74,8 @@ class ServiceHost:
         self._timer: Timer | None = None
         self._failures = 0
         self._audit_timer: Timer | None = None
+        self._telling = False  # a report waits that is sent for what changed
+        self._silent = False  # simulated: no report is sent
         self._audit_wanted = 0  # the epoch of an audit that waits in the lane
 
     # -- start -----------------------------------------------------------------------------------------------------
@@ -98,9 +101,9 @@ class ServiceHost:
 
     # -- messages ----------------------------------------------------------------------------------------------------
 
-    def build(self, ctxt: Any, intents: Sequence[Attempt]) -> None:
+    def build(self, ctxt: Any, intents: Sequence[Attempt], wish: Wish) -> None:
         """Take a build in; returns before it is done."""
-        self._do(ctxt, lambda: self._builder.build(intents))
+        self._do(ctxt, lambda: self._builder.build(intents, wish))
 
     def terminate(self, ctxt: Any, refs: Sequence[Ref]) -> None:
         """Take a termination in; returns before it is done."""
@@ -118,6 +121,7 @@ class ServiceHost:
         def job() -> None:
             ctxt.update_store()
             change()
+            self._tell()
             self.advance()
 
         self._lane.submit(job)
@@ -142,6 +146,7 @@ class ServiceHost:
             undone, wake_ms = progress.undone, progress.wake_ms
         finally:
             self._failures = self._failures + 1 if undone else 0
+            self._tell()
             pauses = [self._backoff()] if undone else []
             if wake_ms is not None:
                 pauses.append(max(0.0, (wake_ms - self._clock()) / 1000))
@@ -174,6 +179,15 @@ class ServiceHost:
         if seconds > 0:
             self._audit_timer = self._lane.after(seconds, lambda: self.audit(epoch, always=True))
 
+    def _tell(self) -> None:
+        """Report at once which CPUs and devices have changed hands: until then nobody can decide by what is left.
+
+        Amounts need no haste, the store counts them by its claims.
+        """
+        if self.holdings.tracker.take_untold() and not self._telling:
+            self._telling = True
+            self._report_lane.submit(self._report_change)
+
     # -- the report lane -----------------------------------------------------------------------------------------------
 
     def _report_later(self) -> None:
@@ -186,6 +200,7 @@ class ServiceHost:
             case Mishap.NONE:
                 self._report()
             case Mishap.SILENCE:
+                self._silent = True
                 silence = self._mishaps.silence()
                 LOG.warning("Host %s is silent for %g s: simulated", self.name, silence)
                 self._report_lane.after(silence, self._report)
@@ -193,7 +208,19 @@ class ServiceHost:
                 # The next life reports by itself.
                 self._lane.submit(self._restart)
 
+    def _report_change(self) -> None:
+        self._telling = False
+        if not self._silent:
+            self._send_report()
+
     def _report(self) -> None:
+        self._silent = False
+        try:
+            self._send_report()
+        finally:
+            self._report_later()
+
+    def _send_report(self) -> None:
         try:
             answer = self._reporter.report()
         except Unanswered as error:
@@ -202,5 +229,3 @@ class ServiceHost:
             LOG.error("%s", error)
         else:
             self.audit(answer.epoch, always=answer.audit)
-        finally:
-            self._report_later()

@@ -3,57 +3,119 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from compute_agent.attempt import Attempt, Ref
+from compute_agent.kinds.kind import Asked, Assignment
+from compute_agent.kinds.loading import Loaded
 from compute_agent.nodes import Node
+from compute_agent.ways import ways
+from compute_agent.wish import Wish
 from rpcapi.model import fit
 from rpcapi.model.inventory import Inventory
+from rpcapi.model.names import host_of
 
 Allocations = Mapping[str, Mapping[str, int]]
 Inventories = Mapping[str, Inventory]
 
 
 class Tracker:
-    """Admits or refuses by the local view; the store's claims are another's view, and both must agree to a spawn."""
+    """Admits or refuses by the local view; the store's claims are another's view, and both must agree to a spawn.
+
+    What a claim holds of another host's providers is that host's affair and counted nowhere here.
+    """
 
     def __init__(self, nodes: Iterable[Node]) -> None:
-        self._inventories: dict[str, Inventories] = {node.name: node.shape.inventories for node in nodes}
+        self._nodes = {node.name: node for node in nodes}
+        self._hosts = {host_of(name) for name in self._nodes}
+        self._inventories: dict[str, Inventories] = {}
+        for node in self._nodes.values():
+            self._inventories[node.name] = node.shape.inventories
+            for each in node.shape.below:
+                self._inventories[f"{node.name}/{each.path}"] = each.inventories
         self._used: dict[str, dict[str, int]] = {name: {} for name in self._inventories}
-        self._held: dict[Ref, Allocations] = {}
+        self._held: dict[Ref, Attempt] = {}
+        self._taken: dict[tuple[str, str], dict[Ref, Assignment]] = {}  # by node and kind
+        self._untold = False
+
+    def admit(self, intent: Attempt, wish: Wish) -> Attempt | str:
+        """Return the attempt with what it is given of each kind beside what is held, or a sentence why not.
+
+        Nothing is held by that yet.
+        """
+        node = self._nodes.get(intent.name)
+        if node is None:
+            return f"there is no node {intent.name} on this host"
+        reason = self.misfit(intent.allocations)
+        if reason is not None:
+            return reason
+        assignments: dict[str, Assignment] = {}
+        held = _below(node.name, intent.allocations)
+        for loaded in node.shape.kinds:
+            asked = Asked(wish, loaded.amounts(held), held, lambda: ways(node, wish.wanted, intent.allocations))
+            got = loaded.assign(asked, self._taken_of(node.name, loaded))
+            if isinstance(got, str):
+                return f"node {node.name}: {got}"
+            if got:
+                assignments[loaded.name] = got
+        return replace(intent, assignments=assignments) if assignments else intent
 
     def misfit(self, allocations: Allocations) -> str | None:
-        """Return a sentence why this cannot be taken beside what is held, or None when it can."""
+        """Return a sentence why these amounts cannot be taken beside what is held, or None when they can."""
         for provider, amounts in allocations.items():
+            if host_of(provider) not in self._hosts:
+                continue
             inventories = self._inventories.get(provider)
             if inventories is None:
-                return f"there is no node {provider} on this host"
+                return f"there is no provider {provider} on this host"
             used = self._used[provider]
             wrong = fit.misfit(inventories, used, amounts)
             if wrong is not None:
-                inventory = inventories.get(wrong)
-                if inventory is None:
-                    return f"node {provider} has no {wrong}"
-                return (
-                    f"node {provider} cannot give {amounts[wrong]} {wrong}: "
-                    f"{used.get(wrong, 0)} of {inventory.capacity} are in use"
-                )
+                return _no_room(provider, wrong, inventories.get(wrong), used.get(wrong, 0), amounts[wrong])
         return None
 
     def hold(self, attempt: Attempt) -> None:
         """Count what an attempt holds; once, however often it is called."""
         if attempt.ref not in self._held:
-            self._held[attempt.ref] = attempt.allocations
+            self._held[attempt.ref] = attempt
             self._count(attempt.allocations, 1)
+            for kind, assignment in attempt.assignments.items():
+                self._taken.setdefault((attempt.name, kind), {})[attempt.ref] = assignment
+            self._untold |= bool(attempt.assignments)
 
     def drop(self, ref: Ref) -> None:
         """Count an attempt no more; fine when it is not held."""
-        allocations = self._held.pop(ref, None)
-        if allocations is not None:
-            self._count(allocations, -1)
+        attempt = self._held.pop(ref, None)
+        if attempt is not None:
+            self._count(attempt.allocations, -1)
+            for kind in attempt.assignments:
+                self._taken[(attempt.name, kind)].pop(ref, None)
+            self._untold |= bool(attempt.assignments)
 
-    def inventories(self, node: str) -> Inventories:
-        """Return what a node has, as it is now; the very shape's own until something of it changes."""
-        return self._inventories[node]
+    def take_untold(self) -> bool:
+        """Tell, once, whether certain CPUs or devices have changed hands since this was asked last."""
+        untold, self._untold = self._untold, False
+        return untold
+
+    def inventories(self, provider: str) -> Inventories:
+        """Return what a provider has, as it is now; the very shape's own until something of it changes."""
+        return self._inventories[provider]
+
+    def reports(self, node: Node) -> Mapping[str, Any]:
+        """Return what the kinds add to a node's report, by its key. May be called beside the one thread that writes."""
+        told: dict[str, Any] = {}
+        for loaded in node.shape.kinds:
+            if loaded.below:
+                for key, value in loaded.report(self._taken_of(node.name, loaded)).items():
+                    told[key] = {**told[key], **value} if isinstance(told.get(key), dict) else value
+        return told
+
+    def describe(self, attempt: Attempt) -> str:
+        """Return, for people, what an attempt was given beside amounts."""
+        node = self._nodes.get(attempt.name)
+        kinds = node.shape.kinds if node else ()
+        words = (each.describe(attempt.assignments[each.name]) for each in kinds if each.name in attempt.assignments)
+        return "; ".join(filter(None, words))
 
     def reserve(self, node: str, resource_class: str, amount: int) -> bool:
         """Let the host keep ``amount`` of a node's class for itself; False, and nothing changes, where guests hold it.
@@ -67,20 +129,19 @@ class Tracker:
         self._inventories[node] = {**before, resource_class: inventory}
         return True
 
-    def used(self, node: str) -> dict[str, int]:
-        """Return what is held of a node, by class."""
-        return dict(self._used.get(node, {}))
+    def used(self, provider: str) -> dict[str, int]:
+        """Return what is held of a provider, by class."""
+        return dict(self._used.get(provider, {}))
 
     def instances(self) -> dict[str, int]:
         """Return how many attempts hold something of each node."""
-        counts = dict.fromkeys(self._inventories, 0)
-        for allocations in list(self._held.values()):
-            for provider in allocations:
-                counts[provider] = counts.get(provider, 0) + 1
+        counts = dict.fromkeys(self._nodes, 0)
+        for attempt in list(self._held.values()):
+            counts[attempt.name] = counts.get(attempt.name, 0) + 1
         return counts
 
     def excess(self) -> dict[str, dict[str, int]]:
-        """Return by how much each node is over its capacity, by class: a shape that shrank, or an audit's doing."""
+        """Return by how much each provider is over its capacity, by class: a shape that shrank, or an audit's doing."""
         found: dict[str, dict[str, int]] = {}
         for provider, used in self._used.items():
             inventories = self._inventories.get(provider, {})
@@ -93,8 +154,29 @@ class Tracker:
                 found[provider] = over
         return found
 
+    def _taken_of(self, node: str, loaded: Loaded) -> list[Assignment]:
+        return list(self._taken.get((node, loaded.name), {}).values())
+
     def _count(self, allocations: Allocations, sign: int) -> None:
         for provider, amounts in allocations.items():
-            used = self._used.setdefault(provider, {})
-            for resource_class, amount in amounts.items():
-                used[resource_class] = used.get(resource_class, 0) + sign * amount
+            if host_of(provider) in self._hosts:
+                used = self._used.setdefault(provider, {})
+                for resource_class, amount in amounts.items():
+                    used[resource_class] = used.get(resource_class, 0) + sign * amount
+
+
+def _below(node: str, allocations: Allocations) -> Allocations:
+    """Return what is held of a node and what is below it, by path."""
+    held = {}
+    for provider, amounts in allocations.items():
+        if provider == node:
+            held[""] = amounts
+        elif provider.startswith(f"{node}/"):
+            held[provider.removeprefix(f"{node}/")] = amounts
+    return held
+
+
+def _no_room(provider: str, wrong: str, inventory: Inventory | None, used: int, amount: int) -> str:
+    if inventory is None:
+        return f"provider {provider} has no {wrong}"
+    return f"provider {provider} cannot give {amount} {wrong}: {used} of {inventory.capacity} are in use"

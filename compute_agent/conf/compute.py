@@ -29,6 +29,12 @@ OPTS = [
         help="Availability zones that the service hosts are dealt to in turn. A shape's own zone comes first.",
     ),
     cfg.StrOpt(
+        "host_network",
+        default="",
+        help="Network that the service hosts have addresses in, such as 10.0.0.0/16, dealt like the zones: host7 has "
+        "the eighth that a host may have. They are reported as the nodes' addresses. Empty: none is.",
+    ),
+    cfg.StrOpt(
         "state_path",
         default="",
         help="Folder for the journals and the simulated guests, a folder a service host. It must outlive the process "

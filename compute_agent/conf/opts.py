@@ -3,7 +3,7 @@
 
 from oslo_config import cfg
 
-from compute_agent.conf import compute, shape, simulator
+from compute_agent.conf import compute, hardware, shape, simulator
 
 
 def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
@@ -12,4 +12,6 @@ def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
         (compute.GROUP, compute.OPTS),
         (simulator.GROUP, simulator.OPTS),
         (f"{shape.PREFIX}NAME", shape.OPTS),
+        (f"{hardware.PCI_PREFIX}NAME", hardware.PCI_OPTS),
+        (f"{hardware.DEVICE_PREFIX}NAME", hardware.DEVICE_OPTS),
     ]

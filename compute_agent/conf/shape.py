@@ -21,6 +21,62 @@ OPTS = [
         default={},
         help="Further resource classes and how much there is of each, such as 'VGPU:4,CUSTOM_FPGA:2'.",
     ),
+    cfg.IntOpt(
+        "numa_cells",
+        default=0,
+        min=0,
+        max=64,
+        help="NUMA cells of a node, among which its CPUs and memory are parted evenly; each becomes a provider below "
+        "the node. 0: the node has its CPUs and memory itself, and pins nobody.",
+    ),
+    cfg.IntOpt("numa_cells_per_socket", default=1, min=1, max=64, help="NUMA cells of one processor socket."),
+    cfg.IntOpt(
+        "threads_per_core",
+        default=1,
+        min=1,
+        max=8,
+        help="Threads of a CPU core, where there are NUMA cells. Of n cores, CPU i is a thread of core i modulo n.",
+    ),
+    cfg.StrOpt(
+        "cpu_dedicated_set",
+        default="",
+        help="CPUs of a node that guests are pinned to, such as '4-15,20-31,^8', where there are NUMA cells; the "
+        "others are shared. They are sold as PCPU, without overcommit.",
+    ),
+    cfg.Opt(
+        "huge_pages",
+        type=types.Dict(key_value_separator=":", value_type=types.Integer(min=1)),
+        default={},
+        help="Huge pages of each NUMA cell, by their size in kB, such as '2048:4096,1048576:16'. They are a part of "
+        "memory_mb, and sold apart from it.",
+    ),
+    cfg.ListOpt(
+        "pci_devices",
+        default=[],
+        help="PCI devices of a node as NAME:COUNT or NAME:COUNT@CELL, such as 'nic:2@0,gpu:1', of which "
+        "[pci_device:NAME] tells what each is and CELL the NUMA cell that it is near to.",
+    ),
+    cfg.ListOpt(
+        "devices",
+        default=[],
+        help="Other devices of a node as NAME:COUNT or NAME:COUNT@CELL, of which [device:NAME] tells what each is.",
+    ),
+    cfg.StrOpt("hypervisor_type", default="", help="What hypervisor a node reports, such as QEMU; empty: none."),
+    cfg.IntOpt(
+        "hypervisor_version", default=0, min=0, help="Its version as Nova counts: 8.2.1 is 8002001. 0: none is told."
+    ),
+    cfg.ListOpt(
+        "supported_instances",
+        default=[],
+        help="Guests that a node can run, each as ARCHITECTURE:HYPERVISOR:MODE, such as 'x86_64:kvm:hvm'. Empty: none "
+        "is told.",
+    ),
+    cfg.Opt(
+        "cpu_info",
+        type=types.Dict(key_value_separator=":"),
+        default={},
+        help="What a node tells of its CPU, such as 'arch:x86_64,vendor:Intel,model:Skylake-Server'. Empty: nothing.",
+    ),
     cfg.ListOpt("traits", default=[], help="Traits of a node of this shape, such as HW_CPU_X86_AVX2."),
     cfg.StrOpt("availability_zone", help="Availability zone of the nodes of this shape; unset: that of their host."),
     cfg.IntOpt(

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The compute service's RPC methods, for one service host."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import oslo_messaging as messaging
 from oslo_log import log
 
@@ -8,10 +11,12 @@ from compute_agent import metrics
 from compute_agent.attempt import Attempt, Ref, Stage
 from compute_agent.journal import wall_ms
 from compute_agent.service_host import ServiceHost
+from compute_agent.wish import Wish
 from rpcapi import errors, objects
 from rpcapi.compute import ComputeAPI
 from rpcapi.context import RequestContext
 from rpcapi.endpoint import exposed
+from rpcapi.model import names, vocabulary
 from rpcapi.model import request as checks
 from rpcapi.model.inventory import MAX_AMOUNT
 
@@ -34,11 +39,12 @@ class ComputeEndpoint:
         checks.check_spec(request.spec)
         checks.check_uuids(request.uuids, self._max_instances)
         _check_attempts(request.attempts)
+        _check_allocations(request.allocations)
         if request.partition != self._partition:
             raise errors.InvalidRequest(
                 why=f"host {self._host.name} is in partition {self._partition!r}, not {request.partition!r}"
             )
-        self._host.build(ctxt, _intents(ctxt, request))
+        self._host.build(ctxt, _intents(ctxt, request), Wish.from_spec(request.spec))
 
     @exposed
     def terminate_instances(self, ctxt: RequestContext, refs: objects.ClaimRefs) -> None:
@@ -65,6 +71,21 @@ def _check_attempts(attempts: list[int]) -> None:
         raise errors.InvalidRequest(why=f"attempts are counted from 1, and to {MAX_AMOUNT} at most")
 
 
+def _check_allocations(allocations: Sequence[Any]) -> None:
+    """Raise InvalidRequest unless each is None or names providers, with amounts from 0 up of classes that there are."""
+    for held in allocations:
+        for provider, amounts in (held or {}).items():
+            names.canonical(provider)
+            if not isinstance(amounts, Mapping):
+                raise errors.InvalidRequest(why=f"what is allocated of {provider} must be amounts by resource class")
+            for resource_class, amount in amounts.items():
+                vocabulary.check_resource_class(resource_class)
+                if not isinstance(amount, int) or isinstance(amount, bool) or not 0 <= amount <= MAX_AMOUNT:
+                    raise errors.InvalidRequest(
+                        why=f"{resource_class} allocated of {provider} must be an integer from 0 to {MAX_AMOUNT}"
+                    )
+
+
 def _intents(ctxt: RequestContext, request: objects.BuildRequest) -> list[Attempt]:
     spec = request.spec
     owner = {
@@ -77,6 +98,8 @@ def _intents(ctxt: RequestContext, request: objects.BuildRequest) -> list[Attemp
         "group_max_per_host": spec.group_max_per_host,
     }
     now = wall_ms()
+    flat = dict(spec.resources)
+    held = request.allocations or [None] * len(request.uuids)
     return [
         Attempt(
             uuid=uuid,
@@ -85,8 +108,8 @@ def _intents(ctxt: RequestContext, request: objects.BuildRequest) -> list[Attemp
             at_ms=now,
             request_id=ctxt.request_id,
             name=name,
-            allocations={name: dict(spec.resources)},
+            allocations={name: flat} if allocations is None else allocations,
             owner=owner,
         )
-        for uuid, attempt, name in zip(request.uuids, request.attempts, request.names, strict=True)
+        for uuid, attempt, name, allocations in zip(request.uuids, request.attempts, request.names, held, strict=True)
     ]

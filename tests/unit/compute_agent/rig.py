@@ -26,6 +26,7 @@ from compute_agent.reporter import Reporter
 from compute_agent.saga import Saga
 from compute_agent.service_host import Pace, ServiceHost
 from compute_agent.tracker import Tracker
+from compute_agent.wish import Wish
 from rpcapi import context
 from rpcapi.model.inventory import Inventory
 from tests.unit.compute_agent.doubles import Conductor, Ledger, Scheduler
@@ -189,6 +190,7 @@ class Rig:
             nodes=self.nodes,
             tracker=holdings.tracker,
             load=Load(HOST, self.nodes, holdings.tracker, lambda: self.profile),
+            activity=holdings.activity,
             scheduler=scheduler,
             calls=calls,
             incarnation=self.clock.now,
@@ -245,9 +247,9 @@ class Rig:
             owner={"type": "INSTANCE", "project": "p", "user": "u", "request_id": "req-build"},
         )
 
-    def build(self, *intents: Attempt) -> None:
+    def build(self, *intents: Attempt, wish: Wish = Wish()) -> None:  # noqa: B008 - it is frozen
         """Deliver a build message."""
-        self.host.build(context.new("p", "u"), intents)
+        self.host.build(context.new("p", "u"), intents, wish)
 
     def terminate(self, *refs: tuple[str, int]) -> None:
         """Deliver a terminate message."""

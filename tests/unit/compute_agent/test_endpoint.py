@@ -10,6 +10,7 @@ import pytest
 
 from compute_agent.attempt import Attempt, Ref
 from compute_agent.endpoints.compute import ComputeEndpoint
+from compute_agent.wish import Wish
 from rpcapi import context, errors, objects
 
 ONE, TWO = str(uuid.UUID(int=1)), str(uuid.UUID(int=2))
@@ -25,8 +26,9 @@ class Host:
         self.terminated: list[Ref] = []
         self.audited: list[int] = []
 
-    def build(self, ctxt: Any, intents: list[Attempt]) -> None:
+    def build(self, ctxt: Any, intents: list[Attempt], wish: Wish) -> None:
         self.built += intents
+        self.wish = wish
 
     def terminate(self, ctxt: Any, refs: list[Ref]) -> None:
         self.terminated += refs

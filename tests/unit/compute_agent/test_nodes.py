@@ -153,5 +153,5 @@ def test_what_cannot_be_is_refused_with_a_sentence(plan: Plan, text: str, why: s
 
 def test_every_option_is_listed_for_the_sample_file() -> None:
     listed = dict(opts.list_opts())
-    assert sorted(listed) == ["compute", "shape:NAME", "simulator"]
+    assert sorted(listed) == ["compute", "device:NAME", "pci_device:NAME", "shape:NAME", "simulator"]
     assert all(option.help and option.help.endswith(".") for group in listed.values() for option in group)

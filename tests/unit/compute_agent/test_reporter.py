@@ -47,7 +47,11 @@ def truth(rig: Rig) -> dict[str, object]:
             },
             "traits": ["HW_CPU_X86_AVX2"],
             "availability_zone": "zone1",
-            "metrics": {"instances": rig.holdings.tracker.instances()[node.name]},
+            "metrics": {
+                "instances": rig.holdings.tracker.instances()[node.name],
+                "io_ops": sum(each.live and each.name == node.name for each in rig.holdings.journal.unreported()),
+                "failed_builds": 0,
+            },
         }
         for node in NODES
     }
@@ -66,7 +70,9 @@ def test_the_first_report_is_full_and_the_next_say_only_what_changed(rig: Rig) -
     rig.reporter.report()
 
     assert kinds(rig) == ["full", "beat", "delta"]
-    assert rig.scheduler.reports[-1][1].nodes == {"alpha/node1": {"metrics": {"instances": 1}}}
+    assert rig.scheduler.reports[-1][1].nodes == {
+        "alpha/node1": {"metrics": {"instances": 1, "io_ops": 0, "failed_builds": 0}}
+    }
     assert [report.sequence for _, report in rig.scheduler.reports] == [1, 2, 3]
     assert [report.base for _, report in rig.scheduler.reports] == [0, 1, 2]
     assert rig.scheduler.views == {HOST: truth(rig)}
@@ -125,7 +131,9 @@ def told(rig: Rig) -> dict[str, set[str]]:
     }
 
 
-EVERYTHING = {"inventories", "traits", "availability_zone", "metrics.instances", "metrics.cpu.percent"}
+OWN_METRICS = {"metrics.instances", "metrics.io_ops", "metrics.failed_builds"}
+METRICS = OWN_METRICS | {"metrics.cpu.percent"}
+EVERYTHING = METRICS | {"inventories", "traits", "availability_zone"}
 
 
 def test_every_report_names_the_partition_of_its_host(rig: Rig) -> None:
@@ -139,7 +147,7 @@ def test_a_scheduler_that_does_not_say_what_it_reads_is_told_everything(rig: Rig
     rig.reporter.report()
     assert told(rig) == {node.name: EVERYTHING for node in NODES}
     rig.reporter.report()
-    assert told(rig) == {node.name: {"metrics.instances", "metrics.cpu.percent"} for node in NODES}
+    assert told(rig) == {node.name: METRICS for node in NODES}
 
 
 def test_only_what_is_read_is_told(rig: Rig) -> None:
@@ -174,11 +182,11 @@ def test_what_is_newly_read_goes_out_with_the_next_report(rig: Rig) -> None:
     rig.scheduler.forget(HOST)
     rig.reporter.report()
     assert told(rig) == {node.name: {"inventories"} for node in NODES}
-    rig.scheduler.wanted = ["inventories", "traits", "availability_zone", "metrics.instances", "metrics.unheard.of"]
+    rig.scheduler.wanted = ["inventories", "traits", "availability_zone", *OWN_METRICS, "metrics.unheard.of"]
     rig.reporter.report()
     assert kinds(rig)[-1] == "beat"
     rig.reporter.report()
-    assert told(rig) == {node.name: {"traits", "availability_zone", "metrics.instances"} for node in NODES}
+    assert told(rig) == {node.name: {"traits", "availability_zone", *OWN_METRICS} for node in NODES}
     assert rig.scheduler.views == {HOST: truth(rig)}
 
 

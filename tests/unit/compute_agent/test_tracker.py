@@ -74,9 +74,9 @@ def test_admits_what_the_ledger_admits(moves: list[tuple[str, dict[str, int], in
 def test_says_what_does_not_fit() -> None:
     tracker = made()
     tracker.hold(attempt(1, NAMES[0], {"VCPU": 8}))
-    assert tracker.misfit({NAMES[0]: {"VCPU": 4}}) == "node alpha/node0 cannot give 4 VCPU: 8 of 11 are in use"
-    assert tracker.misfit({NAMES[0]: {"VGPU": 1}}) == "node alpha/node0 has no VGPU"
-    assert tracker.misfit({"alpha/node7": {"VCPU": 1}}) == "there is no node alpha/node7 on this host"
+    assert tracker.misfit({NAMES[0]: {"VCPU": 4}}) == "provider alpha/node0 cannot give 4 VCPU: 8 of 11 are in use"
+    assert tracker.misfit({NAMES[0]: {"VGPU": 1}}) == "provider alpha/node0 has no VGPU"
+    assert tracker.misfit({"alpha/node7": {"VCPU": 1}}) == "there is no provider alpha/node7 on this host"
 
 
 def test_an_excess_is_flagged_by_node_and_class() -> None:

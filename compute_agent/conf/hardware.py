@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What devices are: the groups [pci_device:NAME] and [device:NAME]; the names are the operator's."""
+
+from oslo_config import cfg
+
+PCI_PREFIX = "pci_device:"
+DEVICE_PREFIX = "device:"
+
+PCI_OPTS = [
+    cfg.StrOpt("vendor_id", regex=r"[0-9a-fA-F]{4}", help="PCI vendor of the device, four hexadecimal digits."),
+    cfg.StrOpt("product_id", regex=r"[0-9a-fA-F]{4}", help="PCI product of the device, four hexadecimal digits."),
+    cfg.IntOpt(
+        "functions",
+        default=1,
+        min=1,
+        max=255,
+        help="Guests that share one device, each by a virtual function. 1: a device is handed out as a whole.",
+    ),
+    cfg.StrOpt(
+        "resource_class",
+        default="",
+        help="Resource class of the device. Empty: CUSTOM_PCI_ followed by vendor and product, in capitals.",
+    ),
+    cfg.StrOpt(
+        "physical_network",
+        default="",
+        help="Network that the device is plugged into; told as the trait CUSTOM_PHYSNET_NAME. Empty: none.",
+    ),
+    cfg.ListOpt("traits", default=[], help="Traits of the device."),
+]
+
+DEVICE_OPTS = [
+    cfg.StrOpt(
+        "resource_class", help="Resource class that one guest's part of the device is, such as VGPU or CUSTOM_FPGA_X."
+    ),
+    cfg.IntOpt("instances", default=1, min=1, max=1024, help="How many parts one physical device has to hand out."),
+    cfg.ListOpt("traits", default=[], help="Traits of the device, such as CUSTOM_NVIDIA_A100."),
+]
+
+
+def register_opts(conf: cfg.ConfigOpts, group: str) -> None:
+    """Register one group of the one kind or the other; again is fine."""
+    conf.register_opts(PCI_OPTS if group.startswith(PCI_PREFIX) else DEVICE_OPTS, group=group)

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The device manager: accelerators of any class, each with so many parts to hand out (FPGA, vGPU, mediated devices)."""
+
+from dataclasses import dataclass
+
+from oslo_config import cfg
+
+from compute_agent.conf import hardware
+from compute_agent.kinds import flat, units
+from rpcapi import errors
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceKind(units.UnitKind):
+    """The devices of the nodes of one shape, each a provider; its parts are numbered from 0."""
+
+    @classmethod
+    def of_shape(cls, conf: cfg.ConfigOpts, group: str) -> "DeviceKind | None":
+        """Name each device of a shape after its group and its number."""
+        below, parts = [], {}
+        for kind, parent, number in units.placed(conf, group, "devices", hardware.DEVICE_PREFIX):
+            hardware.register_opts(conf, kind)
+            values = conf[kind]
+            if not values.resource_class:
+                raise errors.BadConfiguration(why=f"[{kind}] has no resource_class")
+            there = flat.inventory(kind, values.resource_class, total=values.instances, max_unit=values.instances)
+            name = f"{kind.removeprefix(hardware.DEVICE_PREFIX)}{number}"
+            device = units.below(
+                parent, name, inventories={values.resource_class: there}, traits=flat.traits(kind, values.traits)
+            )
+            below.append(device)
+            parts[device.path] = tuple(str(each) for each in range(values.instances))
+        return cls(tuple(below), parts) if below else None

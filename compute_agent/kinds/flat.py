@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CPUs, memory, disk and further classes that a node has itself: amounts and nothing more."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from os_resource_classes import DISK_GB, MEMORY_MB, VCPU
+from oslo_config import cfg
+
+from compute_agent.kinds.kind import Below, ResourceKind
+from rpcapi import errors
+from rpcapi.model import vocabulary
+from rpcapi.model.inventory import Inventory
+
+
+@dataclass(frozen=True, slots=True)
+class FlatKind(ResourceKind):
+    """What a node's own provider holds."""
+
+    inventories: Mapping[str, Inventory]
+
+    @classmethod
+    def of_shape(cls, conf: cfg.ConfigOpts, group: str) -> "FlatKind":
+        """Read the amounts of a shape; CPUs and memory are those of its NUMA cells where it has such."""
+        values = conf[group]
+        amounts = {DISK_GB: (values.disk_gb, values.reserved_disk_gb, values.disk_allocation_ratio)}
+        if not values.numa_cells:
+            amounts |= {
+                VCPU: (values.vcpus, values.reserved_vcpus, values.cpu_allocation_ratio),
+                MEMORY_MB: (values.memory_mb, values.reserved_memory_mb, values.ram_allocation_ratio),
+            }
+        amounts |= {name: (total, 0, 1.0) for name, total in values.resources.items()}
+        return cls(
+            {
+                name: inventory(group, name, total=total, reserved=reserved, allocation_ratio=ratio)
+                for name, (total, reserved, ratio) in amounts.items()
+                if total
+            }
+        )
+
+    def inventory(self) -> Sequence[Below]:
+        """Return the node alone."""
+        return [Below("", self.inventories)]
+
+
+def inventory(group: str, resource_class: str, **figures: Any) -> Inventory:
+    """Return what a shape has of a class; raises BadConfiguration, which names the shape's group."""
+    try:
+        vocabulary.check_resource_class(resource_class)
+        return Inventory.from_dict(resource_class, figures)
+    except errors.InvalidRequest as error:
+        raise errors.BadConfiguration(why=f"[{group}] {error}") from error
+
+
+def traits(group: str, wanted: Sequence[str]) -> tuple[str, ...]:
+    """Return traits in order; raises BadConfiguration for one that is none."""
+    try:
+        for trait in wanted:
+            vocabulary.check_trait(trait)
+    except errors.InvalidRequest as error:
+        raise errors.BadConfiguration(why=f"[{group}] {error}") from error
+    return tuple(sorted(wanted))

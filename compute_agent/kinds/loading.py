@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finding the kinds of resources that the nodes of a shape have."""
+
+import importlib.metadata
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from oslo_config import cfg
+from oslo_log import log
+
+from compute_agent import metrics
+from compute_agent.kinds.kind import Amounts, Asked, Assignment, Below, ResourceKind
+from rpcapi import errors
+from rpcapi.model import names, vocabulary
+
+LOG = log.getLogger(__name__)
+
+GROUP = "gantt.resource_kinds"
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A kind under its name, with what it said that a node has."""
+
+    name: str
+    kind: ResourceKind
+    below: tuple[Below, ...] = ()
+
+    @property
+    def classes(self) -> Mapping[str, frozenset[str]]:
+        """Return the resource classes that are this kind's, by path."""
+        return {each.path: frozenset(each.inventories) for each in self.below if each.inventories}
+
+    def amounts(self, held: Amounts) -> Amounts:
+        """Return what of ``held`` is of this kind."""
+        own: dict[str, dict[str, int]] = {}
+        for path, classes in self.classes.items():
+            mine = {name: amount for name, amount in held.get(path, {}).items() if name in classes}
+            if mine:
+                own[path] = mine
+        return own
+
+    def assign(self, asked: Asked, taken: Sequence[Assignment]) -> Assignment | str:
+        """Ask the kind; what it raises, or what cannot be journalled, is a refusal under its name."""
+        try:
+            if not self.kind.concerns(asked):
+                return {}
+            got = self.kind.assign(asked, taken)
+            # The journal writes it, and the next agent reads it.
+            return got if isinstance(got, str) else dict(json.loads(json.dumps(got)))
+        except Exception as error:
+            # The edge to code from outside, whatever it is: the host stays whole, the build goes elsewhere.
+            LOG.exception("Resource kind %s failed to assign", self.name)
+            metrics.KIND_FAULTS.labels(self.name, "assign").inc()
+            return f"resource kind {self.name!r} failed: {error!r}"
+
+    def report(self, taken: Sequence[Assignment]) -> Mapping[str, Any]:
+        """Return what the kind adds to a node's report; nothing where it raises, which is logged."""
+        try:
+            return self.kind.report(taken)
+        except Exception:
+            # As above: a report without this kind's part is better than a host that falls silent.
+            LOG.exception("Resource kind %s failed to report", self.name)
+            metrics.KIND_FAULTS.labels(self.name, "report").inc()
+            return {}
+
+    def describe(self, assignment: Assignment) -> str:
+        """Return an assignment for people."""
+        try:
+            return self.kind.describe(assignment)
+        except Exception:
+            # As above.
+            LOG.exception("Resource kind %s failed to describe %s", self.name, assignment)
+            metrics.KIND_FAULTS.labels(self.name, "describe").inc()
+            return ""
+
+
+def load(conf: cfg.ConfigOpts, group: str) -> list[Loaded]:
+    """Return all kinds that the nodes of a shape have, by name; raises BadConfiguration, cfg.Error.
+
+    One that cannot be loaded, that raises or whose inventory makes no sense is left out, and that is logged.
+    """
+    entries = sorted(importlib.metadata.entry_points(group=GROUP), key=lambda each: each.name)
+    if not entries:
+        raise errors.BadConfiguration(why=f"no entry point of {GROUP} is found: install gantt again")
+    found: list[Loaded] = []
+    for entry in entries:
+        try:
+            one = _loaded(entry.name, entry.load().of_shape, conf, group, found)
+        except (errors.BadConfiguration, cfg.Error):
+            raise
+        except Exception as error:
+            # The edge to code from outside: nodes without this kind serve those who do not ask for it.
+            LOG.exception("Resource kind %s is left out of [%s]: %s", entry.name, group, error)
+            metrics.KIND_FAULTS.labels(entry.name, "inventory").inc()
+        else:
+            found += one
+    return found
+
+
+def _loaded(
+    name: str,
+    of_shape: Callable[[cfg.ConfigOpts, str], ResourceKind | None],
+    conf: cfg.ConfigOpts,
+    group: str,
+    before: Iterable[Loaded],
+) -> list[Loaded]:
+    kind = of_shape(conf, group)
+    if kind is None:
+        return []
+    below = tuple(kind.inventory())
+    others = {(path, each) for loaded in before for path, classes in loaded.classes.items() for each in classes}
+    for each in below:
+        names.canonical(("host", f"node/{each.path}") if each.path else "host")
+        for resource_class in each.inventories:
+            vocabulary.check_resource_class(resource_class)
+            if (each.path, resource_class) in others:
+                raise ValueError(f"{resource_class} at {each.path or 'the node'} is another kind's already")
+        for trait in each.traits:
+            vocabulary.check_trait(trait)
+    return [Loaded(name, kind, below)]
