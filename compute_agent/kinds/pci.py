@@ -4,10 +4,12 @@
 import re
 from dataclasses import dataclass
 
+from os_traits import COMPUTE_SOCKET_PCI_NUMA_AFFINITY
 from oslo_config import cfg
 
 from compute_agent.conf import hardware
 from compute_agent.kinds import flat, units
+from compute_agent.kinds.kind import Below
 from rpcapi import errors
 
 PHYSICAL_NETWORK = "CUSTOM_PHYSNET_{}"
@@ -38,6 +40,8 @@ class PciKind(units.UnitKind):
             # A device that is shared is its physical function, which no guest gets.
             first = 0 if values.functions == 1 else 1
             functions[device.path] = tuple(_address(number + 1, first + each) for each in range(values.functions))
+        if below and conf[group].numa_cells:
+            below.append(Below("", traits=(COMPUTE_SOCKET_PCI_NUMA_AFFINITY,)))
         return cls(tuple(below), functions) if below else None
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from os_resource_classes import PCPU
 
 from rpcapi.model.numa import cpu_sets, pinning
+from rpcapi.model.numa.pinning import ThreadPolicy
 
 TRAIT = "HW_NUMA_ROOT"  # of a provider that is a cell
 THREADS_TRAIT = "HW_CPU_HYPERTHREADING"  # of a cell, and a node, whose cores have several threads
@@ -49,23 +50,34 @@ class Cell:
         cores = (tuple(cpu for cpu in core if cpu not in self.pinned) for core in self.cores)
         return [core for core in cores if core]
 
-    def with_use(self, used: Mapping[str, int]) -> "Cell":
+    def with_use(self, used: Mapping[str, int], piece: int = 0, policy: ThreadPolicy = ThreadPolicy.PREFER) -> "Cell":
         """Return it as it may be when so much of its provider's classes is in use, where nobody has told which CPUs.
 
-        What is pinned beyond its state is taken as a guest without wishes would be given it; what is pinned no more,
-        so that most cores become whole: it never says no of itself where the right CPUs may be free.
+        What is pinned beyond its state is taken as guests of ``piece`` CPUs (0: one guest) and this policy would be
+        given it; what is pinned no more, so that most cores become whole. So it never says no of itself where the
+        right CPUs may be free.
         """
         pages = {size: pages_of(size, used.get(page_class(size), 0)) for size in self.pages}
-        return replace(self._with_pinned(used.get(PCPU, 0)), used_pages=pages)
+        more = used.get(PCPU, 0) - len(self.pinned)
+        pinned = self._pinned_with(more, piece or more, policy) if more > 0 else self._pinned_without(-more)
+        return replace(self, pinned=pinned, used_pages=pages)
 
-    def _with_pinned(self, count: int) -> "Cell":
-        more = count - len(self.pinned)
-        if more > 0:
-            got = pinning.choose(self.free, self.threads, more)
-            return replace(self, pinned=self.pinned | set(got)) if isinstance(got, tuple) else self
+    def _pinned_with(self, more: int, piece: int, policy: ThreadPolicy) -> frozenset[int]:
+        now = self
+        while more > 0:
+            count = min(piece, more)
+            got = pinning.choose(now.free, now.threads, count, policy)
+            if isinstance(got, str):
+                got = pinning.choose(now.free, now.threads, count)
+            if isinstance(got, str):  # more than there are: the claims will say no
+                break
+            now = replace(now, pinned=now.pinned | set(got))
+            more -= count
+        return now.pinned
+
+    def _pinned_without(self, less: int) -> frozenset[int]:
         used = sorted(([cpu for cpu in core if cpu in self.pinned] for core in self.cores), key=len)
-        freed = [cpu for core in used for cpu in core][:-more] if more else []
-        return replace(self, pinned=self.pinned.difference(freed))
+        return self.pinned.difference([cpu for core in used for cpu in core][:less])
 
     def as_dict(self) -> dict[str, Any]:
         """Return the form that reports carry in a node's ``numa``."""
