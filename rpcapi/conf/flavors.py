@@ -4,6 +4,8 @@
 from oslo_config import cfg
 
 from rpcapi import errors
+from rpcapi.conf import pairs
+from rpcapi.edge.catalog import EMPTY, Catalog
 from rpcapi.model.flavors import BUILT_IN, Flavor
 from rpcapi.model.inventory import MAX_AMOUNT
 
@@ -29,30 +31,29 @@ OPTS = [
         help="Memory (MEMORY_MB) in MiB.",
     ),
     cfg.IntOpt("disk_gb", default=0, min=0, max=MAX_AMOUNT, help="Local disk (DISK_GB) in GiB; 0 asks for none."),
-    cfg.ListOpt(
+    pairs.option(
         "extra_specs",
         default=[],
-        sample_default=["trait:HW_CPU_X86_AVX2=required", "resources:CUSTOM_LICENCE=1"],
-        help="Extra specs as key=value, separated by commas. 'trait:NAME=required' or '=forbidden' binds servers to "
-        "hosts that have the trait or lack it; 'resources:CLASS=N' asks for N of a resource class, in place of what "
-        "the options above say of it, and 0 removes it. An unknown key is refused.",
+        sample_default=["trait:HW_CPU_X86_AVX2=required", "resources:CUSTOM_LICENCE=1", "hw:cpu_policy=dedicated"],
+        help="Extra specs as key=value, separated by commas; one whose value holds a comma stands in quotes. They are "
+        "those of Nova: docs/requests.md tells what becomes of each.",
     ),
 ]
 
 
-def load(conf: cfg.ConfigOpts) -> dict[str, Flavor]:
-    """Return all flavors by name, from a ``conf`` whose files have been read.
+def load(conf: cfg.ConfigOpts, known: Catalog = EMPTY) -> dict[str, Flavor]:
+    """Return all flavors by name, from a ``conf`` whose files have been read; ``known`` is what they may name.
 
     Raises BadConfiguration, naming the group, for one that cannot be asked for.
     """
     found = dict(BUILT_IN)
     for section in conf.list_all_sections():
         if section.startswith(PREFIX):
-            found[section.removeprefix(PREFIX)] = _read(conf, section)
+            found[section.removeprefix(PREFIX)] = _read(conf, section, known)
     return found
 
 
-def _read(conf: cfg.ConfigOpts, section: str) -> Flavor:
+def _read(conf: cfg.ConfigOpts, section: str, known: Catalog) -> Flavor:
     conf.register_opts(OPTS, group=section)
     try:
         values = conf[section]
@@ -64,21 +65,11 @@ def _read(conf: cfg.ConfigOpts, section: str) -> Flavor:
             vcpus=values.vcpus,
             memory_mb=values.memory_mb,
             disk_gb=values.disk_gb,
-            extra_specs=_extra_specs(section, values.extra_specs),
+            extra_specs=pairs.read(f"[{section}] extra_specs", values.extra_specs),
         )
-        flavor.request()
+        flavor.request(catalog=known)
     except (cfg.Error, ValueError) as error:
         raise errors.BadConfiguration(why=f"[{section}] {error}") from error
     except errors.InvalidRequest as error:
         raise errors.BadConfiguration(why=f"[{section}] {error.sentence}") from error
     return flavor
-
-
-def _extra_specs(section: str, pairs: list[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for pair in pairs:
-        key, equals, value = (part.strip() for part in pair.partition("="))
-        if not equals or key in found:
-            raise errors.BadConfiguration(why=f"[{section}] extra_specs: {pair!r} is no key=value, or is there twice")
-        found[key] = value
-    return found

@@ -3,10 +3,15 @@
 
 from oslo_config import cfg
 
-from rpcapi.conf import flavors, rpc, scheduler_client, service_group, transport, upgrade_levels
+from rpcapi.conf import catalog, flavors, images, rpc, scheduler_client, service_group, transport, upgrade_levels
 
 
 def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
     """Return the options by group, as oslo-config-generator asks for them."""
-    modules = (transport, rpc, scheduler_client, service_group, upgrade_levels, flavors)
-    return [(module.GROUP, module.OPTS) for module in modules]
+    modules = (transport, rpc, scheduler_client, service_group, upgrade_levels, flavors, images)
+    return [
+        *((module.GROUP, module.OPTS) for module in modules),
+        (catalog.PCI_GROUP, catalog.PCI_OPTS),
+        (catalog.PROFILE_GROUP, catalog.PROFILE_OPTS),
+        (catalog.GUESTS_GROUP, catalog.GUESTS_OPTS),
+    ]

@@ -6,6 +6,7 @@ import os_traits as ot
 
 from rpcapi.edge.asked import Asked
 from rpcapi.edge.draft import Draft
+from rpcapi.model.images import NO_IMAGE
 
 ENCRYPTED = {
     "amd-sev": ot.HW_CPU_X86_AMD_SEV,
@@ -50,7 +51,7 @@ def _memory_encryption(asked: Asked, draft: Draft) -> None:
     if not asked.flag("mem_encryption"):
         return
     model = asked.one("mem_encryption_model", ENCRYPTED) or "amd-sev"
-    if asked.of_image("firmware_type") != UEFI:
+    if asked.image is not NO_IMAGE and asked.of_image("firmware_type") != UEFI:
         raise asked.refuse("hw:mem_encryption", f"needs an image with hw_firmware_type={UEFI}")
     draft.amount(orc.MEM_ENCRYPTION_CONTEXT, 1)
     draft.trait(ENCRYPTED[model])

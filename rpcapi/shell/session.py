@@ -15,7 +15,9 @@ if TYPE_CHECKING:  # the bus takes half a second to import: `gantt --help` does 
     from rpcapi.claims import ClaimsAPI
     from rpcapi.conductor import ConductorAPI
     from rpcapi.context import RequestContext
+    from rpcapi.edge.catalog import Catalog
     from rpcapi.model.flavors import Flavor
+    from rpcapi.model.images import Image
     from rpcapi.scheduler import SchedulerAPI
 
 LOG = logging.getLogger("gantt.shell")
@@ -46,7 +48,21 @@ class Session:
         """All flavors by name; raises BadConfiguration."""
         from rpcapi.conf import flavors  # noqa: PLC0415 - lazy, see above
 
-        return flavors.load(self.conf)
+        return flavors.load(self.conf, self.catalog)
+
+    @functools.cached_property
+    def images(self) -> "dict[str, Image]":
+        """All images by name; raises BadConfiguration."""
+        from rpcapi.conf import images  # noqa: PLC0415 - lazy, see above
+
+        return images.load(self.conf)
+
+    @functools.cached_property
+    def catalog(self) -> "Catalog":
+        """What flavors name of devices; raises BadConfiguration."""
+        from rpcapi.conf import catalog  # noqa: PLC0415 - lazy, see above
+
+        return catalog.load(self.conf)
 
     @functools.cached_property
     def ctxt(self) -> "RequestContext":

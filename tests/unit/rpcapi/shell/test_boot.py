@@ -26,6 +26,60 @@ def test_what_the_options_say_of_the_place_is_in_the_spec(cluster, gantt):
     assert (spec.group_id, spec.group_policy, spec.group_max_per_host) == ("g", "anti-affinity", 2)
 
 
+CLOUD = """
+[flavor:gpu]
+vcpus = 4
+memory_mb = 4096
+disk_gb = 20
+extra_specs = resources1:VGPU=1, trait1:CUSTOM_A=required, accel:device_profile=fpga, "pci_passthrough:alias=a:1,b:1"
+[image:debian]
+id = 77
+disk_format = qcow2
+properties = hw_architecture=x86_64, trait:CUSTOM_B=required
+[device_profile:fpga]
+group = resources:FPGA=1, trait:CUSTOM_AES=required
+[pci]
+alias = {"name": "a", "resource_class": "CUSTOM_A"}
+alias = {"name": "b", "vendor_id": "8086", "product_id": "1572"}
+"""
+
+
+def test_flavor_image_volumes_and_ports_become_groups(cluster, gantt, config_file):
+    config_file.write_text(config_file.read_text() + CLOUD)
+    options = "--property img_hv_type=kvm --property hw_architecture=aarch64 --volume size=20,pool=pool1,boot=true"
+    port = "--port egress_kbps=100,physnet=net0 --driver solver"
+    done = gantt("server", "boot", "--flavor", "gpu", "--image", "77", *options.split(), *port.split())
+    assert done.code == 0
+    spec, _uuids = cluster.conductor.asked[0]
+    assert spec.resources == {"VCPU": 4, "MEMORY_MB": 4096}
+    assert {suffix: group["resources"] for suffix, group in spec.groups.items()} == {
+        "1": {"VGPU": 1},
+        "_dev0": {"FPGA": 1},
+        "_pci0": {"CUSTOM_A": 1},
+        "_pci1": {"CUSTOM_PCI_8086_1572": 1},
+        "_vol0": {"DISK_GB": 20},
+        "_port0": {"NET_BW_EGR_KILOBIT_PER_SEC": 100},
+    }
+    properties = {"hw_architecture": "aarch64", "trait:CUSTOM_B": "required", "img_hv_type": "kvm"}
+    assert spec.image == {"id": "77", "name": "debian", "disk_format": "qcow2", "properties": properties}
+    assert (spec.required_traits, spec.groups_policy, spec.driver) == (["CUSTOM_B"], "none", "solver")
+
+
+def test_images_are_listed(gantt, config_file):
+    config_file.write_text(config_file.read_text() + CLOUD)
+    assert [(row["name"], row["id"]) for row in gantt("image", "list", "-f", "json").json] == [("debian", "77")]
+
+
+def test_aggregates_trees_and_traits_of_which_one_is_enough_are_in_the_spec(cluster, gantt):
+    options = "--member-of a,b --member-of c --not-member-of d --in-tree host/numa0 --trait CUSTOM_A,CUSTOM_B"
+    group = "--hint group=g --group-policy affinity"
+    assert gantt("boot", "--flavor", "m1.tiny", *options.split(), *group.split()).code == 0
+    spec, _uuids = cluster.conductor.asked[0]
+    assert (spec.member_of, spec.forbidden_aggregates) == ([["a", "b"], ["c"]], ["d"])
+    assert (spec.in_tree, spec.any_traits) == ("host/numa0", [["CUSTOM_A", "CUSTOM_B"]])
+    assert (spec.group_id, spec.group_policy) == ("g", "affinity")
+
+
 def test_wait_returns_when_all_are_active(cluster, gantt):
     done = gantt("boot", "--flavor", "m1.tiny", "--count", "2", "--wait", "-f", "json")
     assert done.code == 0
@@ -64,6 +118,12 @@ def test_the_bar_is_shown_to_who_watches_or_asks(cluster, gantt, options, shown)
         (["--flavor", "m1.tiny", "--trait", "HW_NONE"], "There is no trait 'HW_NONE'"),
         (["--flavor", "m1.tiny", "--trait", "CUSTOM_A", "--trait", "!CUSTOM_A"], "requires and forbids CUSTOM_A"),
         (["--flavor", "m1.tiny", "--hint", "novalue"], "--hint takes KEY=VALUE"),
+        (["--flavor", "m1.tiny", "--hint", "same_host=me"], "takes the uuids of instances"),
+        (["--flavor", "m1.tiny", "--hint", "query=[1"], "hint 'query'"),
+        (["--flavor", "m1.tiny", "--image", "none"], "There is no image 'none'; known: none"),
+        (["--flavor", "m1.tiny", "--property", "hw_numa_nodes=3"], "does not divide"),
+        (["--flavor", "m1.tiny", "--volume", "20"], "--volume takes KEY=VALUE"),
+        (["--flavor", "m1.tiny", "--port", "vnic=direct"], "takes none"),
         (["--flavor", "m1.tiny", "--host", "a b"], "'a b' is not a resource name"),
     ],
 )

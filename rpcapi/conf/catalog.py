@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What names in flavors stand for: PCI aliases, device profiles, and the size of large pages."""
+
+from oslo_config import cfg
+
+from rpcapi import errors
+from rpcapi.conf import pairs
+from rpcapi.edge import devices
+from rpcapi.edge.catalog import LARGE_PAGE_KB, Catalog
+from rpcapi.edge.devices import Profile
+from rpcapi.model import pci
+from rpcapi.model.inventory import MAX_AMOUNT
+
+PCI_GROUP = "pci"
+GUESTS_GROUP = "guests"
+PREFIX = "device_profile:"
+PROFILE_GROUP = f"{PREFIX}NAME"
+
+PCI_OPTS = [
+    cfg.MultiStrOpt(
+        "alias",
+        default=[],
+        sample_default=['{"name": "QuickAssist", "vendor_id": "8086", "product_id": "0443", "numa_policy": "legacy"}'],
+        help="A name under which flavors ask for PCI devices, as JSON as in Nova; give the option once an alias. "
+        "'resource_class', or 'vendor_id' and 'product_id', say which devices it means, 'traits' what they must have, "
+        "'numa_policy' how near to the guest's memory they must be: required, legacy, preferred or socket.",
+    )
+]
+
+GUESTS_OPTS = [
+    cfg.IntOpt(
+        "large_page_kb",
+        default=LARGE_PAGE_KB,
+        min=5,
+        max=MAX_AMOUNT,
+        help="Size in KiB of the pages that hw:mem_page_size=large means. A request says which size it wants before "
+        "hosts are looked at, so that 'large' is one size in a cloud.",
+    )
+]
+
+PROFILE_OPTS = [
+    cfg.MultiStrOpt(
+        "group",
+        default=[],
+        sample_default=["resources:FPGA=1, trait:CUSTOM_AES=required"],
+        help="What accel:device_profile=NAME asks of one device: resources:CLASS=N and trait:NAME=required or "
+        "=forbidden, separated by commas; give the option once a device.",
+    )
+]
+
+
+def load(conf: cfg.ConfigOpts) -> Catalog:
+    """Return what the configuration says, from a ``conf`` whose files have been read; raises BadConfiguration."""
+    for group, options in ((PCI_GROUP, PCI_OPTS), (GUESTS_GROUP, GUESTS_OPTS)):
+        conf.register_opts(options, group=group)
+    sections = (section for section in conf.list_all_sections() if section.startswith(PREFIX))
+    profiles = {profile.name: profile for profile in (_profile(conf, section) for section in sections)}
+    try:
+        return Catalog(pci.parse(conf[PCI_GROUP].alias), profiles, conf[GUESTS_GROUP].large_page_kb)
+    except (cfg.Error, ValueError) as error:
+        raise errors.BadConfiguration(why=f"[{GUESTS_GROUP}] {error}") from error
+
+
+def _profile(conf: cfg.ConfigOpts, section: str) -> Profile:
+    conf.register_opts(PROFILE_OPTS, group=section)
+    groups = [pairs.read(f"[{section}] group", text.split(",")) for text in conf[section].group]
+    if not groups:
+        raise errors.BadConfiguration(why=f"[{section}] asks for nothing: it has no 'group'")
+    try:
+        return devices.profile(section.removeprefix(PREFIX), groups)
+    except errors.InvalidRequest as error:
+        raise errors.BadConfiguration(why=f"[{section}] {error.sentence}") from error

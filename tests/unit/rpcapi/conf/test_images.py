@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Images, aliases and device profiles in a configuration file, and what a wrong one is told."""
+
+import pytest
+from oslo_config import cfg
+
+from rpcapi import errors
+from rpcapi.conf import catalog, flavors, images
+from rpcapi.model.images import Image
+from rpcapi.model.pci import Alias
+
+
+def read(folder, text):
+    path = folder / "gantt.conf"
+    path.write_text(text)
+    conf = cfg.ConfigOpts()
+    conf(["--config-file", str(path)], project="gantt")
+    return conf
+
+
+def test_images_are_read_with_their_properties(tmp_path):
+    text = '[image:a]\nproperties = architecture=x86_64, "hw_numa_cpus.0=0,2"\nmin_ram_mb = 512\n[image:b]\nid = 7\n'
+    found = images.load(read(tmp_path, text))
+    assert found == {
+        "a": Image("a", properties={"architecture": "x86_64", "hw_numa_cpus.0": "0,2"}, min_ram_mb=512),
+        "b": Image("b", "7"),
+    }
+    assert found["a"].as_dict()["properties"] == {"hw_architecture": "x86_64", "hw_numa_cpus.0": "0,2"}
+
+
+def test_a_flavor_may_name_what_the_catalog_has(tmp_path):
+    conf = read(
+        tmp_path,
+        '[pci]\nalias = {"name": "a", "resource_class": "CUSTOM_A"}\n'
+        "[device_profile:p]\ngroup = resources:FPGA=1, trait:CUSTOM_B=required\ngroup = resources:VGPU=2\n"
+        "[guests]\nlarge_page_kb = 1048576\n"
+        "[flavor:f]\nvcpus = 1\nmemory_mb = 1024\n"
+        "extra_specs = pci_passthrough:alias=a:1, accel:device_profile=p, hw:mem_page_size=large\n",
+    )
+    known = catalog.load(conf)
+    assert known.aliases == {"a": Alias("a", "CUSTOM_A")}
+    spec = flavors.load(conf, known)["f"].request(catalog=known)
+    assert list(spec.groups) == ["_numa0", "_pci0", "_dev0", "_dev1"]
+    assert spec.groups["_numa0"]["resources"]["CUSTOM_MEMORY_PAGES_1048576KB"] == 1024
+    with pytest.raises(errors.BadConfiguration, match=r"\[flavor:f\].*names PCI alias 'a', which is not there"):
+        flavors.load(conf)
+
+
+@pytest.mark.parametrize(
+    ("load", "text", "sentence"),
+    [
+        (images.load, "[image:a]\nproperties = x\n", "[image:a] properties: 'x' is no key=value"),
+        (images.load, "[image:a]\nmin_ram_mb = much\n", "[image:a]"),
+        (images.load, f"[image:a]\nid = {'x' * 300}\n", "image's id"),
+        (catalog.load, "[pci]\nalias = {}\n", "has no name"),
+        (catalog.load, "[device_profile:p]\n", "[device_profile:p] asks for nothing"),
+        (catalog.load, "[device_profile:p]\ngroup = trait:CUSTOM_A=required\n", "asks for no resources"),
+        (catalog.load, "[device_profile:p]\ngroup = FPGA\n", "no key=value"),
+        (catalog.load, "[guests]\nlarge_page_kb = 4\n", "[guests]"),
+    ],
+)
+def test_what_cannot_be_asked_for_is_bad_configuration_and_names_its_group(tmp_path, load, text, sentence):
+    with pytest.raises(errors.BadConfiguration) as caught:
+        load(read(tmp_path, text))
+    assert sentence in caught.value.sentence
