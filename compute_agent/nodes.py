@@ -7,6 +7,7 @@ import socket
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from oslo_config import cfg
 
@@ -30,6 +31,7 @@ class Node:
     shape: Shape
     availability_zone: str | None
     host_ip: str | None = None
+    location: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,21 +64,36 @@ def plan(conf: cfg.ConfigOpts) -> list[HostPlan]:
             why=f"[compute] {len(hosts)} hosts of {count} nodes are more than the {MOST_NODES} nodes of one process"
         )
     zones = conf.compute.availability_zones or [None]
+    locations = conf.compute.locations or [None]
     deal = _deal(shapes.from_conf(conf))
     network = _network(conf)
-    return [_host_plan(host, count, deal, zones, network) for host in hosts]
+    return [_host_plan(host, count, deal, _Surroundings(zones, locations, network)) for host in hosts]
 
 
-def _host_plan(
-    host: str, count: int, deal: Sequence[Shape], zones: Sequence[str | None], network: Network | None
-) -> HostPlan:
+class _Surroundings(NamedTuple):
+    """Where hosts may be; each is dealt its place."""
+
+    zones: Sequence[str | None]
+    locations: Sequence[str | None]
+    network: Network | None
+
+    def zone(self, place: int) -> str | None:
+        return self.zones[place % len(self.zones)]
+
+    def location(self, place: int) -> str | None:
+        return self.locations[place % len(self.locations)]
+
+    def address(self, place: int) -> str | None:
+        # The first and the last address of a network are nobody's.
+        return None if self.network is None else str(self.network[1 + place % (self.network.num_addresses - 2)])
+
+
+def _host_plan(host: str, count: int, deal: Sequence[Shape], around: _Surroundings) -> HostPlan:
     place = _place(host)
-    # The first and the last address of a network are nobody's.
-    address = None if network is None else str(network[1 + place % (network.num_addresses - 2)])
-    zone = zones[place % len(zones)]
+    zone, where = around.zone(place), (around.address(place), around.location(place))
     kinds = (deal[(place * count + number) % len(deal)] for number in range(count))
     nodes = tuple(
-        Node(names.canonical((host, f"node{number}")), kind, kind.availability_zone or zone, address)
+        Node(names.canonical((host, f"node{number}")), kind, kind.availability_zone or zone, *where)
         for number, kind in enumerate(kinds)
     )
     return HostPlan(host, nodes)

@@ -16,6 +16,7 @@ from rpcapi.model.inventory import Inventory
 from rpcapi.scheduler import SchedulerAPI
 
 State = Mapping[str, Any]  # what a report says of one node
+COMPUTE = "compute"  # the kind that need not be told
 _NEVER_TOLD = object()
 
 
@@ -129,11 +130,14 @@ class Reporter:
         }
         if node.host_ip is not None:
             state["host_ip"] = node.host_ip
-        if node.shape.facts:
-            state["facts"] = node.shape.facts
+        facts = node.shape.facts if node.location is None else {**node.shape.facts, "location": node.location}
+        if facts:
+            state["facts"] = facts
         for key, value in self._tracker.reports(node).items():
             state[key] = {**state.get(key, {}), **value} if key in ("facts", "metrics") else value
-        return state if self._wanted is None else _only(self._wanted, state)
+        if self._wanted is not None:
+            state = _only(self._wanted, state)
+        return state if node.shape.kind == COMPUTE else {**state, "kind": node.shape.kind}
 
 
 def _only(wanted: frozenset[str], state: State) -> State:

@@ -20,7 +20,7 @@ class Shape:
     """What the nodes of one kind are like; shared by all of them.
 
     ``inventories`` and ``traits`` are the node's own, ``below`` what hangs below it, parents first; ``kinds`` hand all
-    of that out. ``facts`` is what changes rarely.
+    of that out. ``facts`` is what changes rarely, ``kind`` whose resource a node is.
     """
 
     name: str
@@ -31,6 +31,7 @@ class Shape:
     below: tuple[Below, ...] = ()
     kinds: tuple[Loaded, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
+    kind: str = "compute"
 
 
 def from_conf(conf: cfg.ConfigOpts) -> list[Shape]:
@@ -61,6 +62,7 @@ def _shape(conf: cfg.ConfigOpts, group: str) -> Shape:
         tuple(below),
         kinds,
         _facts(group, values),
+        values.kind,
     )
 
 

@@ -28,6 +28,12 @@ OPTS = [
         default=["nova"],
         help="Availability zones that the service hosts are dealt to in turn. A shape's own zone comes first.",
     ),
+    cfg.ListOpt(
+        "locations",
+        default=[],
+        help="Locations, such as racks, that the service hosts are dealt to like the zones. A node reports its own as "
+        "the fact 'location'. Empty: none is told.",
+    ),
     cfg.StrOpt(
         "host_network",
         default="",

@@ -21,6 +21,13 @@ OPTS = [
         default={},
         help="Further resource classes and how much there is of each, such as 'VGPU:4,CUSTOM_FPGA:2'.",
     ),
+    cfg.StrOpt(
+        "kind",
+        default="compute",
+        choices=["compute", "volume", "network"],
+        help="Whose resource such a node is: a host of servers, a storage pool of volumes, or a network of ports. Each "
+        "request is for one of them.",
+    ),
     cfg.IntOpt(
         "numa_cells",
         default=0,
