@@ -16,6 +16,7 @@ from rpcapi.probe import probe_bus
 from rpcapi.scheduler import BusBackend
 from rpcapi.serializer import GanttSerializer
 from scheduler_svc import reads, reaper
+from scheduler_svc.conf import filters as filters_conf
 from scheduler_svc.conf import metrics as metrics_conf
 from scheduler_svc.conf import namespaces
 from scheduler_svc.deciding import shadow
@@ -215,8 +216,8 @@ def make_service(conf: cfg.ConfigOpts, worker_index: int) -> SchedulerService:
 
 
 def _eligibility(conf: cfg.ConfigOpts) -> Sequence[Filter]:
-    names = conf.filter_scheduler.enabled_filters
-    return pipeline.build_eligibility(names, metrics_conf.load(conf), loading.filters(conf))
+    names, options = filters_conf.enabled(conf), filters_conf.load(conf)
+    return pipeline.build_eligibility(names, options, loading.filters(conf))
 
 
 def _patience(conf: cfg.ConfigOpts) -> Patience:

@@ -7,6 +7,7 @@ from rpcapi import conf as rpcapi_conf
 from rpcapi.conf import service_group
 from scheduler_svc.conf import (
     filter_scheduler,
+    filters,
     metrics,
     namespaces,
     notifications,
@@ -14,18 +15,20 @@ from scheduler_svc.conf import (
     plugins,
     scheduler,
     store,
+    weighers,
 )
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
     """Register what the scheduler reads, the contract's options included."""
     rpcapi_conf.register_opts(conf)
-    for module in (scheduler, filter_scheduler, plugins, metrics, notifications, store):
+    for module in (scheduler, filter_scheduler, filters, weighers, plugins, metrics, notifications, store):
         module.register_opts(conf)
 
 
 def check(conf: cfg.ConfigOpts) -> None:
     """Raise BadConfiguration for what no option's type can tell; imports nothing of the service."""
-    checked = (service_group, scheduler, filter_scheduler, plugins, metrics, store, namespaces, partitions)
+    deciding = (scheduler, filter_scheduler, filters, weighers, plugins, metrics)
+    checked = (service_group, *deciding, store, namespaces, partitions)
     for module in (*checked, notifications):
         module.check(conf)

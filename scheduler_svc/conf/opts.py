@@ -5,6 +5,7 @@ from oslo_config import cfg
 
 from scheduler_svc.conf import (
     filter_scheduler,
+    filters,
     metrics,
     namespaces,
     notifications,
@@ -12,10 +13,12 @@ from scheduler_svc.conf import (
     plugins,
     scheduler,
     store,
+    weighers,
 )
 
 
 def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
     """Return the options by group, as oslo-config-generator asks for them."""
-    modules = (scheduler, filter_scheduler, plugins, metrics, store, notifications, namespaces, partitions)
+    deciding = (scheduler, filter_scheduler, filters, weighers, plugins, metrics)
+    modules = (*deciding, store, notifications, namespaces, partitions)
     return [(module.GROUP, module.OPTS) for module in modules]

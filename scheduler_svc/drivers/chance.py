@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from oslo_config import cfg
 
-from scheduler_svc.conf import metrics
+from scheduler_svc.conf import filters
 from scheduler_svc.drivers.driver import Driver, Ranking, width
 from scheduler_svc.drivers.filter import REASON_COUNT
 from scheduler_svc.drivers.lot import Lot
@@ -29,7 +29,7 @@ class ChanceDriver(Driver):
     @classmethod
     def from_conf(cls, conf: cfg.ConfigOpts) -> "ChanceDriver":
         """Build with the filters that [filter_scheduler] enables."""
-        return cls(pipeline.build(conf.filter_scheduler.enabled_filters, metrics.load(conf), loading.filters(conf)))
+        return cls(pipeline.build(filters.enabled(conf), filters.load(conf), loading.filters(conf)))
 
     def rank(self, view: View, request: Request, count: int, seed: int) -> Ranking:
         """Draw hosts for each instance anew, among those that still take one."""

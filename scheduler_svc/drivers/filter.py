@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from oslo_config import cfg
 
-from scheduler_svc.conf import metrics
+from scheduler_svc.conf import filters, metrics, weighers
 from scheduler_svc.drivers.driver import WIDTH, Driver, Ranking
 from scheduler_svc.drivers.lot import Lot, Rows
 from scheduler_svc.drivers.spread import room, spread
@@ -21,6 +21,7 @@ from scheduler_svc.table.view import View
 from scheduler_svc.weighers import scoring
 
 SHOWN = 5  # leading hosts in the decision's record
+ROUNDING = 1e-9  # share of a step that sums of floats may be off by
 REASON_COUNT = "no room beside the rest of this request"
 
 
@@ -29,26 +30,20 @@ class FilterDriver(Driver):
 
     def __init__(self, filters: Sequence[Filter], weighted: scoring.Weighted, subset: int = 1) -> None:
         self.filters = filters
-        self._weighted = weighted
-        self._subset = subset
-        self.reads = union([*(each.reads for each in filters), *(weigher.reads for weigher, _ in weighted)])
+        self.weighted = weighted
+        self.subset = subset
+        self.reads = union([*(each.reads for each in filters), weighted.reads])
 
     @classmethod
     def from_conf(cls, conf: cfg.ConfigOpts) -> "FilterDriver":
         """Build with the options of groups [filter_scheduler] and [metrics]."""
         group, weights = conf.filter_scheduler, metrics.load(conf)
-        multipliers = {
-            scoring.ram.WEIGHER.name: group.ram_weight_multiplier,
-            scoring.cpu.WEIGHER.name: group.cpu_weight_multiplier,
-            scoring.disk.WEIGHER.name: group.disk_weight_multiplier,
-            scoring.metrics.NAME: conf.metrics.weight_multiplier,
-        }
         more = loading.weighers(conf)
-        multipliers |= loading.multipliers(conf, more)
+        multipliers = weighers.multipliers(conf) | loading.multipliers(conf, more)
         enabled = {name: multipliers.get(name, 1.0) for name in group.enabled_weighers}
         return cls(
-            pipeline.build(group.enabled_filters, weights, loading.filters(conf)),
-            scoring.build(enabled, weights, more),
+            pipeline.build(filters.enabled(conf), filters.load(conf), loading.filters(conf)),
+            scoring.build(enabled, weights, more, weighers.image_properties(conf)),
             group.host_subset_size,
         )
 
@@ -62,9 +57,9 @@ class FilterDriver(Driver):
             rows = _roomy(view, request, rows, count)
             if not len(rows):
                 return _short_of_room(left)
-        scores = scoring.score(self._weighted, view, request, rows)
+        scores = scoring.score(self.weighted, view, request, rows)
         lot = Lot(seed)
-        enough = max(WIDTH, self._subset) + (0 if request.together else count - 1)
+        enough = max(WIDTH, self.subset) + (0 if request.together else count - 1)
         top = best(scores.values, enough, lot)
         top_rows = top if rows is None else rows[top]
         if request.together or count == 1:
@@ -72,17 +67,17 @@ class FilterDriver(Driver):
         else:
             most = room(view, request, top_rows).tolist()
             values = scores.values[top].tolist()
-            given = spread(values, most, step=scores.step, count=count, subset=self._subset, lot=lot)
+            given = spread(values, most, steps=scores.steps(top), count=count, subset=self.subset, lot=lot)
         if not given:
             return _short_of_room(left)
         names = [view.name(row) for row in top_rows.tolist()]
         candidates = [[names[index] for index in indexes] for indexes in given]
-        near = _near(scores, top) if count == 1 and self._subset == 1 and not request.together else 1
+        near = _near(scores, top) if count == 1 and self.subset == 1 and not request.together else 1
         return Ranking(candidates, left.hosts, left.reasons, _shown(names, top, scores), near)
 
     def _one(self, size: int, lot: Lot) -> list[int]:
         """Return WIDTH of ``size`` ranked hosts, the first drawn from the leading ones."""
-        first = lot.below(min(self._subset, size))
+        first = lot.below(min(self.subset, size))
         return [first, *(index for index in range(size) if index != first)][:WIDTH]
 
 
@@ -99,7 +94,8 @@ def _short_of_room(left: pipeline.Survivors) -> Ranking:
 def _near(scores: scoring.Scores, top: Rows) -> int:
     """Return how many of the leading hosts are no worse than the first with one more instance."""
     leading = scores.values[top[:WIDTH]]
-    return int(np.count_nonzero(leading >= leading[0] - abs(scores.step)))
+    step = abs(scores.steps(top[:1])[0]) * (1 + ROUNDING)
+    return int(np.count_nonzero(leading >= leading[0] - step))
 
 
 def _shown(names: Sequence[str], top: Rows, scores: scoring.Scores) -> list[Mapping[str, Any]]:

@@ -8,40 +8,82 @@ import numpy as np
 
 from rpcapi import errors
 from scheduler_svc.filters import (
+    aggregate_extra_specs,
+    aggregate_flavor,
+    aggregate_image_properties,
+    aggregate_tenants,
+    all_hosts,
     audited,
     availability_zone,
     compute,
+    compute_capabilities,
+    counts,
     force_hosts,
     ignore_hosts,
+    image_properties,
+    instance_hosts,
+    isolated_hosts,
+    json_query,
     metrics,
+    near_address,
+    numa_topology,
     partition,
+    pci_passthrough,
     resources,
     server_group,
     traits,
 )
+from scheduler_svc.filters.options import DEFAULTS, Options
 from scheduler_svc.filters.sieve import Filter
-from scheduler_svc.metric_weights import NONE, MetricWeights
 from scheduler_svc.request import Request
 from scheduler_svc.table.columns import Column
 from scheduler_svc.table.view import View
 
 
-def pipeline(weights: MetricWeights = NONE) -> Sequence[Filter]:
+def pipeline(options: Options = DEFAULTS) -> Sequence[Filter]:
     """Return all filters in their order, bound to what the configuration tells them."""
     return (
-        # Two ready columns, no arithmetic; and what is down is no answer to "why is it full".
+        # No arithmetic: nobody falls.
+        all_hosts.FILTER,
+        # Two ready columns; and what is down is no answer to "why is it full".
         compute.FILTER,
         # A look-up a name. First of what the request asks, since it may leave a handful of hosts.
         force_hosts.FILTER,
         ignore_hosts.FILTER,
+        # The same look-up, of the names that the store told for the hints' instances.
+        instance_hosts.SAME_FILTER,
+        instance_hosts.DIFFERENT_FILTER,
         # The same look-up; after what the caller said, so that its reason counts what only the group forbids.
-        server_group.FILTER,
+        server_group.ANTI_AFFINITY_FILTER,
+        server_group.AFFINITY_FILTER,
+        # The same look-up, of configured names.
+        isolated_hosts.build(options),
         # One comparison of a column of small numbers.
         availability_zone.FILTER,
+        # Three comparisons of such columns.
+        near_address.FILTER,
+        # A column that was found for an earlier request; one is found anew when aggregates change.
+        aggregate_tenants.FILTER,
+        aggregate_flavor.FILTER,
+        aggregate_extra_specs.FILTER,
+        aggregate_image_properties.build(options),
+        # A question to each different document of facts, whose answer is kept, and a look-up of it a row.
+        image_properties.build(options),
+        compute_capabilities.FILTER,
         # A bit test for each 64 traits that the cluster knows.
         traits.FILTER,
         # A test a metric. After what was asked: it is about what is reported, and mostly all is.
-        metrics.build(weights.ratios),
+        metrics.build(options.metrics),
+        # A comparison of floats each; the aggregates' limits are a column that was found earlier.
+        counts.build("NumInstancesFilter", counts.INSTANCES, options.max_instances_per_host),
+        counts.build_by_aggregate("AggregateNumInstancesFilter", counts.INSTANCES, options.max_instances_per_host),
+        counts.build("IoOpsFilter", counts.IO_OPS, options.max_io_ops_per_host),
+        counts.build_by_aggregate("AggregateIoOpsFilter", counts.IO_OPS, options.max_io_ops_per_host),
+        # As many comparisons as the query has: up to a hundred.
+        json_query.FILTER,
+        # Whether there is what the tree is then searched for, in the order in which it is mostly missing.
+        numa_topology.FILTER,
+        pci_passthrough.FILTER,
         # A comparison of floats a class, and arithmetic where units have rules: the dearest. This late also because
         # its reasons should count hosts that would have been right otherwise.
         resources.FILTER,
@@ -63,12 +105,12 @@ class Survivors:
     reasons: Mapping[str, int]
 
 
-def build(enabled: Iterable[str], weights: MetricWeights = NONE, plugins: Sequence[Filter] = ()) -> Sequence[Filter]:
+def build(enabled: Iterable[str], options: Options = DEFAULTS, plugins: Sequence[Filter] = ()) -> Sequence[Filter]:
     """Return the enabled filters in the pipeline's order, then those of ``plugins``, which come from outside.
 
     Raises BadConfiguration for an unknown name.
     """
-    there = (*pipeline(weights), *plugins)
+    there = (*pipeline(options), *plugins)
     names = [each.name for each in there]
     wanted = set(enabled)
     unknown = wanted - set(names)
@@ -78,10 +120,10 @@ def build(enabled: Iterable[str], weights: MetricWeights = NONE, plugins: Sequen
 
 
 def build_eligibility(
-    enabled: Iterable[str], weights: MetricWeights = NONE, plugins: Sequence[Filter] = ()
+    enabled: Iterable[str], options: Options = DEFAULTS, plugins: Sequence[Filter] = ()
 ) -> Sequence[Filter]:
     """Return the enabled filters that do not look at room; raises BadConfiguration for an unknown name."""
-    return build(set(enabled) - {resources.NAME}, weights, plugins)
+    return build(set(enabled) - {resources.NAME}, options, plugins)
 
 
 def run(filters: Sequence[Filter], view: View, request: Request, *, pardoned: Collection[str] = ()) -> Survivors:

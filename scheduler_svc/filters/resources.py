@@ -13,12 +13,19 @@ REASON_UNIT = "unit rules of {}"
 
 
 def sieves(view: View, request: Request) -> Iterator[Sieve]:
-    """Let hosts pass that have room for every class, and hand it out in such amounts."""
+    """Let hosts pass that have room for every class, and hand it out in such amounts.
+
+    Each class may be another provider's of the host's tree, or of those who share with it.
+    """
+    trees = view.trees
     for resource_class, amount in request.resources.items():
-        yield Sieve(REASON.format(resource_class), view.free(resource_class) >= amount)
-        rules = view.rules(resource_class)
-        if rules is not None:
-            fits = (rules.min_unit <= amount) & (rules.max_unit >= amount) & (amount % rules.step_size == 0)
+        if trees.are_flat:
+            yield Sieve(REASON.format(resource_class), view.free(resource_class) >= amount)
+        else:
+            room = trees.any(lambda each, name=resource_class, most=amount: each.has_room(name, most))
+            yield Sieve(REASON.format(resource_class), room)
+        if trees.has_rules(resource_class):
+            fits = trees.any(lambda each, name=resource_class, most=amount: each.gives(name, most))
             yield Sieve(REASON_UNIT.format(resource_class), fits)
 
 

@@ -3,6 +3,8 @@
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from scheduler_svc.filters.sieve import Filter, Sieve
 from scheduler_svc.request import Request
 from scheduler_svc.table.view import View
@@ -13,11 +15,29 @@ REASON_FORBIDDEN = "forbidden traits"
 
 
 def sieves(view: View, request: Request) -> Iterator[Sieve]:
-    """Let hosts pass that have all required traits and no forbidden one."""
+    """Let hosts pass that have all required traits, of each choice one, and no forbidden one.
+
+    Of a host that is not all there is to its tree, whoever serves the request must have them, together; so it passes
+    where somebody in the tree has each, and somebody lacks what is forbidden. What ``root_required`` and
+    ``root_forbidden`` name is the host's own.
+    """
+    if request.root_required:
+        yield Sieve(REASON_REQUIRED, view.having_all(request.root_required))
+    if request.root_forbidden:
+        yield Sieve(REASON_FORBIDDEN, ~view.having_any(request.root_forbidden))
+    trees = view.trees
     if request.required_traits:
-        yield Sieve(REASON_REQUIRED, view.having_all(request.required_traits))
+        if trees.are_flat:
+            yield Sieve(REASON_REQUIRED, view.having_all(request.required_traits))
+        else:
+            each_one = (
+                trees.any(lambda each, name=trait: each.having_all((name,))) for trait in request.required_traits
+            )
+            yield Sieve(REASON_REQUIRED, np.logical_and.reduce(list(each_one)))
+    for choice in request.any_traits:
+        yield Sieve(REASON_REQUIRED, trees.any(lambda each, names=choice: each.having_any(names)))
     if request.forbidden_traits:
-        yield Sieve(REASON_FORBIDDEN, ~view.having_any(request.forbidden_traits))
+        yield Sieve(REASON_FORBIDDEN, trees.any(lambda each: ~each.having_any(request.forbidden_traits)))
 
 
 FILTER = Filter(NAME, sieves, {"compute": frozenset({"traits"})})

@@ -18,6 +18,11 @@ CLASSES = ("VCPU", "MEMORY_MB", "CUSTOM_GPU")
 TRAITS = tuple(f"CUSTOM_T{number}" for number in range(70))  # more than one word of bits
 SOME_TRAITS = st.lists(st.sampled_from((TRAITS[0], TRAITS[1], TRAITS[63], TRAITS[64], TRAITS[69])), unique=True)
 ZONES = st.sampled_from((None, "az1", "az2", "az3"))
+# The filters that a request without hints, image, extra specs or groups can be refused by.
+OWN = (
+    *("ComputeFilter", "ForceHostsFilter", "IgnoreHostsFilter", "ServerGroupAffinityFilter"),
+    *("ServerGroupAntiAffinityFilter", "AvailabilityZoneFilter", "TraitsFilter", "ResourcesFilter"),
+)
 SERVICES = ("a", "b", "c", "d")
 NAMES = (*(f"{host}/{number}" for host in SERVICES[:3] for number in range(3)), "d")
 WANTED = st.lists(st.sampled_from((*SERVICES, *NAMES, "nowhere", "a/9")), max_size=4)
@@ -126,7 +131,7 @@ def fault(host, asked):
 def test_the_pipeline_lets_pass_and_counts_what_a_loop_over_hosts_would(hosts, asked):
     faults = [fault(host, asked) for host in hosts]
     with HostTable.from_snapshot(snapshot(hosts)).reading() as view:
-        left = pipeline.run(pipeline.build(pipeline.NAMES), view, asked)
+        left = pipeline.run(pipeline.build(OWN), view, asked)
         passing = [view.name(row) for row in range(view.size) if left.passes[row]]
     counted = {reason: faults.count(reason) for reason in set(faults) - {None}}
     assert passing == [host.name for host, why in zip(hosts, faults, strict=True) if why is None]
@@ -134,18 +139,18 @@ def test_the_pipeline_lets_pass_and_counts_what_a_loop_over_hosts_would(hosts, a
 
 
 @settings(max_examples=150, deadline=None)
-@given(clusters(), requests, st.sampled_from(pipeline.NAMES))
+@given(clusters(), requests, st.sampled_from(OWN))
 def test_each_filter_alone_lets_pass_what_its_part_of_the_loop_would(hosts, asked, name):
     parts = {
         "ComputeFilter": lambda host: host.alive and host.enabled and host.opened,
         "ForceHostsFilter": lambda host: not asked.force_hosts or named(host, asked.force_hosts),
         "IgnoreHostsFilter": lambda host: not named(host, asked.ignore_hosts),
-        "ServerGroupFilter": lambda host: suits_group(host, asked),
+        "ServerGroupAffinityFilter": lambda host: not asked.beside or named(host, asked.beside),
+        "ServerGroupAntiAffinityFilter": lambda host: not named(host, asked.ruled_out),
         "AvailabilityZoneFilter": lambda host: asked.availability_zone in (None, host.zone),
         "TraitsFilter": lambda host: (
             set(asked.required_traits) <= host.traits and not set(asked.forbidden_traits) & host.traits
         ),
-        "MetricsFilter": lambda host: True,  # of no metric
         "ResourcesFilter": lambda host: fit.misfit(host.inventories, host.used, asked.resources) is None,
     }
     with HostTable.from_snapshot(snapshot(hosts)).reading() as view:

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """What selectors see in the suites: a table that follows its store only when it is asked to."""
 
+from scheduler_svc.conf import weighers
+from scheduler_svc.conf.filters import DEFAULT_FILTERS
 from scheduler_svc.drivers.filter import FilterDriver
 from scheduler_svc.filters import pipeline
 from scheduler_svc.following.replica import Replica
 from scheduler_svc.store.interface import Store
 from scheduler_svc.table.table import HostTable
 from scheduler_svc.weighers import scoring
+
+SOFT = ("ServerGroupSoftAffinityWeigher", "ServerGroupSoftAntiAffinityWeigher")
 
 
 class FollowingSight:
@@ -33,6 +37,6 @@ class FollowingSight:
 
 
 def filter_driver() -> FilterDriver:
-    """Return the default driver with its default options."""
-    multipliers = dict.fromkeys(scoring.NAMES, 1.0)
-    return FilterDriver(pipeline.build(pipeline.NAMES), scoring.build(multipliers))
+    """Return the default driver without what reads more of hosts than such a sight keeps."""
+    multipliers = dict.fromkeys((*weighers.AMOUNTS, *SOFT), 1.0)
+    return FilterDriver(pipeline.build(DEFAULT_FILTERS), scoring.build(multipliers))

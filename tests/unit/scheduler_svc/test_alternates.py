@@ -5,6 +5,7 @@ import pytest
 
 from rpcapi import context, errors
 from rpcapi.model.claims import Answer, Verdict
+from scheduler_svc.conf.filters import DEFAULT_FILTERS
 from scheduler_svc.deciding.alternates import Alternates, Asked
 from scheduler_svc.endpoints import encode
 from scheduler_svc.filters import pipeline
@@ -20,7 +21,7 @@ class World:
         self.store = MemoryStore("p")
         hosts.join(self.store, {"a": node(), "b": node(), "c": node()})
         self.sight = FollowingSight(self.store)
-        filters = pipeline.build_eligibility(pipeline.NAMES)
+        filters = pipeline.build_eligibility(DEFAULT_FILTERS)
         self.alternates = Alternates(self.store, self.sight, filters, catch_up_s=1.0)
         self.decided_on = self.sight.table.position
         self.epoch = self.sight.table.epoch

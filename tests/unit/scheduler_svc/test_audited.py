@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from scheduler_svc.conf.filters import DEFAULT_FILTERS
 from scheduler_svc.filters import pipeline
 from scheduler_svc.store.records import Entry
 from scheduler_svc.table.services import AUDIT_SECONDS
@@ -35,7 +36,7 @@ class Worker:
 
     def reasons(self, resources=None):
         with self.table.reading() as view:
-            return dict(pipeline.run(pipeline.build(pipeline.NAMES), view, request(resources)).reasons)
+            return dict(pipeline.run(pipeline.build(DEFAULT_FILTERS), view, request(resources)).reasons)
 
 
 @pytest.fixture

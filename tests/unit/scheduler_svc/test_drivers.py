@@ -9,6 +9,7 @@ import pytest
 from rpcapi import errors
 from rpcapi.model.claims import GroupPolicy
 from scheduler_svc import conf as scheduler_conf
+from scheduler_svc.conf.filters import DEFAULT_FILTERS
 from scheduler_svc.drivers import driver
 from scheduler_svc.drivers.chance import ChanceDriver
 from scheduler_svc.drivers.driver import WIDTH
@@ -22,7 +23,7 @@ from scheduler_svc.weighers import scoring
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import node, request
 
-FILTERS = pipeline.build(pipeline.NAMES)
+FILTERS = pipeline.build(DEFAULT_FILTERS)
 ONE = {"VCPU": 1}
 GRADED = {f"h{number:02}": node({"VCPU": number + 1}) for number in range(40)}
 ALIKE = {f"h{number:02}": node({"VCPU": 4}) for number in range(40)}
@@ -154,8 +155,8 @@ def test_a_tie_at_the_edge_is_drawn_too():
 
 
 def test_spread_gives_nothing_where_not_all_find_room():
-    assert spread([1.0, 0.5], [1, 1], step=-1.0, count=3, subset=1, lot=Lot(1)) == []
-    assert spread([1.0, 0.5], [2, 1], step=-0.4, count=3, subset=1, lot=Lot(1)) == [[0, 1], [0, 1], [1]]
+    assert spread([1.0, 0.5], [1, 1], steps=[-1.0, -1.0], count=3, subset=1, lot=Lot(1)) == []
+    assert spread([1.0, 0.5], [2, 1], steps=[-0.4, -0.4], count=3, subset=1, lot=Lot(1)) == [[0, 1], [0, 1], [1]]
 
 
 def test_drivers_are_found_by_name_with_their_options(conf):

@@ -6,13 +6,14 @@ import pytest
 from rpcapi import errors
 from rpcapi.model.inventory import Inventory
 from scheduler_svc import conf as scheduler_conf
+from scheduler_svc.conf import filters
+from scheduler_svc.conf.filters import DEFAULT_FILTERS
 from scheduler_svc.filters import (
     audited,
     availability_zone,
     compute,
     force_hosts,
     ignore_hosts,
-    metrics,
     pipeline,
     resources,
     server_group,
@@ -116,17 +117,31 @@ def test_names_are_forced_and_ignored_by_node_and_by_service_host():
 
 
 def test_hosts_that_the_store_ruled_out_for_the_group_are_not_offered_again():
-    assert passing(server_group.sieves, request(ruled_out=("a/1", "b/1")))[0] == ["a/2", "c/1"]
-    assert passing(server_group.sieves, request(beside=("a/2",)))[0] == ["a/2"]
-    assert passing(server_group.sieves, request()) == (list(NODES), [])
+    assert passing(server_group.anti_affine, request(ruled_out=("a/1", "b/1")))[0] == ["a/2", "c/1"]
+    assert passing(server_group.affine, request(beside=("a/2",)))[0] == ["a/2"]
+    assert passing(server_group.anti_affine, request()) == passing(server_group.affine, request()) == (list(NODES), [])
 
 
-def test_the_default_configuration_enables_all_that_needs_no_setting(conf):
+def test_the_default_configuration_enables_what_every_request_may_ask(conf):
     scheduler_conf.register_opts(conf)
-    assert conf.filter_scheduler.enabled_filters == [name for name in pipeline.NAMES if name != metrics.NAME]
+    names = filters.enabled(conf)
+    assert [each.name for each in pipeline.build(names)] == [*names, compute.NAME]
+    own = {"ForceHostsFilter", "IgnoreHostsFilter", "AvailabilityZoneFilter", "TraitsFilter", "ResourcesFilter"}
+    assert set(names) >= own | {"ComputeFilter", "ServerGroupAffinityFilter", "ServerGroupAntiAffinityFilter"}
 
 
-def run(asked, enabled=pipeline.NAMES, entries=()):
+def test_a_former_name_stands_for_what_does_the_same_now(conf):
+    scheduler_conf.register_opts(conf)
+    conf.set_override("enabled_filters", ["ComputeFilter", "ServerGroupFilter"], group="filter_scheduler")
+    scheduler_conf.filter_scheduler.check(conf)
+    assert filters.enabled(conf) == [
+        "ComputeFilter",
+        "ServerGroupAntiAffinityFilter",
+        "ServerGroupAffinityFilter",
+    ]
+
+
+def run(asked, enabled=DEFAULT_FILTERS, entries=()):
     table = hosts.table(NODES)
     for each in entries:
         table.apply(each)
@@ -155,8 +170,8 @@ def test_hosts_that_are_gone_are_neither_looked_at_nor_counted():
 
 def test_a_filter_can_be_left_out_and_order_is_not_the_operators_affair():
     assert run(request({"VCPU": 100}), enabled=["AvailabilityZoneFilter"]).left == 4
-    assert [each.name for each in pipeline.build(reversed(pipeline.NAMES))] == [*pipeline.NAMES, compute.NAME]
-    every, eligibility = pipeline.build(pipeline.NAMES), pipeline.build_eligibility(pipeline.NAMES)
+    assert [each.name for each in pipeline.build(reversed(DEFAULT_FILTERS))] == [*DEFAULT_FILTERS, compute.NAME]
+    every, eligibility = pipeline.build(DEFAULT_FILTERS), pipeline.build_eligibility(DEFAULT_FILTERS)
     assert {each.sieves for each in every} - {each.sieves for each in eligibility} >= {resources.sieves}
     assert resources.NAME not in {each.name for each in eligibility}
 

@@ -2,6 +2,7 @@
 """Which candidates are about as good as the best, and what becomes of them when others come between."""
 
 from rpcapi import context
+from scheduler_svc.conf.filters import DEFAULT_FILTERS
 from scheduler_svc.deciding.asked import Asked
 from scheduler_svc.deciding.select import Patience, Selector
 from scheduler_svc.drivers.filter import FilterDriver
@@ -17,7 +18,7 @@ TWO = {"VCPU": 2}
 
 
 def driver(multiplier: float = 1.0, subset: int = 1) -> FilterDriver:
-    return FilterDriver(pipeline.build(pipeline.NAMES), scoring.build({"CPUWeigher": multiplier}), subset)
+    return FilterDriver(pipeline.build(DEFAULT_FILTERS), scoring.build({"CPUWeigher": multiplier}), subset)
 
 
 def near(each: FilterDriver, *, count: int = 1) -> int:
