@@ -31,6 +31,7 @@ FILTERS = (
     "AggregateImagePropertiesIsolation",
     "ImagePropertiesFilter",
     "ComputeCapabilitiesFilter",
+    "MembershipFilter",
     "TraitsFilter",
     "MetricsFilter",
     "NumInstancesFilter",
@@ -41,6 +42,7 @@ FILTERS = (
     "NUMATopologyFilter",
     "PciPassthroughFilter",
     "ResourcesFilter",
+    "RequestGroupsFilter",
 )
 # gantt's own, without which it would not keep to what every request may ask, and those that Nova enables.
 DEFAULT_FILTERS = (
@@ -52,10 +54,12 @@ DEFAULT_FILTERS = (
     "AvailabilityZoneFilter",
     "ImagePropertiesFilter",
     "ComputeCapabilitiesFilter",
+    "MembershipFilter",
     "TraitsFilter",
     "NUMATopologyFilter",
     "PciPassthroughFilter",
     "ResourcesFilter",
+    "RequestGroupsFilter",
 )
 # Former names, and what does the same now.
 FORMER = {"ServerGroupFilter": ("ServerGroupAntiAffinityFilter", "ServerGroupAffinityFilter")}

@@ -24,11 +24,13 @@ from scheduler_svc.filters import (
     instance_hosts,
     isolated_hosts,
     json_query,
+    membership,
     metrics,
     near_address,
     numa_topology,
     partition,
     pci_passthrough,
+    request_groups,
     resources,
     server_group,
     traits,
@@ -70,6 +72,8 @@ def pipeline(options: Options = DEFAULTS) -> Sequence[Filter]:
         # A question to each different document of facts, whose answer is kept, and a look-up of it a row.
         image_properties.build(options),
         compute_capabilities.FILTER,
+        # A bit test a word of aggregates.
+        membership.FILTER,
         # A bit test for each 64 traits that the cluster knows.
         traits.FILTER,
         # A test a metric. After what was asked: it is about what is reported, and mostly all is.
@@ -87,11 +91,14 @@ def pipeline(options: Options = DEFAULTS) -> Sequence[Filter]:
         # A comparison of floats a class, and arithmetic where units have rules: the dearest. This late also because
         # its reasons should count hosts that would have been right otherwise.
         resources.FILTER,
+        # The same for each different group of the request, and sums over trees.
+        request_groups.FILTER,
         # As cheap as the first, but a caller waits for the hosts that fall to it: they must be right but for this.
         audited.FILTER,
     )
 
 
+LOOKING_AT_ROOM = (pci_passthrough, resources, request_groups)
 NAMES = tuple(dict.fromkeys(each.name for each in pipeline()))
 
 
@@ -123,7 +130,7 @@ def build_eligibility(
     enabled: Iterable[str], options: Options = DEFAULTS, plugins: Sequence[Filter] = ()
 ) -> Sequence[Filter]:
     """Return the enabled filters that do not look at room; raises BadConfiguration for an unknown name."""
-    return build(set(enabled) - {resources.NAME}, options, plugins)
+    return build(set(enabled) - {each.NAME for each in LOOKING_AT_ROOM}, options, plugins)
 
 
 def run(filters: Sequence[Filter], view: View, request: Request, *, pardoned: Collection[str] = ()) -> Survivors:

@@ -4,8 +4,7 @@
 Whether all of them fit together is found in the trees of the best hosts afterwards, exactly.
 """
 
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -27,11 +26,11 @@ def sieves(view: View, request: Request) -> Iterator[Sieve]:
     if not view.trees.are_flat:
         yield from _usable(view, request)
     isolated = request.groups_policy == ISOLATE
-    alike = Counter(replace(group, suffix="", resources=tuple(group.resources.items())) for group in request.groups)
+    alike: dict[str, list[RequestGroup]] = {}
     for group in request.groups:
-        times = alike.pop(replace(group, suffix="", resources=tuple(group.resources.items())), 0)
-        if times:
-            yield Sieve(REASON.format(group.suffix), _serves(view, group, times, isolated))
+        alike.setdefault(repr(replace(group, suffix="")), []).append(group)
+    for group, *others in alike.values():
+        yield Sieve(REASON.format(group.suffix), _serves(view, group, 1 + len(others), isolated))
 
 
 def _usable(view: View, request: Request) -> Iterator[Sieve]:
@@ -39,11 +38,12 @@ def _usable(view: View, request: Request) -> Iterator[Sieve]:
     if not request.forbidden_traits:
         return
     for resource_class, amount in request.resources.items():
+        usable = view.trees.any(_gives_without, resource_class, amount, request.forbidden_traits)
+        yield Sieve(REASON_USABLE.format(resource_class), usable)
 
-        def gives(each: Providers, name: str = resource_class, most: int = amount) -> Column:
-            return each.gives(name, most) & ~each.having_any(request.forbidden_traits)
 
-        yield Sieve(REASON_USABLE.format(resource_class), view.trees.any(gives))
+def _gives_without(each: Providers, resource_class: str, amount: int, traits: Sequence[str]) -> Column:
+    return each.gives(resource_class, amount) & each.lacking(traits)
 
 
 def _serves(view: View, group: RequestGroup, times: int, isolated: bool) -> Column:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from scheduler_svc.filters.sieve import Filter, Sieve
 from scheduler_svc.request import Request
+from scheduler_svc.table.trees import Providers
 from scheduler_svc.table.view import View
 
 NAME = "ResourcesFilter"
@@ -22,11 +23,9 @@ def sieves(view: View, request: Request) -> Iterator[Sieve]:
         if trees.are_flat:
             yield Sieve(REASON.format(resource_class), view.free(resource_class) >= amount)
         else:
-            room = trees.any(lambda each, name=resource_class, most=amount: each.has_room(name, most))
-            yield Sieve(REASON.format(resource_class), room)
+            yield Sieve(REASON.format(resource_class), trees.any(Providers.has_room, resource_class, amount))
         if trees.has_rules(resource_class):
-            fits = trees.any(lambda each, name=resource_class, most=amount: each.gives(name, most))
-            yield Sieve(REASON_UNIT.format(resource_class), fits)
+            yield Sieve(REASON_UNIT.format(resource_class), trees.any(Providers.gives, resource_class, amount))
 
 
 FILTER = Filter(NAME, sieves, {"compute": frozenset({"inventories", "used"})})

@@ -7,6 +7,7 @@ import numpy as np
 
 from scheduler_svc.filters.sieve import Filter, Sieve
 from scheduler_svc.request import Request
+from scheduler_svc.table.trees import Providers
 from scheduler_svc.table.view import View
 
 NAME = "TraitsFilter"
@@ -30,14 +31,12 @@ def sieves(view: View, request: Request) -> Iterator[Sieve]:
         if trees.are_flat:
             yield Sieve(REASON_REQUIRED, view.having_all(request.required_traits))
         else:
-            each_one = (
-                trees.any(lambda each, name=trait: each.having_all((name,))) for trait in request.required_traits
-            )
-            yield Sieve(REASON_REQUIRED, np.logical_and.reduce(list(each_one)))
+            columns = [trees.any(Providers.having_all, (trait,)) for trait in request.required_traits]
+            yield Sieve(REASON_REQUIRED, np.logical_and.reduce(columns))
     for choice in request.any_traits:
-        yield Sieve(REASON_REQUIRED, trees.any(lambda each, names=choice: each.having_any(names)))
+        yield Sieve(REASON_REQUIRED, trees.any(Providers.having_any, choice))
     if request.forbidden_traits:
-        yield Sieve(REASON_FORBIDDEN, trees.any(lambda each: ~each.having_any(request.forbidden_traits)))
+        yield Sieve(REASON_FORBIDDEN, trees.any(Providers.lacking, request.forbidden_traits))
 
 
 FILTER = Filter(NAME, sieves, {"compute": frozenset({"traits"})})

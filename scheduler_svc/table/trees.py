@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Concatenate, ParamSpec
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from scheduler_svc.table.columns import Column, FloatColumn, IntColumn, Rows
 from scheduler_svc.table.forest import Forest
 from scheduler_svc.table.resources import ResourceColumns
 from scheduler_svc.table.traits import TraitColumns
+
+P = ParamSpec("P")
 
 if TYPE_CHECKING:  # the table is made of what is here
     from scheduler_svc.table.aggregates import AggregatesSeen
@@ -69,12 +71,16 @@ class Providers:
         """Return who has at least one of ``traits``."""
         return self._traits.having_any(traits, self.size)
 
+    def lacking(self, traits: Iterable[str]) -> Column:
+        """Return who has none of ``traits``."""
+        return ~self.having_any(traits)
+
     def members(self, aggregates: Iterable[str]) -> Column:
         """Return who is itself in at least one of these aggregates."""
         return self._aggregates(aggregates)
 
 
-Test = Callable[[Providers], Column]
+Test = Callable[Concatenate[Providers, P], Column]
 
 
 class Trees:
@@ -116,20 +122,28 @@ class Trees:
             column |= self.served(row)
         return column
 
+    def has_rules(self, resource_class: str) -> bool:
+        """Tell whether anybody has unit rules of a class that refuse what capacity would take."""
+        tables = (self._table.resources, *(forest.resources for forest, _ in self.forests))
+        return any(each[resource_class].rules for each in tables if resource_class in each)
+
     def served(self, row: int) -> Column:
         """Return with whose trees the host of ``row`` shares: those with a member in one of its aggregates."""
         forests = [each.forest for each in self._table.partitions]
         key = ("served", row, *(each.version for each in forests))
         return self._aggregates.once(key, lambda: self._find_served(row))
 
-    def any(self, test: Test) -> Column:
-        """Return which hosts pass ``test``, or have somebody in their tree, or sharing with it, who does."""
-        own = test(self.hosts)
+    def any(self, test: Test[P], *given: P.args, **named: P.kwargs) -> Column:
+        """Return which hosts pass ``test``, or have somebody in their tree, or sharing with it, who does.
+
+        ``test`` is called with Providers, and with what else is given.
+        """
+        own = test(self.hosts, *given, **named)
         if self.are_flat:
             return own
         column = own.copy()
         for forest, below in self.forests:
-            column[forest.root[: forest.size][test(below) & forest.there[: forest.size]]] = True
+            column[forest.root[: forest.size][test(below, *given, **named) & forest.there[: forest.size]]] = True
         for row in self.sharing[own[self.sharing]].tolist():
             column |= self.served(row)
         return column

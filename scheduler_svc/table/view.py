@@ -185,6 +185,19 @@ class View:
             return self.free(resource_class)
         return trees.sum(lambda providers: providers.free(resource_class), sharing=False)
 
+    def tree_named(self, name: str, *, sharing: bool = False) -> Column:
+        """Return which rows are roots of the tree of a provider; or also those with which it shares."""
+        column = np.zeros(self.size, np.bool_)
+        for part in self._table.partitions:
+            row = part.rows.get(name)
+            if row is not None and self._table.there[row]:
+                column[row] = True
+                if sharing and row in self.trees.sharing:
+                    column |= self.trees.served(row)
+            elif name in part.forest.rows and part.forest.there[part.forest.rows[name]]:
+                column[part.forest.root[part.forest.rows[name]]] = True
+        return column
+
     def forest(self, row: int) -> Forest:
         """Return the forest in which the providers below ``row`` are."""
         return self._table.partitions[self._table.partition[row]].forest
