@@ -2,12 +2,16 @@
 """The one place that knows eventlet; everything else uses the standard library's threading names."""
 
 import threading
+from collections.abc import Callable
+from typing import TypeVar
 
 from oslo_context import context
 from oslo_utils import eventletutils
 
 EVENTLET = "eventlet"
 THREADING = "threading"
+
+T = TypeVar("T")
 
 
 def patch() -> None:
@@ -47,3 +51,15 @@ def is_patched() -> bool:
 def executor() -> str:
     """The executor that fits how this process runs: what RPC servers must be started with."""
     return EVENTLET if is_patched() else THREADING
+
+
+def aside(work: Callable[[], T]) -> T:
+    """Do long work that never waits, in a thread of the system where threads are green: the others go on meanwhile.
+
+    It must use nothing that green threads share, neither locks nor the log.
+    """
+    if not is_patched():
+        return work()
+    from eventlet import tpool  # noqa: PLC0415 - see patch
+
+    return tpool.execute(work)

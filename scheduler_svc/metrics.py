@@ -6,6 +6,11 @@ from rpcapi.daemon import metrics
 CALLS = metrics.counter("calls_total", "Calls served, by method and by error code or 'ok'", ("method", "code"))
 CALL_SECONDS = metrics.histogram("call_seconds", "Time from reading a call to its answer", ("method",))
 DECISION_SECONDS = metrics.histogram("decision_seconds", "Time to rank hosts for one request, the claim excepted")
+BATCH_SECONDS = metrics.histogram("batch_seconds", "Time to rank a batch of requests together, the claims excepted")
+BATCHED = metrics.counter("batched_requests_total", "Requests that were ranked together with others")
+ONE_BY_ONE = metrics.counter(
+    "unbatched_requests_total", "Requests of a batch that were placed one by one all the same, by reason", ("reason",)
+)
 PLACED = metrics.counter("instances_placed_total", "Instances that were given a host and a claim")
 VERDICTS = metrics.counter("verdicts_total", "What the store said of candidates it tried", ("verdict",))
 FIRST_CHOICES = metrics.counter("first_choices_total", "Instances that lost no candidate to others before they got one")

@@ -16,6 +16,7 @@ from rpcapi.objects.host_state import HostState, HostStatePage
 from rpcapi.objects.instance import Instance, InstancePage
 from rpcapi.objects.partition import PartitionList
 from rpcapi.objects.request_spec import RequestSpec
+from rpcapi.objects.selection_batch import SelectionAnswers, SelectionRequests
 from rpcapi.objects.selections import Selections
 from rpcapi.objects.stats import StatsAnswer, StatsReport
 
@@ -36,6 +37,8 @@ __all__ = [
     "InstancePage",
     "PartitionList",
     "RequestSpec",
+    "SelectionAnswers",
+    "SelectionRequests",
     "Selections",
     "StatsAnswer",
     "StatsReport",

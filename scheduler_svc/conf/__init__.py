@@ -13,7 +13,9 @@ from scheduler_svc.conf import (
     notifications,
     partitions,
     plugins,
+    prefilters,
     scheduler,
+    solver,
     store,
     weighers,
 )
@@ -22,13 +24,13 @@ from scheduler_svc.conf import (
 def register_opts(conf: cfg.ConfigOpts) -> None:
     """Register what the scheduler reads, the contract's options included."""
     rpcapi_conf.register_opts(conf)
-    for module in (scheduler, filter_scheduler, filters, weighers, plugins, metrics, notifications, store):
+    for module in (scheduler, prefilters, filter_scheduler, filters, weighers, plugins, metrics, solver, notifications, store):
         module.register_opts(conf)
 
 
 def check(conf: cfg.ConfigOpts) -> None:
     """Raise BadConfiguration for what no option's type can tell; imports nothing of the service."""
-    deciding = (scheduler, filter_scheduler, filters, weighers, plugins, metrics)
+    deciding = (scheduler, filter_scheduler, filters, weighers, plugins, metrics, solver)
     checked = (service_group, *deciding, store, namespaces, partitions)
     for module in (*checked, notifications):
         module.check(conf)

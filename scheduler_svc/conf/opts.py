@@ -11,7 +11,9 @@ from scheduler_svc.conf import (
     notifications,
     partitions,
     plugins,
+    prefilters,
     scheduler,
+    solver,
     store,
     weighers,
 )
@@ -19,6 +21,6 @@ from scheduler_svc.conf import (
 
 def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
     """Return the options by group, as oslo-config-generator asks for them."""
-    deciding = (scheduler, filter_scheduler, filters, weighers, plugins, metrics)
+    deciding = (scheduler, prefilters, filter_scheduler, filters, weighers, plugins, metrics, solver)
     modules = (*deciding, store, notifications, namespaces, partitions)
     return [(module.GROUP, module.OPTS) for module in modules]

@@ -35,7 +35,14 @@ OPTS: list[cfg.Opt] = [
         "driver",
         default="filter",
         help="Entry point in 'gantt.drivers' that ranks hosts: 'filter' filters and weighs them, 'chance' takes any "
-        "that passes the filters.",
+        "that passes the filters, 'solver' places what is asked for at once together: see [solver].",
+    ),
+    cfg.ListOpt(
+        "drivers",
+        default=[],
+        item_type=types.String(regex=r"^[A-Za-z0-9_.-]{1,64}$"),
+        help="Drivers that a request may name beside the one in 'driver', which decides where none is named. A request "
+        "that names another is refused.",
     ),
     cfg.StrOpt(
         "mode",
@@ -111,12 +118,18 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
     conf.register_opts(OPTS, group=GROUP)
 
 
+def drivers(conf: cfg.ConfigOpts) -> list[str]:
+    """Return the drivers that may decide, the one that decides where a request names none first."""
+    return list(dict.fromkeys([conf.scheduler.driver, *conf.scheduler.drivers]))
+
+
 def check(conf: cfg.ConfigOpts) -> None:
     """Raise BadConfiguration for a driver that is not installed; none is imported."""
-    name = conf.scheduler.driver
     known = sorted({each.name for each in importlib.metadata.entry_points(group=DRIVERS)})
-    if name not in known:
-        raise errors.BadConfiguration(
-            why=f"[scheduler] driver: no entry point {name!r} is installed in {DRIVERS!r}; "
-            f"there are {', '.join(known) or 'none: is gantt installed?'}"
-        )
+    for name in drivers(conf):
+        if name not in known:
+            option = "driver" if name == conf.scheduler.driver else "drivers"
+            raise errors.BadConfiguration(
+                why=f"[scheduler] {option}: no entry point {name!r} is installed in {DRIVERS!r}; "
+                f"there are {', '.join(known) or 'none: is gantt installed?'}"
+            )

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims on hosts that the caller names: the alternates of an earlier decision. No ranking, no other hosts."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from rpcapi import errors
 from rpcapi.context import RequestContext
 from rpcapi.model.claims import Verdict
 from scheduler_svc.deciding.claimer import CHUNK, Claimer
@@ -22,6 +23,10 @@ class Asked(NamedTuple):
     answer: BatchAnswer
 
 
+def _as_it_is(request: Request) -> Request:
+    return request
+
+
 class Alternates:
     """Prepares claims on given candidates.
 
@@ -30,11 +35,20 @@ class Alternates:
     whether a host has been audited, are left to the store, which knows it best.
     """
 
-    def __init__(self, claimer: Claimer, sight: Sight, filters: Sequence[Filter], catch_up_s: float) -> None:
+    def __init__(
+        self,
+        claimer: Claimer,
+        sight: Sight,
+        filters: Sequence[Filter],
+        catch_up_s: float,
+        take: Callable[[Request], Request] = _as_it_is,
+    ) -> None:
+        """``take`` makes a request ready to be filtered: Intake.take."""
         self._claimer = claimer
         self._sight = sight
         self.filters = filters  # replaced when the configuration is read anew
         self._catch_up_s = catch_up_s
+        self._take = take
 
     def prepare(self, ctxt: RequestContext, request: Request, batch: Batch) -> list[Asked]:
         """Serve ``batch``, of each CHUNK intents all or none; return what was asked for at last, and the answers.
@@ -52,10 +66,19 @@ class Alternates:
             return Asked(batch.intents, answer)
         self._sight.reach(answer.position, min(self._catch_up_s, ctxt.remaining(self._catch_up_s)))
         ctxt.check_deadline()
-        renewed = self._renewed(request, batch)
+        renewed = self._renewed(self._taken(request), batch)
         return Asked(renewed.intents, self._claimer.prepare(renewed))
 
-    def _renewed(self, request: Request, batch: Batch) -> Batch:
+    def _taken(self, request: Request) -> Request | None:
+        """Return the request ready to be filtered, None where no host will do any more."""
+        try:
+            return self._take(request)
+        except (errors.NoValidHost, errors.InvalidSpec):
+            return None
+
+    def _renewed(self, request: Request | None, batch: Batch) -> Batch:
+        if request is None:
+            return replace(batch, intents=[replace(intent, candidates=()) for intent in batch.intents])
         number = self._sight.number
         with self._sight.table.reading() as view:
             passes = pipeline.run(self.filters, view, request, pardoned=audited.REASONS).passes

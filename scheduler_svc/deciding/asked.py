@@ -42,3 +42,6 @@ class Refused:
     hosts: int
     reasons: Mapping[str, int]
     held: bool = False
+
+
+Outcome = Decided | errors.GanttError  # what became of a call: given, or the error to raise

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rpcapi import errors
 from rpcapi.context import RequestContext
 from scheduler_svc.deciding.asked import Asked
 from scheduler_svc.deciding.claimer import CHUNK
@@ -19,6 +20,7 @@ class Look:
 
     ``homes`` says in which partition, by its number, each candidate is; ``seen`` as of which position its sums were
     known, where that is after its partition's: a worker knows what it claimed itself before the log tells it.
+    ``informed`` tells whether it was made with what the store knew of the request's server group.
     """
 
     ranking: Ranking
@@ -26,6 +28,7 @@ class Look:
     standings: Sequence[Standing]
     homes: Mapping[str, int]
     seen: Mapping[str, int]
+    informed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +72,22 @@ class Decision:
 
     def document(self) -> Mapping[str, Any]:
         """Return the decision's document; the store adds its answer. Of a request in chunks the last one is kept."""
-        return head(self.asked, self.at, self.driver) | {
+        ranking = self.look.ranking
+        document = head(self.asked, self.at, self.driver) | {
             "seed": self.look.seed,
             "chunk": self.start // CHUNK,
             "round": self.round,
-            "hosts": self.look.ranking.hosts,
-            "reasons": dict(self.look.ranking.reasons),
-            "best": list(self.look.ranking.best),
+            "hosts": ranking.hosts,
+            "reasons": dict(ranking.reasons),
+            "best": list(ranking.best),
         }
+        return document if ranking.batch is None else document | {"batch": dict(ranking.batch)}
+
+
+def unseen(asked: Asked, at: Standing, driver: str, refused: errors.GanttError) -> dict[str, Any]:
+    """Return the document of a refusal for which no host was looked at."""
+    said = {"hosts": 0, "reasons": {}, "best": [], "verdicts": [], "outcome": "refused", "why": refused.sentence}
+    return head(asked, at, driver) | said
 
 
 def head(asked: Asked, at: Standing, driver: str) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The decision over several partitions: which of them serves a call, and what to do when it cannot."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -9,8 +9,9 @@ from oslo_log import log
 
 from rpcapi import errors
 from rpcapi.context import RequestContext
+from scheduler_svc import metrics
 from scheduler_svc.deciding import refusal
-from scheduler_svc.deciding.asked import Asked, Decided, Refused
+from scheduler_svc.deciding.asked import Asked, Decided, Outcome, Refused
 from scheduler_svc.deciding.pins import Pins
 from scheduler_svc.deciding.prospects import Prospects
 from scheduler_svc.deciding.select import Selector
@@ -21,6 +22,7 @@ LOG = log.getLogger(__name__)
 
 LINGER_S = 120.0  # longer than one call goes on after its partition was agreed on
 GROUP_TTL_MS = 24 * 3600 * 1000  # how long a group without members keeps its partition
+SEVERAL = "there are several partitions"
 REASON_GROUP = "server group is in another partition"
 
 
@@ -31,6 +33,9 @@ class Chooser(Protocol):
 
     def select(self, ctxt: RequestContext, asked: Asked) -> Decided:
         """Choose and claim a host for every consumer, or for none."""
+
+    def select_batch(self, ctxt: RequestContext, asked: Sequence[Asked]) -> list[Outcome]:
+        """Do that for many calls; return for each what it was given, or the error that ``select`` would raise."""
 
 
 class PartitionedSelector:
@@ -73,6 +78,17 @@ class PartitionedSelector:
             if home is not None:
                 return self._select_at_home(ctxt, asked, home)
         return self._select(ctxt, asked, away)
+
+    def select_batch(self, ctxt: RequestContext, asked: Sequence[Asked]) -> list[Outcome]:
+        """Serve one after the other: which partition serves a call depends on what the one before left there."""
+        found: list[Outcome] = []
+        for one in asked:
+            try:
+                found.append(self.select(ctxt, one))
+            except errors.GanttError as error:
+                found.append(error)
+        metrics.ONE_BY_ONE.labels(reason=SEVERAL).inc(len(found))
+        return found
 
     def _select(self, ctxt: RequestContext, asked: Asked, away: list[str]) -> Decided:
         prospects = Prospects(asked, list(self._selectors.values()), away)

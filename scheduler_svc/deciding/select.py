@@ -16,11 +16,12 @@ from scheduler_svc import metrics
 from scheduler_svc.deciding import refusal
 from scheduler_svc.deciding.asked import Asked, Decided, Refused
 from scheduler_svc.deciding.claimer import CHUNK, Claimer, Record
-from scheduler_svc.deciding.decision import Decision, Look, head
+from scheduler_svc.deciding.decision import Decision, Look, unseen
 from scheduler_svc.deciding.sight import Sight
 from scheduler_svc.drivers.driver import Driver
 from scheduler_svc.request import Request
 from scheduler_svc.store.records import BatchAnswer, Prepared, Ref
+from scheduler_svc.table.table import HostTable
 
 LOG = log.getLogger(__name__)
 
@@ -65,6 +66,11 @@ class Selector:
     def number(self) -> int:
         """The partition's number in the table."""
         return self._sight.number
+
+    @property
+    def table(self) -> HostTable:
+        """The hosts as this worker knows them now."""
+        return self._sight.table
 
     def select(self, ctxt: RequestContext, asked: Asked) -> Decided:
         """Choose and claim a host for every consumer, or for none.
@@ -119,7 +125,7 @@ class Selector:
 
     def _place(self, ctxt: RequestContext, asked: Asked, start: int, look: Look | None) -> Placed | Refused:
         """Serve one chunk in as many rounds as it takes and patience allows."""
-        request = self._with_group(asked.request)
+        request = self.informed(asked.request)
         count = len(asked.consumers[start : start + CHUNK])
         refused = Refused(
             errors.NotReady(
@@ -131,10 +137,10 @@ class Selector:
         )
         for number in range(self._patience.rounds):
             self._drop_late(ctxt, start)
-            if look is None or request.group is not None:
+            if look is None or (request.group is not None and not look.informed):
                 look = self.look(request, count, start + number)
             decision = Decision(
-                asked, start, number, look, look.standings[self._sight.number], type(self.driver).__name__
+                asked, start, number, look, look.standings[self._sight.number], self.driver.name_for(request)
             )
             batch = decision.batch(ctxt, self._patience.ttl_ms)
             self._drop_late(ctxt, start)
@@ -163,15 +169,16 @@ class Selector:
         if start == 0:
             ctxt.check_deadline()
 
-    def _with_group(self, request: Request) -> Request:
+    def informed(self, request: Request) -> Request:
         """Return the request with what the store knows of its group; whether that still holds the script judges."""
         if request.group is None:
             return request
         members = self._claimer.group_hosts(request.group.id)
         if request.together:
-            return replace(request, beside=tuple(members))
-        full = tuple(host for host, count in members.items() if count >= request.group.max_per_host)
-        return replace(request, ruled_out=full)
+            return replace(request, members=members, beside=tuple(members))
+        most = request.most_per_host  # None where the policy is a wish
+        full = tuple(host for host, count in members.items() if most is not None and count >= most)
+        return replace(request, members=members, ruled_out=full)
 
     def _learn(self, answer: BatchAnswer) -> None:
         self._sight.table.apply_used(answer.used, answer.position, self._sight.number)
@@ -205,10 +212,9 @@ class Selector:
         if self._record_unasked is None:
             return
         with self._sight.table.reading() as view:
-            document = head(asked, view.standing(self._sight.number), type(self.driver).__name__)
-        said = {"hosts": 0, "reasons": {}, "best": [], "verdicts": [], "outcome": "refused", "why": refused.sentence}
+            at = view.standing(self._sight.number)
         try:
-            self._record_unasked(asked.request.id, document | said)
+            self._record_unasked(asked.request.id, unseen(asked, at, self.driver.name_for(asked.request), refused))
         except errors.Unavailable as error:
             # The refusal is what the caller must hear.
             LOG.warning("Cannot record why request %s was refused: %s", asked.request.id, error)

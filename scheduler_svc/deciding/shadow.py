@@ -8,7 +8,7 @@ from rpcapi import errors
 from rpcapi.context import RequestContext
 from rpcapi.model.claims import Answer
 from scheduler_svc.deciding.alternates import Alternates
-from scheduler_svc.deciding.asked import Asked
+from scheduler_svc.deciding.asked import Asked, Decided, Outcome
 from scheduler_svc.deciding.partitioned import Chooser
 from scheduler_svc.drivers.driver import Driver
 from scheduler_svc.request import Request
@@ -93,6 +93,16 @@ class ShadowChooser:
         """Raise NotClaimed, naming the hosts; or NoValidHost, and whatever else a decision that claims raises."""
         decided = self._chooser.select(ctxt, asked)
         raise errors.NotClaimed(request_id=asked.request.id, hosts=[str(one.host) for one in decided.prepared])
+
+    def select_batch(self, ctxt: RequestContext, asked: Sequence[Asked]) -> list[Outcome]:
+        """Return what ``select`` would raise for each."""
+        outcomes = self._chooser.select_batch(ctxt, asked)
+        return [
+            errors.NotClaimed(request_id=one.request.id, hosts=[str(each.host) for each in outcome.prepared])
+            if isinstance(outcome, Decided)
+            else outcome
+            for one, outcome in zip(asked, outcomes, strict=True)
+        ]
 
 
 class ShadowAlternates(Alternates):

@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a driver is, and how the configured one is found."""
+"""What a driver is."""
 
 import abc
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
 from oslo_config import cfg
-from stevedore import driver as stevedore_driver
-from stevedore import exception as stevedore_exception
 
 from rpcapi import errors
 from scheduler_svc.filters.sieve import Filter
@@ -17,7 +15,6 @@ from scheduler_svc.reads import Reads
 from scheduler_svc.request import Request
 from scheduler_svc.table.view import View
 
-NAMESPACE = "gantt.drivers"
 WIDTH = 16  # candidates an instance: what one claim script looks at
 NARROW = 8  # candidates an instance in large requests, whose instances start on many hosts as it is
 LARGE = 16  # instances beyond which a request is large
@@ -29,7 +26,8 @@ class Ranking:
 
     ``hosts`` is how many were looked at, ``reasons`` how many of them fell to what, ``best`` the leading hosts as
     the decision's record shows them: name, score, and what each weigher added. ``near`` is how many leading candidates
-    of an instance are about equally good: one more instance there would make the best worse than they are.
+    of an instance are about equally good: one more instance there would make the best worse than they are. ``batch``
+    is what the decision's record tells of the batch that the request was ranked in, where it was ranked in one.
     """
 
     candidates: Sequence[Sequence[str]]
@@ -37,6 +35,30 @@ class Ranking:
     reasons: Mapping[str, int]
     best: Sequence[Mapping[str, Any]] = field(default_factory=tuple)
     near: int = 1
+    batch: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What one call wants: so many alike instances."""
+
+    request: Request
+    count: int
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What ranking many calls came to: a ranking for each, None where it is better decided by itself.
+
+    ``one_by_one`` counts by reason the calls that are, or were, not placed together with others.
+    """
+
+    rankings: Sequence[Ranking | None]
+    one_by_one: Mapping[str, int] = field(default_factory=dict)
+
+
+Pending = Callable[[], Batch]
 
 
 def width(count: int) -> int:
@@ -62,14 +84,23 @@ class Driver(abc.ABC):
     def rank(self, view: View, request: Request, count: int, seed: int) -> Ranking:
         """Rank hosts for ``count`` alike instances: up to ``width(count)`` candidates each, as names."""
 
+    def rank_batch(self, view: View, wanted: Sequence[Wanted]) -> Pending:
+        """Look at the hosts for many calls now, and return what ranks them, which needs the view no more.
 
-def load(conf: cfg.ConfigOpts) -> Driver:
-    """Build the driver that [scheduler] driver names; raises BadConfiguration."""
-    name = conf.scheduler.driver
-    try:
-        kind: Any = stevedore_driver.DriverManager(NAMESPACE, name, warn_on_missing_entrypoint=False).driver
-    except stevedore_exception.NoMatches as error:
-        raise errors.BadConfiguration(
-            why=f"[scheduler] driver: no entry point {name!r} is installed in {NAMESPACE!r}"
-        ) from error
-    return kind.from_conf(conf)
+        It may take long, and may be called from another thread, once. Here each is left to be decided by itself, when
+        it is known what the one before was given.
+        """
+        return lambda: Batch([None] * len(wanted))
+
+    def batches(self, request: Request) -> bool:
+        """Tell whether ``rank_batch`` may rank such a request together with others."""
+        return False
+
+    def check(self, request: Request) -> None:
+        """Raise UnknownDriver where the request names a driver that it cannot have."""
+        if request.driver is not None:
+            raise errors.UnknownDriver(name=request.driver, known="none, the configured one alone")
+
+    def name_for(self, request: Request) -> str:
+        """Return the name of the driver that ranks this request, for its record."""
+        return type(self).__name__

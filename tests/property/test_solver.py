@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scheduler_svc.drivers.solver import greedy
-from scheduler_svc.drivers.solver.problem import Kind, Problem, Rule, Solution, members
+from scheduler_svc.drivers.solver.problem import Kind, Problem, Rule, members
 from scheduler_svc.drivers.solver.solve import solve
 
 LONG_S = 20.0  # far more than such small problems take: all are solved to the end
@@ -162,8 +162,7 @@ def test_what_cannot_all_be_served_is_served_for_most_calls():
 def test_without_time_it_is_one_after_the_other():
     problem = alone([2, 2], [False] * 2, size=3, cost=[0, 1])
     solved = solve(problem, packs=True, limit_s=0.0, seed=1)
-    assert isinstance(solved.solution, Solution)
-    assert not solved.better
+    assert solved.is_late
     assert solved.solution.placed[0].tolist() == greedy.place(problem, True).placed[0].tolist() == [2, 1]
 
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A mixed integer program, put together piece by piece, and HiGHS, which solves it."""
 
-import importlib.util
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -9,7 +8,6 @@ import numpy as np
 
 from scheduler_svc.table.columns import FloatColumn
 
-PACKAGE = "highspy"
 INFINITY = float("inf")
 
 Terms = Sequence[tuple[int, float]]  # columns by number, with their factors
@@ -20,11 +18,6 @@ class Outcome(NamedTuple):
 
     values: FloatColumn | None
     optimal: bool
-
-
-def is_installed() -> bool:
-    """Tell whether HiGHS is there, without importing it."""
-    return importlib.util.find_spec(PACKAGE) is not None
 
 
 class Program:

@@ -16,13 +16,13 @@ GAP = 0.01  # the share by which placing may be worse than the best that can be 
 class Solved:
     """The best solution that was found; how many calls are served one after the other; seconds that it took.
 
-    ``better`` tells whether solving found anything better than one after the other.
+    ``is_late`` tells whether the time was over before anything better than one after the other was found.
     """
 
     solution: Solution
     one_by_one: int
-    better: bool
     seconds: float
+    is_late: bool
 
 
 def solve(problem: Problem, *, packs: bool, limit_s: float, seed: int) -> Solved:
@@ -40,7 +40,8 @@ def solve(problem: Problem, *, packs: bool, limit_s: float, seed: int) -> Solved
             best = _serve_most(model, best, left(), seed)
         if best.calls and left() > 0:
             best = _place_well(model, best, packs, left(), seed)
-    return Solved(best, first.calls, best.placed is not first.placed, time.monotonic() - began)
+    seconds = time.monotonic() - began
+    return Solved(best, first.calls, seconds, best.placed is first.placed and seconds >= limit_s)
 
 
 def _serve_most(model: Model, known: Solution, limit_s: float, seed: int) -> Solution:

@@ -10,7 +10,7 @@ from rpcapi import errors
 from rpcapi.model.claims import GroupPolicy
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.conf.filters import DEFAULT_FILTERS
-from scheduler_svc.drivers import driver
+from scheduler_svc.drivers import choice
 from scheduler_svc.drivers.chance import ChanceDriver
 from scheduler_svc.drivers.driver import WIDTH
 from scheduler_svc.drivers.filter import REASON_COUNT, FilterDriver
@@ -161,12 +161,12 @@ def test_spread_gives_nothing_where_not_all_find_room():
 
 def test_drivers_are_found_by_name_with_their_options(conf):
     scheduler_conf.register_opts(conf)
-    assert isinstance(driver.load(conf), FilterDriver)
+    assert isinstance(choice.load(conf)["filter"], FilterDriver)
     conf.set_override("driver", "chance", group="scheduler")
-    assert isinstance(driver.load(conf), ChanceDriver)
+    assert isinstance(choice.load(conf)["chance"], ChanceDriver)
     conf.set_override("driver", "astrology", group="scheduler")
     with pytest.raises(errors.BadConfiguration, match="no entry point 'astrology'"):
-        driver.load(conf)
+        choice.load(conf)
 
 
 @pytest.mark.parametrize("option", ["enabled_filters", "enabled_weighers"])
@@ -174,4 +174,4 @@ def test_unknown_names_in_the_options_are_refused(conf, option):
     scheduler_conf.register_opts(conf)
     conf.set_override(option, ["Nonsense"], group="filter_scheduler")
     with pytest.raises(errors.BadConfiguration, match="Nonsense"):
-        driver.load(conf)
+        choice.load(conf)

@@ -27,7 +27,7 @@ def test_a_reload_takes_the_filters_and_weighers_anew_and_keeps_them_where_they_
     selector = worker.service._selector
     before = selector.driver
     worker.service.reset()
-    assert isinstance(selector.driver, FilterDriver) and selector.driver is not before
+    assert isinstance(selector.driver["filter"], FilterDriver) and selector.driver is not before
     kept = selector.driver
     worker.conf.set_override("enabled_filters", ["Nonsense"], group="filter_scheduler")
     worker.service.reset()
