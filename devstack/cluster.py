@@ -9,7 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from devstack import confs
-from devstack.layout import CLIENT, DAEMONS, Layout
+from devstack.layout import CLIENT, DAEMONS, SIMULATED, Layout
 from devstack.servers.errors import ServerError
 from devstack.servers.folder import write_private
 from devstack.servers.ports import free_port
@@ -35,6 +35,7 @@ class Shape:
     """How large a cluster is and how busy its simulated nodes are; ports 0 mean: any free one.
 
     ``report_interval`` is in seconds; ``churn`` is the share of nodes, from 0 to 1, that change in each interval.
+    ``pools`` and ``networks`` are how many storage pools and physical networks simulated services have beside them.
     """
 
     mode: Mode = Mode.EMBEDDED
@@ -47,6 +48,14 @@ class Shape:
     seed: int = 1
     report_interval: float = 10.0
     churn: float = 0.0
+    pools: int = 0
+    networks: int = 0
+
+    @property
+    def daemons(self) -> tuple[str, ...]:
+        """Names of the processes beside the servers."""
+        simulated = {"volume": self.pools, "network": self.networks, "publisher": self.pools or self.networks}
+        return (*DAEMONS, *(name for name, count in simulated.items() if count))
 
     @property
     def nodes(self) -> int:
@@ -65,8 +74,8 @@ class Cluster:
         self.shape = shape
         self.overrides = dict(overrides or {})
         # What each daemon is started as, and with what beside the plain environment: a test may put its own here.
-        self.commands = {name: [str(Path(sys.executable).with_name(f"gantt-{name}"))] for name in DAEMONS}
-        self.environment: dict[str, dict[str, str]] = {name: {} for name in DAEMONS}
+        self.commands = {name: _command(name) for name in shape.daemons}
+        self.environment: dict[str, dict[str, str]] = {name: {} for name in shape.daemons}
         self.rabbit: RabbitNode | None = None
         self.bus: RedisServer | None = None
         if shape.mode is Mode.STANDARD:
@@ -76,7 +85,7 @@ class Cluster:
         self.store = self._make_store()
         self.daemons = {
             name: ServerProcess(f"gantt-{name}", self.layout.pid_file(name), self.layout.log_file(name))
-            for name in DAEMONS
+            for name in shape.daemons
         }
 
     @classmethod
@@ -119,7 +128,7 @@ class Cluster:
             self.layout.write_card(asdict(self.shape))
             self.start_servers()
             self.write_confs()
-            for name in DAEMONS:
+            for name in self.daemons:
                 self.start_daemon(name)
         except BaseException:
             self.destroy()
@@ -133,7 +142,7 @@ class Cluster:
 
     def write_confs(self) -> None:
         """Write each service's file: it holds that service's own passwords and nobody else's."""
-        for name in (*DAEMONS, CLIENT):
+        for name in (*self.daemons, CLIENT):
             groups = confs.render(name, self.shape, self.layout, self._urls(name))
             merged = confs.merge(groups, self.overrides.get(name, {}))
             write_private(self.layout.conf(name), confs.text(merged))
@@ -181,7 +190,7 @@ class Cluster:
 
     def _urls(self, name: str) -> confs.Urls:
         if self.rabbit is not None:
-            bus = self.rabbit.url(name)
+            bus = self.rabbit.url(SIMULATED.get(name, name))
         else:
             assert self.bus is not None  # noqa: S101 - one of the two is made in __init__
             bus = self.bus.bus_url("bus")
@@ -189,3 +198,10 @@ class Cluster:
         if name in ("scheduler", "conductor"):
             store = self.store.tcp_url(name) if self.shape.mode is Mode.STANDARD else self.store.url(name)
         return confs.Urls(bus=bus, store=store)
+
+
+def _command(name: str) -> list[str]:
+    if name == "publisher":
+        return [sys.executable, "-m", "devstack.publishers"]
+    program = SIMULATED.get(name, name)
+    return [str(Path(sys.executable).with_name(f"gantt-{program}"))]

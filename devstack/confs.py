@@ -39,6 +39,26 @@ NODE_SHAPES: Groups = {
     },
 }
 
+RACKS = 2
+
+# A node of each other service that is simulated: a storage pool that hosts take space of, a network with its bandwidth.
+OTHERS: Groups = {
+    "volume": {
+        "kind": "volume",
+        "vcpus": 0,
+        "memory_mb": 0,
+        "disk_gb": 4000,
+        "traits": "MISC_SHARES_VIA_AGGREGATE",
+    },
+    "network": {
+        "kind": "network",
+        "vcpus": 0,
+        "memory_mb": 0,
+        "disk_gb": 0,
+        "resources": "NET_BW_EGR_KILOBIT_PER_SEC:10000000,NET_BW_IGR_KILOBIT_PER_SEC:10000000",
+    },
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Urls:
@@ -67,6 +87,20 @@ def render(name: str, shape: Shape, layout: Layout, urls: Urls) -> Groups:
         }
     elif name == "conductor":
         base |= {"conductor_store": {"url": urls.store}}
+    elif name == "publisher":
+        base["DEFAULT"] = {"transport_url": urls.bus}
+        base |= {"publisher": {"interval": shape.report_interval, "racks": RACKS, "physnets": max(1, shape.networks)}}
+    elif name in OTHERS:
+        kind, count = OTHERS[name], shape.pools if name == "volume" else shape.networks
+        base |= {
+            "compute": {
+                "hosts": f"{name}[0-{count - 1}]",
+                "nodes_per_host": 1,
+                "report_interval": shape.report_interval,
+                "state_path": layout.state / name,
+            },
+            f"shape:{name}": kind,
+        }
     elif name == "compute":
         base |= {
             "compute": {
@@ -74,6 +108,7 @@ def render(name: str, shape: Shape, layout: Layout, urls: Urls) -> Groups:
                 "nodes_per_host": shape.nodes_per_host,
                 "report_interval": shape.report_interval,
                 "state_path": layout.state / "compute",
+                "locations": ",".join(f"rack{number}" for number in range(RACKS)),
             },
             # Each change one of memory too: default filters read no metric, and what nobody reads does not travel.
             "simulator": {"seed": shape.seed, "churn": shape.churn, "external_use_rate": 1.0},

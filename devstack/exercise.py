@@ -4,7 +4,7 @@
 import collections
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,7 +54,12 @@ def open_nodes(session: Session) -> int:
     services = session.pages(session.scheduler.list_host_state, "states", "service")
     opened = {state.name for state in services if state.document.get("audited")}
     nodes = session.pages(session.scheduler.list_host_state, "states", "compute")
-    return sum(host_of(state.name) in opened for state in nodes)
+    return sum(host_of(state.name) in opened and _is_host(state.document) for state in nodes)
+
+
+def _is_host(told: Mapping[str, Any]) -> bool:
+    """Tell whether servers run there: it is neither a pool or network, nor what hangs below a node."""
+    return told.get("parent") is None and told.get("kind", "compute") == "compute"
 
 
 def wait_for_nodes(session: Session, nodes: int, seconds: float, progress: Callable[[int], None]) -> None:

@@ -13,6 +13,8 @@ from devstack.servers.errors import FolderUnusable
 from devstack.servers.folder import private_folder, require_own, write_private
 
 DAEMONS = ("scheduler", "conductor", "compute")
+# What simulates other services, where that is asked for, and whose rights it has on the bus.
+SIMULATED = {"volume": "compute", "network": "compute", "publisher": "client"}
 CLIENT = "client"
 
 

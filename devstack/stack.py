@@ -107,6 +107,8 @@ def _shape(options: argparse.Namespace) -> Shape:
         store_port=options.redis_port,
         report_interval=options.report_interval,
         churn=options.churn,
+        pools=options.pools,
+        networks=options.networks,
     )
 
 
@@ -139,6 +141,10 @@ def _show(bar: tqdm, done: int) -> None:
 
 def _positive(text: str) -> int:
     return _whole(text, 1, 100_000, f"{text!r} is not a whole number between 1 and 100000")
+
+
+def _count(text: str) -> int:
+    return _whole(text, 0, 100, f"{text!r} is not a whole number between 0 and 100")
 
 
 def _seconds(text: str) -> float:
@@ -189,6 +195,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--report-interval", type=_seconds, default=10.0, help="seconds between a host's reports (10)")
     parser.add_argument("--churn", type=_share, default=0.0, help="share of nodes that change in that time (0)")
     parser.add_argument("--schedulers", type=_positive, default=2, help="scheduler workers (2)")
+    parser.add_argument("--pools", type=_count, default=0, help="storage pools of a simulated volume service (0)")
+    parser.add_argument("--networks", type=_count, default=0, help="networks of a simulated network service (0)")
     parser.add_argument("--servers", type=_positive, default=50, help="servers to boot (50)")
     parser.add_argument("--trace", type=Path, help="boot the first --servers requests of this trace instead of the mix")
     parser.add_argument("--amqp-port", type=_port, default=0, help="RabbitMQ's port (--standard; default: a free one)")

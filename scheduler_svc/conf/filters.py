@@ -24,6 +24,8 @@ FILTERS = (
     "ServerGroupAffinityFilter",
     "IsolatedHostsFilter",
     "AvailabilityZoneFilter",
+    "VolumePoolFilter",
+    "NetworkSegmentFilter",
     "SimpleCIDRAffinityFilter",
     "AggregateMultiTenancyIsolation",
     "AggregateTypeAffinityFilter",
@@ -44,14 +46,19 @@ FILTERS = (
     "ResourcesFilter",
     "RequestGroupsFilter",
 )
-# gantt's own, without which it would not keep to what every request may ask, and those that Nova enables.
+# gantt's own, without which it would not keep to what every request may ask, those that Nova enables, and those that
+# cost a request nothing that has no use for them.
 DEFAULT_FILTERS = (
     "ComputeFilter",
     "ForceHostsFilter",
     "IgnoreHostsFilter",
+    "SameHostFilter",
+    "DifferentHostFilter",
     "ServerGroupAntiAffinityFilter",
     "ServerGroupAffinityFilter",
     "AvailabilityZoneFilter",
+    "VolumePoolFilter",
+    "NetworkSegmentFilter",
     "ImagePropertiesFilter",
     "ComputeCapabilitiesFilter",
     "MembershipFilter",

@@ -24,6 +24,7 @@ OPTIONS: Mapping[str, str] = {
     "ServerGroupSoftAntiAffinityWeigher": "soft_anti_affinity_weight_multiplier",
     "BuildFailureWeigher": "build_failure_weight_multiplier",
     "CrossCellWeigher": "cross_cell_move_weight_multiplier",
+    "VolumeNearWeigher": "volume_near_weight_multiplier",
 }
 METRICS = "MetricsWeigher"  # its options are in [metrics]
 WEIGHERS = (*OPTIONS, METRICS)
@@ -35,6 +36,7 @@ DEFAULT_WEIGHERS = (
     "ServerGroupSoftAntiAffinityWeigher",
     "BuildFailureWeigher",
     "CrossCellWeigher",
+    "VolumeNearWeigher",
 )
 SPREAD, PACK = "spread", "pack"
 
@@ -134,6 +136,12 @@ OPTS: list[cfg.Opt] = [
         1_000_000.0,
         "Weight of the partition that an instance moves from, against all others: negative prefers the others."
         + _SCALED,
+    ),
+    _multiplier(
+        "volume_near_weight_multiplier",
+        10.0,
+        "Weight of being in the same location as the storage pools of the request's volumes. Large, so that room "
+        "decides only between hosts that are equally near." + _SCALED,
     ),
 ]
 

@@ -27,6 +27,7 @@ from scheduler_svc.filters import (
     membership,
     metrics,
     near_address,
+    network_segment,
     numa_topology,
     partition,
     pci_passthrough,
@@ -34,6 +35,7 @@ from scheduler_svc.filters import (
     resources,
     server_group,
     traits,
+    volume_pool,
 )
 from scheduler_svc.filters.options import DEFAULTS, Options
 from scheduler_svc.filters.sieve import Filter
@@ -62,6 +64,9 @@ def pipeline(options: Options = DEFAULTS) -> Sequence[Filter]:
         isolated_hosts.build(options),
         # One comparison of a column of small numbers.
         availability_zone.FILTER,
+        # A look-up of the names that a pool says it serves, and a bit test a network.
+        volume_pool.FILTER,
+        network_segment.FILTER,
         # Three comparisons of such columns.
         near_address.FILTER,
         # A column that was found for an earlier request; one is found anew when aggregates change.

@@ -31,6 +31,7 @@ from scheduler_svc.weighers import (
     pci,
     ram,
     server_group,
+    volume_near,
 )
 from scheduler_svc.weighers.multipliers import Multiplier
 from scheduler_svc.weighers.weigher import Weigher
@@ -47,6 +48,7 @@ _BUILT_IN = (
     server_group.SOFT_ANTI_AFFINITY,
     build_failure.WEIGHER,
     cross_cell.WEIGHER,
+    volume_near.WEIGHER,
 )
 NAMES = (*(each.name for each in _BUILT_IN), image_properties.NAME, metrics.NAME)
 

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Publishes until it is told to stop: python -m devstack.publishers --config-file FILE."""
+
+import argparse
+import logging
+import signal
+import sys
+import threading
+
+import oslo_messaging as messaging
+
+from devstack.publishers import options
+from devstack.publishers.publisher import Publisher
+from rpcapi import errors
+from rpcapi.shell.session import Session
+
+LOG = logging.getLogger("devstack.publishers")
+
+
+def main() -> int:
+    """Publish in rounds; a round that fails is made good by the next."""
+    parser = argparse.ArgumentParser(prog="publishers", description=__doc__)
+    parser.add_argument("--config-file", action="append", required=True, help="the configuration")
+    given = parser.parse_args()
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    stopping = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stopping.set())
+    session = Session(given.config_file, project="service")
+    options.register_opts(session.conf)
+    group = session.conf[options.GROUP]
+    publisher = Publisher(session, racks=group.racks, physnets=group.physnets)
+    while not stopping.is_set():
+        try:
+            count = publisher.publish()
+        except (errors.GanttError, messaging.MessagingException) as error:
+            LOG.warning("This round of publishing failed: %s", error)
+        else:
+            if count:
+                LOG.info("Published %d documents", count)
+        stopping.wait(group.interval)
+    session.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options of the simulated storage and network services."""
+
+from oslo_config import cfg
+
+GROUP = "publisher"
+OPTS = [
+    cfg.FloatOpt("interval", default=10.0, min=0.1, help="Seconds between two rounds of publishing."),
+    cfg.IntOpt("racks", default=2, min=1, max=1000, help="Racks that hosts and pools are dealt to by number."),
+    cfg.IntOpt("physnets", default=2, min=1, max=64, help="Physical networks; each host lacks one of several."),
+]
+
+
+def register_opts(conf: cfg.ConfigOpts) -> None:
+    """Register them."""
+    conf.register_opts(OPTS, group=GROUP)

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the simulated storage and network services tell, by what hosts and pools report."""
+
+import pytest
+
+from devstack.publishers import lie
+from devstack.publishers.publisher import Publisher
+from rpcapi import errors, objects
+
+DISK = {"DISK_GB": {"total": 100}}
+
+
+class Scheduler:
+    """Holds documents as the scheduler would, and may fail."""
+
+    def __init__(self):
+        self.nodes = {
+            "compute0/node0": {"inventories": DISK},
+            "compute0/node0/gpu0": {"inventories": {}, "root": "compute0/node0", "parent": "compute0/node0"},
+            "compute1/node0": {"inventories": DISK},
+            "compute2/node0": {"inventories": DISK},
+            "volume0/node0": {"inventories": DISK, "kind": "volume", "used": {"DISK_GB": 30}},
+            "network0/node0": {"inventories": {}, "kind": "network"},
+        }
+        self.held = {}
+        self.aggregates = {}
+        self.writes = 0
+        self.failing = False
+
+    def list_host_state(self, ctxt, namespace, marker=None, limit=1000):
+        assert namespace == "compute"
+        states = [
+            objects.HostState.of(namespace=namespace, name=name, version=1, document=told)
+            for name, told in self.nodes.items()
+        ]
+        return objects.HostStatePage.of(states=states, marker=None)
+
+    def get_host_state(self, ctxt, namespace, name):
+        if (namespace, name) not in self.held:
+            raise errors.UnknownHost(name=name)
+        return self.held[namespace, name]
+
+    def update_host_state(self, ctxt, state, writer):
+        if self.failing:
+            raise errors.StoreUnavailable(why="it is away")
+        assert writer == f"gantt-{state.namespace}"
+        self.writes += 1
+        made = objects.HostState.of(
+            namespace=state.namespace, name=state.name, version=state.version + 1, document=state.document
+        )
+        self.held[state.namespace, state.name] = made
+        return made
+
+    def update_aggregates(self, ctxt, aggregates):
+        self.aggregates |= {each["id"]: set(each["hosts"]) for each in aggregates}
+
+
+class Session:
+    """What a publisher uses of a session."""
+
+    def __init__(self, scheduler):
+        self.scheduler = scheduler
+
+    def new_request(self):
+        return "req"
+
+    def ask(self, method, *args, **values):
+        return method(None, *args, **values)
+
+    def pages(self, method, items, *args):
+        yield from getattr(method(None, *args), items)
+
+
+@pytest.fixture
+def scheduler():
+    return Scheduler()
+
+
+@pytest.fixture
+def publisher(scheduler):
+    return Publisher(Session(scheduler), racks=3, physnets=2)
+
+
+def test_pools_and_hosts_are_told_of_and_nothing_else(scheduler, publisher):
+    assert publisher.publish() == 5
+    assert scheduler.held["volume", "volume0/node0"].document == {
+        "service_host": "volume0",
+        "total_gb": 100,
+        "free_gb": 70,
+        "location": "rack0",
+        "hosts": ["compute0", "compute1"],
+    }
+    assert scheduler.aggregates == {"pool:volume0/node0": {"volume0/node0", "compute0", "compute1"}}
+    networks = {name: state.document for (space, name), state in scheduler.held.items() if space == "network"}
+    assert networks == {
+        "compute0": {"physnets": ["physnet1"], "segments": ["physnet1-rack0"]},
+        "compute1": {"physnets": ["physnet0"], "segments": ["physnet0-rack1"]},
+        "compute2": {"physnets": ["physnet1"], "segments": ["physnet1-rack2"]},
+    }
+
+
+def test_only_what_changed_is_told_again(scheduler, publisher):
+    publisher.publish()
+    assert publisher.publish() == 0
+    scheduler.nodes["volume0/node0"]["used"] = {"DISK_GB": 40}
+    assert publisher.publish() == 1
+    assert scheduler.held["volume", "volume0/node0"].document["free_gb"] == 60
+    assert scheduler.held["volume", "volume0/node0"].version == 2
+
+
+def test_what_failed_is_told_in_the_next_round(scheduler, publisher):
+    scheduler.failing = True
+    with pytest.raises(errors.StoreUnavailable):
+        publisher.publish()
+    scheduler.failing = False
+    publisher.publish()
+    assert len(scheduler.held) == 4
+
+
+def test_one_network_reaches_everybody():
+    assert lie.networks("compute7", 1, 2) == {"physnets": ["physnet0"], "segments": ["physnet0-rack1"]}
+    assert lie.number_of("gw") == lie.number_of("gw/node1")
