@@ -16,7 +16,7 @@ COMPUTE = "compute"
 _TOLD = (
     *("required_traits", "any_traits", "forbidden_traits", "member_of", "forbidden_aggregates", "in_tree"),
     *("groups_policy", "same_subtree", "root_required", "root_forbidden", "availability_zone", "ignore_hosts"),
-    *("force_hosts", "hints", "numa", "image", "extra_specs", "volumes", "ports", "driver"),
+    *("force_hosts", "hints", "numa", "image", "extra_specs", "volumes", "ports", "driver", "rewritten"),
 )
 
 
@@ -33,7 +33,7 @@ class Request:
     host holds. ``ruled_out`` names hosts that hold as many of an anti-affinity group as may be, ``beside`` those where
     an affinity group already is: only the store knows, and it tells while the request is decided. ``partition`` keeps
     the decision to one partition's hosts, ``away`` names partitions whose stores do not answer. ``source_partition``
-    is where an instance that moves is now, None for one that is new.
+    is where an instance that moves is now, None for one that is new. ``rewritten`` tells what each prefilter added.
     """
 
     id: str
@@ -71,6 +71,7 @@ class Request:
     located: Mapping[str, str] = field(default_factory=dict)
     members: Mapping[str, int] = field(default_factory=dict)
     source_partition: str | None = None
+    rewritten: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def most_per_host(self) -> int | None:

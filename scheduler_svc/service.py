@@ -19,17 +19,21 @@ from scheduler_svc import reads, reaper
 from scheduler_svc.conf import filters as filters_conf
 from scheduler_svc.conf import metrics as metrics_conf
 from scheduler_svc.conf import namespaces
+from scheduler_svc.conf import prefilters as prefilters_conf
 from scheduler_svc.deciding import shadow
 from scheduler_svc.deciding.alternates import Alternates
+from scheduler_svc.deciding.batch import BatchSelector
 from scheduler_svc.deciding.claimer import Claimer
+from scheduler_svc.deciding.intake import Intake, IntakeChooser
 from scheduler_svc.deciding.partitioned import Chooser, PartitionedSelector
 from scheduler_svc.deciding.select import Patience, Selector
-from scheduler_svc.drivers import driver
+from scheduler_svc.drivers import choice, driver
 from scheduler_svc.endpoints.claims import ClaimsEndpoint
 from scheduler_svc.endpoints.scheduler import SchedulerEndpoint
 from scheduler_svc.filters import pipeline
 from scheduler_svc.filters.sieve import Filter
 from scheduler_svc.following.announcer import Announcer
+from scheduler_svc.hosts.aggregates import Aggregates
 from scheduler_svc.hosts.deployment_states import DeploymentStates
 from scheduler_svc.hosts.host_states import HostStates
 from scheduler_svc.notifications.publishers import Publishers
@@ -37,6 +41,8 @@ from scheduler_svc.opening import Opened, Opener, open_configured
 from scheduler_svc.partitions import Partition, Partitions
 from scheduler_svc.periodic import Periodic
 from scheduler_svc.plugins import loading
+from scheduler_svc.prefilters import pipeline as prefilter_pipeline
+from scheduler_svc.prefilters.prefilter import Prefilter
 from scheduler_svc.servicegroup import liveness
 from scheduler_svc.store.reports import service_name
 
@@ -64,11 +70,12 @@ class SchedulerService:
     def start(self) -> None:
         """Load the hosts and serve; raises BadConfiguration, and Stopped when it was told to stop meanwhile."""
         conf = self._conf
-        ranking = driver.load(conf)
+        ranking = choice.load(conf)
         eligibility = _eligibility(conf)
+        prefilters = _prefilters(conf)
         self._transport = bus.get_transport(conf)
         conductor = ConductorAPI(conf, self._transport)
-        self._reads = reads.union([ranking.reads, *(each.reads for each in eligibility)])
+        self._reads = _reads(ranking, eligibility, prefilters)
         # One worker of a daemon is enough to tell it.
         told = Announcer(conductor).look if self._index == 0 else None
         opened = self._opened = Opened(conf, self._opener, self._reads, told)
@@ -79,6 +86,7 @@ class SchedulerService:
             self._stopping,
             away=(errors.Unavailable,),
         )
+        self._intake = Intake(opened.partitions, prefilters)
         self._selector = self._make_selector(opened.partitions, ranking)
         self._alternates = [self._make_alternates(each, eligibility) for each in opened.served]
         opened.follow()
@@ -121,12 +129,13 @@ class SchedulerService:
             return
         try:
             metrics_conf.check(self._conf)  # a process that starts with it would end
-            ranking = driver.load(self._conf)
+            ranking = choice.load(self._conf)
             eligibility = _eligibility(self._conf)
+            prefilters = _prefilters(self._conf)
         except errors.BadConfiguration as error:
             LOG.error("Filters and weighers stay as they were: %s", error)
             return
-        read = reads.union([ranking.reads, *(each.reads for each in eligibility)])
+        read = _reads(ranking, eligibility, prefilters)
         table = self._opened.partitions.own.replica.whole
         if not reads.covers(table.reads, read):
             table.keep(read)
@@ -135,6 +144,7 @@ class SchedulerService:
                 return
         self._reads = read
         self._selector.driver = ranking
+        self._intake.prefilters = prefilters
         for each in self._alternates:
             each.filters = eligibility
 
@@ -148,13 +158,17 @@ class SchedulerService:
 
         several = len(partitions) > 1
         chooser: Chooser = (
-            PartitionedSelector(partitions, make, conf.scheduler.claim_ttl) if several else make(partitions.own)
+            PartitionedSelector(partitions, make, conf.scheduler.claim_ttl)
+            if several
+            else BatchSelector(make(partitions.own), conf.solver.window / 1000, conf.solver.max_batch)
         )
+        chooser = IntakeChooser(chooser, self._intake, partitions)
         return shadow.ShadowChooser(chooser) if shadowing else chooser
 
     def _make_alternates(self, partition: Partition, eligibility: Sequence[Filter]) -> Alternates:
         kind = shadow.ShadowAlternates if self._conf.scheduler.mode == shadow.SHADOW else Alternates
-        return kind(partition.store, partition.replica, eligibility, self._conf.scheduler.catch_up_timeout)
+        patience = self._conf.scheduler.catch_up_timeout
+        return kind(partition.store, partition.replica, eligibility, patience, self._intake.take)
 
     def _serve(self, opened: Opened, serializer: GanttSerializer) -> None:
         conf = self._conf
@@ -166,8 +180,10 @@ class SchedulerService:
                 opened.partitions,
                 selector=self._selector,
                 states=DeploymentStates(opened.partitions, states),
+                aggregates=Aggregates(opened.partitions, registry.find("aggregate")),
                 wanted=lambda: reads.wanted(self._reads),
                 most_instances=conf.rpc.max_instances,
+                most_requests=conf.solver.max_batch,
             ),
         }
         ttl_ms = _milliseconds(conf.scheduler.claim_ttl)
@@ -218,6 +234,14 @@ def make_service(conf: cfg.ConfigOpts, worker_index: int) -> SchedulerService:
 def _eligibility(conf: cfg.ConfigOpts) -> Sequence[Filter]:
     names, options = filters_conf.enabled(conf), filters_conf.load(conf)
     return pipeline.build_eligibility(names, options, loading.filters(conf))
+
+
+def _prefilters(conf: cfg.ConfigOpts) -> Sequence[Prefilter]:
+    return prefilter_pipeline.build(prefilters_conf.load(conf))
+
+
+def _reads(ranking: driver.Driver, eligibility: Sequence[Filter], prefilters: Sequence[Prefilter]) -> reads.Reads:
+    return reads.union([ranking.reads, *(each.reads for each in eligibility), *(each.reads for each in prefilters)])
 
 
 def _patience(conf: cfg.ConfigOpts) -> Patience:

@@ -20,17 +20,18 @@ from scheduler_svc.conf import (
     weighers,
 )
 
+_DECIDING = (scheduler, prefilters, filter_scheduler, filters, weighers, plugins, metrics, solver)
+
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
     """Register what the scheduler reads, the contract's options included."""
     rpcapi_conf.register_opts(conf)
-    for module in (scheduler, prefilters, filter_scheduler, filters, weighers, plugins, metrics, solver, notifications, store):
+    for module in (*_DECIDING, notifications, store):
         module.register_opts(conf)
 
 
 def check(conf: cfg.ConfigOpts) -> None:
     """Raise BadConfiguration for what no option's type can tell; imports nothing of the service."""
-    deciding = (scheduler, filter_scheduler, filters, weighers, plugins, metrics, solver)
-    checked = (service_group, *deciding, store, namespaces, partitions)
-    for module in (*checked, notifications):
+    checked = [module for module in _DECIDING if module is not prefilters]  # whose options' types tell all
+    for module in (service_group, *checked, store, namespaces, partitions, notifications):
         module.check(conf)

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How requests are rewritten before hosts are looked at. Names, meanings, defaults and group are Nova's."""
+
+from oslo_config import cfg
+
+from scheduler_svc.prefilters.options import Options
+
+GROUP = "scheduler"
+
+OPTS: list[cfg.Opt] = [
+    cfg.BoolOpt(
+        "limit_tenants_to_placement_aggregate",
+        default=False,
+        mutable=True,
+        help="Whether a project is kept to the aggregates that name it: their metadata filter_tenant_id, or a key that "
+        "begins so, is the project's id. Other projects may use these hosts all the same: see "
+        "AggregateMultiTenancyIsolation.",
+    ),
+    cfg.BoolOpt(
+        "placement_aggregate_required_for_tenants",
+        default=False,
+        mutable=True,
+        help="Whether a project that no aggregate names is refused, where limit_tenants_to_placement_aggregate is on.",
+    ),
+    cfg.BoolOpt(
+        "query_placement_for_image_type_support",
+        default=False,
+        mutable=True,
+        help="Whether a host must have the trait COMPUTE_IMAGE_TYPE_... of the image's disk format.",
+    ),
+    cfg.BoolOpt(
+        "enable_isolated_aggregate_filtering",
+        default=False,
+        mutable=True,
+        help="Whether aggregates with metadata trait:NAME=required take only requests that require each such trait.",
+    ),
+    cfg.BoolOpt(
+        "image_metadata_prefilter",
+        default=False,
+        mutable=True,
+        help="Whether a host must have the traits that stand for the image's hw_cdrom_bus, hw_disk_bus, "
+        "hw_video_model, hw_vif_model, hw_architecture, hw_emulation_architecture and hw_viommu_model.",
+    ),
+]
+
+
+def register_opts(conf: cfg.ConfigOpts) -> None:
+    """Register the options of group [scheduler] that prefilters have."""
+    conf.register_opts(OPTS, group=GROUP)
+
+
+def load(conf: cfg.ConfigOpts) -> Options:
+    """Return what prefilters are told."""
+    group = conf.scheduler
+    return Options(
+        limit_tenants=group.limit_tenants_to_placement_aggregate,
+        tenants_need_aggregate=group.placement_aggregate_required_for_tenants,
+        image_types=group.query_placement_for_image_type_support,
+        isolated_aggregates=group.enable_isolated_aggregate_filtering,
+        image_metadata=group.image_metadata_prefilter,
+    )
