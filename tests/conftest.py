@@ -19,6 +19,7 @@ from devstack.servers.redis_binary import Flavour, redis_binary
 from tests.run_folders import claim_folder, release_folder, sweep
 
 OPT_IN = {
+    "differential": "run the tests that ask Nova and Placement the same too, where `gantt-lab peers` installed them",
     "long": "run the long forms of the suites too",
     "systemd": "run the tests that boot a systemd of their own too",
     "zookeeper": "run the tests that start a ZooKeeper of their own too",
