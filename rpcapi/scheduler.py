@@ -28,7 +28,7 @@ class BusBackend(ServiceClient):
     """gantt's scheduler workers, over the bus."""
 
     TOPIC = "scheduler"
-    VERSION = "1.2"
+    VERSION = "1.3"
     CAP = "scheduler"
     PROMPT = frozenset({"select_destinations"})
 
@@ -43,6 +43,7 @@ class SchedulerAPI:
     1.1 - Add explain
     1.2 - Add delete_host_state, list_decisions, list_partitions and remove_host; list_host_state takes matching and
           partition; update_host_state creates a document at version 0
+    1.3 - Add select_batch, update_aggregates and delete_aggregate
     """
 
     VERSION = BusBackend.VERSION
@@ -61,6 +62,13 @@ class SchedulerAPI:
         """Choose and claim a host for each uuid, all or none; raises NoValidHost, InvalidSpec, DeadlinePassed."""
         values = {"spec": spec, "uuids": uuids, "attempt": attempt, "alternates": alternates}
         return self._backend.call(ctxt, "1.0", "select_destinations", **values)
+
+    def select_batch(self, ctxt: RequestContext, requests: objects.SelectionRequests) -> objects.SelectionAnswers:
+        """Choose and claim for many requests at once, each all or none; raises InvalidCount, DeadlinePassed.
+
+        Where the configured driver can, they are placed together. What is wrong with one request is its answer.
+        """
+        return self._backend.call(ctxt, "1.3", "select_batch", requests=requests)
 
     def update_resource_stats(
         self, ctxt: RequestContext, name: names.ResourceName, stats: objects.StatsReport
@@ -113,6 +121,23 @@ class SchedulerAPI:
         """
         values = {"namespace": namespace, "name": names.canonical(name), "version": version, "writer": writer}
         self._backend.call(ctxt, "1.2", "delete_host_state", **values)
+
+    def update_aggregates(self, ctxt: RequestContext, aggregates: list[dict[str, Any]]) -> None:
+        """Replace these aggregates whole, in every partition, or make them: all, or none where one is wrong.
+
+        Each is {"id": text, "name": text, "hosts": [names of service hosts, nodes or other providers], "metadata":
+        {text: text}, "version": number or text}; "hosts" and one of "id" and "name" are needed. A version that is not
+        later than the recorded one is ignored; without one the last to arrive is taken. Raises InvalidRequest,
+        InvalidName or InvalidHostState; and StoreUnavailable where a partition does not answer: then say it again.
+        """
+        self._backend.call(ctxt, "1.3", "update_aggregates", aggregates=aggregates)
+
+    def delete_aggregate(self, ctxt: RequestContext, name: str, version: int | str | None = None) -> None:
+        """Delete the aggregate of that id; fine where there is none. Raises as update_aggregates does.
+
+        ``version`` is compared as there, and outlives the aggregate: older news of it that comes late is ignored.
+        """
+        self._backend.call(ctxt, "1.3", "delete_aggregate", name=name, version=version)
 
     def remove_host(self, ctxt: RequestContext, host: str) -> None:
         """Forget a service host with all its nodes, wherever it is; fine where it is not known.

@@ -2,6 +2,7 @@
 """``gantt host``: nodes with what they hold, and their service hosts' enablement."""
 
 import argparse
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -56,6 +57,8 @@ class HostList(Lister):
         }
         rows = []
         for state in self.session.pages(listing, "states", "compute", partition=where):
+            if _is_child(state):
+                continue
             service = services.get((state.partition, names.host_of(state.name)), {})
             fit = bool(service.get("alive") and service.get("enabled"))
             zone = state.document.get("availability_zone")
@@ -81,10 +84,18 @@ def _row(state: Any, service: Mapping[str, Any]) -> tuple[Any, ...]:
 class _Nodes(Lines):
     @staticmethod
     def line(item: Any) -> str:
-        held = (
-            f"{each['used']}/{each['capacity']} {resource_class}" for resource_class, each in item["resources"].items()
-        )
-        return f"{item['name']} [{item['zone'] or '-'}]: {', '.join(held)}"
+        return f"{item['name']} [{item['zone'] or '-'}]: {_held(item)}"
+
+
+class _Children(Lines):
+    @staticmethod
+    def line(item: Any) -> str:
+        return f"{item['name']}: {_held(item)}"
+
+
+def _held(item: Mapping[str, Any]) -> str:
+    resources = item["resources"].items()
+    return ", ".join(f"{each['used']}/{each['capacity']} {resource_class}" for resource_class, each in resources)
 
 
 class HostShow(ShowOne):
@@ -110,26 +121,35 @@ class HostShow(ShowOne):
             "last_report": Moment(service.document.get("last_report_ms")),
             "service_version": service.version,
         }
-        nodes = list(self._nodes(name))
-        if name != host and not nodes:
+        providers = list(self._providers(name))
+        if name != host and not providers:
             raise errors.UnknownHost(name=name)
+        nodes = [each for each in providers if not _is_child(each)] or providers[:1]
         if len(nodes) == 1:
             shown |= _one_node(nodes[0])
         else:
             shown["nodes"] = _Nodes([_brief(node) for node in nodes])
+        children = [each for each in providers if each not in nodes]
+        if children:
+            below = [{"name": each.name, "resources": free_and_used(each.document)} for each in children]
+            shown["below"] = _Children(below)
         return tuple(shown), tuple(shown.values())
 
-    def _nodes(self, name: str) -> Iterator[Any]:
-        """Yield the node of that name, or all nodes of that host, which follow each other in the listing."""
+    def _providers(self, name: str) -> Iterator[Any]:
+        """Yield the provider of that name, and all whose names are below it: they follow each other in the listing."""
         scheduler = self.session.scheduler
-        try:
+        with contextlib.suppress(errors.UnknownHost):
             yield self.session.ask(scheduler.get_host_state, "compute", name)
-        except errors.UnknownHost:
-            below = f"{name}{names.SEPARATOR}"
-            for state in self.session.pages(scheduler.list_host_state, "states", "compute", marker=below):
-                if not state.name.startswith(below):
-                    return
-                yield state
+        below = f"{name}{names.SEPARATOR}"
+        for state in self.session.pages(scheduler.list_host_state, "states", "compute", marker=below):
+            if not state.name.startswith(below):
+                return
+            yield state
+
+
+def _is_child(state: Any) -> bool:
+    """Tell whether a provider is a part of a node: a cell, a function, a device."""
+    return state.document.get("parent") is not None
 
 
 def _one_node(state: Any) -> dict[str, Any]:

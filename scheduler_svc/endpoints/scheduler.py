@@ -15,8 +15,9 @@ from rpcapi.scheduler import SchedulerAPI
 from scheduler_svc.deciding.asked import Asked
 from scheduler_svc.deciding.partitioned import Chooser
 from scheduler_svc.drivers.driver import WIDTH
-from scheduler_svc.endpoints import bounds, decode, encode
+from scheduler_svc.endpoints import batches, bounds, decode, encode
 from scheduler_svc.endpoints.observed import Observed
+from scheduler_svc.hosts.aggregates import Aggregates
 from scheduler_svc.hosts.arrivals import Arrivals
 from scheduler_svc.hosts.deployment_states import DeploymentStates
 from scheduler_svc.hosts.stats import check_nodes
@@ -36,15 +37,19 @@ class SchedulerEndpoint(Observed):
         *,
         selector: Chooser,
         states: DeploymentStates,
+        aggregates: Aggregates,
         wanted: Wanted,
         most_instances: int,
+        most_requests: int,
     ) -> None:
         self._partitions = partitions
         self._arrivals = Arrivals(partitions)
         self._selector = selector
         self._states = states
+        self._aggregates = aggregates
         self._wanted = wanted
         self._most = most_instances
+        self._most_requests = most_requests
 
     @exposed
     def select_destinations(
@@ -60,8 +65,14 @@ class SchedulerEndpoint(Observed):
         bounds.check("attempt", attempt, 1)
         bounds.check("alternates", alternates, 0, WIDTH - 1)
         request = decode.request(ctxt, spec)
+        self._selector.driver.check(request)
         asked = Asked(request, uuids, attempt, alternates, spec.consumer_type)
         return encode.selections(attempt, self._selector.select(ctxt, asked))
+
+    @exposed
+    def select_batch(self, ctxt: RequestContext, requests: objects.SelectionRequests) -> objects.SelectionAnswers:
+        """Choose and claim for many requests at once."""
+        return batches.select(ctxt, requests, self._selector, most=self._most_requests, most_instances=self._most)
 
     @exposed
     def update_resource_stats(
@@ -131,6 +142,16 @@ class SchedulerEndpoint(Observed):
         """Delete what the declared writer put there."""
         bounds.check("version", version, 0)
         self._states.delete(namespace, names.canonical(name), version, writer)
+
+    @exposed
+    def update_aggregates(self, ctxt: RequestContext, aggregates: list[dict[str, Any]]) -> None:
+        """Replace aggregates whole."""
+        self._aggregates.update(aggregates)
+
+    @exposed
+    def delete_aggregate(self, ctxt: RequestContext, name: str, version: int | str | None = None) -> None:
+        """Delete an aggregate."""
+        self._aggregates.delete(name, version)
 
     @exposed
     def remove_host(self, ctxt: RequestContext, host: str) -> None:

@@ -8,6 +8,7 @@ from rpcapi import errors
 from rpcapi.model import names
 from scheduler_svc.hosts.host_states import HostStates, State
 from scheduler_svc.partitions import Partition, Partitions
+from scheduler_svc.store import aggregates
 
 
 class Held(NamedTuple):
@@ -77,7 +78,7 @@ class DeploymentStates:
         writer: str,
         partition: str | None = None,
     ) -> Held:
-        """Do what HostStates.update does."""
+        """Do what HostStates.update does; raises InvalidRequest for an aggregate, of several partitions."""
         where = self._where(namespace, name, partition)
         return Held(where.name, self._states[where.name].update(namespace, name, version, changes, writer))
 
@@ -90,6 +91,11 @@ class DeploymentStates:
         named = None if partition is None else self._partitions.find(partition)
         if len(self._partitions) == 1:
             return self._partitions.own
+        if namespace == aggregates.NAMESPACE:
+            raise errors.InvalidRequest(
+                why=f"aggregate {name!r} is in every partition: change all at once by update_aggregates and "
+                "delete_aggregate ('gantt aggregate')"
+            )
         if named is not None and self._has(named, namespace, name):
             return named
         try:

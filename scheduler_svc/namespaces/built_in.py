@@ -7,13 +7,16 @@ _TEXT = {"type": "string", "minLength": 1, "maxLength": 255}
 _TEXTS = {"type": "array", "items": _TEXT, "uniqueItems": True}
 _AMOUNT = {"type": "number", "minimum": 0}
 
-# One a host aggregate, as in Nova: who belongs to it, and what is said of all of them.
+# One a host aggregate, as in Nova: who belongs to it, and what is said of all of them. Members are service hosts, nodes
+# and whatever else has a provider's name. An owner's version orders its messages; of one that is deleted a name stays.
 AGGREGATE: Schema = {
     "type": "object",
     "properties": {
         "name": _TEXT,
-        "hosts": {**_TEXTS, "maxItems": 2000},
+        "hosts": {**_TEXTS, "maxItems": 10_000},
         "metadata": {"type": "object", "additionalProperties": {"type": "string", "maxLength": 255}},
+        "version": {"type": ["integer", "string"], "minimum": 0, "minLength": 1, "maxLength": 64},
+        "deleted": {"const": True},
     },
     "required": ["hosts"],
     "additionalProperties": False,

@@ -6,7 +6,7 @@ from typing import Any
 
 from rpcapi import errors
 from rpcapi.model import names
-from scheduler_svc.store import validation
+from scheduler_svc.store import aggregates, validation
 
 COMPUTE = "compute"  # one document a node, written by its host's reports only
 SERVICE = "service"  # one document a service
@@ -25,7 +25,8 @@ def check_document(namespace: str, document: Mapping[str, Any]) -> None:
     """Raise InvalidRequest unless this may be put into the namespace, which is known."""
     if namespace == COMPUTE:
         raise validation.refuse(f"namespace {namespace!r} changes by its hosts' reports only")
-    validation.check_state(document)
+    is_aggregate = namespace == aggregates.NAMESPACE
+    validation.check_state(document, validation.MAX_AGGREGATE if is_aggregate else validation.MAX_STATE)
     if namespace == SERVICE:
         _check_service(document)
 

@@ -21,6 +21,7 @@ MAX_REFS = 1000  # of one confirm, abort or release
 MAX_PAGE = 1000  # elements of one page of claims or documents
 MAX_MARKER = 2 * names.MAX_LENGTH + 1  # of claims: node|consumer
 MAX_STATE = 64 * 1024  # bytes of one document of host state
+MAX_AGGREGATE = 256 * 1024  # bytes of an aggregate's, which names its members
 MAX_TTL_MS = 24 * 3600 * 1000
 MAX_NUMBER = 2**53 - 1  # beyond it a script's number is not exact
 
@@ -183,8 +184,8 @@ def _check_group(group: records.Group) -> None:
     check_number("group's most per host", group.max_per_host, 1, MAX_AMOUNT)
 
 
-def check_state(document: Any) -> None:
-    """Raise InvalidRequest unless this is a JSON object of at most MAX_STATE bytes."""
+def check_state(document: Any, most: int = MAX_STATE) -> None:
+    """Raise InvalidRequest unless this is a JSON object of at most ``most`` bytes."""
     if not isinstance(document, Mapping):
         raise refuse("a document of host state is a JSON object")
     try:
@@ -195,5 +196,5 @@ def check_state(document: Any) -> None:
     if not is_unicode:
         raise refuse("a document of host state is Unicode: a text in it holds half of a surrogate pair")
     size = len(text)
-    if size > MAX_STATE:
-        raise refuse(f"a document of host state has at most {MAX_STATE} bytes, not {size}")
+    if size > most:
+        raise refuse(f"a document of host state has at most {most} bytes here, not {size}")

@@ -17,7 +17,7 @@ from tests.unit.scheduler_svc.sights import filter_driver
 TTL_MS = 10_000
 _VERBS = (
     *("prepare", "abort", "group_hosts", "pin", "snapshot", "follow", "check_identity", "counts"),
-    *("remove", "update_stats", "get_state", "list_state", "verify"),
+    *("remove", "update_stats", "get_state", "list_state", "put_state", "delete_state", "verify"),
 )
 
 
@@ -25,7 +25,7 @@ class FragileStore(MemoryStore):
     """A store that can be away, or lose the answer to what it did."""
 
     def __init__(self, partition: str, clock: Callable[[], int]) -> None:
-        super().__init__(partition, clock=clock)
+        super().__init__(partition, clock=clock, namespaces=["aggregate"])
         self.away = False
         self.mute: str | None = None  # the verb whose next answer gets lost
         for verb in _VERBS:

@@ -42,7 +42,9 @@ class Worker:
         configure(self.conf)
         for name, value in options.items():
             self.conf.set_override(name, value, group="scheduler")
-        self.stores = {name: MemoryStore(name) for name in options.get("partitions", ["default"])}
+        self.stores = {
+            name: MemoryStore(name, namespaces=["aggregate"]) for name in options.get("partitions", ["default"])
+        }
         self.store = self.stores["default"]
         self.service = SchedulerService(self.conf, 0, lambda conf, partition: self.stores[partition])
         transport = bus.get_transport(self.conf)

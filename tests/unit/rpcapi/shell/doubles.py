@@ -93,7 +93,8 @@ class Scheduler:
     """Host state of both namespaces, and decisions."""
 
     def __init__(self):
-        self.state = {"compute": {}, "service": {}}
+        self.state = {"compute": {}, "service": {}, "aggregate": {}}
+        self.overtakers = []  # documents of aggregates that others write just before
         self.versions = {}
         self.decisions = {}
         self.conflicts = 0
@@ -180,6 +181,19 @@ class Scheduler:
     @exposed
     def delete_host_state(self, ctxt, namespace, name, version, writer):
         self.state[namespace].pop(name, None)
+
+    @exposed
+    def update_aggregates(self, ctxt, aggregates):
+        for told in aggregates:
+            held = self.state["aggregate"].get(told["id"], {})
+            if self.overtakers:
+                held = self.state["aggregate"][told["id"]] = self.overtakers.pop()
+            if told["version"] > held.get("version", 0):
+                self.state["aggregate"][told["id"]] = {key: value for key, value in told.items() if key != "id"}
+
+    @exposed
+    def delete_aggregate(self, ctxt, name, version=None):
+        self.state["aggregate"].pop(name, None)
 
     @exposed
     def explain(self, ctxt, request_id):
@@ -284,5 +298,5 @@ class Cluster:
         by_topic = {"conductor": self.conductor, "scheduler": self.scheduler, "claims.default": self.claims}
         by_topic["claims.second"] = self.claims2
         for topic, endpoint in by_topic.items():
-            endpoint.target = messaging.Target(version="1.2")
+            endpoint.target = messaging.Target(version="1.3")
             yield messaging.Target(topic=topic, server="one"), endpoint

@@ -45,6 +45,18 @@ def test_show_a_service_host_lists_its_nodes_and_no_others(hosts, gantt):
     assert [node["name"] for node in shown["nodes"]] == ["host1/node1", "host1/node2"]
 
 
+def test_what_hangs_below_a_node_is_shown_with_it_and_not_listed(hosts, gantt):
+    for name, parent in (("host2/numa0", "host2"), ("host2/numa0/gpu0", "host2/numa0")):
+        hosts.node(name)
+        hosts.state["compute"][name]["parent"] = parent
+    assert not [row for row in gantt("host", "list", "-f", "json").json if "numa0" in row["name"]]
+    shown = gantt("host", "show", "host2", "-f", "json").json
+    assert shown["node"] == "host2"
+    assert [each["name"] for each in shown["below"]] == ["host2/numa0", "host2/numa0/gpu0"]
+    assert "host2/numa0/gpu0: 0/4 CUSTOM_GOLD, 0/16 VCPU" in gantt("host", "show", "host2").out
+    assert gantt("host", "show", "host2/numa0", "-f", "json").json["node"] == "host2/numa0"
+
+
 @pytest.mark.parametrize("name", ["host9", "host1/node9"])
 def test_an_unknown_host_is_one_line(hosts, gantt, name):
     done = gantt("host", "show", name)
