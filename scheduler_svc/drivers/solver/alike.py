@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from scheduler_svc.drivers.driver import Wanted
 from scheduler_svc.request import Request
 
-PARTS = "asks for parts of a host"
+PARTS = "asks for parts of a host, or for more than a host"
 GROUP_AGAIN = "another call of its affinity group is in the batch"
 
 
@@ -32,8 +32,8 @@ class Alike:
 
 
 def is_whole(request: Request) -> bool:
-    """Tell whether a request takes amounts of hosts, and not of chosen parts of them."""
-    return not (request.groups or request.numa or request.same_subtree)
+    """Tell whether a request takes amounts of whole hosts, and nothing of others."""
+    return not (request.groups or request.numa or request.same_subtree or request.volumes or request.ports)
 
 
 def sort(wanted: Sequence[Wanted]) -> tuple[list[Alike], Counter[str]]:

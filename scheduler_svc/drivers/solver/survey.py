@@ -56,7 +56,7 @@ def look(
     view: View, kinds: Sequence[Alike], filters: Sequence[Filter], weighted: scoring.Weighted, least: int
 ) -> Survey:
     """Filter and weigh all hosts for each kind, and keep at least ``least`` of the best where there are so many."""
-    enough = max(least, sum(sum(alike.sizes) for alike in kinds))
+    needed = sum(sum(alike.sizes) for alike in kinds)
     picks: list[Pick] = []
     refused: dict[int, Ranking] = {}
     scattered = 0
@@ -65,7 +65,7 @@ def look(
         if not left.left:
             refused |= dict.fromkeys(alike.calls, Ranking((), left.hosts, left.reasons))
             continue
-        pick = _pick(view, alike, left, weighted, enough)
+        pick = _pick(view, alike, left, weighted, needed=needed, least=least)
         if pick is None:
             scattered += len(alike.calls)
         else:
@@ -75,18 +75,21 @@ def look(
     return Survey(_problem(view, rows, names, picks), names, picks, refused, scattered)
 
 
-def _pick(view: View, alike: Alike, left: pipeline.Survivors, weighted: scoring.Weighted, enough: int) -> Pick | None:
+def _pick(
+    view: View, alike: Alike, left: pipeline.Survivors, weighted: scoring.Weighted, *, needed: int, least: int
+) -> Pick | None:
     """Return the best hosts that take a placement; None where too few are sure to be among them."""
-    passes = left.passes.copy()
+    trees = view.trees
+    passes = left.passes.copy() if trees.are_flat else left.passes & ~trees.branched
     for name, amount in alike.amounts.items():
         passes &= view.free(name) >= amount
     rows = np.flatnonzero(passes)
-    if alike.unit == 1 and len(rows) < min(enough, left.left):
+    if alike.unit == 1 and len(rows) < min(needed, left.left):
         return None
     if not len(rows):
         return Pick(alike, rows, np.zeros(0), 1.0, left)
     scores = scoring.score(weighted, view, alike.request, rows)
-    top = best(scores.values, enough, Lot(alike.seed))
+    top = best(scores.values, max(needed, least), Lot(alike.seed))
     weight = abs(float(np.mean(scores.steps(top)))) * alike.unit or _share(view, alike, rows[top])
     return Pick(alike, rows[top], scores.values[top], weight, left)
 
