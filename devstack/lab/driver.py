@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from oslo_config import cfg
 
 from scheduler_svc import conf as scheduler_conf
-from scheduler_svc.conf import filter_scheduler
+from scheduler_svc.conf import filter_scheduler, weighers
 from scheduler_svc.drivers.filter import FilterDriver
 from scheduler_svc.filters import pipeline
 from scheduler_svc.filters.sieve import Filter
@@ -28,8 +28,10 @@ def filters() -> Filters:
 
 
 def weighted() -> scoring.Weighted:
-    """Return the weighers of the default driver, whose multipliers are all 1."""
-    return scoring.build(dict.fromkeys(_conf().filter_scheduler.enabled_weighers, 1.0))
+    """Return the weighers of the default driver with their multipliers."""
+    conf = _conf()
+    configured = weighers.multipliers(conf)
+    return scoring.build({name: configured[name] for name in conf.filter_scheduler.enabled_weighers})
 
 
 def _conf() -> cfg.ConfigOpts:
