@@ -47,9 +47,12 @@ def translate(
     for name in forbidden_traits:
         draft.trait(name, FORBIDDEN)
     told_volumes = volumes.translate(attached_volumes, draft)
+    image = asked.image.as_dict()
+    if boots_from_volume:
+        image.pop("disk_format", None)  # a volume has none: no host needs to know the image's
     spec = draft.spec(
         flavor=asked.flavor.name,
-        image=asked.image.as_dict(),
+        image=image,
         extra_specs=dict(asked.flavor.extra_specs),
         volumes=told_volumes,
         ports=told_ports,

@@ -21,7 +21,7 @@ def check(hints: Any) -> None:
     for key in hints:
         check_text("key of a hint", key)
     check_size("its hints", hints, MAX_HINT_BYTES)
-    for key, known in _KNOWN.items():
+    for key, known in KNOWN.items():
         if key in hints:
             known(hints)
 
@@ -77,7 +77,7 @@ def _query(hints: Mapping[str, Any]) -> None:
     query.parse(hints[query.HINT])
 
 
-_KNOWN: Mapping[str, Callable[[Mapping[str, Any]], None]] = {
+KNOWN: Mapping[str, Callable[[Mapping[str, Any]], None]] = {
     "same_host": _instances("same_host"),
     "different_host": _instances("different_host"),
     "build_near_host_ip": _near,
