@@ -28,6 +28,8 @@ FINGERPRINTS = {
     "InstancePage": "1.0-a9c6d132ef56d0f8b70d4f8d82d762ff",
     "PartitionList": "1.0-0fa3f028fa39a0c89f27c9a425faeada",
     "RequestSpec": "1.2-46efe1cef0fd7cdac179f44cfa6c75ef",
+    "SelectionAnswers": "1.0-6ff407c891f3f376c885395602684111",
+    "SelectionRequests": "1.0-fe82e919df1f6d41283ef343cf3c670c",
     "Selections": "1.1-eea14a493e0f31891f6f4d09fd6142d4",
     "StatsAnswer": "1.1-d9c952baadda6c0dae3becdb9cf71cc2",
     "StatsReport": "1.2-14c9fab41528ba6dbcf4fa30dac35642",
@@ -156,6 +158,12 @@ def sample(name):
         return objects.HostStatePage.of(states=[sample("HostState")])
     if name == "DecisionPage":
         return objects.DecisionPage.of(decisions=[sample("Decision")], marker="m")
+    if name == "SelectionRequests":
+        call = {"request_ids": ["r"], "uuids": [["a"]], "attempts": [1]}
+        return objects.SelectionRequests.of(specs=[sample("RequestSpec")], **call)
+    if name == "SelectionAnswers":
+        told = {"served": [0, None], "codes": [None, "no_valid_host"], "reasons": ["", "full"]}
+        return objects.SelectionAnswers.of(selections=[sample("Selections")], **told)
     if name == "InstancePage":
         return objects.InstancePage.of(instances=[sample("Instance")], marker="u")
     return getattr(objects, name).of(**values[name])
