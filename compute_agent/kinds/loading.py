@@ -114,6 +114,8 @@ def _loaded(
     others = {(path, each) for loaded in before for path, classes in loaded.classes.items() for each in classes}
     for each in below:
         names.canonical(("host", f"node/{each.path}") if each.path else "host")
+        if each.path and not all(each.path.split("/")):
+            raise ValueError(f"path {each.path!r} has an empty part")
         for resource_class in each.inventories:
             vocabulary.check_resource_class(resource_class)
             if (each.path, resource_class) in others:

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cells, PCI devices and accelerators of a node that has all of them."""
+
+from typing import Any
+
+import pytest
+
+from compute_agent.attempt import Attempt, Stage
+from compute_agent.tracker import Tracker
+from compute_agent.wish import Wish
+from rpcapi import errors, objects
+from rpcapi.model.numa.cells import Cell
+from tests.unit.compute_agent.machines import BIG, node
+
+NODE = "alpha/node0"
+NIC, CARD, GPU = "CUSTOM_PCI_8086_154D", "CUSTOM_PCI_10DE_20B5", "VGPU"
+MB_2, GB_1 = "CUSTOM_MEMORY_PAGES_2048KB", "CUSTOM_MEMORY_PAGES_1048576KB"
+
+
+def intent(uuid: str, **amounts: dict[str, int]) -> Attempt:
+    """``amounts`` by path, where "__" stands for "/" and "_" for the node."""
+    held = {NODE if path == "_" else f"{NODE}/{path}": each for path, each in amounts.items()}
+    return Attempt(uuid, 1, Stage.INTENT, 0, name=NODE, allocations=held)
+
+
+def test_a_node_is_parted_into_providers() -> None:
+    shape = node().shape
+    assert sorted(shape.inventories) == ["DISK_GB"]
+    assert shape.traits == ("COMPUTE_SOCKET_PCI_NUMA_AFFINITY", "HW_CPU_HYPERTHREADING")
+    below = {each.path: each for each in shape.below}
+    assert sorted(below) == ["0000:03:00.0", "numa0", "numa0/0000:01:00.0", "numa1", "numa1/0000:02:00.0", "numa1/gpu0"]
+    assert all(each.parent == (path.rpartition("/")[0]) for path, each in below.items())
+    cell = below["numa1"]
+    assert cell.traits == ("HW_CPU_HYPERTHREADING", "HW_NUMA_ROOT")
+    # eight CPUs, of which two are shared; 8 GiB, of which 1 GiB and 2 GiB are in huge pages
+    assert {
+        name: (each.total, each.capacity, each.max_unit, each.step_size) for name, each in cell.inventories.items()
+    } == {
+        "VCPU": (2, 4, 2, 1),
+        "PCPU": (6, 6, 6, 1),
+        "MEMORY_MB": (5120, 5120, 5120, 1),
+        MB_2: (1024, 1024, 1024, 2),
+        GB_1: (2048, 2048, 2048, 1024),
+    }
+    nic = below["numa0/0000:01:00.0"]
+    assert (nic.inventories[NIC].capacity, nic.traits) == (4, ("CUSTOM_PHYSNET_PHYSNET_0",))
+    assert below["0000:03:00.0"].inventories[CARD].capacity == 1
+    assert (below["numa1/gpu0"].inventories[GPU].capacity, below["numa1/gpu0"].traits) == (3, ("CUSTOM_A100",))
+
+
+def test_cells_hold_whole_cores_and_tell_which_cpus_are_whose() -> None:
+    told = Tracker([node()]).reports(node())["numa"]
+    cells = [Cell.from_dict(each) for each in told]
+    assert cells[0].cores == ((1, 9), (2, 10), (3, 11))
+    assert cells[1].cores == ((5, 13), (6, 14), (7, 15))
+    assert [cell.shared for cell in cells] == [{0, 8}, {4, 12}]
+    assert cells[0].pages == {2048: 512, 1048576: 2}
+
+
+def test_a_guest_gets_cpus_pages_and_units_and_others_get_others() -> None:
+    tracker = Tracker([node()])
+    amounts: dict[str, Any] = {
+        "numa0": {"PCPU": 2, MB_2: 4},
+        "numa0/0000:01:00.0": {NIC: 2},
+        "numa1/gpu0": {GPU: 1},
+    }
+    given = []
+    for uuid in "ab":
+        got = tracker.admit(intent(uuid, **amounts), Wish())
+        assert isinstance(got, Attempt)
+        tracker.hold(got)
+        given.append(got)
+    assert [each.assignments["pci"]["units"] for each in given] == [
+        {"numa0/0000:01:00.0": ["0000:01:00.1", "0000:01:00.2"]},
+        {"numa0/0000:01:00.0": ["0000:01:00.3", "0000:01:00.4"]},
+    ]
+    assert [each.assignments["device"]["units"] for each in given] == [{"numa1/gpu0": ["0"]}, {"numa1/gpu0": ["1"]}]
+    assert tracker.describe(given[1]) == (
+        "numa1/gpu0: 1; NUMA cell 0: CPUs 0>2 1>10, 2 pages of 2048 kB; numa0/0000:01:00.0: 0000:01:00.3 0000:01:00.4"
+    )
+    cell = Cell.from_dict(tracker.reports(node())["numa"][0])
+    assert (cell.pinned, cell.used_pages[2048]) == ({1, 9, 2, 10}, 4)
+    # when the first one goes, the next gets what it had
+    tracker.drop(given[0].ref)
+    again = tracker.admit(intent("c", **amounts), Wish())
+    assert isinstance(again, Attempt)
+    assert again.assignments == given[0].assignments
+
+
+def test_a_topology_is_told_which_of_its_cells_is_where() -> None:
+    numa = {
+        "cells": [
+            {"id": 0, "group": "_numa0", "cpus": [0, 1], "pcpus": [0, 1], "memory_mb": 64},
+            {"id": 1, "group": "_numa1", "cpus": [2, 3], "pcpus": [2], "memory_mb": 64},
+        ],
+        "cpu_policy": "mixed",
+        "emulator_threads": "isolate",
+    }
+    groups = {
+        "_numa0": {"resources": {"PCPU": 3, "MEMORY_MB": 64}},
+        "_numa1": {"resources": {"PCPU": 1, "VCPU": 1, "MEMORY_MB": 64}},
+        "_pci0": {"resources": {NIC: 1}},
+    }
+    spec = objects.RequestSpec.of(
+        resources={"DISK_GB": 1}, groups=groups, groups_policy="none", numa=numa, same_subtree=[["_numa0", "_pci0"]]
+    )
+    held = {
+        "_": {"DISK_GB": 1},
+        "numa1": {"PCPU": 3, "MEMORY_MB": 64},
+        "numa0": {"PCPU": 1, "VCPU": 1, "MEMORY_MB": 64},
+        "numa1/0000:02:00.0": {NIC: 1},
+    }
+    tracker = Tracker([node()])
+    got = tracker.admit(intent("a", **held), Wish.from_spec(spec))
+    assert isinstance(got, Attempt)
+    assert tracker.describe(got) == (
+        "NUMA cell 0: CPUs 2>1, CPUs 3 float; NUMA cell 1: CPUs 0>5 1>13, its emulator on 6; "
+        "numa1/0000:02:00.0: 0000:02:00.1"
+    )
+    # and one whose device is with the other cell is not what was asked for
+    held["numa0/0000:01:00.0"] = held.pop("numa1/0000:02:00.0")
+    assert tracker.admit(intent("b", **held), Wish.from_spec(spec)) == (
+        f"node {NODE}: what it holds is not what its NUMA topology asks for"
+    )
+
+
+def test_a_node_without_cells_refuses_a_topology() -> None:
+    spec = objects.RequestSpec.of(
+        resources={},
+        groups={"_numa0": {"resources": {"VCPU": 1}}},
+        numa={"cells": [{"id": 0, "group": "_numa0", "cpus": [0], "pcpus": [], "memory_mb": 64}]},
+    )
+    tracker = Tracker([node("[compute]\nhosts = alpha\n")])
+    assert tracker.admit(intent("a", _={"VCPU": 1}), Wish.from_spec(spec)) == f"node {NODE}: the node has no NUMA cells"
+    assert tracker.reports(node("[compute]\nhosts = alpha\n")) == {}
+
+
+def test_what_another_host_gives_is_not_this_ones_affair() -> None:
+    tracker = Tracker([node()])
+    got = tracker.admit(
+        Attempt("a", 1, Stage.INTENT, 0, name=NODE, allocations={NODE: {"DISK_GB": 1}, "pool1": {"DISK_GB": 10**6}}),
+        Wish(),
+    )
+    assert isinstance(got, Attempt)
+    tracker.hold(got)
+    assert tracker.excess() == {}
+    assert tracker.used(NODE) == {"DISK_GB": 1}
+
+
+@pytest.mark.parametrize(
+    ("held", "why"),
+    [
+        ({"numa0": {"PCPU": 7}}, "provider alpha/node0/numa0 cannot give 7 PCPU: 0 of 6 are in use"),
+        ({"numa2": {"PCPU": 1}}, "there is no provider alpha/node0/numa2 on this host"),
+        ({"numa0": {MB_2: 3}}, f"provider alpha/node0/numa0 cannot give 3 {MB_2}: 0 of 1024 are in use"),
+        ({"numa0": {"VCPU": 3}}, "provider alpha/node0/numa0 cannot give 3 VCPU: 0 of 4 are in use"),
+    ],
+)
+def test_amounts_are_judged_provider_by_provider(held: dict[str, dict[str, int]], why: str) -> None:
+    assert Tracker([node()]).admit(intent("a", **held), Wish()) == why
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("vcpus = 15", "cannot be parted evenly among 2 NUMA cells"),
+        ("memory_mb = 16383", "cannot be parted evenly"),
+        ("cpu_dedicated_set = 1-", r"\[shape:big\] cpu_dedicated_set: '1-' is neither"),
+        ("cpu_dedicated_set = 3-16", "names CPU 16 of 16 vcpus"),
+        ("huge_pages = 2048:8000", "huge_pages are 7808 MiB more than"),
+        ("huge_pages = 3000:1", "must be a size in kB"),
+        ("huge_pages = big:1", "must be a size in kB"),
+        ("pci_devices = nic", "'nic' is not NAME:COUNT"),
+        ("pci_devices = nic:1@2", "'nic:1@2' is on a cell of which there are 2"),
+        ("pci_devices = nic:256", "a node has room for 255"),
+        ("devices = nic:1", r"no group \[device:nic\]"),
+        ("supported_instances = x86_64", "must be ARCHITECTURE:HYPERVISOR:MODE"),
+        ("[pci_device:nic]\nvendor_id = intel", "vendor_id"),
+        ("[pci_device:nic]\nvendor_id =", r"\[pci_device:nic\] has no vendor_id|vendor_id"),
+        ("[pci_device:nic]\ntraits = FAST", r"\[pci_device:nic\].*no trait 'FAST'"),
+        ("[device:gpu]\nresource_class = GPUS", r"\[device:gpu\].*no resource class 'GPUS'"),
+        ("[compute]\nhost_network = 10.0.0.0/33", "host_network"),
+        ("[compute]\nhost_network = 10.0.0.0/31", "no room for hosts"),
+    ],
+)
+def test_what_cannot_be_is_refused_at_the_start(line: str, why: str) -> None:
+    section, _, rest = line.partition("\n") if line.startswith("[") else ("[shape:big]", "", line)
+    with pytest.raises(errors.BadConfiguration, match=why):
+        node(BIG + f"    {section}\n    {rest}\n")
