@@ -3,12 +3,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rpcapi.model.groups import RequestGroup
 from rpcapi.model.numa.topology import Topology
 from rpcapi.model.trees import Wanted
-from rpcapi.objects import RequestSpec
+
+if TYPE_CHECKING:  # it brings the bus, which may not be there before the workers are forked
+    from rpcapi.objects import RequestSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +24,7 @@ class Wish:
     hints: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def from_spec(cls, spec: RequestSpec) -> "Wish":
+    def from_spec(cls, spec: "RequestSpec") -> "Wish":
         """Read a spec that was checked."""
         own = RequestGroup("", spec.resources, tuple(spec.required_traits))
         groups = [RequestGroup.from_dict(suffix, told) for suffix, told in spec.groups.items()]

@@ -10,7 +10,6 @@ from typing import Any
 from oslo_config import cfg
 from oslo_log import log
 
-from compute_agent import metrics
 from compute_agent.kinds.kind import Amounts, Asked, Assignment, Below, ResourceKind
 from rpcapi import errors
 from rpcapi.model import names, vocabulary
@@ -53,7 +52,7 @@ class Loaded:
         except Exception as error:
             # The edge to code from outside, whatever it is: the host stays whole, the build goes elsewhere.
             LOG.exception("Resource kind %s failed to assign", self.name)
-            metrics.KIND_FAULTS.labels(self.name, "assign").inc()
+            _count_fault(self.name, "assign")
             return f"resource kind {self.name!r} failed: {error!r}"
 
     def report(self, taken: Sequence[Assignment]) -> Mapping[str, Any]:
@@ -63,7 +62,7 @@ class Loaded:
         except Exception:
             # As above: a report without this kind's part is better than a host that falls silent.
             LOG.exception("Resource kind %s failed to report", self.name)
-            metrics.KIND_FAULTS.labels(self.name, "report").inc()
+            _count_fault(self.name, "report")
             return {}
 
     def describe(self, assignment: Assignment) -> str:
@@ -73,7 +72,7 @@ class Loaded:
         except Exception:
             # As above.
             LOG.exception("Resource kind %s failed to describe %s", self.name, assignment)
-            metrics.KIND_FAULTS.labels(self.name, "describe").inc()
+            _count_fault(self.name, "describe")
             return ""
 
 
@@ -94,7 +93,7 @@ def load(conf: cfg.ConfigOpts, group: str) -> list[Loaded]:
         except Exception as error:
             # The edge to code from outside: nodes without this kind serve those who do not ask for it.
             LOG.exception("Resource kind %s is left out of [%s]: %s", entry.name, group, error)
-            metrics.KIND_FAULTS.labels(entry.name, "inventory").inc()
+            _count_fault(entry.name, "inventory")
         else:
             found += one
     return found
@@ -123,3 +122,10 @@ def _loaded(
         for trait in each.traits:
             vocabulary.check_trait(trait)
     return [Loaded(name, kind, below)]
+
+
+def _count_fault(name: str, what: str) -> None:
+    # Only a worker may import figures, and kinds are looked at before there is one, to check the configuration.
+    from compute_agent import metrics  # noqa: PLC0415
+
+    metrics.KIND_FAULTS.labels(name, what).inc()
