@@ -5,6 +5,7 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
+from devstack.lab import driver
 from rpcapi.model.inventory import Inventory
 from rpcapi.model.names import host_of
 from scheduler_svc.store.interface import Store
@@ -65,7 +66,7 @@ def snapshot(nodes: Nodes, used: Mapping[str, Mapping[str, int]]) -> Snapshot:
 def table(count: int, most: float = 0.9) -> HostTable:
     """Return a table of ``count`` nodes loaded up to the share ``most``."""
     nodes = make(count)
-    return HostTable.from_snapshot(snapshot(nodes, load(nodes, most)))
+    return HostTable.from_snapshot(snapshot(nodes, load(nodes, most)), reads=driver.default().reads)
 
 
 def join(store: Store, nodes: Nodes) -> None:

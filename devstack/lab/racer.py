@@ -19,6 +19,7 @@ from scheduler_svc.following.replica import Replica
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.records import Batch, BatchAnswer, Ended, Ref
 from scheduler_svc.store.redis import RedisStore
+from scheduler_svc.table.table import HostTable
 
 START_SECONDS = 120.0
 TTL_MS = 86_400_000  # no claim expires while the race is on
@@ -131,13 +132,12 @@ def _work(course: Field, partition: str, done: Any, line: Line, index: int) -> N
     wanted: Sequence[Wanted] = line.recv()
     tally = Tally()
     store, followed = (RedisStore(course.url, partition, log_length=LOG_LENGTH) for _ in range(2))
-    replica = Replica(followed)
+    ranker = driver.default(course.subset)
+    replica = Replica(followed, table=HostTable([partition], ranker.reads))
     try:
         replica.load()
         replica.start()
-        selector = Selector(
-            CountingClaimer(store, tally), replica, driver.default(course.subset), Patience(ttl_ms=TTL_MS)
-        )
+        selector = Selector(CountingClaimer(store, tally), replica, ranker, Patience(ttl_ms=TTL_MS))
         line.send(READY)
         line.recv()
         for count, one in enumerate(wanted, 1):

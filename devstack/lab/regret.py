@@ -43,7 +43,7 @@ def entries(store: Store, position: int) -> Iterator[Entry]:
 
 def choices(before: Snapshot, log: Iterable[Entry], every: int) -> Iterator[Choice]:
     """Yield one of ``every`` so many claims in the log of a partition in which nothing else happened."""
-    table = HostTable.from_snapshot(before)
+    table = HostTable.from_snapshot(before, reads=driver.default().reads)
     filters, weighted = driver.filters(), driver.weighted()
     used = {name: dict(amounts) for name, amounts in before.used.items()}
     for number, entry in enumerate(log):

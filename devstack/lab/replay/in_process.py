@@ -20,6 +20,7 @@ from scheduler_svc.store.interface import Store
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.records import Ref
 from scheduler_svc.store.redis import RedisStore
+from scheduler_svc.table.table import HostTable
 
 PARTITION = "replay"
 LONG_MS = 86_400_000  # nothing expires and no host dies while the lab runs
@@ -98,7 +99,7 @@ def in_memory(nodes: hosts.Nodes, policy: Policy) -> Iterator[InProcess]:
     """Place on the memory backend: what happened before a moment the worker has seen, and all its own claims."""
     store = MemoryStore(PARTITION, log_length=LOG_LENGTH, decisions=DECISIONS)
     hosts.join(store, nodes)
-    replica = Replica(store)
+    replica = Replica(store, table=HostTable([PARTITION], policy.driver.reads))
     replica.load()
     yield InProcess(store, replica, policy.driver, follows=False)
 
@@ -110,7 +111,7 @@ def in_redis(nodes: hosts.Nodes, policy: Policy) -> Iterator[InProcess]:
         store, followed = (RedisStore(server.url(), PARTITION, decisions=DECISIONS) for _ in range(2))
         store.check_identity()
         hosts.join(store, nodes)
-        replica = Replica(followed)
+        replica = Replica(followed, table=HostTable([PARTITION], policy.driver.reads))
         try:
             replica.load()
             replica.start()

@@ -36,8 +36,8 @@ class Oracle:
     """Places by the weighers of a policy: a driver that chooses otherwise is compared with the default one."""
 
     def __init__(self, snapshot: Snapshot, policy: Policy) -> None:
-        self._table = HostTable.from_snapshot(snapshot)
         self._driver: Driver = policy.driver if policy.packs else default()
+        self._table = HostTable.from_snapshot(snapshot, reads=self._driver.reads)
         self._used: dict[str, dict[str, int]] = defaultdict(dict)
         self._running: list[tuple[float, int, str, Any]] = []
         self.foresight = Foresight()

@@ -5,7 +5,7 @@ from oslo_config import cfg
 
 from rpcapi import bus, claims, context, objects, scheduler
 from scheduler_svc import conf as scheduler_conf
-from scheduler_svc.conf import namespaces
+from scheduler_svc.conf import namespaces, weighers
 from scheduler_svc.notifications import turn
 from scheduler_svc.service import SchedulerService
 from scheduler_svc.store.memory import MemoryStore
@@ -24,6 +24,8 @@ class Worker:
         self.conf.set_override("control_exchange", "reads")
         self.conf.set_override("namespaces", ["rack"], group="scheduler")
         self.conf.register_opts(namespaces.OPTS, group="namespace:rack")
+        # Without what has agents asked for more than the suite tells of.
+        self.conf.set_override("enabled_weighers", list(weighers.AMOUNTS), group="filter_scheduler")
         self.conf.set_override("writer", "rackd", group="namespace:rack")
         self.conf.set_override("schema", str(schema), group="namespace:rack")
         self.store = MemoryStore("default", namespaces=(*namespaces.load(self.conf).kept, turn.NAMESPACE))

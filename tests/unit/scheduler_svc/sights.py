@@ -6,6 +6,7 @@ from scheduler_svc.conf.filters import DEFAULT_FILTERS
 from scheduler_svc.drivers.filter import FilterDriver
 from scheduler_svc.filters import pipeline
 from scheduler_svc.following.replica import Replica
+from scheduler_svc.reads import NOTHING, Reads
 from scheduler_svc.store.interface import Store
 from scheduler_svc.table.table import HostTable
 from scheduler_svc.weighers import scoring
@@ -16,8 +17,8 @@ SOFT = ("ServerGroupSoftAffinityWeigher", "ServerGroupSoftAntiAffinityWeigher")
 class FollowingSight:
     """A replica without its thread: it takes the log over in ``reach``, in the caller's own thread."""
 
-    def __init__(self, store: Store) -> None:
-        self.replica = Replica(store)
+    def __init__(self, store: Store, reads: Reads = NOTHING) -> None:
+        self.replica = Replica(store, table=HostTable([store.partition], reads))
         self.replica.load()
         self.number = self.replica.number
         self.partition = self.replica.partition

@@ -93,7 +93,7 @@ def store():
 def test_the_best_host_is_the_one_that_the_driver_takes(store):
     # Given a lone selector that placed some servers
     before = store.snapshot()
-    sight = FollowingSight(store)
+    sight = FollowingSight(store, driver.default().reads)
     selector = Selector(racer.CountingClaimer(store, racer.Tally()), sight, driver.default(), Patience())
     for one, _ in zip(requests.stream(1), range(40), strict=False):
         selector.select(context.new("lab", "lab"), Asked(one.request, [one.consumer]))
@@ -112,7 +112,7 @@ def test_a_worse_host_is_regretted(store):
     # Given a claim on the host that the driver likes least
     before = store.snapshot()
     wanted = next(requests.stream(1))
-    with FollowingSight(store).table.reading() as view:
+    with FollowingSight(store, driver.default().reads).table.reading() as view:
         values = regret.scoring.score(driver.weighted(), view, wanted.request, None).values
         least = view.name(int(values.argmin()))
     intent = Intent(wanted.consumer, 1, [Candidate(least)])

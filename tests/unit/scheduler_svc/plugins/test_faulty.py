@@ -56,11 +56,12 @@ WEIGHERS = {
     "Weighs(lambda host, spec: {}[host.name])": r"KeyError: 'h0' \(at host h0\)",
 }
 NODES = {f"h{number}": node() for number in range(3)}
+READS = {"compute": frozenset({"metrics.failed_builds"})}  # what the default weighers do
 ASKED = {"VCPU": 1}
 
 
 def decide(conf, **more):
-    with table(NODES).reading() as view:
+    with table(NODES, reads=READS).reading() as view:
         return FilterDriver.from_conf(conf).rank(view, request(ASKED, **more), 1, 0)
 
 
@@ -106,7 +107,7 @@ def test_a_weigher_that_fails_is_fatal_where_that_is_configured(outside, what):
 def test_a_plugin_that_fails_each_time_fills_no_log(outside, caplog):
     outside.install(HEAD + "    BAD = columnar(lambda view, request: 1 / 0)\n", {"Bad": "BAD"})
     driver = FilterDriver.from_conf(configured(enabled_filters=["Bad"], on_plugin_error="skip"))
-    with table(NODES).reading() as view:
+    with table(NODES, reads=READS).reading() as view:
         for _ in range(5):
             driver.rank(view, request(ASKED), 1, 0)
     assert caplog.text.count("failed;") == 1
@@ -127,7 +128,7 @@ def test_what_a_plugin_does_to_its_request_stays_with_it(outside):
     hints = {"a": []}
     asked = request(dict(ASKED), hints=hints)
     driver = FilterDriver.from_conf(configured(enabled_filters=["Bad", "ResourcesFilter"]))
-    with table(NODES).reading() as view:
+    with table(NODES, reads=READS).reading() as view:
         assert driver.rank(view, asked, 1, 0).candidates
     assert (asked.resources, hints) == (ASKED, {"a": []})
 
@@ -144,7 +145,7 @@ def test_a_per_host_plugin_sees_the_hosts_that_are_left_and_nothing_else(outside
 
 
 def test_every_column_of_a_view_is_read_only():
-    with table(NODES).reading() as view:
+    with table(NODES, reads=READS).reading() as view:
         shared = [view.there, view.alive, view.enabled, view.opened, view.awaited, view.free("VCPU")]
         for column in [*shared, view.capacity("VCPU")]:
             with pytest.raises(ValueError, match="read-only"):
