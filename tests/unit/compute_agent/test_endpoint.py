@@ -86,6 +86,23 @@ def test_a_build_carries_all_that_the_journal_must_keep(host: Host, send: Callab
     }
 
 
+def test_a_build_holds_what_its_claim_holds_and_wishes_what_its_spec_says(
+    host: Host, send: Callable[..., None]
+) -> None:
+    held = {"alpha/node0": {"DISK_GB": 1}, "alpha/node0/numa0": {"PCPU": 2}, "pool": {"DISK_GB": 9}}
+    numa = {
+        "cells": [{"id": 0, "group": "_numa0", "cpus": [0, 1], "pcpus": [0, 1], "memory_mb": 4}],
+        "cpu_policy": "dedicated",
+    }
+    groups = {"_numa0": {"resources": {"PCPU": 2, "MEMORY_MB": 4}}}
+    spec = objects.RequestSpec.of(resources={"DISK_GB": 1}, numa=numa, groups=groups, hints={"near": "me"})
+    send("build_instances", request=request(spec=spec, allocations=[None, held]))
+    assert [each.allocations for each in host.built] == [{"alpha/node0": {"DISK_GB": 1}}, held]
+    assert [each.pcpus for each in host.wish.topology.cells] == [(0, 1)]
+    assert [each.suffix for each in host.wish.wanted.groups] == ["", "_numa0"]
+    assert host.wish.hints == {"near": "me"}
+
+
 def test_terminations_and_audits_are_handed_on(host: Host, send: Callable[..., None]) -> None:
     send("terminate_instances", refs=objects.ClaimRefs.of(consumers=[ONE], attempts=[4]))
     send("audit", partition="default", epoch=9)
@@ -97,6 +114,12 @@ def test_terminations_and_audits_are_handed_on(host: Host, send: Callable[..., N
     "changes",
     [
         {"partition": "elsewhere"},
+        {"allocations": [{"alpha/node0": {"GPUS": 1}}, None]},
+        {"allocations": [{"alpha/node0": {"VCPU": -1}}, None]},
+        {"allocations": [{"alpha/node0": {"VCPU": True}}, None]},
+        {"allocations": [{"alpha/node0": 1}, None]},
+        {"allocations": [{"not a name": {}}, None]},
+        {"allocations": [None]},
         {"uuids": [ONE, ONE]},
         {"uuids": ["../../etc/passwd", TWO]},
         {"attempts": [0, 1]},
