@@ -3,6 +3,7 @@
 
 import logging
 import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
@@ -44,6 +45,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_sessionstart() -> None:
+    # A shell that runs the tests in its background has them ignore Ctrl-C, and every process that they start too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     sweep()
 
 
