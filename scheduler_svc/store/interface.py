@@ -202,8 +202,8 @@ class Store(abc.ABC):
     def remove(self, host: str) -> None:
         """Forget service host ``host``: its nodes, its reports, its service document, and that it was awaited.
 
-        Fine where it is not known. Raises HostInUse where live claims are on it, and Conflict where it may run claims
-        that the store forgot, until it has audited or was fenced.
+        Fine where it is not known. Raises HostInUse where live claims are on it, and Conflict where claims on other
+        hosts hold what it shares, or where it may run claims that the store forgot, until it has audited or was fenced.
         """
 
     # -- log, epoch, decisions ---------------------------------------------------------------------------------

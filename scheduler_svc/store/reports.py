@@ -13,6 +13,7 @@ from scheduler_svc.store.records import SCHEMA
 
 COMPUTE = "gantt-compute"  # the binary of services that report nodes
 AWAITED = "it may run claims that the store forgot: let it audit, or fence it first"  # why a host is not removed
+SHARED = "claims on other hosts hold what it shares: delete or move those first"  # and why else
 MAX_COUNTER = 10**20 - 1  # what an incarnation may be: a start time in nanoseconds fits
 _EMPTY: Mapping[str, Any] = {
     "inventories": {},

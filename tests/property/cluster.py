@@ -5,11 +5,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rpcapi import errors
+from rpcapi.model import names
 from rpcapi.model.claims import Answer, GroupPolicy
 from scheduler_svc.store.records import Batch, Candidate, Ended, Group, Intent, Prepared, Ref, Running
-from tests.unit.scheduler_svc.store.world import LONG_MS, World, node_stats
+from tests.unit.scheduler_svc.store.world import LONG_MS, World, child_stats, node_stats
 
 HOSTS = ("h1", "h2")  # few of each, so that their stories cross
+POOL = "h2/pool"  # what h2 shares with h1
 CONSUMERS = tuple(f"c{n}" for n in range(3))
 GROUPS = (None, Group("g1", GroupPolicy.ANTI_AFFINITY, 1), Group("g2", GroupPolicy.AFFINITY))
 FINAL = (Answer.ABORTED, Answer.EXPIRED, Answer.RELEASED)
@@ -46,9 +48,17 @@ class Cluster:
         return answers[0]
 
     def report(self, host: str, vcpus: int) -> None:
-        """Let a host report its size."""
+        """Let a host report its size, a GPU in one of two places, and what it shares."""
+        parent = host if vcpus % 2 else f"{host}/cell"
+        nodes = {
+            host: node_stats({"VCPU": vcpus}),
+            f"{host}/cell": child_stats(host, {"CUSTOM_CELL": 1}),
+            f"{host}/cell/gpu": child_stats(parent, {"CUSTOM_GPU": vcpus // 2}),
+        }
+        if host == names.host_of(POOL):
+            nodes[POOL] = {**node_stats({"DISK_GB": vcpus}), "kind": "volume"}
         for world in self.worlds:
-            world.report(host, {host: node_stats({"VCPU": vcpus})})
+            world.report(host, nodes)
 
     # -- the conductor -----------------------------------------------------------------------------------------
 
@@ -57,13 +67,22 @@ class Cluster:
         self.looks = [world.store.snapshot().position for world in self.worlds]
 
     def prepare(
-        self, wishes: dict[str, list[str]], vcpus: int, group: Group | None, *, near: int = 1, late: bool = False
+        self,
+        wishes: dict[str, list[str]],
+        vcpus: int,
+        group: Group | None,
+        *,
+        near: int = 1,
+        late: bool = False,
+        spread: bool = False,
     ) -> None:
         """Ask for the next attempt of each consumer, in place of its former one, decided now or at the last look."""
         intents = []
         for consumer, hosts in wishes.items():
             former = self.truth.attempts.get(consumer)
-            intents.append(Intent(consumer, (former or 0) + 1, [Candidate(host) for host in hosts], former, near))
+            intents.append(
+                Intent(consumer, (former or 0) + 1, [_candidate(host, vcpus, spread) for host in hosts], former, near)
+            )
         if not late:
             self.look()
         batches = [
@@ -267,6 +286,13 @@ class Cluster:
             if one.answer in FINAL:
                 self.truth.ends[ref] = one.answer
         return answers
+
+
+def _candidate(host: str, vcpus: int, spread: bool) -> Candidate:
+    """Return a host to try, for itself or with what is below it and what is shared with it."""
+    if not spread:
+        return Candidate(host)
+    return Candidate(host, {host: {"VCPU": vcpus}, f"{host}/cell/gpu": {"CUSTOM_GPU": 1}, POOL: {"DISK_GB": 1}})
 
 
 def _waiting(ref: Ref, host: str) -> Running:

@@ -47,9 +47,12 @@ class ClaimsMachine(RuleBasedStateMachine):
         group=st.sampled_from(GROUPS),
         near=st.sampled_from([1, 2]),
         late=st.booleans(),
+        spread=st.booleans(),
     )
-    def prepare(self, wishes: dict[str, list[str]], vcpus: int, group: Any, near: int, late: bool) -> None:
-        self.cluster.prepare(wishes, vcpus, group, near=near, late=late)
+    def prepare(
+        self, wishes: dict[str, list[str]], vcpus: int, group: Any, *, near: int, late: bool, spread: bool
+    ) -> None:
+        self.cluster.prepare(wishes, vcpus, group, near=near, late=late, spread=spread)
 
     @rule()
     def look(self) -> None:

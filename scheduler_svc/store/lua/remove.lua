@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Forget a service host that holds nothing.
 -- ARGV: log length, service host
--- Returns: how many live claims it holds: nothing was done unless 0; -1: it may run claims that were forgotten
+-- Returns: how many live claims it holds: nothing was done unless 0; -1: it may run claims that were forgotten;
+--          -2: claims on other hosts hold what it shares
 --@ keys awaited reports nodes services beats alive
 --@ include _partition
 --@ include _nodes
@@ -22,7 +23,15 @@ if held > 0 then
   return held
 end
 
-drop_nodes(cjson.decode(redis.call('HGET', K.nodes, host) or '[]'))
+local nodes = cjson.decode(redis.call('HGET', K.nodes, host) or '[]')
+for _, node in ipairs(nodes) do
+  for _, amount in pairs(sums_of(node)) do
+    if amount > 0 then
+      return -2
+    end
+  end
+end
+drop_nodes(nodes)
 redis.call('HDEL', K.reports, host)
 redis.call('HDEL', K.nodes, host)
 redis.call('HDEL', K.opened, host)

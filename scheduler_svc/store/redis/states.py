@@ -88,7 +88,8 @@ class States:
         """Forget a service host that holds nothing; raises HostInUse, Conflict."""
         held = self._connection.run("remove", host)
         if held < 0:
-            raise errors.Conflict(what=f"Removing host {host!r}", why=reports.AWAITED)
+            why = {-1: reports.AWAITED, -2: reports.SHARED}[held]
+            raise errors.Conflict(what=f"Removing host {host!r}", why=why)
         if held:
             raise errors.HostInUse(host=host, claims=held, partition=self._connection.partition)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from rpcapi import errors
 from rpcapi.model.claims import Answer, Verdict
 from scheduler_svc.store.records import Batch, Candidate, Intent, Ref, Running
 from tests.unit.scheduler_svc.store.world import SHORT_MS, World, child_stats, node_stats
@@ -145,6 +146,18 @@ def test_what_a_host_shares_waits_for_the_audit_of_that_host(world: World) -> No
     assert verdicts(world, batch(world, wish("c1", on("h1")))) == [Verdict.CLOSED]
     world.store.audit("san", epoch, [], 60_000)
     assert verdicts(world, batch(world, wish("c1", on("h1")))) == [Verdict.FITS]
+
+
+def test_a_host_that_shares_what_others_hold_stays(world: World) -> None:
+    world.store.prepare(batch(world, wish("c1", on("h1"))))
+    before = world.store.snapshot()
+    with pytest.raises(errors.Conflict, match="claims on other hosts hold what it shares"):
+        world.store.remove("san")
+    assert world.store.snapshot() == before
+    world.pass_deadline_of("c1")
+    world.store.remove("san")
+    assert POOL not in world.store.snapshot().providers
+    world.check()
 
 
 def test_a_batch_counts_what_its_other_claims_take_of_a_shared_provider(world: World) -> None:
