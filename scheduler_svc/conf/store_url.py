@@ -58,7 +58,8 @@ def check_beside(group: str, url: str | None, namespaces: Sequence[str]) -> None
         raise errors.BadConfiguration(
             why=f"[{group}] state_url must be memcached://host:port or memcached:///path/memcached.sock"
         )
-    taken = sorted({"compute", "service"} & set(namespaces))
+    # What an aggregate's change means to claims on its members is written in the same step as its document.
+    taken = sorted({"compute", "service", "aggregate"} & set(namespaces))
     if taken:
         raise errors.BadConfiguration(why=f"[{group}] state_namespaces: {', '.join(taken)} cannot leave the store")
 

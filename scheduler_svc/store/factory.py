@@ -8,7 +8,7 @@ from rpcapi import errors
 from rpcapi.conf import redis_nodes, redis_url
 from rpcapi.conf.replicas import Replicas
 from scheduler_svc.conf.store_url import MEMCACHED, NO_CLAIMS, SCHEMES, SQL
-from scheduler_svc.store import aggregates, validation
+from scheduler_svc.store import validation
 from scheduler_svc.store.beside import BesideStore
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.memory import MemoryStore
@@ -61,7 +61,7 @@ def open_store(
 def open_beside(store: Store, url: str | None, apart: Collection[str], declared: Collection[str]) -> Store:
     """Return ``store``, with the documents of namespaces ``apart`` in the memcached at ``url``, where one is given.
 
-    Raises BadConfiguration for a namespace that is not ``declared``, and for aggregates.
+    Raises BadConfiguration for a namespace that is not ``declared``.
     """
     if url is None:
         return store
@@ -69,11 +69,6 @@ def open_beside(store: Store, url: str | None, apart: Collection[str], declared:
     if unknown:
         raise errors.BadConfiguration(
             why=f"[store] state_namespaces names {', '.join(unknown)}; declared are {', '.join(sorted(declared))}"
-        )
-    if aggregates.NAMESPACE in apart:
-        raise errors.BadConfiguration(
-            why="[store] state_namespaces names 'aggregate', whose documents stay beside the claims: a change of one "
-            "must reach the claims on its members in the same step"
         )
     try:
         from scheduler_svc.store.memcached import MemcachedStates  # noqa: PLC0415 - others need no pymemcache installed

@@ -6,7 +6,6 @@ import pytest
 from rpcapi import errors
 from scheduler_svc.conf import store_url
 from scheduler_svc.store import open_store
-from scheduler_svc.store.factory import open_beside
 
 GOOD = [
     "redis://127.0.0.1:6379/0",
@@ -62,13 +61,9 @@ def test_what_can_hold_host_state_beside_a_store(url: str) -> None:
         ("memcached://host:port", ["volume"]),
         ("redis://127.0.0.1", ["volume"]),
         ("memcached://127.0.0.1", ["volume", "service"]),
+        ("memcached://127.0.0.1", ["volume", "aggregate"]),
     ],
 )
 def test_what_cannot(url: str | None, namespaces: list[str]) -> None:
     with pytest.raises(errors.BadConfiguration, match="state_"):
         store_url.check_beside("store", url, namespaces)
-
-
-def test_aggregates_stay_beside_the_claims() -> None:
-    with pytest.raises(errors.BadConfiguration, match="reach the claims on its members"):
-        open_beside(open_store("memory://", "p1"), "memcached://cache", ["aggregate"], ["aggregate", "volume"])
