@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from rpcapi.model import names
 from rpcapi.model.query import ATTRIBUTES, Kind
 from scheduler_svc.filters import attributes
 from scheduler_svc.filters.extra_specs import matches, matching, texts
@@ -51,8 +52,16 @@ def _capable(view: View, path: Sequence[str], wanted: str) -> Column:
         return np.zeros(view.size, np.bool_)
     if kind is Kind.NUMBER:
         return matching(attributes.number(view, path), wanted)
-    # What else may be asked of a text, such as a part of it, is not asked of names: they are looked up.
-    return attributes.called(view, path[0], texts(wanted) or ())
+    if kind is Kind.ADDRESS:  # is compared, and nothing else asked of it
+        return attributes.called(view, path[0], texts(wanted) or ())
+    return view.aggregates.once((NAME, path[0], wanted), lambda: _named(view, path[0], wanted))
+
+
+def _named(view: View, attribute: str, wanted: str) -> Column:
+    """Look at each name: it stays what it is, so that this is kept as long as anything is."""
+    every = map(view.name, range(view.size))
+    called = every if attribute in attributes.NODES else map(names.host_of, every)
+    return np.fromiter((matches(name, wanted) for name in called), np.bool_, view.size)
 
 
 def _where_there(view: View, key: str, wanted: str) -> Column | None:

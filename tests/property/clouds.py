@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random clouds and requests as plain dictionaries, for oracles, for a peer, and as a host table.
+
+A host is {"name", "up", "enabled", "total", "used", "metrics", "facts", "host_ip", "instances": uuids}, an aggregate
+{"name", "hosts", "metadata"}, a request {"extra_specs", "image": {"id", "properties"}, "flavor", "project", "hints",
+"group": {"policy", "members", "most"} or None}.
+"""
+
+import json
+
+from hypothesis import strategies as st
+
+from scheduler_svc.reads import Reads
+from scheduler_svc.request import Request
+from scheduler_svc.store.records import Snapshot
+from scheduler_svc.table.table import HostTable
+from tests.unit.scheduler_svc.hosts import EPOCH, node, provider
+
+HOSTS = tuple(f"h{number}" for number in range(6))
+UUIDS = tuple(f"00000000-0000-4000-8000-00000000000{number}" for number in range(8))
+NETWORKS = ("10.0.0.", "10.0.1.", "10.9.0.")
+VALUES = ("1", "2", " 3", "08", "4 ", "x", "a,b", "b , c", "a", "", "p1", "p2,p1", "true", "2.5", "gold,silver")
+# What flavors, aggregates and facts say in common; "rack" is a fact that some hosts lack.
+KEYS = ("ssd", "rack", "instance_type", "os_type", "hw_disk_bus", "max_io_ops_per_host", "max_instances_per_host")
+TENANTS = ("filter_tenant_id", "filter_tenant_id_2")
+WANTED = (
+    *VALUES,
+    *("= 2", ">= 2", "<= 2", "== 2", "!= 2", "s== a", "s!= a", "s< b", "s<= b", "s> a", "s>= b"),
+    *("<in> a", "<in> 0", "<all-in> a b", "<all-in> a", "<or> a <or> b", "<or> 2 <or> 4", "<or> 2 x 4 <or>"),
+    *("= x", "== ", "s==", "<in>", "<all-in>", "<or>", "= 1e3", ">= nan", "== inf", " ", "  a", "QEMU", "True"),
+)
+CAPABILITIES = (
+    *("free_ram_mb", "vcpus_total", "vcpus_used", "free_disk_mb", "total_usable_ram_mb", "num_instances"),
+    *("num_io_ops", "failed_builds", "hypervisor_type", "hypervisor_version", "cpu_info", "cpu_info:model"),
+    *("cpu_info:topology:cores", "cpu_info:features", "cpu_info:nothing", "nothing", "nothing:below", "stats:rack"),
+    *("rack", "free_ram_mb:below", "hypervisor_hostname", "host", "supported_instances"),
+)
+SPECS = (
+    *KEYS,
+    *(f"capabilities:{name}" for name in CAPABILITIES),
+    *("free_ram_mb", "hypervisor_type", "num_io_ops", "hw:cpu_policy", "hw:maxphysaddr_bits", "quota:cpu_shares"),
+    *(f"aggregate_instance_extra_specs:{key}" for key in (*KEYS[:3], "a:b")),
+)
+PROPERTIES = {
+    "hw_architecture": st.sampled_from(("x86_64", "aarch64", "i686", "amd64", "i386")),
+    "img_hv_type": st.sampled_from(("kvm", "qemu", "xen", "xapi", "lxc")),
+    "hw_vm_mode": st.sampled_from(("hvm", "xen", "hv", "pv", "exe")),
+    "img_hv_requested_version": st.sampled_from((">=6.0", ">=6.0,<8", "==8.2.0", "!=8.2", "<1", " >= 10.0.1 ")),
+    "hw_maxphysaddr_bits": st.sampled_from((40, 42, 52)),
+    "os_type": st.sampled_from(("linux", "windows")),
+    "hw_disk_bus": st.sampled_from(("virtio", "scsi")),
+    "os_require_quiesce": st.booleans(),
+}
+METADATA_VALUES = (*VALUES, "linux", "linux,windows", "virtio", "m1", "m1 , m2", "True", "False,virtio")
+
+facts = st.fixed_dictionaries(
+    {
+        "hypervisor_type": st.sampled_from(("QEMU", "Xen", "2")),
+        "hypervisor_version": st.sampled_from((0, 6_000_000, 8_002_000, 10_000_001)),
+        "supported_instances": st.lists(
+            st.sampled_from((["x86_64", "kvm", "hvm"], ["i686", "qemu", "hvm"], ["aarch64", "kvm", "hvm"]))
+            | st.sampled_from((["x86_64", "xen", "xen"], ["x86_64", "lxc", "exe"])),
+            max_size=3,
+        ),
+        "cpu_info": st.fixed_dictionaries(
+            {"model": st.sampled_from(("a", "Nehalem")), "features": st.sampled_from(([], ["a", "b"], ["abc"]))},
+            optional={
+                "topology": st.just({"cores": 2, "threads": "2"}),
+                "maxphysaddr": st.sampled_from(({"bits": 40}, {"bits": 46}, {"mode": "emulate"})),
+            },
+        ),
+    },
+    optional={"rack": st.sampled_from(("1", "2", "a", "b"))},
+)
+COUNTS = st.integers(0, 60)
+
+
+@st.composite
+def clouds(draw):
+    """Return {"hosts", "aggregates"}; a few hosts, of which several are in more than one aggregate."""
+    names = draw(st.lists(st.sampled_from(HOSTS), unique=True, min_size=1, max_size=len(HOSTS)))
+    homes = {uuid: draw(st.sampled_from((*names, None))) for uuid in UUIDS}
+    hosts = []
+    for number, name in enumerate(names):
+        total = {"VCPU": draw(st.integers(1, 8)), "MEMORY_MB": draw(st.integers(1, 4)) * 1024, "DISK_GB": 20}
+        hosts.append(
+            {
+                "name": name,
+                "up": draw(st.sampled_from((True, True, False))),
+                "enabled": draw(st.sampled_from((True, True, False))),
+                "total": total,
+                "used": {key: draw(st.integers(0, 2)) * (amount // 2) for key, amount in total.items()},
+                "metrics": draw(
+                    st.fixed_dictionaries({"instances": COUNTS, "io_ops": COUNTS, "failed_builds": COUNTS})
+                    | st.dictionaries(st.sampled_from(("instances", "io_ops", "heat", "failed_builds")), COUNTS)
+                ),
+                "facts": draw(facts),
+                "host_ip": draw(st.sampled_from(NETWORKS)) + str(10 + number),
+                "instances": sorted(uuid for uuid, home in homes.items() if home == name),
+            }
+        )
+    metadata = st.dictionaries(st.sampled_from((*KEYS, *TENANTS)), st.sampled_from(METADATA_VALUES), max_size=4)
+    members = st.lists(st.sampled_from(names), unique=True, max_size=len(names))
+    aggregates = [
+        {"name": f"a{number}", "hosts": draw(members), "metadata": draw(metadata)}
+        for number in range(draw(st.integers(0, 4)))
+    ]
+    return {"hosts": hosts, "aggregates": aggregates}
+
+
+def _group():
+    kinds = st.fixed_dictionaries(
+        {
+            "policy": st.sampled_from(("affinity", "anti-affinity")),
+            "members": st.lists(st.sampled_from(UUIDS), unique=True, max_size=5),
+            "most": st.integers(1, 3),
+        }
+    )
+    return st.none() | kinds
+
+
+requests = st.fixed_dictionaries(
+    {
+        "extra_specs": st.dictionaries(st.sampled_from(SPECS), st.sampled_from(WANTED), max_size=2),
+        "image": st.fixed_dictionaries(
+            {
+                "id": st.sampled_from((None, *UUIDS[:3])),
+                "properties": st.fixed_dictionaries({}, optional=PROPERTIES),
+            }
+        ),
+        "flavor": st.sampled_from(("m1", "m2", "a", "x")),
+        "project": st.sampled_from(("p1", "p2", "a", "b", "")),
+        "hints": st.fixed_dictionaries(
+            {},
+            optional={
+                "same_host": st.lists(st.sampled_from(UUIDS), min_size=1, max_size=3, unique=True),
+                "different_host": st.lists(st.sampled_from(UUIDS), min_size=1, max_size=3, unique=True),
+                "build_near_host_ip": st.sampled_from(("10.0.0.77", "10.0.1.1", "192.168.0.1")),
+                "cidr": st.sampled_from(("/24", "/23", "/8", "/32", "/0")),
+            },
+        ),
+        "group": _group(),
+    }
+)
+
+
+def question(query):
+    """Return a request that asks nothing but what the query does."""
+    image = {"id": None, "properties": {}}
+    hints = {"query": json.dumps(query)}
+    return {"extra_specs": {}, "image": image, "flavor": "m1", "project": "p1", "hints": hints, "group": None}
+
+
+def located(cloud):
+    """Return on which host each instance is."""
+    return {uuid: host["name"] for host in cloud["hosts"] for uuid in host["instances"]}
+
+
+def members(cloud, group):
+    """Return how many of a group's instances each host holds, of those that hold one."""
+    held = {host["name"]: len(set(group["members"]) & set(host["instances"])) for host in cloud["hosts"]}
+    return {name: count for name, count in held.items() if count}
+
+
+def table(cloud, reads: Reads) -> HostTable:
+    """Return the host table of a cloud, which keeps ``reads``."""
+    told = {}
+    for host in cloud["hosts"]:
+        told[host["name"]] = {
+            **node(host["total"], metrics=host["metrics"]),
+            "facts": host["facts"],
+            "host_ip": host["host_ip"],
+        }
+    snapshot = Snapshot(
+        epoch=EPOCH,
+        position=1,
+        providers={name: provider(name, each) for name, each in told.items()},
+        used={host["name"]: host["used"] for host in cloud["hosts"]},
+        services={host["name"]: {"enabled": host["enabled"]} for host in cloud["hosts"]},
+        alive={host["name"]: host["up"] for host in cloud["hosts"]},
+        opened=dict.fromkeys(told, EPOCH),
+        states={"aggregate": {each["name"]: each for each in cloud["aggregates"]}},
+    )
+    return HostTable.from_snapshot(snapshot, reads=reads)
+
+
+def request(cloud, asked) -> Request:
+    """Return what is asked as a decision reads it: what only the store knows is looked up."""
+    group, beside, ruled_out = asked["group"], (), ()
+    if group is not None:
+        held = members(cloud, group)
+        if group["policy"] == "affinity":
+            beside = tuple(held)
+        else:
+            ruled_out = tuple(name for name, count in held.items() if count >= group["most"])
+    return Request(
+        "req-1",
+        {"VCPU": 1},
+        extra_specs=asked["extra_specs"],
+        image=asked["image"],
+        flavor=asked["flavor"],
+        project=asked["project"],
+        hints=asked["hints"],
+        located=located(cloud),
+        beside=beside,
+        ruled_out=ruled_out,
+    )
+
+
+QUERY_NUMBERS = ("$free_ram_mb", "$vcpus_total", "$vcpus_used", "$num_instances", "$num_io_ops", "$free_disk_mb")
+QUERY_FACTS = ("$hypervisor_type", "$hypervisor_version")
+_numeric = st.sampled_from((*QUERY_NUMBERS, 0, 1, 2, 1024, 2.5, 6_000_000, True, None, ""))
+_any = st.sampled_from((*QUERY_FACTS, "QEMU", "Xen", 6_000_000, "2", *QUERY_NUMBERS[:2], None))
+_named = st.lists(st.sampled_from((*HOSTS, "nowhere")), min_size=1, max_size=3)
+comparisons = st.one_of(
+    st.builds(
+        lambda sign, operands: [sign, *operands],
+        st.sampled_from(("=", "<", ">", "<=", ">=", "in")),
+        st.lists(_numeric, max_size=3),
+    ),
+    st.builds(lambda sign, operands: [sign, *operands], st.sampled_from(("=", "in")), st.lists(_any, max_size=3)),
+    st.builds(
+        lambda sign, name, texts: [sign, name, *texts],
+        st.sampled_from(("=", "in")),
+        st.sampled_from(("$host", "$nodename", "$hypervisor_hostname")),
+        _named,
+    ),
+    st.builds(lambda texts: ["in", "$host_ip", *texts], st.just(["10.0.0.10", "10.0.1.11"])),
+    st.just([]),
+)
+queries = st.recursive(
+    comparisons,
+    lambda inner: st.builds(
+        lambda sign, operands: [sign, *operands], st.sampled_from(("and", "or", "not")), st.lists(inner, max_size=3)
+    ),
+    max_leaves=6,
+)

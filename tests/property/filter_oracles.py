@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each of Nova's filters says of one host, in plain Python over plain dictionaries (see clouds.py).
+
+Each oracle is given the cloud, the host and the request, and returns whether the host passes.
+"""
+
+import ipaddress
+import json
+import re
+
+from tests.property.clouds import members
+
+LIMIT_IO, LIMIT_INSTANCES = 8, 50
+ISOLATED_IMAGES, ISOLATED_HOSTS = ("00000000-0000-4000-8000-000000000000",), ("h0", "h3")
+
+
+def said(cloud, host, key):
+    """Return the texts that the host's aggregates say under a key."""
+    homes = [each for each in cloud["aggregates"] if host["name"] in each["hosts"]]
+    return [each["metadata"][key] for each in homes if key in each["metadata"]]
+
+
+def split(texts):
+    return {part.strip() for text in texts for part in text.split(",")}
+
+
+def number(text):
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+NUMBERS = {
+    "=": lambda have, bound: have >= bound,
+    "==": lambda have, bound: have == bound,
+    "!=": lambda have, bound: have != bound,
+    ">=": lambda have, bound: have >= bound,
+    "<=": lambda have, bound: have <= bound,
+}
+TEXTS = {
+    "<or>": lambda value, rest: value in [word for index, word in enumerate(rest) if index % 2 == 0],
+    "<in>": lambda value, rest: rest[0] in value,
+    "<all-in>": lambda value, rest: all(word in value for word in rest),
+    "s==": lambda value, rest: value == rest[0],
+    "s!=": lambda value, rest: value != rest[0],
+    "s<": lambda value, rest: value < rest[0],
+    "s<=": lambda value, rest: value <= rest[0],
+    "s>": lambda value, rest: value > rest[0],
+    "s>=": lambda value, rest: value >= rest[0],
+}
+
+
+def suits(value, wanted):
+    """Tell whether a text is what an extra spec wants."""
+    words = wanted.split()
+    sign = words[0] if words else None
+    if sign in NUMBERS:
+        numbers = [number(value), number(words[1]) if len(words) > 1 else None]
+        return None not in numbers and NUMBERS[sign](*numbers)
+    if sign in TEXTS:
+        return len(words) > 1 and TEXTS[sign](value, words[1:])
+    return value == wanted
+
+
+def attribute(host, name):
+    """Return an attribute of Nova's HostState, None where there is none."""
+    total, used = host["total"], host["used"]
+    told = {
+        "vcpus_total": total["VCPU"],
+        "vcpus_used": used["VCPU"],
+        "total_usable_ram_mb": total["MEMORY_MB"],
+        "free_ram_mb": total["MEMORY_MB"] - used["MEMORY_MB"],
+        "total_usable_disk_gb": total["DISK_GB"],
+        "free_disk_mb": (total["DISK_GB"] - used["DISK_GB"]) * 1024,
+        "disk_mb_used": used["DISK_GB"] * 1024,
+        "num_instances": host["metrics"].get("instances", 0),
+        "num_io_ops": host["metrics"].get("io_ops", 0),
+        "failed_builds": host["metrics"].get("failed_builds", 0),
+        "host": host["name"],
+        "nodename": host["name"],
+        "hypervisor_hostname": host["name"],
+        "host_ip": host["host_ip"],
+    }
+    facts = ("hypervisor_type", "hypervisor_version", "cpu_info", "supported_instances")
+    return host["facts"].get(name) if name in facts else told.get(name)
+
+
+ATTRIBUTES = (
+    *("vcpus_total", "vcpus_used", "total_usable_ram_mb", "free_ram_mb", "total_usable_disk_gb", "free_disk_mb"),
+    *("disk_mb_used", "num_instances", "num_io_ops", "failed_builds", "host", "nodename", "hypervisor_hostname"),
+    *("host_ip", "hypervisor_type", "hypervisor_version", "cpu_info", "supported_instances"),
+)
+
+
+def capability(host, path):
+    if path[0] in ATTRIBUTES:
+        value = attribute(host, path[0])
+    elif path[0] == "stats":
+        value = host["facts"]
+    else:
+        value = host["facts"].get(path[0])
+    for key in path[1:]:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def compute_capabilities(cloud, host, asked):
+    specs = dict(asked["extra_specs"])
+    if "hw:maxphysaddr_bits" in specs:
+        specs["capabilities:cpu_info:maxphysaddr:bits"] = ">= " + specs.pop("hw:maxphysaddr_bits")
+    for spec, wanted in specs.items():
+        scope = spec.split(":")
+        if len(scope) == 1:
+            if spec not in ATTRIBUTES and spec not in host["facts"]:
+                continue
+            path = scope
+        elif scope[0] != "capabilities":
+            continue
+        else:
+            path = scope[1:]
+        value = capability(host, path)
+        if value is None:
+            return False
+        if not suits(str(value), wanted):
+            return False
+    return True
+
+
+def image_properties(cloud, host, asked):
+    image, told = asked["image"]["properties"], host["facts"]
+    older = {"i386": "i686", "amd64": "x86_64", "xapi": "xen", "hv": "hvm", "pv": "xen"}
+    kinds = [image.get(key) for key in ("hw_architecture", "img_hv_type", "hw_vm_mode")]
+    kinds = [older.get(kind, kind) for kind in kinds if kind]
+    if not kinds:
+        return True
+    if not any(all(kind in entry for kind in kinds) for entry in told["supported_instances"]):
+        return False
+    version = told["hypervisor_version"]
+    for condition in (image.get("img_hv_requested_version") or "").split(","):
+        if condition and version and not version_is(version, condition):
+            return False
+    bits = told["cpu_info"].get("maxphysaddr", {}).get("bits")
+    return not (bits and image.get("hw_maxphysaddr_bits")) or bits >= image["hw_maxphysaddr_bits"]
+
+
+def version_is(version, condition):
+    sign, text = re.fullmatch(r"\s*(<=|>=|<|>|!=|==)\s*(\S+)\s*", condition).groups()
+    bound = [int(part) for part in text.split(".")]
+    have = [version // 1_000_000, version // 1000 % 1000, version % 1000]
+    bound += [0] * (3 - len(bound))
+    return {
+        "<": have < bound,
+        "<=": have <= bound,
+        ">": have > bound,
+        ">=": have >= bound,
+        "==": have == bound,
+        "!=": have != bound,
+    }[sign]
+
+
+def aggregate_image_properties(cloud, host, asked):
+    for key, value in asked["image"]["properties"].items():
+        texts = said(cloud, host, key)
+        if value and texts and str(value) not in split(texts):
+            return False
+    return True
+
+
+def aggregate_extra_specs(cloud, host, asked):
+    for spec, wanted in asked["extra_specs"].items():
+        scope, colon, key = spec.partition(":")
+        if colon and scope != "aggregate_instance_extra_specs":
+            continue
+        if not any(suits(value, wanted) for value in split(said(cloud, host, key if colon else spec))):
+            return False
+    return True
+
+
+def tenants(cloud, host, asked):
+    named = split(said(cloud, host, "filter_tenant_id") + said(cloud, host, "filter_tenant_id_2"))
+    return not named or asked["project"] in named
+
+
+def flavors(cloud, host, asked):
+    named = split(said(cloud, host, "instance_type"))
+    return not named or asked["flavor"] in named
+
+
+def below(metric, limit):
+    return lambda cloud, host, asked: host["metrics"].get(metric, 0) < limit
+
+
+def below_by_aggregate(metric, key, limit):
+    def passes(cloud, host, asked):
+        try:
+            bound = min((int(text) for text in said(cloud, host, key)), default=limit)
+        except ValueError:
+            bound = limit
+        return host["metrics"].get(metric, 0) < bound
+
+    return passes
+
+
+def isolated(cloud, host, asked):
+    return (asked["image"]["id"] in ISOLATED_IMAGES) == (host["name"] in ISOLATED_HOSTS)
+
+
+def same_host(cloud, host, asked):
+    wanted = asked["hints"].get("same_host")
+    return not wanted or bool(set(wanted) & set(host["instances"]))
+
+
+def different_host(cloud, host, asked):
+    return not set(asked["hints"].get("different_host", ())) & set(host["instances"])
+
+
+def near(cloud, host, asked):
+    address = asked["hints"].get("build_near_host_ip")
+    if not address:
+        return True
+    length = int(asked["hints"].get("cidr", "/24")[1:])
+    drop = 32 - length
+    return int(ipaddress.ip_address(host["host_ip"])) >> drop == int(ipaddress.ip_address(address)) >> drop
+
+
+def affinity(cloud, host, asked):
+    group = asked["group"]
+    held = members(cloud, group) if group and group["policy"] == "affinity" else {}
+    return not held or host["name"] in held
+
+
+def anti_affinity(cloud, host, asked):
+    group = asked["group"]
+    if not group or group["policy"] != "anti-affinity":
+        return True
+    return members(cloud, group).get(host["name"], 0) < group["most"]
+
+
+def metrics(cloud, host, asked):
+    return "heat" in host["metrics"]
+
+
+def query(cloud, host, asked):
+    told = asked["hints"].get("query")
+    return True if not told else _true(json.loads(told), host)
+
+
+def _true(told, host):
+    if not told:
+        return True
+    sign, *operands = told
+    values = [value for value in (_value(each, host) for each in operands) if value is not None]
+    if sign in ("and", "or", "not"):
+        return {"and": all(values), "or": any(values), "not": any(not value for value in values)}[sign]
+    if len(values) < 2:
+        return False
+    first, *others = values
+    if sign == "in":
+        return first in others
+    return all(_stands(first, sign, other) for other in others)
+
+
+def _stands(first, sign, other):
+    if sign == "=":
+        return first == other
+    if isinstance(first, str) != isinstance(other, str):
+        return False
+    return {"<": first < other, ">": first > other, "<=": first <= other, ">=": first >= other}[sign]
+
+
+def _value(told, host):
+    if isinstance(told, list):
+        return _true(told, host)
+    if told == "" or told is None:
+        return None
+    if isinstance(told, str) and told.startswith("$"):
+        return attribute(host, told[1:])
+    return told
+
+
+ORACLES = {
+    "AllHostsFilter": lambda cloud, host, asked: True,
+    "ComputeFilter": lambda cloud, host, asked: host["up"] and host["enabled"],
+    "ServerGroupAffinityFilter": affinity,
+    "ServerGroupAntiAffinityFilter": anti_affinity,
+    "AggregateImagePropertiesIsolation": aggregate_image_properties,
+    "AggregateInstanceExtraSpecsFilter": aggregate_extra_specs,
+    "AggregateIoOpsFilter": below_by_aggregate("io_ops", "max_io_ops_per_host", LIMIT_IO),
+    "AggregateMultiTenancyIsolation": tenants,
+    "AggregateNumInstancesFilter": below_by_aggregate("instances", "max_instances_per_host", LIMIT_INSTANCES),
+    "AggregateTypeAffinityFilter": flavors,
+    "ComputeCapabilitiesFilter": compute_capabilities,
+    "DifferentHostFilter": different_host,
+    "ImagePropertiesFilter": image_properties,
+    "IoOpsFilter": below("io_ops", LIMIT_IO),
+    "IsolatedHostsFilter": isolated,
+    "JsonFilter": query,
+    "MetricsFilter": metrics,
+    "NumInstancesFilter": below("instances", LIMIT_INSTANCES),
+    "SameHostFilter": same_host,
+    "SimpleCIDRAffinityFilter": near,
+}
