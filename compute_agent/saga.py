@@ -170,16 +170,12 @@ class Saga:
             uuids=[attempt.uuid for attempt in attempts],
             attempts=[attempt.attempt for attempt in attempts],
             outcomes=[str(attempt.outcome or Outcome.ACTIVE) for attempt in attempts],
-            reasons=[attempt.reason or self._whereabouts(attempt) for attempt in attempts],
+            reasons=[attempt.reason or self._holdings.tracker.describe(attempt) for attempt in attempts],
         )
         self._calls.ask("report_builds", lambda ctxt: self._conductor.report_builds(ctxt, report), attempts)
         self._journal.reported(attempt.ref for attempt in attempts)
         self._holdings.activity.end(attempt for attempt in attempts if attempt.live)
         self._settled.difference_update(attempt.ref for attempt in attempts)
-
-    def _whereabouts(self, attempt: Attempt) -> str:
-        given = self._holdings.tracker.describe(attempt)
-        return f"it runs on {attempt.name}" + (f": {given}" if given else "")
 
 
 def refs_of(attempts: Sequence[Attempt]) -> objects.ClaimRefs:

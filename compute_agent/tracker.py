@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The resource tracker: what this host's nodes have, and what the host itself has promised of it."""
 
+import textwrap
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -14,6 +15,8 @@ from compute_agent.wish import Wish
 from rpcapi.model import fit
 from rpcapi.model.inventory import Inventory
 from rpcapi.model.names import host_of
+
+MOST_TOLD = 1000  # characters of what an attempt was given: records keep it
 
 Allocations = Mapping[str, Mapping[str, int]]
 Inventories = Mapping[str, Inventory]
@@ -115,7 +118,7 @@ class Tracker:
         node = self._nodes.get(attempt.name)
         kinds = node.shape.kinds if node else ()
         words = (each.describe(attempt.assignments[each.name]) for each in kinds if each.name in attempt.assignments)
-        return "; ".join(filter(None, words))
+        return textwrap.shorten("; ".join(filter(None, words)), MOST_TOLD, placeholder=" ...")
 
     def reserve(self, node: str, resource_class: str, amount: int) -> bool:
         """Let the host keep ``amount`` of a node's class for itself; False, and nothing changes, where guests hold it.

@@ -118,7 +118,7 @@ def judge(instance: Instance, outcome: Outcome) -> Instance | None:
         return finish(instance, Status.DELETED, reason=None) if over else None
     if outcome.kind == ACTIVE:
         wanted = instance.status in (Status.BUILDING, Status.ERROR) and instance.step != Step.TERMINATE
-        return finish(instance, Status.ACTIVE, reason=None) if wanted else None
+        return finish(instance, Status.ACTIVE, reason=outcome.reason or None) if wanted else None
     return _lost(instance, outcome)
 
 

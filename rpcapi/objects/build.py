@@ -48,7 +48,8 @@ class BuildReport(base.GanttObject):
     """What became of instances on a host; sent again until it is answered.
 
     ``outcomes``: "active" (runs under a confirmed claim), "refused" (not admitted, or the claim had ended), "failed"
-    (spawn failed; the claim is released), "gone" (stopped and released, as asked). ``reasons`` has a sentence each.
+    (spawn failed; the claim is released), "gone" (stopped and released, as asked). ``reasons`` has a sentence each;
+    of an active one, what it was given beside amounts, such as the CPUs that it is pinned to, or nothing.
 
     Version 1.0: Initial version
     """

@@ -83,7 +83,7 @@ class Hosts:
 
     def _outcome(self, host: str, ref: Ref, name: str, manner: Manner) -> tuple[str, str]:
         if ref in self.guests:
-            return "active", "it runs already"
+            return "active", ""
         if ref in self.over:
             return "refused", "this attempt is over"
         if manner == "refused":
@@ -102,7 +102,7 @@ class Hosts:
         assert ref not in self.spawned, "built twice"
         self.spawned.add(ref)
         self.guests[ref] = name
-        return "active", "it runs"
+        return "active", ""
 
     def _terminate(self, host: str, refs: objects.ClaimRefs) -> None:
         if self.manners.get(host) == "lost":
