@@ -43,7 +43,7 @@ class SchedulerAPI:
     1.1 - Add explain
     1.2 - Add delete_host_state, list_decisions, list_partitions and remove_host; list_host_state takes matching and
           partition; update_host_state creates a document at version 0
-    1.3 - Add select_batch, update_aggregates and delete_aggregate
+    1.3 - Add select_batch, update_aggregates, delete_aggregate, dry_run and list_filters
     """
 
     VERSION = BusBackend.VERSION
@@ -157,6 +157,18 @@ class SchedulerAPI:
     def explain(self, ctxt: RequestContext, request_id: str) -> objects.Decision:
         """Return the record of a decision; raises UnknownDecision."""
         return self._backend.call(ctxt, "1.1", "explain", request_id=request_id)
+
+    def dry_run(self, ctxt: RequestContext, spec: objects.RequestSpec, count: int = 1) -> objects.Decision:
+        """Decide for ``count`` instances on what a worker knows now; nothing is claimed and nothing is recorded.
+
+        Of many instances those are decided that one claim script would take. A refusal is an answer here, with its
+        reasons. Raises InvalidSpec, UnknownHost for a forced host that nobody knows, PluginFailed, NotReady.
+        """
+        return self._backend.call(ctxt, "1.3", "dry_run", spec=spec, count=count)
+
+    def list_filters(self, ctxt: RequestContext, kind: str | None = None) -> objects.FilterList:
+        """Return what the worker that answers decides by: of ``kind`` "filter" or "weigher", or both."""
+        return self._backend.call(ctxt, "1.3", "list_filters", kind=kind)
 
     def list_decisions(
         self, ctxt: RequestContext, partition: str | None = None, marker: str | None = None, limit: int = 100

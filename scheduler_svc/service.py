@@ -24,6 +24,7 @@ from scheduler_svc.deciding import shadow
 from scheduler_svc.deciding.alternates import Alternates
 from scheduler_svc.deciding.batch import BatchSelector
 from scheduler_svc.deciding.claimer import Claimer
+from scheduler_svc.deciding.dry_run import DryRun
 from scheduler_svc.deciding.intake import Intake, IntakeChooser
 from scheduler_svc.deciding.partitioned import Chooser, PartitionedSelector
 from scheduler_svc.deciding.select import Patience, Selector
@@ -40,7 +41,7 @@ from scheduler_svc.notifications.publishers import Publishers
 from scheduler_svc.opening import Opened, Opener, open_configured
 from scheduler_svc.partitions import Partition, Partitions
 from scheduler_svc.periodic import Periodic
-from scheduler_svc.plugins import loading
+from scheduler_svc.plugins import catalogue, loading
 from scheduler_svc.prefilters import pipeline as prefilter_pipeline
 from scheduler_svc.prefilters.prefilter import Prefilter
 from scheduler_svc.servicegroup import liveness
@@ -88,6 +89,7 @@ class SchedulerService:
         )
         self._intake = Intake(opened.partitions, prefilters)
         self._selector = self._make_selector(opened.partitions, ranking)
+        self._dry_run = self._make_dry_run(opened.partitions, ranking)
         self._alternates = [self._make_alternates(each, eligibility) for each in opened.served]
         opened.follow()
         self._serve(opened, GanttSerializer(conductor.object_backport_versions))
@@ -143,7 +145,7 @@ class SchedulerService:
                 LOG.error("Filters and weighers stay as they were: the store does not tell what they read")
                 return
         self._reads = read
-        self._selector.driver = ranking
+        self._selector.driver = self._dry_run.driver = ranking
         self._intake.prefilters = prefilters
         for each in self._alternates:
             each.filters = eligibility
@@ -165,6 +167,11 @@ class SchedulerService:
         chooser = IntakeChooser(chooser, self._intake, partitions)
         return shadow.ShadowChooser(chooser) if shadowing else chooser
 
+    def _make_dry_run(self, partitions: Partitions, ranking: driver.Driver) -> DryRun:
+        patience = _patience(self._conf)
+        selectors = [Selector(each.store, each.replica, ranking, patience) for each in partitions]
+        return DryRun(partitions, selectors, self._intake)
+
     def _make_alternates(self, partition: Partition, eligibility: Sequence[Filter]) -> Alternates:
         kind = shadow.ShadowAlternates if self._conf.scheduler.mode == shadow.SHADOW else Alternates
         patience = self._conf.scheduler.catch_up_timeout
@@ -184,6 +191,9 @@ class SchedulerService:
                 wanted=lambda: reads.wanted(self._reads),
                 most_instances=conf.rpc.max_instances,
                 most_requests=conf.solver.max_batch,
+                dry_run=self._dry_run,
+                filters=lambda kind: catalogue.listed(self._dry_run.driver, kind),
+                worker=name,
             ),
         }
         ttl_ms = _milliseconds(conf.scheduler.claim_ttl)

@@ -12,6 +12,7 @@ from rpcapi.objects.claim import (
     VerifyReport,
 )
 from rpcapi.objects.decision import Decision, DecisionPage
+from rpcapi.objects.extension import FilterList
 from rpcapi.objects.host_state import HostState, HostStatePage
 from rpcapi.objects.instance import Instance, InstancePage
 from rpcapi.objects.partition import PartitionList
@@ -31,6 +32,7 @@ __all__ = [
     "ClaimRefs",
     "Decision",
     "DecisionPage",
+    "FilterList",
     "HostState",
     "HostStatePage",
     "Instance",

@@ -2,7 +2,7 @@
 """One look at the hosts, and what is sent to the store because of it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from rpcapi import errors
@@ -21,6 +21,7 @@ class Look:
     ``homes`` says in which partition, by its number, each candidate is; ``seen`` as of which position its sums were
     known, where that is after its partition's: a worker knows what it claimed itself before the log tells it.
     ``informed`` tells whether it was made with what the store knew of the request's server group.
+    ``samples`` are some of the hosts that fell to each reason, where none was left.
     """
 
     ranking: Ranking
@@ -29,13 +30,15 @@ class Look:
     homes: Mapping[str, int]
     seen: Mapping[str, int]
     informed: bool = False
+    samples: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
     """What one round decided for one chunk of a call, in one partition.
 
-    ``start`` is the chunk's first consumer, ``round`` counts from 0, ``at`` is the state that was decided on.
+    ``start`` is the chunk's first consumer, ``round`` counts from 0, ``at`` is the state that was decided on, and
+    ``heard_s`` how many seconds ago the store said that there is nothing newer.
     """
 
     asked: Asked
@@ -44,6 +47,7 @@ class Decision:
     look: Look
     at: Standing
     driver: str
+    heard_s: float = 0.0
 
     def batch(self, ctxt: RequestContext, ttl_ms: int) -> Batch:
         """Return the claims to make, with the document that tells why."""
@@ -80,6 +84,8 @@ class Decision:
             "hosts": ranking.hosts,
             "reasons": dict(ranking.reasons),
             "best": list(ranking.best),
+            "heard_s": round(self.heard_s, 3),
+            **({"samples": dict(self.look.samples)} if self.look.samples else {}),
         }
         return document if ranking.batch is None else document | {"batch": dict(ranking.batch)}
 

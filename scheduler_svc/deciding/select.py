@@ -72,6 +72,11 @@ class Selector:
         """The hosts as this worker knows them now."""
         return self._sight.table
 
+    @property
+    def heard_s(self) -> float:
+        """How many seconds ago the partition's store told what is new, or that nothing is."""
+        return self._sight.heard_s
+
     def select(self, ctxt: RequestContext, asked: Asked) -> Decided:
         """Choose and claim a host for every consumer, or for none.
 
@@ -121,7 +126,9 @@ class Selector:
             metrics.DECISION_SECONDS.observe(time.perf_counter() - began)
             homes = view.homes({name for names in ranking.candidates for name in names})
             seen = {name: at for name, number in homes.items() if (at := view.sums_since(name, number))}
-            return Look(ranking, seed, view.standings, homes, seen)
+            # To name hosts is dear, and asked only where a request is refused.
+            fallen = {} if ranking.candidates else self.driver.fallen(view, request)
+            return Look(ranking, seed, view.standings, homes, seen, samples=fallen)
 
     def _place(self, ctxt: RequestContext, asked: Asked, start: int, look: Look | None) -> Placed | Refused:
         """Serve one chunk in as many rounds as it takes and patience allows."""
@@ -140,7 +147,13 @@ class Selector:
             if look is None or (request.group is not None and not look.informed):
                 look = self.look(request, count, start + number)
             decision = Decision(
-                asked, start, number, look, look.standings[self._sight.number], self.driver.name_for(request)
+                asked,
+                start,
+                number,
+                look,
+                look.standings[self._sight.number],
+                self.driver.name_for(request),
+                self._sight.heard_s,
             )
             batch = decision.batch(ctxt, self._patience.ttl_ms)
             self._drop_late(ctxt, start)

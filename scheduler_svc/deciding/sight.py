@@ -19,5 +19,9 @@ class Sight(Protocol):
     def table(self) -> HostTable:
         """The hosts as this worker knows them now."""
 
+    @property
+    def heard_s(self) -> float:
+        """How many seconds ago the partition's store told what is new, or that nothing is."""
+
     def reach(self, position: int, timeout: float) -> bool:
         """Wait until the table holds all of the partition up to ``position``."""

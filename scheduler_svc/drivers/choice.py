@@ -25,6 +25,8 @@ class Choice(Driver):
         self._drivers = drivers
         self._configured = next(iter(drivers))
         self.reads = union(each.reads for each in drivers.values())
+        self.filters = drivers[self._configured].filters
+        self.weighers = drivers[self._configured].weighers
 
     @classmethod
     def from_conf(cls, conf: cfg.ConfigOpts) -> "Choice":
@@ -34,6 +36,10 @@ class Choice(Driver):
     def rank(self, view: View, request: Request, count: int, seed: int) -> Ranking:
         """Have the request's driver rank."""
         return self[self.name_for(request)].rank(view, request, count, seed)
+
+    def fallen(self, view: View, request: Request) -> Mapping[str, Sequence[str]]:
+        """Return some of the hosts that fall to each reason with the request's driver."""
+        return self[self.name_for(request)].fallen(view, request)
 
     def rank_batch(self, view: View, wanted: Sequence[Wanted]) -> Pending:
         """Have each driver look at its own requests, and then rank them."""

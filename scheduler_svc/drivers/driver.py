@@ -10,10 +10,12 @@ from typing import Any
 from oslo_config import cfg
 
 from rpcapi import errors
+from scheduler_svc.filters import samples
 from scheduler_svc.filters.sieve import Filter
 from scheduler_svc.reads import Reads
 from scheduler_svc.request import Request
 from scheduler_svc.table.view import View
+from scheduler_svc.weighers.weigher import Weigher
 
 WIDTH = 16  # candidates an instance: what one claim script looks at
 NARROW = 8  # candidates an instance in large requests, whose instances start on many hosts as it is
@@ -74,6 +76,7 @@ class Driver(abc.ABC):
 
     reads: Reads = MappingProxyType({"compute": frozenset({"availability_zone", "traits"})})
     filters: Sequence[Filter] = ()  # that hosts must pass, in their order
+    weighers: Sequence[Weigher] = ()
 
     @classmethod
     @abc.abstractmethod
@@ -83,6 +86,10 @@ class Driver(abc.ABC):
     @abc.abstractmethod
     def rank(self, view: View, request: Request, count: int, seed: int) -> Ranking:
         """Rank hosts for ``count`` alike instances: up to ``width(count)`` candidates each, as names."""
+
+    def fallen(self, view: View, request: Request) -> Mapping[str, Sequence[str]]:
+        """Return some of the hosts that fall to each reason; it costs more than to rank."""
+        return samples.take(self.filters, view, request)
 
     def rank_batch(self, view: View, wanted: Sequence[Wanted]) -> Pending:
         """Look at the hosts for many calls now, and return what ranks them, which needs the view no more.

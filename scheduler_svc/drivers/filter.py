@@ -30,6 +30,7 @@ class FilterDriver(Driver):
 
     def __init__(self, filters: Sequence[Filter], weighted: scoring.Weighted, subset: int = 1) -> None:
         self.filters = filters
+        self.weighers = [weigher for weigher, _multiplier in weighted]
         self.weighted = weighted
         self.subset = subset
         self.reads = union([*(each.reads for each in filters), weighted.reads])

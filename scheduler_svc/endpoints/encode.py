@@ -10,6 +10,7 @@ from scheduler_svc.deciding.alternates import Asked
 from scheduler_svc.deciding.asked import Decided
 from scheduler_svc.hosts.deployment_states import Held
 from scheduler_svc.partitions import Overview
+from scheduler_svc.plugins.catalogue import Listed
 from scheduler_svc.store.records import AuditOutcome, Claim, Ended, Intent, Prepared, Verification
 
 _SENTENCES: Mapping[str, str] = {
@@ -163,6 +164,24 @@ def decisions(partition: str, found: Sequence[tuple[str, dict[str, Any]]], marke
         for request_id, document in found
     ]
     return objects.DecisionPage.of(decisions=page, marker=marker)
+
+
+def filters(worker: str, found: Sequence[Listed]) -> objects.FilterList:
+    """Return the answer to list_filters."""
+    return objects.FilterList.of(
+        worker=worker,
+        names=[each.name for each in found],
+        kinds=[each.kind for each in found],
+        forms=[each.form for each in found],
+        sources=[each.source for each in found],
+        enabled=[each.enabled for each in found],
+        reads=[{namespace: sorted(keys) for namespace, keys in each.reads.items()} for each in found],
+        calls=[each.figures.calls for each in found],
+        errors=[each.figures.errors for each in found],
+        seconds=[each.figures.seconds for each in found],
+        hosts=[each.figures.hosts for each in found],
+        last_errors=[each.figures.last_error for each in found],
+    )
 
 
 def _reason(answer: Answer) -> str:

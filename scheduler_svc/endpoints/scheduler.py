@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Topic ``scheduler``: decisions, reports and host state."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import oslo_messaging as messaging
@@ -13,6 +13,7 @@ from rpcapi.model import names
 from rpcapi.model.request import check_uuids
 from rpcapi.scheduler import SchedulerAPI
 from scheduler_svc.deciding.asked import Asked
+from scheduler_svc.deciding.dry_run import DryRun
 from scheduler_svc.deciding.partitioned import Chooser
 from scheduler_svc.drivers.driver import WIDTH
 from scheduler_svc.endpoints import batches, bounds, decode, encode
@@ -22,8 +23,11 @@ from scheduler_svc.hosts.arrivals import Arrivals
 from scheduler_svc.hosts.deployment_states import DeploymentStates
 from scheduler_svc.hosts.stats import check_nodes
 from scheduler_svc.partitions import Partitions
+from scheduler_svc.plugins.catalogue import Listed
+from scheduler_svc.plugins.figures import FILTER, WEIGHER
 
 Wanted = Callable[[], list[str] | None]  # the keys of a node's state that decisions read now; None: any
+Filters = Callable[[str | None], Sequence[Listed]]  # what this worker decides by, of one kind or all
 
 
 class SchedulerEndpoint(Observed):
@@ -41,6 +45,9 @@ class SchedulerEndpoint(Observed):
         wanted: Wanted,
         most_instances: int,
         most_requests: int,
+        dry_run: DryRun,
+        filters: Filters,
+        worker: str,
     ) -> None:
         self._partitions = partitions
         self._arrivals = Arrivals(partitions)
@@ -50,6 +57,9 @@ class SchedulerEndpoint(Observed):
         self._wanted = wanted
         self._most = most_instances
         self._most_requests = most_requests
+        self._dry_run = dry_run
+        self._filters = filters
+        self._worker = worker
 
     @exposed
     def select_destinations(
@@ -173,6 +183,20 @@ class SchedulerEndpoint(Observed):
         """Return the record of a decision."""
         partition, document = self._partitions.find_decision(request_id)
         return objects.Decision.of(request_id=request_id, partition=partition.name, document=document)
+
+    @exposed
+    def dry_run(self, ctxt: RequestContext, spec: objects.RequestSpec, count: int = 1) -> objects.Decision:
+        """Return the decision of a request that nobody makes."""
+        bounds.check("count", count, 1, self._most)
+        partition, document = self._dry_run.decide(decode.request(ctxt, spec), count)
+        return objects.Decision.of(request_id=ctxt.request_id, partition=partition, document=document)
+
+    @exposed
+    def list_filters(self, ctxt: RequestContext, kind: str | None = None) -> objects.FilterList:
+        """Return what this worker decides by."""
+        if kind not in (None, FILTER, WEIGHER):
+            raise errors.InvalidRequest(why=f"kind must be {FILTER} or {WEIGHER}, not {str(kind)[:40]!r}")
+        return encode.filters(self._worker, self._filters(kind))
 
     @exposed
     def list_decisions(

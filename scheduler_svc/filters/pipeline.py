@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The filters in their order, and what is left after them."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,6 +39,7 @@ from scheduler_svc.filters import (
 )
 from scheduler_svc.filters.options import DEFAULTS, Options
 from scheduler_svc.filters.sieve import Filter
+from scheduler_svc.plugins.figures import FILTER, Stopwatch
 from scheduler_svc.request import Request
 from scheduler_svc.table.columns import Column
 from scheduler_svc.table.view import View
@@ -104,6 +105,7 @@ def pipeline(options: Options = DEFAULTS) -> Sequence[Filter]:
 
 
 LOOKING_AT_ROOM = (pci_passthrough, resources, request_groups)
+_WATCH = Stopwatch()
 NAMES = tuple(dict.fromkeys(each.name for each in pipeline()))
 
 
@@ -138,10 +140,18 @@ def build_eligibility(
     return build(set(enabled) - {each.NAME for each in LOOKING_AT_ROOM}, options, plugins)
 
 
-def run(filters: Sequence[Filter], view: View, request: Request, *, pardoned: Collection[str] = ()) -> Survivors:
+def run(
+    filters: Sequence[Filter],
+    view: View,
+    request: Request,
+    *,
+    pardoned: Collection[str] = (),
+    witness: Callable[[str, Column], None] | None = None,
+) -> Survivors:
     """Put every host through ``filters``; what falls to one is not counted by the next.
 
     The reasons in ``pardoned`` are held against no host. Where the request keeps to a partition no other host is seen.
+    ``witness`` is told of each reason which hosts fell to it, which costs more than it takes to count them.
     """
     passes = view.there.copy()
     kind = view.of_kind(request.service)
@@ -151,16 +161,23 @@ def run(filters: Sequence[Filter], view: View, request: Request, *, pardoned: Co
         passes &= view.within(request.partition)
     hosts = left = int(np.count_nonzero(passes))
     reasons: dict[str, int] = {}
+    laps = _WATCH.laps()
     # Nothing can be claimed where the store is away, so that this filter cannot be left out.
     for each in (partition.FILTER, *filters) if request.away else filters:
         sieves = each.sieves(view, request) if each.among is None else each.among(view, request, passes)
         for reason, column in sieves:
             if reason in pardoned:
                 continue
+            if witness is not None:
+                witness(reason, passes & ~column)
             passes &= column
             before, left = left, int(np.count_nonzero(passes))
             if left < before:
                 reasons[reason] = reasons.get(reason, 0) + before - left
             if not left:
-                return Survivors(passes, 0, hosts, reasons)
+                break
+        if laps is not None:
+            laps.lap(FILTER, each.name, view.size, count=each.among is None)
+        if not left:
+            break
     return Survivors(passes, left, hosts, reasons)

@@ -12,16 +12,17 @@ class Presence:
     A store that was never met is away, and one that answers at first has always been there.
     """
 
-    __slots__ = ("_changed", "_clock", "_was_away", "away")
+    __slots__ = ("_changed", "_clock", "_heard", "_was_away", "away")
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._changed = -math.inf
+        self._changed = self._heard = -math.inf
         self._was_away = False
         self.away = True
 
     def found(self) -> None:
         """Note that the store answered."""
+        self._heard = self._clock()
         if self.away:
             self._changed = self._clock() if self._was_away else -math.inf
             self.away = False
@@ -31,6 +32,11 @@ class Presence:
         if not self.away or not self._was_away:
             self._changed, self._was_away = self._clock(), True
         self.away = True
+
+    @property
+    def silent_s(self) -> float:
+        """How many seconds ago the store answered last; infinite before it did."""
+        return self._clock() - self._heard
 
     @property
     def steady_s(self) -> float:

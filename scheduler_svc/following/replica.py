@@ -72,6 +72,11 @@ class Replica:
         return self._table.partitions[self.number].standing
 
     @property
+    def heard_s(self) -> float:
+        """How many seconds ago the store told what is new, or that nothing is."""
+        return self.presence.silent_s
+
+    @property
     def census(self) -> Census:
         """How many hosts the partition has."""
         return self._table.census(self.number)

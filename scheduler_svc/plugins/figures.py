@@ -2,9 +2,10 @@
 """What each filter and weigher of this process has cost, and how often it failed."""
 
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 
+FILTER, WEIGHER = "filter", "weigher"
+COLUMNAR, PER_HOST = "columnar", "per-host"
 EVERY = 32  # decisions of which one is measured filter by filter; what comes from outside is measured each time
 
 
@@ -21,6 +22,7 @@ class Figures:
     seconds: float = 0.0
     hosts: int = 0
     last_error: str | None = None
+    form: str = COLUMNAR
 
     def add(self, seconds: float, hosts: int) -> None:
         """Count one look."""
@@ -53,24 +55,20 @@ class Stopwatch:
 
 
 class Laps:
-    """One decision that is measured: each lap is the time since the one before."""
+    """One decision that is measured: a lap is the time since the one before, or since it was begun."""
 
     __slots__ = ("_began",)
 
     def __init__(self) -> None:
         self._began = time.perf_counter()
 
-    def lap(self, kind: str, name: str, hosts: int) -> None:
-        """Count the time since the last lap for this filter or weigher."""
-        now = time.perf_counter()
-        of(kind, name).add(now - self._began, hosts)
-        self._began = now
-
-    def skip(self) -> None:
-        """Count the time since the last lap for nobody."""
+    def begin(self) -> None:
+        """Count for nobody what went before."""
         self._began = time.perf_counter()
 
-
-def every() -> Iterator[tuple[tuple[str, str], Figures]]:
-    """Yield (kind, name) and the figures of all that was ever measured."""
-    yield from list(_KEPT.items())
+    def lap(self, kind: str, name: str, hosts: int, *, count: bool) -> None:
+        """Count the time since the last lap for this filter or weigher; without ``count`` for nobody."""
+        now = time.perf_counter()
+        if count:
+            of(kind, name).add(now - self._began, hosts)
+        self._began = now

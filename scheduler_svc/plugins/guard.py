@@ -75,6 +75,7 @@ class Guard:
 def guarded_filter(made: Filter, guard: Guard) -> Filter:
     """Return the filter under ``guard``: it has its effect whole, or none."""
     asked = made.among
+    guard.figures.form = figures.COLUMNAR if asked is None else figures.PER_HOST
 
     def among(view: View, request: Request, left: Column) -> Iterable[Sieve]:
         def question() -> list[Sieve]:
@@ -91,6 +92,7 @@ def guarded_filter(made: Filter, guard: Guard) -> Filter:
 def guarded_weigher(made: Weigher, guard: Guard) -> Weigher:
     """Return the weigher under ``guard``; one that failed adds nothing."""
     asked = made.among
+    guard.figures.form = figures.COLUMNAR if asked is None else figures.PER_HOST
 
     def among(view: View, request: Request, rows: Rows | None) -> FloatColumn:
         count = view.size if rows is None else len(rows)

@@ -13,6 +13,7 @@ from scheduler_svc.conf import filter_scheduler
 from scheduler_svc.conf import plugins as conf_plugins
 from scheduler_svc.filters.sieve import Filter
 from scheduler_svc.plugins import per_host
+from scheduler_svc.plugins.figures import FILTER, WEIGHER
 from scheduler_svc.plugins.guard import Guard, guarded_filter, guarded_weigher, sentence
 from scheduler_svc.weighers.weigher import Weigher
 
@@ -26,7 +27,7 @@ def filters(conf: cfg.ConfigOpts) -> list[Filter]:
     points = conf_plugins.enabled(enabled, conf_plugins.FILTERS, filter_scheduler.FILTERS)
     made = [(point, _made(conf, point, Filter, _filter)) for point in points]
     ordered = sorted(made, key=lambda one: one[1].among is not None)
-    return [guarded_filter(each, _guard(conf, "filter", point)) for point, each in ordered]
+    return [guarded_filter(each, _guard(conf, FILTER, point)) for point, each in ordered]
 
 
 def weighers(conf: cfg.ConfigOpts) -> list[Weigher]:
@@ -34,7 +35,7 @@ def weighers(conf: cfg.ConfigOpts) -> list[Weigher]:
     enabled = conf.filter_scheduler.enabled_weighers
     points = conf_plugins.enabled(enabled, conf_plugins.WEIGHERS, filter_scheduler.WEIGHERS)
     made = [(point, _made(conf, point, Weigher, _weigher)) for point in points]
-    return [guarded_weigher(each, _guard(conf, "weigher", point)) for point, each in made]
+    return [guarded_weigher(each, _guard(conf, WEIGHER, point)) for point, each in made]
 
 
 def multipliers(conf: cfg.ConfigOpts, weighers: Sequence[Weigher]) -> dict[str, float]:

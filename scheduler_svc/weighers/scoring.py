@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from rpcapi import errors
 from scheduler_svc.metric_weights import NONE, MetricWeights
+from scheduler_svc.plugins.figures import WEIGHER, Stopwatch
 from scheduler_svc.reads import Reads, union
 from scheduler_svc.request import Request
 from scheduler_svc.table.columns import FloatColumn, Rows
@@ -50,6 +51,7 @@ _BUILT_IN = (
     cross_cell.WEIGHER,
     volume_near.WEIGHER,
 )
+_WATCH = Stopwatch()
 NAMES = (*(each.name for each in _BUILT_IN), image_properties.NAME, metrics.NAME)
 
 
@@ -136,8 +138,13 @@ def score(weighted: Weighted, view: View, request: Request, rows: npt.NDArray[np
     values: FloatColumn | None = None
     step: Multiplier = 0.0
     parts: dict[str, FloatColumn] = {}
+    laps = _WATCH.laps()
     for weigher, given in weighted.multiplied(view):
+        if laps is not None:
+            laps.begin()
         raw = _figures(weigher, view, request, rows)
+        if laps is not None:
+            laps.lap(WEIGHER, weigher.name, view.size, count=weigher.among is None)
         change = weigher.step(request)
         if raw is None and not change:
             continue

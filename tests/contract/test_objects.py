@@ -22,6 +22,7 @@ FINGERPRINTS = {
     "ClaimRefs": "1.0-2fda9ef317dbe8bac731c1f5e2e261be",
     "Decision": "1.0-694689a68f0c83366c10e49c8209731f",
     "DecisionPage": "1.0-bb0ec6a5b45068a56fea4ccc20598484",
+    "FilterList": "1.0-1225d335fdbc8408aa82af22371c5ea8",
     "HostState": "1.1-30cb03b00e6ab61724f993c226f0befa",
     "HostStatePage": "1.0-ca0875fbfd29fd94a57cf3f52f82c226",
     "Instance": "1.0-6c4a74e017ce01f9028cc2026827e088",
@@ -156,6 +157,10 @@ def sample(name):
         return objects.ClaimIntents.of(spec=sample("RequestSpec"), **wish)
     if name == "HostStatePage":
         return objects.HostStatePage.of(states=[sample("HostState")])
+    if name == "FilterList":
+        told = {"names": ["F"], "kinds": ["filter"], "forms": [None], "sources": ["acme 1.0"], "enabled": [True]}
+        counted = {"calls": [1], "errors": [0], "seconds": [0.5], "hosts": [3], "last_errors": [None]}
+        return objects.FilterList.of(worker="s:0", reads=[{"compute": ["traits"]}], **told, **counted)
     if name == "DecisionPage":
         return objects.DecisionPage.of(decisions=[sample("Decision")], marker="m")
     if name == "SelectionRequests":

@@ -24,6 +24,7 @@ class FollowingSight:
         self.partition = self.replica.partition
         self.reached: list[int] = []
         self.waited: list[float] = []
+        self.heard_s = 0.25
 
     @property
     def table(self) -> HostTable:
