@@ -50,7 +50,10 @@ def read(told: Mapping[str, str]) -> Port:
 
 
 def translate(ports: Sequence[Port], draft: Draft) -> list[dict[str, Any]]:
-    """Add a group for each port that takes bandwidth, its traits named as by Neutron; return RequestSpec.ports."""
+    """Add a group for each port that takes bandwidth, its traits named as by Neutron; return RequestSpec.ports.
+
+    Who gives a port's bandwidth is on its network by its trait; of a port without any the network service must know.
+    """
     told = []
     for number, port in enumerate(ports):
         group = PORT.format(number) if port.bandwidth else None
@@ -58,7 +61,7 @@ def translate(ports: Sequence[Port], draft: Draft) -> list[dict[str, Any]]:
             traits = [f"CUSTOM_PHYSNET_{_name(port.physnet)}"] if port.physnet else []
             traits += [f"CUSTOM_VNIC_TYPE_{_name(port.vnic)}"] if port.vnic else []
             draft.add(RequestGroup(group, port.bandwidth, tuple(traits)))
-        fields = {"physnet": port.physnet, "segment": port.segment, "group": group}
+        fields = {"physnet": None if group else port.physnet, "segment": port.segment, "group": group}
         told.append({key: value for key, value in fields.items() if value})
     return told
 

@@ -402,16 +402,16 @@ def test_a_volume_that_is_made_asks_a_pool_for_its_space_and_may_be_the_root_dis
     assert spec.volumes == [{"size_gb": 20, "group": "_vol0"}, {"pool": "pool2"}]
 
 
-def test_a_port_asks_for_its_bandwidth_by_its_network_and_tells_its_segment():
+def test_a_port_asks_for_its_bandwidth_by_its_network_and_else_tells_where_it_is():
     told = {"egress_kbps": "1000", "physnet": "net-0", "vnic": "normal", "segment": "s1"}
-    spec = request({}, attached_ports=[ports.read(told), ports.read({"segment": "s2"})])
+    spec = request({}, attached_ports=[ports.read(told), ports.read({"physnet": "net-1"})])
     assert spec.groups == {
         "_port0": {
             "resources": {"NET_BW_EGR_KILOBIT_PER_SEC": 1000},
             "required": ["CUSTOM_PHYSNET_NET_0", "CUSTOM_VNIC_TYPE_NORMAL"],
         }
     }
-    assert spec.ports == [{"physnet": "net-0", "segment": "s1", "group": "_port0"}, {"segment": "s2"}]
+    assert spec.ports == [{"segment": "s1", "group": "_port0"}, {"physnet": "net-1"}]
     assert spec.resources == PLAIN
 
 
