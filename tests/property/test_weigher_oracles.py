@@ -47,6 +47,7 @@ OTHERS = {
     "ServerGroupSoftAffinityWeigher": lambda host, cloud: held(host, cloud, "soft-affinity"),
     "ServerGroupSoftAntiAffinityWeigher": lambda host, cloud: -held(host, cloud, "soft-anti-affinity"),
     "ImagePropertiesWeigher": alike,
+    "VolumeNearWeigher": lambda host, cloud: 0,  # nobody asks for a volume here
     "MetricsWeigher": measured,
 }
 
