@@ -48,7 +48,7 @@ def serves_at_all(tree: Tree, wanted: Wanted) -> bool:
     # Without amounts nobody is used of whom the traits and aggregates of the group without a suffix could be asked.
     return all(
         has_traits(root.traits, group.required, group.any_of, group.forbidden)
-        and _may_use(root, root, group)
+        and _may_use(tree, root, group)
         and _is_tree(tree, group.in_tree)
         for group in wanted.groups
         if not group.suffix and not group.resources
@@ -90,14 +90,18 @@ def _unsuffixed(tree: Tree, group: RequestGroup) -> Iterator[tuple[int, Provider
         outside = number >= len(tree.providers)
         if outside and group.in_tree is not None:
             return
-        if has_traits(each.traits, (), (), group.forbidden) and _may_use(each, each if outside else tree.root, group):
+        if has_traits(each.traits, (), (), group.forbidden) and _may_use(tree, each, group, outside=outside):
             yield number, each
 
 
-def _may_use(each: Provider, root: Provider, group: RequestGroup) -> bool:
-    """Tell whether the aggregates of a provider, or of its root, which span the tree, are those asked for."""
-    within = in_aggregates(each.aggregates, group.member_of) or in_aggregates(root.aggregates, group.member_of)
-    return within and (each.aggregates | root.aggregates).isdisjoint(group.forbidden_aggregates)
+def _may_use(tree: Tree, each: Provider, group: RequestGroup, *, outside: bool = False) -> bool:
+    """Tell whether a provider's aggregates are those asked for; those of the root span the tree.
+
+    A forbidden one of the root keeps the tree from using what others share, too.
+    """
+    root = tree.root.aggregates
+    within = in_aggregates(each.aggregates, group.member_of) or (not outside and in_aggregates(root, group.member_of))
+    return within and (each.aggregates | root).isdisjoint(group.forbidden_aggregates)
 
 
 def _numbered(tree: Tree) -> Iterator[tuple[int, Provider]]:

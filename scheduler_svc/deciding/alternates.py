@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims on hosts that the caller names: the alternates of an earlier decision. No ranking, no other hosts."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from rpcapi import errors
 from rpcapi.context import RequestContext
 from rpcapi.model.claims import Verdict
+from rpcapi.model.tree_search import Miss
+from scheduler_svc.candidates.finder import Finder
 from scheduler_svc.deciding.claimer import CHUNK, Claimer
 from scheduler_svc.deciding.sight import Sight
 from scheduler_svc.filters import audited, pipeline
@@ -60,6 +62,8 @@ class Alternates:
         return [self._prepare(ctxt, request, replace(batch, intents=chunk)) for chunk in chunks or [()]]
 
     def _prepare(self, ctxt: RequestContext, request: Request, batch: Batch) -> Asked:
+        wish = (self._taken(request) if request.groups else None) or request
+        batch = self._fitted(wish, batch)
         answer = self._claimer.prepare(batch)
         stale = any(Verdict.STALE in one.verdicts for one in answer.prepared)
         if answer.accepted or (answer.current and not stale):
@@ -92,4 +96,32 @@ class Alternates:
                 replace(intent, candidates=[each for each in intent.candidates if eligible(each)])
                 for intent in batch.intents
             ]
-        return replace(batch, intents=intents, epoch=epoch, position=position)
+        return self._fitted(request, replace(batch, intents=intents, epoch=epoch, position=position))
+
+    def _fitted(self, request: Request, batch: Batch) -> Batch:
+        """Return the batch with what each instance is to be given of its candidates' trees, as they are now."""
+        number = self._sight.number
+        with self._sight.table.reading() as view:
+            finder = Finder(view, request)
+            if not finder.is_needed:
+                return batch
+            rows = {each.host: view.row(each.host, number) for one in batch.intents for each in one.candidates}
+            whole = not request.groups  # what a tree does not give as it is known here, its root may give by now
+            return replace(batch, intents=[_fit(finder, rows, intent, whole) for intent in batch.intents])
+
+
+def _fit(finder: Finder, rows: Mapping[str, int | None], intent: Intent, whole: bool) -> Intent:
+    """Return an intent with what its candidates can give it, less those that can give nothing unless as a whole."""
+    candidates: list[Candidate] = []
+    taken = False
+    for candidate in intent.candidates:
+        row = rows[candidate.host]
+        offer = Miss.NONE if row is None else finder.offer(row)
+        if row is not None and not isinstance(offer, Miss):
+            candidates.append(replace(candidate, allocations=offer.allocations))
+            if not taken:
+                finder.take(row)
+                taken = True
+        elif whole:
+            candidates.append(candidate)
+    return replace(intent, candidates=candidates)

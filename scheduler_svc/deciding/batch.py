@@ -8,6 +8,7 @@ from oslo_log import log
 from rpcapi import errors, green
 from rpcapi.context import RequestContext
 from scheduler_svc import metrics
+from scheduler_svc.candidates.ranking import fitted
 from scheduler_svc.deciding.asked import Asked, Decided, Outcome, Refused
 from scheduler_svc.deciding.claimer import CHUNK
 from scheduler_svc.deciding.decision import Look
@@ -86,14 +87,17 @@ class BatchSelector:
             batch = green.aside(pending)
         _tell(batch)
         with self._selector.table.reading() as view:
-            names = {name for one in batch.rankings if one for names in one.candidates for name in names}
+            rankings = [
+                one and fitted(view, each.request, one) for each, one in zip(wanted, batch.rankings, strict=True)
+            ]
+            names = {name for one in rankings if one for names in one.candidates for name in names}
             homes = view.homes(names)
         # What this worker claimed itself since it looked is in no log entry that it had read: so nothing is "seen".
         return [
             None
             if ranking is None
             else Look(ranking, each.seed, standings, homes, {}, informed=each.request.group is not None)
-            for each, ranking in zip(wanted, batch.rankings, strict=True)
+            for each, ranking in zip(wanted, rankings, strict=True)
         ]
 
 

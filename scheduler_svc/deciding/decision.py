@@ -2,7 +2,7 @@
 """One look at the hosts, and what is sent to the store because of it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rpcapi import errors
@@ -10,7 +10,7 @@ from rpcapi.context import RequestContext
 from scheduler_svc.deciding.asked import Asked
 from scheduler_svc.deciding.claimer import CHUNK
 from scheduler_svc.drivers.driver import Ranking
-from scheduler_svc.store.records import Batch, Candidate, Intent
+from scheduler_svc.store.records import Allocations, Batch, Candidate, Intent
 from scheduler_svc.table.partition import Standing
 
 
@@ -53,17 +53,18 @@ class Decision:
         """Return the claims to make, with the document that tells why."""
         asked, ranking = self.asked, self.look.ranking
         consumers = asked.consumers[self.start : self.start + CHUNK]
+        given = ranking.allocations or [{}] * len(consumers)
         # Asked even without any candidate: the store may know this attempt from an earlier call, and keeps the record.
         ranked = ranking.candidates or [()] * len(consumers)
-        candidates = {name: Candidate(name, seen=self.look.seen.get(name, 0)) for names in ranked for name in names}
+        whole = {name: Candidate(name, seen=self.look.seen.get(name, 0)) for names in ranked for name in names}
         return Batch(
             request_id=asked.request.id,
             project=ctxt.project_id or "",
             user=ctxt.user_id or "",
             resources=asked.request.resources,
             intents=[
-                Intent(consumer, asked.attempt, [candidates[name] for name in names], near=ranking.near)
-                for consumer, names in zip(consumers, ranked, strict=True)
+                Intent(consumer, asked.attempt, [_given(whole[name], its) for name in names], near=ranking.near)
+                for consumer, names, its in zip(consumers, ranked, given, strict=True)
             ],
             epoch=self.at.epoch,
             position=self.at.position,
@@ -94,6 +95,11 @@ def unseen(asked: Asked, at: Standing, driver: str, refused: errors.GanttError) 
     """Return the document of a refusal for which no host was looked at."""
     said = {"hosts": 0, "reasons": {}, "best": [], "verdicts": [], "outcome": "refused", "why": refused.sentence}
     return head(asked, at, driver) | said
+
+
+def _given(whole: Candidate, allocations: Mapping[str, Allocations]) -> Candidate:
+    """Return a candidate with what one instance is to be given there."""
+    return replace(whole, allocations=allocations[whole.host]) if whole.host in allocations else whole
 
 
 def head(asked: Asked, at: Standing, driver: str) -> dict[str, Any]:

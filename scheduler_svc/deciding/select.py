@@ -13,15 +13,17 @@ from rpcapi import errors
 from rpcapi.context import RequestContext
 from rpcapi.model.claims import Answer, Verdict
 from scheduler_svc import metrics
+from scheduler_svc.candidates.ranking import rank
 from scheduler_svc.deciding import refusal
 from scheduler_svc.deciding.asked import Asked, Decided, Refused
 from scheduler_svc.deciding.claimer import CHUNK, Claimer, Record
 from scheduler_svc.deciding.decision import Decision, Look, unseen
 from scheduler_svc.deciding.sight import Sight
-from scheduler_svc.drivers.driver import Driver
+from scheduler_svc.drivers.driver import Driver, Ranking
 from scheduler_svc.request import Request
 from scheduler_svc.store.records import BatchAnswer, Prepared, Ref
 from scheduler_svc.table.table import HostTable
+from scheduler_svc.table.view import View
 
 LOG = log.getLogger(__name__)
 
@@ -122,13 +124,12 @@ class Selector:
         seed = request.seed ^ salt
         with self._sight.table.reading() as view:
             began = time.perf_counter()
-            ranking = self.driver.rank(view, request, count, seed)
+            ranking = rank(self.driver, view, request, count, seed)
             metrics.DECISION_SECONDS.observe(time.perf_counter() - began)
             homes = view.homes({name for names in ranking.candidates for name in names})
-            seen = {name: at for name, number in homes.items() if (at := view.sums_since(name, number))}
             # To name hosts is dear, and asked only where a request is refused.
             fallen = {} if ranking.candidates else self.driver.fallen(view, request)
-            return Look(ranking, seed, view.standings, homes, seen, samples=fallen)
+            return Look(ranking, seed, view.standings, homes, _seen(view, ranking, homes), samples=fallen)
 
     def _place(self, ctxt: RequestContext, asked: Asked, start: int, look: Look | None) -> Placed | Refused:
         """Serve one chunk in as many rounds as it takes and patience allows."""
@@ -231,6 +232,19 @@ class Selector:
         except errors.Unavailable as error:
             # The refusal is what the caller must hear.
             LOG.warning("Cannot record why request %s was refused: %s", asked.request.id, error)
+
+
+def _seen(view: View, ranking: Ranking, homes: Mapping[str, int]) -> dict[str, int]:
+    """Return as of which position the sums of candidates are known, where that is after their partition's.
+
+    Where several providers are to give something it is that of the one known least.
+    """
+    givers = {name: {name} for name in homes}
+    for its in ranking.allocations:
+        for name, allocations in its.items():
+            givers[name] |= allocations.keys()
+    since = {name: min(view.sums_since(each, homes[name]) for each in its) for name, its in givers.items()}
+    return {name: at for name, at in since.items() if at}
 
 
 def _is_first_choice(one: Prepared) -> bool:

@@ -14,6 +14,7 @@ from scheduler_svc.filters import samples
 from scheduler_svc.filters.sieve import Filter
 from scheduler_svc.reads import Reads
 from scheduler_svc.request import Request
+from scheduler_svc.store.records import Allocations
 from scheduler_svc.table.view import View
 from scheduler_svc.weighers.weigher import Weigher
 
@@ -30,6 +31,8 @@ class Ranking:
     the decision's record shows them: name, score, and what each weigher added. ``near`` is how many leading candidates
     of an instance are about equally good: one more instance there would make the best worse than they are. ``batch``
     is what the decision's record tells of the batch that the request was ranked in, where it was ranked in one.
+    ``allocations`` tells for each instance what it is to be given by candidates where that is not the request's
+    resources, all of the host itself; a driver need not (see scheduler_svc.candidates.ranking).
     """
 
     candidates: Sequence[Sequence[str]]
@@ -37,6 +40,7 @@ class Ranking:
     reasons: Mapping[str, int]
     best: Sequence[Mapping[str, Any]] = field(default_factory=tuple)
     near: int = 1
+    allocations: Sequence[Mapping[str, Allocations]] = ()
     batch: Mapping[str, Any] | None = None
 
 

@@ -6,22 +6,34 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from scheduler_svc.candidates.wanted import demand
 from scheduler_svc.drivers.driver import width
 from scheduler_svc.drivers.lot import Lot, Rows
 from scheduler_svc.request import Request
-from scheduler_svc.table.columns import IntColumn
+from scheduler_svc.table.columns import FloatColumn, IntColumn
+from scheduler_svc.table.trees import Providers
 from scheduler_svc.table.view import View
 
 
 def room(view: View, request: Request, rows: Rows) -> IntColumn:
     """Return how many more instances each of ``rows`` takes by its free amounts and the group's policy.
 
-    At least 1: whether a row takes one at all has been the filters' affair.
+    At least 1: whether a row takes one at all has been the filters' affair. Of a tree it may be fewer than its amounts
+    in sum let hope, which ``view.most`` tells where it was found out.
     """
     most = np.full(len(rows), request.most_per_host or np.iinfo(np.int64).max, np.int64)
-    for resource_class, amount in request.resources.items():
-        np.minimum(most, (view.free(resource_class).take(rows) // amount).astype(np.int64), out=most)
-    return np.maximum(most, 1)
+    for resource_class, amount in demand(request).items():
+        np.minimum(most, (_free(view, resource_class).take(rows) // amount).astype(np.int64), out=most)
+    most = np.maximum(most, 1)
+    if view.most:
+        limits = np.array([view.most.get(row, -1) for row in rows.tolist()])
+        most = np.where(limits > 0, np.minimum(most, limits), most)
+    return most
+
+
+def _free(view: View, resource_class: str) -> FloatColumn:
+    trees = view.trees
+    return view.free(resource_class) if trees.are_flat else trees.sum(Providers.free, resource_class)
 
 
 def spread(

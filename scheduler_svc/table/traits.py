@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Traits as bits: one column of 64-bit words for each 64 traits that any host has."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import numpy as np
 import numpy.typing as npt
@@ -51,8 +51,11 @@ class TraitColumns:
         """Tell whether any row ever had ``trait``."""
         return trait in self._bits
 
-    def of(self, row: int) -> set[str]:
-        """Return the traits of ``row``."""
+    def of(self, row: int, among: Collection[str] | None = None) -> set[str]:
+        """Return the traits of ``row``, or those of them that are ``among`` some."""
+        if among is not None:
+            places = {trait: divmod(self._bits[trait], WORD) for trait in among if trait in self._bits}
+            return {trait for trait, (word, bit) in places.items() if int(self._words[word][row]) >> bit & 1}
         mask = sum(int(word[row]) << (number * WORD) for number, word in enumerate(self._words))
         return {trait for trait, bit in self._bits.items() if mask >> bit & 1}
 

@@ -81,6 +81,7 @@ class Providers:
 
 
 Test = Callable[Concatenate[Providers, P], Column]
+Count = Callable[Concatenate[Providers, P], IntColumn | FloatColumn]
 
 
 class Trees:
@@ -148,20 +149,24 @@ class Trees:
             column |= self.served(row)
         return column
 
-    def sum(self, count: Callable[[Providers], IntColumn | FloatColumn], *, sharing: bool = True) -> FloatColumn:
+    def sum(self, count: Count[P], *given: P.args, **named: P.kwargs) -> FloatColumn:
         """Return for each host the sum of what ``count`` says of the providers of its tree, and of who shares."""
-        own = count(self.hosts)
-        column = own.astype(np.float64)
+        column = self.sum_below(count, *given, **named)
+        own = count(self.hosts, *given, **named)
+        for row in self.sharing.tolist():
+            if own[row]:
+                served = self.served(row).copy()
+                served[row] = False  # counted as itself
+                column[served] += own[row]
+        return column
+
+    def sum_below(self, count: Count[P], *given: P.args, **named: P.kwargs) -> FloatColumn:
+        """Return for each host the sum of what ``count`` says of it and the providers below it."""
+        column = count(self.hosts, *given, **named).astype(np.float64)
         for forest, below in self.forests:
             there = forest.there[: forest.size]
-            counted = count(below)[there]
+            counted = count(below, *given, **named)[there]
             column += np.bincount(forest.root[: forest.size][there], counted, self.hosts.size)[: self.hosts.size]
-        if sharing:
-            for row in self.sharing.tolist():
-                if own[row]:
-                    served = self.served(row).copy()
-                    served[row] = False  # counted as itself
-                    column[served] += own[row]
         return column
 
     def sharing_with(self, row: int) -> Iterator[int]:

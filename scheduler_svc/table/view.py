@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,12 +18,15 @@ from scheduler_svc.table.columns import Column, FloatColumn, IntColumn
 from scheduler_svc.table.facts import FactsSeen
 from scheduler_svc.table.forest import Forest
 from scheduler_svc.table.partition import Standing
+from scheduler_svc.table.resources import ResourceColumns
 from scheduler_svc.table.rows import COMPUTE
-from scheduler_svc.table.trees import Trees
+from scheduler_svc.table.traits import TraitColumns
+from scheduler_svc.table.trees import Providers, Trees
 
 if TYPE_CHECKING:  # the table makes views
     from scheduler_svc.table.table import HostTable
 
+NO_LIMITS: Mapping[int, int] = MappingProxyType({})
 NOWHERE = -2  # the number of a zone that nobody reported
 
 
@@ -37,10 +41,11 @@ class UnitRules(NamedTuple):
 class View:
     """The table's columns, read-only, one element a row; valid while the table is held for reading."""
 
-    __slots__ = ("_table", "_trees", "size")
+    __slots__ = ("_table", "_trees", "most", "size")
 
-    def __init__(self, table: HostTable) -> None:
+    def __init__(self, table: HostTable, most: Mapping[int, int] = NO_LIMITS) -> None:
         self._table = table
+        self.most = most  # how many instances rows take in this decision, where fewer than columns tell; 0: not there
         self._trees: Trees | None = None
         self.size = len(table.names)
 
@@ -75,7 +80,15 @@ class View:
     @property
     def there(self) -> Column:
         """Return which rows are hosts now."""
-        return self._still(self._table.there)
+        column = self._still(self._table.there)
+        if self.most:
+            column = column.copy()
+            column[[row for row, most in self.most.items() if not most]] = False
+        return column
+
+    def limited(self, most: Mapping[int, int]) -> View:
+        """Return the same view for a decision that has found out how many instances some rows take at most."""
+        return View(self._table, dict(most))
 
     def within(self, partition: str) -> Column:
         """Return which rows are in that partition; none where there is no such partition."""
@@ -183,7 +196,7 @@ class View:
         trees = self.trees
         if not trees.forests:
             return self.free(resource_class)
-        return trees.sum(lambda providers: providers.free(resource_class), sharing=False)
+        return trees.sum_below(Providers.free, resource_class)
 
     def tree_named(self, name: str, *, sharing: bool = False) -> Column:
         """Return which rows are roots of the tree of a provider; or also those with which it shares."""
@@ -197,6 +210,16 @@ class View:
             elif name in part.forest.rows and part.forest.there[part.forest.rows[name]]:
                 column[part.forest.root[part.forest.rows[name]]] = True
         return column
+
+    @property
+    def resource_columns(self) -> Mapping[str, ResourceColumns]:
+        """Return the columns of each class, of which single rows are read."""
+        return self._table.resources
+
+    @property
+    def trait_columns(self) -> TraitColumns:
+        """Return the traits, of which single rows are read."""
+        return self._table.traits
 
     def forest(self, row: int) -> Forest:
         """Return the forest in which the providers below ``row`` are."""

@@ -25,7 +25,7 @@ def frozen(found):
     return frozenset((name, *item) for name, amounts in found.allocations.items() for item in amounts.items())
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(questions())
 def test_something_is_found_where_anything_is_right_and_all_that_is_found_is_right(question):
     tree, wanted = question
@@ -38,7 +38,7 @@ def test_something_is_found_where_anything_is_right_and_all_that_is_found_is_rig
     assert len(found) == len({(frozen(each), tuple(sorted(each.providers.items()))) for each in found})
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(questions(marked=True))
 def test_every_allocation_is_found_where_providers_are_told_apart(question):
     tree, wanted = question
@@ -70,7 +70,7 @@ def test_what_is_accepted_is_the_first_that_may_be(question, random):
         assert first(tree, wanted, Steps(PLENTY), accept=lambda found: found == wish) == wish
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(questions())
 def test_who_serves_which_group_is_found_again_from_the_sums(question):
     tree, wanted = question

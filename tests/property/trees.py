@@ -140,6 +140,7 @@ def suits(tree, group, each) -> bool:
     """Tell whether a provider is one that the group may use at all."""
     root, members = tree.providers[0], {one.id for one in tree.providers}
     spanning = [each] if group.suffix or each.id not in members else [each, root]
+    barring = [each] if group.suffix else [each, root]
     if group.in_tree is None:
         within = True
     elif group.in_tree in members:
@@ -150,7 +151,7 @@ def suits(tree, group, each) -> bool:
         within
         and not set(group.forbidden) & each.traits
         and any(all(set(names) & one.aggregates for names in group.member_of) for one in spanning)
-        and not any(set(group.forbidden_aggregates) & one.aggregates for one in spanning)
+        and not any(set(group.forbidden_aggregates) & one.aggregates for one in barring)
     )
 
 

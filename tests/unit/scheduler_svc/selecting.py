@@ -17,8 +17,8 @@ FOUR = {f"h{number}/n": node() for number in range(4)}  # room for 4 instances e
 class World:
     """A memory store with hosts, and selectors that each have a table of their own."""
 
-    def __init__(self, nodes=FOUR):
-        self.store = MemoryStore("p")
+    def __init__(self, nodes=FOUR, namespaces=()):
+        self.store = MemoryStore("p", namespaces=namespaces)
         hosts.join(self.store, nodes)
 
     def selector(self, claimer=None, **patience):

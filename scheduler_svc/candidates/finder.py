@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a host's tree can give one more instance of a request: searched for when it is asked for."""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from rpcapi.model.tree_search import STEPS, Accept, Miss, Steps, first
+from rpcapi.model.trees import Allocations, Found, Tree
+from scheduler_svc.candidates.numa import NumaFit
+from scheduler_svc.candidates.reader import Ledger, TreeReader
+from scheduler_svc.candidates.wanted import wanted
+from scheduler_svc.request import Request
+from scheduler_svc.table.view import View
+
+MOST_STEPS = 5 * STEPS  # of all searches of one decision
+COST = 8  # steps that it takes to read a tree
+
+
+class Offer(NamedTuple):
+    """What an instance would be given; None: the request's resources, all of the host's root."""
+
+    allocations: Allocations | None
+
+
+class Finder:
+    """Searches the trees of single hosts, beside what instances of the same call were given before."""
+
+    def __init__(self, view: View, request: Request) -> None:
+        self._view = view
+        self._request = request
+        self._wanted = wanted(request)
+        self._reader = TreeReader(view, request, self._wanted)
+        self._left = MOST_STEPS
+        self._base: dict[int, Offer | Miss] = {}  # where nothing was given yet
+        self._offers = self._base
+        self._ledger = Ledger()
+
+    @property
+    def is_needed(self) -> bool:
+        """Tell whether there is anything to search: a flat host gives a request without groups all or nothing."""
+        return bool(self._request.groups) or not self._view.trees.are_flat
+
+    @property
+    def is_spent(self) -> bool:
+        """Tell whether a decision has searched as much as it may."""
+        return self._left <= 0
+
+    def offer(self, row: int) -> Offer | Miss:
+        """Return what one more instance would be given at a host, or why nothing."""
+        if row not in self._offers:
+            self._offers[row] = self._find(row)
+        return self._offers[row]
+
+    def take(self, row: int) -> Allocations | None:
+        """Give what was offered to an instance; later offers are beside it."""
+        offered = self.offer(row)
+        if isinstance(offered, Miss):
+            raise ValueError(f"{self._view.name(row)} offered nothing")
+        given = self._amounts(row, offered)
+        self._ledger.add(given)
+        self._offers = {
+            each: other
+            for each, other in self._offers.items()
+            if each != row and not (isinstance(other, Offer) and given.keys() & self._amounts(each, other).keys())
+        }
+        return offered.allocations
+
+    def start_over(self) -> None:
+        """Take back all that was given."""
+        self._ledger = Ledger()
+        self._offers = self._base
+
+    def _amounts(self, row: int, offer: Offer) -> Allocations:
+        if offer.allocations is not None:
+            return offer.allocations
+        return {self._view.name(row): self._request.resources}
+
+    def _find(self, row: int) -> Offer | Miss:
+        if not self._request.groups:
+            if self._reader.is_bare(row):
+                return Offer(None)  # how many it takes was counted by columns
+            # Most hosts with something below them still give all of an ordinary request themselves.
+            if not isinstance(self._search(self._reader.root(row, self._ledger)), Miss):
+                return Offer(None)
+        tree = self._reader.tree(row, self._ledger)
+        accept: Accept | None = None
+        if self._request.numa:
+            fit = NumaFit(self._request.numa, self._view.numa(row), tree)
+            tree = replace(tree, providers=[replace(each, mark=fit.mark(each.id)) for each in tree.providers])
+            accept = fit.accepts
+        found = self._search(tree, accept)
+        return found if isinstance(found, Miss) else Offer(found.allocations)
+
+    def _search(self, tree: Tree, accept: Accept | None = None) -> Found | Miss:
+        if self._left <= 0:
+            return Miss.STEPS
+        steps = Steps(min(STEPS, self._left))
+        before = steps.left
+        found = first(tree, self._wanted, steps, accept)
+        self._left -= COST + before - steps.left
+        return found

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Decisions over provider trees, claimed in a store: who is given what of which provider."""
+
+import pytest
+
+from rpcapi import context, errors
+from rpcapi.model.claims import GroupPolicy
+from rpcapi.model.groups import RequestGroup
+from rpcapi.model.trees import SHARES
+from scheduler_svc.conf.filters import DEFAULT_FILTERS
+from scheduler_svc.deciding.alternates import Alternates
+from scheduler_svc.filters import pipeline
+from scheduler_svc.store.records import Batch, Candidate, Group, Intent
+from tests.unit.scheduler_svc.hosts import node, request
+from tests.unit.scheduler_svc.selecting import World, asked, select
+
+GPU = "CUSTOM_GPU"
+
+
+def card(parent, amount=1):
+    return node({GPU: amount}) | {"parent": parent}
+
+
+def cards(host, count, amount=1):
+    return {host: node()} | {f"{host}/gpu{number}": card(host, amount) for number in range(count)}
+
+
+def wish(groups=1, policy="isolate", resources=None, **more):
+    wanted = tuple(RequestGroup(f"_{number}", {GPU: 1}) for number in range(groups))
+    return request({"VCPU": 1} if resources is None else resources, groups=wanted, groups_policy=policy, **more)
+
+
+def held(world):
+    return {claim.consumer: {name: dict(its) for name, its in claim.allocations.items()} for claim in world.live()}
+
+
+def test_a_claim_is_made_over_several_providers():
+    world = World(cards("a", 2) | {"b": node()})
+    selector, _ = world.selector()
+    decided = select(selector, asked(asks=wish(2)))
+    assert [one.host for one in decided.prepared] == ["a"]
+    assert held(world) == {"vm-0": {"a": {"VCPU": 1}, "a/gpu0": {GPU: 1}, "a/gpu1": {GPU: 1}}}
+    assert world.store.verify().problems == []
+
+
+def test_instances_of_one_call_are_given_what_those_before_them_left():
+    world = World(cards("a", 3) | cards("b", 2))
+    selector, _ = world.selector()
+    decided = select(selector, asked(5, asks=wish()))
+    assert sorted(one.host for one in decided.prepared) == ["a"] * 3 + ["b"] * 2
+    assert len({tuple(set(its) - {"a", "b"}) for its in held(world).values()}) == 5
+    assert all(len(one.verdicts) == 1 for one in decided.prepared)  # nobody's first choice was another's
+
+
+def test_one_instance_too_many_is_refused_with_a_reason_for_every_host():
+    world = World(cards("a", 3) | cards("b", 2) | {"c": node()})
+    selector, _ = world.selector()
+    with pytest.raises(errors.NoValidHost) as caught:
+        select(selector, asked(6, asks=wish()))
+    assert "1 no provider for group _0" in str(caught.value)
+    assert "2 no" in str(caught.value)
+    assert world.live() == []
+
+
+def test_a_host_whose_parts_fit_only_one_by_one_falls_and_the_next_is_taken():
+    """Given amounts that no two groups can have of one card together, then the host with two cards serves them."""
+    world = World(
+        {"a": node({"VCPU": 64}), "a/x": node({GPU: 1, "CUSTOM_VF": 1}) | {"parent": "a"}}
+        | {"b": node({"VCPU": 8}), "b/x": node({GPU: 1, "CUSTOM_VF": 1}) | {"parent": "b"}, "b/y": card("b")}
+    )
+    groups = (RequestGroup("_g", {GPU: 1}), RequestGroup("_v", {"CUSTOM_VF": 1}))
+    selector, _ = world.selector()
+    decided = select(selector, asked(asks=request({"VCPU": 1}, groups=groups, groups_policy="isolate")))
+    assert [one.host for one in decided.prepared] == ["b"]
+    document = world.store.find_decision("req-1")
+    assert document["reasons"] == {"no provider tree fits": 1}
+
+
+def test_what_a_pool_shares_is_claimed_with_the_host():
+    nodes = {"a": node({"VCPU": 8}), "pool": node({"DISK_GB": 100}, [SHARES]) | {"kind": "volume"}}
+    world = World(nodes, namespaces=("aggregate",))
+    selector, sight = world.selector()
+    sight.table.keep({"aggregate": frozenset({"hosts", "metadata"})})
+    with sight.table.reading() as view:
+        assert view.trees.sharing.tolist() == [view.row("pool")]
+    with pytest.raises(errors.NoValidHost, match="not enough DISK_GB"):
+        select(selector, asked(asks=request({"VCPU": 1, "DISK_GB": 10})))
+    world.store.put_state("aggregate", "rack", 0, {"name": "rack", "hosts": ["a", "pool"], "metadata": {}})
+    sight.reach(world.store.state.position, 1)
+    select(selector, asked(asks=request({"VCPU": 1, "DISK_GB": 10})))
+    assert held(world) == {"vm-0": {"a": {"VCPU": 1}, "pool": {"DISK_GB": 10}}}
+
+
+def test_an_affinity_group_lands_on_a_tree_that_takes_all_of_it():
+    world = World(cards("a", 1) | cards("b", 3) | cards("c", 2))
+    selector, _ = world.selector()
+    group = Group("g", GroupPolicy.AFFINITY)
+    decided = select(selector, asked(3, asks=wish(group=group)))
+    assert {one.host for one in decided.prepared} == {"b"}
+
+
+def test_a_worker_that_lost_a_card_to_another_decides_anew_on_what_is_left():
+    world = World(cards("a", 2))
+    first, _ = world.selector()
+    second, sight = world.selector()
+    select(first, asked(asks=wish()))
+    select(second, asked(first=1, asks=wish()))  # it does not know of the first claim yet
+    assert sorted(name for its in held(world).values() for name in its) == ["a", "a", "a/gpu0", "a/gpu1"]
+    assert sight.reached
+
+
+def test_an_ordinary_request_takes_of_a_host_with_children_what_the_host_has():
+    world = World(cards("a", 2))
+    selector, _ = world.selector()
+    select(selector, asked(3))
+    assert all(its.keys() == {"a"} for its in held(world).values())
+
+
+def test_an_ordinary_request_takes_of_a_host_of_cells_what_one_cell_has():
+    cell = node({"VCPU": 4, "MEMORY_MB": 8192}) | {"parent": "a"}
+    world = World({"a": node({"DISK_GB": 100}), "a/numa0": cell, "a/numa1": cell})
+    selector, _ = world.selector()
+    select(selector, asked(4))
+    by_cell = [name for its in held(world).values() for name in its if name != "a"]
+    assert sorted(by_cell) == ["a/numa0"] * 2 + ["a/numa1"] * 2
+
+
+def test_alternates_are_given_what_their_trees_have_now():
+    world = World(cards("a", 1) | cards("b", 2) | cards("c", 1))
+    selector, sight = world.selector()
+    select(selector, asked(first=7, asks=wish(force_hosts=("b",))))
+    sight.reach(world.store.state.position, 1)
+    alternates = Alternates(world.store, sight, pipeline.build_eligibility(DEFAULT_FILTERS), catch_up_s=1.0)
+    state = world.store.state
+    batch = Batch(
+        *("r", "p", "u", {"VCPU": 1}),
+        intents=[Intent(name, 1, [Candidate("b"), Candidate("c")]) for name in ("vm-1", "vm-2")],
+        **{"epoch": state.epoch, "position": state.position, "ttl_ms": 60_000},
+    )
+    (served,) = alternates.prepare(context.new(), wish(), batch)
+    assert served.answer.accepted
+    assert held(world)["vm-1"] == {"b": {"VCPU": 1}, "b/gpu1": {GPU: 1}}
+    assert held(world)["vm-2"] == {"c": {"VCPU": 1}, "c/gpu0": {GPU: 1}}
