@@ -12,7 +12,9 @@ from devstack.lab.replay.placer import Given, Placed, Refused
 from devstack.lab.replay.policies import Policy
 from rpcapi import context, errors
 from rpcapi.model.names import host_of
-from scheduler_svc.deciding.select import CHUNK, Asked, Patience, Selector
+from scheduler_svc.deciding.asked import Asked, Decided
+from scheduler_svc.deciding.batch import BatchSelector
+from scheduler_svc.deciding.select import CHUNK, Patience, Selector
 from scheduler_svc.drivers.driver import Driver
 from scheduler_svc.following.replica import Replica
 from scheduler_svc.request import Request
@@ -27,6 +29,7 @@ LONG_MS = 86_400_000  # nothing expires and no host dies while the lab runs
 TOMBSTONE_MS = 1_000  # nothing is retried
 LOG_LENGTH = 5_000  # entries of the memory backend, which looks at each of them whenever it is asked for the last
 DECISIONS = 100  # nobody reads them
+BATCH = 100  # requests that a driver ranks together, where it can
 TIDY_EVERY = 400  # departures: fewer than one round of tidying takes
 
 
@@ -39,19 +42,23 @@ class InProcess:
         self.seconds = 0.0
         self._replica = replica
         self._follows = follows
-        self._selector = Selector(store, replica, driver, Patience(ttl_ms=LONG_MS), store.record_decision)
+        selector = Selector(store, replica, driver, Patience(ttl_ms=LONG_MS), store.record_decision)
+        self._selector = BatchSelector(selector)
+        self._batch = BATCH if driver.batches(Request("look", {})) else 1
         self._untidied = 0
 
     def place(self, wanted: Sequence[Wanted], refused: Refused) -> list[Given]:
-        """Place one request after the other."""
+        """Place one request after the other, or by batches where the driver ranks them together."""
         given: list[Given] = []
-        for one in wanted:
+        for start in range(0, len(wanted), self._batch):
+            part = wanted[start : start + self._batch]
             began = time.perf_counter()
-            hosts_given = self._place(one)
+            hosts_given = self._place(part)
             self.seconds += time.perf_counter() - began
-            if hosts_given is None:
-                refused(one)
-            given.append(hosts_given)
+            for one, its in zip(part, hosts_given, strict=True):
+                if its is None:
+                    refused(one)
+            given += hosts_given
         return given
 
     def leave(self, leaving: Sequence[Placed]) -> None:
@@ -65,15 +72,22 @@ class InProcess:
         if not self._follows:
             self._catch_up()
 
-    def _place(self, one: Wanted) -> Given:
-        consumers = [member.consumer for member in one.members]
-        try:
-            asked = Asked(Request(one.id, one.resources), consumers)
-            decided = self._selector.select(context.new("lab", "lab"), asked)
-        except errors.NoValidHost:
-            return None
-        given = [str(prepared.host) for prepared in decided.prepared]
-        for host, refs in _by_service_host(zip(consumers, given, strict=True)):
+    def _place(self, wanted: Sequence[Wanted]) -> list[Given]:
+        calls = [Asked(Request(one.id, one.resources), [each.consumer for each in one.members]) for one in wanted]
+        given: list[Given] = []
+        for outcome in self._selector.select_batch(context.new("lab", "lab"), calls):
+            if isinstance(outcome, Decided):
+                given.append([str(prepared.host) for prepared in outcome.prepared])
+            elif isinstance(outcome, errors.NoValidHost):
+                given.append(None)
+            else:
+                raise outcome
+        placed = [
+            (consumer, host)
+            for call, its in zip(calls, given, strict=True)
+            for consumer, host in zip(call.consumers, its or (), strict=its is not None)
+        ]
+        for host, refs in _by_service_host(iter(placed)):
             self.store.confirm(host, refs)
         return given
 

@@ -8,7 +8,7 @@ from oslo_config import cfg
 
 from devstack.lab.driver import Filters
 from scheduler_svc import conf as scheduler_conf
-from scheduler_svc.conf import weighers
+from scheduler_svc.conf import filters, weighers
 from scheduler_svc.drivers import choice
 from scheduler_svc.drivers.driver import Driver
 from scheduler_svc.filters import pipeline
@@ -17,6 +17,8 @@ from scheduler_svc.weighers import scoring
 Groups = Mapping[str, Mapping[str, object]]
 
 PACK = "pack"
+SOLVER = "solver"
+SOLVER_PACK = "solver-pack"
 _MULTIPLIERS = ("ram_weight_multiplier", "cpu_weight_multiplier", "disk_weight_multiplier")
 
 
@@ -33,27 +35,29 @@ class Policy:
     @property
     def packs(self) -> bool:
         """Whether a fuller host is the better one."""
-        return self.name == PACK
+        return self.name in (PACK, SOLVER_PACK)
 
 
-def load(name: str) -> Policy:
+def load(name: str, limit_ms: int | None = None) -> Policy:
     """Return the policy; raises BadConfiguration for a driver that is not installed.
 
-    ``filter`` is the default driver, which spreads; ``pack`` the same with its weighers' multipliers turned round; all
-    else is an entry point in gantt.drivers with its defaults, judged as ``filter`` is.
+    ``filter`` is the default driver, which spreads; ``pack`` the same with its weighers' multipliers turned round;
+    ``solver`` and ``solver-pack`` are the solver with either objective, and ``limit_ms`` for each batch; all else is an
+    entry point in gantt.drivers with its defaults, judged as ``filter`` is.
     """
-    sign = -1.0 if name == PACK else 1.0
+    packs = name in (PACK, SOLVER_PACK)
+    sign = -1.0 if packs else 1.0
     configured: Groups = {
-        "scheduler": {"driver": "filter" if name == PACK else name},
+        "scheduler": {"driver": {PACK: "filter", SOLVER_PACK: SOLVER}.get(name, name)},
         "filter_scheduler": dict.fromkeys(_MULTIPLIERS, sign),
+        "solver": {"objective": "pack" if packs else "spread"} | ({"time_limit": limit_ms} if limit_ms else {}),
     }
     conf = _conf(configured)
-    group = conf.filter_scheduler
     return Policy(
         name,
         configured,
         choice.load(conf),
-        pipeline.build(group.enabled_filters),
+        pipeline.build(filters.enabled(conf)),
         # The trace's hosts differ in nothing that the other weighers look at.
         scoring.build(dict.fromkeys(weighers.AMOUNTS, sign)),
     )

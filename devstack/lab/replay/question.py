@@ -95,8 +95,14 @@ class Replay(Question):
             type=names,
             default="filter,pack,chance",
             metavar="NAMES",
-            help="Drivers, with commas: 'filter' spreads, 'pack' is filter with negative multipliers, or any in "
-            "gantt.drivers (%(default)s).",
+            help="Drivers, with commas: 'filter' spreads, 'pack' is filter with negative multipliers, 'solver' and "
+            "'solver-pack' place what arrives together by batches, or any in gantt.drivers (%(default)s).",
+        )
+        parser.add_argument(
+            "--solver-limit",
+            type=positive,
+            metavar="MS",
+            help="Milliseconds that the solver has for each batch. Default: that of [solver] time_limit.",
         )
         parser.add_argument(
             "--through",
@@ -113,7 +119,7 @@ class Replay(Question):
         return parser
 
     def measure(self, args: argparse.Namespace) -> Sequence[Row]:
-        chosen = [policies.load(name) for name in args.drivers]
+        chosen = [policies.load(name, args.solver_limit) for name in args.drivers]
         course = _course(args)
         packing = {policy.packs for policy in chosen}
         self._runs = {}

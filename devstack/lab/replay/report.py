@@ -28,6 +28,7 @@ def rows(policy: Policy, run: Run, foreseen: int, hosts: int) -> Iterator[Row]:
             "first_refusal_request": first.request if first else 0,
             "first_refusal_fill": first.fill if first else 0.0,
             "placed_per_s": run.placed / run.seconds if run.seconds else 0.0,
+            "ms_per_server": 1000 * run.seconds / max(1, run.placed + run.refused),
         },
     )
     yield Row(

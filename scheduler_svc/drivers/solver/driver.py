@@ -42,6 +42,7 @@ class SolverDriver(Driver):
         self._alone = FilterDriver(alone.filters, _turned(alone.weighted, bounds.packs), alone.subset)
         self._bounds = bounds
         self.reads = self._alone.reads
+        self.filters, self.weighers = self._alone.filters, self._alone.weighers
 
     @classmethod
     def from_conf(cls, conf: cfg.ConfigOpts) -> "SolverDriver":

@@ -72,6 +72,14 @@ def test_packing_is_denser_and_leaves_hosts_empty():
     assert roomy["filter"]["placed, beside the oracle"]["first_refusal_request"] == 0, "nobody was refused"
 
 
+def test_the_solver_places_what_arrives_together_in_one_batch():
+    found = replay("--drivers", "pack,solver,solver-pack", "--solver-limit", "50")
+    placed = {driver: rows["overcommit"]["placed"] for driver, rows in found.items()}
+    assert placed["solver-pack"] >= placed["pack"], "its batches serve no fewer than one by one"
+    used = {driver: rows["density, mean of cpu and memory"]["empty_hosts_mean"] for driver, rows in found.items()}
+    assert used["solver-pack"] > used["solver"], "packing leaves more hosts empty than spreading"
+
+
 def test_batches_can_be_asked_for_together():
     found = replay("--together", "--drivers", "filter", "--hosts", "9")
     assert found["filter"]["overcommit"]["hosts"] == 9
