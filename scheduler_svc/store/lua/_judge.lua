@@ -5,7 +5,7 @@ local seen = tonumber(ARGV[3])
 local resources_text = ARGV[7]
 local resources = resources_text ~= '' and cjson.decode(resources_text) or nil
 local group = ARGV[8] ~= '' and cjson.decode(ARGV[8]) or nil
-local capacities, eligibles, deltas, members = {}, {}, {}, {}
+local capacities, eligibles, homes, host_read, deltas, members = {}, {}, {}, {}, {}, {}
 if group then
   for host, n in pairs(group_of(group.id).hosts) do
     members[host] = n
@@ -34,71 +34,66 @@ local function read_candidate(at)
 end
 
 -- A call takes a bounded number of arguments: read many fields in lots.
-local function each_field(key, names, take)
+local function read_fields(key, names)
+  local values = {}
+  if #names > 0 and #names <= 1000 then
+    return redis.call('HMGET', key, unpack(names))
+  end
   for first = 1, #names, 1000 do
-    local last = math.min(#names, first + 999)
-    for i, value in ipairs(redis.call('HMGET', key, unpack(names, first, last))) do
-      take(names[first + i - 1], value)
+    for i, value in ipairs(redis.call('HMGET', key, unpack(names, first, math.min(#names, first + 999)))) do
+      values[first + i - 1] = value
     end
   end
+  return values
 end
 
--- Whom a candidate depends on and nobody was asked about yet: providers, and whoever else speaks for their eligibility.
-local function unread(wanted)
-  local providers, speaking, hosts, noted = {}, {}, {}, {}
-  local function note(list, name)
-    if not noted[name] then
-      noted[name] = true
-      list[#list + 1] = name
-    end
-  end
-  for _, candidate in ipairs(wanted) do
-    if capacities[candidate.host] == nil then
-      note(providers, candidate.host)
-    end
-    for provider in pairs(candidate.asked) do
-      if capacities[provider] == nil then
-        note(providers, provider)
+-- Read what is judged of these candidates, all at once: their hosts and other providers, and the service hosts of those.
+local function fetch(wanted)
+  local names, hosts, speaking = {}, {}, {}
+  local function note(name)
+    if capacities[name] == nil then
+      capacities[name] = false
+      names[#names + 1] = name
+      local host = host_of(name)
+      homes[name] = host
+      if not host_read[host] then
+        host_read[host] = true
+        hosts[#hosts + 1] = host
       end
     end
   end
-  for i, name in ipairs(providers) do
-    speaking[i] = name
-  end
-  for _, name in ipairs(providers) do
-    local host = host_of(name)
-    if not hosts[host] then
-      hosts[host] = true
-      hosts[#hosts + 1] = host
-      note(speaking, host)
+  for _, candidate in ipairs(wanted) do
+    note(candidate.host)
+    for provider in pairs(candidate.asked) do
+      note(provider)
     end
   end
-  return providers, speaking, hosts
-end
-
--- Read what is judged of these candidates, all at once: most intents are served by their first.
-local function fetch(wanted)
-  local providers, speaking, hosts = unread(wanted)
-  if #providers == 0 then
+  if #names == 0 then
     return
   end
-  each_field(K.capacity, providers, function(name, held)
-    capacities[name] = held and cjson.decode(held) or false
-  end)
-  each_field(K.used, providers, function(name, used)
-    sums[name] = sums[name] or (used and cjson.decode(used) or {})
-  end)
-  each_field(K.eligible, speaking, function(name, since)
-    eligibles[name] = tonumber(since or 0)
-  end)
-  each_field(K.opened, hosts, function(host, opened)
-    open_hosts[host] = tonumber(opened or 0) == epoch
-  end)
+  local held, used = read_fields(K.capacity, names), read_fields(K.used, names)
+  for i, name in ipairs(names) do
+    capacities[name] = held[i] and cjson.decode(held[i])
+    sums[name] = sums[name] or (used[i] and cjson.decode(used[i])) or {}
+    speaking[i] = name
+  end
+  for _, host in ipairs(hosts) do
+    speaking[#speaking + 1] = host
+  end
+  local eligible = read_fields(K.eligible, speaking)
+  for i, name in ipairs(speaking) do
+    eligibles[name] = tonumber(eligible[i] or 0)
+  end
+  for i, opened in ipairs(read_fields(K.opened, hosts)) do
+    open_hosts[hosts[i]] = tonumber(opened or 0) == epoch
+  end
 end
 
+-- The same for a candidate that asks its host alone.
 local function fetch_flat(name)
   if capacities[name] == nil then
     local held, host = redis.call('HGET', K.capacity, name), host_of(name)
+    homes[name] = host
     capacities[name] = held and cjson.decode(held) or false
     sums_of(name)
     local eligible = redis.call('HMGET', K.eligible, name, host)
@@ -107,8 +102,12 @@ local function fetch_flat(name)
   end
 end
 
+-- Most intents are served by their first candidate: read all of those at once.
 local function fetch_first(intents)
   local firsts = {}
+  if #intents == 1 then
+    return -- it is read when it is judged
+  end
   for _, one in ipairs(intents) do
     if one.last >= one.first then
       firsts[#firsts + 1] = read_candidate(one.first)
@@ -192,15 +191,16 @@ local function has_changed(candidate)
 end
 
 local function is_stale(name)
-  return eligibles[name] > seen or eligibles[host_of(name)] > seen
+  return eligibles[name] > seen or eligibles[homes[name]] > seen
 end
 
 -- Did the eligibility of any provider, or of its service host, change after the decision? And are all hosts open?
 local function standing(candidate)
-  local stale, open = is_stale(candidate.host), is_open(candidate.host)
+  local host = candidate.host
+  local stale, open = is_stale(host), open_hosts[homes[host]]
   if not candidate.flat then
     for provider in pairs(candidate.asked) do
-      stale, open = stale or is_stale(provider), open and is_open(provider)
+      stale, open = stale or is_stale(provider), open and open_hosts[homes[provider]]
     end
   end
   return stale, open
