@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def add(parser: argparse.ArgumentParser) -> None:
-    """Add the options; ``spec`` reads them."""
-    parser.add_argument("--flavor", required=True, help="Their flavor; see `gantt flavor list`.")
+def add(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
+    """Add the options; ``spec`` reads them, for which there must be a flavor at least."""
+    parser.add_argument("--flavor", required=required, help="Their flavor; see `gantt flavor list`.")
     _add_parts(parser)
     _add_placement(parser)
 

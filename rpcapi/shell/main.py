@@ -41,6 +41,8 @@ COMMANDS = {
     "aggregate delete": "rpcapi.shell.aggregate:AggregateDelete",
     "service list": "rpcapi.shell.service:ServiceList",
     "explain": "rpcapi.shell.explain:Explain",
+    "filter list": "rpcapi.shell.filter:FilterList",
+    "weigher list": "rpcapi.shell.filter:WeigherList",
     "decision export": "rpcapi.shell.decision:DecisionExport",
 }
 

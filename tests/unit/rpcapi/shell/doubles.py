@@ -97,6 +97,8 @@ class Scheduler:
         self.overtakers = []  # documents of aggregates that others write just before
         self.versions = {}
         self.decisions = {}
+        self.dry_runs = []
+        self.filters = []
         self.conflicts = 0
         self.writers = []
         self.partitions = ["default"]
@@ -200,6 +202,17 @@ class Scheduler:
         if request_id not in self.decisions:
             raise errors.UnknownDecision(request_id=request_id)
         return objects.Decision.of(request_id=request_id, partition="default", document=self.decisions[request_id])
+
+    @exposed
+    def dry_run(self, ctxt, spec, count=1):
+        self.dry_runs.append((spec, count))
+        return objects.Decision.of(request_id=ctxt.request_id, partition="default", document=self.decisions["dry run"])
+
+    @exposed
+    def list_filters(self, ctxt, kind=None):
+        found = [each for each in self.filters if each["kinds"] == kind]
+        columns = {name: [each[name] for each in found] for name in objects.FilterList.COLUMNS}
+        return objects.FilterList.of(worker="s:0", **columns)
 
     @exposed
     def list_decisions(self, ctxt, partition=None, marker=None, limit=100):
