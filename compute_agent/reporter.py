@@ -135,9 +135,8 @@ class Reporter:
             state["facts"] = facts
         for key, value in self._tracker.reports(node).items():
             state[key] = {**state.get(key, {}), **value} if key in ("facts", "metrics") else value
-        if self._wanted is not None:
-            state = _only(self._wanted, state)
-        return state if node.shape.kind == COMPUTE else {**state, "kind": node.shape.kind}
+        told = state if self._wanted is None else _only(self._wanted, state)
+        return told if node.shape.kind == COMPUTE else {**told, "kind": node.shape.kind}
 
 
 def _only(wanted: frozenset[str], state: State) -> State:

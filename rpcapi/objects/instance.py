@@ -10,8 +10,9 @@ from rpcapi.objects import base
 class Instance(base.GanttObject):
     """One server. ``status``: SCHEDULING, BUILDING, ACTIVE, ERROR, DELETING or DELETED.
 
-    ``host`` is the resource name of its present or last attempt; ``reason`` says why it is in ERROR, or what
-    an ACTIVE one was given beside amounts, such as the CPUs that it is pinned to; ``history`` holds {attempt, host, outcome, reason} of each attempt that ended.
+    ``host`` is the resource name of its present or last attempt; ``reason`` says why it is in ERROR, or what an ACTIVE
+    one was given beside amounts, such as the CPUs that it is pinned to; ``history`` holds {attempt, host, outcome,
+    reason} of each attempt that ended.
 
     Version 1.0: Initial version
     """

@@ -93,6 +93,13 @@ class _Children(Lines):
         return f"{item['name']}: {_held(item)}"
 
 
+class _Cells(Lines):
+    @staticmethod
+    def line(item: Any) -> str:
+        pages = "".join(f", {used}/{total} pages of {size} kB" for size, (total, used) in item["pages"].items())
+        return f"{item['id']}: pinned CPUs {item['pinned'] or '-'}, shared CPUs {item['shared'] or '-'}{pages}"
+
+
 def _held(item: Mapping[str, Any]) -> str:
     resources = item["resources"].items()
     return ", ".join(f"{each['used']}/{each['capacity']} {resource_class}" for resource_class, each in resources)
@@ -127,6 +134,8 @@ class HostShow(ShowOne):
         nodes = [each for each in providers if not _is_child(each)] or providers[:1]
         if len(nodes) == 1:
             shown |= _one_node(nodes[0])
+            if nodes[0].document.get("numa"):
+                shown["numa_cells"] = _Cells(nodes[0].document["numa"])
         else:
             shown["nodes"] = _Nodes([_brief(node) for node in nodes])
         children = [each for each in providers if each not in nodes]

@@ -57,6 +57,19 @@ def test_what_hangs_below_a_node_is_shown_with_it_and_not_listed(hosts, gantt):
     assert gantt("host", "show", "host2/numa0", "-f", "json").json["node"] == "host2/numa0"
 
 
+def test_show_a_node_tells_which_cpus_and_pages_of_its_cells_are_taken(hosts, gantt):
+    assert "numa_cells" not in gantt("host", "show", "host2", "-f", "json").json
+    cells = [
+        {"id": 0, "pinned": "1,9", "shared": "0,8", "pages": {"2048": [512, 4]}},
+        {"id": 1, "pinned": "", "shared": "4,12", "pages": {}},
+    ]
+    hosts.state["compute"]["host2"]["numa"] = cells
+    assert gantt("host", "show", "host2", "-f", "json").json["numa_cells"] == cells
+    shown = gantt("host", "show", "host2").out
+    assert "0: pinned CPUs 1,9, shared CPUs 0,8, 4/512 pages of 2048 kB" in shown
+    assert "1: pinned CPUs -, shared CPUs 4,12" in shown
+
+
 @pytest.mark.parametrize("name", ["host9", "host1/node9"])
 def test_an_unknown_host_is_one_line(hosts, gantt, name):
     done = gantt("host", "show", name)

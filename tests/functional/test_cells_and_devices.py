@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pinned CPUs, huge pages and devices through a whole cluster: from a flavor to certain CPUs, and all free again."""
+
+import json
+import shutil
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compute_agent.attempt import Attempt
+from compute_agent.journal import Journal
+from compute_agent.journal_file import JournalFile
+from devstack import exercise
+from devstack.cluster import Shape
+from rpcapi import objects
+from rpcapi.model.names import host_of
+from tests.functional import clusters, truth
+from tests.functional.clusters import Running
+
+SHAPE = Shape(computes=2, nodes_per_host=1, schedulers=2)
+NIC, GPU = "CUSTOM_PCI_8086_154D", "VGPU"
+AGENTS = {
+    # Of two cells each has a shared core and five that are pinned to, and each a card of its own.
+    "shape:small": {
+        "share": 1000,
+        "vcpus": 24,
+        "memory_mb": 16384,
+        "numa_cells": 2,
+        "threads_per_core": 2,
+        "cpu_dedicated_set": "0-23,^0,^12,^6,^18",
+        "huge_pages": "2048:1024",
+        "pci_devices": "nic:1@0,nic:1@1",
+        "devices": "gpu:1@1",
+    },
+    "pci_device:nic": {"vendor_id": "8086", "product_id": "154d", "functions": 5, "physical_network": "net0"},
+    "device:gpu": {"resource_class": GPU, "instances": 2, "traits": "CUSTOM_A100"},
+    "compute": {"retry_interval_max": 0.5, "report_interval": 2.0},
+}
+SCHEDULER = {"scheduler": {"claim_ttl": 5}, "store": {"audit_grace": 2, "reap_interval": 0.5}}
+CONDUCTOR = {"conductor": {"build_timeout": 10, "recast_interval": 1, "pump_interval": 0.2}}
+FLAVOR = {"vcpus": 4, "memory_mb": 1024, "disk_gb": 1}
+CLIENT = {
+    "flavor:pinned": {
+        **FLAVOR,
+        "extra_specs": "hw:cpu_policy=dedicated, hw:cpu_thread_policy=require, hw:numa_nodes=2, hw:mem_page_size=2MB, "
+        "pci_passthrough:alias=nic:1",
+    },
+    "flavor:accelerated": {**FLAVOR, "vcpus": 2, "extra_specs": "accel:device_profile=gpu"},
+    "device_profile:gpu": {"group": f"resources:{GPU}=1, trait:CUSTOM_A100=required"},
+    "pci": {"alias": '{"name": "nic", "vendor_id": "8086", "product_id": "154d", "numa_policy": "required"}'},
+}
+OVERRIDES = {"compute": AGENTS, "scheduler": SCHEDULER, "conductor": CONDUCTOR, "client": CLIENT}
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Running]:
+    with clusters.running(SHAPE, OVERRIDES) as running:
+        yield running
+
+
+def gantt(cluster: Running, *arguments: str) -> Any:
+    command = [str(Path(sys.executable).with_name("gantt")), "--config-file", str(cluster.cluster.client_conf)]
+    done = subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(done.stdout) if "json" in arguments else done.stdout
+
+
+def held(cluster: Running) -> dict[str, list[Attempt]]:
+    """Return what the journals say that lives on each host; they are read from copies, the agents write on."""
+    found = {}
+    for path in (cluster.cluster.layout.state / "compute").glob("*/journal"):
+        copy = Path(shutil.copy(path, path.with_name("copy-of-journal")))
+        host = json.loads(copy.read_bytes().split(b"\n", 1)[0].partition(b" ")[2])["host"]
+        journal = Journal(JournalFile(copy, host), retention_ms=10**9)
+        journal.open()
+        found[host] = journal.live()
+        journal.close()
+        copy.unlink()
+    return found
+
+
+def given(attempts: list[Attempt]) -> tuple[list[int], list[str]]:
+    """Return all CPUs and all units that attempts were given, each as often as it was."""
+    cells = [cell for each in attempts for cell in each.assignments.get("numa", {}).get("cells", ())]
+    cpus = [cpu for cell in cells for cpu in [*(pin[1] for pin in cell["pins"]), *cell["emulator"]]]
+    kinds = [each.assignments.get(kind, {}).get("units", {}) for each in attempts for kind in ("pci", "device")]
+    return cpus, [f"{path}#{unit}" for units in kinds for path, names in units.items() for unit in names]
+
+
+def pinned(cluster: Running, node: str) -> list[str]:
+    """Return the CPUs that each cell of a node is known to have pinned."""
+    return [cell["pinned"] for cell in gantt(cluster, "host", "show", node, "-f", "json")["numa_cells"]]
+
+
+def test_a_flavors_topology_becomes_certain_cpus_pages_and_devices(cluster: Running) -> None:
+    # when a server with two cells, huge pages and a card is booted, and one with an accelerator
+    (server,) = gantt(cluster, "server", "boot", "--flavor", "pinned", "--wait", "-f", "json")
+    (other,) = gantt(cluster, "server", "boot", "--flavor", "accelerated", "--wait", "-f", "json")
+
+    # then the operator sees what it was given: two threads of a core in each cell, and a function near one of them
+    shown = gantt(cluster, "server", "show", server["uuid"], "-f", "json")
+    assert shown["status"] == "ACTIVE"
+    assert "NUMA cell 0: CPUs" in shown["reason"]
+    assert "256 pages of 2048 kB" in shown["reason"]
+    assert "0000:01:00.1" in shown["reason"] or "0000:02:00.1" in shown["reason"]
+    assert "numa1/gpu0: 0" in gantt(cluster, "server", "show", other["uuid"], "-f", "json")["reason"]
+    (attempt,) = (each for each in held(cluster)[host_of(shown["host"])] if each.uuid == server["uuid"])
+    cells = attempt.assignments["numa"]["cells"]
+    assert [len({host % 12 for _, host in cell["pins"]}) for cell in cells] == [1, 1]
+    assert sorted(cell["guest"] for cell in cells) == [0, 1]
+    # and so do those who decide
+    truth.until("the cells are told", lambda: pinned(cluster, shown["host"]) != ["", ""], 20)
+    assert "256/1024 pages of 2048 kB" in gantt(cluster, "host", "show", shown["host"])
+
+    # when they are deleted, all is free again
+    gantt(cluster, "server", "delete", server["uuid"], other["uuid"], "--wait")
+    truth.until("the cells are free", lambda: pinned(cluster, shown["host"]) == ["", ""], 20)
+    assert not any(held(cluster).values())
+    assert truth.claims(cluster) == {}
+
+
+def spec() -> objects.RequestSpec:
+    """Return a guest that takes two CPUs, a function and some pages of one cell."""
+    numa = {
+        "cells": [{"id": 0, "group": "_numa0", "cpus": [0, 1], "pcpus": [0, 1], "memory_mb": 64}],
+        "cpu_policy": "dedicated",
+        "thread_policy": "require",
+        "page_size_kb": 2048,
+        "devices": {"_pci0": "required"},
+    }
+    groups = {
+        "_numa0": {"resources": {"PCPU": 2, "CUSTOM_MEMORY_PAGES_2048KB": 64}},
+        "_pci0": {"resources": {NIC: 1}},
+    }
+    return objects.RequestSpec.of(
+        resources={"DISK_GB": 1},
+        groups=groups,
+        groups_policy="none",
+        numa=numa,
+        same_subtree=[["_numa0", "_pci0"]],
+    )
+
+
+def asked(cluster: Running, count: int) -> list[str]:
+    """Ask for servers, each by a request of its own, without waiting for any."""
+    uuids = [str(uuid.uuid4()) for _ in range(count)]
+    for each in uuids:
+        cluster.session.new_request()
+        cluster.session.ask(cluster.session.conductor.build_instances, spec(), [each])
+    return uuids
+
+
+def test_many_at_once_fill_cells_and_devices_exactly_though_agents_are_killed(cluster: Running) -> None:
+    # given room for five guests in each of four cells, and more guests than that
+    uuids = asked(cluster, 8)
+    clusters.kill(cluster.cluster.daemons["compute"])
+    before = held(cluster)
+    cluster.cluster.start_daemon("compute")
+    uuids += asked(cluster, 16)
+    exercise.wait_for_nodes(cluster.session, SHAPE.nodes, 60, lambda known: None)
+    active = [each.uuid for each in truth.assert_sound(cluster, uuids) if each.status == "ACTIVE"]
+
+    # when those whose builds the crash has cost their attempts are asked for again, until there is no room
+    while len(active) < 20:
+        more = truth.assert_sound(cluster, [*active, *(late := asked(cluster, 24 - len(active)))])
+        fresh = [each.uuid for each in more if each.status == "ACTIVE" and each.uuid in late]
+        assert fresh, f"only {len(active)} of 20 fit"
+        active += fresh
+
+    # then all is taken, nothing twice, and whoever lived through the crash has what it had before
+    after = held(cluster)
+    for host, attempts in after.items():
+        cpus, units = given(attempts)
+        assert sorted(cpus) == sorted(set(range(24)) - {0, 12, 6, 18})
+        assert len(set(units)) == len(units) == 10
+        kept = {each.ref: each.assignments for each in attempts}
+        assert all(kept[each.ref] == each.assignments for each in before[host] if each.ref in kept)
+    assert sorted(active) == sorted(each.uuid for attempts in after.values() for each in attempts)
+    assert len(active) == 20
+    cluster.session.ask(cluster.session.conductor.delete_instances, active)
+    truth.until("all is free", lambda: not any(held(cluster).values()))
