@@ -7,12 +7,22 @@ from oslo_config import cfg
 
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.conf import filter_scheduler, weighers
+from scheduler_svc.conf import filters as filters_conf
 from scheduler_svc.drivers.filter import FilterDriver
 from scheduler_svc.filters import pipeline
 from scheduler_svc.filters.sieve import Filter
 from scheduler_svc.weighers import scoring
 
 Filters = Sequence[Filter]
+
+EVERYTHING = {
+    "enabled_filters": list(filter_scheduler.FILTERS),
+    "enabled_weighers": list(filter_scheduler.WEIGHERS),
+    "num_instances_weight_multiplier": -1.0,
+    "image_props_weight_multiplier": 1.0,
+    "image_props_weight_setting": ["os_type=1"],
+    "isolated_hosts": [f"compute{number}" for number in range(5)],
+}
 
 
 def default(subset: int = 1) -> FilterDriver:
@@ -22,9 +32,19 @@ def default(subset: int = 1) -> FilterDriver:
     return FilterDriver.from_conf(conf)
 
 
+def every() -> FilterDriver:
+    """Return the filter driver with every filter and weigher, each told something to look at."""
+    conf = _conf()
+    for name, value in EVERYTHING.items():
+        conf.set_override(name, value, group=filter_scheduler.GROUP)
+    conf.set_override("weight_setting", ["heat=-1"], group="metrics")
+    return FilterDriver.from_conf(conf)
+
+
 def filters() -> Filters:
     """Return the filters of the default driver."""
-    return pipeline.build(_conf().filter_scheduler.enabled_filters)
+    conf = _conf()
+    return pipeline.build(filters_conf.enabled(conf), filters_conf.load(conf))
 
 
 def weighted() -> scoring.Weighted:

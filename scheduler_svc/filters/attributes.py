@@ -27,17 +27,17 @@ def _counted(metric: str) -> Callable[[View], FloatColumn]:
 
 
 def _used(view: View, resource_class: str) -> FloatColumn:
-    return view.capacity(resource_class) - view.free(resource_class)
+    return view.tree_capacity(resource_class) - view.tree_free(resource_class)
 
 
-# Totals are capacities here: what is reserved is left out, and allocation ratios are in.
+# Of hosts with all that hangs below them. Totals are capacities: what is reserved is out, allocation ratios are in.
 NUMBERS: Mapping[str, Callable[[View], FloatColumn]] = {
-    "vcpus_total": lambda view: view.capacity("VCPU"),
+    "vcpus_total": lambda view: view.tree_capacity("VCPU"),
     "vcpus_used": lambda view: _used(view, "VCPU"),
-    "total_usable_ram_mb": lambda view: view.capacity("MEMORY_MB"),
-    "free_ram_mb": lambda view: view.free("MEMORY_MB"),
-    "total_usable_disk_gb": lambda view: view.capacity("DISK_GB"),
-    "free_disk_mb": lambda view: view.free("DISK_GB") * MIB_PER_GIB,
+    "total_usable_ram_mb": lambda view: view.tree_capacity("MEMORY_MB"),
+    "free_ram_mb": lambda view: view.tree_free("MEMORY_MB"),
+    "total_usable_disk_gb": lambda view: view.tree_capacity("DISK_GB"),
+    "free_disk_mb": lambda view: view.tree_free("DISK_GB") * MIB_PER_GIB,
     "disk_mb_used": lambda view: _used(view, "DISK_GB") * MIB_PER_GIB,
     **{name: _counted(metric) for name, metric in COUNTS.items()},
 }
@@ -47,7 +47,7 @@ def number(view: View, path: Sequence[str]) -> FloatColumn:
     """Return a number a row, NaN where it is not told: of NUMBERS, or of the metrics that workers keep."""
     try:
         if path[0] in NUMBERS:
-            return NUMBERS[path[0]](view).astype(np.float64, copy=False)
+            return NUMBERS[path[0]](view)
         return view.state("compute", f"metrics.{path[1]}")
     except LookupError:  # a metric that no filter or weigher here reads, so that agents do not send it
         return np.full(view.size, np.nan)

@@ -75,9 +75,9 @@ def _wanted(properties: Mapping[str, Any], architecture: str) -> Wanted:
         (properties.get("hw_vm_mode"), _MODES),
     )
     kinds = tuple(older.get(str(kind).lower(), str(kind).lower()) for kind, older in told if kind)
-    bits = properties.get("hw_maxphysaddr_bits")
+    bits = str(properties.get("hw_maxphysaddr_bits"))
     return Wanted(
         kinds,
         str(properties.get("img_hv_requested_version") or ""),
-        int(bits) if str(bits).isdecimal() else 0,
+        int(bits) if bits.isdecimal() else 0,
     )

@@ -141,7 +141,9 @@ def _is_fact(operand: Operand) -> bool:
 
 
 def _value(facts: Mapping[str, Any], operand: Operand) -> Any:
-    return operand.value if isinstance(operand, Literal) else attributes.found(facts, attributes.fact(operand.path))
+    if isinstance(operand, Variable):
+        return attributes.found(facts, attributes.fact(operand.path))
+    return operand.value if isinstance(operand, Literal) else None
 
 
 def _guarded(test: Callable[[Any, Any], Any]) -> Callable[[Any, Any], bool]:

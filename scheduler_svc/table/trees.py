@@ -43,6 +43,11 @@ class Providers:
         columns = self._resources.get(resource_class)
         return np.zeros(self.size, np.float64) if columns is None else columns.free[: self.size]
 
+    def capacity(self, resource_class: str) -> IntColumn:
+        """Return what there is, used or not; 0 where a provider lacks the class."""
+        columns = self._resources.get(resource_class)
+        return np.zeros(self.size, np.int64) if columns is None else columns.capacity[: self.size]
+
     def has_room(self, resource_class: str, amount: int) -> Column:
         """Return who has as much left."""
         return self.free(resource_class) >= amount

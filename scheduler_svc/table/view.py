@@ -198,6 +198,12 @@ class View:
             return self.free(resource_class)
         return trees.sum_below(Providers.free, resource_class)
 
+    def tree_capacity(self, resource_class: str) -> FloatColumn:
+        """Return what each row and all that hangs below it have of a class, used or not, in sum."""
+        if not self.trees.forests:
+            return self.capacity(resource_class).astype(np.float64)
+        return self.trees.sum_below(Providers.capacity, resource_class)
+
     def tree_named(self, name: str, *, sharing: bool = False) -> Column:
         """Return which rows are roots of the tree of a provider; or also those with which it shares."""
         column = np.zeros(self.size, np.bool_)

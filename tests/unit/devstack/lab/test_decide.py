@@ -5,8 +5,29 @@ import itertools
 
 import pytest
 
-from devstack.lab import decide, hosts, requests
+from devstack.lab import decide, driver, furnished, hosts, requests
+from scheduler_svc.conf import filter_scheduler
 from tests.unit.devstack.lab import asking
+
+
+def test_every_filter_is_measured_against_a_default_decision():
+    rows = asking.ask("decide", "--hosts", "300", "--all-filters")
+    assert rows[0]["default_p50_us"] > 0
+    assert rows[0]["ratio"] == pytest.approx(rows[0]["p50_us"] / rows[0]["default_p50_us"])
+
+
+def test_every_filter_has_hosts_to_look_at_and_leaves_some():
+    # Given the driver with everything, and hosts and requests made for it
+    every = driver.every()
+    assert {each.name for each in every.filters} == set(filter_scheduler.FILTERS)
+    table = furnished.table(3000, every.reads)
+    # When it decides
+    with table.reading() as view:
+        found = [every.rank(view, request, 1, 1) for request in furnished.asked(20)]
+    # Then most requests are served, and hosts fell to filters of several sorts
+    assert sum(bool(each.candidates) for each in found) > 10
+    reasons = {reason for each in found for reason in each.reasons}
+    assert {"aggregates of other projects", "aggregates of other flavors", "capability hypervisor_version"} <= reasons
 
 
 def test_answers_in_the_programs_form():
