@@ -51,17 +51,17 @@ class Intake:
         if not named:
             return {}
         found: dict[str, str] = {}
-        away: errors.StoreUnavailable | None = None
+        away: list[errors.StoreUnavailable] = []
         asked = [each for each in self._partitions if not each.presence.away] or [self._partitions.own]
         for each in asked:
             try:
                 found |= each.store.hosts_of(sorted(named))
             except errors.StoreUnavailable as error:
                 each.presence.lost()
-                away = error
+                away.append(error)
         # Where a partition is away nothing can be claimed, so whom it holds does not matter.
-        if away is not None and len(asked) == 1:
-            raise away
+        if len(away) == len(asked):
+            raise away[0]
         return found
 
 

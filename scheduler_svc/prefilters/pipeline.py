@@ -53,5 +53,8 @@ def run(prefilters: Sequence[Prefilter], request: Request, aggregates: Aggregate
 
 
 def _added(before: Request, after: Request) -> Mapping[str, list[object]]:
-    found = {name: list(getattr(after, name)[len(getattr(before, name)) :]) for name in REWRITTEN}
-    return {name: more for name, more in found.items() if more}
+    found = {name: getattr(after, name)[len(getattr(before, name)) :] for name in REWRITTEN}
+    # As JSON has it: it goes into the decision's record.
+    return {
+        name: [list(each) if isinstance(each, tuple) else each for each in more] for name, more in found.items() if more
+    }

@@ -16,7 +16,7 @@ from tests.unit.scheduler_svc.sights import filter_driver
 
 TTL_MS = 10_000
 _VERBS = (
-    *("prepare", "abort", "group_hosts", "pin", "snapshot", "follow", "check_identity", "counts"),
+    *("prepare", "abort", "group_hosts", "hosts_of", "pin", "snapshot", "follow", "check_identity", "counts"),
     *("remove", "update_stats", "get_state", "list_state", "put_state", "delete_state", "verify"),
 )
 
