@@ -108,7 +108,7 @@ class Tracker:
         """Return what the kinds add to a node's report, by its key. May be called beside the one thread that writes."""
         told: dict[str, Any] = {}
         for loaded in node.shape.kinds:
-            if loaded.below:
+            if loaded.telling:
                 for key, value in loaded.report(self._taken_of(node.name, loaded)).items():
                     told[key] = {**told[key], **value} if isinstance(told.get(key), dict) else value
         return told

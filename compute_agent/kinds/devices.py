@@ -24,7 +24,7 @@ class DeviceKind(units.UnitKind):
             if not values.resource_class:
                 raise errors.BadConfiguration(why=f"[{kind}] has no resource_class")
             there = flat.inventory(kind, values.resource_class, total=values.instances, max_unit=values.instances)
-            name = f"{kind.removeprefix(hardware.DEVICE_PREFIX)}{number}"
+            name = f"{kind.removeprefix(hardware.DEVICE_PREFIX)}-{number}"
             device = units.below(
                 parent, name, inventories={values.resource_class: there}, traits=flat.traits(kind, values.traits)
             )

@@ -21,16 +21,24 @@ GROUP = "gantt.resource_kinds"
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A kind under its name, with what it said that a node has."""
+    """A kind under its name, with what it said that a node has.
+
+    ``classes`` has the resource classes that are this kind's, by path; ``telling`` says whether it adds to reports:
+    most do not, and there are thousands of nodes.
+    """
 
     name: str
     kind: ResourceKind
-    below: tuple[Below, ...] = ()
+    below: tuple[Below, ...]
+    classes: Mapping[str, frozenset[str]]
+    telling: bool
 
-    @property
-    def classes(self) -> Mapping[str, frozenset[str]]:
-        """Return the resource classes that are this kind's, by path."""
-        return {each.path: frozenset(each.inventories) for each in self.below if each.inventories}
+    @classmethod
+    def of(cls, name: str, kind: ResourceKind) -> "Loaded":
+        """Ask a kind for its inventory, which may raise anything."""
+        below = tuple(kind.inventory())
+        classes = {each.path: frozenset(each.inventories) for each in below if each.inventories}
+        return cls(name, kind, below, classes, bool(below) and type(kind).report is not ResourceKind.report)
 
     def amounts(self, held: Amounts) -> Amounts:
         """Return what of ``held`` is of this kind."""
@@ -109,9 +117,9 @@ def _loaded(
     kind = of_shape(conf, group)
     if kind is None:
         return []
-    below = tuple(kind.inventory())
+    found = Loaded.of(name, kind)
     others = {(path, each) for loaded in before for path, classes in loaded.classes.items() for each in classes}
-    for each in below:
+    for each in found.below:
         names.canonical(("host", f"node/{each.path}") if each.path else "host")
         if each.path and not all(each.path.split("/")):
             raise ValueError(f"path {each.path!r} has an empty part")
@@ -121,7 +129,7 @@ def _loaded(
                 raise ValueError(f"{resource_class} at {each.path or 'the node'} is another kind's already")
         for trait in each.traits:
             vocabulary.check_trait(trait)
-    return [Loaded(name, kind, below)]
+    return [found]
 
 
 def _count_fault(name: str, what: str) -> None:

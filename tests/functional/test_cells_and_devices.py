@@ -108,7 +108,7 @@ def test_a_flavors_topology_becomes_certain_cpus_pages_and_devices(cluster: Runn
     assert "NUMA cell 0: CPUs" in shown["reason"]
     assert "256 pages of 2048 kB" in shown["reason"]
     assert "0000:01:00.1" in shown["reason"] or "0000:02:00.1" in shown["reason"]
-    assert "numa1/gpu0: 0" in gantt(cluster, "server", "show", other["uuid"], "-f", "json")["reason"]
+    assert "numa1/gpu-0: 0" in gantt(cluster, "server", "show", other["uuid"], "-f", "json")["reason"]
     (attempt,) = (each for each in held(cluster)[host_of(shown["host"])] if each.uuid == server["uuid"])
     cells = attempt.assignments["numa"]["cells"]
     assert [len({host % 12 for _, host in cell["pins"]}) for cell in cells] == [1, 1]

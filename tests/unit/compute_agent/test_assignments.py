@@ -119,7 +119,7 @@ def test_a_report_tells_all_that_hangs_below_a_node_and_then_what_changed(rig: R
         NIC: CELL,
         f"{NODE}/numa1": NODE,
         f"{NODE}/numa1/0000:02:00.0": f"{NODE}/numa1",
-        f"{NODE}/numa1/gpu0": f"{NODE}/numa1",
+        f"{NODE}/numa1/gpu-0": f"{NODE}/numa1",
     }
     assert set(told[CELL]) == {"parent", "inventories", "traits"}
     assert told[CELL]["inventories"]["PCPU"]["max_unit"] == 6

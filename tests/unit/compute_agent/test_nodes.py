@@ -130,6 +130,20 @@ def test_hosts_without_a_number_are_mixed_by_their_names(plan: Plan) -> None:
     assert 0.03 < kinds["fast"] / 256 < 0.2
 
 
+def test_hosts_have_addresses_in_their_network(plan: Plan) -> None:
+    hosts = plan("[compute]\nhosts = a[0-3],a253,a254\nnodes_per_host = 2\nhost_network = 10.0.0.0/24\n")
+    addresses = {host.name: {node.host_ip for node in host.nodes} for host in hosts}
+    assert addresses == {
+        **{f"a{number}": {f"10.0.0.{number + 1}"} for number in range(4)},
+        "a253": {"10.0.0.254"},
+        "a254": {"10.0.0.1"},
+    }
+    ((node,),) = (host.nodes for host in plan("[compute]\nhosts = a7\nhost_network = fd00::/64\n"))
+    assert node.host_ip == "fd00::8"
+    ((node,),) = (host.nodes for host in plan("[compute]\nhosts = a7\n"))
+    assert node.host_ip is None
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [

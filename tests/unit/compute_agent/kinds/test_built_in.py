@@ -28,7 +28,14 @@ def test_a_node_is_parted_into_providers() -> None:
     assert sorted(shape.inventories) == ["DISK_GB"]
     assert shape.traits == ("COMPUTE_SOCKET_PCI_NUMA_AFFINITY", "HW_CPU_HYPERTHREADING")
     below = {each.path: each for each in shape.below}
-    assert sorted(below) == ["0000:03:00.0", "numa0", "numa0/0000:01:00.0", "numa1", "numa1/0000:02:00.0", "numa1/gpu0"]
+    assert sorted(below) == [
+        "0000:03:00.0",
+        "numa0",
+        "numa0/0000:01:00.0",
+        "numa1",
+        "numa1/0000:02:00.0",
+        "numa1/gpu-0",
+    ]
     assert all(each.parent == (path.rpartition("/")[0]) for path, each in below.items())
     cell = below["numa1"]
     assert cell.traits == ("HW_CPU_HYPERTHREADING", "HW_NUMA_ROOT")
@@ -45,7 +52,23 @@ def test_a_node_is_parted_into_providers() -> None:
     nic = below["numa0/0000:01:00.0"]
     assert (nic.inventories[NIC].capacity, nic.traits) == (4, ("CUSTOM_PHYSNET_PHYSNET_0",))
     assert below["0000:03:00.0"].inventories[CARD].capacity == 1
-    assert (below["numa1/gpu0"].inventories[GPU].capacity, below["numa1/gpu0"].traits) == (3, ("CUSTOM_A100",))
+    assert (below["numa1/gpu-0"].inventories[GPU].capacity, below["numa1/gpu-0"].traits) == (3, ("CUSTOM_A100",))
+
+
+def test_facts_are_told_as_they_are_configured() -> None:
+    lines = [
+        "hypervisor_type = QEMU",
+        "hypervisor_version = 8002001",
+        "supported_instances = x86_64:kvm:hvm,i686:kvm:hvm",
+        "cpu_info = arch:x86_64,model:Skylake",
+    ]
+    assert node(BIG + "".join(f"    [shape:big]\n    {line}\n" for line in lines)).shape.facts == {
+        "hypervisor_type": "QEMU",
+        "hypervisor_version": 8002001,
+        "supported_instances": [["x86_64", "kvm", "hvm"], ["i686", "kvm", "hvm"]],
+        "cpu_info": {"arch": "x86_64", "model": "Skylake"},
+    }
+    assert node().shape.facts == {}
 
 
 def test_cells_hold_whole_cores_and_tell_which_cpus_are_whose() -> None:
@@ -62,7 +85,7 @@ def test_a_guest_gets_cpus_pages_and_units_and_others_get_others() -> None:
     amounts: dict[str, Any] = {
         "numa0": {"PCPU": 2, MB_2: 4},
         "numa0/0000:01:00.0": {NIC: 2},
-        "numa1/gpu0": {GPU: 1},
+        "numa1/gpu-0": {GPU: 1},
     }
     given = []
     for uuid in "ab":
@@ -74,9 +97,9 @@ def test_a_guest_gets_cpus_pages_and_units_and_others_get_others() -> None:
         {"numa0/0000:01:00.0": ["0000:01:00.1", "0000:01:00.2"]},
         {"numa0/0000:01:00.0": ["0000:01:00.3", "0000:01:00.4"]},
     ]
-    assert [each.assignments["device"]["units"] for each in given] == [{"numa1/gpu0": ["0"]}, {"numa1/gpu0": ["1"]}]
+    assert [each.assignments["device"]["units"] for each in given] == [{"numa1/gpu-0": ["0"]}, {"numa1/gpu-0": ["1"]}]
     assert tracker.describe(given[1]) == (
-        "numa1/gpu0: 1; NUMA cell 0: CPUs 0>2 1>10, 2 pages of 2048 kB; numa0/0000:01:00.0: 0000:01:00.3 0000:01:00.4"
+        "numa1/gpu-0: 1; NUMA cell 0: CPUs 0>2 1>10, 2 pages of 2048 kB; numa0/0000:01:00.0: 0000:01:00.3 0000:01:00.4"
     )
     cell = Cell.from_dict(tracker.reports(node())["numa"][0])
     assert (cell.pinned, cell.used_pages[2048]) == ({1, 9, 2, 10}, 4)
