@@ -27,7 +27,7 @@ def translate(asked: Asked, draft: Draft, large_kb: int) -> None:
         raise asked.refuse("hw:locked_memory", "needs hw:mem_page_size")
     if not (nodes or page_size or found.pinned or features.persistent_memory(asked)):
         return
-    _check_amounts(asked, draft)
+    _check_amounts(asked, draft, found)
     parted = cells.parts(asked, nodes or 1)
     draft.numa = {
         "cells": [_cell(number, part, found) for number, part in enumerate(parted)],
@@ -40,7 +40,7 @@ def translate(asked: Asked, draft: Draft, large_kb: int) -> None:
     _add_groups(draft, found)
 
 
-def _check_amounts(asked: Asked, draft: Draft) -> None:
+def _check_amounts(asked: Asked, draft: Draft, found: Cpus) -> None:
     """Raise where amounts that the cells take are named outright, other than as the flavor has them."""
     for suffix, group in draft.groups.items():
         named = [resource_class for resource_class in _OF_CELLS if group.resources.get(resource_class)]
@@ -49,8 +49,8 @@ def _check_amounts(asked: Asked, draft: Draft) -> None:
             raise asked.refuse(f"resources{suffix}:{named[0]}", why)
     for resource_class, amount in ((orc.VCPU, asked.flavor.vcpus), (orc.MEMORY_MB, asked.flavor.memory_mb)):
         told = draft.plain.get(resource_class, amount)
-        pinned_instead = resource_class == orc.VCPU and told == 0  # resources:VCPU=0 beside resources:PCPU
-        if told != amount and not pinned_instead:
+        all_pinned = resource_class == orc.VCPU and found.policy == topology.DEDICATED  # and VCPU=0 says the same
+        if told != amount and not (all_pinned and told == 0):
             why = f"is {told}, but the cells of the NUMA topology part the flavor's {amount}"
             raise asked.refuse(f"resources:{resource_class}", why)
 

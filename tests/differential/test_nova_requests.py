@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nova's own translation of flavors and images and ours: the same cells, amounts, traits and refusals.
+
+What differs on purpose is in docs/requests.md; each difference is counted here under the reason that is told for it.
+"""
+
+import collections
+import json
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from devstack.lab.peers import environments, side
+from rpcapi import errors
+from rpcapi.edge.catalog import Catalog
+from rpcapi.model import pci
+from rpcapi.model.flavors import Flavor
+from rpcapi.model.images import Image
+
+pytestmark = [pytest.mark.differential, pytest.mark.timeout(3600)]
+
+EXAMPLES = 3000
+LARGE_KB = 2048
+ALIASES = [
+    '{"name": "a", "vendor_id": "8086", "product_id": "0443", "numa_policy": "required"}',
+    '{"name": "b", "resource_class": "fast_nic", "traits": "physnet_a,HW_NIC_SRIOV"}',
+]
+CATALOG = Catalog(pci.parse(ALIASES), large_page_kb=LARGE_KB)
+
+# Refused here alone: a part of the sentence, and why.
+OURS = {
+    "whose cells have it": "a class of the cells in a group of the flavor",
+    "but the cells of the NUMA topology part": "amounts beside those of the cells",
+    "requires and forbids": "a trait that is required and forbidden, which there Placement refuses",
+    "asks for no resources": "a group of traits alone, which there Placement refuses",
+}
+# Refused there alone: a part of what is raised, and why.
+NOVAS = {
+    "CPUThreadPolicyConfigurationInvalid": "hyperthreading required of a guest that pins nothing",
+    "use one or the other": "processors of a group of the flavor beside a policy that shares them",
+}
+
+VALUES = {
+    "hw:numa_nodes": ["1", "2", "3"],
+    "hw:numa_cpus.0": ["0-1", "0,2", "0-3"],
+    "hw:numa_cpus.1": ["2-3", "1,3", "3"],
+    "hw:numa_mem.0": ["2048", "1024", "4096"],
+    "hw:numa_mem.1": ["2048", "3072"],
+    "hw:cpu_policy": ["shared", "dedicated", "mixed"],
+    "hw:cpu_thread_policy": ["prefer", "require", "isolate"],
+    "hw:cpu_dedicated_mask": ["^0", "2-3", "^0-1"],
+    "hw:cpu_realtime": ["yes", "no"],
+    "hw:cpu_realtime_mask": ["^0", "1-3"],
+    "hw:emulator_threads_policy": ["isolate", "share"],
+    "hw:mem_page_size": ["small", "large", "any", "2048", "2MB", "1GB", "4"],
+    "hw:pci_numa_affinity_policy": ["required", "legacy", "preferred", "socket"],
+    "hw:tpm_version": ["1.2", "2.0"],
+    "hw:tpm_model": ["tpm-tis", "tpm-crb"],
+    "hw:maxphysaddr_mode": ["passthrough", "emulate"],
+    "hw:mem_encryption": ["true", "false"],
+    "hw:mem_encryption_model": ["amd-sev", "amd-sev-es"],
+    "hw:pmem": ["6GB", "6GB,16GB,6GB"],
+    "os:secure_boot": ["required", "optional", "disabled"],
+}
+OTHERS = {
+    "resources:VCPU": ["0", "2", "4"],
+    "resources:PCPU": ["4", "5", "2"],
+    "resources:MEMORY_MB": ["0", "512", "4096"],
+    "resources:CUSTOM_GOLD": ["1"],
+    "resources1:VGPU": ["1"],
+    "resources_b:DISK_GB": ["7"],
+    "resources1:VCPU": ["2"],
+    "trait:CUSTOM_A": ["required", "forbidden"],
+    "trait1:CUSTOM_B": ["required"],
+    "trait:HW_CPU_HYPERTHREADING": ["required", "forbidden"],
+    "group_policy": ["none", "isolate"],
+    "pci_passthrough:alias": ["a:1", "a:2,b:1", "b:2"],
+}
+FLAVORS_OWN = ("hw:cpu_dedicated_mask", "hw:cpu_realtime", "hw:emulator_threads_policy", "hw:pmem")
+PROPERTIES = {
+    **{key.replace(":", "_"): values for key, values in VALUES.items() if key not in FLAVORS_OWN},
+    "trait:CUSTOM_A": ["required"],
+    "trait:HW_CPU_HYPERTHREADING": ["required"],
+    "hw_firmware_type": ["uefi", "bios"],
+    "hw_firmware_stateless": ["true"],
+    "hw_machine_type": ["q35"],
+}
+
+
+def some(values, most):
+    chosen = st.lists(st.sampled_from(sorted(values)), max_size=most, unique=True)
+    return chosen.flatmap(lambda keys: st.fixed_dictionaries({key: st.sampled_from(values[key]) for key in keys}))
+
+
+@pytest.fixture(scope="module")
+def nova():
+    try:
+        python = environments.python(environments.NOVA, environments.default_cache())
+    except environments.PeerMissing as why:
+        pytest.skip(str(why))
+    with side.running([str(python), str(side.INSIDE / "nova_requests_side.py")]) as peer:
+        peer.ask("prepare", aliases=ALIASES)
+        yield peer
+
+
+@pytest.fixture(scope="module")
+def tally():
+    """How many requests were alike, and how many differed for which reason."""
+    counted = collections.Counter()
+    yield counted
+    print(json.dumps(counted, sort_keys=True))
+
+
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@given(extra_specs=some(VALUES | OTHERS, 5), properties=some(PROPERTIES, 2))
+def test_the_same_is_asked_for(nova, tally, extra_specs, properties):
+    told = {"vcpus": 4, "memory_mb": 4096, "root_gb": 10, "extra_specs": extra_specs}
+    theirs = nova.ask("ask", flavor=told, properties=properties)
+    flavor = Flavor("f", vcpus=4, memory_mb=4096, disk_gb=10, extra_specs=extra_specs)
+    try:
+        spec = flavor.request(Image("i", properties=properties), CATALOG)
+    except errors.InvalidRequest as why:
+        if "refused" not in theirs:
+            known = [reason for part, reason in OURS.items() if part in why.sentence]
+            assert known, why.sentence
+            tally[f"refused here: {known[0]}"] += 1
+        else:
+            tally["refused by both"] += 1
+        return
+    if "refused" in theirs:
+        known = [reason for part, reason in NOVAS.items() if part in theirs["refused"]]
+        assert known, theirs["refused"]
+        tally[f"refused there: {known[0]}"] += 1
+        return
+    tally["with cells" if theirs["cells"] else "without cells"] += 1
+    assert cells(spec) == (theirs["cells"] and [plain(cell) for cell in theirs["cells"]])
+    assert asked(spec) == theirs_asked(theirs["groups"], theirs["devices"])
+    if spec.numa:
+        policies = [spec.numa.get("devices", {}).get(suffix, "preferred") for suffix in spec.groups if "_pci" in suffix]
+        assert sorted(policies) == theirs["devices"]
+
+
+def plain(cell):
+    """Return a cell of Nova's with the size of its pages as it is here: small ones are plain memory."""
+    sizes = {None: None, "small": None, "any": None, "large": LARGE_KB, 4: None}
+    return cell | {"page": sizes.get(cell["page"], cell["page"])}
+
+
+def cells(spec):
+    if not spec.numa:
+        return None
+    return [
+        {
+            "cpus": cell["cpus"],
+            "pinned": cell["pcpus"],
+            "memory_mb": cell["memory_mb"],
+            "page": spec.numa["page_size_kb"],
+            "cpu_policy": spec.numa["cpu_policy"],
+            "thread_policy": spec.numa["thread_policy"],
+        }
+        for cell in spec.numa["cells"]
+    ]
+
+
+def asked(spec):
+    """Return amounts of host and cells together, their traits, and the other groups, whatever their names."""
+    amounts = collections.Counter(spec.resources)
+    required = {*spec.required_traits, *spec.root_required}
+    forbidden = {*spec.forbidden_traits, *spec.root_forbidden}
+    own = {cell["group"] for cell in spec.numa.get("cells", ())}
+    for suffix in own:
+        group = spec.groups[suffix]
+        for name, amount in group["resources"].items():
+            amounts["MEMORY_MB" if name.startswith("CUSTOM_MEMORY_PAGES_") else name] += amount
+        required |= {*group["required"]} - {"HW_NUMA_ROOT"}
+        forbidden |= {*group.get("forbidden", ())}
+    others = [group for suffix, group in spec.groups.items() if suffix not in own]
+    return dict(amounts), sorted(required), sorted(forbidden), multiset(others)
+
+
+def theirs_asked(groups, devices):
+    own = groups.get("", {"resources": {}, "required": [], "forbidden": []})
+    if not devices:  # there even who asks for no device is kept to hosts that keep them to sockets
+        own["required"] = [name for name in own["required"] if name != "COMPUTE_SOCKET_PCI_NUMA_AFFINITY"]
+    others = [group for suffix, group in groups.items() if suffix]
+    return own["resources"], own["required"], own["forbidden"], multiset(others)
+
+
+def multiset(groups):
+    return sorted(
+        (sorted(group["resources"].items()), sorted(group.get("required", ())), sorted(group.get("forbidden", ())))
+        for group in groups
+    )
