@@ -4,6 +4,7 @@
 import itertools
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -35,8 +36,8 @@ def problems(draw):
         held = np.array(draw(st.lists(st.integers(0, 2), min_size=hosts, max_size=hosts)), np.int64)
         about = tuple(draw(st.sets(st.integers(0, len(kinds) - 1), min_size=1)))
         rules.append(Rule(about, held, draw(st.sampled_from([None, 1, 2])), draw(st.booleans())))
-    empty = np.array(draw(st.lists(st.booleans(), min_size=hosts, max_size=hosts)))
-    return Problem(free.astype(np.int64), empty, tuple(kinds), tuple(rules))
+    used = np.array(draw(st.lists(st.integers(0, 3), min_size=hosts, max_size=hosts)), np.int64)
+    return Problem(free.astype(np.int64), free + used[:, None], tuple(kinds), tuple(rules))
 
 
 def most_calls(problem):
@@ -120,7 +121,7 @@ def alone(free, empty, *, size, cost, rules=()):
     free = np.array(free, np.int64).reshape(-1, 1)
     hosts = np.arange(len(free))
     kind = Kind(np.array([1]), hosts, free[:, 0], np.array(cost, float), (0,), (size,), 0.5)
-    return Problem(free, np.array(empty), (kind,), rules)
+    return Problem(free, free + ~np.array(empty)[:, None], (kind,), rules)
 
 
 def found(problem, packs):
@@ -139,6 +140,18 @@ def test_spreading_takes_the_free_ones_and_evenly():
     assert found(problem, packs=False) == [3, 3, 0]
 
 
+@pytest.mark.parametrize("packs", [True, False])
+def test_what_is_left_of_a_host_is_left_of_all_classes_alike(packs):
+    # Given hosts as good as each other: one has little left of the first class, the other of the second
+    free, capacity = np.array([[3, 8], [8, 3]]), np.array([[9, 9], [9, 9]])
+    kinds = tuple(
+        Kind(np.array(amounts), np.array([0, 1]), np.array([3, 3]), np.zeros(2), (call,), (1,))
+        for call, amounts in enumerate([(3, 1), (1, 3)])
+    )
+    solution = solve(Problem(free, capacity, kinds), packs=packs, limit_s=LONG_S, seed=1).solution
+    assert [placed.tolist() for placed in solution.placed] == [[0, 1], [1, 0]]
+
+
 def test_a_soft_group_is_kept_apart_or_together_where_it_can_be():
     held = np.array([0, 0, 1, 0])
     apart = Rule((0,), held, None, apart=True)
@@ -152,7 +165,7 @@ def test_what_cannot_all_be_served_is_served_for_most_calls():
     # Given one call that takes all there is and two that share it
     large = Kind(np.array([4]), np.array([0]), np.array([1]), np.zeros(1), (0,), (1,))
     small = Kind(np.array([2]), np.array([0]), np.array([2]), np.zeros(1), (1, 2), (1, 1))
-    problem = Problem(np.array([[4]]), np.array([False]), (large, small))
+    problem = Problem(np.array([[4]]), np.array([[4]]), (large, small))
     solved = solve(problem, packs=True, limit_s=LONG_S, seed=1)
     # When the large one came first, one after the other it is served alone
     assert solved.one_by_one == 1
@@ -168,7 +181,7 @@ def test_without_time_it_is_one_after_the_other():
 
 def test_members_are_counted_over_kinds():
     kinds = tuple(Kind(np.array([1]), np.array([0]), np.array([2]), np.zeros(1), (call,), (2,)) for call in (0, 1))
-    problem = Problem(np.array([[9]]), np.array([False]), kinds, (Rule((0, 1), np.array([0]), 3),))
+    problem = Problem(np.array([[9]]), np.array([[9]]), kinds, (Rule((0, 1), np.array([0]), 3),))
     solution = solve(problem, packs=True, limit_s=LONG_S, seed=1).solution
     assert members(problem, solution, problem.rules[0]).tolist() == [2]
     assert solution.calls == 1

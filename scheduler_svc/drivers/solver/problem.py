@@ -45,12 +45,17 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """``free`` has a row a host and a column a class; ``empty`` tells which hosts nothing is on."""
+    """``free`` and ``capacity`` have a row a host and a column a class."""
 
     free: npt.NDArray[np.int64]
-    empty: npt.NDArray[np.bool_]
+    capacity: npt.NDArray[np.int64]
     kinds: tuple[Kind, ...]
     rules: tuple[Rule, ...] = ()
+
+    @property
+    def empty(self) -> npt.NDArray[np.bool_]:
+        """Tell which hosts nothing is on."""
+        return (self.free == self.capacity).all(axis=1)
 
     @property
     def columns(self) -> int:

@@ -23,7 +23,7 @@ from scheduler_svc.table.view import View
 from scheduler_svc.weighers import scoring
 
 SCATTERED = "hosts that have it in parts"
-NOTHING = Problem(np.zeros((0, 0), np.int64), np.zeros(0, np.bool_), ())
+NOTHING = Problem(np.zeros((0, 0), np.int64), np.zeros((0, 0), np.int64), ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +103,12 @@ def _share(view: View, alike: Alike, rows: Rows) -> float:
 def _problem(view: View, rows: Rows, names: Sequence[str], picks: Sequence[Pick]) -> Problem:
     classes = sorted({name for pick in picks for name in pick.alike.amounts})
     free = np.zeros((len(rows), len(classes)), np.int64)
-    empty = np.ones(len(rows), np.bool_)
+    capacity = np.zeros_like(free)
     for number, name in enumerate(classes):
         free[:, number] = view.free(name)[rows]
-        empty &= free[:, number] == view.capacity(name)[rows]
+        capacity[:, number] = view.capacity(name)[rows]
     kinds = tuple(_kind(pick, classes, free, np.searchsorted(rows, pick.rows)) for pick in picks)
-    return Problem(free, empty, kinds, tuple(_rules(picks, names)))
+    return Problem(free, capacity, kinds, tuple(_rules(picks, names)))
 
 
 def _kind(pick: Pick, classes: Sequence[str], free: np.ndarray, hosts: Rows) -> Kind:

@@ -4,6 +4,8 @@
 * Packing: an empty host that is used costs more than all else together; beside that the worse hosts cost, by weight.
 * Spreading: a host costs by how good it is now, and by the weights W that it gets as W * W / 2: the integral of a host
   that each placement makes worse by its weight. That curve is drawn by its chords.
+* Evenness: what is left of a host costs by how unlike the classes' shares of it are. A host of which one class is gone
+  strands the others, and the scores of weighers, a sum over classes, do not see it.
 * A soft server group: members cost that are not where it would have them.
 """
 
@@ -19,6 +21,7 @@ from scheduler_svc.drivers.solver.problem import Rule
 from scheduler_svc.table.columns import FloatColumn
 
 CORNERS = (0, 1, 2, 3, 4, 6, 9, 14, 24, 48)  # where chords meet, in placements of mean weight
+EVEN = 1.0  # what a host costs of which all is left of one class and nothing of another, in the same unit
 SOFT = 1.0  # what a member costs that is not where its group would have it, in what a weigher at most says
 
 
@@ -35,7 +38,7 @@ class Wishes:
 
     def __init__(self, model: Model, packs: bool) -> None:
         self._model = model
-        self._wishes = [*(_packed(model) if packs else _spread(model))]
+        self._wishes = [*(_packed(model) if packs else _spread(model)), *_even(model)]
         for rule in model.problem.rules:
             if rule.most is None:
                 self._wishes += _apart(model, rule) if rule.apart else _close(model, rule)
@@ -60,10 +63,12 @@ class Wishes:
 def _packed(model: Model) -> Iterator[Wish]:
     problem = model.problem
     # More than all placements can cost otherwise, so that no host is opened to spare anything but another.
-    dear = 1.0 + sum(float(kind.weight * kind.cost.max(initial=0.0)) * sum(kind.sizes) for kind in problem.kinds)
+    dear = 1.0 + EVEN * len(model.at) + SOFT * sum(sum(kind.sizes) for kind in problem.kinds)
+    dear += sum(float(kind.weight * kind.cost.max(initial=0.0)) * sum(kind.sizes) for kind in problem.kinds)
+    empty = problem.empty
     most = dict(_bounds(model))
     for host, there in model.at.items():
-        if problem.empty[host]:
+        if empty[host]:
             opened = model.program.whole(1.0)
             for _, column in there:
                 model.program.row([(column, 1.0), (opened, -most[column])], most=0.0)
@@ -82,6 +87,23 @@ def _spread(model: Model) -> Iterator[Wish]:
         for slope, drop in chords:
             model.program.row([(curve, 1.0), *((column, -slope * weight) for column, weight in weights)], least=-drop)
         yield Wish(curve, 1.0, _height(weights, chords))
+
+
+def _even(model: Model) -> Iterator[Wish]:
+    problem = model.problem
+    for host, there in model.at.items():
+        capacity = problem.capacity[host].astype(np.float64)
+        shares = problem.free[host] / np.maximum(capacity, 1.0)
+        sides: list[tuple[Terms, float]] = []
+        for more, less in itertools.permutations(np.flatnonzero(capacity).tolist(), 2):
+            parts = ((column, problem.kinds[number].amounts / np.maximum(capacity, 1.0)) for number, column in there)
+            terms: Terms = [(column, float(part[less] - part[more])) for column, part in parts]
+            sides.append((terms, float(shares[more] - shares[less])))
+        if sides:
+            skew = model.program.real()
+            for terms, before in sides:
+                model.program.row([(skew, 1.0), *((column, -factor) for column, factor in terms)], least=before)
+            yield Wish(skew, EVEN, _largest(sides))
 
 
 def _apart(model: Model, rule: Rule) -> Iterator[Wish]:
@@ -121,8 +143,13 @@ def _used(columns: Sequence[int]) -> Callable[[FloatColumn], float]:
 
 
 def _height(weights: Terms, chords: Sequence[tuple[float, float]]) -> Callable[[FloatColumn], float]:
+    return _largest([([(column, slope * weight) for column, weight in weights], -drop) for slope, drop in chords])
+
+
+def _largest(sides: Sequence[tuple[Terms, float]]) -> Callable[[FloatColumn], float]:
+    """Return the largest of sums, each with what is added to it; at least 0."""
+
     def least(values: FloatColumn) -> float:
-        there = sum(weight * values[column] for column, weight in weights)
-        return max(0.0, *(slope * there - drop for slope, drop in chords))
+        return max(0.0, *(sum(factor * values[at] for at, factor in terms) + more for terms, more in sides))
 
     return least
