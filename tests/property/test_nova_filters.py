@@ -30,7 +30,7 @@ def expected(names, cloud, asked):
     return {name: [host["name"] for host in cloud["hosts"] if ORACLES[name](cloud, host, asked)] for name in names}
 
 
-@pytest.mark.parametrize("examples", [60, pytest.param(6000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("examples", [100, pytest.param(6000, marks=pytest.mark.long)])
 @pytest.mark.timeout(1200)
 def test_a_filter_lets_pass_what_its_rule_for_one_host_would(examples):
     @settings(max_examples=examples, deadline=None)
@@ -41,7 +41,7 @@ def test_a_filter_lets_pass_what_its_rule_for_one_host_would(examples):
     holds()
 
 
-@pytest.mark.parametrize("examples", [40, pytest.param(6000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("examples", [60, pytest.param(6000, marks=pytest.mark.long)])
 @pytest.mark.timeout(1200)
 def test_a_query_is_answered_by_column_as_it_would_be_for_each_host(examples):
     @settings(max_examples=examples, deadline=None)
