@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from oslo_config import cfg
 
 from rpcapi import errors
-from scheduler_svc.conf import filters, plugins, weighers
+from scheduler_svc.conf import filters, plugins, scheduler, weighers
 
 GROUP = "filter_scheduler"
 FILTERS = filters.FILTERS
@@ -34,7 +34,7 @@ def check(conf: cfg.ConfigOpts) -> None:
     """Raise BadConfiguration for a filter or a weigher that there is not."""
     group = conf.filter_scheduler
     _check_names("filter", filters.enabled(conf), FILTERS, plugins.FILTERS)
-    if conf.scheduler.driver == "filter":  # another one may have weighers of its own
+    if {"filter", "solver"} & set(scheduler.drivers(conf)):  # another one may have weighers of its own
         _check_names("weigher", group.enabled_weighers, WEIGHERS, plugins.WEIGHERS)
 
 
