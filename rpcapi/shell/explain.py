@@ -62,6 +62,18 @@ class _Freshness(Fields):
         return ", ".join(told) or "-"
 
 
+class _Batch(Fields):
+    """The batch that the request was placed in, where it was placed together with others."""
+
+    def human_readable(self) -> str:
+        told = self._value
+        most = "the most that can be" if told["is_most"] else "the most that was found in time"
+        return (
+            f"{told['served']} of {told['calls']} requests served, {most}, to {told['objective']}; "
+            f"{told['served_one_by_one']} one by one; {told['ms']:.1f} ms"
+        )
+
+
 class _Candidates(Lines):
     @staticmethod
     def line(item: Any) -> str:
@@ -133,6 +145,7 @@ class Explain(ShowOne):
             "claims": _Verdicts(document.get("verdicts") or []),
             **({"candidates": _Candidates(document["candidates"])} if "candidates" in document else {}),
             "driver": Text(document.get("driver")),
+            **({"batch": _Batch(document["batch"])} if "batch" in document else {}),
             "seed": Text(document.get("seed")),
             "epoch": document.get("epoch"),
             "position": document.get("position"),

@@ -41,6 +41,16 @@ def test_what_prefilters_added_is_told_apart_from_what_was_asked(cluster, gantt)
     assert "tenants: member_of a or b" in gantt("explain", "req-1").out
 
 
+def test_a_batch_is_told_of_where_the_request_was_placed_in_one(cluster, gantt):
+    batch = {"calls": 3, "served": 3, "served_one_by_one": 2, "is_most": True, "objective": "pack", "ms": 12.34}
+    cluster.scheduler.decisions["req-1"] = DECISION | {"driver": "solver", "batch": batch}
+    assert gantt("explain", "req-1", "-f", "json").json["batch"] == batch
+    told = " ".join(gantt("explain", "req-1").out.split())
+    assert "3 of 3 requests served, the most that can be, to pack; 2 one by one; 12.3 ms" in told
+    cluster.scheduler.decisions["req-1"] = DECISION
+    assert "batch" not in gantt("explain", "req-1", "-f", "json").json
+
+
 def test_a_dry_run_asks_as_boot_would_and_shows_the_candidates(cluster, gantt, config_file):
     config_file.write_text(config_file.read_text() + "[flavor:m]\nvcpus = 2\nmemory_mb = 64\ndisk_gb = 1\n")
     cluster.scheduler.decisions["dry run"] = DRY
