@@ -111,6 +111,7 @@ setup(
             "numa = compute_agent.kinds.numa:NumaKind",
             "pci = compute_agent.kinds.pci:PciKind",
             "device = compute_agent.kinds.devices:DeviceKind",
+            "image = compute_agent.kinds.images:ImageKind",
         ],
         "gantt.drivers": [
             "filter = scheduler_svc.drivers.filter:FilterDriver",

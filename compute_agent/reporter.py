@@ -17,6 +17,7 @@ from rpcapi.scheduler import SchedulerAPI
 
 State = Mapping[str, Any]  # what a report says of one node
 COMPUTE = "compute"  # the kind that need not be told
+FAMILY = "="  # at the end of a wanted metric: all that begin so are wanted
 _NEVER_TOLD = object()
 
 
@@ -143,7 +144,12 @@ def _only(wanted: frozenset[str], state: State) -> State:
     """Return what of a state is read. A metric that nobody reads any more is taken back, not left to grow old."""
     kept = {key: value for key, value in state.items() if key in wanted}
     kept["inventories"] = state["inventories"]
-    kept["metrics"] = {name: value for name, value in state["metrics"].items() if f"metrics.{name}" in wanted}
+    families = tuple(key for key in wanted if key.endswith(FAMILY))
+    kept["metrics"] = {
+        name: value
+        for name, value in state["metrics"].items()
+        if f"metrics.{name}" in wanted or f"metrics.{name}".startswith(families)
+    }
     return kept
 
 

@@ -84,6 +84,12 @@ OPTS = [
         default={},
         help="What a node tells of its CPU, such as 'arch:x86_64,vendor:Intel,model:Skylake-Server'. Empty: nothing.",
     ),
+    cfg.ListOpt(
+        "counted_image_properties",
+        default=[],
+        help="Image properties, such as os_distro, by whose values a node counts its guests for the scheduler's "
+        "ImagePropertiesWeigher: the same ones as in its image_props_weight_setting.",
+    ),
     cfg.ListOpt("traits", default=[], help="Traits of a node of this shape, such as HW_CPU_X86_AVX2."),
     cfg.StrOpt("availability_zone", help="Availability zone of the nodes of this shape; unset: that of their host."),
     cfg.IntOpt(

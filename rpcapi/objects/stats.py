@@ -46,7 +46,8 @@ class StatsAnswer(base.GanttObject):
     """Whether the report was applied; ``need_full`` asks for a full one, ``audit`` for an audit in ``epoch``.
 
     ``wanted`` names the keys of a node's state that are read here, and that reports need to hold from now on:
-    "inventories", "traits", "availability_zone", "facts", "host_ip", "numa" and "metrics.<name>". None: every key.
+    "inventories", "traits", "availability_zone", "facts", "host_ip", "numa" and "metrics.<name>", where a name that
+    ends in "=" stands for all that begin so. None: every key.
 
     Version 1.0: Initial version
     Version 1.1: Add wanted

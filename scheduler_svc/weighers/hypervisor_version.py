@@ -11,8 +11,7 @@ from scheduler_svc.weighers.weigher import Weigher
 
 def raw(view: View, request: Request) -> FloatColumn:
     """Return the version of each row's hypervisor."""
-    versions = view.facts.numbers("hypervisor_version")
-    return np.where(np.isnan(versions), 0.0, versions)
+    return np.fmax(view.facts.numbers("hypervisor_version"), 0.0)
 
 
 def step(request: Request) -> float:

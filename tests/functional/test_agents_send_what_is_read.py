@@ -3,6 +3,7 @@
 
 import pytest
 
+from compute_agent.activity import Activity
 from compute_agent.calls import Calls
 from compute_agent.load import CPU_PERCENT, Load
 from compute_agent.nodes import Node, Shape
@@ -29,6 +30,7 @@ class Agent:
             nodes=NODES,
             tracker=tracker,
             load=Load("west", NODES, tracker, lambda: Profile(churn=1.0)),
+            activity=Activity(),
             scheduler=self,
             calls=Calls(10.0),
             incarnation=1,

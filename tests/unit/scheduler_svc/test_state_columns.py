@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from scheduler_svc.store.records import Entry
+from scheduler_svc.table.states import MOST_OF_FAMILIES
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import node
 
@@ -37,6 +38,26 @@ def test_the_metrics_that_are_read_are_columns(table):
     table.apply(Entry(101, "provider", {"a/2": hosts.provider("a/2", node(metrics={"cpu.percent": 7, "x": 1}))}))
     table.apply(Entry(102, "provider", {"a/1": hosts.provider("a/1", node())}))
     assert column(table, "compute", "metrics.cpu.percent") == [None, 7, None]
+
+
+def test_a_family_of_metrics_has_a_column_for_each_that_was_reported():
+    family = {"compute": frozenset({"metrics.image.os="})}
+    table = hosts.table({"a": node(metrics={"image.os=linux": 3, "image.disk=raw": 1}), "b": node()}, reads=family)
+    assert column(table, "compute", "metrics.image.os=linux") == [3, None]
+    assert column(table, "compute", "metrics.image.os=plan9") == [None, None]
+    with pytest.raises(LookupError):
+        column(table, "compute", "metrics.image.disk=raw")
+    table.apply(Entry(101, "provider", {"b": hosts.provider("b", node(metrics={"image.os=bsd": 2}))}))
+    table.load(hosts.snapshot({"b": node(metrics={"image.os=bsd": 4}), "c": node(metrics={"image.os=hurd": 1})}))
+    assert column(table, "compute", "metrics.image.os=bsd") == [None, 4, None]
+    assert column(table, "compute", "metrics.image.os=hurd") == [None, None, 1]
+
+
+def test_a_family_has_only_so_many_columns():
+    every = {f"image.os={number}": number for number in range(MOST_OF_FAMILIES + 50)}
+    table = hosts.table({"a": node(metrics=every)}, reads={"compute": frozenset({"metrics.image.os="})})
+    kept = [column(table, "compute", f"metrics.{name}") != [None] for name in every]
+    assert sum(kept) == MOST_OF_FAMILIES
 
 
 def test_a_service_hosts_document_holds_for_its_nodes_and_a_nodes_own_before_it(table):
