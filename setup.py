@@ -25,6 +25,7 @@ LAB = [*SCHEDULER, *EMBEDDED, *SHELL, *SOLVER, "matplotlib>=3.8"]
 ALL = sorted({*SCHEDULER, *CONDUCTOR, *COMPUTE, *EMBEDDED, *SHELL, *STATUS, *SQLALCHEMY, *MEMCACHED, *TOOZ, *SOLVER})
 TEST = [
     "pytest>=8",
+    "setuptools>=70.1",
     "pytest-timeout>=2.3",
     "pytest-xdist>=3.6",
     "hypothesis>=6.100",

@@ -36,11 +36,18 @@ class Running:
 
 @contextlib.contextmanager
 def running(
-    shape: Shape = SMALL, overrides: Mapping[str, Groups] | None = None, ready: bool = True
+    shape: Shape = SMALL,
+    overrides: Mapping[str, Groups] | None = None,
+    ready: bool = True,
+    environment: Mapping[str, dict[str, str]] | None = None,
 ) -> Iterator[Running]:
-    """Start a cluster and yield it when all its nodes are open to claims; stop it at the end."""
+    """Start a cluster and yield it when all its nodes are open to claims; stop it at the end.
+
+    ``environment`` is what daemons are started with beside the plain one.
+    """
     folder = claim_folder()
     cluster = Cluster(folder, shape, overrides)
+    cluster.environment |= environment or {}
     session = Session([str(cluster.client_conf)])
     try:
         cluster.start()
