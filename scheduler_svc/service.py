@@ -16,10 +16,12 @@ from rpcapi.probe import probe_bus
 from rpcapi.scheduler import BusBackend
 from rpcapi.serializer import GanttSerializer
 from scheduler_svc import reads, reaper
+from scheduler_svc.aggregate_watch import AggregateWatch
 from scheduler_svc.conf import filters as filters_conf
 from scheduler_svc.conf import metrics as metrics_conf
 from scheduler_svc.conf import namespaces
 from scheduler_svc.conf import prefilters as prefilters_conf
+from scheduler_svc.conf import weighers as weighers_conf
 from scheduler_svc.deciding import shadow
 from scheduler_svc.deciding.alternates import Alternates
 from scheduler_svc.deciding.batch import BatchSelector
@@ -226,6 +228,9 @@ class SchedulerService:
                 lambda: conf.scheduler.report_interval,
             )
         )
+        if self._index == 0:
+            watch = AggregateWatch(lambda: opened.partitions.own.replica.whole, weighers_conf.AGGREGATE_OPTIONS)
+            self._periodics.append(Periodic("Reading aggregates", watch.look, lambda: conf.scheduler.report_interval))
         for each in self._periodics:
             each.start()
         name, stores = service_name(conf.scheduler.host, BINARY), [each.store for each in opened.served]

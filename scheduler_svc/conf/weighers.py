@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from oslo_config import cfg
 
 from rpcapi import errors
+from scheduler_svc.metric_weights import AGGREGATE_OPTION
 
 GROUP = "filter_scheduler"
 
@@ -27,6 +28,7 @@ OPTIONS: Mapping[str, str] = {
     "VolumeNearWeigher": "volume_near_weight_multiplier",
 }
 METRICS = "MetricsWeigher"  # its options are in [metrics]
+AGGREGATE_OPTIONS = (*OPTIONS.values(), AGGREGATE_OPTION)  # metadata that overrides an option for an aggregate's hosts
 WEIGHERS = (*OPTIONS, METRICS)
 AMOUNTS = ("RAMWeigher", "CPUWeigher", "DiskWeigher")
 DEFAULT_WEIGHERS = (

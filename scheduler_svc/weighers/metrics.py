@@ -3,14 +3,13 @@
 
 import numpy as np
 
-from scheduler_svc.metric_weights import MetricWeights
+from scheduler_svc.metric_weights import AGGREGATE_OPTION, MetricWeights
 from scheduler_svc.request import Request
 from scheduler_svc.table.columns import FloatColumn
 from scheduler_svc.table.view import View
 from scheduler_svc.weighers.weigher import Weigher
 
 NAME = "MetricsWeigher"
-OPTION = "metrics_weight_multiplier"  # in aggregates; the option itself is [metrics] weight_multiplier
 
 
 def build(weights: MetricWeights) -> Weigher:
@@ -24,7 +23,7 @@ def build(weights: MetricWeights) -> Weigher:
             figures += ratio * view.state("compute", key)
         return np.where(np.isnan(figures), weights.unavailable, figures)
 
-    return Weigher(NAME, raw, step, {"compute": frozenset(keys)}, option=OPTION)
+    return Weigher(NAME, raw, step, {"compute": frozenset(keys)}, option=AGGREGATE_OPTION)
 
 
 def step(request: Request) -> float:

@@ -12,6 +12,7 @@ import pytest
 
 from devstack.lab.peers import environments, side
 from scheduler_svc.conf.weighers import METRICS, OPTIONS
+from scheduler_svc.metric_weights import AGGREGATE_OPTION
 from scheduler_svc.weighers import scoring
 from tests.property import weighed_clouds
 
@@ -46,8 +47,8 @@ def comparable(cloud):
     """Return the cloud without what differs on purpose: see docs/differences.md."""
     for aggregate in cloud["aggregates"]:
         told = {key: value for key, value in aggregate["metadata"].items() if value != "nan"}
-        if told.get(scoring.metrics.OPTION) == "0":
-            del told[scoring.metrics.OPTION]
+        if told.get(AGGREGATE_OPTION) == "0":
+            del told[AGGREGATE_OPTION]
         aggregate["metadata"] = told
     multipliers = cloud["multipliers"]
     for name in NEVER_NEGATIVE:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rpcapi.model.claims import GroupPolicy
-from scheduler_svc.conf.weighers import METRICS, OPTIONS
+from scheduler_svc.conf.weighers import AGGREGATE_OPTIONS, METRICS, OPTIONS
 from scheduler_svc.metric_weights import MetricWeights
 from scheduler_svc.request import Request
 from scheduler_svc.store.records import Group, Snapshot
@@ -36,7 +36,7 @@ def draw(chance: random.Random) -> Cloud:
     """Return a cloud."""
     hosts = [_host(chance, f"h{number}") for number in range(chance.randint(1, 9))]
     names = [host["name"] for host in hosts]
-    keys = [*OPTIONS.values(), scoring.metrics.OPTION]
+    keys = AGGREGATE_OPTIONS
     return {
         "hosts": hosts,
         "aggregates": [
@@ -53,7 +53,9 @@ def draw(chance: random.Random) -> Cloud:
             "image": _image(chance),
         },
         "multipliers": {name: chance.choice((1.0, -1.0, 2.5, 0.0, 1e6)) for name in (*OPTIONS, METRICS)},
-        "metrics": {name: chance.choice((1.0, -0.5)) for name in chance.sample(("cpu.user.percent", "cpu.percent"), 2)[:2]},
+        "metrics": {
+            name: chance.choice((1.0, -0.5)) for name in chance.sample(("cpu.user.percent", "cpu.percent"), 2)[:2]
+        },
         "properties": {name: chance.choice((1.0, 2.0, -1.0)) for name in chance.sample(sorted(IMAGES), 2)},
     }
 
@@ -68,7 +70,8 @@ def _host(chance: random.Random, name: str) -> dict[str, Any]:
         # Now and then more than there is: inventory may shrink below what is used.
         "used": {key: amount * chance.choice((0, 1, 2, 4, 5)) // 4 for key, amount in total.items()},
         "devices": chance.choice((0, 0, 3, 40, 120)),
-        "metrics": metrics | {key: chance.randint(0, 9) for key in ("cpu.user.percent", "cpu.percent") if chance.random() < 0.8},
+        "metrics": metrics
+        | {key: chance.randint(0, 9) for key in ("cpu.user.percent", "cpu.percent") if chance.random() < 0.8},
         "facts": chance.choice(({}, {"hypervisor_version": 6_000_000}, {"hypervisor_version": 8_002_000})),
         "members": chance.choice((0, 0, 1, 3)),
         "images": [_image(chance) for _ in range(chance.randint(0, 3))],
