@@ -90,6 +90,11 @@ EXAMPLES = {
         {},
         {"resources": DISK, "groups": {"1": {"resources": {"VCPU": 4, "MEMORY_MB": 4096}}}},
     ),
+    "pinned amounts of a group": (
+        {"resources1:PCPU": "2"},
+        {},
+        {"resources": {"MEMORY_MB": 4096, "DISK_GB": 10}, "groups": {"1": {"resources": {"PCPU": 2}}}, "numa": {}},
+    ),
     "traits of both": (
         {"trait:CUSTOM_A": "required", "trait:CUSTOM_B": "forbidden"},
         {"trait:CUSTOM_C": "required", "trait:CUSTOM_A": "required"},
@@ -176,6 +181,11 @@ EXAMPLES = {
             "numa": numa(PINNED, policy="dedicated", threads="isolate"),
         },
     ),
+    "a flavor that prefers threads goes before its image": (
+        {"hw:cpu_policy": "dedicated", "hw:cpu_thread_policy": "prefer"},
+        {"hw_cpu_thread_policy": "require"},
+        {"numa": numa(PINNED, policy="dedicated", threads="prefer")},
+    ),
     "threads by trait": (
         {"hw:cpu_policy": "dedicated", "trait:HW_CPU_HYPERTHREADING": "required"},
         {},
@@ -233,6 +243,15 @@ EXAMPLES = {
         {},
         {"numa": numa(ONE_CELL, devices={"_pci0": "required"}), "same_subtree": [["_numa0", "_pci0"]]},
     ),
+    "a device of one of two cells": (
+        {"pci_passthrough:alias": "QuickAssist:1", "hw:numa_nodes": "2"},
+        {},
+        {
+            "numa": numa(cell(0, [0, 1], [], 2048), cell(1, [2, 3], [], 2048), devices={"_pci0": "required"}),
+            "same_subtree": [],
+            "groups_policy": "none",
+        },
+    ),
     "a device of any cell, or of none": (
         {"pci_passthrough:alias": "nic:1,any:1", "hw:numa_nodes": "1"},
         {},
@@ -289,6 +308,7 @@ EXAMPLES = {
         {"hw_firmware_type": "uefi", "hw_firmware_stateless": "yes"},
         {"required_traits": ["COMPUTE_SECURITY_STATELESS_FIRMWARE"]},
     ),
+    "firmware that is no UEFI": ({}, {"hw_firmware_stateless": "yes"}, {"required_traits": []}),
     "what only filters and hypervisors read is carried": (
         SPECS := {"capabilities:hypervisor_type": "s== QEMU", "hw:hide_hypervisor_id": "true", "quota:cpu_shares": "1"},
         {"architecture": "x86_64", "vm_mode": "hvm", "img_hv_type": "kvm", "os_distro": "debian"},
@@ -370,6 +390,8 @@ CONTRADICTIONS = [
     ({"hw:mem_encryption": "true"}, {"hw_mem_encryption": "false"}, "the image may not ask"),
     ({"hw:mem_encryption": "true", "hw:mem_encryption_model": "rot13"}, {"hw_firmware_type": "uefi"}, "must be one of"),
     ({"hw:tpm_version": "1.2", "hw:tpm_model": "tpm-crb"}, {}, "is for hw:tpm_version 2.0"),
+    ({"os:secure_boot": "optional"}, {"os_secure_boot": "required"}, "the image may not ask"),
+    ({"resources:VCPU": "0", "hw:numa_nodes": "1"}, {}, "is 0, but the cells"),
     ({"os:secure_boot": "maybe"}, {}, "must be one of required, disabled, optional"),
 ]  # fmt: skip
 
