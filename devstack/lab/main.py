@@ -21,6 +21,7 @@ COMMANDS = {
     "rpc": "devstack.lab.rpc:Rpc",
     "shadow": "devstack.lab.shadow.question:Shadow",
     "sync": "devstack.lab.sync:Sync",
+    "trees": "devstack.lab.trees:Trees",
 }
 
 

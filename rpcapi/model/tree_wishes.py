@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a request asks of a tree, part by part: each to be given by one provider, and by which it could be."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 
 from rpcapi.model.groups import RequestGroup
@@ -56,9 +56,13 @@ def serves_at_all(tree: Tree, wanted: Wanted) -> bool:
 
 
 def _wishes(tree: Tree, wanted: Wanted) -> Iterator[Wish]:
+    found: dict[Hashable, tuple[int, ...]] = {}  # of alike groups one is looked at
     for group in wanted.groups:
         if group.suffix:
-            options = tuple(_suffixed(tree, group))
+            what = _asked(group)
+            if what not in found:
+                found[what] = tuple(_suffixed(tree, group))
+            options = found[what]
             rules = (number for number, suffixes in enumerate(wanted.same_subtree) if group.suffix in suffixes)
             yield Wish(group.suffix, tuple(sorted(group.resources.items())), options, frozenset(rules))
         else:
@@ -68,12 +72,20 @@ def _wishes(tree: Tree, wanted: Wanted) -> Iterator[Wish]:
                 yield Wish("", ((resource_class, amount),), givers)
 
 
+def _asked(group: RequestGroup) -> Hashable:
+    """Return all that a group asks, its suffix aside."""
+    amounts = frozenset(group.resources.items())
+    traits = (group.required, group.any_of, group.forbidden)
+    return amounts, traits, group.member_of, group.forbidden_aggregates, group.in_tree
+
+
 def _suffixed(tree: Tree, group: RequestGroup) -> Iterator[int]:
     """Yield who could serve a group alone; only what it is and has itself counts."""
+    inside = _is_tree(tree, group.in_tree)
     for number, each in _numbered(tree):
-        outside = number >= len(tree.providers)
+        within = inside if number < len(tree.providers) else group.in_tree in (None, each.id)
         if (
-            (group.in_tree is None or (each.id == group.in_tree if outside else _is_tree(tree, group.in_tree)))
+            within
             and has_traits(each.traits, group.required, group.any_of, group.forbidden)
             and in_aggregates(each.aggregates, group.member_of)
             and each.aggregates.isdisjoint(group.forbidden_aggregates)
