@@ -5,16 +5,14 @@ Its columns are, for each kind and size of call, how many calls are served, and 
 placements the host gets.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from scheduler_svc.drivers.solver.mip import Program, Terms
+from scheduler_svc.drivers.solver.mip import Program
 from scheduler_svc.drivers.solver.problem import Problem, Rule, Solution
-from scheduler_svc.table.columns import FloatColumn
-
-Columns = Mapping[int, Sequence[tuple[int, int]]]  # for each host the kinds that may go there, and their columns
+from scheduler_svc.table.columns import FloatColumn, IntColumn
 
 
 class Model:
@@ -23,38 +21,43 @@ class Model:
     def __init__(self, problem: Problem) -> None:
         self.program = Program()
         self.problem = problem
-        self.served: list[dict[int, int]] = []  # for each kind the columns by size of call
-        self.placed: list[list[int]] = []
-        at: dict[int, list[tuple[int, int]]] = defaultdict(list)
-        for number, kind in enumerate(problem.kinds):
-            alike = Counter(kind.sizes)
-            self.served.append({size: self.program.whole(float(alike[size])) for size in sorted(alike)})
-            self.placed.append([self.program.whole(float(most)) for most in kind.most])
-            for host, column in zip(kind.hosts.tolist(), self.placed[-1], strict=True):
-                at[host].append((number, column))
-        self.at: Columns = at
+        self.sizes = [sorted(Counter(kind.sizes).items()) for kind in problem.kinds]
+        self.served = [self.program.whole([calls for _, calls in sizes]) for sizes in self.sizes]
+        self.placed = [self.program.whole(kind.most) for kind in problem.kinds]
         self._serve_whole()
         self._keep_capacity()
         for rule in problem.rules:
             self._keep_rule(rule)
 
+    @property
+    def hosts(self) -> IntColumn:
+        """Return the numbers of all hosts: rows of a block that has one for each."""
+        return np.arange(len(self.problem.free))
+
     def serving(self) -> FloatColumn:
         """Return costs that are least when most calls are served."""
         costs = np.zeros(self.program.columns)
-        costs[[column for columns in self.served for column in columns.values()]] = -1.0
+        costs[np.concatenate(self.served)] = -1.0
         return costs
 
     def serve_at_least(self, calls: int) -> None:
         """Let no solution serve fewer."""
-        every = [(column, 1.0) for columns in self.served for column in columns.values()]
-        self.program.row(every, least=float(calls))
+        every = np.concatenate(self.served)
+        self.program.rows([(np.zeros_like(every), every, 1.0)], least=float(calls))
+
+    def sums(self, values: FloatColumn, factors: Sequence[float], kinds: Iterable[int] | None = None) -> FloatColumn:
+        """Return for each host the sum of its placements' values, those of each kind times its factor."""
+        found = np.zeros(len(self.problem.free))
+        for number in range(len(self.placed)) if kinds is None else kinds:
+            found[self.problem.kinds[number].hosts] += factors[number] * values[self.placed[number]]
+        return found
 
     def values(self, solution: Solution) -> FloatColumn:
         """Return a solution as the program's values; 0 in the columns of wishes."""
         values = np.zeros(self.program.columns)
         for number, kind in enumerate(self.problem.kinds):
-            for size, is_served in zip(kind.sizes, solution.served[number], strict=True):
-                values[self.served[number][size]] += is_served
+            served = Counter(size for size, its in zip(kind.sizes, solution.served[number], strict=True) if its)
+            values[self.served[number]] = [served[size] for size, _ in self.sizes[number]]
             values[self.placed[number]] = solution.placed[number]
         return values
 
@@ -63,7 +66,8 @@ class Model:
         whole = np.rint(values).astype(np.int64)
         served = []
         for number, kind in enumerate(self.problem.kinds):
-            left = {size: int(whole[column]) for size, column in self.served[number].items()}
+            counts = whole[self.served[number]].tolist()
+            left = {size: count for (size, _), count in zip(self.sizes[number], counts, strict=True)}
             taken = []
             for size in kind.sizes:
                 taken.append(left[size] > 0)
@@ -71,31 +75,21 @@ class Model:
             served.append(tuple(taken))
         return Solution(tuple(whole[columns] for columns in self.placed), tuple(served), optimal)
 
-    def members(self, rule: Rule) -> Mapping[int, Terms]:
-        """Return for each host the placements there that a rule is about."""
-        found = {
-            host: [(column, 1.0) for number, column in there if number in rule.kinds] for host, there in self.at.items()
-        }
-        return {host: terms for host, terms in found.items() if terms}
-
     def _serve_whole(self) -> None:
-        for columns, placed in zip(self.served, self.placed, strict=True):
-            wanted = [(column, -float(size)) for size, column in columns.items()]
-            self.program.row([*wanted, *((column, 1.0) for column in placed)], least=0.0, most=0.0)
+        for sizes, served, placed in zip(self.sizes, self.served, self.placed, strict=True):
+            wanted = (np.zeros_like(served), served, [-float(size) for size, _ in sizes])
+            self.program.rows([wanted, (np.zeros_like(placed), placed, 1.0)], least=0.0, most=0.0)
 
     def _keep_capacity(self) -> None:
-        kinds, free = self.problem.kinds, self.problem.free
-        for host, there in self.at.items():
-            for number, amount in enumerate(free[host].tolist()):
-                terms = [(column, float(kinds[kind].amounts[number])) for kind, column in there]
-                largest = max(factor for _, factor in terms)
-                if largest:
-                    # Scaled: what solvers call equal is a fixed difference, and memory comes in large numbers.
-                    scaled = [(column, factor / largest) for column, factor in terms if factor]
-                    self.program.row(scaled, most=amount / largest)
+        kinds = self.problem.kinds
+        for number, free in enumerate(self.problem.free.T):
+            taking = [at for at, kind in enumerate(kinds) if kind.amounts[number]]
+            # Scaled: what solvers call equal is a fixed difference, and memory comes in large numbers.
+            scale = float(max((kinds[at].amounts[number] for at in taking), default=1))
+            parts = [(kinds[at].hosts, self.placed[at], kinds[at].amounts[number] / scale) for at in taking]
+            self.program.rows(parts, most=free / scale)
 
     def _keep_rule(self, rule: Rule) -> None:
-        if rule.most is None:
-            return
-        for host, terms in self.members(rule).items():
-            self.program.row(terms, most=float(max(0, rule.most - int(rule.held[host]))))
+        if rule.most is not None:
+            parts = [(self.problem.kinds[number].hosts, self.placed[number], 1.0) for number in rule.kinds]
+            self.program.rows(parts, most=np.maximum(0, rule.most - rule.held))

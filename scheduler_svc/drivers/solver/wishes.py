@@ -14,23 +14,23 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from scheduler_svc.drivers.solver.mip import Terms
 from scheduler_svc.drivers.solver.model import Model
 from scheduler_svc.drivers.solver.problem import Rule
-from scheduler_svc.table.columns import FloatColumn
+from scheduler_svc.table.columns import FloatColumn, IntColumn
 
 CORNERS = (0, 1, 2, 3, 4, 6, 9, 14, 24, 48)  # where chords meet, in placements of mean weight
-EVEN = 1.0  # what a host costs of which all is left of one class and nothing of another, in the same unit
+EVEN = 1.0  # what a host costs of which all is left of one class and nothing of another, in the unit of scores
 SOFT = 1.0  # what a member costs that is not where its group would have it, in what a weigher at most says
 
 
 class Wish(NamedTuple):
-    """A column, what it costs, and the least that it can be where placements have certain values."""
+    """Columns, what they cost, and the least that they can be where placements have certain values."""
 
-    column: int
-    cost: float
-    least: Callable[[FloatColumn], float]
+    columns: IntColumn
+    costs: npt.ArrayLike
+    least: Callable[[FloatColumn], FloatColumn]
 
 
 class Wishes:
@@ -49,107 +49,115 @@ class Wishes:
         for kind, placed in zip(self._model.problem.kinds, self._model.placed, strict=True):
             found[placed] = kind.cost * kind.weight
         for wish in self._wishes:
-            found[wish.column] = wish.cost
+            found[wish.columns] = wish.costs
         return found
 
     def complete(self, values: FloatColumn) -> FloatColumn:
         """Return the values of a solution with those of the wishes' columns."""
-        found = values.copy()
+        found = np.concatenate((values, np.zeros(self._model.program.columns - len(values))))
         for wish in self._wishes:
-            found[wish.column] = wish.least(values)
+            found[wish.columns] = wish.least(values)
         return found
 
 
 def _packed(model: Model) -> Iterator[Wish]:
     problem = model.problem
     # More than all placements can cost otherwise, so that no host is opened to spare anything but another.
-    dear = 1.0 + EVEN * len(model.at) + SOFT * sum(sum(kind.sizes) for kind in problem.kinds)
+    dear = 1.0 + EVEN * len(model.hosts) + SOFT * sum(sum(kind.sizes) for kind in problem.kinds)
     dear += sum(float(kind.weight * kind.cost.max(initial=0.0)) * sum(kind.sizes) for kind in problem.kinds)
-    empty = problem.empty
-    most = dict(_bounds(model))
-    for host, there in model.at.items():
-        if empty[host]:
-            opened = model.program.whole(1.0)
-            for _, column in there:
-                model.program.row([(column, 1.0), (opened, -most[column])], most=0.0)
-            yield Wish(opened, dear, _used([column for _, column in there]))
+    yield _used(model, problem.empty, range(len(problem.kinds)), dear)
 
 
 def _spread(model: Model) -> Iterator[Wish]:
     kinds = model.problem.kinds
-    mean = float(np.mean([kind.weight for kind in kinds]))
-    most = dict(_bounds(model))
-    for there in model.at.values():
-        weights = [(column, kinds[number].weight) for number, column in there]
-        reach = sum(weight * most[column] for column, weight in weights)
-        chords = list(_chords(mean, reach))
-        curve = model.program.real()
-        for slope, drop in chords:
-            model.program.row([(curve, 1.0), *((column, -slope * weight) for column, weight in weights)], least=-drop)
-        yield Wish(curve, 1.0, _height(weights, chords))
+    weights = [kind.weight for kind in kinds]
+    mean = float(np.mean(weights))
+    given, curve = model.program.real(len(model.hosts)), model.program.real(len(model.hosts))
+    parts = [(kind.hosts, placed, -kind.weight) for kind, placed in zip(kinds, model.placed, strict=True)]
+    model.program.rows([(model.hosts, given, 1.0), *parts], least=np.zeros(len(given)), most=0.0)
+    reach = np.zeros(len(given))
+    for kind in kinds:
+        reach[kind.hosts] += kind.weight * kind.most
+    chords = list(_chords(mean, float(reach.max(initial=0.0))))
+    for left, slope, drop in chords:
+        reached = np.flatnonzero(reach > left)
+        rows = np.arange(len(reached))
+        model.program.rows(
+            [(rows, curve[reached], 1.0), (rows, given[reached], -slope)], least=np.full(len(rows), -drop)
+        )
+
+    def height(values: FloatColumn) -> FloatColumn:
+        weight = model.sums(values, weights)
+        return np.max([np.zeros(len(weight)), *(slope * weight - drop for _, slope, drop in chords)], axis=0)
+
+    yield Wish(given, 0.0, lambda values: model.sums(values, weights))
+    yield Wish(curve, 1.0, height)
 
 
 def _even(model: Model) -> Iterator[Wish]:
     problem = model.problem
-    for host, there in model.at.items():
-        capacity = problem.capacity[host].astype(np.float64)
-        shares = problem.free[host] / np.maximum(capacity, 1.0)
-        sides: list[tuple[Terms, float]] = []
-        for more, less in itertools.permutations(np.flatnonzero(capacity).tolist(), 2):
-            parts = ((column, problem.kinds[number].amounts / np.maximum(capacity, 1.0)) for number, column in there)
-            terms: Terms = [(column, float(part[less] - part[more])) for column, part in parts]
-            sides.append((terms, float(shares[more] - shares[less])))
-        if sides:
-            skew = model.program.real()
-            for terms, before in sides:
-                model.program.row([(skew, 1.0), *((column, -factor) for column, factor in terms)], least=before)
-            yield Wish(skew, EVEN, _largest(sides))
+    capacity = np.maximum(problem.capacity, 1).astype(np.float64)
+    skew = model.program.real(len(model.hosts))
+    for more, less in itertools.permutations(range(capacity.shape[1]), 2):
+        both = (problem.capacity[:, more] > 0) & (problem.capacity[:, less] > 0)
+        row = np.cumsum(both) - 1
+        parts = [(row[both], skew[both], 1.0)]
+        for kind, placed in zip(problem.kinds, model.placed, strict=True):
+            its = both[kind.hosts]
+            hosts = kind.hosts[its]
+            factors = kind.amounts[more] / capacity[hosts, more] - kind.amounts[less] / capacity[hosts, less]
+            parts.append((row[hosts], placed[its], factors))
+        shares = problem.free / capacity
+        model.program.rows(parts, least=(shares[:, more] - shares[:, less])[both])
+
+    def least(values: FloatColumn) -> FloatColumn:
+        amounts = [kind.amounts for kind in problem.kinds]
+        taken = [model.sums(values, [each[number] for each in amounts]) for number in range(capacity.shape[1])]
+        shares = (problem.free - np.transpose(taken)) / capacity
+        highest = np.where(problem.capacity > 0, shares, -np.inf).max(axis=1, initial=-np.inf)
+        lowest = np.where(problem.capacity > 0, shares, np.inf).min(axis=1, initial=np.inf)
+        return np.maximum(0.0, highest - lowest)
+
+    yield Wish(skew, EVEN, least)
 
 
 def _apart(model: Model, rule: Rule) -> Iterator[Wish]:
-    for host, terms in model.members(rule).items():
-        spare = 1 - int(rule.held[host])  # below 0 where some are there: each one more costs
-        beyond = model.program.real()
-        model.program.row([(beyond, 1.0), *((column, -1.0) for column, _ in terms)], least=-float(max(0, spare)))
-        yield Wish(beyond, SOFT * max(1, 1 - spare), _height(terms, [(1.0, float(max(0, spare)))]))
+    spare = np.maximum(0, 1 - rule.held)
+    beyond = model.program.real(len(model.hosts))
+    parts = [(model.problem.kinds[number].hosts, model.placed[number], -1.0) for number in rule.kinds]
+    model.program.rows([(model.hosts, beyond, 1.0), *parts], least=-spare.astype(np.float64))
+    ones = [1.0] * len(model.placed)
+    # Beside many each one more is worse than beside one.
+    yield Wish(
+        beyond,
+        SOFT * np.maximum(1, rule.held),
+        lambda values: np.maximum(0.0, model.sums(values, ones, rule.kinds) - spare),
+    )
 
 
 def _close(model: Model, rule: Rule) -> Iterator[Wish]:
-    most = dict(_bounds(model))
-    for host, terms in model.members(rule).items():
-        if rule.held[host]:
-            continue  # where members are already is as close as can be
-        used = model.program.whole(1.0)
-        for column, _ in terms:
-            model.program.row([(column, 1.0), (used, -most[column])], most=0.0)
-        yield Wish(used, SOFT, _used([column for column, _ in terms]))
+    yield _used(model, rule.held == 0, rule.kinds, SOFT)  # where members are already is as close as can be
 
 
-def _bounds(model: Model) -> Iterator[tuple[int, float]]:
-    for kind, placed in zip(model.problem.kinds, model.placed, strict=True):
-        yield from zip(placed, kind.most.astype(float).tolist(), strict=True)
+def _used(model: Model, which: npt.NDArray[np.bool_], numbers: Sequence[int], cost: float) -> Wish:
+    """Have a column for each host of ``which`` that is 1 where it gets a placement of one of these kinds."""
+    used = model.program.whole(np.ones(int(which.sum())))
+    place = np.cumsum(which) - 1
+    for number in numbers:
+        kind = model.problem.kinds[number]
+        its = which[kind.hosts]
+        rows = np.arange(int(its.sum()))
+        model.program.rows(
+            [(rows, model.placed[number][its], 1.0), (rows, used[place[kind.hosts[its]]], -kind.most[its])],
+            most=np.zeros(len(rows)),
+        )
+    ones = [1.0] * len(model.placed)
+    return Wish(used, cost, lambda values: (model.sums(values, ones, numbers)[which] > 0).astype(np.float64))
 
 
-def _chords(mean: float, reach: float) -> Iterator[tuple[float, float]]:
-    """Yield the chords of W * W / 2 as slopes, and how far below 0 they begin."""
+def _chords(mean: float, reach: float) -> Iterator[tuple[float, float, float]]:
+    """Yield the chords of W * W / 2 as where they begin, their slopes, and how far below 0 they meet the axis."""
     for left, right in itertools.pairwise(CORNERS):
         if left and left * mean >= reach:
             return
-        yield mean * (left + right) / 2, mean * mean * left * right / 2
-
-
-def _used(columns: Sequence[int]) -> Callable[[FloatColumn], float]:
-    return lambda values: float(values[columns].any())
-
-
-def _height(weights: Terms, chords: Sequence[tuple[float, float]]) -> Callable[[FloatColumn], float]:
-    return _largest([([(column, slope * weight) for column, weight in weights], -drop) for slope, drop in chords])
-
-
-def _largest(sides: Sequence[tuple[Terms, float]]) -> Callable[[FloatColumn], float]:
-    """Return the largest of sums, each with what is added to it; at least 0."""
-
-    def least(values: FloatColumn) -> float:
-        return max(0.0, *(sum(factor * values[at] for at, factor in terms) + more for terms, more in sides))
-
-    return least
+        yield left * mean, mean * (left + right) / 2, mean * mean * left * right / 2
