@@ -19,3 +19,10 @@ def grown(column: npt.NDArray[Any], size: int, fill: float | bool = 0) -> npt.ND
     larger = np.full(size, fill, dtype=column.dtype)
     larger[: len(column)] = column
     return larger
+
+
+def still(column: npt.NDArray[Any], size: int) -> Any:
+    """Return the first ``size`` elements as they are, not to be written to by who reads them."""
+    part = column[:size]
+    part.setflags(write=False)
+    return part

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec
 import numpy as np
 
 from rpcapi.model.trees import SHARES
-from scheduler_svc.table.columns import Column, FloatColumn, IntColumn, Rows
+from scheduler_svc.table.columns import Column, FloatColumn, IntColumn, Rows, still
 from scheduler_svc.table.forest import Forest
 from scheduler_svc.table.resources import ResourceColumns
 from scheduler_svc.table.traits import TraitColumns
@@ -41,12 +41,12 @@ class Providers:
     def free(self, resource_class: str) -> FloatColumn:
         """Return capacity minus use; 0 where a provider lacks the class."""
         columns = self._resources.get(resource_class)
-        return np.zeros(self.size, np.float64) if columns is None else columns.free[: self.size]
+        return np.zeros(self.size, np.float64) if columns is None else still(columns.free, self.size)
 
     def capacity(self, resource_class: str) -> IntColumn:
         """Return what there is, used or not; 0 where a provider lacks the class."""
         columns = self._resources.get(resource_class)
-        return np.zeros(self.size, np.int64) if columns is None else columns.capacity[: self.size]
+        return np.zeros(self.size, np.int64) if columns is None else still(columns.capacity, self.size)
 
     def has_room(self, resource_class: str, amount: int) -> Column:
         """Return who has as much left."""

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from rpcapi.model import names
 from scheduler_svc.table.addresses import Network
 from scheduler_svc.table.aggregates import AggregatesSeen
-from scheduler_svc.table.columns import Column, FloatColumn, IntColumn
+from scheduler_svc.table.columns import Column, FloatColumn, IntColumn, still
 from scheduler_svc.table.facts import FactsSeen
 from scheduler_svc.table.forest import Forest
 from scheduler_svc.table.partition import Standing
@@ -280,6 +280,4 @@ class View:
         return column
 
     def _still(self, column: npt.NDArray[Any]) -> Any:
-        part = column[: self.size]
-        part.setflags(write=False)
-        return part
+        return still(column, self.size)

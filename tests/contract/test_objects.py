@@ -130,6 +130,9 @@ def sample(name):
         "ClaimPage": {"claims": [{"consumer": "a"}]},
         "ClaimRefs": REFS,
         "Decision": {"request_id": "r", "partition": "p", "document": {"reasons": {"ram": 1}}},
+        "FilterList": {"worker": "s:0", "names": ["F"], "kinds": ["filter"], "forms": [None], "sources": ["acme 1.0"]}
+        | {"enabled": [True], "reads": [{"compute": ["traits"]}], "calls": [1], "errors": [0], "seconds": [0.5]}
+        | {"hosts": [3], "last_errors": [None]},
         "HostState": STATE,
         "Instance": INSTANCE,
         "PartitionList": {
@@ -149,26 +152,22 @@ def sample(name):
         "VerifyReport": {"partition": "p", "epoch": 1, "position": 1, "claims": {"confirmed": 1}}
         | {"providers": 1, "problems": ["x"], "excess": [{}]},
     }
-    if name == "BuildRequest":
-        owner = {"partition": "p", "project_id": "", "user_id": ""}
-        return objects.BuildRequest.of(spec=sample("RequestSpec"), uuids=["a"], attempts=[1], names=["h"], **owner)
-    if name == "ClaimIntents":
-        wish = REFS | {"replaces": [None], "candidates": [["h"]], "epoch": 1, "position": 1}
-        return objects.ClaimIntents.of(spec=sample("RequestSpec"), **wish)
-    if name == "HostStatePage":
-        return objects.HostStatePage.of(states=[sample("HostState")])
-    if name == "FilterList":
-        told = {"names": ["F"], "kinds": ["filter"], "forms": [None], "sources": ["acme 1.0"], "enabled": [True]}
-        counted = {"calls": [1], "errors": [0], "seconds": [0.5], "hosts": [3], "last_errors": [None]}
-        return objects.FilterList.of(worker="s:0", reads=[{"compute": ["traits"]}], **told, **counted)
-    if name == "DecisionPage":
-        return objects.DecisionPage.of(decisions=[sample("Decision")], marker="m")
-    if name == "SelectionRequests":
-        call = {"request_ids": ["r"], "uuids": [["a"]], "attempts": [1]}
-        return objects.SelectionRequests.of(specs=[sample("RequestSpec")], **call)
-    if name == "SelectionAnswers":
-        told = {"served": [0, None], "codes": [None, "no_valid_host"], "reasons": ["", "full"]}
-        return objects.SelectionAnswers.of(selections=[sample("Selections")], **told)
-    if name == "InstancePage":
-        return objects.InstancePage.of(instances=[sample("Instance")], marker="u")
-    return getattr(objects, name).of(**values[name])
+    owner = {"partition": "p", "project_id": "", "user_id": ""}
+    wish = REFS | {"replaces": [None], "candidates": [["h"]], "epoch": 1, "position": 1}
+    holding = {
+        "BuildRequest": lambda: (
+            {"spec": sample("RequestSpec"), "uuids": ["a"], "attempts": [1], "names": ["h"]} | owner
+        ),
+        "ClaimIntents": lambda: {"spec": sample("RequestSpec")} | wish,
+        "DecisionPage": lambda: {"decisions": [sample("Decision")], "marker": "m"},
+        "HostStatePage": lambda: {"states": [sample("HostState")]},
+        "InstancePage": lambda: {"instances": [sample("Instance")], "marker": "u"},
+        "SelectionAnswers": lambda: (
+            {"selections": [sample("Selections")], "served": [0, None]}
+            | {"codes": [None, "no_valid_host"], "reasons": ["", "full"]}
+        ),
+        "SelectionRequests": lambda: (
+            {"specs": [sample("RequestSpec")], "request_ids": ["r"]} | {"uuids": [["a"]], "attempts": [1]}
+        ),
+    }
+    return getattr(objects, name).of(**(holding[name]() if name in holding else values[name]))

@@ -37,6 +37,7 @@ FILTERS = {
     "columnar(lambda view, request: None)": "not iterable",
     "columnar(lambda view, request: view.free('VCPU').fill(0))": "read-only",
     "columnar(lambda view, request: view.alive.fill(False))": "read-only",
+    "Filter('x', None, among=lambda view, request, left: left.fill(False))": "read-only",
     "columnar(lambda view, request: [view.state('rack', 'watts')])": "LookupError: .*rack",
     "Host(lambda host, spec: 1 / 0)": r"ZeroDivisionError: division by zero \(at host h0\)",
     "Host(lambda host, spec: None)": r"true or false, not .None. \(at host h0\)",
@@ -150,6 +151,14 @@ def test_every_column_of_a_view_is_read_only():
         for column in [*shared, view.capacity("VCPU")]:
             with pytest.raises(ValueError, match="read-only"):
                 column[0] = 0
-        for made in (lambda: view.named(["h1"]), lambda: view.in_zone("z"), lambda: view.aggregates.members(["a"])):
+        ways = [
+            *(lambda: view.named(["h1"]), lambda: view.in_zone("z"), lambda: view.aggregates.members(["a"])),
+            *(lambda: view.celled, lambda: view.having_any(["CUSTOM_A"]), lambda: view.tree_named("h1")),
+            *(lambda: view.facts.where(lambda facts: False, "none"), lambda: view.within("nowhere")),
+        ]
+        for made in ways:
             made().fill(True)
             assert not made()[0], "what is made for one who asks is that one's own"
+        for column in (view.tree_free("VCPU"), view.trees.hosts.free("VCPU"), view.trees.hosts.capacity("VCPU")):
+            with pytest.raises(ValueError, match="read-only"):
+                column[0] = 0
