@@ -17,7 +17,8 @@ def rewrite(request: Request, aggregates: AggregatesSeen) -> Request:
     closed = aggregates.once(NAME, lambda: _closed(aggregates))
     if not closed:
         return request
-    asked = set(request.required_traits).union(*(group.required for group in request.groups))
+    own = {*request.required_traits, *request.root_required}  # of a host that itself gives nothing they are the root's
+    asked = own.union(*(group.required for group in request.groups))
     forbidden = tuple(name for name, traits in closed.items() if not traits <= asked)
     return replace(request, forbidden_aggregates=(*request.forbidden_aggregates, *forbidden)) if forbidden else request
 

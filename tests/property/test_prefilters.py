@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each prefilter against plain Python on the request's and the aggregates' dictionaries."""
 
+import dataclasses
+
 import os_traits
 import pytest
 from hypothesis import given, settings
@@ -174,9 +176,10 @@ def test_traits_are_asked_of_the_host_itself(name, oracle, asked):
 
 
 @settings(max_examples=100, deadline=None)
-@given(requests, aggregates)
-def test_an_aggregate_for_a_trait_is_closed_to_who_does_not_ask_for_it(asked, told):
-    traits = {*asked.required_traits, *asked.groups[0].required}
+@given(requests, st.sets(st.sampled_from(TRAITS)), aggregates)
+def test_an_aggregate_for_a_trait_is_closed_to_who_does_not_ask_for_it(asked, of_the_root, told):
+    asked = dataclasses.replace(asked, root_required=tuple(of_the_root))
+    traits = {*asked.required_traits, *of_the_root, *asked.groups[0].required}
     closed = [
         name
         for name, metadata in told.items()
