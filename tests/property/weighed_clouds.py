@@ -43,7 +43,7 @@ def draw(chance: random.Random) -> Cloud:
             {
                 "name": f"a{number}",
                 "hosts": chance.sample(names, chance.randint(0, len(names))),
-                "metadata": {key: chance.choice(VALUES) for key in chance.sample(keys, chance.randint(0, 4))},
+                "metadata": {key: chance.choice(VALUES) for key in chance.sample(keys, chance.randint(0, len(keys)))},
             }
             for number in range(chance.randint(0, 3))
         ],
