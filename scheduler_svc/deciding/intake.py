@@ -84,13 +84,23 @@ class IntakeChooser:
 
     def select(self, ctxt: RequestContext, asked: Asked) -> Decided:
         """Choose and claim a host for every consumer, or for none; raises what Intake.take raises too."""
-        return self._chooser.select(ctxt, self._taken(asked))
+        taken = self._taken(asked)
+        try:
+            return self._chooser.select(ctxt, taken)
+        except errors.PluginFailed as error:
+            self._record(taken, error)
+            raise
 
     def select_batch(self, ctxt: RequestContext, asked: Sequence[Asked]) -> list[Outcome]:
         """Do that for many calls; return for each what it was given, or the error that ``select`` would raise."""
         taken = [self._tried(one) for one in asked]
-        decided = iter(self._chooser.select_batch(ctxt, [one for one in taken if isinstance(one, Asked)]))
-        return [next(decided) if isinstance(one, Asked) else one for one in taken]
+        ready = [one for one in taken if isinstance(one, Asked)]
+        decided = self._chooser.select_batch(ctxt, ready)
+        for one, outcome in zip(ready, decided, strict=True):
+            if isinstance(outcome, errors.PluginFailed):
+                self._record(one, outcome)
+        following = iter(decided)
+        return [next(following) if isinstance(one, Asked) else one for one in taken]
 
     def _tried(self, asked: Asked) -> Asked | errors.GanttError:
         try:
