@@ -55,6 +55,16 @@ def serves_at_all(tree: Tree, wanted: Wanted) -> bool:
     )
 
 
+def serves_alone(provider: Provider, group: RequestGroup) -> bool:
+    """Tell whether a provider by itself is and has all that a group asks, wherever it is."""
+    return (
+        _gives(provider, group.resources.items())
+        and has_traits(provider.traits, group.required, group.any_of, group.forbidden)
+        and in_aggregates(provider.aggregates, group.member_of)
+        and provider.aggregates.isdisjoint(group.forbidden_aggregates)
+    )
+
+
 def _wishes(tree: Tree, wanted: Wanted) -> Iterator[Wish]:
     found: dict[Hashable, tuple[int, ...]] = {}  # of alike groups one is looked at
     for group in wanted.groups:
@@ -84,13 +94,7 @@ def _suffixed(tree: Tree, group: RequestGroup) -> Iterator[int]:
     inside = _is_tree(tree, group.in_tree)
     for number, each in _numbered(tree):
         within = inside if number < len(tree.providers) else group.in_tree in (None, each.id)
-        if (
-            within
-            and has_traits(each.traits, group.required, group.any_of, group.forbidden)
-            and in_aggregates(each.aggregates, group.member_of)
-            and each.aggregates.isdisjoint(group.forbidden_aggregates)
-            and _gives(each, group.resources.items())
-        ):
+        if within and serves_alone(each, group):
             yield number
 
 

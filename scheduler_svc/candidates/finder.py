@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from rpcapi.model.tree_search import STEPS, Accept, Miss, Steps, first
+from rpcapi.model.tree_wishes import serves_alone
 from rpcapi.model.trees import Allocations, Found, Tree
 from scheduler_svc.candidates.numa import NumaFit
 from scheduler_svc.candidates.reader import Ledger, TreeReader
@@ -80,7 +81,7 @@ class Finder:
             if self._reader.is_bare(row):
                 return Offer(None)  # how many it takes was counted by columns
             # Most hosts with something below them still give all of an ordinary request themselves.
-            if not isinstance(self._search(self._reader.root(row, self._ledger)), Miss):
+            if serves_alone(self._reader.root(row, self._ledger), self._wanted.groups[0]):
                 return Offer(None)
         tree = self._reader.tree(row, self._ledger)
         accept: Accept | None = None

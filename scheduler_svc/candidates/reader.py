@@ -48,14 +48,10 @@ class TreeReader:
         """Tell whether a host is all there is to its tree."""
         return not self._view.forest(row).below(row) and not any(self._view.trees.sharing_with(row))
 
-    def root(self, row: int, ledger: Ledger) -> Tree:
-        """Return a host as if it were all there is to its tree."""
-        return Tree([self._host(row, ledger)])
-
     def tree(self, row: int, ledger: Ledger) -> Tree:
         """Return the tree of a host, with those who share with it, beside what ``ledger`` has."""
-        root = self._host(row, ledger)
-        sharing = [self._host(each, ledger) for each in self._view.trees.sharing_with(row)]
+        root = self.root(row, ledger)
+        sharing = [self.root(each, ledger) for each in self._view.trees.sharing_with(row)]
         return Tree([root, *self._below(row, root.id, ledger)], sharing)
 
     def _below(self, row: int, root: str, ledger: Ledger) -> Iterator[Provider]:
@@ -71,7 +67,8 @@ class TreeReader:
             yield self._child(forest, each, parent, ledger)
             line += [(name, child) for child in reversed(children.get(name, ()))]
 
-    def _host(self, row: int, ledger: Ledger) -> Provider:
+    def root(self, row: int, ledger: Ledger) -> Provider:
+        """Return a host by itself, beside what ``ledger`` has."""
         view, name = self._view, self._view.name(row)
         aggregates = frozenset(view.aggregates.of_row(row)) if self._asks_aggregates else frozenset[str]()
         stocks = self._stocks(view.resource_columns, row, ledger.of(name))

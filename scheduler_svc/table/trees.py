@@ -156,8 +156,12 @@ class Trees:
 
     def sum(self, count: Count[P], *given: P.args, **named: P.kwargs) -> FloatColumn:
         """Return for each host the sum of what ``count`` says of the providers of its tree, and of who shares."""
-        column = self.sum_below(count, *given, **named)
         own = count(self.hosts, *given, **named)
+        column = own.astype(np.float64)
+        for forest, below in self.forests:
+            there = forest.there[: forest.size]
+            counted = count(below, *given, **named)[there]
+            column += np.bincount(forest.root[: forest.size][there], counted, len(column))
         for row in self.sharing.tolist():
             if own[row]:
                 served = self.served(row).copy()
@@ -165,13 +169,21 @@ class Trees:
                 column[served] += own[row]
         return column
 
-    def sum_below(self, count: Count[P], *given: P.args, **named: P.kwargs) -> FloatColumn:
-        """Return for each host the sum of what ``count`` says of it and the providers below it."""
-        column = count(self.hosts, *given, **named).astype(np.float64)
+    def free(self, resource_class: str) -> FloatColumn:
+        """Return what each host and the providers below it have left of a class, in sum."""
+        return self._whole(resource_class, Providers.free)
+
+    def capacity(self, resource_class: str) -> FloatColumn:
+        """Return what each host and the providers below it have of a class, used or not, in sum."""
+        return self._whole(resource_class, Providers.capacity)
+
+    def _whole(self, resource_class: str, figure: Count[[str]]) -> FloatColumn:
+        column = figure(self.hosts, resource_class).astype(np.float64)
         for forest, below in self.forests:
-            there = forest.there[: forest.size]
-            counted = count(below, *given, **named)[there]
-            column += np.bincount(forest.root[: forest.size][there], counted, self.hosts.size)[: self.hosts.size]
+            if resource_class in forest.resources:
+                there = forest.there[: forest.size]
+                its = figure(below, resource_class)[there]
+                column += np.bincount(forest.root[: forest.size][there], its, len(column))
         return column
 
     def sharing_with(self, row: int) -> Iterator[int]:

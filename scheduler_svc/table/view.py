@@ -21,7 +21,7 @@ from scheduler_svc.table.partition import Standing
 from scheduler_svc.table.resources import ResourceColumns
 from scheduler_svc.table.rows import COMPUTE
 from scheduler_svc.table.traits import TraitColumns
-from scheduler_svc.table.trees import Providers, Trees
+from scheduler_svc.table.trees import Trees
 
 if TYPE_CHECKING:  # the table makes views
     from scheduler_svc.table.table import HostTable
@@ -193,16 +193,11 @@ class View:
 
     def tree_free(self, resource_class: str) -> FloatColumn:
         """Return capacity minus use of each row and all that hangs below it, in sum."""
-        trees = self.trees
-        if not trees.forests:
-            return self.free(resource_class)
-        return trees.sum_below(Providers.free, resource_class)
+        return self.trees.free(resource_class) if self.trees.forests else self.free(resource_class)
 
     def tree_capacity(self, resource_class: str) -> FloatColumn:
         """Return what each row and all that hangs below it have of a class, used or not, in sum."""
-        if not self.trees.forests:
-            return self.capacity(resource_class).astype(np.float64)
-        return self.trees.sum_below(Providers.capacity, resource_class)
+        return self.trees.capacity(resource_class)
 
     def tree_named(self, name: str, *, sharing: bool = False) -> Column:
         """Return which rows are roots of the tree of a provider; or also those with which it shares."""
