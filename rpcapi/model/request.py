@@ -28,12 +28,10 @@ def check_spec(spec: Any) -> None:
     check_text("flavor", spec.flavor)
     check_text("availability zone", spec.availability_zone)
     places.check_hosts(spec.ignore_hosts, spec.force_hosts)
-    hints.check(spec.hints)
     server_group.check(spec.group_id, spec.group_policy, spec.group_max_per_host)
-    topology.check(spec.numa, spec.groups)
-    attachments.check(spec.volumes, spec.ports, spec.groups)
-    documents.check_image(spec.image)
-    documents.check_extra_specs(spec.extra_specs)
+    _check_documents(spec)
+    if spec.volumes or spec.ports:
+        attachments.check(spec.volumes, spec.ports, spec.groups)
     if not _CONSUMER_TYPE.fullmatch(spec.consumer_type):
         raise refuse("the consumer type must be 1 to 255 of A-Z, 0-9 and '_', such as 'INSTANCE'")
     if spec.service not in SERVICES:
@@ -43,18 +41,34 @@ def check_spec(spec: Any) -> None:
 
 
 def _check_providers(spec: RequestSpec) -> None:
-    """Check the group without a suffix, and all others."""
+    """Check the group without a suffix, and all others: most requests have little of it."""
     amounts.check(spec.resources)
     if not spec.resources and not spec.groups:
         raise refuse(f"it must ask for 1 to {amounts.MAX_CLASSES} resource classes, not 0")
     asked = [*spec.required_traits, *spec.any_traits, *spec.forbidden_traits]
     if asked and not spec.resources:
         raise refuse("it asks for traits of who gives no resources; those of the host itself are root_required")
-    traits.check(spec.required_traits, spec.any_traits, spec.forbidden_traits)
-    traits.check(spec.root_required, (), spec.root_forbidden, " of the root")
-    places.check_aggregates(spec.member_of, spec.forbidden_aggregates)
+    if asked:
+        traits.check(spec.required_traits, spec.any_traits, spec.forbidden_traits)
+    if spec.root_required or spec.root_forbidden:
+        traits.check(spec.root_required, (), spec.root_forbidden, " of the root")
+    if spec.member_of or spec.forbidden_aggregates:
+        places.check_aggregates(spec.member_of, spec.forbidden_aggregates)
     places.check_tree(spec.in_tree)
-    groups.check(spec.groups, spec.groups_policy, spec.same_subtree)
+    if spec.groups != {} or spec.groups_policy is not None or spec.same_subtree:
+        groups.check(spec.groups, spec.groups_policy, spec.same_subtree)
+
+
+def _check_documents(spec: RequestSpec) -> None:
+    """Check the fields that may hold whatever JSON can hold; {} is none of it."""
+    if spec.hints != {}:
+        hints.check(spec.hints)
+    if spec.numa != {}:
+        topology.check(spec.numa, spec.groups)
+    if spec.image != {}:
+        documents.check_image(spec.image)
+    if spec.extra_specs != {}:
+        documents.check_extra_specs(spec.extra_specs)
 
 
 def check_count(count: Any, most: int) -> None:
