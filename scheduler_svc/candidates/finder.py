@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a host's tree can give one more instance of a request: searched for when it is asked for."""
 
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -84,13 +85,18 @@ class Finder:
             if serves_alone(self._reader.root(row, self._ledger), self._wanted.groups[0]):
                 return Offer(None)
         tree = self._reader.tree(row, self._ledger)
-        accept: Accept | None = None
-        if self._request.numa:
-            fit = NumaFit(self._request.numa, self._view.numa(row), tree)
-            tree = replace(tree, providers=[replace(each, mark=fit.mark(each.id)) for each in tree.providers])
-            accept = fit.accepts
-        found = self._search(tree, accept)
+        found = self._fit_cells(row, tree) if self._request.numa else self._search(tree)
         return found if isinstance(found, Miss) else Offer(found.allocations)
+
+    def _fit_cells(self, row: int, tree: Tree) -> Found | Miss:
+        """Search for what the host would pin the guest to.
+
+        Cells that should be alike may have been told of differently, by a host whose claims say otherwise by now; so
+        where the first of its likes is refused, every one is tried.
+        """
+        fit = NumaFit(self._request.numa, self._view.numa(row), tree)
+        found = self._search(_marked(tree, fit.mark), fit.accepts)
+        return self._search(_marked(tree, str), fit.accepts) if found is Miss.REFUSED else found
 
     def _search(self, tree: Tree, accept: Accept | None = None) -> Found | Miss:
         if self._left <= 0:
@@ -100,3 +106,7 @@ class Finder:
         found = first(tree, self._wanted, steps, accept)
         self._left -= COST + before - steps.left
         return found
+
+
+def _marked(tree: Tree, mark: Callable[[str], Hashable]) -> Tree:
+    return replace(tree, providers=[replace(each, mark=mark(each.id)) for each in tree.providers])

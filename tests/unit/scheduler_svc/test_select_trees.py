@@ -141,3 +141,51 @@ def test_alternates_are_given_what_their_trees_have_now():
     assert served.answer.accepted
     assert held(world)["vm-1"] == {"b": {"VCPU": 1}, "b/gpu1": {GPU: 1}}
     assert held(world)["vm-2"] == {"c": {"VCPU": 1}, "c/gpu0": {GPU: 1}}
+
+
+def celled(host, pinned):
+    """Return a node with two cells of two cores each, of which the CPUs of ``pinned`` are taken."""
+    state = [
+        {
+            **{"id": number, "path": f"numa{number}", "socket": number, "cores": [[4 * number], [4 * number + 1]]},
+            **{"shared": "", "threads": 1, "pinned": pinned[number], "pages": {}},
+        }
+        for number in range(2)
+    ]
+    cell = node({"PCPU": 2, "MEMORY_MB": 8192}) | {"parent": host}
+    return {host: node({"DISK_GB": 100}) | {"numa": state}, f"{host}/numa0": cell, f"{host}/numa1": cell}
+
+
+def pinned_guest(cpus):
+    cells = [{"id": 0, "group": "_numa0", "cpus": list(range(cpus)), "pcpus": list(range(cpus)), "memory_mb": 64}]
+    numa = {"cells": cells, "cpu_policy": "dedicated", "thread_policy": "isolate", "page_size_kb": None}
+    group = RequestGroup("_numa0", {"PCPU": cpus, "MEMORY_MB": 64})
+    return request({"DISK_GB": 1}, groups=(group,), groups_policy="none", numa=numa)
+
+
+def test_what_a_host_would_not_pin_is_not_claimed_there():
+    """Given cells whose claims leave room that their cores, as reported, do not, then another cell is taken, or none.
+
+    The host says that a core of its first cell is gone for good, which no inventory tells.
+    """
+    nodes = celled("a", ["", ""])
+    nodes["a"]["numa"][0]["cores"] = [[0]]
+    world = World(nodes)
+    selector, _ = world.selector()
+    select(selector, asked(asks=pinned_guest(2)))
+    assert held(world) == {"vm-0": {"a": {"DISK_GB": 1}, "a/numa1": {"PCPU": 2, "MEMORY_MB": 64}}}
+    with pytest.raises(errors.NoValidHost, match="1 no fitting provider tree was accepted"):
+        select(world.selector()[0], asked(first=1, asks=pinned_guest(2)))
+    select(world.selector()[0], asked(first=2, asks=pinned_guest(1)))
+    assert held(world)["vm-2"]["a/numa0"] == {"PCPU": 1, "MEMORY_MB": 64}
+
+
+def test_instances_of_one_call_are_pinned_beside_each_other():
+    world = World(celled("a", ["", ""]) | celled("b", ["0", ""]))
+    selector, _ = world.selector()
+    select(selector, asked(4, asks=pinned_guest(1)))
+    select(world.selector()[0], asked(2, first=4, asks=pinned_guest(2)))
+    cells = [(name, its["PCPU"]) for given in held(world).values() for name, its in given.items() if "PCPU" in its]
+    sums = {name: sum(amount for each, amount in cells if each == name) for name, _ in cells}
+    assert len(cells) == 6
+    assert all(amount <= 2 for amount in sums.values())
