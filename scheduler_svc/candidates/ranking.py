@@ -37,14 +37,17 @@ def rank(driver: Driver, view: View, request: Request, count: int, seed: int) ->
     return plan.ranking()
 
 
-def fitted(view: View, request: Request, ranking: Ranking) -> Ranking:
-    """Return one ranking with allocations where need be, less the hosts whose trees give nothing."""
+def fitted(view: View, request: Request, ranking: Ranking) -> Ranking | None:
+    """Return one ranking with allocations where need be, less the hosts whose trees give nothing.
+
+    None: they were all that some instance had, and it is better ranked by itself.
+    """
     finder = Finder(view, request)
     if not ranking.candidates or not finder.is_needed:
         return ranking
     plan = _Plan(view, request, finder, ranking)
     plan.make()
-    return plan.ranking()
+    return plan.ranking() if plan.is_served else None
 
 
 class _Plan:

@@ -7,8 +7,10 @@ from rpcapi import context, errors
 from rpcapi.model.claims import GroupPolicy
 from rpcapi.model.groups import RequestGroup
 from rpcapi.model.trees import SHARES
+from scheduler_svc.candidates.ranking import fitted
 from scheduler_svc.conf.filters import DEFAULT_FILTERS
 from scheduler_svc.deciding.alternates import Alternates
+from scheduler_svc.drivers.driver import Ranking
 from scheduler_svc.filters import pipeline
 from scheduler_svc.store.records import Batch, Candidate, Group, Intent
 from tests.unit.scheduler_svc.hosts import node, request
@@ -141,6 +143,20 @@ def test_alternates_are_given_what_their_trees_have_now():
     assert served.answer.accepted
     assert held(world)["vm-1"] == {"b": {"VCPU": 1}, "b/gpu1": {GPU: 1}}
     assert held(world)["vm-2"] == {"c": {"VCPU": 1}, "c/gpu0": {GPU: 1}}
+
+
+def test_a_ranking_made_with_others_is_fitted_to_trees_or_given_back():
+    """Given hosts of cells, ranked by their sums, then what fits no cell of theirs is to be ranked by itself."""
+    cell = node({"VCPU": 4, "MEMORY_MB": 8192}) | {"parent": "a"}
+    world = World({"a": node({"DISK_GB": 100}), "a/numa0": cell, "a/numa1": cell, "b": node()})
+    _, sight = world.selector()
+    with sight.table.reading() as view:
+        small = fitted(view, request(), Ranking([["a", "b"]] * 3, 2, {}))
+        assert [list(its) for its in small.allocations] == [["a"]] * 3
+        assert small.allocations[2]["a"].keys() == {"a", "a/numa1"}
+        assert fitted(view, request({"VCPU": 5, "DISK_GB": 1}), Ranking([["a"]], 2, {})) is None
+        nobody = Ranking((), 2, {"service down": 2})
+        assert fitted(view, request(), nobody) is nobody
 
 
 def celled(host, pinned):
