@@ -94,7 +94,8 @@ def given(attempts: list[Attempt]) -> tuple[list[int], list[str]]:
 
 def pinned(cluster: Running, node: str) -> list[str]:
     """Return the CPUs that each cell of a node is known to have pinned."""
-    return [cell["pinned"] for cell in gantt(cluster, "host", "show", node, "-f", "json")["numa_cells"]]
+    session = cluster.session
+    return [cell["pinned"] for cell in session.ask(session.scheduler.get_host_state, "compute", node).document["numa"]]
 
 
 def test_a_flavors_topology_becomes_certain_cpus_pages_and_devices(cluster: Running) -> None:
@@ -108,7 +109,8 @@ def test_a_flavors_topology_becomes_certain_cpus_pages_and_devices(cluster: Runn
     assert "NUMA cell 0: CPUs" in shown["reason"]
     assert "256 pages of 2048 kB" in shown["reason"]
     assert "0000:01:00.1" in shown["reason"] or "0000:02:00.1" in shown["reason"]
-    assert "numa1/gpu-0: 0" in gantt(cluster, "server", "show", other["uuid"], "-f", "json")["reason"]
+    (accelerated,) = truth.records(cluster, [other["uuid"]])
+    assert "numa1/gpu-0: 0" in accelerated.reason
     (attempt,) = (each for each in held(cluster)[host_of(shown["host"])] if each.uuid == server["uuid"])
     cells = attempt.assignments["numa"]["cells"]
     assert [len({host % 12 for _, host in cell["pins"]}) for cell in cells] == [1, 1]
@@ -118,10 +120,10 @@ def test_a_flavors_topology_becomes_certain_cpus_pages_and_devices(cluster: Runn
     assert "256/1024 pages of 2048 kB" in gantt(cluster, "host", "show", shown["host"])
 
     # when they are deleted, all is free again
-    gantt(cluster, "server", "delete", server["uuid"], other["uuid"], "--wait")
+    cluster.session.ask(cluster.session.conductor.delete_instances, [server["uuid"], other["uuid"]])
     truth.until("the cells are free", lambda: pinned(cluster, shown["host"]) == ["", ""], 20)
+    truth.until("no claim is left", lambda: not truth.claims(cluster))
     assert not any(held(cluster).values())
-    assert truth.claims(cluster) == {}
 
 
 def spec() -> objects.RequestSpec:
@@ -155,7 +157,13 @@ def asked(cluster: Running, count: int) -> list[str]:
     return uuids
 
 
-def test_many_at_once_fill_cells_and_devices_exactly_though_agents_are_killed(cluster: Running) -> None:
+@pytest.mark.parametrize("rounds", [1, pytest.param(8, marks=[pytest.mark.long, pytest.mark.timeout(600)])])
+def test_many_at_once_fill_cells_and_devices_exactly_though_agents_are_killed(cluster: Running, rounds: int) -> None:
+    for _ in range(rounds):
+        fill_and_empty(cluster)
+
+
+def fill_and_empty(cluster: Running) -> None:
     # given room for five guests in each of four cells, and more guests than that
     uuids = asked(cluster, 8)
     clusters.kill(cluster.cluster.daemons["compute"])
