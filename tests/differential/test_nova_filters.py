@@ -10,7 +10,8 @@ import json
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from devstack.lab.peers import environments, side
+from devstack.lab.peers import environments
+from tests.differential import asking
 from tests.property import clouds
 from tests.property.filter_oracles import ISOLATED_HOSTS, ISOLATED_IMAGES, ORACLES
 from tests.property.test_nova_filters import passing
@@ -29,11 +30,7 @@ UNASKED = {"capabilities:cpu_info"}  # a text there, and what that says here
 
 @pytest.fixture(scope="module")
 def nova():
-    try:
-        python = environments.python(environments.NOVA, environments.default_cache())
-    except environments.PeerMissing as why:
-        pytest.skip(str(why))
-    with side.running([str(python), str(side.INSIDE / "nova_filters_side.py")]) as peer:
+    with asking.running(environments.NOVA, "nova_filters_side.py") as peer:
         found = peer.ask("prepare", isolated_images=list(ISOLATED_IMAGES), isolated_hosts=list(ISOLATED_HOSTS))
         assert set(ORACLES) <= set(found)
         yield peer

@@ -11,12 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from devstack.lab.peers import environments, side
+from devstack.lab.peers import environments
 from rpcapi import errors
 from rpcapi.edge.catalog import Catalog
 from rpcapi.model import pci
 from rpcapi.model.flavors import Flavor
 from rpcapi.model.images import Image
+from tests.differential import asking
 
 pytestmark = [pytest.mark.differential, pytest.mark.timeout(3600)]
 
@@ -95,11 +96,7 @@ def some(values, most):
 
 @pytest.fixture(scope="module")
 def nova():
-    try:
-        python = environments.python(environments.NOVA, environments.default_cache())
-    except environments.PeerMissing as why:
-        pytest.skip(str(why))
-    with side.running([str(python), str(side.INSIDE / "nova_requests_side.py")]) as peer:
+    with asking.running(environments.NOVA, "nova_requests_side.py") as peer:
         peer.ask("prepare", aliases=ALIASES)
         yield peer
 

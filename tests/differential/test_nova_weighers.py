@@ -14,6 +14,7 @@ from devstack.lab.peers import environments, side
 from scheduler_svc.conf.weighers import METRICS, OPTIONS
 from scheduler_svc.metric_weights import AGGREGATE_OPTION
 from scheduler_svc.weighers import scoring
+from tests.differential import asking
 from tests.property import weighed_clouds
 
 CLOUDS = 3000
@@ -27,11 +28,7 @@ pytestmark = [pytest.mark.differential, pytest.mark.timeout(3600)]
 @pytest.fixture(scope="module")
 def nova() -> Iterator[side.Side]:
     """Nova's weighers in a process of its own; skips where Nova is not installed for the lab."""
-    try:
-        python = environments.python(environments.NOVA, environments.default_cache())
-    except environments.PeerMissing as why:
-        pytest.skip(str(why))
-    with side.running([str(python), str(side.INSIDE / "nova_weighers_side.py")]) as running:
+    with asking.running(environments.NOVA, "nova_weighers_side.py") as running:
         yield running
 
 

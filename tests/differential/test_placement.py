@@ -8,11 +8,12 @@ from random import Random
 
 import pytest
 
-from devstack.lab.peers import environments, side
+from devstack.lab.peers import environments
 from rpcapi.model.groups import ISOLATE, NONE
 from rpcapi.model.tree_search import Steps, search
 from rpcapi.model.trees import Tree
 from scheduler_svc.candidates.ranking import rank
+from tests.differential import asking
 from tests.property import tree_clouds, trees
 from tests.property.test_candidates import DRIVER
 from tests.property.tree_clouds import HOSTS, POOLS, Cloud, flat
@@ -27,11 +28,7 @@ CONTRADICTION = "onflicting"  # in what refuses traits that are required and for
 
 @pytest.fixture(scope="module")
 def placement():
-    try:
-        python = environments.python(environments.PLACEMENT, environments.default_cache())
-    except environments.PeerMissing as why:
-        pytest.skip(str(why))
-    with side.running([str(python), str(side.INSIDE / "placement_trees_side.py")]) as peer:
+    with asking.running(environments.PLACEMENT, "placement_trees_side.py") as peer:
         yield peer
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 os.environ["OS_NOVA_DISABLE_EVENTLET_PATCHING"] = "1"
 
+import nova_request
 from nova import objects
 from nova.conf import CONF
 from nova.scheduler import filters, host_manager
@@ -112,41 +113,16 @@ def _compute(host: Mapping[str, Any]) -> Any:
 
 
 def _spec(cloud: Mapping[str, Any], asked: Mapping[str, Any]) -> Any:
-    flavor = objects.Flavor(
-        flavorid="f",
-        name=asked["flavor"],
-        vcpus=1,
-        memory_mb=1,
-        root_gb=1,
-        ephemeral_gb=0,
-        swap=0,
-        extra_specs=asked["extra_specs"],
-    )
     image = asked["image"]
     meta = objects.ImageMeta(properties=objects.ImageMetaProps.from_dict(image["properties"]))
     if image["id"] is not None:
         meta.id = image["id"]
-    hints = {key: value if isinstance(value, list) else [value] for key, value in asked["hints"].items()}
-    return objects.RequestSpec(
-        image=meta,
-        flavor=flavor,
+    return nova_request.spec(
+        nova_request.flavor(name=asked["flavor"], extra_specs=asked["extra_specs"]),
+        meta,
         project_id=asked["project"],
-        user_id="user",
-        availability_zone=None,
-        num_instances=1,
-        ignore_hosts=None,
-        force_hosts=None,
-        force_nodes=None,
-        numa_topology=None,
-        pci_requests=None,
-        requested_destination=None,
-        retry=None,
-        limits=None,
+        scheduler_hints={key: value if isinstance(value, list) else [value] for key, value in asked["hints"].items()},
         instance_group=_group(cloud, asked["group"]),
-        scheduler_hints=hints,
-        instance_uuid=str(uuid.uuid4()),
-        is_bfv=False,
-        requested_resources=[],
     )
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 os.environ["OS_NOVA_DISABLE_EVENTLET_PATCHING"] = "1"
 
+import nova_request
 from nova import context as nova_context
 from nova import objects
 from nova.conf import CONF
@@ -145,37 +146,9 @@ def _service(host: str) -> Any:
 
 
 def _spec(request: Mapping[str, int]) -> Any:
-    flavor = objects.Flavor(
-        flavorid="lab",
-        name="lab",
-        vcpus=request["VCPU"],
-        memory_mb=request["MEMORY_MB"],
-        root_gb=request["DISK_GB"],
-        ephemeral_gb=0,
-        swap=0,
-        extra_specs={},
-    )
-    return objects.RequestSpec(
-        image=objects.ImageMeta(properties=objects.ImageMetaProps()),
-        flavor=flavor,
-        project_id="lab",
-        user_id="lab",
-        availability_zone=None,
-        num_instances=1,
-        ignore_hosts=None,
-        force_hosts=None,
-        force_nodes=None,
-        numa_topology=None,
-        pci_requests=None,
-        requested_destination=None,
-        retry=None,
-        limits=None,
-        instance_group=None,
-        scheduler_hints={},
-        instance_uuid=str(uuid.uuid4()),
-        is_bfv=False,
-        requested_resources=[],
-    )
+    size = {"vcpus": request["VCPU"], "memory_mb": request["MEMORY_MB"], "root_gb": request["DISK_GB"]}
+    image = objects.ImageMeta(properties=objects.ImageMetaProps())
+    return nova_request.spec(nova_request.flavor(**size), image)
 
 
 if __name__ == "__main__":
