@@ -7,6 +7,7 @@ from rpcapi import context, errors
 from rpcapi.model.claims import GroupPolicy
 from rpcapi.model.groups import RequestGroup
 from rpcapi.model.trees import SHARES
+from scheduler_svc.candidates import finder
 from scheduler_svc.candidates.ranking import fitted
 from scheduler_svc.conf.filters import DEFAULT_FILTERS
 from scheduler_svc.deciding.alternates import Alternates
@@ -76,6 +77,15 @@ def test_a_host_whose_parts_fit_only_one_by_one_falls_and_the_next_is_taken():
     assert [one.host for one in decided.prepared] == ["b"]
     document = world.store.find_decision("req-1")
     assert document["reasons"] == {"no provider tree fits": 1}
+
+
+def test_a_search_that_would_take_too_long_is_a_reason_like_others(monkeypatch):
+    monkeypatch.setattr(finder, "MOST_STEPS", finder.COST)
+    world = World(cards("a", 2) | cards("b", 2))
+    selector, _ = world.selector()
+    with pytest.raises(errors.NoValidHost, match="2 no provider tree found within the steps allowed"):
+        select(selector, asked(2, asks=wish(2)))
+    assert world.live() == []
 
 
 def test_what_a_pool_shares_is_claimed_with_the_host():
