@@ -55,7 +55,7 @@ def test_a_malformed_object_is_a_typed_error(primitive):
 
 
 def test_a_newer_object_without_a_conductor_is_incompatible():
-    with pytest.raises(errors.IncompatibleObject, match=r"RequestSpec 1\.99 is newer .* \(1\.1\)"):
+    with pytest.raises(errors.IncompatibleObject, match=r"RequestSpec 1\.99 is newer .* \(1\.2\)"):
         read(broken(version="1.99"))
 
 
@@ -77,7 +77,7 @@ def test_a_newer_object_is_backported_whole_to_what_is_known_here():
         return "older"
 
     assert read(broken(version="1.99"), backport) == "older"
-    assert asked == [("1.99", {"RequestSpec": "1.1"})]
+    assert asked == [("1.99", {"RequestSpec": objects.RequestSpec.VERSION})]
 
 
 def test_the_context_crosses_without_more_than_it_needs():

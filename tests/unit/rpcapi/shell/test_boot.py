@@ -61,7 +61,7 @@ def test_flavor_image_volumes_and_ports_become_groups(cluster, gantt, config_fil
         "_port0": {"NET_BW_EGR_KILOBIT_PER_SEC": 100},
     }
     properties = {"hw_architecture": "aarch64", "trait:CUSTOM_B": "required", "img_hv_type": "kvm"}
-    assert spec.image == {"id": "77", "name": "debian", "disk_format": "qcow2", "properties": properties}
+    assert spec.image == {"id": "77", "name": "debian", "properties": properties}
     assert (spec.required_traits, spec.groups_policy, spec.driver) == (["CUSTOM_B"], "none", "solver")
 
 
