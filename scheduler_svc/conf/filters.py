@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which filters hosts must pass, and what these are told. Names, meanings, defaults and the group are Nova's."""
 
+import logging
 from collections.abc import Sequence
 
 from oslo_config import cfg
@@ -9,6 +10,8 @@ from rpcapi import errors
 from rpcapi.model import names
 from scheduler_svc.conf import metrics
 from scheduler_svc.filters.options import Options
+
+LOG = logging.getLogger(__name__)
 
 GROUP = "filter_scheduler"
 
@@ -170,5 +173,9 @@ def _host(name: str) -> str:
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration for a setting that cannot be used."""
+    """Raise BadConfiguration for a setting that cannot be used; warn of former names."""
     load(conf)
+    for name in conf.filter_scheduler.enabled_filters:
+        if name in FORMER:
+            now = " and ".join(FORMER[name])
+            LOG.warning("[%s] enabled_filters: %s is a former name, and will go; enable %s", GROUP, name, now)

@@ -130,10 +130,12 @@ def test_the_default_configuration_enables_what_every_request_may_ask(conf):
     assert set(names) >= own | {"ComputeFilter", "ServerGroupAffinityFilter", "ServerGroupAntiAffinityFilter"}
 
 
-def test_a_former_name_stands_for_what_does_the_same_now(conf):
+def test_a_former_name_stands_for_what_does_the_same_now(conf, caplog):
     scheduler_conf.register_opts(conf)
     conf.set_override("enabled_filters", ["ComputeFilter", "ServerGroupFilter"], group="filter_scheduler")
     scheduler_conf.filter_scheduler.check(conf)
+    filters.check(conf)
+    assert "ServerGroupFilter is a former name" in caplog.text
     assert filters.enabled(conf) == [
         "ComputeFilter",
         "ServerGroupAntiAffinityFilter",

@@ -33,6 +33,7 @@ EVERY = list(NODES)
         (["=", "$facts.row", 1, 1], ["h1/a", "h2"]),
         (["<=", "$facts.row", 5, 7], ["h1/a", "h2"]),
         (["<", "$facts.row", "$vcpus_total"], ["h1/a"]),
+        (["=", 1, "$facts.row", 1], ["h1/a", "h2"]),
         (["=", "$facts.row"], []),
         (["or", "$facts.big"], ["h1/b"]),
         (["and", "$facts.big"], ["h1/a", "h1/b", "h2"]),
