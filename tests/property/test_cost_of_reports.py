@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from compute_agent.activity import Activity
 from compute_agent.attempt import Attempt, Stage
 from compute_agent.calls import Calls
 from compute_agent.load import Load
@@ -61,6 +62,7 @@ class Agent:
             nodes=NODES,
             tracker=self.tracker,
             load=Load(HOST, NODES, self.tracker, lambda: self.profile),
+            activity=Activity(),
             scheduler=self.scheduler,
             calls=Calls(5.0),
             incarnation=1,
@@ -99,7 +101,8 @@ def test_reports_of_an_unchanged_host_are_heartbeats_and_no_log_entries(agent: A
 
 
 def test_a_report_with_a_change_is_one_entry_of_what_changed(agent: Agent) -> None:
-    held = Attempt("a", 1, Stage.SPAWNED, 0, allocations={NODES[3].name: {"VCPU": 1}})
+    node = NODES[3].name
+    held = Attempt("a", 1, Stage.SPAWNED, 0, name=node, allocations={node: {"VCPU": 1}})
     agent.tracker.hold(held)
     assert agent.logged(reports=3) == [("provider", 1)]
     agent.tracker.reserve(NODES[1].name, "MEMORY_MB", 1024)
