@@ -19,7 +19,8 @@ class Decision(base.GanttObject):
     the store had answered), heard_s (how many seconds before the store had last told the worker what is new, or that
     nothing is), why (of a refusal), dry_run (true where nothing was asked of the store), candidates (of a dry run: for
     each instance the hosts that would be tried) and batch (of a request that was placed together with others: {calls,
-    served, served_one_by_one, is_most, objective, ms}). In spec, rewritten tells what prefilters added: {prefilter:
+    served, served_one_by_one, is_most, objective, ms}), and lost ([[name, verdict], ...]: candidates that did not take
+    the claim in earlier rounds). In spec, rewritten tells what prefilters added: {prefilter:
     {field: [...]}}.
 
     Version 1.0: Initial version

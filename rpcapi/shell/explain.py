@@ -74,6 +74,13 @@ class _Batch(Fields):
         )
 
 
+class _Tried(Lines):
+    @staticmethod
+    def line(item: Any) -> str:
+        name, verdict = item
+        return f"{name} {verdict}"
+
+
 class _Candidates(Lines):
     @staticmethod
     def line(item: Any) -> str:
@@ -143,6 +150,7 @@ class Explain(ShowOne):
             **({"such_as": _Samples(samples)} if samples else {}),
             "best": _Best(document.get("best") or []),
             "claims": _Verdicts(document.get("verdicts") or []),
+            **({"lost_before": _Tried(document["lost"])} if document.get("lost") else {}),
             **({"candidates": _Candidates(document["candidates"])} if "candidates" in document else {}),
             "driver": Text(document.get("driver")),
             **({"batch": _Batch(document["batch"])} if "batch" in document else {}),

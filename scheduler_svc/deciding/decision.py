@@ -7,6 +7,7 @@ from typing import Any
 
 from rpcapi import errors
 from rpcapi.context import RequestContext
+from rpcapi.model.claims import Verdict
 from scheduler_svc.deciding.asked import Asked
 from scheduler_svc.deciding.claimer import CHUNK
 from scheduler_svc.drivers.driver import Ranking
@@ -38,7 +39,8 @@ class Decision:
     """What one round decided for one chunk of a call, in one partition.
 
     ``start`` is the chunk's first consumer, ``round`` counts from 0, ``at`` is the state that was decided on, and
-    ``heard_s`` how many seconds ago the store said that there is nothing newer.
+    ``heard_s`` how many seconds ago the store said that there is nothing newer. ``lost`` is what the store said in
+    earlier rounds of candidates that did not take the claim.
     """
 
     asked: Asked
@@ -48,6 +50,7 @@ class Decision:
     at: Standing
     driver: str
     heard_s: float = 0.0
+    lost: Mapping[str, Verdict] = field(default_factory=dict)
 
     def batch(self, ctxt: RequestContext, ttl_ms: int) -> Batch:
         """Return the claims to make, with the document that tells why."""
@@ -86,6 +89,7 @@ class Decision:
             "reasons": dict(ranking.reasons),
             "best": list(ranking.best),
             "heard_s": round(self.heard_s, 3),
+            **({"lost": [[name, str(each)] for name, each in self.lost.items()]} if self.lost else {}),
             **({"samples": dict(self.look.samples)} if self.look.samples else {}),
         }
         return document if ranking.batch is None else document | {"batch": dict(ranking.batch)}

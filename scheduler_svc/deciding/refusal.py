@@ -8,6 +8,7 @@ from rpcapi import errors
 from rpcapi.model.claims import NOT_AUDITED, Answer, Verdict
 from scheduler_svc.store.records import Intent, Prepared
 
+MOST_TOLD = 32  # lost candidates that a record names
 NO_HOSTS = "no host has reported in this partition"
 
 # Why a candidate that a decision chose did not take the claim.
@@ -52,6 +53,12 @@ def tried(intents: Sequence[Intent], prepared: Sequence[Prepared]) -> dict[str, 
         for intent, one in zip(intents, prepared, strict=True)
         for candidate, verdict in zip(intent.candidates, one.verdicts, strict=False)
     }
+
+
+def told(before: Mapping[str, Verdict], verdicts: Mapping[str, Verdict]) -> dict[str, Verdict]:
+    """Return the candidates that were lost ``before`` and now, the latest MOST_TOLD of them: for the record."""
+    every = {**before, **{host: verdict for host, verdict in verdicts.items() if verdict in REASONS}}
+    return dict(list(every.items())[-MOST_TOLD:])
 
 
 def lost(verdicts: Mapping[str, Verdict]) -> dict[str, int]:

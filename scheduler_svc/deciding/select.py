@@ -143,6 +143,7 @@ class Selector:
             reasons={},
             held=True,
         )
+        lost: Mapping[str, Verdict] = {}
         for number in range(self._patience.rounds):
             self._drop_late(ctxt, start)
             if look is None or (request.group is not None and not look.informed):
@@ -155,6 +156,7 @@ class Selector:
                 look.standings[self._sight.number],
                 self.driver.name_for(request),
                 self._sight.heard_s,
+                lost,
             )
             batch = decision.batch(ctxt, self._patience.ttl_ms)
             self._drop_late(ctxt, start)
@@ -164,6 +166,7 @@ class Selector:
                 return Placed(decision, answer)
             refusal.raise_barred(answer.prepared, self._sight.partition)
             verdicts = refusal.tried(batch.intents, answer.prepared)
+            lost = refusal.told(lost, verdicts)
             if answer.current:
                 reasons = {**look.ranking.reasons, **refusal.lost(verdicts)}
                 held = any(one.answer is Answer.PREPARED for one in answer.prepared)

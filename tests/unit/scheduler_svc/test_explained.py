@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the record of a decision tells whoever asks why: hosts that fell by name, and how fresh the worker was."""
 
+from dataclasses import replace
+
 import pytest
 
 from rpcapi import errors
@@ -64,6 +66,20 @@ def test_a_decision_on_old_hosts_is_behind_by_what_it_did_not_know(world):
     selecting.select(selector, wish)
     told = recorded(world, wish)
     assert told["answered_position"] - told["position"] == 3
+
+
+def test_a_request_that_lost_a_race_tells_whom_it_lost_before_it_was_refused():
+    world = World({"h0/n": node(), "h1/n": node()})
+    eight = request({"VCPU": 8})
+    late, _ = world.selector()
+    early, _ = world.selector()
+    selecting.select(early, asked(2, first=10, asks=eight))
+    wish = asked(asks=replace(eight, id="req-2"))
+    with pytest.raises(errors.NoValidHost):
+        selecting.select(late, wish)
+    told = recorded(world, wish)
+    assert told["reasons"] == {"not enough VCPU": 2}
+    assert sorted(told["lost"]) == [["h0/n", "CONCURRENT"], ["h1/n", "CONCURRENT"]]
 
 
 def test_names_are_bounded_and_those_of_the_first_hosts():

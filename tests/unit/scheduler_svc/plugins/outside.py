@@ -3,14 +3,30 @@
 
 import importlib
 import itertools
+import shutil
+import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 from oslo_config import cfg
 
 from scheduler_svc import conf as scheduler_conf
 
+EXAMPLE = Path(__file__).resolve().parents[4] / "docs" / "plugins"
 _NUMBERS = itertools.count()
+
+
+def install_example(folders):
+    """Install the documented package as an operator would, and return the folder that is to be on sys.path.
+
+    A copy is built, for building leaves traces where the source is. ``folders`` is pytest's tmp_path_factory.
+    """
+    source, target = folders.mktemp("source") / "plugins", folders.mktemp("site")
+    shutil.copytree(EXAMPLE, source, ignore=shutil.ignore_patterns("__pycache__", "build", "*.egg-info"))
+    install = ["install", "--no-index", "--no-build-isolation", "--no-deps", "--quiet", "--target", str(target)]
+    subprocess.run([sys.executable, "-m", "pip", *install, str(source)], check=True, timeout=100)
+    return target
 
 
 class Outside:

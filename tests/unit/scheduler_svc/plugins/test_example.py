@@ -1,27 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The documented example package, installed as an operator would, and decided by through a whole worker."""
 
-import shutil
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
 from rpcapi import context, errors, objects
+from tests.unit.scheduler_svc.plugins.outside import install_example
 from tests.unit.scheduler_svc.workers import Worker, hosts_report
-
-EXAMPLE = Path(__file__).resolve().parents[4] / "docs" / "plugins"
 
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
-    """Install a copy, for building leaves traces where the source is, into a folder of its own."""
-    source, target = tmp_path_factory.mktemp("source") / "plugins", tmp_path_factory.mktemp("site")
-    shutil.copytree(EXAMPLE, source, ignore=shutil.ignore_patterns("__pycache__", "build", "*.egg-info"))
-    install = ["install", "--no-index", "--no-build-isolation", "--no-deps", "--quiet", "--target", str(target)]
-    subprocess.run([sys.executable, "-m", "pip", *install, str(source)], check=True, timeout=100)
-    return target
+    return install_example(tmp_path_factory)
 
 
 @pytest.fixture
