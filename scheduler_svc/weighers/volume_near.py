@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hosts near the storage pools of the request's volumes first: in the same location, as a rack."""
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,8 +25,12 @@ def raw(view: View, request: Request) -> FloatColumn | None:
     places = [documents[pool][LOCATION] for pool in pools if LOCATION in documents.get(pool, {})]
     figures = np.zeros(view.size)
     for place in places:
-        figures += view.facts.where(lambda facts, place=place: facts.get(LOCATION) == place, (LOCATION, place))
+        figures += view.facts.where(functools.partial(_is_at, place), (LOCATION, place))
     return figures if places else None
+
+
+def _is_at(place: str, facts: Mapping[str, Any]) -> bool:
+    return facts.get(LOCATION) == place
 
 
 def _pool(request: Request, volume: Mapping[str, Any]) -> str | None:
