@@ -3,8 +3,10 @@
 
 from typing import Any
 
+from oslo_utils import versionutils
 from oslo_versionedobjects import fields
 
+from rpcapi import errors
 from rpcapi.objects import base, versions
 
 _SINCE_1_1 = ("group_id", "group_policy", "group_max_per_host")
@@ -13,6 +15,9 @@ _SINCE_1_2 = (
     *("root_forbidden", "same_subtree", "numa", "image", "extra_specs", "volumes", "ports"),
     *("service", "driver"),
 )
+
+# What an older peer must not do without: it would leave out a part of what is asked for.
+_BINDING = tuple(name for name in _SINCE_1_2 if name not in ("image", "extra_specs", "driver"))
 
 
 @base.GanttObjectRegistry.register
@@ -75,5 +80,20 @@ class RequestSpec(base.GanttObject):
 
     def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
         super().obj_make_compatible(primitive, target_version)
+        self._check_placeable(target_version)
         versions.drop_later(primitive, target_version, dict.fromkeys(_SINCE_1_1, (1, 1)))
         versions.drop_later(primitive, target_version, dict.fromkeys(_SINCE_1_2, (1, 2)))
+
+    def _check_placeable(self, target_version: str) -> None:
+        """Raise IncompatibleObject where an older peer would place, or build, something else than is asked for."""
+        if versionutils.convert_version_to_tuple(target_version) >= (1, 2):
+            return
+        asked = [name for name in _BINDING if name in self and getattr(self, name) != self.fields[name].default]
+        if asked:
+            raise errors.IncompatibleObject(
+                f"A request that sets {', '.join(asked)} cannot go to a service that knows RequestSpec "
+                f"{target_version} only: upgrade it",
+                name="RequestSpec",
+                version=self.VERSION,
+                supported=target_version,
+            )

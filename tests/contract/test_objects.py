@@ -7,7 +7,7 @@ import json
 import pytest
 from oslo_versionedobjects import fixture
 
-from rpcapi import objects
+from rpcapi import errors, objects
 from rpcapi.objects.base import GanttObject, GanttObjectRegistry
 
 # An object that changes gets a new VERSION, a line in its docstring and an obj_make_compatible step; then this table.
@@ -86,6 +86,18 @@ def test_every_object_goes_back_to_each_version_that_it_had(name):
         told = set(primitive["gantt_object.data"])
         assert not told & late
         assert all(getattr(thing, left) == thing.fields[left].default for left in thing.fields.keys() - late - told)
+
+
+@pytest.mark.parametrize(
+    "asked", [{"groups": {"1": {"resources": {"VGPU": 1}}}}, {"numa": {"cells": []}}, {"service": "volume"}]
+)
+def test_a_request_that_an_older_peer_would_misplace_does_not_go_there(asked):
+    spec = objects.RequestSpec.of(resources={"VCPU": 1}, **asked)
+    for version in ("1.0", "1.1"):
+        with pytest.raises(errors.IncompatibleObject, match=f"sets {next(iter(asked))} .* {version} only: upgrade it"):
+            spec.obj_to_primitive(target_version=version)
+    assert spec.obj_to_primitive(target_version="1.2")
+    assert objects.RequestSpec.of(resources={"VCPU": 1}, driver="chance").obj_to_primitive(target_version="1.1")
 
 
 @pytest.mark.parametrize("name", objects.__all__)
