@@ -2,22 +2,17 @@
 """Filters that Nova does not enable by default, enabled together, through a whole cluster."""
 
 import json
-import subprocess
-import sys
 import uuid
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
-from tqdm import tqdm
 
-from devstack import exercise
 from devstack.cluster import Shape
 from rpcapi import errors, objects
 from rpcapi.model.names import host_of
 from scheduler_svc.conf.filters import FILTERS
 from tests.functional import clusters
+from tests.functional.booting import ASKED, boot, gantt, home
 from tests.functional.clusters import Running
 
 SHAPE = Shape(computes=3, nodes_per_host=1, schedulers=1)
@@ -30,7 +25,7 @@ SCHEDULER = {
         "max_instances_per_host": 6,
     }
 }
-ASKED = {"VCPU": 1, "MEMORY_MB": 64, "DISK_GB": 1}
+
 OPEN = ["compute0", "compute1"]  # what is not set aside
 
 
@@ -38,29 +33,6 @@ OPEN = ["compute0", "compute1"]  # what is not set aside
 def cluster() -> Iterator[Running]:
     with clusters.running(SHAPE, {"scheduler": SCHEDULER}) as running:
         yield running
-
-
-def gantt(cluster: Running, *arguments: str) -> None:
-    command = [str(Path(sys.executable).with_name("gantt")), "--config-file", str(cluster.cluster.client_conf)]
-    done = subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-
-
-def boot(cluster: Running, **asked: Any) -> objects.Instance:
-    """Boot one server and return it at its end."""
-    session, one = cluster.session, str(uuid.uuid4())
-    session.new_request()
-    spec = objects.RequestSpec.of(flavor="m1.tiny", resources=ASKED, **asked)
-    session.ask(session.conductor.build_instances, spec, [one])
-    (found,) = exercise.wait_for_servers(session, [one], 60, tqdm(disable=True))
-    return found
-
-
-def home(cluster: Running, **asked: Any) -> str:
-    """Return the service host on which such a server becomes ACTIVE."""
-    found = boot(cluster, **asked)
-    assert found.status == "ACTIVE", found.reason
-    return host_of(found.host)
 
 
 def test_a_query_and_other_servers_say_where_a_server_goes(cluster):
