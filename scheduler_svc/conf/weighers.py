@@ -16,6 +16,7 @@ OPTIONS: Mapping[str, str] = {
     "RAMWeigher": "ram_weight_multiplier",
     "CPUWeigher": "cpu_weight_multiplier",
     "DiskWeigher": "disk_weight_multiplier",
+    "BalanceWeigher": "balance_weight_multiplier",
     "HypervisorVersionWeigher": "hypervisor_version_weight_multiplier",
     "NumInstancesWeigher": "num_instances_weight_multiplier",
     "IoOpsWeigher": "io_ops_weight_multiplier",
@@ -61,9 +62,9 @@ OPTS: list[cfg.Opt] = [
         "enabled_weighers",
         default=list(DEFAULT_WEIGHERS),
         mutable=True,
-        help="Weighers whose figures make up a host's score. There are also HypervisorVersionWeigher, "
-        "NumInstancesWeigher, IoOpsWeigher, ImagePropertiesWeigher and MetricsWeigher: each has agents report more. "
-        "Nova enables all of its weighers.",
+        help="Weighers whose figures make up a host's score. There is also BalanceWeigher; and "
+        "HypervisorVersionWeigher, NumInstancesWeigher, IoOpsWeigher, ImagePropertiesWeigher and MetricsWeigher, each of "
+        "which has agents report more. Nova enables all of its weighers.",
     ),
     cfg.StrOpt(
         "placement",
@@ -79,6 +80,12 @@ OPTS: list[cfg.Opt] = [
     _multiplier("ram_weight_multiplier", 1.0, _FREE.format("memory")),
     _multiplier("cpu_weight_multiplier", 1.0, _FREE.format("processors")),
     _multiplier("disk_weight_multiplier", 1.0, _FREE.format("disk")),
+    _multiplier(
+        "balance_weight_multiplier",
+        1.0,
+        "Weight of leaving as large a share of a host's processors free as of its memory, for BalanceWeigher, which "
+        "Nova has not: less of either is stranded beside the other." + _SCALED,
+    ),
     _multiplier(
         "hypervisor_version_weight_multiplier",
         1.0,

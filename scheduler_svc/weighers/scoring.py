@@ -19,6 +19,7 @@ from scheduler_svc.request import Request
 from scheduler_svc.table.columns import FloatColumn, Rows
 from scheduler_svc.table.view import View
 from scheduler_svc.weighers import (
+    balance,
     build_failure,
     cpu,
     cross_cell,
@@ -41,6 +42,7 @@ _BUILT_IN = (
     ram.WEIGHER,
     cpu.WEIGHER,
     disk.WEIGHER,
+    balance.WEIGHER,
     hypervisor_version.WEIGHER,
     num_instances.WEIGHER,
     io_ops.WEIGHER,

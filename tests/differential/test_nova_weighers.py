@@ -18,7 +18,7 @@ from tests.differential import asking
 from tests.property import weighed_clouds
 
 CLOUDS = 3000
-OWN = {"VolumeNearWeigher"}  # gantt's own
+OWN = {"VolumeNearWeigher", "BalanceWeigher"}  # gantt's own
 NOVAS = {name: option for name, option in OPTIONS.items() if name not in OWN}
 NEVER_NEGATIVE = ("PCIWeigher", "ServerGroupSoftAffinityWeigher", "ServerGroupSoftAntiAffinityWeigher")  # in Nova
 

@@ -40,7 +40,14 @@ def measured(host, cloud):
     return sum(ratio * host["metrics"][each] for each, ratio in cloud["metrics"].items())
 
 
+def unbalanced(host, cloud):
+    asked = {"VCPU": 1, "MEMORY_MB": 1024}
+    shares = [(host["total"][key] - host["used"][key] - amount) / host["total"][key] for key, amount in asked.items()]
+    return -abs(shares[0] - shares[1])
+
+
 OTHERS = {
+    "BalanceWeigher": unbalanced,
     "HypervisorVersionWeigher": lambda host, cloud: host["facts"].get("hypervisor_version", 0),
     "PCIWeigher": lambda host, cloud: 100 - min(host["devices"], 99),
     "CrossCellWeigher": side,
