@@ -63,8 +63,8 @@ OPTS: list[cfg.Opt] = [
         default=list(DEFAULT_WEIGHERS),
         mutable=True,
         help="Weighers whose figures make up a host's score. There is also BalanceWeigher; and "
-        "HypervisorVersionWeigher, NumInstancesWeigher, IoOpsWeigher, ImagePropertiesWeigher and MetricsWeigher, each of "
-        "which has agents report more. Nova enables all of its weighers.",
+        "HypervisorVersionWeigher, NumInstancesWeigher, IoOpsWeigher, ImagePropertiesWeigher and MetricsWeigher, each "
+        "of which has agents report more. Nova enables all of its weighers.",
     ),
     cfg.StrOpt(
         "placement",
