@@ -61,7 +61,8 @@ class PlacementTrees(Placement):
         for query in queries:
             began = time.perf_counter()
             try:
-                told = self._ask("GET", f"/allocation_candidates?{urlencode([(key, value) for key, value in query])}", 200)
+                asked = urlencode([(key, value) for key, value in query])
+                told = self._ask("GET", f"/allocation_candidates?{asked}", 200)
                 requests = json.loads(told)["allocation_requests"]
                 answer: Any = [[each["allocations"], each["mappings"]] for each in requests]
             except RuntimeError as why:
