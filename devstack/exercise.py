@@ -57,6 +57,22 @@ def open_nodes(session: Session) -> int:
     return sum(host_of(state.name) in opened and _is_host(state.document) for state in nodes)
 
 
+def wait_for_surroundings(session: Session, pools: int, networks: int, seconds: float) -> None:
+    """Return when so many pools can be shared, and where there are networks who is on them is told; TimeoutError."""
+    deadline = time.monotonic() + seconds
+    while True:
+        told = {space: _count(session, space) for space in ("volume", "aggregate", "network")}
+        if min(told["volume"], told["aggregate"]) >= pools and (told["network"] or not networks):
+            return
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"pools and networks are not told of after {seconds:g} s; see the publisher's log")
+        time.sleep(POLL)
+
+
+def _count(session: Session, namespace: str) -> int:
+    return sum(1 for _ in session.pages(session.scheduler.list_host_state, "states", namespace))
+
+
 def _is_host(told: Mapping[str, Any]) -> bool:
     """Tell whether servers run there: it is neither a pool or network, nor what hangs below a node."""
     return told.get("parent") is None and told.get("kind", "compute") == "compute"

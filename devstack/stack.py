@@ -74,6 +74,7 @@ def _exercise(cluster: Cluster, requests: list[workload.Request]) -> int:
     try:
         with _bar(cluster.shape.nodes, "nodes") as bar:
             exercise.wait_for_nodes(session, cluster.shape.nodes, READY_SECONDS, lambda done: _show(bar, done))
+        exercise.wait_for_surroundings(session, cluster.shape.pools, cluster.shape.networks, READY_SECONDS)
         uuids = exercise.boot(session, requests)
         with _bar(len(uuids), "servers") as bar:
             instances = exercise.wait_for_servers(session, uuids, BOOT_SECONDS, bar)

@@ -14,6 +14,8 @@ from devstack.publishers.publisher import Publisher
 from rpcapi import errors
 from rpcapi.shell.session import Session
 
+STARTING = 1.0  # seconds between rounds until there is nothing new
+
 LOG = logging.getLogger("devstack.publishers")
 
 
@@ -38,7 +40,8 @@ def main() -> int:
         else:
             if count:
                 LOG.info("Published %d documents", count)
-        stopping.wait(group.interval)
+        # While a cluster starts, hosts and pools come one after the other.
+        stopping.wait(group.interval if publisher.settled else min(STARTING, group.interval))
     session.close()
     return 0
 

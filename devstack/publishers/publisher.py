@@ -23,9 +23,11 @@ class Publisher:
         self._racks = racks
         self._physnets = physnets
         self._told: dict[tuple[str, str], Document] = {}
+        self.settled = False  # whether the last round found hosts or pools, and nothing new of them
 
     def publish(self) -> int:
         """Go one round and return how many documents were told; raises what the scheduler's client raises."""
+        self.settled = False
         self._session.new_request()
         nodes = {
             state.name: state.document
@@ -41,6 +43,7 @@ class Publisher:
             count += self._share(name, served)
         for host in sorted({host_of(name) for name in hosts}):
             count += self._tell("network", host, lie.networks(host, self._physnets, self._racks), NETWORK)
+        self.settled = bool(self._told) and not count
         return count
 
     def _pool(self, name: str, told: Document, served: list[str]) -> Document:
