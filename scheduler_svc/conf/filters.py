@@ -80,8 +80,8 @@ OPTS: list[cfg.Opt] = [
         default=list(DEFAULT_FILTERS),
         mutable=True,
         help="Filters that a host must pass. Their order is fixed, cheapest first. docs/scheduling.md tells what each "
-        "does and reads; a hint or an extra spec whose filter is not enabled has no effect. Without ResourcesFilter "
-        "full hosts are tried and refused by the store; nothing is ever overcommitted.",
+        "does and reads; a hint or an extra spec whose filter is not enabled has no effect. MembershipFilter always "
+        "holds. Without ResourcesFilter full hosts are tried and refused by the store; nothing is ever overcommitted.",
     ),
     cfg.IntOpt(
         "max_io_ops_per_host",

@@ -105,6 +105,8 @@ def pipeline(options: Options = DEFAULTS) -> Sequence[Filter]:
 
 
 LOOKING_AT_ROOM = (pci_passthrough, resources, request_groups)
+# Prefilters that keep projects to their aggregates rest on it: on flat hosts nobody else looks at what they add.
+ALWAYS = frozenset({membership.NAME})
 _WATCH = Stopwatch()
 NAMES = tuple(dict.fromkeys(each.name for each in pipeline()))
 
@@ -122,11 +124,11 @@ class Survivors:
 def build(enabled: Iterable[str], options: Options = DEFAULTS, plugins: Sequence[Filter] = ()) -> Sequence[Filter]:
     """Return the enabled filters in the pipeline's order, then those of ``plugins``, which come from outside.
 
-    Raises BadConfiguration for an unknown name.
+    What is in ALWAYS cannot be left out. Raises BadConfiguration for an unknown name.
     """
     there = (*pipeline(options), *plugins)
     names = [each.name for each in there]
-    wanted = set(enabled)
+    wanted = ALWAYS.union(enabled)
     unknown = wanted - set(names)
     if unknown:
         raise errors.BadConfiguration(why=f"there is no filter {', '.join(sorted(unknown))}; known: {', '.join(names)}")

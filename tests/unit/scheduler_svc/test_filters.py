@@ -178,6 +178,14 @@ def test_a_filter_can_be_left_out_and_order_is_not_the_operators_affair():
     assert resources.NAME not in {each.name for each in eligibility}
 
 
+def test_the_aggregates_and_the_tree_of_a_request_hold_whatever_is_enabled():
+    for asked in (request(member_of=(("nobodys",),)), request(in_tree="elsewhere/1")):
+        assert run(asked, enabled=["AllHostsFilter"]).left == 0
+        with hosts.table(NODES).reading() as view:
+            assert pipeline.run(pipeline.build_eligibility([]), view, asked).left == 0
+    assert pipeline.build([])[0].reads == {"aggregate": {"hosts"}}
+
+
 def test_an_unknown_filter_is_a_bad_configuration():
     with pytest.raises(errors.BadConfiguration, match="no filter RamFilter"):
         pipeline.build(["RamFilter"])

@@ -62,8 +62,9 @@ def test_nothing_on_the_page_is_only_there():
 
 
 def test_the_page_says_which_are_on_by_default():
-    rows = re.findall(r"^\| `(\w+(?:Filter|Isolation))` \|.*?\| (yes\*?|no) \|", SCHEDULING, re.MULTILINE)
+    rows = re.findall(r"^\| `(\w+(?:Filter|Isolation))` \|.*?\| (yes\*?|no|always) \|", SCHEDULING, re.MULTILINE)
     assert {name for name, told in rows if told != "no"} == set(filters.DEFAULT_FILTERS)
+    assert {name for name, told in rows if told == "always"} == pipeline.ALWAYS
     rows = re.findall(r"^\| `(\w+Weigher)` \| (yes|no) \|", SCHEDULING, re.MULTILINE)
     assert {name for name, told in rows if told == "yes"} == set(weighers.DEFAULT_WEIGHERS)
 

@@ -87,7 +87,7 @@ def test_what_comes_from_outside_runs_after_what_is_built_in_and_per_host_ones_l
     conf = configured(enabled_filters=["HostFilter", "WattsFilter", "ComputeFilter", "ResourcesFilter"])
     driver = FilterDriver.from_conf(conf)
     names = list(dict.fromkeys(each.name for each in driver.filters))
-    assert names == ["ComputeFilter", "ResourcesFilter", "WattsFilter", "HostFilter"]
+    assert names == ["ComputeFilter", "MembershipFilter", "ResourcesFilter", "WattsFilter", "HostFilter"]
 
 
 def test_what_is_installed_but_not_enabled_is_not_even_imported(outside):
