@@ -48,7 +48,7 @@ class Reporter:
         self._incarnation = incarnation
         # By shape: thousands of nodes share what a report says of theirs.
         self._given = {node.shape.name: _given(node.shape.inventories) for node in nodes}
-        self._below = {node.shape.name: [_below(each) for each in node.shape.below] for node in nodes}
+        self._below = {node.shape.name: [(each, _below(each)) for each in node.shape.below] for node in nodes}
         self._wanted: frozenset[str] | None = None  # the keys that the scheduler reads; None: every key
         self._sequence = 0
         self._acknowledged: dict[str, State] | None = None  # None: the next report must be full
@@ -110,9 +110,12 @@ class Reporter:
         instances = self._tracker.instances()
         told = {node.name: self._state(node, instances[node.name]) for node in self._nodes}
         for node in self._nodes:
-            for path, state in self._below[node.shape.name]:
-                parent = f"{node.name}/{state['parent']}" if state["parent"] else node.name
-                told[f"{node.name}/{path}"] = {**state, "parent": parent}
+            for each, state in self._below[node.shape.name]:
+                name = f"{node.name}/{each.path}"
+                parent = f"{node.name}/{each.parent}" if each.parent else node.name
+                inventories = self._tracker.inventories(name)
+                own = {} if inventories is each.inventories else {"inventories": _given(inventories)}
+                told[name] = {**state, **own, "parent": parent}
         return told
 
     def _state(self, node: Node, instances: int) -> State:
@@ -161,10 +164,9 @@ def _given(inventories: Inventories) -> dict[str, dict[str, Any]]:
     }
 
 
-def _below(provider: Below) -> tuple[str, State]:
-    """Return a provider's path and what a report says of it, but for its parent, which is a path still."""
-    state = {"inventories": _given(provider.inventories), "traits": list(provider.traits), "parent": provider.parent}
-    return provider.path, state
+def _below(provider: Below) -> dict[str, Any]:
+    """Return what a report says of a provider below any node of a shape; each has a parent of its own."""
+    return {"inventories": _given(provider.inventories), "traits": list(provider.traits)}
 
 
 def _changes(before: Mapping[str, State], now: Mapping[str, State]) -> dict[str, State]:

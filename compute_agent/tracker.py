@@ -2,10 +2,12 @@
 """The resource tracker: what this host's nodes have, and what the host itself has promised of it."""
 
 import textwrap
+import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from compute_agent import stranded
 from compute_agent.attempt import Attempt, Ref
 from compute_agent.kinds.kind import Asked, Assignment
 from compute_agent.kinds.loading import Loaded
@@ -31,15 +33,15 @@ class Tracker:
     def __init__(self, nodes: Iterable[Node]) -> None:
         self._nodes = {node.name: node for node in nodes}
         self._hosts = {host_of(name) for name in self._nodes}
-        self._inventories: dict[str, Inventories] = {}
+        self._given: dict[str, Inventories] = {}
         for node in self._nodes.values():
-            self._inventories[node.name] = node.shape.inventories
-            for each in node.shape.below:
-                self._inventories[f"{node.name}/{each.path}"] = each.inventories
+            self._given |= _given(node)
+        self._inventories = dict(self._given)  # less what is kept back for guests of before a shape changed
         self._used: dict[str, dict[str, int]] = {name: {} for name in self._inventories}
         self._held: dict[Ref, Attempt] = {}
         self._taken: dict[tuple[str, str], dict[Ref, Assignment]] = {}  # by node and kind
         self._untold = False
+        self._keeping_back = threading.Lock()
 
     def admit(self, intent: Attempt, wish: Wish) -> Attempt | str:
         """Return the attempt with what it is given of each kind beside what is held, or a sentence why not.
@@ -81,7 +83,7 @@ class Tracker:
         """Count what an attempt holds; once, however often it is called."""
         if attempt.ref not in self._held:
             self._held[attempt.ref] = attempt
-            self._count(attempt.allocations, 1)
+            self._count(attempt, 1)
             for kind, assignment in attempt.assignments.items():
                 self._taken.setdefault((attempt.name, kind), {})[attempt.ref] = assignment
             self._untold |= bool(attempt.assignments)
@@ -90,7 +92,7 @@ class Tracker:
         """Count an attempt no more; fine when it is not held."""
         attempt = self._held.pop(ref, None)
         if attempt is not None:
-            self._count(attempt.allocations, -1)
+            self._count(attempt, -1)
             for kind in attempt.assignments:
                 self._taken[(attempt.name, kind)].pop(ref, None)
             self._untold |= bool(attempt.assignments)
@@ -125,11 +127,12 @@ class Tracker:
 
         May be called beside the one thread that writes here: what is being admitted just then is judged by what was.
         """
-        before = self._inventories[node]
+        before = self._given[node]
         inventory = replace(before[resource_class], reserved=amount)
         if inventory.capacity < self._used[node].get(resource_class, 0):
             return False
-        self._inventories[node] = {**before, resource_class: inventory}
+        self._given[node] = {**before, resource_class: inventory}
+        self._keep_back(node)
         return True
 
     def used(self, provider: str) -> dict[str, int]:
@@ -160,12 +163,30 @@ class Tracker:
     def _taken_of(self, node: str, loaded: Loaded) -> list[Assignment]:
         return list(self._taken.get((node, loaded.name), {}).values())
 
-    def _count(self, allocations: Allocations, sign: int) -> None:
-        for provider, amounts in allocations.items():
-            if host_of(provider) in self._hosts:
-                used = self._used.setdefault(provider, {})
-                for resource_class, amount in amounts.items():
-                    used[resource_class] = used.get(resource_class, 0) + sign * amount
+    def _count(self, attempt: Attempt, sign: int) -> None:
+        own = {name: amounts for name, amounts in attempt.allocations.items() if host_of(name) in self._hosts}
+        for provider, amounts in own.items():
+            used = self._used.setdefault(provider, {})
+            for resource_class, amount in amounts.items():
+                used[resource_class] = used.get(resource_class, 0) + sign * amount
+        if stranded.amounts(own, self._given):
+            self._keep_back(attempt.name)
+
+    def _keep_back(self, name: str) -> None:
+        """Have what guests hold of a node where it is no longer sold to nobody else where it is now."""
+        node = self._nodes.get(name)
+        if node is None:
+            return
+        with self._keeping_back:
+            given = {provider: self._given[provider] for provider in _given(node)}
+            used = {each: held for each, held in list(self._used.items()) if f"{each}/".startswith(f"{name}/")}
+            self._inventories.update(stranded.kept_back(given, stranded.amounts(used, given)))
+
+
+def _given(node: Node) -> dict[str, Inventories]:
+    """Return what a node and what is below it have by the node's shape."""
+    below = {f"{node.name}/{each.path}": each.inventories for each in node.shape.below}
+    return {node.name: node.shape.inventories, **below}
 
 
 def _below(node: str, allocations: Allocations) -> Allocations:

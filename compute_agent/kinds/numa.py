@@ -64,15 +64,19 @@ class NumaKind(ResourceKind):
         return "; ".join(_words(pin) for pin in _pins([assignment]))
 
     def _now(self, taken: Sequence[Assignment]) -> list[Cell]:
-        pinned: dict[int, set[int]] = {}
+        pinned: set[int] = set()  # whatever cell they were in: guests outlive a change of the cells
         pages: dict[int, dict[int, int]] = {}
         for pin in _pins(taken):
-            pinned.setdefault(pin.cell, set()).update(pin.host_cpus)
+            pinned |= pin.host_cpus
             used = pages.setdefault(pin.cell, {})
             for size, count in pin.pages.items():
                 used[size] = used.get(size, 0) + count
         return [
-            replace(cell, pinned=frozenset(pinned.get(cell.id, ())), used_pages=pages.get(cell.id, {}))
+            replace(
+                cell,
+                pinned=frozenset(cpu for core in cell.cores for cpu in core if cpu in pinned),
+                used_pages=pages.get(cell.id, {}),
+            )
             for cell in self.cells
         ]
 

@@ -28,13 +28,13 @@ class UnitKind(ResourceKind):
 
     def assign(self, asked: Asked, taken: Sequence[Assignment]) -> Assignment | str:
         """Give the first units that nobody has."""
-        gone: dict[str, set[str]] = {}
+        gone: dict[str, set[str]] = {}  # by the device's own name: guests outlive a change of the cells it is below
         for assignment in taken:
             for path, units in assignment.get("units", {}).items():
-                gone.setdefault(path, set()).update(units)
+                gone.setdefault(_name(path), set()).update(units)
         given: dict[str, list[str]] = {}
         for path, amounts in asked.amounts.items():
-            free = [unit for unit in self.units[path] if unit not in gone.get(path, ())]
+            free = [unit for unit in self.units[path] if unit not in gone.get(_name(path), ())]
             amount = sum(amounts.values())
             if amount > len(free):
                 return f"device {path} has {len(free)} of {len(self.units[path])} units free, not {amount}"
@@ -44,6 +44,10 @@ class UnitKind(ResourceKind):
     def describe(self, assignment: Assignment) -> str:
         """Return the units, such as 'numa0/0000:01:00.0: 0000:01:00.1'."""
         return "; ".join(f"{path}: {' '.join(units)}" for path, units in assignment["units"].items())
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
 
 
 def placed(conf: cfg.ConfigOpts, group: str, option: str, prefix: str) -> Iterator[tuple[str, str, int]]:
