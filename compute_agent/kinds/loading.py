@@ -13,10 +13,19 @@ from oslo_log import log
 from compute_agent.kinds.kind import Amounts, Asked, Assignment, Below, ResourceKind
 from rpcapi import errors
 from rpcapi.model import names, vocabulary
+from rpcapi.model.inventory import Inventory
 
 LOG = log.getLogger(__name__)
 
 GROUP = "gantt.resource_kinds"
+
+# What a kind may add to a report, and how many bytes of JSON. The scheduler takes no more of cells, and of facts 16 KiB
+# with those of the shape.
+_REPORTED: Mapping[str, tuple[type, int]] = {
+    "numa": (list, 64 * 1024),
+    "facts": (dict, 12 * 1024),
+    "metrics": (dict, 12 * 1024),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +75,7 @@ class Loaded:
     def report(self, taken: Sequence[Assignment]) -> Mapping[str, Any]:
         """Return what the kind adds to a node's report; nothing where it raises, which is logged."""
         try:
-            return self.kind.report(taken)
+            return _checked(self.kind.report(taken))
         except Exception:
             # As above: a report without this kind's part is better than a host that falls silent.
             LOG.exception("Resource kind %s failed to report", self.name)
@@ -76,7 +85,7 @@ class Loaded:
     def describe(self, assignment: Assignment) -> str:
         """Return an assignment for people."""
         try:
-            return self.kind.describe(assignment)
+            return _text(self.kind.describe(assignment))
         except Exception:
             # As above.
             LOG.exception("Resource kind %s failed to describe %s", self.name, assignment)
@@ -123,13 +132,41 @@ def _loaded(
         names.canonical(("host", f"node/{each.path}") if each.path else "host")
         if each.path and not all(each.path.split("/")):
             raise ValueError(f"path {each.path!r} has an empty part")
-        for resource_class in each.inventories:
+        for resource_class, inventory in each.inventories.items():
+            # Checked as the scheduler does, which would take nothing of a report that holds a bad one.
+            Inventory.from_dict(resource_class, inventory.as_dict())
             vocabulary.check_resource_class(resource_class)
             if (each.path, resource_class) in others:
                 raise ValueError(f"{resource_class} at {each.path or 'the node'} is another kind's already")
         for trait in each.traits:
             vocabulary.check_trait(trait)
     return [found]
+
+
+def _checked(told: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what a kind adds to a report; raises ValueError and others for what the scheduler would not take.
+
+    It would take nothing of that report then, and the host would be as good as silent.
+    """
+    for key, value in told.items():
+        form, most = _REPORTED[key]
+        if not isinstance(value, form):
+            raise ValueError(f"{key} must be a {form.__name__}")
+        size = len(json.dumps(value, allow_nan=False, ensure_ascii=False).encode())
+        if size > most:
+            raise ValueError(f"{key} may have {most} bytes of JSON, not {size}")
+    if not all(isinstance(cell, dict) for cell in told.get("numa", ())):
+        raise ValueError("each cell of numa must be a dict")
+    for name, value in told.get("metrics", {}).items():
+        if not isinstance(name, str) or isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise ValueError(f"metric {name!r} must be a number")
+    return told
+
+
+def _text(told: str) -> str:
+    if not isinstance(told, str):
+        raise ValueError(f"a description must be text, not {told!r}")
+    return told
 
 
 def _count_fault(name: str, what: str) -> None:

@@ -168,11 +168,45 @@ def test_one_that_fails_to_report_or_describe_is_left_out_there(install: Install
 
 
 @pytest.mark.parametrize(
+    "told",
+    [
+        None,
+        {"inventories": {}},
+        {"traits": []},
+        {"metrics": {"licences": "three"}},
+        {"metrics": {"licences": float("nan")}},
+        {"metrics": {1: 1.0}},
+        {"metrics": [3.0]},
+        {"facts": {"licence": object()}},
+        {"facts": {"licence": "x" * 20_000}},
+        {"numa": {"id": 0}},
+        {"numa": ["cell 0"]},
+    ],
+)
+def test_one_that_reports_what_nobody_can_take_is_left_out_of_the_report(
+    install: Install, caplog: pytest.LogCaptureFixture, told: Any
+) -> None:
+    node = install(licence=type("Odd", (Licences,), {"report": lambda self, taken: told}))
+    assert Tracker([node]).reports(node) == {}
+    assert "Resource kind licence failed to report" in caplog.text
+
+
+@pytest.mark.parametrize("words", [None, 3, ["licence"]])
+def test_one_that_describes_by_something_else_than_words_is_not_quoted(install: Install, words: Any) -> None:
+    tracker = Tracker([install(licence=type("Odd", (Licences,), {"describe": lambda self, assignment: words}))])
+    got = admitted(tracker, "a")
+    assert isinstance(got, Attempt)
+    assert tracker.describe(got) == ""
+
+
+@pytest.mark.parametrize(
     "inventory",
     [
         [Below("", {"VCPU": Inventory(1)})],  # another kind's
         [Below("", {"LICENCES": Inventory(1)})],
         [Below("", traits=("LICENSED",))],
+        [Below("", {"CUSTOM_LICENCE": Inventory(1, reserved=2)})],
+        [Below("", {"CUSTOM_LICENCE": {"total": 1}})],
         [Below("a b")],
         [Below("/a")],
         ["licences"],
