@@ -33,8 +33,8 @@ class Alternates:
     """Prepares claims on given candidates.
 
     They were chosen on a state that may be minutes old. Where the store says so (a candidate's eligibility changed, or
-    the epoch is over), they are filtered again on what this worker knows, and asked for once more as of that. Room, and
-    whether a host has been audited, are left to the store, which knows it best.
+    the epoch is over), or a tree gave nothing, they are filtered again on what this worker has read by then, and asked
+    for once more as of that. Room, and whether a host has been audited, are left to the store, which knows it best.
     """
 
     def __init__(
@@ -62,16 +62,26 @@ class Alternates:
         return [self._prepare(ctxt, request, replace(batch, intents=chunk)) for chunk in chunks or [()]]
 
     def _prepare(self, ctxt: RequestContext, request: Request, batch: Batch) -> Asked:
-        wish = (self._taken(request) if request.groups else None) or request
-        batch = self._fitted(wish, batch)
-        answer = self._claimer.prepare(batch)
+        searched = self._searched(request, batch)
+        answer = self._claimer.prepare(searched)
         stale = any(Verdict.STALE in one.verdicts for one in answer.prepared)
-        if answer.accepted or (answer.current and not stale):
-            return Asked(batch.intents, answer)
+        if answer.accepted or (answer.current and not stale and _kept(searched, batch)):
+            return Asked(searched.intents, answer)
         self._sight.reach(answer.position, min(self._catch_up_s, ctxt.remaining(self._catch_up_s)))
         ctxt.check_deadline()
         renewed = self._renewed(self._taken(request), batch)
         return Asked(renewed.intents, self._claimer.prepare(renewed))
+
+    def _searched(self, request: Request, batch: Batch) -> Batch:
+        """Return the batch with what trees can give by what is asked of them once it is rewritten.
+
+        Where hosts are flat there is nothing to give otherwise, and the request need not be made ready.
+        """
+        with self._sight.table.reading() as view:
+            if not Finder(view, request).is_needed:
+                return batch
+        taken = self._taken(request)
+        return _emptied(batch) if taken is None else self._fitted(taken, batch)
 
     def _taken(self, request: Request) -> Request | None:
         """Return the request ready to be filtered, None where no host will do any more."""
@@ -82,7 +92,7 @@ class Alternates:
 
     def _renewed(self, request: Request | None, batch: Batch) -> Batch:
         if request is None:
-            return replace(batch, intents=[replace(intent, candidates=()) for intent in batch.intents])
+            return _emptied(batch)
         number = self._sight.number
         with self._sight.table.reading() as view:
             passes = pipeline.run(self.filters, view, request, pardoned=audited.REASONS).passes
@@ -108,6 +118,17 @@ class Alternates:
             rows = {each.host: view.row(each.host, number) for one in batch.intents for each in one.candidates}
             whole = not request.groups  # what a tree does not give as it is known here, its root may give by now
             return replace(batch, intents=[_fit(finder, rows, intent, whole) for intent in batch.intents])
+
+
+def _kept(searched: Batch, batch: Batch) -> bool:
+    """Tell whether no candidate was left out, as one is whose tree is not known well enough yet."""
+    pairs = zip(searched.intents, batch.intents, strict=True)
+    return all(len(one.candidates) == len(each.candidates) for one, each in pairs)
+
+
+def _emptied(batch: Batch) -> Batch:
+    """Return the batch without candidates: what it was given before the store tells all the same."""
+    return replace(batch, intents=[replace(intent, candidates=()) for intent in batch.intents])
 
 
 def _fit(finder: Finder, rows: Mapping[str, int | None], intent: Intent, whole: bool) -> Intent:

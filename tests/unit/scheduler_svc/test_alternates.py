@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims on the alternates of an older decision."""
 
+from dataclasses import replace
+
 import pytest
 
 from rpcapi import context, errors
 from rpcapi.model.claims import Answer, Verdict
+from rpcapi.model.groups import RequestGroup
+from rpcapi.model.trees import SHARES
 from scheduler_svc.conf.filters import DEFAULT_FILTERS
 from scheduler_svc.deciding.alternates import Alternates, Asked
 from scheduler_svc.endpoints import encode
@@ -153,3 +157,44 @@ def test_nothing_asked_is_refused():
     batch = Batch("r", "p", "u", ASKED, [], world.epoch, world.decided_on, ttl_ms=60_000)
     with pytest.raises(errors.InvalidRequest):
         world.alternates.prepare(context.new(), request(), batch)
+
+
+GPU = "CUSTOM_GPU"
+
+
+def behind(store, sight, allowed=lambda request: request):
+    """Return alternates for whom ``allowed`` makes requests ready, on a table that is what ``sight`` has read."""
+    filters = pipeline.build_eligibility(DEFAULT_FILTERS)
+    return Alternates(store, sight, filters, catch_up_s=1.0, take=allowed)
+
+
+def claimed(store, sight, alternates, asked, *names):
+    intent = Intent("vm", 1, [Candidate(name) for name in names])
+    at = store.state
+    batch = Batch("r", "p", "u", asked.resources, [intent], at.epoch, at.position, ttl_ms=60_000)
+    (served,) = alternates.prepare(context.new(), asked, batch)
+    return {name: dict(its) for claim in store.claims()[0] for name, its in claim.allocations.items()}
+
+
+def test_trees_give_what_a_rewritten_request_may_have():
+    """A project that is kept to its aggregates is given nothing of another's pool."""
+    pool = node({"DISK_GB": 100}, [SHARES]) | {"kind": "volume"}
+    store = MemoryStore("p", namespaces=("aggregate",))
+    hosts.join(store, {"a": node({"VCPU": 8}), "pool1": pool, "pool2": pool})
+    for name, members in (("rack", ["a", "pool1", "pool2"]), ("mine", ["a", "pool2"])):
+        store.put_state("aggregate", name, 0, {"name": name, "hosts": members, "metadata": {}})
+    sight = FollowingSight(store, {"aggregate": frozenset({"hosts", "metadata"})})
+    alternates = behind(store, sight, lambda asked: replace(asked, member_of=(("mine",),)))
+    given = claimed(store, sight, alternates, request({"VCPU": 1, "DISK_GB": 10}), "a")
+    assert given == {"a": {"VCPU": 1}, "pool2": {"DISK_GB": 10}}
+
+
+def test_a_tree_that_this_worker_has_not_read_yet_is_looked_at_again():
+    store = MemoryStore("p")
+    hosts.join(store, {"a": node(), "b": node(), "b/gpu0": node({GPU: 1}) | {"parent": "b"}})
+    sight = FollowingSight(store)
+    hosts.join(store, {"a": node(), "a/gpu0": node({GPU: 1}) | {"parent": "a"}}, sequence=2)
+    asked = request({"VCPU": 1}, groups=(RequestGroup("_0", {GPU: 1}),))
+    given = claimed(store, sight, behind(store, sight), asked, "a")
+    assert given == {"a": {"VCPU": 1}, "a/gpu0": {GPU: 1}}
+    assert len(sight.reached) == 1
