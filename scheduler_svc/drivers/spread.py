@@ -33,7 +33,7 @@ def room(view: View, request: Request, rows: Rows) -> IntColumn:
 
 def _free(view: View, resource_class: str) -> FloatColumn:
     trees = view.trees
-    return view.free(resource_class) if trees.are_flat else trees.sum(Providers.free, resource_class)
+    return view.free(resource_class) if trees.are_flat else trees.sum(Providers.left, resource_class)
 
 
 def spread(

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from scheduler_svc.filters.sieve import Filter, Sieve
 from scheduler_svc.request import Request
+from scheduler_svc.table.trees import Providers
 from scheduler_svc.table.view import View
 
 NAME = "PciPassthroughFilter"
@@ -23,7 +24,7 @@ def sieves(view: View, request: Request) -> Iterator[Sieve]:
         if group.suffix.startswith(GROUP):
             wanted.update(group.resources)
     for resource_class, amount in wanted.items():
-        yield Sieve(REASON.format(resource_class), view.tree_free(resource_class) >= amount)
+        yield Sieve(REASON.format(resource_class), view.trees.sum(Providers.left, resource_class) >= amount)
 
 
 FILTER = Filter(NAME, sieves, {"compute": frozenset({"inventories", "used"})})

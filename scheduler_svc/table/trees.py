@@ -43,6 +43,13 @@ class Providers:
         columns = self._resources.get(resource_class)
         return np.zeros(self.size, np.float64) if columns is None else still(columns.free, self.size)
 
+    def left(self, resource_class: str) -> FloatColumn:
+        """Return what may still be given: what is free, and nothing where more is used than there is.
+
+        So that one which is over takes nothing from what another of its tree has.
+        """
+        return np.maximum(self.free(resource_class), 0.0)
+
     def capacity(self, resource_class: str) -> IntColumn:
         """Return what there is, used or not; 0 where a provider lacks the class."""
         columns = self._resources.get(resource_class)

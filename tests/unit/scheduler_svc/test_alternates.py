@@ -172,7 +172,7 @@ def claimed(store, sight, alternates, asked, *names):
     intent = Intent("vm", 1, [Candidate(name) for name in names])
     at = store.state
     batch = Batch("r", "p", "u", asked.resources, [intent], at.epoch, at.position, ttl_ms=60_000)
-    (served,) = alternates.prepare(context.new(), asked, batch)
+    alternates.prepare(context.new(), asked, batch)
     return {name: dict(its) for claim in store.claims()[0] for name, its in claim.allocations.items()}
 
 

@@ -14,6 +14,7 @@ from scheduler_svc.deciding.alternates import Alternates
 from scheduler_svc.drivers.driver import Ranking
 from scheduler_svc.filters import pipeline
 from scheduler_svc.store.records import Batch, Candidate, Group, Intent
+from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import node, request
 from tests.unit.scheduler_svc.selecting import World, asked, select
 
@@ -135,6 +136,21 @@ def test_an_ordinary_request_takes_of_a_host_of_cells_what_one_cell_has():
     select(selector, asked(4))
     by_cell = [name for its in held(world).values() for name in its if name != "a"]
     assert sorted(by_cell) == ["a/numa0"] * 2 + ["a/numa1"] * 2
+
+
+def test_a_provider_that_is_over_takes_nothing_from_what_its_siblings_have():
+    """A device that is gone while it is used, or a cell whose ratio was lowered, has less than nothing free."""
+    device = "CUSTOM_PCI_8086_1520"
+    asks = request({"VCPU": 1}, groups=(RequestGroup("_pci0", {device: 1}),))
+    told = {"a": node()} | {f"a/nic{number}": node({device: 2}) | {"parent": "a"} for number in range(2)}
+    world = World(told)
+    selector, _ = world.selector()
+    select(selector, asked(2, asks=asks))
+    (used,) = {name for its in held(world).values() for name in its if name != "a"}
+    hosts.join(world.store, told | {used: node() | {"parent": "a"}}, sequence=2)
+    selector, _ = world.selector()
+    select(selector, asked(2, first=2, asks=asks))
+    assert len(world.live()) == 4
 
 
 def test_alternates_are_given_what_their_trees_have_now():
