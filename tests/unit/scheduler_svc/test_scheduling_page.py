@@ -69,6 +69,12 @@ def test_the_page_says_which_are_on_by_default():
     assert {name for name, told in rows if told == "yes"} == set(weighers.DEFAULT_WEIGHERS)
 
 
+def test_the_page_says_what_weighs_how_much_by_default():
+    told = dict(re.findall(r"`(\w+_weight_multiplier)` (-?[0-9.]+)", SCHEDULING))
+    defaults = {option.name: option.default for option in weighers.OPTS if option.name in weighers.OPTIONS.values()}
+    assert {name: float(number) for name, number in told.items()} == defaults
+
+
 def test_each_key_that_is_translated_is_on_the_page_of_requests():
     asked = re.compile(r"(?:asked\.(?:of_flavor|of_image|one|flag|flavors_own)|_each)\((?:asked, )?\"(\w+)\"")
     keys = {key for path in (ROOT / "rpcapi" / "edge").glob("*.py") for key in asked.findall(path.read_text())}
