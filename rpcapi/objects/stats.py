@@ -3,9 +3,12 @@
 
 from typing import Any
 
+from oslo_utils import versionutils
 from oslo_versionedobjects import fields
 
 from rpcapi.objects import base, versions
+
+_SINCE_1_2 = frozenset({"parent", "kind", "facts", "host_ip", "numa"})  # of a node
 
 
 @base.GanttObjectRegistry.register
@@ -39,6 +42,22 @@ class StatsReport(base.GanttObject):
     def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
         super().obj_make_compatible(primitive, target_version)
         versions.drop_later(primitive, target_version, {"partition": (1, 1)})
+        if versionutils.convert_version_to_tuple(target_version) < (1, 2):
+            primitive["nodes"] = _flat(self.nodes)
+
+
+def _flat(nodes: Any) -> Any:
+    """Return what an older scheduler knows, which refuses all else: hosts of servers, and nothing below them.
+
+    What is no report is for the receiver to refuse.
+    """
+    if not isinstance(nodes, dict) or not all(isinstance(told, dict) for told in nodes.values()):
+        return nodes
+    return {
+        name: {part: value for part, value in told.items() if part not in _SINCE_1_2}
+        for name, told in nodes.items()
+        if told.get("parent") is None and told.get("kind", "compute") == "compute"
+    }
 
 
 @base.GanttObjectRegistry.register

@@ -100,6 +100,24 @@ def test_a_request_that_an_older_peer_would_misplace_does_not_go_there(asked):
     assert objects.RequestSpec.of(resources={"VCPU": 1}, driver="chance").obj_to_primitive(target_version="1.1")
 
 
+def test_an_older_scheduler_is_told_of_flat_hosts_of_servers_alone():
+    flat = {"inventories": {"DISK_GB": {"total": 1}}, "metrics": {"instances": 1}}
+    later = {"facts": {"a": 1}, "host_ip": "192.0.2.1", "numa": [], "kind": "compute", "parent": None}
+    nodes = {
+        "h/n": flat | later,
+        "h/n/numa0": {"inventories": {"VCPU": {"total": 1}}, "traits": [], "parent": "h/n"},
+        "pool": {"inventories": {"DISK_GB": {"total": 1}}, "kind": "volume"},
+    }
+    report = objects.StatsReport.of(incarnation=1, sequence=1, full=True, nodes=nodes)
+    for version in ("1.0", "1.1"):
+        sent = report.obj_to_primitive(target_version=version)["gantt_object.data"]
+        assert sent["nodes"] == {"h/n": flat}
+    assert report.obj_to_primitive(target_version="1.2")["gantt_object.data"]["nodes"] == nodes
+    for odd in ([], {"h": 5}):
+        report = objects.StatsReport.of(incarnation=1, sequence=1, nodes=odd)
+        assert report.obj_to_primitive(target_version="1.1")["gantt_object.data"]["nodes"] == odd
+
+
 @pytest.mark.parametrize("name", objects.__all__)
 def test_each_version_is_told_in_the_docstring(name):
     cls = getattr(objects, name)
