@@ -67,6 +67,10 @@ class Finder:
         }
         return offered.allocations
 
+    def give_back(self, allocations: Allocations) -> None:
+        """Search as if these were free by now; asked before anything is offered."""
+        self._ledger.add({name: {its: -amount for its, amount in each.items()} for name, each in allocations.items()})
+
     def start_over(self) -> None:
         """Take back all that was given."""
         self._ledger = Ledger()

@@ -12,7 +12,7 @@ from scheduler_svc.table.view import View
 
 
 class Ledger:
-    """What earlier instances of the same call were given, and the table does not know of yet."""
+    """What instances of the same call were given, or give back (below 0), and the table does not know of yet."""
 
     __slots__ = ("_given",)
 

@@ -10,12 +10,12 @@ from rpcapi.context import RequestContext
 from rpcapi.model.claims import Verdict
 from rpcapi.model.tree_search import Miss
 from scheduler_svc.candidates.finder import Finder
-from scheduler_svc.deciding.claimer import CHUNK, Claimer
+from scheduler_svc.deciding.claimer import CHUNK, Keeper
 from scheduler_svc.deciding.sight import Sight
 from scheduler_svc.filters import audited, pipeline
 from scheduler_svc.filters.sieve import Filter
 from scheduler_svc.request import Request
-from scheduler_svc.store.records import Batch, BatchAnswer, Candidate, Intent
+from scheduler_svc.store.records import Allocations, Batch, BatchAnswer, Candidate, Intent
 
 
 class Asked(NamedTuple):
@@ -39,7 +39,7 @@ class Alternates:
 
     def __init__(
         self,
-        claimer: Claimer,
+        claimer: Keeper,
         sight: Sight,
         filters: Sequence[Filter],
         catch_up_s: float,
@@ -69,7 +69,8 @@ class Alternates:
             return Asked(searched.intents, answer)
         self._sight.reach(answer.position, min(self._catch_up_s, ctxt.remaining(self._catch_up_s)))
         ctxt.check_deadline()
-        renewed = self._renewed(self._taken(request), batch)
+        ending = () if _kept(searched, batch) else self._ending(batch)
+        renewed = self._renewed(self._taken(request), batch, ending)
         return Asked(renewed.intents, self._claimer.prepare(renewed))
 
     def _searched(self, request: Request, batch: Batch) -> Batch:
@@ -83,6 +84,22 @@ class Alternates:
         taken = self._taken(request)
         return _emptied(batch) if taken is None else self._fitted(taken, batch)
 
+    def _ending(self, batch: Batch) -> list[Allocations]:
+        """Return what the attempts hold that this batch takes the place of, where it may share in what they share in.
+
+        The store ends them in the same verb: a pool that is full with them is not full for their successors.
+        """
+        with self._sight.table.reading() as view:
+            if not len(view.trees.sharing):
+                return []
+        replaced = [(one.consumer, one.replaces) for one in batch.intents if one.replaces is not None]
+        return [
+            claim.allocations
+            for consumer, attempt in replaced
+            for claim in self._claimer.claims(consumer=consumer)[0]
+            if claim.attempt == attempt
+        ]
+
     def _taken(self, request: Request) -> Request | None:
         """Return the request ready to be filtered, None where no host will do any more."""
         try:
@@ -90,7 +107,7 @@ class Alternates:
         except (errors.NoValidHost, errors.InvalidSpec):
             return None
 
-    def _renewed(self, request: Request | None, batch: Batch) -> Batch:
+    def _renewed(self, request: Request | None, batch: Batch, ending: Sequence[Allocations]) -> Batch:
         if request is None:
             return _emptied(batch)
         number = self._sight.number
@@ -106,15 +123,20 @@ class Alternates:
                 replace(intent, candidates=[each for each in intent.candidates if eligible(each)])
                 for intent in batch.intents
             ]
-        return self._fitted(request, replace(batch, intents=intents, epoch=epoch, position=position))
+        return self._fitted(request, replace(batch, intents=intents, epoch=epoch, position=position), ending)
 
-    def _fitted(self, request: Request, batch: Batch) -> Batch:
-        """Return the batch with what each instance is to be given of its candidates' trees, as they are now."""
+    def _fitted(self, request: Request, batch: Batch, ending: Sequence[Allocations] = ()) -> Batch:
+        """Return the batch with what each instance is to be given of its candidates' trees, as they are now.
+
+        ``ending`` is in use there, and will not be.
+        """
         number = self._sight.number
         with self._sight.table.reading() as view:
             finder = Finder(view, request)
             if not finder.is_needed:
                 return batch
+            for each in ending:
+                finder.give_back(each)
             rows = {each.host: view.row(each.host, number) for one in batch.intents for each in one.candidates}
             whole = not request.groups  # what a tree does not give as it is known here, its root may give by now
             return replace(batch, intents=[_fit(finder, rows, intent, whole) for intent in batch.intents])

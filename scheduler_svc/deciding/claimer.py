@@ -4,7 +4,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from scheduler_svc.store.records import Batch, BatchAnswer, Ended, Ref
+from scheduler_svc.store.records import Batch, BatchAnswer, Claim, Ended, Ref
 
 CHUNK = 100  # instances that one claim script takes
 
@@ -22,3 +22,10 @@ class Claimer(Protocol):
 
     def group_hosts(self, group_id: str) -> dict[str, int]:
         """Tell how many live claims of a server group each host holds."""
+
+
+class Keeper(Claimer, Protocol):
+    """A claimer that tells what it keeps, too."""
+
+    def claims(self, *, consumer: str) -> tuple[list[Claim], str | None]:
+        """Return what a consumer holds, and a marker that says nothing here."""

@@ -168,8 +168,8 @@ def behind(store, sight, allowed=lambda request: request):
     return Alternates(store, sight, filters, catch_up_s=1.0, take=allowed)
 
 
-def claimed(store, sight, alternates, asked, *names):
-    intent = Intent("vm", 1, [Candidate(name) for name in names])
+def claimed(store, alternates, asked, *names, attempt=1):
+    intent = Intent("vm", attempt, [Candidate(name) for name in names], attempt - 1 or None)
     at = store.state
     batch = Batch("r", "p", "u", asked.resources, [intent], at.epoch, at.position, ttl_ms=60_000)
     alternates.prepare(context.new(), asked, batch)
@@ -185,8 +185,20 @@ def test_trees_give_what_a_rewritten_request_may_have():
         store.put_state("aggregate", name, 0, {"name": name, "hosts": members, "metadata": {}})
     sight = FollowingSight(store, {"aggregate": frozenset({"hosts", "metadata"})})
     alternates = behind(store, sight, lambda asked: replace(asked, member_of=(("mine",),)))
-    given = claimed(store, sight, alternates, request({"VCPU": 1, "DISK_GB": 10}), "a")
+    given = claimed(store, alternates, request({"VCPU": 1, "DISK_GB": 10}), "a")
     assert given == {"a": {"VCPU": 1}, "pool2": {"DISK_GB": 10}}
+
+
+def test_a_pool_that_is_full_with_the_attempt_before_is_not_full_for_the_next():
+    pool = node({"DISK_GB": 15}, [SHARES]) | {"kind": "volume"}
+    store = MemoryStore("p", namespaces=("aggregate",))
+    hosts.join(store, {"a": node({"VCPU": 8}), "b": node({"VCPU": 8}), "pool": pool})
+    store.put_state("aggregate", "rack", 0, {"name": "rack", "hosts": ["a", "b", "pool"], "metadata": {}})
+    sight = FollowingSight(store, {"aggregate": frozenset({"hosts", "metadata"})})
+    asked = request({"VCPU": 1}, groups=(RequestGroup("_volume0", {"DISK_GB": 10}),))
+    claimed(store, behind(store, sight), asked, "a")
+    given = claimed(store, behind(store, sight), asked, "b", attempt=2)
+    assert given == {"b": {"VCPU": 1}, "pool": {"DISK_GB": 10}}
 
 
 def test_a_tree_that_this_worker_has_not_read_yet_is_looked_at_again():
@@ -195,6 +207,6 @@ def test_a_tree_that_this_worker_has_not_read_yet_is_looked_at_again():
     sight = FollowingSight(store)
     hosts.join(store, {"a": node(), "a/gpu0": node({GPU: 1}) | {"parent": "a"}}, sequence=2)
     asked = request({"VCPU": 1}, groups=(RequestGroup("_0", {GPU: 1}),))
-    given = claimed(store, sight, behind(store, sight), asked, "a")
+    given = claimed(store, behind(store, sight), asked, "a")
     assert given == {"a": {"VCPU": 1}, "a/gpu0": {GPU: 1}}
     assert len(sight.reached) == 1
