@@ -197,6 +197,7 @@ def test_a_pool_that_is_full_with_the_attempt_before_is_not_full_for_the_next():
     sight = FollowingSight(store, {"aggregate": frozenset({"hosts", "metadata"})})
     asked = request({"VCPU": 1}, groups=(RequestGroup("_volume0", {"DISK_GB": 10}),))
     claimed(store, behind(store, sight), asked, "a")
+    sight.reach(store.state.position, 1)
     given = claimed(store, behind(store, sight), asked, "b", attempt=2)
     assert given == {"b": {"VCPU": 1}, "pool": {"DISK_GB": 10}}
 
