@@ -41,6 +41,10 @@ NODE_SHAPES: Groups = {
 
 RACKS = 2
 
+# Whoever is on a network takes of its bandwidth, for an ordinary interface.
+BANDWIDTH = ("MISC_SHARES_VIA_AGGREGATE", "CUSTOM_VNIC_TYPE_NORMAL")
+PHYSNET = "CUSTOM_PHYSNET_PHYSNET"
+
 # A node of each other service that is simulated: a storage pool that hosts take space of, a network with its bandwidth.
 OTHERS: Groups = {
     "volume": {
@@ -68,6 +72,17 @@ class Urls:
     store: str | None = None
 
 
+def _shapes(name: str, count: int) -> Groups:
+    """Return the shapes of the nodes of another service: each network is the physical network of its own number."""
+    if name == "volume":
+        return {"shape:volume": OTHERS[name]}
+    # Equal shares are dealt in the order of the names, host by host.
+    return {
+        f"shape:network{number:03d}": OTHERS[name] | {"traits": ",".join([*BANDWIDTH, f"{PHYSNET}{number}"])}
+        for number in range(count)
+    }
+
+
 def render(name: str, shape: Shape, layout: Layout, urls: Urls) -> Groups:
     """Return the groups of one service's file."""
     base: dict[str, Mapping[str, object]] = {
@@ -91,7 +106,7 @@ def render(name: str, shape: Shape, layout: Layout, urls: Urls) -> Groups:
         base["DEFAULT"] = {"transport_url": urls.bus}
         base |= {"publisher": {"interval": shape.report_interval, "racks": RACKS, "physnets": max(1, shape.networks)}}
     elif name in OTHERS:
-        kind, count = OTHERS[name], shape.pools if name == "volume" else shape.networks
+        count = shape.pools if name == "volume" else shape.networks
         base |= {
             "compute": {
                 "hosts": f"{name}[0-{count - 1}]",
@@ -99,7 +114,7 @@ def render(name: str, shape: Shape, layout: Layout, urls: Urls) -> Groups:
                 "report_interval": shape.report_interval,
                 "state_path": layout.state / name,
             },
-            f"shape:{name}": kind,
+            **_shapes(name, count),
         }
     elif name == "compute":
         base |= {

@@ -58,11 +58,12 @@ def open_nodes(session: Session) -> int:
 
 
 def wait_for_surroundings(session: Session, pools: int, networks: int, seconds: float) -> None:
-    """Return when so many pools can be shared, and where there are networks who is on them is told; TimeoutError."""
+    """Return when so many pools and networks can be shared, and who is on these is told; raises TimeoutError."""
     deadline = time.monotonic() + seconds
     while True:
         told = {space: _count(session, space) for space in ("volume", "aggregate", "network")}
-        if min(told["volume"], told["aggregate"]) >= pools and (told["network"] or not networks):
+        shared = told["volume"] >= pools and told["aggregate"] >= pools + networks
+        if shared and (told["network"] or not networks):
             return
         if time.monotonic() > deadline:
             raise TimeoutError(f"pools and networks are not told of after {seconds:g} s; see the publisher's log")

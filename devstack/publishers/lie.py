@@ -28,9 +28,20 @@ def reached(pool: str, hosts: Iterable[str], racks: int) -> list[str]:
     return sorted({host_of(name) for name in hosts if number_of(name) % racks in near})
 
 
+def physnets_of(name: str, physnets: int) -> list[int]:
+    """Return the numbers of the physical networks that a host is on: all but one."""
+    return [each for each in range(physnets) if physnets == 1 or number_of(name) % physnets != each]
+
+
+def joined(network: str, hosts: Iterable[str], physnets: int) -> list[str]:
+    """Return the service hosts that are on a network: that of its number."""
+    own = number_of(network) % physnets
+    return sorted({host_of(name) for name in hosts if own in physnets_of(name, physnets)})
+
+
 def networks(name: str, physnets: int, racks: int) -> Mapping[str, Sequence[str]]:
-    """Return a host's network document: every physical network but one, and of each the segment of its rack."""
-    there = [each for each in range(physnets) if physnets == 1 or number_of(name) % physnets != each]
+    """Return a host's network document: its physical networks, and of each the segment of its rack."""
+    there = physnets_of(name, physnets)
     rack = rack_of(name, racks)
     return {
         "physnets": [f"physnet{each}" for each in there],

@@ -36,11 +36,14 @@ class Publisher:
         roots = {name: told for name, told in nodes.items() if told.get("root", name) == name}
         hosts = [name for name, told in roots.items() if told.get("kind", "compute") == "compute"]
         pools = {name: told for name, told in roots.items() if told.get("kind") == "volume"}
+        networks = [name for name, told in roots.items() if told.get("kind") == "network"]
         count = 0
         for name, told in pools.items():
             served = lie.reached(name, hosts, self._racks)
             count += self._tell("volume", name, self._pool(name, told, served), VOLUME)
-            count += self._share(name, served)
+            count += self._share(f"pool:{name}", name, served)
+        for name in networks:
+            count += self._share(f"network:{name}", name, lie.joined(name, hosts, self._physnets))
         for host in sorted({host_of(name) for name in hosts}):
             count += self._tell("network", host, lie.networks(host, self._physnets, self._racks), NETWORK)
         self.settled = bool(self._told) and not count
@@ -57,13 +60,14 @@ class Publisher:
             "hosts": served,
         }
 
-    def _share(self, pool: str, served: list[str]) -> int:
-        """Let the hosts that a pool serves take from it: an aggregate holds both."""
-        aggregate = {"id": f"pool:{pool}", "name": f"reaches {pool}", "hosts": [pool, *served], "metadata": {}}
-        if self._told.get(("aggregate", pool)) == aggregate:
+    def _share(self, aggregate_id: str, provider: str, served: list[str]) -> int:
+        """Let the hosts that a pool or network serves take from it: an aggregate holds both."""
+        members = [provider, *served]
+        aggregate = {"id": aggregate_id, "name": f"reaches {provider}", "hosts": members, "metadata": {}}
+        if self._told.get(("aggregate", aggregate_id)) == aggregate:
             return 0
         self._session.ask(self._session.scheduler.update_aggregates, [aggregate])
-        self._told["aggregate", pool] = aggregate
+        self._told["aggregate", aggregate_id] = aggregate
         return 1
 
     def _tell(self, namespace: str, name: str, document: Document, writer: str) -> int:

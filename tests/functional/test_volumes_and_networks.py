@@ -31,7 +31,7 @@ def running():
 
 
 def _told(session):
-    spaces = {"volume": 2, "network": 4, "aggregate": 2}
+    spaces = {"volume": 2, "network": 4, "aggregate": 4}
     found = {space: len(list(session.pages(session.scheduler.list_host_state, "states", space))) for space in spaces}
     services = session.pages(session.scheduler.list_host_state, "states", "service")
     opened = {state.name for state in services if state.document.get("audited")}
@@ -90,6 +90,15 @@ def test_a_server_is_where_its_port_can_be(running, port):
         assert set(port.values()) <= {*there["physnets"], *there["segments"]}
     ((server, _),) = place(running, ports=[{"physnet": "nowhere"}])
     assert (server.status, "not on physical network nowhere" in server.reason) == ("ERROR", True)
+
+
+def test_a_port_takes_its_bandwidth_of_the_network_that_its_server_is_on(running):
+    amounts = {"NET_BW_EGR_KILOBIT_PER_SEC": 1000}
+    group = {"resources": amounts, "required": ["CUSTOM_PHYSNET_PHYSNET1", "CUSTOM_VNIC_TYPE_NORMAL"]}
+    for server, claim in place(running, 2, groups={"_port0": group}, ports=[{"group": "_port0"}]):
+        assert server.status == "ACTIVE", server.reason
+        assert "physnet1" in lie.networks(server.host, 2, RACKS)["physnets"]
+        assert claim["allocations"] == {claim["host"]: SMALL, "network1/node0": amounts}
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ def publisher(scheduler):
 
 
 def test_pools_and_hosts_are_told_of_and_nothing_else(scheduler, publisher):
-    assert publisher.publish() == 5
+    assert publisher.publish() == 6
     assert scheduler.held["volume", "volume0/node0"].document == {
         "service_host": "volume0",
         "total_gb": 100,
@@ -90,7 +90,10 @@ def test_pools_and_hosts_are_told_of_and_nothing_else(scheduler, publisher):
         "location": "rack0",
         "hosts": ["compute0", "compute1"],
     }
-    assert scheduler.aggregates == {"pool:volume0/node0": {"volume0/node0", "compute0", "compute1"}}
+    assert scheduler.aggregates == {
+        "pool:volume0/node0": {"volume0/node0", "compute0", "compute1"},
+        "network:network0/node0": {"network0/node0", "compute1"},
+    }
     networks = {name: state.document for (space, name), state in scheduler.held.items() if space == "network"}
     assert networks == {
         "compute0": {"physnets": ["physnet1"], "segments": ["physnet1-rack0"]},
