@@ -18,7 +18,7 @@ class Forest:
     """One row a provider that is no root, numbered as they were first heard of; no row is given to another.
 
     ``root`` is the row of its root among the hosts, NOWHERE of one that is gone; ``there`` tells which are not.
-    ``version`` grows whenever providers, their places or their aggregates change.
+    ``version`` grows whenever the places of providers or their aggregates change.
     """
 
     __slots__ = (
@@ -104,8 +104,10 @@ class Forest:
     def give_aggregates(self, name: str, aggregates: Iterable[str]) -> None:
         """Let a provider belong to exactly these aggregates; fine where there is none of that name."""
         if name in self.rows:
-            self.aggregates.give(self.rows[name], aggregates)
-            self.version += 1
+            row, given = self.rows[name], set(aggregates)
+            if given != self.aggregates.of(row):
+                self.aggregates.give(row, given)
+                self.version += 1
 
     def move(self, hosts: Sequence[int]) -> None:
         """Let host i be ``hosts[i]`` from now on."""
@@ -116,6 +118,8 @@ class Forest:
 
     def _hang(self, row: int, host: int) -> None:
         former = int(self.root[row])
+        if former == host:
+            return  # most reports: who is served by whom stays as it was found
         if former != NOWHERE:
             self._below[former].remove(row)
             if not self._below[former]:

@@ -91,6 +91,15 @@ def test_what_changes_in_trees_is_seen_although_who_is_served_is_remembered():
     assert served() == ["pool"]
 
 
+def test_a_report_that_moves_nobody_leaves_what_was_found_out_about_pools():
+    table = build({"rack": {"hosts": ["b/card", "pool"]}})
+    card = {"b/card": {"id": "b/card", "host": "b", **below("b", "b", {"CUSTOM_GPU": 1})}}
+    table.apply(Entry(102, "provider", card))
+    before = table.partitions[0].forest.version
+    table.apply(Entry(103, "provider", card))
+    assert table.partitions[0].forest.version == before
+
+
 def test_children_come_with_their_partition_when_it_is_loaded_anew():
     table = build({"rack": {"hosts": ["a/gpu0"]}})
     fresh = {"new": node(), **{name: NODES[name] for name in ("b", "a", "a/gpu0")}}
