@@ -78,7 +78,7 @@ def _shapes(name: str, count: int) -> Groups:
         return {"shape:volume": OTHERS[name]}
     # Equal shares are dealt in the order of the names, host by host.
     return {
-        f"shape:network{number:03d}": OTHERS[name] | {"traits": ",".join([*BANDWIDTH, f"{PHYSNET}{number}"])}
+        f"shape:network{number:03d}": {**OTHERS[name], "traits": ",".join([*BANDWIDTH, f"{PHYSNET}{number}"])}
         for number in range(count)
     }
 
