@@ -55,14 +55,15 @@ class Reporter:
         self._base = 0
         self._unanswered: tuple[objects.StatsReport, dict[str, State]] | None = None
 
-    def report(self) -> objects.StatsAnswer:
+    def report(self, urgent: bool = False) -> objects.StatsAnswer:
         """Send what changed since the last acknowledged report, or all; raises Unanswered, Rejected.
 
         A report that got no answer may have been applied: it is sent again as it was, which changes nothing then.
+        What changed since has time until the next report, unless it is ``urgent``.
         """
         if self._unanswered is not None:
             answer = self._send(*self._unanswered)
-            if not answer.need_full:
+            if not (answer.need_full or urgent):
                 return answer
         self._load.pass_interval()
         answer = self._send(*self._next())

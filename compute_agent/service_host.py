@@ -211,7 +211,7 @@ class ServiceHost:
     def _report_change(self) -> None:
         self._telling = False
         if not self._silent:
-            self._send_report()
+            self._send_report(urgent=True)
 
     def _report(self) -> None:
         self._silent = False
@@ -220,9 +220,9 @@ class ServiceHost:
         finally:
             self._report_later()
 
-    def _send_report(self) -> None:
+    def _send_report(self, urgent: bool = False) -> None:
         try:
-            answer = self._reporter.report()
+            answer = self._reporter.report(urgent)
         except Unanswered as error:
             LOG.warning("%s; host %s reports again later", error, self.name)
         except Rejected as error:

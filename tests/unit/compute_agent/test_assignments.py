@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from compute_agent.attempt import Attempt, Ref, Stage
+from compute_agent.calls import Unanswered
 from compute_agent.profile import Profile
 from rpcapi.model.numa.cells import Cell
 from tests.unit.compute_agent import machines
@@ -156,6 +157,17 @@ def test_what_changes_hands_is_told_at_once_and_many_changes_once(rig: Rig) -> N
     rig.report_lane.run()
     assert len(rig.scheduler.reports) == sent + 2
     assert Cell.from_dict(rig.scheduler.views[HOST][NODE]["numa"][0]).pinned == {2, 10}
+
+
+def test_what_changes_hands_is_told_at_once_though_the_report_before_got_no_answer(rig: Rig) -> None:
+    rig.reporter.report()
+    rig.scheduler.lose = ["answer"]
+    with pytest.raises(Unanswered):
+        rig.reporter.report()
+    rig.build(guest(rig, "a"))
+    rig.lane.run()
+    rig.report_lane.run()
+    assert Cell.from_dict(rig.scheduler.views[HOST][NODE]["numa"][0]).pinned == {1, 9}
 
 
 def test_amounts_alone_wait_for_their_turn(rig: Rig) -> None:
