@@ -37,6 +37,9 @@ def read(told: Mapping[str, str]) -> Port:
     if unknown or not told:
         what = f"has no {unknown[0]!r}" if unknown else "needs something to be told by"
         raise errors.InvalidSpec(why=f"a port {what}; known: {', '.join(KEYS)}")
+    empty = next((key for key, text in told.items() if not text), None)
+    if empty is not None:
+        raise errors.InvalidSpec(why=f"{empty} of a port is empty")
     bandwidth = {}
     for key, resource_class in AMOUNTS.items():
         amount = integer(told.get(key, "0"))

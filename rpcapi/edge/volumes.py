@@ -35,6 +35,8 @@ def read(told: Mapping[str, str]) -> Volume:
     if unknown or not ("size" in told or "pool" in told):
         what = f"has no {unknown[0]!r}" if unknown else "is told by its size, its pool, or both"
         raise errors.InvalidSpec(why=f"a volume {what}; known: {', '.join(KEYS)}")
+    if not told.get("pool", "pool"):
+        raise errors.InvalidSpec(why="the pool of a volume must be the name of a provider, and not empty")
     size = integer(told["size"]) if "size" in told else None
     if "size" in told and not size:
         raise errors.InvalidSpec(why=f"the size of a volume must be an integer of GiB from 1 up, not {told['size']!r}")
@@ -47,8 +49,10 @@ def read(told: Mapping[str, str]) -> Volume:
 def translate(volumes: Sequence[Volume], draft: Draft) -> list[dict[str, Any]]:
     """Add a group for each volume that is made, which a provider that shares with the host's tree serves.
 
-    Returns RequestSpec.volumes.
+    Returns RequestSpec.volumes; raises InvalidSpec for more than one root disk.
     """
+    if sum(volume.boot for volume in volumes) > 1:
+        raise errors.InvalidSpec(why="only one volume can be the root disk: leave boot=true to one of them")
     told: list[dict[str, Any]] = []
     for number, volume in enumerate(volumes):
         if volume.size_gb is None:

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A catalogue of aliases and profiles, and requests of a flavor of 4 CPUs, 4096 MiB and 10 GiB by it."""
+
+from rpcapi.edge import devices
+from rpcapi.edge.catalog import Catalog
+from rpcapi.model import pci
+from rpcapi.model.flavors import Flavor
+from rpcapi.model.images import Image
+
+QAT = '{"name": "QuickAssist", "vendor_id": "8086", "product_id": "0443", "numa_policy": "required"}'
+NIC = '{"name": "nic", "resource_class": "fast nic", "traits": "physnet-a,HW_NIC_SRIOV"}'
+ANY = '{"name": "any", "vendor_id": "10DE", "product_id": "1db6", "numa_policy": "preferred"}'
+CATALOG = Catalog(
+    pci.parse([QAT, NIC, ANY]),
+    {
+        "fpga": devices.profile(
+            "fpga", [{"resources:FPGA": "1", "trait:CUSTOM_AES": "required"}, {"resources:VGPU": "2"}]
+        ),
+    },
+    large_page_kb=1048576,
+)
+PLAIN = {"VCPU": 4, "MEMORY_MB": 4096, "DISK_GB": 10}
+
+
+def request(extra_specs, properties=None, image=None, **values):
+    flavor = Flavor("f", vcpus=4, memory_mb=4096, disk_gb=10, extra_specs=extra_specs)
+    return flavor.request(image or Image("i", properties=properties or {}), CATALOG, **values)
