@@ -37,6 +37,7 @@ VOLUME: Schema = {
         "thin_provisioning": {"type": "boolean"},
         "availability_zone": _TEXT,
         "hosts": {**_TEXTS, "maxItems": 2000},
+        "location": _TEXT,
         "capabilities": {"type": "object"},
     },
     "required": ["service_host", "total_gb", "free_gb"],

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rpcapi.model import names
 from scheduler_svc.table.addresses import Network
 from scheduler_svc.table.aggregates import AggregatesSeen
 from scheduler_svc.table.columns import Column, FloatColumn, IntColumn, still
@@ -266,10 +265,12 @@ class View:
         return ChainMap(*(part.documents.of(namespace) for part in self._table.partitions))
 
     def named(self, wanted: Iterable[str]) -> Column:
-        """Return which rows are meant by ``wanted``: names of nodes, or of service hosts with all their nodes."""
+        """Return which rows are meant by ``wanted``: names of nodes, or of service hosts with all their nodes.
+
+        What can be no canonical name means nobody: writers of other namespaces name hosts, too.
+        """
         column = np.zeros(self.size, np.bool_)
-        for text in wanted:
-            name = names.canonical(text)
+        for name in wanted:
             for part in self._table.partitions:
                 column[part.rows_named(name)] = True
         return column

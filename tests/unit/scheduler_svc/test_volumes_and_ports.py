@@ -41,6 +41,7 @@ def passing(sieves, view, asked):
     [
         ({"hosts": ["a"]}, {}, ["a/1", "a/2"]),
         ({"hosts": ["a/2", "b"], "availability_zone": "z1"}, {}, ["a/2", "b/1"]),
+        ({"hosts": ["no name", "b"]}, {}, ["b/1"]),
         ({"hosts": []}, {"g": {"hosts": ["pool", "a"]}}, []),
         ({}, {"g": {"hosts": ["pool", "b"]}, "other": {"hosts": ["a"]}}, ["b/1"]),
         ({"availability_zone": "z1"}, {}, ["a/1", "b/1"]),

@@ -61,6 +61,7 @@ def test_a_schema_that_cannot_work_is_told_when_it_is_declared(schema, why):
         ("aggregate", {"hosts": [], "colour": "red"}, False),
         ("volume", {"service_host": "v1", "total_gb": 10, "free_gb": 2.5, "vendor": "x"}, True),
         ("volume", {"service_host": "v1", "total_gb": 10, "free_gb": -1}, False),
+        ("volume", {"service_host": "v1", "total_gb": 10, "free_gb": 1, "location": ["rack1"]}, False),
         ("network", {"physnets": ["a", "b"], "segments": []}, True),
         ("network", {"physnets": ["a", "a"]}, False),
     ],
