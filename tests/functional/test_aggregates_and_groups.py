@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Aggregates by the operator's command, and server groups of each policy, through a whole cluster."""
 
-import subprocess
-import sys
 import uuid
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,24 +14,17 @@ from devstack.cluster import Shape
 from rpcapi import objects
 from rpcapi.model.names import host_of
 from tests.functional import clusters
+from tests.functional.booting import ASKED, gantt
 from tests.functional.clusters import Running
 
 HOSTS = 3
 SHAPE = Shape(computes=HOSTS, nodes_per_host=1, schedulers=2)
-ASKED = {"VCPU": 1, "MEMORY_MB": 64, "DISK_GB": 1}
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Running]:
     with clusters.running(SHAPE) as running:
         yield running
-
-
-def gantt(cluster: Running, *arguments: str) -> str:
-    command = [str(Path(sys.executable).with_name("gantt")), "--config-file", str(cluster.cluster.client_conf)]
-    done = subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def boot(cluster: Running, count: int, **asked: Any) -> list[objects.Instance]:
