@@ -41,6 +41,7 @@ class Tracker:
         self._held: dict[Ref, Attempt] = {}
         self._taken: dict[tuple[str, str], dict[Ref, Assignment]] = {}  # by node and kind
         self._untold = False
+        self._strained: set[str] = set()  # nodes of which guests hold more than there is
         self._keeping_back = threading.Lock()
 
     def admit(self, intent: Attempt, wish: Wish) -> Attempt | str:
@@ -150,7 +151,7 @@ class Tracker:
         """Return by how much each provider is over its capacity, by class: a shape that shrank, or an audit's doing."""
         found: dict[str, dict[str, int]] = {}
         for provider, used in self._used.items():
-            inventories = self._inventories.get(provider, {})
+            inventories = self._given.get(provider, {})
             over = {
                 resource_class: amount - (inventories[resource_class].capacity if resource_class in inventories else 0)
                 for resource_class, amount in used.items()
@@ -169,18 +170,22 @@ class Tracker:
             used = self._used.setdefault(provider, {})
             for resource_class, amount in amounts.items():
                 used[resource_class] = used.get(resource_class, 0) + sign * amount
-        if stranded.amounts(own, self._given):
+        if attempt.name in self._strained or stranded.amounts({each: self._used[each] for each in own}, self._given):
             self._keep_back(attempt.name)
 
     def _keep_back(self, name: str) -> None:
-        """Have what guests hold of a node where it is no longer sold to nobody else where it is now."""
+        """Have what guests hold of a node's providers beyond what these have sold to nobody by its others."""
         node = self._nodes.get(name)
         if node is None:
             return
         with self._keeping_back:
             given = {provider: self._given[provider] for provider in _given(node)}
             used = {each: held for each, held in list(self._used.items()) if f"{each}/".startswith(f"{name}/")}
-            self._inventories.update(stranded.kept_back(given, stranded.amounts(used, given)))
+            self._inventories.update(stranded.kept_back(given, used))
+            if stranded.amounts(used, given):
+                self._strained.add(name)
+            else:
+                self._strained.discard(name)
 
 
 def _given(node: Node) -> dict[str, Inventories]:
