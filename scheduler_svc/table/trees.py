@@ -12,6 +12,7 @@ from rpcapi.model.trees import SHARES
 from scheduler_svc.table.columns import Column, FloatColumn, IntColumn, Rows, still
 from scheduler_svc.table.forest import Forest
 from scheduler_svc.table.resources import ResourceColumns
+from scheduler_svc.table.rows import COMPUTE
 from scheduler_svc.table.traits import TraitColumns
 
 P = ParamSpec("P")
@@ -141,10 +142,18 @@ class Trees:
         return any(each[resource_class].rules for each in tables if resource_class in each)
 
     def served(self, row: int) -> Column:
-        """Return with whose trees the host of ``row`` shares: those with a member in one of its aggregates."""
+        """Return with whose trees the host of ``row`` shares: those with a member in one of its aggregates.
+
+        Only compute hosts are served by others: a volume that is placed on a pool takes the space of that pool.
+        """
         forests = [each.forest for each in self._table.partitions]
         key = ("served", row, *(each.version for each in forests))
-        return self._aggregates.once(key, lambda: self._find_served(row))
+        column = self._aggregates.once(key, lambda: self._find_served(row))
+        if len(self._table.kinds) == 1:
+            return column
+        open_to_others = self._table.kind[: self.hosts.size] == COMPUTE
+        open_to_others[row] = True
+        return column & open_to_others
 
     def any(self, test: Test[P], *given: P.args, **named: P.kwargs) -> Column:
         """Return which hosts pass ``test``, or have somebody in their tree, or sharing with it, who does.

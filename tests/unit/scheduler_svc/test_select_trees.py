@@ -104,6 +104,18 @@ def test_what_a_pool_shares_is_claimed_with_the_host():
     assert held(world) == {"vm-0": {"a": {"VCPU": 1}, "pool": {"DISK_GB": 10}}}
 
 
+def test_a_volume_by_itself_takes_the_space_of_the_pool_that_it_is_placed_on():
+    pools = {f"pool{number}": node({"DISK_GB": 100 * number + 5}, [SHARES]) | {"kind": "volume"} for number in range(2)}
+    world = World({"a": node()} | pools, namespaces=("aggregate",))
+    world.store.put_state("aggregate", "rack", 0, {"name": "rack", "hosts": ["a", *pools], "metadata": {}})
+    selector, sight = world.selector()
+    sight.table.keep({"aggregate": frozenset({"hosts", "metadata"})})
+    sight.replica.load()
+    (one,) = select(selector, asked(asks=request({"DISK_GB": 10}, service="volume"))).prepared
+    assert (one.host, one.alternates) == ("pool1", ())
+    assert held(world) == {"vm-0": {"pool1": {"DISK_GB": 10}}}
+
+
 def test_an_affinity_group_lands_on_a_tree_that_takes_all_of_it():
     world = World(cards("a", 1) | cards("b", 3) | cards("c", 2))
     selector, _ = world.selector()
