@@ -22,18 +22,20 @@ find_python() {
 
 # make_environment PROJECT VENV: install the project with every service, again only when its packaging changed.
 make_environment() {
-    local project=$1 target=$2 python stamp log
+    local project=$1 target=$2 python="" stamp log
     stamp=$(cat "$project/setup.py" "$project/pyproject.toml" | sha256sum | cut -c1-64)
     if [ -x "$target/bin/python" ] && [ "$(cat "$target/.gantt-stamp" 2>/dev/null)" = "$stamp" ]; then
         return
     fi
-    python=$(find_python)
+    # An environment that works is brought up to date as it stands: a cluster may be running from it.
+    "$target/bin/python" -m pip --version >/dev/null 2>&1 || python=$(find_python)
     log=$(mktemp)
     # Half an environment is worse than none: it goes away with the failure.
-    if ! { "$python" -m venv --clear "$target" \
+    if ! { { [ -z "$python" ] || "$python" -m venv --clear "$target"; } \
         && "$target/bin/python" -m pip install --disable-pip-version-check --editable "$project[all]"; } >"$log" 2>&1; then
         tail -n 15 "$log" >&2
-        rm -rf "$target" "$log"
+        rm -f "$log"
+        [ -z "$python" ] || rm -rf "$target"
         die "the virtual environment $target could not be made; see above. It needs python3-venv and, the first time, a reachable package index (no network?)."
     fi
     rm -f "$log"
