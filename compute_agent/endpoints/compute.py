@@ -72,17 +72,17 @@ def _check_attempts(attempts: list[int]) -> None:
 
 
 def _check_allocations(allocations: Sequence[Any]) -> None:
-    """Raise InvalidRequest unless each is None or names providers, with amounts from 0 up of classes that there are."""
+    """Raise InvalidRequest unless each is None or what a claim can hold: an audit that tells of more is refused whole."""
     for held in allocations:
         for provider, amounts in (held or {}).items():
             names.canonical(provider)
-            if not isinstance(amounts, Mapping):
+            if not isinstance(amounts, Mapping) or not amounts:
                 raise errors.InvalidRequest(why=f"what is allocated of {provider} must be amounts by resource class")
             for resource_class, amount in amounts.items():
                 vocabulary.check_resource_class(resource_class)
-                if not isinstance(amount, int) or isinstance(amount, bool) or not 0 <= amount <= MAX_AMOUNT:
+                if not isinstance(amount, int) or isinstance(amount, bool) or not 1 <= amount <= MAX_AMOUNT:
                     raise errors.InvalidRequest(
-                        why=f"{resource_class} allocated of {provider} must be an integer from 0 to {MAX_AMOUNT}"
+                        why=f"{resource_class} allocated of {provider} must be an integer from 1 to {MAX_AMOUNT}"
                     )
 
 

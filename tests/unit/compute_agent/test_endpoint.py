@@ -115,7 +115,8 @@ def test_terminations_and_audits_are_handed_on(host: Host, send: Callable[..., N
     [
         {"partition": "elsewhere"},
         {"allocations": [{"alpha/node0": {"GPUS": 1}}, None]},
-        {"allocations": [{"alpha/node0": {"VCPU": -1}}, None]},
+        {"allocations": [{"alpha/node0": {"VCPU": 0}}, None]},
+        {"allocations": [{"alpha/node0": {}}, None]},
         {"allocations": [{"alpha/node0": {"VCPU": True}}, None]},
         {"allocations": [{"alpha/node0": 1}, None]},
         {"allocations": [{"not a name": {}}, None]},
