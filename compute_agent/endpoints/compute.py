@@ -72,7 +72,7 @@ def _check_attempts(attempts: list[int]) -> None:
 
 
 def _check_allocations(allocations: Sequence[Any]) -> None:
-    """Raise InvalidRequest unless each is None or what a claim can hold: an audit that tells of more is refused whole."""
+    """Raise InvalidRequest unless each is None or what a claim can hold: an audit telling more is refused whole."""
     for held in allocations:
         for provider, amounts in (held or {}).items():
             names.canonical(provider)
