@@ -9,6 +9,7 @@ from rpcapi.model.tree_search import Miss
 from rpcapi.model.trees import Allocations
 from scheduler_svc.candidates.finder import Finder
 from scheduler_svc.drivers.driver import Driver, Ranking, width
+from scheduler_svc.filters.samples import MOST
 from scheduler_svc.request import Request
 from scheduler_svc.table.view import View
 
@@ -98,7 +99,7 @@ class _Plan:
             rest = self._hosts - reasons.total()
             if rest > 0:
                 reasons[str(Miss.STEPS) if self._finder.is_spent else REASON_REST] += rest
-            return Ranking((), self._hosts, dict(reasons))
+            return Ranking((), self._hosts, dict(reasons), samples=self._samples())
         candidates = [list(given) for given in self._given]
         allocations = [{name: each for name, each in given.items() if each is not None} for given in self._given]
         near = sum(name in self._given[0] for name in self.on.candidates[0][: self.on.near])
@@ -110,6 +111,15 @@ class _Plan:
             near=max(1, near),
             allocations=allocations if any(allocations) else (),
         )
+
+    def _samples(self) -> dict[str, list[str]]:
+        """Return up to MOST names of hosts whose trees give nothing, by why."""
+        found: dict[str, list[str]] = {}
+        for row in sorted(row for row, most in self.most.items() if not most):
+            names = found.setdefault(str(self._missed[row]), [])
+            if len(names) < MOST:
+                names.append(self._view.name(row))
+        return found
 
     def _one(self, hosts: Sequence[tuple[str, int]], taken: Counter[int]) -> dict[str, Allocations | None]:
         """Return what one instance would be given at each host that gives it anything, and give it the first."""

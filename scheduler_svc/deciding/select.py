@@ -128,7 +128,7 @@ class Selector:
             metrics.DECISION_SECONDS.observe(time.perf_counter() - began)
             homes = view.homes({name for names in ranking.candidates for name in names})
             # To name hosts is dear, and asked only where a request is refused.
-            fallen = {} if ranking.candidates else self.driver.fallen(view, request)
+            fallen = {} if ranking.candidates else {**self.driver.fallen(view, request), **ranking.samples}
             return Look(ranking, seed, view.standings, homes, _seen(view, ranking, homes), samples=fallen)
 
     def _place(self, ctxt: RequestContext, asked: Asked, start: int, look: Look | None) -> Placed | Refused:

@@ -32,7 +32,8 @@ class Ranking:
     of an instance are about equally good: one more instance there would make the best worse than they are. ``batch``
     is what the decision's record tells of the batch that the request was ranked in, where it was ranked in one.
     ``allocations`` tells for each instance what it is to be given by candidates where that is not the request's
-    resources, all of the host itself; a driver need not (see scheduler_svc.candidates.ranking).
+    resources, all of the host itself, and ``samples`` names some of the hosts that fell because their trees give
+    nothing, by reason; a driver need not tell either (see scheduler_svc.candidates.ranking).
     """
 
     candidates: Sequence[Sequence[str]]
@@ -42,6 +43,7 @@ class Ranking:
     near: int = 1
     allocations: Sequence[Mapping[str, Allocations]] = ()
     batch: Mapping[str, Any] | None = None
+    samples: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

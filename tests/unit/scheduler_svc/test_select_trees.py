@@ -165,6 +165,18 @@ def test_a_provider_that_is_over_takes_nothing_from_what_its_siblings_have():
     assert len(world.live()) == 4
 
 
+def test_a_refusal_names_hosts_whose_trees_give_nothing():
+    """Each group alone has a card on "a", and the two together have not."""
+    world = World(cards("a", 1, amount=2) | {"b": node()})
+    selector, _ = world.selector()
+    groups = (RequestGroup("_0", {GPU: 1}), RequestGroup("_1", {GPU: 2}))
+    with pytest.raises(errors.NoValidHost):
+        select(selector, asked(asks=request({"VCPU": 1}, groups=groups, groups_policy="none")))
+    told = world.store.find_decision("req-1")
+    assert told["reasons"] == {"no provider for group _0": 1, "no provider tree fits": 1}
+    assert told["samples"] == {"no provider for group _0": ["b"], "no provider tree fits": ["a"]}
+
+
 def test_alternates_are_given_what_their_trees_have_now():
     world = World(cards("a", 1) | cards("b", 2) | cards("c", 1))
     selector, sight = world.selector()
