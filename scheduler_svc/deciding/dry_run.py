@@ -64,7 +64,7 @@ class DryRun:
         away = [each.name for each in self._partitions if each.presence.away]
         if len(away) == len(self._partitions):
             raise errors.StoreUnavailable(why=f"none of the partitions {', '.join(away)} answers")
-        request = self._informed(request, away)
+        request = replace(self._informed(request, away), away=tuple(away))
         asked = Asked(request, [f"instance {number}" for number in range(1, count + 1)])
         prospects = Prospects(asked, self._selectors, away)
         best = prospects.best()

@@ -4,6 +4,7 @@
 import pytest
 
 from rpcapi import context, errors, objects
+from rpcapi.model.claims import PARTITION_AWAY
 from tests.unit.scheduler_svc.hosts import ASKED
 from tests.unit.scheduler_svc.workers import Worker, hosts_report
 
@@ -121,3 +122,11 @@ def test_a_group_in_one_partition_keeps_it_there(two):
     assert selections.partition == "west"
     told = dry(two, **group)
     assert (told.partition, told.document["candidates"]) == ("west", [["w0"]])
+
+
+def test_a_partition_that_is_away_is_told_of_where_another_serves(two, monkeypatch):
+    gone = two.service._opened.partitions.find("west").presence
+    monkeypatch.setattr(type(gone), "away", property(lambda presence: presence is gone))
+    told = dry(two).document
+    assert told["outcome"] == "selected"
+    assert told["samples"] == {PARTITION_AWAY: ["w0"]}
