@@ -7,7 +7,7 @@ from dataclasses import replace
 from scheduler_svc.prefilters import devices, image_metadata, image_type, isolated_aggregates, tenant_aggregates
 from scheduler_svc.prefilters.options import DEFAULTS, Options
 from scheduler_svc.prefilters.prefilter import Prefilter
-from scheduler_svc.request import Request
+from scheduler_svc.request import COMPUTE, Request
 from scheduler_svc.table.aggregates import AggregatesSeen
 
 # All that a rewriting may add to.
@@ -20,8 +20,7 @@ def build(options: Options = DEFAULTS) -> Sequence[Prefilter]:
     Of Nova's fourteen six are missing here, since what they ask is kept without them. map_az_to_placement_aggregate:
     zones of aggregates are the table's. compute_status_filter: the table knows who is disabled. accelerators_filter:
     devices are providers. routed_networks_filter: the segments of ports are a filter's. remote_managed_ports_filter:
-    ports are translated at the edge. owner_nova_filter: providers
-    have one owner.
+    ports are translated at the edge. owner_nova_filter: providers have one owner.
     """
     every = (
         # First: it may leave a handful of hosts, or nobody.
@@ -43,7 +42,12 @@ NAMES = tuple(each.name for each in build(Options(*[True] * len(Options.__slots_
 
 
 def run(prefilters: Sequence[Prefilter], request: Request, aggregates: AggregatesSeen) -> Request:
-    """Return the request as they rewrite it, with what each of them added; raises NoValidHost and InvalidSpec."""
+    """Return the request as they rewrite it, with what each of them added; raises NoValidHost and InvalidSpec.
+
+    They are about servers: a volume or a port that is placed alone is not of an image, nor kept to its project's hosts.
+    """
+    if request.service != COMPUTE:
+        return request
     added: dict[str, Mapping[str, list[object]]] = {}
     for each in prefilters:
         before, request = request, each.rewrite(request, aggregates)

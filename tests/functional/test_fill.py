@@ -50,7 +50,7 @@ def explained(running: Running, instance: objects.Instance) -> bool:
     return document["outcome"] == "refused" and (fallen == document["hosts"] or bool(tried))
 
 
-@pytest.mark.parametrize("mode", list(Mode))
+@pytest.mark.parametrize("mode", [Mode.EMBEDDED, pytest.param(Mode.STANDARD, marks=pytest.mark.long)])
 def test_fill_past_capacity(mode):
     with clusters.running(clusters.on(mode, TIGHT)) as running:
         # When four workers are asked for more than there is, by many callers at once

@@ -21,7 +21,7 @@ from tests.conftest import missing
 from tests.run_folders import claim_folder, release_folder
 from tests.unit.scheduler_svc.hosts import join, node
 
-TIMEOUT = 4.0
+TIMEOUT = 6.0
 DEADLINE = 30.0
 ROOT = Path(__file__).parents[2]
 

@@ -228,3 +228,12 @@ def test_by_default_nothing_is_asked_that_was_not_wished_for():
     asked = Request("r", {"VCPU": 1}, image={"disk_format": "raw", "properties": {"hw_disk_bus": "scsi"}})
     told = {"a": {"trait:CUSTOM_GOLD": "required", "filter_tenant_id": "p1"}}
     assert pipeline.run(pipeline.build(), asked, seen(told)) is asked
+
+
+@pytest.mark.parametrize("service", ["volume", "network"])
+def test_what_is_placed_alone_is_no_server(service):
+    wanted = pipeline.build(Options(limit_tenants=True, isolated_aggregates=True, image_types=True))
+    told = {"a": {"trait:CUSTOM_GOLD": "required", "filter_tenant_id": "p1"}}
+    asked = Request("r", {"DISK_GB": 1}, project="p1", service=service, image={"disk_format": "raw"})
+    assert pipeline.run(wanted, asked, seen(told)) is asked
+    assert pipeline.run(wanted, dataclasses.replace(asked, service="compute"), seen(told)) is not asked
