@@ -36,13 +36,17 @@ class FactColumn:
         """Give ``row`` its facts, None: it has none."""
         self._drop(row)
         if facts:
-            self._codes[row] = code = self._code(facts)
-            self._held[code] += 1
+            self._hold(row, self._code(facts))
 
     def adopt(self, rows: Rows, other: "FactColumn") -> None:
         """Take over the first rows of ``other`` as the own ``rows``."""
-        for row, code in zip(rows.tolist(), other._codes.tolist(), strict=False):
-            self.give(row, other._documents[code])
+        mine: dict[int, int] = {}
+        for row, theirs in zip(rows.tolist(), other._codes.tolist(), strict=False):
+            self._drop(row)
+            if theirs != NONE:
+                if theirs not in mine:
+                    mine[theirs] = self._code(other._documents[theirs])
+                self._hold(row, mine[theirs])
 
     def clear(self, rows: Rows) -> None:
         """Let ``rows`` have no facts."""
@@ -93,6 +97,10 @@ class FactColumn:
         self._documents.append({})
         self._held.append(0)
         return len(self._documents) - 1
+
+    def _hold(self, row: int, code: int) -> None:
+        self._codes[row] = code
+        self._held[code] += 1
 
     def _drop(self, row: int) -> None:
         code = int(self._codes[row])

@@ -75,6 +75,16 @@ def test_a_replaced_host_has_its_new_facts_only():
         assert [bool(view.of_kind("volume")[row]) for row in rows] == [False, True]
 
 
+def test_what_rows_share_outlives_the_one_that_leaves_it():
+    table = hosts.table({})
+    for gone in ("", "b"):
+        there = [name for name in "abc" if name != gone]
+        table.load(hosts.snapshot({name: hosts.node() | {"facts": KVM} for name in there}))
+        with table.reading() as view:
+            found = view.facts.where(is_kvm, key="kvm")
+            assert [name for name in "abc" if found[view.row(name)]] == there
+
+
 @pytest.mark.parametrize("service", ["compute", "volume", "network"])
 def test_hosts_of_another_kind_are_no_hosts_of_a_request(service):
     table = hosts.table({"a": hosts.node(), "pool": hosts.node() | {"kind": "volume"}})
