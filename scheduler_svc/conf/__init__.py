@@ -21,6 +21,8 @@ from scheduler_svc.conf import (
 )
 
 _DECIDING = (scheduler, prefilters, filter_scheduler, filters, weighers, plugins, metrics, solver)
+# All that have a group and options of their own, in the order of the sample file.
+MODULES = (*_DECIDING, store, notifications, namespaces, partitions)
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
