@@ -44,12 +44,12 @@ class Image:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the form that a RequestSpec carries, its properties under the names that they have today."""
-        properties: dict[str, str] = {}
-        for key, value in self.properties.items():
-            properties[RENAMED.get(key, key)] = value
-        told = {"id": self.id or self.name or None, "name": self.name or None, "disk_format": self.disk_format}
-        if properties:
-            told["properties"] = properties  # type: ignore[assignment]
+        told = {
+            "id": self.id or self.name or None,
+            "name": self.name or None,
+            "disk_format": self.disk_format,
+            "properties": {RENAMED.get(key, key): value for key, value in self.properties.items()} or None,
+        }
         return {key: value for key, value in told.items() if value is not None}
 
 
