@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a kind of resource is: the interface of plugins, found by entry point ``gantt.resource_kinds``."""
 
+import abc
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -43,7 +44,7 @@ class Asked:
     ways: Callable[[], Iterable[Mapping[str, str]]]
 
 
-class ResourceKind:
+class ResourceKind(abc.ABC):
     """One kind of resource on the nodes of one shape. It holds no state: what is taken is told to it each time.
 
     A kind that needs no more than amounts overrides ``inventory`` alone. Whatever ``inventory`` raises leaves the kind
@@ -51,16 +52,16 @@ class ResourceKind:
     """
 
     @classmethod
+    @abc.abstractmethod
     def of_shape(cls, conf: cfg.ConfigOpts, group: str) -> "ResourceKind | None":
         """Return the kind for the nodes of the shape in ``group``, "shape:NAME"; None where they have nothing of it.
 
         Options of its own it registers there itself. Raises BadConfiguration, which ends the start.
         """
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def inventory(self) -> Sequence[Below]:
         """Return what a node of the shape has; asked once."""
-        raise NotImplementedError
 
     def concerns(self, asked: Asked) -> bool:
         """Tell whether this kind has to do with a guest: by default where the guest gets something of it."""
