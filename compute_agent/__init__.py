@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The compute agent: sole owner of what runs on a service host's nodes."""
+"""The compute agent: the only owner of the guests on a service host's nodes."""

@@ -7,24 +7,24 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 
-class Ref(NamedTuple):
-    """An attempt's identity, which is its claim's."""
+class AttemptRef(NamedTuple):
+    """Identity of an attempt and of its claim."""
 
     uuid: str
     attempt: int
 
 
 class Stage(StrEnum):
-    """How far an attempt has come, by the journal."""
+    """Stage of an attempt, as recorded in the journal."""
 
     INTENT = "intent"  # admitted; its claim is to be confirmed
     CONFIRMED = "confirmed"  # its claim is confirmed; the guest is to be spawned
     SPAWNED = "spawned"  # its guest was spawned
-    GONE = "gone"  # nothing runs under it, and nothing ever will
+    GONE = "gone"  # ended: nothing runs under it, and nothing will be started
 
 
-class Outcome(StrEnum):
-    """What the conductor is told; see rpcapi.objects.BuildReport."""
+class AttemptResult(StrEnum):
+    """Result of an attempt as reported to the conductor; see rpcapi.objects.BuildReport."""
 
     ACTIVE = "active"
     REFUSED = "refused"
@@ -33,21 +33,21 @@ class Outcome(StrEnum):
 
 
 class ClaimEnd(StrEnum):
-    """What is still owed to the store for an attempt that is gone."""
+    """Claim verb that must still be sent to the store for an ended attempt."""
 
-    NOTHING = "nothing"  # the store said itself that the claim had ended
+    NOTHING = "nothing"  # the store has answered that the claim is over
     ABORT = "abort"  # never confirmed
     RELEASE = "release"
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """All that is known of an attempt, and all that the store needs to re-assert its claim.
+    """Journal record of an attempt, with everything that the store needs to re-assert its claim.
 
-    ``allocations`` is {provider: {class: amount}}, ``assignments`` what it was given of each resource kind by the
-    kind's name, ``owner`` what AuditReport calls so. ``request_id`` is that of the message that asked last.
-    ``outcome``, ``reason`` and ``claim_end`` are set once it is gone. ``at_ms`` is when it got to its stage;
-    ``reported`` whether the conductor has acknowledged what came of it.
+    ``allocations`` is {provider: {class: amount}}, ``assignments`` is {resource kind: assignment}, and ``owner`` is the
+    owner of an AuditReport. ``request_id`` is the id of the latest message about the attempt. ``outcome``, ``reason``
+    and ``claim_end`` are set when the attempt has ended. ``at_ms`` is the time at which it reached its stage;
+    ``reported`` is true when the conductor has acknowledged the outcome.
     """
 
     uuid: str
@@ -59,33 +59,33 @@ class Attempt:
     allocations: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     assignments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     owner: Mapping[str, Any] = field(default_factory=dict)
-    outcome: Outcome | None = None
+    outcome: AttemptResult | None = None
     reason: str = ""
     claim_end: ClaimEnd = ClaimEnd.NOTHING
     reported: bool = False
 
     @property
-    def ref(self) -> Ref:
+    def ref(self) -> AttemptRef:
         """The attempt's identity."""
-        return Ref(self.uuid, self.attempt)
+        return AttemptRef(self.uuid, self.attempt)
 
     @property
     def live(self) -> bool:
-        """Whether it holds resources here."""
+        """Whether the attempt holds resources on this host."""
         return self.stage is not Stage.GONE
 
     @property
-    def outcome_if_ended(self) -> Outcome:
-        """What an end that nobody asked of this host comes to.
+    def outcome_if_ended(self) -> AttemptResult:
+        """Outcome of an end that the conductor did not request.
 
-        The conductor waits for an attempt's first outcome; once it has that, it learns that the instance is gone.
+        REFUSED as long as the conductor waits for the attempt's first outcome, GONE afterwards.
         """
-        return Outcome.GONE if self.reported else Outcome.REFUSED
+        return AttemptResult.GONE if self.reported else AttemptResult.REFUSED
 
-    def gone(
-        self, outcome: Outcome, reason: str, claim_end: ClaimEnd, at_ms: int, request_id: str | None = None
+    def to_ended(
+        self, outcome: AttemptResult, reason: str, claim_end: ClaimEnd, at_ms: int, request_id: str | None = None
     ) -> "Attempt":
-        """Return it as ended; what it held is dropped, its owner stays for the context of calls."""
+        """Return the attempt as ended, without its resources; the owner stays for the context of calls."""
         return replace(
             self,
             stage=Stage.GONE,
@@ -100,24 +100,24 @@ class Attempt:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the journalled form; few attempts have assignments, and agents before these wrote none."""
-        told = asdict(self)
+        """Return the journalled form; ``assignments`` is left out when empty, as in journals of older agents."""
+        document = asdict(self)
         if not self.assignments:
-            del told["assignments"]
-        return told
+            del document["assignments"]
+        return document
 
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any]) -> "Attempt":
-        """Rebuild from the journalled form; raises ValueError, TypeError or KeyError when it is none."""
+        """Read the journalled form; raises ValueError, TypeError or KeyError when it is malformed."""
         values = dict(raw)
         values["stage"] = Stage(values["stage"])
         values["claim_end"] = ClaimEnd(values["claim_end"])
-        values["outcome"] = Outcome(values["outcome"]) if values["outcome"] else None
+        values["outcome"] = AttemptResult(values["outcome"]) if values["outcome"] else None
         return cls(**values)
 
 
-def by_request(attempts: Iterable[Attempt]) -> dict[str, list[Attempt]]:
-    """Return the attempts by request id, so that a call about them carries the id of the request it serves."""
+def group_by_request(attempts: Iterable[Attempt]) -> dict[str, list[Attempt]]:
+    """Group attempts by request id, so that a call about them carries the id of its request."""
     groups: dict[str, list[Attempt]] = {}
     for attempt in attempts:
         groups.setdefault(attempt.request_id, []).append(attempt)

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settling with the store what runs here, after a start and whenever the store may have forgotten something."""
+"""Audit of a service host: report its attempts to the store, and end those whose claims are over.
+
+A host is audited after a start and whenever the store may have lost data."""
 
 from dataclasses import dataclass
 
 from oslo_log import log
 
 from compute_agent import metrics
-from compute_agent.attempt import Attempt, ClaimEnd, Ref, Stage
-from compute_agent.calls import Calls, Rejected, Unanswered
-from compute_agent.holdings import Holdings
+from compute_agent.attempt import Attempt, AttemptRef, ClaimEnd, Stage
+from compute_agent.calls import CallRejected, CallUnanswered, ServiceCalls
+from compute_agent.holdings import GuestManager
 from compute_agent.journal import Clock, wall_ms
 from rpcapi import objects
 from rpcapi.claims import ClaimsAPI
@@ -16,77 +18,89 @@ from rpcapi.model.claims import Answer, ClaimState
 
 LOG = log.getLogger(__name__)
 
-# The store knows the claim and says that it is over, or not this host's. UNKNOWN is not among them: to forget is not
-# to end, and what runs is the truth.
-OVER = frozenset({Answer.ABORTED, Answer.EXPIRED, Answer.RELEASED, Answer.ENDED, Answer.CONFLICT, Answer.FOREIGN})
+# Answers for a claim that is over or belongs to another host. UNKNOWN is not among them: the store may have lost the
+# claim, and a running guest is the truth.
+ENDED_ANSWERS = frozenset(
+    {Answer.ABORTED, Answer.EXPIRED, Answer.RELEASED, Answer.ENDED, Answer.CONFLICT, Answer.FOREIGN}
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Audited:
-    """The epoch that the store is in by its answer, and the seconds after which to audit again (0: no need)."""
+class AuditResult:
+    """The store's epoch according to its answer, and the seconds after which to audit again (0: not needed)."""
 
     epoch: int
     again_s: float
 
 
-class Auditor:
-    """One service host's. One thread at a time: the host's lane, so that nothing moves while it looks."""
+class HostAuditor:
+    """Audits one service host. Runs in the host's serial queue, so that nothing changes during an audit."""
 
-    def __init__(self, holdings: Holdings, claims: ClaimsAPI, calls: Calls, clock: Clock = wall_ms) -> None:
-        self._holdings = holdings
+    def __init__(
+        self, guest_manager: GuestManager, claims: ClaimsAPI, calls: ServiceCalls, clock: Clock = wall_ms
+    ) -> None:
+        self._guest_manager = guest_manager
         self._claims = claims
         self._calls = calls
         self._clock = clock
         self.epoch = 0  # the last one in which this host was audited
 
-    def audit(self, epoch: int) -> Audited:
-        """Report what this host holds, and end what the store says is over; raises Unanswered, Rejected.
+    def audit(self, epoch: int) -> AuditResult:
+        """Report the live attempts of this host, and end those whose claims are over.
 
-        Where the answer's epoch is another, the host is not open yet and must audit in that one.
+        When the answer names another epoch, the host is not open yet and must be audited in that epoch.
+        Raises CallUnanswered and CallRejected.
         """
-        held = self._holdings.journal.live()
-        report = _report(self._holdings.host, epoch, held)
+        live_attempts = self._guest_manager.journal.live()
+        report = _audit_report(self._guest_manager.host, epoch, live_attempts)
         try:
-            answer = self._calls.ask("audit_host", lambda ctxt: self._claims.audit_host(ctxt, report))
-        except (Unanswered, Rejected):
+            answer = self._calls.call("audit_host", lambda ctxt: self._claims.audit_host(ctxt, report))
+        except (CallUnanswered, CallRejected):
             metrics.AUDITS.labels("unanswered").inc()
             raise
-        self._end_what_is_over(held, answer)
+        self._end_finished_attempts(live_attempts, answer)
         if answer.epoch == epoch:
             self.epoch = epoch
         metrics.AUDITS.labels("settled" if answer.epoch == epoch else "another epoch").inc()
         LOG.info(
-            "Audit of %s in epoch %d: %d held, %d re-asserted, %d released, %d claims that nobody runs",
-            *(self._holdings.host, answer.epoch, len(held), answer.reasserted, answer.released, answer.orphans),
+            "Audited host %s in epoch %d: %d live attempts, %d claims re-asserted, %d released, %d orphans",
+            *(
+                self._guest_manager.host,
+                answer.epoch,
+                len(live_attempts),
+                answer.reasserted,
+                answer.released,
+                answer.orphans,
+            ),
         )
-        return Audited(answer.epoch, answer.again_s)
+        return AuditResult(answer.epoch, answer.again_s)
 
-    def _end_what_is_over(self, held: list[Attempt], answer: objects.AuditAnswer) -> None:
-        rows = zip(answer.consumers, answer.attempts, answer.answers, strict=True)
-        answers = {Ref(consumer, number): said for consumer, number, said in rows}
+    def _end_finished_attempts(self, live_attempts: list[Attempt], audit_answer: objects.AuditAnswer) -> None:
+        rows = zip(audit_answer.consumers, audit_answer.attempts, audit_answer.answers, strict=True)
+        answers_by_ref = {AttemptRef(consumer, number): answer for consumer, number, answer in rows}
         ended = []
-        for attempt in held:
-            said = answers.get(attempt.ref)
-            if said in OVER:
-                reason = f"its claim is over: {said}"
-                ended.append(attempt.gone(attempt.outcome_if_ended, reason, ClaimEnd.NOTHING, self._clock()))
-            elif said == Answer.UNKNOWN and attempt.stage is not Stage.INTENT:
-                LOG.error("The store cannot take back the claim of %s (attempt %d), which runs here", *attempt.ref)
-        self._holdings.end(ended)
+        for attempt in live_attempts:
+            answer = answers_by_ref.get(attempt.ref)
+            if answer in ENDED_ANSWERS:
+                reason = f"claim is over: {answer}"
+                ended.append(attempt.to_ended(attempt.outcome_if_ended, reason, ClaimEnd.NOTHING, self._clock()))
+            elif answer == Answer.UNKNOWN and attempt.stage is not Stage.INTENT:
+                LOG.error("The store does not accept the claim of instance %s (attempt %d), which runs on this host", *attempt.ref)
+        self._guest_manager.end_attempts(ended)
 
 
-def _report(host: str, epoch: int, held: list[Attempt]) -> objects.AuditReport:
+def _audit_report(host: str, epoch: int, live_attempts: list[Attempt]) -> objects.AuditReport:
     return objects.AuditReport.of(
         host=host,
         epoch=epoch,
-        consumers=[attempt.uuid for attempt in held],
-        attempts=[attempt.attempt for attempt in held],
-        states=[str(_state(attempt)) for attempt in held],
-        names=[attempt.name for attempt in held],
-        allocations=[dict(attempt.allocations) for attempt in held],
-        owners=[dict(attempt.owner) for attempt in held],
+        consumers=[attempt.uuid for attempt in live_attempts],
+        attempts=[attempt.attempt for attempt in live_attempts],
+        states=[str(_claim_state(attempt)) for attempt in live_attempts],
+        names=[attempt.name for attempt in live_attempts],
+        allocations=[dict(attempt.allocations) for attempt in live_attempts],
+        owners=[dict(attempt.owner) for attempt in live_attempts],
     )
 
 
-def _state(attempt: Attempt) -> ClaimState:
+def _claim_state(attempt: Attempt) -> ClaimState:
     return ClaimState.PREPARED if attempt.stage is Stage.INTENT else ClaimState.CONFIRMED

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asking the other services: with a timeout, under the request's id, and with one kind of failure."""
+"""Calls to other services: with a timeout, the request's id, and two exceptions for all failures."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -15,54 +15,54 @@ from rpcapi.context import RequestContext
 LOG = log.getLogger(__name__)
 Answer = TypeVar("Answer")
 
-# Seconds that an answer is waited for while the agent stops.
+# Timeout of a call, in seconds, while the agent stops.
 DRAIN_TIMEOUT = 3.0
 
 
-class Unanswered(Exception):
-    """Raised when nobody gave a definite answer: the same is to be asked again."""
+class CallUnanswered(Exception):
+    """Raised when a call got no definite answer; it must be repeated."""
 
 
-class Rejected(Exception):
-    """Raised when the question itself was refused; asking again helps only once something else has changed."""
+class CallRejected(Exception):
+    """Raised when the service rejected a call; repeating it helps only after something else has changed."""
 
 
-class Calls:
-    """Makes calls of other services; delivery is at most once, so every caller of this asks again."""
+class ServiceCalls:
+    """Calls other services. Delivery is at most once, so every caller must repeat unanswered calls."""
 
     def __init__(self, timeout: float) -> None:
         self._timeout = timeout
         self._draining = False
-        self._in_vain = False
+        self._given_up = False
 
     def drain(self) -> None:
-        """Ask on while the agent stops, but only until nobody answers: what is open then is the next agent's."""
+        """Shorten the timeout while the agent stops; the first unanswered call ends all calls, the next agent makes them."""
         self._draining = True
         self._timeout = min(self._timeout, DRAIN_TIMEOUT)
 
-    def ask(self, what: str, call: Callable[[RequestContext], Answer], about: Sequence[Attempt] = ()) -> Answer:
-        """Return what ``call(context)`` returns; the context is that of the request which ``about`` serves.
+    def call(self, method: str, send: Callable[[RequestContext], Answer], attempts: Sequence[Attempt] = ()) -> Answer:
+        """Return what ``send(context)`` returns; the context is that of the request of ``attempts``.
 
-        Raises Unanswered and Rejected, each saying what and why.
+        Raises CallUnanswered and CallRejected, with the method and the cause.
         """
-        if self._in_vain:
-            raise Unanswered(f"{what} is left to the next agent")
-        ctxt = _context(about).within(self._timeout)
+        if self._given_up:
+            raise CallUnanswered(f"{method} is left to the next agent")
+        ctxt = _context(attempts).with_timeout(self._timeout)
         ctxt.update_store()
         try:
-            return call(ctxt)
+            return send(ctxt)
         except (messaging.MessagingException, errors.Unavailable, errors.DeadlinePassed, OSError) as error:
-            metrics.RETRIES.labels(what).inc()
-            self._in_vain = self._draining
-            raise Unanswered(f"{what} got no answer: {str(error) or type(error).__name__}") from error
+            metrics.RETRIES.labels(method).inc()
+            self._given_up = self._draining
+            raise CallUnanswered(f"{method} got no answer: {str(error) or type(error).__name__}") from error
         except errors.GanttError as error:
-            metrics.RETRIES.labels(what).inc()
-            raise Rejected(f"{what} was refused: {error}") from error
+            metrics.RETRIES.labels(method).inc()
+            raise CallRejected(f"{method} was refused: {error}") from error
 
 
-def _context(about: Sequence[Attempt]) -> RequestContext:
-    if not about:
+def _context(attempts: Sequence[Attempt]) -> RequestContext:
+    if not attempts:
         return context.new()
-    owner = about[0].owner
-    known = {"request_id": about[0].request_id} if about[0].request_id else {}
-    return context.new(owner.get("project", ""), owner.get("user", ""), **known)
+    owner = attempts[0].owner
+    request_id = {"request_id": attempts[0].request_id} if attempts[0].request_id else {}
+    return context.new(owner.get("project", ""), owner.get("user", ""), **request_id)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The number of an agent's life: by it the scheduler tells a restarted agent's reports from late ones."""
+"""Incarnation numbers: they let the scheduler ignore late reports of an agent that has restarted."""
 
 from pathlib import Path
 
@@ -8,8 +8,10 @@ from compute_agent.journal import Clock, wall_ms
 from rpcapi import errors
 
 
-def begin(path: Path, clock: Clock = wall_ms) -> int:
-    """Return the new life's number, which is the time in ms and always more than the last; it is kept in ``path``.
+def next_incarnation(path: Path, clock: Clock = wall_ms) -> int:
+    """Return a new incarnation number: the time in ms, at least one more than the number stored in ``path``.
+
+    The new number is stored.
 
     Raises OSError, and BadConfiguration when the file holds no number.
     """
@@ -17,7 +19,7 @@ def begin(path: Path, clock: Clock = wall_ms) -> int:
         last = int(path.read_text(encoding="ascii")) if path.exists() else 0
     except ValueError as error:
         raise errors.BadConfiguration(
-            why=f"{path} does not hold the number of the agent's last start: remove the file"
+            why=f"{path} does not contain an incarnation number: remove the file"
         ) from error
     number = max(clock(), last + 1)
     state_files.replace(path, str(number), durable=True)

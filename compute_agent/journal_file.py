@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An append-only file of batches: one line, one checksum and one fsync each."""
+"""Append-only file of batches: one line, one checksum and one fsync per batch."""
 
 import json
 import os
@@ -10,17 +10,17 @@ from typing import Any
 
 SCHEMA = 1
 
-Record = dict[str, Any]
+JournalRecord = dict[str, Any]
 
 
 class JournalDamaged(Exception):
-    """Raised when a journal cannot be what this agent wrote; it must be restored, never guessed."""
+    """Raised when a journal file is damaged or belongs to another host; it must be restored from a copy."""
 
 
 class JournalFile:
-    """The journal's lines on disk. Not for several threads at once.
+    """The journal's lines on disk. Not thread-safe.
 
-    A batch is one line, so a crash while it is written leaves all of it or, as a torn last line, nothing.
+    A batch is one line: after a crash during a write it is complete, or a torn last line that is discarded.
     """
 
     def __init__(self, path: Path, host: str) -> None:
@@ -28,12 +28,12 @@ class JournalFile:
         self._header = {"schema": SCHEMA, "host": host}
         self._fd = -1
         self.lines = 0
-        self._doubtful = False
+        self._needs_rewrite = False
 
-    def read(self) -> list[list[Record]]:
-        """Return every batch, oldest first, and make the file ready for append.
+    def read(self) -> list[list[JournalRecord]]:
+        """Return every batch, oldest first, and open the file for append.
 
-        A torn last line, which was never acknowledged, is cut off. Raises JournalDamaged.
+        A torn last line, which was never acknowledged, is truncated. Raises JournalDamaged.
         """
         if not self._path.exists():
             self.rewrite([])
@@ -51,28 +51,28 @@ class JournalFile:
         self.lines = len(contents)
         return contents[1:]
 
-    def append(self, records: Sequence[Record], durable: bool = True) -> None:
-        """Add one batch; when this returns and ``durable`` is set, it outlives a loss of power.
+    def append(self, records: Sequence[JournalRecord], durable: bool = True) -> None:
+        """Append one batch; with ``durable`` it is on disk when this returns.
 
-        Without ``durable`` it outlives the process, and the machine from the next durable batch on.
-        Raises OSError: then nothing may be promised, and ``rewrite`` must come before the next append.
+        Without ``durable`` it survives the process, and a loss of power only after the next durable batch.
+        Raises OSError: the batch is then not acknowledged, and ``rewrite`` must precede the next append.
         """
-        if self._doubtful:
-            raise OSError(f"{self._path} may end in half a batch: it must be rewritten")
-        self._doubtful = True
+        if self._needs_rewrite:
+            raise OSError(f"{self._path} may end in an incomplete batch: rewrite it")
+        self._needs_rewrite = True
         _write_all(self._fd, _encode(list(records)))
         if durable:
             os.fsync(self._fd)
-        self._doubtful = False
+        self._needs_rewrite = False
         self.lines += 1
 
     @property
-    def doubtful(self) -> bool:
-        """Whether an append failed half-way."""
-        return self._doubtful
+    def needs_rewrite(self) -> bool:
+        """Whether an append failed, so that the file may end in an incomplete batch."""
+        return self._needs_rewrite
 
-    def rewrite(self, records: Sequence[Record]) -> None:
-        """Replace the whole by one batch, atomically and durably; raises OSError and changes nothing then."""
+    def rewrite(self, records: Sequence[JournalRecord]) -> None:
+        """Replace the content by one batch, atomically and durably; raises OSError, and then changes nothing."""
         fresh = self._path.with_suffix(".new")
         with fresh.open("wb") as file:
             file.write(_encode(self._header))
@@ -84,10 +84,10 @@ class JournalFile:
         self.close()
         self._open()
         self.lines = 2
-        self._doubtful = False
+        self._needs_rewrite = False
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
@@ -100,11 +100,11 @@ class JournalFile:
             if content is None:
                 raise JournalDamaged(
                     f"the journal {self._path} is damaged in line {number} of {len(contents)}: restore it from a "
-                    "copy; or, when nothing runs on the host any more, remove the host's folder"
+                    "copy, or remove the host's folder if nothing runs on the host"
                 )
         if not contents or contents[0] != self._header:
-            found = contents[0] if contents else "nothing"
-            raise JournalDamaged(f"the journal {self._path} begins with {found}, where {self._header} is expected")
+            header = contents[0] if contents else "nothing"
+            raise JournalDamaged(f"the journal {self._path} begins with {header}, where {self._header} is expected")
 
 
 def _encode(content: Any) -> bytes:
@@ -113,7 +113,7 @@ def _encode(content: Any) -> bytes:
 
 
 def _decode(line: bytes) -> Any:
-    """Return what a line holds, or None when it is not whole."""
+    """Return the content of a line, or None when its checksum is wrong."""
     checksum, _, text = line.partition(b" ")
     if len(checksum) != 8 or checksum != b"%08x" % zlib.crc32(text):
         return None
@@ -121,9 +121,9 @@ def _decode(line: bytes) -> Any:
 
 
 def _write_all(fd: int, data: bytes) -> None:
-    left = memoryview(data)
-    while left:
-        left = left[os.write(fd, left) :]
+    remaining = memoryview(data)
+    while remaining:
+        remaining = remaining[os.write(fd, remaining) :]
 
 
 def _sync_folder(folder: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Work of hundreds of hosts on a few threads: in each lane one job at a time, in order."""
+"""Serial queues: each runs one job at a time, in order; hundreds of them share a few threads."""
 
 import heapq
 import itertools
@@ -17,80 +17,80 @@ LOG = log.getLogger(__name__)
 Job = Callable[[], object]
 
 
-class Timer(Protocol):
-    """A job that waits for its time."""
+class JobTimer(Protocol):
+    """A job that is due at a later time."""
 
     def cancel(self) -> None:
-        """Forget the job, if it has not begun."""
+        """Drop the job, unless it has started."""
 
 
-class Lane(Protocol):
-    """Where one host's jobs are done, one after the other."""
+class SerialQueue(Protocol):
+    """Runs the jobs of one host one after the other."""
 
     def submit(self, job: Job) -> None:
-        """Have the job done after those that were submitted before."""
+        """Append a job to the queue."""
 
-    def after(self, seconds: float, job: Job) -> Timer:
-        """Submit the job in ``seconds`` from now."""
+    def submit_after(self, seconds: float, job: Job) -> JobTimer:
+        """Append a job to the queue in ``seconds`` from now."""
 
 
 @dataclass(slots=True)
-class _Timer:
-    lane: "_Lane"
+class _PooledTimer:
+    queue: "_PooledQueue"
     job: Job | None
 
     def cancel(self) -> None:
         self.job = None
 
 
-class _Lane:
-    def __init__(self, lanes: "Lanes") -> None:
-        self._lanes = lanes
+class _PooledQueue:
+    def __init__(self, pool: "SerialQueuePool") -> None:
+        self._pool = pool
         self.jobs: deque[Job] = deque()
         self.busy = False
 
     def submit(self, job: Job) -> None:
-        self._lanes.submit(self, job)
+        self._pool.submit(self, job)
 
-    def after(self, seconds: float, job: Job) -> _Timer:
-        return self._lanes.after(seconds, self, job)
+    def submit_after(self, seconds: float, job: Job) -> _PooledTimer:
+        return self._pool.submit_after(seconds, self, job)
 
 
-class MortalLane:
-    """A lane for one of those who share it: at that one's end its jobs are forgotten, the others' are not."""
+class CancellableQueue:
+    """A user's view of a shared serial queue: ``end`` drops the jobs of this user only."""
 
-    def __init__(self, lane: Lane) -> None:
-        self._lane = lane
+    def __init__(self, queue: SerialQueue) -> None:
+        self._lane = queue
         self._ended = False
 
     def submit(self, job: Job) -> None:
-        """Have the job done after those that were submitted before."""
-        self._lane.submit(lambda: self._do(job))
+        """Append a job to the queue."""
+        self._lane.submit(lambda: self._run_unless_cancelled(job))
 
-    def after(self, seconds: float, job: Job) -> Timer:
-        """Submit the job in ``seconds`` from now."""
-        return self._lane.after(seconds, lambda: self._do(job))
+    def submit_after(self, seconds: float, job: Job) -> JobTimer:
+        """Append a job to the queue in ``seconds`` from now."""
+        return self._lane.submit_after(seconds, lambda: self._run_unless_cancelled(job))
 
     def end(self) -> None:
-        """Do no more of these jobs; one that has begun goes on."""
+        """Run no more jobs of this user; a job that has started goes on."""
         self._ended = True
 
-    def _do(self, job: Job) -> None:
+    def _run_unless_cancelled(self, job: Job) -> None:
         if not self._ended:
             job()
 
 
-class Lanes:
-    """Lanes over at most ``threads`` threads, which come as they are needed, and one more for the timers."""
+class SerialQueuePool:
+    """Serial queues on at most ``threads`` threads, started on demand, and one more thread for timers."""
 
     def __init__(self, name: str, threads: int) -> None:
         self._name = name
-        self._most = threads
+        self._max_threads = threads
         lock = threading.Lock()
         self._changed = threading.Condition(lock)
-        self._clock_set = threading.Condition(lock)
-        self._ready: deque[_Lane] = deque()
-        self._timers: list[tuple[float, int, _Timer]] = []
+        self._timers_changed = threading.Condition(lock)
+        self._ready: deque[_PooledQueue] = deque()
+        self._timers: list[tuple[float, int, _PooledTimer]] = []
         self._order = itertools.count()
         self._threads: list[threading.Thread] = []
         self._idle = 0
@@ -98,53 +98,53 @@ class Lanes:
         self._closing = False
         self._clock: threading.Thread | None = None
 
-    def lane(self) -> Lane:
-        """Return a new lane."""
-        return _Lane(self)
+    def new_queue(self) -> SerialQueue:
+        """Return a new serial queue."""
+        return _PooledQueue(self)
 
-    def submit(self, lane: _Lane, job: Job) -> None:
-        """Put a job at the end of a lane. While the lanes close, only what the last jobs lead to is taken."""
+    def submit(self, queue: _PooledQueue, job: Job) -> None:
+        """Append a job to a queue. While the pool closes, only jobs submitted by running jobs are accepted."""
         with self._changed:
-            self._put(lane, job)
+            self._put(queue, job)
 
-    def after(self, seconds: float, lane: _Lane, job: Job) -> _Timer:
-        """Put a job at the end of a lane in ``seconds`` from now."""
-        timer = _Timer(lane, job)
+    def submit_after(self, seconds: float, queue: _PooledQueue, job: Job) -> _PooledTimer:
+        """Append a job to a queue in ``seconds`` from now."""
+        timer = _PooledTimer(queue, job)
         with self._changed:
             heapq.heappush(self._timers, (time.monotonic() + seconds, next(self._order), timer))
             if self._clock is None and not self._closing:
-                self._clock = self._begin(self._watch_clock, "clock")
-            self._clock_set.notify()
+                self._clock = self._start_thread(self._run_timers, "clock")
+            self._timers_changed.notify()
         return timer
 
     def close(self, drop: bool = False) -> None:
-        """Take no more jobs, do those that wait in the lanes (or ``drop`` them), return when the last is done."""
+        """Accept no more jobs, run the queued ones (or ``drop`` them), and return when the last has finished."""
         with self._changed:
             self._closing = True
             self._timers.clear()
             if drop:
                 self._ready.clear()
             self._changed.notify_all()
-            self._clock_set.notify_all()
+            self._timers_changed.notify_all()
             threads = [*self._threads, *([self._clock] if self._clock else [])]
         for thread in threads:
             thread.join()
 
-    def _put(self, lane: _Lane, job: Job) -> None:
+    def _put(self, queue: _PooledQueue, job: Job) -> None:
         if self._closing and not self._working:
             return
-        lane.jobs.append(job)
-        if not lane.busy:
-            self._make_ready(lane)
+        queue.jobs.append(job)
+        if not queue.busy:
+            self._make_ready(queue)
 
-    def _make_ready(self, lane: _Lane) -> None:
-        lane.busy = True
-        self._ready.append(lane)
-        if self._idle < len(self._ready) and len(self._threads) < self._most:
-            self._threads.append(self._begin(self._work, str(len(self._threads))))
+    def _make_ready(self, queue: _PooledQueue) -> None:
+        queue.busy = True
+        self._ready.append(queue)
+        if self._idle < len(self._ready) and len(self._threads) < self._max_threads:
+            self._threads.append(self._start_thread(self._work, str(len(self._threads))))
         self._changed.notify()
 
-    def _begin(self, target: Callable[[], None], what: str) -> threading.Thread:
+    def _start_thread(self, target: Callable[[], None], what: str) -> threading.Thread:
         thread = threading.Thread(target=target, name=f"{self._name}-{what}", daemon=True)
         thread.start()
         return thread
@@ -159,32 +159,32 @@ class Lanes:
                     self._idle += 1
                     self._changed.wait()
                     self._idle -= 1
-                lane = self._ready.popleft()
-                job = lane.jobs.popleft()
+                queue = self._ready.popleft()
+                job = queue.jobs.popleft()
                 self._working += 1
-            _do(job)
+            _run_job(job)
             with self._changed:
                 self._working -= 1
-                lane.busy = False
-                if lane.jobs:
-                    self._make_ready(lane)
+                queue.busy = False
+                if queue.jobs:
+                    self._make_ready(queue)
                 elif self._closing:
                     self._changed.notify_all()
 
-    def _watch_clock(self) -> None:
+    def _run_timers(self) -> None:
         with self._changed:
             while not self._closing:
                 now = time.monotonic()
                 while self._timers and self._timers[0][0] <= now:
                     timer = heapq.heappop(self._timers)[2]
                     if timer.job is not None:
-                        self._put(timer.lane, timer.job)
-                self._clock_set.wait(self._timers[0][0] - now if self._timers else None)
+                        self._put(timer.queue, timer.job)
+                self._timers_changed.wait(self._timers[0][0] - now if self._timers else None)
 
 
-def _do(job: Job) -> None:
+def _run_job(job: Job) -> None:
     try:
         job()
     except Exception:
-        # The edge of a thread that serves every host: one job's fault must not end it.
+        # The thread serves every host: a failing job must not end it.
         LOG.exception("A job failed")

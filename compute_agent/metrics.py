@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The agent's figures; imported in worker processes only."""
+"""The agent's Prometheus metrics; imported in worker processes only."""
 
 from rpcapi.daemon import metrics
 
 GUESTS = metrics.gauge("compute_guests", "Guests on the process's nodes, building or running")
 EXCESS = metrics.gauge("compute_nodes_over_capacity", "Nodes that hold more than their capacity")
-BUILDS = metrics.counter("compute_builds", "Attempts to build an instance that came to an outcome", ["outcome"])
+BUILDS = metrics.counter("compute_builds", "Finished attempts to build an instance, by outcome", ["outcome"])
 CONFIRMS = metrics.counter("compute_confirms", "Answers to confirmed claims", ["answer"])
 AUDITS = metrics.counter("compute_audits", "Audits of a service host, by result", ["result"])
 REPORTS = metrics.counter("compute_stats_reports", "Reports to the scheduler, by kind and result", ["kind", "result"])
-MISHAPS = metrics.counter("compute_mishaps", "What befell simulated service hosts, by kind", ["kind"])
+INJECTED_FAULTS = metrics.counter("compute_mishaps", "Simulated faults of service hosts, by kind", ["kind"])
 KIND_FAULTS = metrics.counter("compute_resource_kind_faults", "Faults of resource kinds", ["kind", "what"])
-RETRIES = metrics.counter("compute_retries", "Calls that got no definite answer and are made again", ["call"])
+RETRIES = metrics.counter("compute_retries", "Calls without a definite answer, which are repeated", ["call"])
 MESSAGES = metrics.counter(
-    "compute_messages", "Messages to the agent, by method and how they ended", ["method", "code"]
+    "compute_messages", "Messages to the agent, by method and result code", ["method", "code"]
 )

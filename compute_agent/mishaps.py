@@ -1,42 +1,45 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What befalls a simulated service host in place of a report: silence, or a restart of its agent."""
+"""Fault injection for simulated hosts: silence, or a restart of the agent, in place of a report."""
 
 from collections.abc import Callable
 from enum import Enum, auto
 
 from compute_agent import metrics
-from compute_agent.profile import Profile
+from compute_agent.profile import HostProfile
 
 
-class Mishap(Enum):
-    """What happens when a report is due."""
+class SimulatedFault(Enum):
+    """Simulated fault at a due report."""
 
     NONE = auto()
     SILENCE = auto()
     RESTART = auto()
 
 
-class Mishaps:
-    """One service host's, through all lives of its agent; by the same seed the same on every run of the process."""
+class FaultInjector:
+    """Injects faults into one service host. The same seed gives the same faults on every run of the process.
 
-    def __init__(self, host: str, profile: Callable[[], Profile]) -> None:
+    It outlives restarts of the agent.
+    """
+
+    def __init__(self, host: str, profile: Callable[[], HostProfile]) -> None:
         self._host = host
         self._profile = profile
         self._reports = 0
 
-    def next(self) -> Mishap:
-        """Return what happens at the report that is due now."""
+    def next_fault(self) -> SimulatedFault:
+        """Return the fault to inject in place of the report that is due now."""
         self._reports += 1
         profile = self._profile()
         if profile.restarts(self._host, self._reports):
-            found = Mishap.RESTART
+            fault = SimulatedFault.RESTART
         elif profile.falls_silent(self._host, self._reports):
-            found = Mishap.SILENCE
+            fault = SimulatedFault.SILENCE
         else:
-            return Mishap.NONE
-        metrics.MISHAPS.labels(found.name.lower()).inc()
-        return found
+            return SimulatedFault.NONE
+        metrics.INJECTED_FAULTS.labels(fault.name.lower()).inc()
+        return fault
 
-    def silence(self) -> float:
-        """Return for how many seconds a silent host stays so."""
+    def silence_seconds(self) -> float:
+        """Return how long a silent host stays silent, in seconds."""
         return self._profile().silence_time

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the simulated hosts behave: the figures of group [simulator], and the chance that is drawn by them."""
+"""Behaviour of simulated hosts: the options of group [simulator], and seeded random decisions."""
 
 import math
 import random
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from oslo_config import cfg
 
-from compute_agent.attempt import Ref
+from compute_agent.attempt import AttemptRef
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
-    """Rates and shares from 0 to 1, delays and times in seconds; [simulator] tells what each is."""
+class HostProfile:
+    """Options of group [simulator]: rates and shares from 0 to 1, delays and times in seconds."""
 
     seed: str = "gantt"
     spawn_failure_rate: float = 0.0
@@ -27,32 +27,32 @@ class Profile:
     restart_rate: float = 0.0
 
     @classmethod
-    def from_conf(cls, conf: cfg.ConfigOpts) -> "Profile":
-        """Read group [simulator] as it is now."""
+    def from_conf(cls, conf: cfg.ConfigOpts) -> "HostProfile":
+        """Return the current values of group [simulator]."""
         return cls(**{name: conf.simulator[name] for name in cls.__slots__})
 
-    def chance(self, what: str, *about: object) -> random.Random:
-        """Return the source of chance for one thing that may happen: by the same seed the same on every run."""
-        # A string is hashed by SHA-512 there: the same on every run, unlike hash().
-        return random.Random(":".join(map(str, (self.seed, what, *about))))
+    def random_source(self, purpose: str, *about: object) -> random.Random:
+        """Return the random source for one event; the same seed gives the same numbers on every run."""
+        # Random hashes a string seed with SHA-512, which is the same on every run, unlike hash().
+        return random.Random(":".join(map(str, (self.seed, purpose, *about))))
 
-    def refuses(self, ref: Ref) -> bool:
-        """Whether the host will not take this attempt at all."""
-        return self.chance("refusal", *ref).random() < self.refusal_rate
+    def refuses(self, ref: AttemptRef) -> bool:
+        """Whether the host refuses this attempt."""
+        return self.random_source("refusal", *ref).random() < self.refusal_rate
 
-    def fails(self, ref: Ref) -> bool:
-        """Whether this attempt's guest will not start."""
-        return self.chance("spawn", *ref).random() < self.spawn_failure_rate
+    def spawn_fails(self, ref: AttemptRef) -> bool:
+        """Whether the guest of this attempt fails to start."""
+        return self.random_source("spawn", *ref).random() < self.spawn_failure_rate
 
     def boot_seconds(self, uuid: str) -> float:
-        """How long the guest takes to boot: log-normal round the median."""
-        spread = self.chance("boot", uuid, 0).gauss(0.0, self.boot_delay_spread)
+        """Return the boot time of a guest in seconds: log-normal around the median."""
+        spread = self.random_source("boot", uuid, 0).gauss(0.0, self.boot_delay_spread)
         return self.boot_delay * math.exp(spread)
 
     def falls_silent(self, host: str, report: int) -> bool:
-        """Whether a host sends nothing for a while, in place of its ``report``-th report."""
-        return self.chance("silence", host, report).random() < self.silence_rate
+        """Whether a host falls silent in place of its ``report``-th report."""
+        return self.random_source("silence", host, report).random() < self.silence_rate
 
     def restarts(self, host: str, report: int) -> bool:
         """Whether a host's agent restarts when its ``report``-th report is due."""
-        return self.chance("restart", host, report).random() < self.restart_rate
+        return self.random_source("restart", host, report).random() < self.restart_rate

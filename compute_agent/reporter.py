@@ -5,23 +5,23 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compute_agent import metrics
-from compute_agent.activity import Activity
-from compute_agent.calls import Calls, Rejected, Unanswered
-from compute_agent.kinds.kind import Below
-from compute_agent.load import Load
+from compute_agent.activity import NodeActivity
+from compute_agent.calls import CallRejected, CallUnanswered, ServiceCalls
+from compute_agent.kinds.kind import NodeProvider
+from compute_agent.load import SimulatedLoad
 from compute_agent.nodes import Node
-from compute_agent.tracker import Inventories, Tracker
+from compute_agent.tracker import Inventories, ResourceTracker
 from rpcapi import objects
 from rpcapi.model.inventory import Inventory
 from rpcapi.scheduler import SchedulerAPI
 
 State = Mapping[str, Any]  # what a report says of one node
 COMPUTE = "compute"  # the kind that need not be told
-FAMILY = "="  # at the end of a wanted metric: all that begin so are wanted
-_NEVER_TOLD = object()
+PREFIX_MARK = "="  # at the end of a wanted metric: all that begin so are wanted
+_NEVER_SENT = object()
 
 
-class Reporter:
+class StatsReporter:
     """One service host's. One thread at a time."""
 
     def __init__(
@@ -30,11 +30,11 @@ class Reporter:
         host: str,
         partition: str,
         nodes: Sequence[Node],
-        tracker: Tracker,
-        load: Load,
-        activity: Activity,
+        tracker: ResourceTracker,
+        load: SimulatedLoad,
+        activity: NodeActivity,
         scheduler: SchedulerAPI,
-        calls: Calls,
+        calls: ServiceCalls,
         incarnation: int,
     ) -> None:
         self._host = host
@@ -47,13 +47,16 @@ class Reporter:
         self._calls = calls
         self._incarnation = incarnation
         # By shape: thousands of nodes share what a report says of theirs.
-        self._given = {node.shape.name: _given(node.shape.inventories) for node in nodes}
-        self._below = {node.shape.name: [(each, _below(each)) for each in node.shape.below] for node in nodes}
-        self._wanted: frozenset[str] | None = None  # the keys that the scheduler reads; None: every key
+        self._shape_inventories = {node.shape.name: _inventory_dicts(node.shape.inventories) for node in nodes}
+        self._shape_providers = {
+            node.shape.name: [(provider, _provider_state(provider)) for provider in node.shape.child_providers]
+            for node in nodes
+        }
+        self._read_keys: frozenset[str] | None = None  # the keys that the scheduler reads; None: every key
         self._sequence = 0
-        self._acknowledged: dict[str, State] | None = None  # None: the next report must be full
+        self._acknowledged_states: dict[str, State] | None = None  # None: the next report must be full
         self._base = 0
-        self._unanswered: tuple[objects.StatsReport, dict[str, State]] | None = None
+        self._pending_report: tuple[objects.StatsReport, dict[str, State]] | None = None
 
     def report(self, urgent: bool = False) -> objects.StatsAnswer:
         """Send what changed since the last acknowledged report, or all; raises Unanswered, Rejected.
@@ -61,103 +64,103 @@ class Reporter:
         A report that got no answer may have been applied: it is sent again as it was, which changes nothing then.
         What changed since has time until the next report, unless it is ``urgent``.
         """
-        if self._unanswered is not None:
-            answer = self._send(*self._unanswered)
+        if self._pending_report is not None:
+            answer = self._send(*self._pending_report)
             if not (answer.need_full or urgent):
                 return answer
-        self._load.pass_interval()
-        answer = self._send(*self._next())
+        self._load.advance_interval()
+        answer = self._send(*self._next_report())
         if answer.need_full:
-            answer = self._send(*self._next())
+            answer = self._send(*self._next_report())
         return answer
 
-    def _next(self) -> tuple[objects.StatsReport, dict[str, State]]:
-        now = self._now()
+    def _next_report(self) -> tuple[objects.StatsReport, dict[str, State]]:
+        states = self._current_states()
         self._sequence += 1
-        full = self._acknowledged is None
+        full = self._acknowledged_states is None
         report = objects.StatsReport.of(
             incarnation=self._incarnation,
             sequence=self._sequence,
             base=self._base,
             full=full,
-            nodes=now if self._acknowledged is None else _changes(self._acknowledged, now),
+            nodes=states if self._acknowledged_states is None else _changes(self._acknowledged_states, states),
             partition=self._partition,
         )
-        return report, now
+        return report, states
 
-    def _send(self, report: objects.StatsReport, told: dict[str, State]) -> objects.StatsAnswer:
-        self._unanswered = (report, told)
+    def _send(self, report: objects.StatsReport, states: dict[str, State]) -> objects.StatsAnswer:
+        self._pending_report = (report, states)
         kind = "full" if report.full else "delta" if report.nodes else "heartbeat"
         try:
-            answer = self._calls.ask(
+            answer = self._calls.call(
                 "update_resource_stats",
                 lambda ctxt: self._scheduler.update_resource_stats(ctxt, self._host, report),
             )
-        except Unanswered:
+        except CallUnanswered:
             metrics.REPORTS.labels(kind, "unanswered").inc()
             raise
-        except Rejected:
+        except CallRejected:
             metrics.REPORTS.labels(kind, "rejected").inc()
-            self._unanswered, self._acknowledged = None, None
+            self._pending_report, self._acknowledged_states = None, None
             raise
         metrics.REPORTS.labels(kind, "need_full" if answer.need_full else "applied").inc()
-        self._unanswered = None
-        self._acknowledged = None if answer.need_full else told
+        self._pending_report = None
+        self._acknowledged_states = None if answer.need_full else states
         self._base = report.sequence
-        self._wanted = None if answer.wanted is None else frozenset(answer.wanted)
+        self._read_keys = None if answer.wanted is None else frozenset(answer.wanted)
         return answer
 
-    def _now(self) -> dict[str, State]:
+    def _current_states(self) -> dict[str, State]:
         instances = self._tracker.instances()
-        told = {node.name: self._state(node, instances[node.name]) for node in self._nodes}
+        states = {node.name: self._state(node, instances[node.name]) for node in self._nodes}
         for node in self._nodes:
-            for each, state in self._below[node.shape.name]:
-                name = f"{node.name}/{each.path}"
-                parent = f"{node.name}/{each.parent}" if each.parent else node.name
+            for provider, state in self._shape_providers[node.shape.name]:
+                name = f"{node.name}/{provider.path}"
+                parent = f"{node.name}/{provider.parent}" if provider.parent else node.name
                 inventories = self._tracker.inventories(name)
-                own = {} if inventories is each.inventories else {"inventories": _given(inventories)}
-                told[name] = {**state, **own, "parent": parent}
-        return told
+                override = {} if inventories is provider.inventories else {"inventories": _inventory_dicts(inventories)}
+                states[name] = {**state, **override, "parent": parent}
+        return states
 
     def _state(self, node: Node, instances: int) -> State:
         inventories = self._tracker.inventories(node.name)
-        own = inventories is not node.shape.inventories
-        measured: dict[str, float] = {
+        differs = inventories is not node.shape.inventories
+        node_metrics: dict[str, float] = {
             "instances": instances,
             "io_ops": self._activity.io_ops(node.name),
             "failed_builds": self._activity.failed_builds(node.name),
         }
         state: dict[str, Any] = {
-            "inventories": _given(inventories) if own else self._given[node.shape.name],
+            "inventories": _inventory_dicts(inventories) if differs else self._shape_inventories[node.shape.name],
             "traits": list(node.shape.traits),
             "availability_zone": node.availability_zone,
-            "metrics": {**measured, **self._load.metrics(node.name)},
+            "metrics": {**node_metrics, **self._load.metrics(node.name)},
         }
         if node.host_ip is not None:
             state["host_ip"] = node.host_ip
         facts = node.shape.facts if node.location is None else {**node.shape.facts, "location": node.location}
         if facts:
             state["facts"] = facts
-        for key, value in self._tracker.reports(node).items():
+        for key, value in self._tracker.kind_reports(node).items():
             state[key] = {**state.get(key, {}), **value} if key in ("facts", "metrics") else value
-        told = state if self._wanted is None else _only(self._wanted, state)
-        return told if node.shape.kind == COMPUTE else {**told, "kind": node.shape.kind}
+        sent_state = state if self._read_keys is None else _filter_keys(self._read_keys, state)
+        return sent_state if node.shape.kind == COMPUTE else {**sent_state, "kind": node.shape.kind}
 
 
-def _only(wanted: frozenset[str], state: State) -> State:
+def _filter_keys(read_keys: frozenset[str], state: State) -> State:
     """Return what of a state is read. A metric that nobody reads any more is taken back, not left to grow old."""
-    kept = {key: value for key, value in state.items() if key in wanted}
-    kept["inventories"] = state["inventories"]
-    families = tuple(key for key in wanted if key.endswith(FAMILY))
-    kept["metrics"] = {
+    filtered = {key: value for key, value in state.items() if key in read_keys}
+    filtered["inventories"] = state["inventories"]
+    families = tuple(key for key in read_keys if key.endswith(PREFIX_MARK))
+    filtered["metrics"] = {
         name: value
         for name, value in state["metrics"].items()
-        if f"metrics.{name}" in wanted or f"metrics.{name}".startswith(families)
+        if f"metrics.{name}" in read_keys or f"metrics.{name}".startswith(families)
     }
-    return kept
+    return filtered
 
 
-def _given(inventories: Inventories) -> dict[str, dict[str, Any]]:
+def _inventory_dicts(inventories: Inventories) -> dict[str, dict[str, Any]]:
     """Return the figures as they are given: the capacity is computed by whoever stores them."""
     return {
         resource_class: {figure: getattr(inventory, figure) for figure in Inventory.__slots__}
@@ -165,17 +168,17 @@ def _given(inventories: Inventories) -> dict[str, dict[str, Any]]:
     }
 
 
-def _below(provider: Below) -> dict[str, Any]:
+def _provider_state(provider: NodeProvider) -> dict[str, Any]:
     """Return what a report says of a provider below any node of a shape; each has a parent of its own."""
-    return {"inventories": _given(provider.inventories), "traits": list(provider.traits)}
+    return {"inventories": _inventory_dicts(provider.inventories), "traits": list(provider.traits)}
 
 
-def _changes(before: Mapping[str, State], now: Mapping[str, State]) -> dict[str, State]:
+def _changes(old_states: Mapping[str, State], new_states: Mapping[str, State]) -> dict[str, State]:
     """Return, for each node that changed, the keys that did; one that was not told before is a change."""
     changes: dict[str, State] = {}
-    for name, state in now.items():
-        told = before[name]
-        changed = {key: value for key, value in state.items() if told.get(key, _NEVER_TOLD) != value}
+    for name, state in new_states.items():
+        old_state = old_states[name]
+        changed = {key: value for key, value in state.items() if old_state.get(key, _NEVER_SENT) != value}
         if changed:
             changes[name] = changed
     return changes

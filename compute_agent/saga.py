@@ -11,9 +11,9 @@ from itertools import islice
 from oslo_log import log
 
 from compute_agent import metrics
-from compute_agent.attempt import Attempt, ClaimEnd, Outcome, Ref, Stage, by_request
-from compute_agent.calls import Calls, Rejected, Unanswered
-from compute_agent.holdings import Holdings
+from compute_agent.attempt import Attempt, AttemptRef, AttemptResult, ClaimEnd, Stage, group_by_request
+from compute_agent.calls import CallRejected, CallUnanswered, ServiceCalls
+from compute_agent.holdings import GuestManager
 from compute_agent.journal import Clock, wall_ms
 from rpcapi import objects
 from rpcapi.claims import ClaimsAPI
@@ -27,114 +27,124 @@ BATCH = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class SagaProgress:
     """What one walk left: whether something got no answer, and when (Unix ms) the next guest will have booted."""
 
-    undone: bool
+    unfinished: bool
     wake_ms: int | None
 
 
-class Saga:
+class AttemptSaga:
     """One service host's. One thread at a time: the host's lane."""
 
     def __init__(
-        self, holdings: Holdings, claims: ClaimsAPI, conductor: ConductorAPI, calls: Calls, clock: Clock = wall_ms
+        self,
+        guest_manager: GuestManager,
+        claims: ClaimsAPI,
+        conductor: ConductorAPI,
+        calls: ServiceCalls,
+        clock: Clock = wall_ms,
     ) -> None:
-        self._holdings = holdings
-        self._journal = holdings.journal
+        self._guest_manager = guest_manager
+        self._journal = guest_manager.journal
         self._claims = claims
         self._conductor = conductor
         self._calls = calls
         self._clock = clock
-        self._settled: set[Ref] = set()  # gone, and the store has answered for their claims
-        self._undone = False
+        self._settled_claims: set[AttemptRef] = set()  # gone, and the store has answered for their claims
+        self._unfinished = False
 
-    def advance(self) -> Progress:
+    def advance(self) -> SagaProgress:
         """Take every attempt as far as it goes now."""
-        self._undone = False
-        self._each(self._journal.at(Stage.INTENT), self._confirm)
+        self._unfinished = False
+        self._call_in_batches(self._journal.at(Stage.INTENT), self._confirm)
         self._spawn(self._journal.at(Stage.CONFIRMED))
         for end, call in ((ClaimEnd.ABORT, self._abort), (ClaimEnd.RELEASE, self._release)):
-            self._each([attempt for attempt in self._owing() if attempt.claim_end is end], call)
+            self._call_in_batches(
+                [attempt for attempt in self._attempts_with_open_claims() if attempt.claim_end is end], call
+            )
         wake_ms = self._report()
         self._journal.compact_if_long()
-        return Progress(self._undone, wake_ms)
+        return SagaProgress(self._unfinished, wake_ms)
 
-    def _each(self, attempts: Sequence[Attempt], call: Callable[[list[Attempt]], None]) -> None:
+    def _call_in_batches(self, attempts: Sequence[Attempt], call: Callable[[list[Attempt]], None]) -> None:
         """Make ``call`` for the attempts of each request; the rest waits where nobody answers."""
-        for group in by_request(attempts).values():
+        for group in group_by_request(attempts).values():
             rest = iter(group)
             while batch := list(islice(rest, BATCH)):
                 try:
                     call(batch)
-                except Rejected as error:
+                except CallRejected as error:
                     LOG.error("%s", error)
-                    self._undone = True
-                except Unanswered as error:
+                    self._unfinished = True
+                except CallUnanswered as error:
                     LOG.warning("%s; it is asked again", error)
-                    self._undone = True
+                    self._unfinished = True
                     return
 
     # -- the claim is confirmed, the guest spawned ---------------------------------------------------------------
 
     def _confirm(self, attempts: list[Attempt]) -> None:
-        answers = self._calls.ask(
+        answers = self._calls.call(
             "confirm_claims",
-            lambda ctxt: self._claims.confirm_claims(ctxt, self._holdings.host, refs_of(attempts)),
+            lambda ctxt: self._claims.confirm_claims(ctxt, self._guest_manager.host, refs_of(attempts)),
             attempts,
         )
         confirmed, refused = [], []
-        for attempt, answer in self._pair(attempts, answers):
+        for attempt, answer in self._match_answers(attempts, answers):
             metrics.CONFIRMS.labels(answer).inc()
             if answer == Answer.CONFIRMED:
                 confirmed.append(attempt.ref)
             elif answer in (Answer.CLOSED, Answer.PREPARED):
-                self._undone = True
+                self._unfinished = True
             else:
                 reason = f"its claim could not be confirmed: {answer}"
-                refused.append(attempt.gone(Outcome.REFUSED, reason, ClaimEnd.NOTHING, self._clock()))
+                refused.append(attempt.to_ended(AttemptResult.REFUSED, reason, ClaimEnd.NOTHING, self._clock()))
         self._journal.advance(confirmed, Stage.CONFIRMED)
-        self._holdings.end(refused)
+        self._guest_manager.end_attempts(refused)
 
     def _spawn(self, attempts: Sequence[Attempt]) -> None:
-        failed = self._holdings.spawn(attempts)
-        self._holdings.end(
-            [attempt.gone(Outcome.FAILED, why, ClaimEnd.RELEASE, self._clock()) for attempt, why in failed]
+        failed = self._guest_manager.spawn(attempts)
+        self._guest_manager.end_attempts(
+            [
+                attempt.to_ended(AttemptResult.FAILED, reason, ClaimEnd.RELEASE, self._clock())
+                for attempt, reason in failed
+            ]
         )
 
     # -- the claim is ended ----------------------------------------------------------------------------------------
 
-    def _owing(self) -> list[Attempt]:
+    def _attempts_with_open_claims(self) -> list[Attempt]:
         unreported = self._journal.unreported()
-        return [attempt for attempt in unreported if not attempt.live and attempt.ref not in self._settled]
+        return [attempt for attempt in unreported if not attempt.live and attempt.ref not in self._settled_claims]
 
     def _abort(self, attempts: list[Attempt]) -> None:
-        answers = self._calls.ask(
+        answers = self._calls.call(
             "abort_claims",
-            lambda ctxt: self._claims.abort_claims(ctxt, refs_of(attempts), self._holdings.host),
+            lambda ctxt: self._claims.abort_claims(ctxt, refs_of(attempts), self._guest_manager.host),
             attempts,
         )
         # Confirmed: a confirm was carried out whose answer was lost. Then only a release ends it.
-        pairs = self._pair(attempts, answers)
+        pairs = self._match_answers(attempts, answers)
         confirmed = [attempt for attempt, answer in pairs if answer == Answer.CONFIRMED]
         self._settle([pair for pair in pairs if pair[1] != Answer.CONFIRMED])
         if confirmed:
             self._release(confirmed)
 
     def _release(self, attempts: list[Attempt]) -> None:
-        answers = self._calls.ask(
+        answers = self._calls.call(
             "release_claims",
-            lambda ctxt: self._claims.release_claims(ctxt, self._holdings.host, refs_of(attempts)),
+            lambda ctxt: self._claims.release_claims(ctxt, self._guest_manager.host, refs_of(attempts)),
             attempts,
         )
-        self._settle(self._pair(attempts, answers))
+        self._settle(self._match_answers(attempts, answers))
 
-    def _settle(self, answered: Sequence[tuple[Attempt, str]]) -> None:
-        for attempt, answer in answered:
+    def _settle(self, pairs: Sequence[tuple[Attempt, str]]) -> None:
+        for attempt, answer in pairs:
             if answer in (Answer.CLOSED, Answer.PREPARED, Answer.CONFIRMED):
-                self._undone = True
+                self._unfinished = True
             else:
-                self._settled.add(attempt.ref)
+                self._settled_claims.add(attempt.ref)
 
     # -- the conductor is told ---------------------------------------------------------------------------------------
 
@@ -143,39 +153,39 @@ class Saga:
         due, wake_ms, now = [], None, self._clock()
         for attempt in self._journal.unreported():
             if attempt.stage is Stage.SPAWNED:
-                guest = self._holdings.hypervisor.get(attempt.ref)
+                guest = self._guest_manager.hypervisor.get(attempt.ref)
                 if guest is not None and guest.running_at_ms <= now:
                     due.append(attempt)
                 elif guest is not None:
                     wake_ms = min(guest.running_at_ms, wake_ms or guest.running_at_ms)
             elif attempt.stage is Stage.GONE and self._claim_is_over(attempt):
                 due.append(attempt)
-        self._each(due, self._tell)
+        self._call_in_batches(due, self._send_report)
         return wake_ms
 
-    def _pair(self, attempts: Sequence[Attempt], answers: objects.ClaimAnswers) -> list[tuple[Attempt, str]]:
+    def _match_answers(self, attempts: Sequence[Attempt], answers: objects.ClaimAnswers) -> list[tuple[Attempt, str]]:
         """Return each attempt with its answer; one that was not answered is left out, and asked again."""
         rows = zip(answers.consumers, answers.attempts, answers.answers, strict=True)
-        by_ref = {Ref(consumer, number): answer for consumer, number, answer in rows}
+        by_ref = {AttemptRef(consumer, number): answer for consumer, number, answer in rows}
         pairs = [(attempt, by_ref[attempt.ref]) for attempt in attempts if attempt.ref in by_ref]
-        self._undone |= len(pairs) < len(attempts)
+        self._unfinished |= len(pairs) < len(attempts)
         return pairs
 
     def _claim_is_over(self, attempt: Attempt) -> bool:
-        return attempt.claim_end is ClaimEnd.NOTHING or attempt.ref in self._settled
+        return attempt.claim_end is ClaimEnd.NOTHING or attempt.ref in self._settled_claims
 
-    def _tell(self, attempts: list[Attempt]) -> None:
+    def _send_report(self, attempts: list[Attempt]) -> None:
         report = objects.BuildReport.of(
-            host=self._holdings.host,
+            host=self._guest_manager.host,
             uuids=[attempt.uuid for attempt in attempts],
             attempts=[attempt.attempt for attempt in attempts],
-            outcomes=[str(attempt.outcome or Outcome.ACTIVE) for attempt in attempts],
-            reasons=[attempt.reason or self._holdings.tracker.describe(attempt) for attempt in attempts],
+            outcomes=[str(attempt.outcome or AttemptResult.ACTIVE) for attempt in attempts],
+            reasons=[attempt.reason or self._guest_manager.tracker.describe(attempt) for attempt in attempts],
         )
-        self._calls.ask("report_builds", lambda ctxt: self._conductor.report_builds(ctxt, report), attempts)
-        self._journal.reported(attempt.ref for attempt in attempts)
-        self._holdings.activity.end(attempt for attempt in attempts if attempt.live)
-        self._settled.difference_update(attempt.ref for attempt in attempts)
+        self._calls.call("report_builds", lambda ctxt: self._conductor.report_builds(ctxt, report), attempts)
+        self._journal.mark_reported(attempt.ref for attempt in attempts)
+        self._guest_manager.activity.end(attempt for attempt in attempts if attempt.live)
+        self._settled_claims.difference_update(attempt.ref for attempt in attempts)
 
 
 def refs_of(attempts: Sequence[Attempt]) -> objects.ClaimRefs:

@@ -9,20 +9,20 @@ from oslo_config import cfg
 from oslo_log import log
 
 from compute_agent import metrics, nodes, state_files
-from compute_agent.calls import Calls, Rejected
+from compute_agent.calls import CallRejected, ServiceCalls
 from compute_agent.conf import state_path
 from compute_agent.endpoints.compute import ComputeEndpoint
-from compute_agent.lanes import Lanes
-from compute_agent.lives import Lives, Surroundings
-from compute_agent.profile import Profile
-from compute_agent.service_host import Pace, ServiceHost
+from compute_agent.lanes import SerialQueuePool
+from compute_agent.lives import HostSupervisor, SharedContext
+from compute_agent.profile import HostProfile
+from compute_agent.service_host import AgentIntervals, ServiceHost
 from rpcapi import bus, errors
 from rpcapi.claims import ClaimsAPI
 from rpcapi.compute import ComputeAPI
 from rpcapi.conductor import ConductorAPI
-from rpcapi.daemon.coordination import Group
+from rpcapi.daemon.coordination import CoordinationGroup
 from rpcapi.daemon.membership import Membership
-from rpcapi.daemon.waiting import Stopped, wait_for
+from rpcapi.daemon.waiting import ShutdownRequested, wait_for
 from rpcapi.scheduler import SchedulerAPI
 from rpcapi.serializer import GanttSerializer
 
@@ -34,28 +34,28 @@ class ComputeService:
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         self._conf = conf
-        self._plans = nodes.plan(conf)
-        self._folder = state_files.OwnedFolder(state_path.of(conf))
-        self._profile = Profile.from_conf(conf)
-        self._pace = _pace(conf)
-        self._calls = Calls(conf.compute.call_timeout)
-        self._lanes = Lanes("host", conf.compute.threads)
-        self._report_lanes = Lanes("report", max(1, conf.compute.threads // 4))
+        self._plans = nodes.plan_hosts(conf)
+        self._folder = state_files.OwnedFolder(state_path.state_folder(conf))
+        self._profile = HostProfile.from_conf(conf)
+        self._intervals = _intervals(conf)
+        self._calls = ServiceCalls(conf.compute.call_timeout)
+        self._queue_pool = SerialQueuePool("host", conf.compute.threads)
+        self._report_queue_pool = SerialQueuePool("report", max(1, conf.compute.threads // 4))
         self._stopping = threading.Event()
-        self._hosts: list[Lives] = []
-        group = Group.from_conf(conf, conf.rpc.partition)
+        self._hosts: list[HostSupervisor] = []
+        group = CoordinationGroup.from_conf(conf, conf.rpc.partition)
         self._membership = Membership(group, [plan.name for plan in self._plans]) if group else None
         self._fault: Exception | None = None
 
     def start(self) -> None:
         """Take over what earlier agents left, register and audit every host, and serve.
 
-        Raises BadConfiguration, and Stopped when it was told to stop meanwhile.
+        Raises BadConfiguration, and ShutdownRequested when it is stopped meanwhile.
         """
         # An agent before this one, whose master was killed, may still be draining.
-        wait_for("The state folder", self._folder.take, self._stopping, away=(state_files.FolderInUse,))
-        around = self._surroundings()
-        self._hosts = [Lives(plan, around) for plan in self._plans]
+        wait_for("The state folder", self._folder.acquire, self._stopping, away=(state_files.FolderInUse,))
+        shared = self._shared_context()
+        self._hosts = [HostSupervisor(plan, shared) for plan in self._plans]
         for host in self._hosts:
             host.open()
         if self._membership is not None:
@@ -74,8 +74,8 @@ class ComputeService:
 
     def wait(self) -> None:
         """Return when every message taken is in a journal and the work under way has come to a rest."""
-        self._lanes.close()
-        self._report_lanes.close(drop=True)
+        self._queue_pool.close()
+        self._report_queue_pool.close(drop=True)
         if self._membership is not None:
             self._membership.wait()
         for host in self._hosts:
@@ -84,15 +84,15 @@ class ComputeService:
 
     def reset(self) -> None:
         """Use the simulator's figures and the pace as they are now."""
-        self._profile = Profile.from_conf(self._conf)
-        self._pace = _pace(self._conf)
+        self._profile = HostProfile.from_conf(self._conf)
+        self._intervals = _intervals(self._conf)
 
-    def _surroundings(self) -> Surroundings:
+    def _shared_context(self) -> SharedContext:
         transport = bus.get_transport(self._conf)
         conductor = ConductorAPI(self._conf, transport)
         rpc = self._conf.rpc
 
-        def server_for(host: ServiceHost) -> messaging.MessageHandlingServer:
+        def make_server(host: ServiceHost) -> messaging.MessageHandlingServer:
             return bus.get_server(
                 transport,
                 messaging.Target(topic=ComputeAPI.TOPIC, server=host.name),
@@ -100,49 +100,49 @@ class ComputeService:
                 GanttSerializer(conductor.object_backport_versions),
             )
 
-        return Surroundings(
+        return SharedContext(
             conf=self._conf,
             folder=self._folder.path,
-            server_for=server_for,
+            make_server=make_server,
             scheduler=SchedulerAPI(self._conf, transport),
             claims=ClaimsAPI(self._conf, transport, rpc.partition),
             conductor=conductor,
             calls=self._calls,
-            lanes=self._lanes,
-            report_lanes=self._report_lanes,
+            queue_pool=self._queue_pool,
+            report_queue_pool=self._report_queue_pool,
             profile=lambda: self._profile,
-            pace=lambda: self._pace,
+            intervals=lambda: self._intervals,
             stopping=self._stopping,
         )
 
     def _join_all(self) -> None:
         # The first goes alone: what is away it waits for, and says so, for all.
         first, *others = self._hosts
-        left = threading.Semaphore(0)
-        self._join(first, left)
+        joined = threading.Semaphore(0)
+        self._join(first, joined)
         for host in others:
-            self._lanes.lane().submit(functools.partial(self._join, host, left))
+            self._queue_pool.new_queue().submit(functools.partial(self._join, host, joined))
         for _ in self._hosts:
-            left.acquire()
+            joined.acquire()
         if self._fault is not None:
             raise self._fault
         LOG.info("Serving %d hosts with %d nodes", len(self._hosts), sum(len(plan.nodes) for plan in self._plans))
 
-    def _join(self, host: Lives, left: threading.Semaphore) -> None:
+    def _join(self, host: HostSupervisor, joined: threading.Semaphore) -> None:
         try:
             host.join()
         except Exception as error:
             # Any fault of one host ends the start, which raises it in its own thread; the others give up at once.
-            LOG.log(log.INFO if isinstance(error, Stopped) else log.ERROR, "Host %s: %s", host.name, error)
+            LOG.log(log.INFO if isinstance(error, ShutdownRequested) else log.ERROR, "Host %s: %s", host.name, error)
             self._fault = self._fault or _as_start_fault(error)
             self._stopping.set()
         finally:
-            left.release()
+            joined.release()
 
     def _count_guests(self) -> None:
-        metrics.GUESTS.set(sum(len(host.holdings.hypervisor.list()) for host in self._hosts))
-        metrics.EXCESS.set(sum(len(host.holdings.tracker.excess()) for host in self._hosts))
-        self._report_lanes.lane().after(self._pace.report_interval, self._count_guests)
+        metrics.GUESTS.set(sum(len(host.guest_manager.hypervisor.list()) for host in self._hosts))
+        metrics.EXCESS.set(sum(len(host.guest_manager.tracker.excess()) for host in self._hosts))
+        self._report_queue_pool.new_queue().submit_after(self._intervals.report_interval, self._count_guests)
 
 
 def make_service(conf: cfg.ConfigOpts, worker_index: int) -> ComputeService:
@@ -150,11 +150,11 @@ def make_service(conf: cfg.ConfigOpts, worker_index: int) -> ComputeService:
     return ComputeService(conf)
 
 
-def _pace(conf: cfg.ConfigOpts) -> Pace:
-    return Pace(conf.compute.report_interval, conf.compute.retry_interval_max, conf.compute.report_jitter)
+def _intervals(conf: cfg.ConfigOpts) -> AgentIntervals:
+    return AgentIntervals(conf.compute.report_interval, conf.compute.retry_interval_max, conf.compute.report_jitter)
 
 
 def _as_start_fault(error: Exception) -> Exception:
-    if isinstance(error, Rejected):
+    if isinstance(error, CallRejected):
         return errors.BadConfiguration(why=str(error))
     return error

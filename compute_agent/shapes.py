@@ -9,14 +9,14 @@ from oslo_config import cfg
 
 from compute_agent.conf import shape as shape_conf
 from compute_agent.kinds import flat, loading
-from compute_agent.kinds.kind import Below
-from compute_agent.kinds.loading import Loaded
+from compute_agent.kinds.kind import NodeProvider
+from compute_agent.kinds.loading import LoadedKind
 from rpcapi import errors
 from rpcapi.model.inventory import Inventory
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class NodeShape:
     """What the nodes of one kind are like; shared by all of them.
 
     ``inventories`` and ``traits`` are the node's own, ``below`` what hangs below it, parents first; ``kinds`` hand all
@@ -28,13 +28,13 @@ class Shape:
     traits: tuple[str, ...] = ()
     availability_zone: str | None = None
     share: int = 1
-    below: tuple[Below, ...] = ()
-    kinds: tuple[Loaded, ...] = ()
+    child_providers: tuple[NodeProvider, ...] = ()
+    kinds: tuple[LoadedKind, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
     kind: str = "compute"
 
 
-def from_conf(conf: cfg.ConfigOpts) -> list[Shape]:
+def from_conf(conf: cfg.ConfigOpts) -> list[NodeShape]:
     """Return the shapes of the groups [shape:NAME]; raises BadConfiguration."""
     groups = shape_conf.register_opts(conf)
     if not groups:
@@ -48,41 +48,43 @@ def from_conf(conf: cfg.ConfigOpts) -> list[Shape]:
         raise errors.BadConfiguration(why=f"one of {', '.join(groups)}: {error}") from error
 
 
-def _shape(conf: cfg.ConfigOpts, group: str) -> Shape:
+def _shape(conf: cfg.ConfigOpts, group: str) -> NodeShape:
     values = conf[group]
-    kinds = tuple(loading.load(conf, group))
-    node = Below("", {}, flat.traits(group, values.traits))
-    own, *below = _merged([node, *(each for loaded in kinds for each in loaded.below)])
-    return Shape(
+    kinds = tuple(loading.load_kinds(conf, group))
+    node = NodeProvider("", {}, flat.traits(group, values.traits))
+    root, *children = _merge_providers([node, *(provider for kind in kinds for provider in kind.providers)])
+    return NodeShape(
         group.removeprefix(shape_conf.PREFIX),
-        own.inventories,
-        own.traits,
+        root.inventories,
+        root.traits,
         values.availability_zone,
         values.share,
-        tuple(below),
+        tuple(children),
         kinds,
         _facts(group, values),
         values.kind,
     )
 
 
-def _merged(parts: Iterable[Below]) -> list[Below]:
+def _merge_providers(parts: Iterable[NodeProvider]) -> list[NodeProvider]:
     """Return one provider a path, with what all say of it, parents before children; raises ValueError for an orphan."""
-    found: dict[str, Below] = {}
-    for each in parts:
-        before = found.get(each.path, Below(each.path, parent=each.parent))
-        traits = tuple(sorted({*before.traits, *each.traits}))
-        found[each.path] = Below(each.path, {**before.inventories, **each.inventories}, traits, before.parent)
-    placed = [found.pop("")]
-    while found:
-        known = {each.path for each in placed}
-        ready = [each for each in found.values() if each.parent in known]
+    merged: dict[str, NodeProvider] = {}
+    for provider in parts:
+        previous = merged.get(provider.path, NodeProvider(provider.path, parent=provider.parent))
+        traits = tuple(sorted({*previous.traits, *provider.traits}))
+        merged[provider.path] = NodeProvider(
+            provider.path, {**previous.inventories, **provider.inventories}, traits, previous.parent
+        )
+    ordered = [merged.pop("")]
+    while merged:
+        ordered_paths = {provider.path for provider in ordered}
+        ready = [provider for provider in merged.values() if provider.parent in ordered_paths]
         if not ready:
-            raise ValueError(f"provider {next(iter(found))} has a parent that is not there, or is its own")
-        placed += ready
-        for each in ready:
-            del found[each.path]
-    return placed
+            raise ValueError(f"provider {next(iter(merged))} has a parent that is not there, or is its own")
+        ordered += ready
+        for provider in ready:
+            del merged[provider.path]
+    return ordered
 
 
 def _facts(group: str, values: cfg.ConfigOpts.GroupAttr) -> dict[str, Any]:
@@ -91,10 +93,10 @@ def _facts(group: str, values: cfg.ConfigOpts.GroupAttr) -> dict[str, Any]:
         raise errors.BadConfiguration(
             why=f"[{group}] supported_instances: each must be ARCHITECTURE:HYPERVISOR:MODE, such as x86_64:kvm:hvm"
         )
-    told = {
+    facts = {
         "hypervisor_type": values.hypervisor_type,
         "hypervisor_version": values.hypervisor_version,
         "supported_instances": instances,
         "cpu_info": dict(values.cpu_info),
     }
-    return {name: value for name, value in told.items() if value}
+    return {name: value for name, value in facts.items() if value}

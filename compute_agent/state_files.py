@@ -36,7 +36,7 @@ class OwnedFolder:
         self.path = path
         self._fd = -1
 
-    def take(self) -> None:
+    def acquire(self) -> None:
         """Make the folder, and own it; raises FolderInUse, and BadConfiguration when it cannot be had at all."""
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)

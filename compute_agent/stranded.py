@@ -20,56 +20,61 @@ Used = Mapping[str, Mapping[str, int]]  # by provider and class
 _PAGES = PAGES.partition("{")[0]
 
 
-def amounts(used: Used, given: Mapping[str, Inventories]) -> Counter[str]:
+def excess_amounts(used: Used, declared: Mapping[str, Inventories]) -> Counter[str]:
     """Return by class what is ``used`` of providers beyond what they have by ``given``."""
-    found: Counter[str] = Counter()
-    for provider, held in used.items():
-        inventories = given.get(provider, {})
-        for name, amount in held.items():
+    excess: Counter[str] = Counter()
+    for provider, amounts in used.items():
+        inventories = declared.get(provider, {})
+        for name, amount in amounts.items():
             over = amount - (inventories[name].capacity if name in inventories else 0)
             if over > 0:
-                found[name] += over
-    return found
+                excess[name] += over
+    return excess
 
 
-def kept_back(given: Mapping[str, Inventories], used: Used) -> dict[str, Inventories]:
+def withhold_capacity(declared: Mapping[str, Inventories], used: Used) -> dict[str, Inventories]:
     """Return the inventories of one node's providers less what others of them are in want of.
 
     It is kept back of what is free of the same class, and then of what is the same stuff: CPUs, or memory.
     """
-    left = {provider: dict(inventories) for provider, inventories in given.items()}
-    for lost, amount in sorted(amounts(used, given).items()):
-        rest = amount
-        for name in [lost, *_instead(lost, given)]:
-            rest = _keep(left, used, name, rest)
-    return {name: inventories if inventories != given[name] else given[name] for name, inventories in left.items()}
+    remaining = {provider: dict(inventories) for provider, inventories in declared.items()}
+    for resource_class, amount in sorted(excess_amounts(used, declared).items()):
+        missing = amount
+        for name in [resource_class, *_substitute_classes(resource_class, declared)]:
+            missing = _withhold(remaining, used, name, missing)
+    return {
+        name: inventories if inventories != declared[name] else declared[name]
+        for name, inventories in remaining.items()
+    }
 
 
-def _keep(left: Mapping[str, dict[str, Inventory]], used: Used, name: str, amount: int) -> int:
+def _withhold(remaining: Mapping[str, dict[str, Inventory]], used: Used, name: str, amount: int) -> int:
     """Take so much of a class from what is free, and return what there is too little for."""
-    for provider, inventories in left.items():
+    for provider, inventories in remaining.items():
         if name in inventories:
             free = inventories[name].capacity - used.get(provider, {}).get(name, 0)
-            taken = max(0, min(free, amount))
-            if taken:
-                inventories[name] = _less(inventories[name], taken)
-                amount -= taken
+            withheld = max(0, min(free, amount))
+            if withheld:
+                inventories[name] = _reduce_capacity(inventories[name], withheld)
+                amount -= withheld
     return amount
 
 
-def _less(inventory: Inventory, amount: int) -> Inventory:
+def _reduce_capacity(inventory: Inventory, amount: int) -> Inventory:
     """Return it with a capacity that is less by this at least."""
     reserved = inventory.reserved + math.ceil(amount / inventory.allocation_ratio)
     return replace(inventory, reserved=min(inventory.total, reserved))
 
 
-def _instead(name: str, given: Mapping[str, Inventories]) -> Iterator[str]:
+def _substitute_classes(name: str, declared: Mapping[str, Inventories]) -> Iterator[str]:
     """Yield the other classes that are sold of the same stuff."""
-    classes = sorted({each for inventories in given.values() for each in inventories} - {name})
-    yield from (each for each in classes if _stuff(each) == _stuff(name))
+    classes = sorted({resource_class for inventories in declared.values() for resource_class in inventories} - {name})
+    yield from (
+        resource_class for resource_class in classes if _physical_class(resource_class) == _physical_class(name)
+    )
 
 
-def _stuff(name: str) -> str:
+def _physical_class(name: str) -> str:
     if name.startswith(_PAGES):
         return MEMORY_MB
     return VCPU if name == PCPU else name

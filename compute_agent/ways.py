@@ -4,24 +4,24 @@
 from collections.abc import Iterator, Mapping
 
 from compute_agent.nodes import Node
-from rpcapi.model.tree_search import Steps, retraced
-from rpcapi.model.trees import Allocations, Provider, Tree, Wanted
+from rpcapi.model.tree_search import StepBudget, match_allocations
+from rpcapi.model.trees import Allocations, Provider, ProviderTree, TreeRequest
 
 
-def ways(node: Node, wanted: Wanted, allocations: Allocations) -> Iterator[Mapping[str, str]]:
+def group_mappings(node: Node, tree_request: TreeRequest, allocations: Allocations) -> Iterator[Mapping[str, str]]:
     """Yield {suffix: path below the node} for each way to read the allocations, until there is none or enough.
 
     What another host serves is left out.
     """
-    below = node.name + "/"
-    providers = [Provider(node.name, traits=frozenset(node.shape.traits), mark=node.name)]
-    for each in node.shape.below:
-        name, parent = below + each.path, below + each.parent if each.parent else node.name
+    prefix = node.name + "/"
+    providers = [Provider(node.name, traits=frozenset(node.shape.traits), symmetry_key=node.name)]
+    for provider in node.shape.child_providers:
+        name, parent = prefix + provider.path, prefix + provider.parent if provider.parent else node.name
         # Marked by name: alike ones are told apart, since what the kinds hold of them differs.
-        providers.append(Provider(name, parent, traits=frozenset(each.traits), mark=name))
-    for found in retraced(Tree(providers), wanted, allocations, Steps()):
+        providers.append(Provider(name, parent, traits=frozenset(provider.traits), symmetry_key=name))
+    for candidate in match_allocations(ProviderTree(providers), tree_request, allocations, StepBudget()):
         yield {
-            suffix: f"{names[0]}/".removeprefix(below).rstrip("/")
-            for suffix, names in found.providers.items()
-            if suffix and f"{names[0]}/".startswith(below)
+            suffix: f"{names[0]}/".removeprefix(prefix).rstrip("/")
+            for suffix, names in candidate.providers.items()
+            if suffix and f"{names[0]}/".startswith(prefix)
         }

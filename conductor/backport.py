@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Older versions of objects, for peers that are yet to be upgraded."""
+"""Backport versioned objects for peers that run an older release."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,18 +10,18 @@ from rpcapi import errors
 from rpcapi.objects.base import GanttObject
 
 
-def backport(found: Any, versions: Mapping[str, str]) -> dict[str, Any]:
-    """Return the primitive of ``found`` at the version that the manifest ``versions`` {object: version} names.
+def backport(obj: Any, versions: Mapping[str, str]) -> dict[str, Any]:
+    """Return the primitive of ``obj`` at the version given in the manifest ``versions`` {object: version}.
 
-    Raises MalformedObject for what is no object or no manifest, IncompatibleObject for a version that it cannot
-    be given.
+    Raises MalformedObject if ``obj`` is not a versioned object or ``versions`` has no entry for it, and
+    IncompatibleObject if it cannot be converted to that version.
     """
-    if not isinstance(found, GanttObject):
-        raise errors.MalformedObject(name="objinst", why=f"it is of type {type(found).__name__}")
-    name = found.obj_name()
+    if not isinstance(obj, GanttObject):
+        raise errors.MalformedObject(name="objinst", why=f"it is of type {type(obj).__name__}")
+    name = obj.obj_name()
     if not isinstance(versions, Mapping) or not isinstance(versions.get(name), str):
-        raise errors.MalformedObject(name="object_versions", why=f"it does not say which version of {name} is known")
+        raise errors.MalformedObject(name="object_versions", why=f"it has no version for {name}")
     try:
-        return found.obj_to_primitive(target_version=versions[name], version_manifest=dict(versions))
+        return obj.obj_to_primitive(target_version=versions[name], version_manifest=dict(versions))
     except (ovo_exception.VersionedObjectsException, ValueError) as error:
-        raise errors.IncompatibleObject(name=name, version=versions[name], supported=found.VERSION) from error
+        raise errors.IncompatibleObject(name=name, version=versions[name], supported=obj.VERSION) from error

@@ -1,55 +1,62 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Deleting instances: the wish is recorded, the saga carries it out."""
+"""Deletion of instances: records the request to delete; the saga executes it."""
 
 from collections.abc import Callable, Sequence
 
 from oslo_log import log
 
-from conductor.saga.transitions import proceed
-from conductor.store.interface import Store
-from conductor.store.records import Instance, Status, Step
+from conductor.saga.transitions import set_step
+from conductor.store.interface import ConductorStore
+from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors
 from rpcapi.model.request import check_uuids
 
 LOG = log.getLogger(__name__)
 
-ROUNDS = 20  # of reading and writing, before the caller is asked to come again
+MAX_WRITE_ATTEMPTS = 20  # optimistic writes of a record before the call fails with Conflict
 
 
-class Deletion:
-    """``wake`` is called when there is work; ``most`` is how many instances one call may name."""
+class InstanceDeletion:
+    """Marks instances for deletion.
 
-    def __init__(self, store: Store, wake: Callable[[], None], most: int) -> None:
+    ``wake`` is called when there is work; ``max_instances`` limits the instances of one call.
+    """
+
+    def __init__(self, store: ConductorStore, wake: Callable[[], None], max_instances: int) -> None:
         self._store = store
         self._wake = wake
-        self._most = most
+        self._max_instances = max_instances
 
     def delete(self, uuids: Sequence[str]) -> None:
-        """Have instances in any state deleted; one that is deleted already stays so.
+        """Mark instances in any state for deletion; deleted ones stay unchanged.
 
-        Raises InvalidRequest's kinds and UnknownInstance before anything is done, Conflict and StoreUnavailable
-        when it has to be asked again.
+        Raises InvalidRequest or a subclass, or UnknownInstance, before any change; Conflict or StoreUnavailable when
+        the caller must retry.
         """
-        check_uuids(uuids, self._most)
-        left = list(uuids)
-        for _ in range(ROUNDS):
-            known = self._store.get(left)
-            for uuid in left:
-                if uuid not in known:
+        check_uuids(uuids, self._max_instances)
+        remaining = list(uuids)
+        for _ in range(MAX_WRITE_ATTEMPTS):
+            records = self._store.get(remaining)
+            for uuid in remaining:
+                if uuid not in records:
                     raise errors.UnknownInstance(uuid=uuid)
-            wished = [wish(each) for each in known.values() if each.status != Status.DELETED]
-            left = list(self._store.note(wished, wake=True).stale) if wished else []
-            if not left:
+            updates = [
+                mark_for_deletion(record) for record in records.values() if record.status != InstanceStatus.DELETED
+            ]
+            remaining = list(self._store.write_without_lease(updates, wake=True).stale) if updates else []
+            if not remaining:
                 LOG.info("Recorded that %d instances are to be deleted", len(uuids))
                 self._wake()
                 return
-        raise errors.Conflict(what=f"The deletion of {left[0]}", why="its record changes all the time")
+        raise errors.Conflict(
+            what=f"The deletion of {remaining[0]}", why="too many concurrent updates of its record; retry"
+        )
 
 
-def wish(instance: Instance) -> Instance:
-    """Return the record of an instance that is to be deleted."""
-    if instance.status == Status.DELETING:
-        return proceed(instance, instance.step)
-    # What is ACTIVE runs on its host. Of all else only the claims can say whether its host has it.
-    step = Step.TERMINATE if instance.status == Status.ACTIVE else Step.ABORT
-    return proceed(instance, step, status=Status.DELETING)
+def mark_for_deletion(instance: InstanceRecord) -> InstanceRecord:
+    """Return the record with status DELETING and the step that ends its claim or stops its guest."""
+    if instance.status == InstanceStatus.DELETING:
+        return set_step(instance, instance.step)
+    # An ACTIVE instance runs on its host. For any other status only the claims show whether the host has it.
+    step = SagaStep.TERMINATE if instance.status == InstanceStatus.ACTIVE else SagaStep.ABORT
+    return set_step(instance, step, status=InstanceStatus.DELETING)

@@ -1,40 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lines by which an operator follows a boot: hosts found, and each final status with its reasons."""
+"""Log lines for the progress of a boot: selected hosts, and each final status with its reasons."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable
 
 from oslo_log import log
 
-from conductor.store.records import Instance, Status, Step
+from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 
 LOG = log.getLogger(__name__)
 
-MOST_REASONS = 5  # lines for one batch; every instance's own reason is in its record
+MAX_REASONS = 5  # log lines for one batch; the reason of each instance is in its record
 
 
-def tell(before: Iterable[Instance], after: Iterable[Instance], stale: Collection[str]) -> None:
-    """Log, under the thread's request id, what a write made of a batch; the uuids in ``stale`` were not written.
+def log_changes(before: Iterable[InstanceRecord], after: Iterable[InstanceRecord], stale: Collection[str]) -> None:
+    """Log the status changes of a batch after a write; the records with uuids in ``stale`` were not written.
 
-    One line a kind of news, however many instances; a status that an instance had before is no news.
+    Writes one line for each kind of change, whatever the number of instances. An unchanged status is not logged.
     """
-    old = {each.uuid: each for each in before}
-    changed = [(old[each.uuid], each) for each in after if each.uuid not in stale]
-    selected = sum(was.step == Step.SELECT and now.step == Step.CAST for was, now in changed)
+    previous_by_uuid = {record.uuid: record for record in before}
+    changed = [(previous_by_uuid[record.uuid], record) for record in after if record.uuid not in stale]
+    selected = sum(previous.step == SagaStep.SELECT and current.step == SagaStep.CAST for previous, current in changed)
     if selected:
         LOG.info("Selected hosts for %d instances", selected)
-    new = [now for was, now in changed if now.status != was.status]
-    for status in (Status.ACTIVE, Status.DELETED):
-        count = sum(each.status == status for each in new)
+    status_changes = [current for previous, current in changed if current.status != previous.status]
+    for status in (InstanceStatus.ACTIVE, InstanceStatus.DELETED):
+        count = sum(record.status == status for record in status_changes)
         if count:
             LOG.info("%d instances are %s", count, status)
-    _tell_errors([each for each in new if each.status == Status.ERROR])
+    _log_errors([record for record in status_changes if record.status == InstanceStatus.ERROR])
 
 
-def _tell_errors(failed: Collection[Instance]) -> None:
-    reasons = Counter(" ".join((each.reason or "no reason is recorded").split()) for each in failed)
-    for reason, count in reasons.most_common(MOST_REASONS):
-        LOG.info("%d instances are %s: %s", count, Status.ERROR, reason)
-    rest = sum(count for _, count in reasons.most_common()[MOST_REASONS:])
-    if rest:
-        LOG.info("%d instances are %s for other reasons: 'gantt server list' shows them", rest, Status.ERROR)
+def _log_errors(failed: Collection[InstanceRecord]) -> None:
+    reasons = Counter(" ".join((record.reason or "no reason is recorded").split()) for record in failed)
+    for reason, count in reasons.most_common(MAX_REASONS):
+        LOG.info("%d instances are %s: %s", count, InstanceStatus.ERROR, reason)
+    other_count = sum(count for _, count in reasons.most_common()[MAX_REASONS:])
+    if other_count:
+        LOG.info(
+            "%d instances are %s for other reasons: 'gantt server list' shows them", other_count, InstanceStatus.ERROR
+        )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The services that the conductor calls."""
+"""RPC clients of the services that the conductor calls."""
 
 import threading
 from collections.abc import Callable
@@ -12,19 +12,22 @@ from rpcapi.claims import ClaimsAPI
 from rpcapi.compute import ComputeAPI
 from rpcapi.scheduler import SchedulerAPI
 
-# Nobody gave a definite answer: whether the message was carried out is not known, so the same is asked again.
-UNANSWERED = (errors.Unavailable, errors.DeadlinePassed, messaging.MessagingException, OSError)
+# The call got no definite answer: it may or may not have been executed, so the conductor repeats it.
+NO_ANSWER_ERRORS = (errors.Unavailable, errors.DeadlinePassed, messaging.MessagingException, OSError)
 
 
-def sentence(error: Exception) -> str:
-    """Return what to show and to record of a failed call, in one line and without a peer's traceback."""
+def summarize_error(error: Exception) -> str:
+    """Return the first line of the error's message, without a peer's traceback, for logs and records."""
     text = str(error.args[0]) if error.args else ""
     return text.partition("\n")[0] or type(error).__name__
 
 
 @dataclass(frozen=True)
-class Peers:
-    """The three clients; ``claims`` makes that of a partition, ``partition`` is the one that is asked by default."""
+class ServiceClients:
+    """RPC clients of the conductor.
+
+    ``claims`` returns the claims client of a partition; ``partition`` is the default partition.
+    """
 
     scheduler: SchedulerAPI
     compute: ComputeAPI
@@ -32,19 +35,19 @@ class Peers:
     partition: str
 
     def claims_of(self, partition: str | None) -> ClaimsAPI:
-        """Return the client of the claims of ``partition``, or of the default one where none is known yet."""
+        """Return the claims client of ``partition``, or of the default partition if it is None."""
         return self.claims(partition or self.partition)
 
 
-def remembered(make: Callable[[str], ClaimsAPI]) -> Callable[[str], ClaimsAPI]:
-    """Return ``make`` with one client a partition, whichever thread asks first."""
-    made: dict[str, ClaimsAPI] = {}
+def cache_clients(make: Callable[[str], ClaimsAPI]) -> Callable[[str], ClaimsAPI]:
+    """Wrap ``make`` in a thread-safe cache with one client for each partition."""
+    clients: dict[str, ClaimsAPI] = {}
     lock = threading.Lock()
 
     def client(partition: str) -> ClaimsAPI:
         with lock:
-            if partition not in made:
-                made[partition] = make(partition)
-            return made[partition]
+            if partition not in clients:
+                clients[partition] = make(partition)
+            return clients[partition]
 
     return client

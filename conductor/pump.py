@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Takes due requests from the store and has each advanced in a thread of its own."""
+"""Polls the store for due requests and advances each in its own thread."""
 
 import threading
 from collections.abc import Callable
@@ -7,20 +7,23 @@ from collections.abc import Callable
 from oslo_log import log
 
 from conductor import metrics
-from conductor.store.interface import Store
-from conductor.store.records import Lease, LeaseLost
+from conductor.store.interface import ConductorStore
+from conductor.store.records import LeaseLost, RequestLease
 from rpcapi import errors
 
 LOG = log.getLogger(__name__)
 
 
 class Pump:
-    """At most ``threads`` requests at a time; what is due beyond that stays in the store, for any conductor."""
+    """Worker loop of a conductor.
+
+    Processes at most ``threads`` requests at a time. Further due requests stay in the store, for any conductor.
+    """
 
     def __init__(
         self,
-        store: Store,
-        advance: Callable[[Lease], None],
+        store: ConductorStore,
+        advance: Callable[[RequestLease], None],
         owner: str,
         *,
         threads: int,
@@ -41,15 +44,15 @@ class Pump:
         self._thread = threading.Thread(target=self._run, name="pump", daemon=True)
 
     def start(self) -> None:
-        """Begin to take work, what other conductors left included."""
+        """Start taking due work, including work left by other conductors."""
         self._thread.start()
 
     def wake(self) -> None:
-        """Look for work now; after a stop, this ends the wait for it."""
+        """Poll the store now; after a stop, this ends the polling wait."""
         self._woken.set()
 
     def wait(self) -> None:
-        """Return when all work that was taken is given back; the stopping event must be set."""
+        """Wait until all leases are released; the stopping event must be set."""
         self.wake()
         if self._thread.ident is not None:
             self._thread.join()
@@ -65,8 +68,8 @@ class Pump:
                 threading.Thread(target=self._work, args=(lease,), name="saga", daemon=True).start()
             self._woken.wait(self._interval)
 
-    def _take(self) -> list[Lease]:
-        # Said before looking, so that a thread that gets free from now on has us look again.
+    def _take(self) -> list[RequestLease]:
+        # Set before the poll, so that a thread which finishes from now on triggers another poll.
         self._more = True
         free = self._threads - self._busy
         if free <= 0:
@@ -74,30 +77,30 @@ class Pump:
         try:
             leases = self._store.take(self._owner, free)
         except errors.Unavailable as error:
-            (LOG.debug if self._away else LOG.warning)("Work cannot be taken: %s", error)
+            (LOG.debug if self._away else LOG.warning)("Cannot take due work from the store: %s", error)
             self._away = True
             return []
         except Exception:
-            # The edge of a thread: without it this conductor would never again do anything.
-            LOG.exception("Work cannot be taken")
+            # Top level of a thread: an uncaught error would stop this conductor for good.
+            LOG.exception("Cannot take due work from the store")
             return []
         self._away = False
         self._more = len(leases) == free
         return leases
 
-    def _work(self, lease: Lease) -> None:
-        if lease.taken_over:
+    def _work(self, lease: RequestLease) -> None:
+        if lease.is_takeover:
             metrics.TAKEOVERS.inc()
         try:
             self._advance(lease)
         except LeaseLost:
-            metrics.LEASES_LOST.inc()
-            LOG.info("Request %s is another conductor's now", lease.request)
+            metrics.LOST_LEASES.inc()
+            LOG.info("Lease lost: another conductor has taken over request %s", lease.request)
         except errors.Unavailable as error:
-            LOG.warning("Request %s has to wait until its lease is over: %s", lease.request, error)
+            LOG.warning("Request %s is postponed until its lease expires: %s", lease.request, error)
         except Exception:
-            # The edge of a thread. The lease is kept on purpose: nobody tries this again before it is over.
-            LOG.exception("Request %s has to wait until its lease is over", lease.request)
+            # Top level of a thread. The lease is kept on purpose: no conductor retries before it expires.
+            LOG.exception("Request %s is postponed until its lease expires", lease.request)
         finally:
             with self._idle:
                 self._busy -= 1

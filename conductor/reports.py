@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What agents report: each outcome is a fact, which is recorded before the agent is answered."""
+"""Build reports of agents: each outcome is recorded before the agent gets its answer."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -7,10 +7,10 @@ from typing import NamedTuple
 from oslo_log import log
 
 from conductor import metrics, milestones
-from conductor.peers import Peers
-from conductor.saga.transitions import ended, finish, proceed
-from conductor.store.interface import Store
-from conductor.store.records import Instance, Status, Step
+from conductor.peers import ServiceClients
+from conductor.saga.transitions import end_attempt, finish, set_step
+from conductor.store.interface import ConductorStore
+from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
 from rpcapi.model import names
@@ -19,11 +19,11 @@ LOG = log.getLogger(__name__)
 
 ACTIVE, GONE = "active", "gone"
 OUTCOMES = (ACTIVE, "refused", "failed", GONE)
-ROUNDS = 20  # of reading, judging and writing, before the agent is asked to come again
+MAX_WRITE_ATTEMPTS = 20  # optimistic writes of a record before the call fails with Conflict
 
 
-class Outcome(NamedTuple):
-    """What one host says of one attempt."""
+class BuildResult(NamedTuple):
+    """The outcome of one attempt, as its host reports it."""
 
     uuid: str
     attempt: int
@@ -32,104 +32,125 @@ class Outcome(NamedTuple):
     host: str
 
 
-class Reports:
-    """Needs no lease: a report is written beside whoever works on the request, and wakes it where it must act."""
+class BuildReports:
+    """Records build reports.
 
-    def __init__(self, store: Store, peers: Peers, wake: Callable[[], None], most: int) -> None:
+    Needs no lease: a report is written while a conductor may hold the request, and wakes the request if a step
+    follows.
+    """
+
+    def __init__(
+        self, store: ConductorStore, clients: ServiceClients, wake: Callable[[], None], max_instances: int
+    ) -> None:
         self._store = store
-        self._peers = peers
+        self._clients = clients
         self._wake = wake
-        self._most = most
+        self._max_instances = max_instances
 
-    def take(self, ctxt: RequestContext, report: objects.BuildReport) -> None:
-        """Record a report; one that is repeated, late or of an older attempt changes nothing.
+    def record(self, ctxt: RequestContext, report: objects.BuildReport) -> None:
+        """Record a report; a repeated or late one, or one of an older attempt, changes nothing.
 
-        Raises InvalidRequest for what is no report, Conflict and the kinds of Unavailable when it has to be sent again.
+        Raises InvalidRequest for a malformed report, Conflict or a subclass of Unavailable when the agent must send
+        it again.
         """
-        outcomes = self._read(report)
-        left = outcomes
-        for _ in range(ROUNDS):
-            known = self._store.get([each.uuid for each in left])
-            self._stop_leaked(ctxt, report.host, [each for each in left if is_leaked(known.get(each.uuid), each)])
-            left = self._record(known, left)
-            if not left:
+        results = self._read(report)
+        remaining = results
+        for _ in range(MAX_WRITE_ATTEMPTS):
+            records = self._store.get([result.uuid for result in remaining])
+            self._stop_leaked_guests(
+                ctxt, report.host, [result for result in remaining if is_leaked(records.get(result.uuid), result)]
+            )
+            remaining = self._write(records, remaining)
+            if not remaining:
                 break
         else:
-            raise errors.Conflict(what=f"The report on {left[0].uuid}", why="its record changes all the time")
-        for each in outcomes:
-            metrics.REPORTS.labels(each.kind).inc()
+            raise errors.Conflict(
+                what=f"The report on {remaining[0].uuid}", why="too many concurrent updates of its record; retry"
+            )
+        for result in results:
+            metrics.REPORTS.labels(result.kind).inc()
 
-    def _read(self, report: objects.BuildReport) -> list[Outcome]:
+    def _read(self, report: objects.BuildReport) -> list[BuildResult]:
         names.canonical(report.host)
-        if len(report.uuids) > self._most:
-            raise errors.InvalidRequest(why=f"a report may tell of {self._most} instances, not {len(report.uuids)}")
+        if len(report.uuids) > self._max_instances:
+            raise errors.InvalidRequest(
+                why=f"a report may contain at most {self._max_instances} instances, got {len(report.uuids)}"
+            )
         rows = zip(report.uuids, report.attempts, report.outcomes, report.reasons, strict=True)
-        outcomes = [Outcome(*row, report.host) for row in rows]
-        for each in outcomes:
-            if each.kind not in OUTCOMES:
-                raise errors.InvalidRequest(why=f"{each.kind[:40]!r} is no outcome; known: {', '.join(OUTCOMES)}")
-        return outcomes
+        results = [BuildResult(*row, report.host) for row in rows]
+        for result in results:
+            if result.kind not in OUTCOMES:
+                raise errors.InvalidRequest(why=f"unknown outcome {result.kind[:40]!r}; allowed: {', '.join(OUTCOMES)}")
+        return results
 
-    def _stop_leaked(self, ctxt: RequestContext, host: str, leaked: Sequence[Outcome]) -> None:
+    def _stop_leaked_guests(self, ctxt: RequestContext, host: str, leaked: Sequence[BuildResult]) -> None:
         if not leaked:
             return
-        LOG.warning("Host %s runs %d instances that nobody wants any more; it is told to stop them", host, len(leaked))
+        LOG.warning("Host %s runs %d deleted or unknown instances; sending terminate", host, len(leaked))
         refs = objects.ClaimRefs.of(
-            consumers=[each.uuid for each in leaked], attempts=[each.attempt for each in leaked]
+            consumers=[result.uuid for result in leaked], attempts=[result.attempt for result in leaked]
         )
-        self._peers.compute.terminate_instances(ctxt, host, refs)
+        self._clients.compute.terminate_instances(ctxt, host, refs)
 
-    def _record(self, known: dict[str, Instance], outcomes: Sequence[Outcome]) -> list[Outcome]:
-        """Write what the outcomes change and return those whose record has changed meanwhile."""
-        judged: dict[str, Instance] = {}
-        later = []
-        for each in outcomes:
-            instance = known.get(each.uuid)
-            if each.uuid in judged:
-                later.append(each)  # a second outcome of one instance is judged on what the first made of it
-            elif instance is not None and (changed := judge(instance, each)) is not None:
-                judged[each.uuid] = changed
-        quiet = [each for each in judged.values() if each.step == Step.DONE]
-        loud = [each for each in judged.values() if each.step != Step.DONE]
-        stale = set(self._store.note(quiet, wake=False).stale) if quiet else set()
-        if loud:
-            stale |= self._store.note(loud, wake=True).stale
+    def _write(self, records: dict[str, InstanceRecord], results: Sequence[BuildResult]) -> list[BuildResult]:
+        """Write the records that ``results`` change; return the results whose record was stale, for another try."""
+        updates: dict[str, InstanceRecord] = {}
+        deferred = []
+        for result in results:
+            instance = records.get(result.uuid)
+            if result.uuid in updates:
+                deferred.append(
+                    result
+                )  # a second result of one instance applies to the record that the first one changed
+            elif instance is not None and (changed := apply_result(instance, result)) is not None:
+                updates[result.uuid] = changed
+        finished = [record for record in updates.values() if record.step == SagaStep.DONE]
+        unfinished = [record for record in updates.values() if record.step != SagaStep.DONE]
+        stale = set(self._store.write_without_lease(finished, wake=False).stale) if finished else set()
+        if unfinished:
+            stale |= self._store.write_without_lease(unfinished, wake=True).stale
             self._wake()
-        milestones.tell(known.values(), judged.values(), stale)
-        return later + [each for each in outcomes if each.uuid in stale and each not in later]
+        milestones.log_changes(records.values(), updates.values(), stale)
+        return deferred + [result for result in results if result.uuid in stale and result not in deferred]
 
 
-def is_leaked(instance: Instance | None, outcome: Outcome) -> bool:
-    """Tell whether a guest runs that nobody wants: its instance is unknown, or to be deleted."""
-    return outcome.kind == ACTIVE and (instance is None or instance.status in (Status.DELETING, Status.DELETED))
+def is_leaked(instance: InstanceRecord | None, result: BuildResult) -> bool:
+    """Return whether the guest runs although its instance is unknown, deleted or to be deleted."""
+    return result.kind == ACTIVE and (
+        instance is None or instance.status in (InstanceStatus.DELETING, InstanceStatus.DELETED)
+    )
 
 
-def judge(instance: Instance, outcome: Outcome) -> Instance | None:
-    """Return the record as the outcome changes it, or None where it changes nothing."""
-    if outcome.attempt > instance.attempt:
-        # This store has forgotten an attempt; the claims know.
-        lost = outcome.kind == ACTIVE and instance.status == Status.BUILDING and instance.step != Step.SETTLE
-        return proceed(instance, Step.SETTLE) if lost else None
-    here = instance.host is not None and names.host_of(instance.host) == outcome.host
-    if outcome.attempt < instance.attempt or not here or instance.has_ended(outcome.attempt):
+def apply_result(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
+    """Return the record as ``result`` changes it, or None if it changes nothing."""
+    if result.attempt > instance.attempt:
+        # This store has lost an attempt; the claims still have it.
+        is_forgotten = (
+            result.kind == ACTIVE and instance.status == InstanceStatus.BUILDING and instance.step != SagaStep.SETTLE
+        )
+        return set_step(instance, SagaStep.SETTLE) if is_forgotten else None
+    is_on_host = instance.host is not None and names.host_of(instance.host) == result.host
+    if result.attempt < instance.attempt or not is_on_host or instance.has_ended(result.attempt):
         return None
-    if instance.status == Status.DELETING:
-        over = instance.step == Step.TERMINATE and outcome.kind == GONE
-        return finish(instance, Status.DELETED, reason=None) if over else None
-    if outcome.kind == ACTIVE:
-        wanted = instance.status in (Status.BUILDING, Status.ERROR) and instance.step != Step.TERMINATE
-        return finish(instance, Status.ACTIVE, reason=outcome.reason or None) if wanted else None
-    return _lost(instance, outcome)
+    if instance.status == InstanceStatus.DELETING:
+        is_gone = instance.step == SagaStep.TERMINATE and result.kind == GONE
+        return finish(instance, InstanceStatus.DELETED, reason=None) if is_gone else None
+    if result.kind == ACTIVE:
+        is_expected = (
+            instance.status in (InstanceStatus.BUILDING, InstanceStatus.ERROR) and instance.step != SagaStep.TERMINATE
+        )
+        return finish(instance, InstanceStatus.ACTIVE, reason=result.reason or None) if is_expected else None
+    return _apply_failure(instance, result)
 
 
-def _lost(instance: Instance, outcome: Outcome) -> Instance | None:
-    told = ended(instance, outcome.kind, outcome.reason)
-    if instance.status == Status.BUILDING:
-        return proceed(told, Step.ALTERNATE)
-    if instance.status == Status.ACTIVE:
-        reason = f"Its host {outcome.host} has ended it: {outcome.reason}"
-        return finish(told, Status.ERROR, reason=reason)
-    if instance.status == Status.ERROR:
-        reason = f"{instance.reason}; then its host ended it: {outcome.reason}"
-        return finish(told, Status.ERROR, reason=reason)
+def _apply_failure(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
+    record = end_attempt(instance, result.kind, result.reason)
+    if instance.status == InstanceStatus.BUILDING:
+        return set_step(record, SagaStep.ALTERNATE)
+    if instance.status == InstanceStatus.ACTIVE:
+        reason = f"Its host {result.host} ended it: {result.reason}"
+        return finish(record, InstanceStatus.ERROR, reason=reason)
+    if instance.status == InstanceStatus.ERROR:
+        reason = f"{instance.reason}; then its host ended it: {result.reason}"
+        return finish(record, InstanceStatus.ERROR, reason=reason)
     return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Taking requests in: checked, recorded, and from then on the saga's."""
+"""Intake of build requests: validates and records them for the saga."""
 
 import hashlib
 import json
@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 
 from oslo_log import log
 
-from conductor.store.interface import Store
-from conductor.store.records import Request
+from conductor.store.interface import ConductorStore
+from conductor.store.records import BuildRequestRecord
 from rpcapi import objects
 from rpcapi.context import RequestContext
 from rpcapi.model.request import check_spec, check_uuids
@@ -16,23 +16,26 @@ from rpcapi.model.request import check_spec, check_uuids
 LOG = log.getLogger(__name__)
 
 
-class Requests:
-    """``wake`` is called when there is work; ``most`` is how many instances a request may carry."""
+class BuildRequests:
+    """Records build requests.
 
-    def __init__(self, store: Store, wake: Callable[[], None], most: int) -> None:
+    ``wake`` is called when there is work; ``max_instances`` limits the instances of a request.
+    """
+
+    def __init__(self, store: ConductorStore, wake: Callable[[], None], max_instances: int) -> None:
         self._store = store
         self._wake = wake
-        self._most = most
+        self._max_instances = max_instances
 
     def build(self, ctxt: RequestContext, spec: objects.RequestSpec, uuids: Sequence[str]) -> None:
-        """Record the request, or find that it is recorded.
+        """Record the request; does nothing if it is already recorded.
 
-        Raises InvalidRequest's kinds and InstanceConflict, with nothing recorded, and StoreUnavailable.
+        Raises InvalidRequest or a subclass, InstanceConflict, or StoreUnavailable; then nothing is recorded.
         """
         check_spec(spec)
-        check_uuids(uuids, self._most)
-        request = Request(
-            key=key_of(ctxt, spec, uuids),
+        check_uuids(uuids, self._max_instances)
+        request = BuildRequestRecord(
+            key=compute_request_key(ctxt, spec, uuids),
             request_id=ctxt.request_id,
             project=ctxt.project_id or "",
             user=ctxt.user_id or "",
@@ -42,16 +45,15 @@ class Requests:
         if self._store.record(request, uuids):
             LOG.info("Recorded %d instances to build", len(uuids))
         else:
-            LOG.info("This request for %d instances is recorded already", len(uuids))
+            LOG.info("Request is already recorded: %d instances", len(uuids))
         self._wake()
 
 
-def key_of(ctxt: RequestContext, spec: objects.RequestSpec, uuids: Sequence[str]) -> str:
-    """Return the identity of a request: who asks for what under which uuids.
+def compute_request_key(ctxt: RequestContext, spec: objects.RequestSpec, uuids: Sequence[str]) -> str:
+    """Return the identity of a request: a hash of project, user, spec and uuids.
 
-    The request id is no part of it. A caller that repeats a call may use a new one, and one that splits its
-    instances over several calls may use one for all.
+    The request id is not part of it. A caller may repeat a call with a new id, or use one id for several calls.
     """
-    asked = {name: getattr(spec, name) for name in sorted(spec.fields)}
-    identity = [ctxt.project_id or "", ctxt.user_id or "", asked, sorted(uuids)]
+    spec_values = {name: getattr(spec, name) for name in sorted(spec.fields)}
+    identity = [ctxt.project_id or "", ctxt.user_id or "", spec_values, sorted(uuids)]
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()

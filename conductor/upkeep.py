@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a conductor does from time to time: signs of life, figures, and forgetting what is over."""
+"""Periodic tasks of a conductor: heartbeat, instance metrics, and purge of deleted instances."""
 
 import random
 import threading
@@ -9,9 +9,9 @@ import oslo_messaging as messaging
 from oslo_log import log
 
 from conductor import metrics
-from conductor.peers import sentence
-from conductor.store.interface import PAGE, Store
-from conductor.store.records import Status
+from conductor.peers import summarize_error
+from conductor.store.interface import PAGE, ConductorStore
+from conductor.store.records import InstanceStatus
 from rpcapi import context, errors
 from rpcapi.scheduler import SchedulerAPI
 
@@ -19,15 +19,15 @@ LOG = log.getLogger(__name__)
 
 BINARY = "gantt-conductor"
 ANSWER_SECONDS = 5.0
-RETRY_SECONDS = 1.0  # after a sign of life that nobody took: all daemons start at once, and one of them first
-JITTER = 0.2  # of the interval, either way, so that conductors do not all come at once
+RETRY_SECONDS = 1.0  # after a failed heartbeat: when all daemons start together, the scheduler may come up later
+JITTER = 0.2  # fraction of the interval, plus or minus, so that conductors do not report all at once
 
 
 class Upkeep:
-    """One thread; nothing of it is needed for any instance to go on."""
+    """Runs the periodic tasks in one thread; no instance depends on them."""
 
     def __init__(
-        self, store: Store, scheduler: SchedulerAPI, host: str, interval: float, stopping: threading.Event
+        self, store: ConductorStore, scheduler: SchedulerAPI, host: str, interval: float, stopping: threading.Event
     ) -> None:
         self._store = store
         self._scheduler = scheduler
@@ -38,47 +38,47 @@ class Upkeep:
         self._thread = threading.Thread(target=self._run, name="upkeep", daemon=True)
 
     def start(self) -> None:
-        """Begin, the first time at once."""
+        """Start the thread; the tasks run at once for the first time."""
         self._thread.start()
 
     def wait(self) -> None:
-        """Return when the last time is over; the stopping event must be set."""
+        """Wait until the thread has ended; the stopping event must be set."""
         if self._thread.ident is not None:
             self._thread.join()
 
     def _run(self) -> None:
         while not self._stopping.is_set():
-            told = self._try("Telling the scheduler that this conductor lives", self.report)
+            reported = self._try("Heartbeat to the scheduler", self.report)
             self._try("Counting instances", self.count)
-            self._try("Forgetting deleted instances", self.purge)
+            self._try("Purging deleted instances", self.purge)
             pause = self._interval * random.uniform(1 - JITTER, 1 + JITTER)
-            self._stopping.wait(pause if told else min(pause, RETRY_SECONDS))
+            self._stopping.wait(pause if reported else min(pause, RETRY_SECONDS))
 
-    def _try(self, what: str, act: Callable[[], None]) -> bool:
+    def _try(self, task: str, act: Callable[[], None]) -> bool:
         try:
             act()
-            self._failing.discard(what)
+            self._failing.discard(task)
             return True
         except (errors.GanttError, messaging.MessagingException, OSError) as error:
-            # Said once an outage; it is tried again with the next turn.
-            (LOG.debug if what in self._failing else LOG.warning)("%s failed: %s", what, sentence(error))
-            self._failing.add(what)
+            # Logged as a warning once for each outage; the next pass retries.
+            (LOG.debug if task in self._failing else LOG.warning)("%s failed: %s", task, summarize_error(error))
+            self._failing.add(task)
         except Exception:
-            # The edge of a thread: the next turn may go well.
-            LOG.exception("%s failed", what)
+            # Top level of a thread: the next pass may succeed.
+            LOG.exception("%s failed", task)
         return False
 
     def report(self) -> None:
-        """Tell the scheduler, which lists services, that this conductor lives."""
-        self._scheduler.report_service(context.new().within(ANSWER_SECONDS), BINARY, self._host)
+        """Send a heartbeat to the scheduler, which lists services."""
+        self._scheduler.report_service(context.new().with_timeout(ANSWER_SECONDS), BINARY, self._host)
 
     def count(self) -> None:
-        """Show how many instances are recorded in each status."""
+        """Update the metric of recorded instances by status."""
         counts = self._store.counts()
-        for status in Status:
+        for status in InstanceStatus:
             metrics.INSTANCES.labels(status.value).set(counts.get(status.value, 0))
 
     def purge(self) -> None:
-        """Forget deleted instances, however many are due."""
+        """Remove all deleted instances whose retention has passed."""
         while not self._stopping.is_set() and self._store.purge() == PAGE:
-            LOG.debug("Forgot %d deleted instances, going on", PAGE)
+            LOG.debug("Purged %d deleted instances, continuing", PAGE)

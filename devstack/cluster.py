@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A whole cluster as separate processes of one run folder: its servers and its daemons."""
+"""A whole cluster as separate processes in one run folder: its servers and its daemons."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from devstack import confs
-from devstack.layout import CLIENT, DAEMONS, SIMULATED, Layout
+from devstack.layout import CLIENT, DAEMONS, SIMULATED_DAEMONS, Layout
 from devstack.servers.errors import ServerError
 from devstack.servers.folder import write_private
 from devstack.servers.ports import free_port
@@ -24,18 +24,18 @@ INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "PYTHONPATH")
 
 
 class Mode(StrEnum):
-    """What the bus and the store are made of."""
+    """Which servers provide the bus and the store."""
 
     EMBEDDED = "embedded"  # two small Redis servers, on Unix sockets only
     STANDARD = "standard"  # RabbitMQ and Redis from the distribution's packages, on loopback ports
 
 
 @dataclass(frozen=True)
-class Shape:
-    """How large a cluster is and how busy its simulated nodes are; ports 0 mean: any free one.
+class ClusterSize:
+    """Size of a cluster and activity of its simulated nodes; port 0 means any free port.
 
     ``report_interval`` is in seconds; ``churn`` is the share of nodes, from 0 to 1, that change in each interval.
-    ``pools`` and ``networks`` are how many storage pools and physical networks simulated services have beside them.
+    ``pools`` and ``networks`` are the numbers of storage pools and physical networks of the simulated services.
     """
 
     mode: Mode = Mode.EMBEDDED
@@ -53,62 +53,62 @@ class Shape:
 
     @property
     def daemons(self) -> tuple[str, ...]:
-        """Names of the processes beside the servers."""
+        """Names of the daemon processes."""
         simulated = {"volume": self.pools, "network": self.networks, "publisher": self.pools or self.networks}
         return (*DAEMONS, *(name for name, count in simulated.items() if count))
 
     @property
     def nodes(self) -> int:
-        """How many nodes the agents simulate."""
+        """Number of nodes that the agents simulate."""
         return self.computes * self.nodes_per_host
 
 
 class Cluster:
-    """Starts, finds again and stops the processes of one run folder; `overrides` adds lines to a daemon's file.
+    """Starts, finds and stops the processes of one run folder; `overrides` adds options to a daemon's configuration.
 
     ``overrides`` maps a daemon's name to {group: {option: value}}.
     """
 
-    def __init__(self, folder: Path, shape: Shape, overrides: Mapping[str, confs.Groups] | None = None) -> None:
+    def __init__(self, folder: Path, size: ClusterSize, overrides: Mapping[str, confs.Groups] | None = None) -> None:
         self.layout = Layout(folder)
-        self.shape = shape
+        self.size = size
         self.overrides = dict(overrides or {})
-        # What each daemon is started as, and with what beside the plain environment: a test may put its own here.
-        self.commands = {name: _command(name) for name in shape.daemons}
-        self.environment: dict[str, dict[str, str]] = {name: {} for name in shape.daemons}
+        # The command of each daemon and its additional environment variables; tests may replace them.
+        self.commands = {name: _command(name) for name in size.daemons}
+        self.environment: dict[str, dict[str, str]] = {name: {} for name in size.daemons}
         self.rabbit: RabbitNode | None = None
         self.bus: RedisServer | None = None
-        if shape.mode is Mode.STANDARD:
-            self.rabbit = RabbitNode(self.layout.rabbit, port=shape.amqp_port or None)
+        if size.mode is Mode.STANDARD:
+            self.rabbit = RabbitNode(self.layout.rabbit, port=size.amqp_port or None)
         else:
             self.bus = RedisServer(self.layout.bus, users=BUS_USERS, name="the bus's redis-server")
         self.store = self._make_store()
         self.daemons = {
             name: ServerProcess(f"gantt-{name}", self.layout.pid_file(name), self.layout.log_file(name))
-            for name in shape.daemons
+            for name in size.daemons
         }
 
     @classmethod
     def find(cls, folder: Path) -> "Cluster | None":
-        """Return the cluster that was laid out in ``folder``, or None; raises CardBroken or another ServerError."""
+        """Return the cluster recorded in ``folder``, or None; raises ClusterRecordBroken or another ServerError."""
         layout = Layout(folder)
-        card = layout.card
-        if card is None:
+        record = layout.cluster_record
+        if record is None:
             return None
         try:
-            shape = Shape(**{**card, "mode": Mode(card["mode"])})
+            size = ClusterSize(**{**record, "mode": Mode(record["mode"])})
         except (TypeError, ValueError, KeyError) as why:
-            raise layout.card_broken(why) from why
-        return cls(folder, shape)
+            raise layout.cluster_record_error(why) from why
+        return cls(folder, size)
 
     @property
     def running(self) -> list[str]:
-        """Names of the processes that are up."""
+        """Names of the running processes."""
         return [name for name, up in self._up().items() if up]
 
     @property
     def missing(self) -> list[str]:
-        """Names of the processes that should be up and are not."""
+        """Names of the processes that are not running but should be."""
         return [name for name, up in self._up().items() if not up]
 
     @property
@@ -117,15 +117,15 @@ class Cluster:
         return self.layout.conf(CLIENT)
 
     def start(self) -> None:
-        """Start everything. Raises ServerError, and then leaves nothing running and no run folder."""
+        """Start everything. On ServerError nothing is left running, and the run folder is removed."""
         if self.layout.present and any(self.layout.folder.iterdir()):
             raise ServerError(
-                f"The run folder {self.layout.folder} is not empty, and no cluster of ours is in it. "
-                f"Remove it, or choose another with GANTT_RUN."
+                f"The run folder {self.layout.folder} is not empty and contains no gantt cluster. "
+                f"Remove it, or set GANTT_RUN to another folder."
             )
         try:
             self.layout.make()
-            self.layout.write_card(asdict(self.shape))
+            self.layout.write_cluster_record(asdict(self.size))
             self.start_servers()
             self.write_confs()
             for name in self.daemons:
@@ -141,28 +141,28 @@ class Cluster:
                 server.start()
 
     def write_confs(self) -> None:
-        """Write each service's file: it holds that service's own passwords and nobody else's."""
+        """Write each service's configuration file, with only that service's own passwords."""
         for name in (*self.daemons, CLIENT):
-            groups = confs.render(name, self.shape, self.layout, self._urls(name))
+            groups = confs.render(name, self.size, self.layout, self._urls(name))
             merged = confs.merge(groups, self.overrides.get(name, {}))
             write_private(self.layout.conf(name), confs.text(merged))
 
     def start_daemon(self, name: str) -> None:
-        """Start one daemon; it waits by itself for what it needs."""
+        """Start one daemon; it waits for its servers by itself."""
         command = [*self.commands[name], "--config-file", str(self.layout.conf(name))]
         inherited = {key: os.environ[key] for key in INHERITED if key in os.environ}
         env = {**inherited, **self.environment[name]}
         self.daemons[name].spawn(command, env, self.layout.folder)
 
     def stop(self) -> None:
-        """Stop every process, the daemons at once and before the servers they use; fine when none runs."""
+        """Stop all processes: the daemons in parallel, then the servers; does nothing if none runs."""
         stop_together(list(self.daemons.values()), STOP_SECONDS)
         for server in (self.store, self.bus, self.rabbit):
             if server is not None:
                 server.stop()
 
     def destroy(self) -> None:
-        """Stop every process and remove the run folder; raises FolderUnusable and does neither in one of others."""
+        """Stop all processes and remove the run folder; raises FolderUnusable, changing nothing, in others' folders."""
         if not self.layout.present:
             return
         self.stop()
@@ -173,12 +173,12 @@ class Cluster:
         return {name: process is not None and process.pid is not None for name, process in parts.items()}
 
     def _make_store(self) -> RedisServer:
-        if self.shape.mode is Mode.EMBEDDED:
+        if self.size.mode is Mode.EMBEDDED:
             return RedisServer(
                 self.layout.store, users=STORE_USERS, appendonly="everysec", name="the store's redis-server"
             )
-        port = self.shape.store_port or free_port()
-        self.shape = Shape(**{**asdict(self.shape), "mode": self.shape.mode, "store_port": port})
+        port = self.size.store_port or free_port()
+        self.size = ClusterSize(**{**asdict(self.size), "mode": self.size.mode, "store_port": port})
         return RedisServer(
             self.layout.store,
             binary=redis_binary(Flavour.SYSTEM),
@@ -190,18 +190,18 @@ class Cluster:
 
     def _urls(self, name: str) -> confs.Urls:
         if self.rabbit is not None:
-            bus = self.rabbit.url(SIMULATED.get(name, name))
+            bus = self.rabbit.url(SIMULATED_DAEMONS.get(name, name))
         else:
-            assert self.bus is not None  # noqa: S101 - one of the two is made in __init__
+            assert self.bus is not None  # noqa: S101 - __init__ creates one of the two
             bus = self.bus.bus_url("bus")
         store = None
         if name in ("scheduler", "conductor"):
-            store = self.store.tcp_url(name) if self.shape.mode is Mode.STANDARD else self.store.url(name)
+            store = self.store.tcp_url(name) if self.size.mode is Mode.STANDARD else self.store.url(name)
         return confs.Urls(bus=bus, store=store)
 
 
 def _command(name: str) -> list[str]:
     if name == "publisher":
         return [sys.executable, "-m", "devstack.publishers"]
-    program = SIMULATED.get(name, name)
+    program = SIMULATED_DAEMONS.get(name, name)
     return [str(Path(sys.executable).with_name(f"gantt-{program}"))]

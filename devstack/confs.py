@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The configuration files of a cluster's services, from its shape."""
+"""The configuration files of a cluster's services, generated from its size."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from devstack.cluster import Shape
+    from devstack.cluster import ClusterSize
     from devstack.layout import Layout
 
 Groups = Mapping[str, Mapping[str, object]]
 
 PARTITION = "default"
 
-# A host counts as down when it missed so many reports, and not before so many seconds.
+# A host counts as down after this many missed reports, but not before this many seconds.
 MISSED_REPORTS = 3
 DOWN_SECONDS = 60.0
 
-# Three shapes of node, as in a cloud that grew: most are small, some have much memory, a few are fast.
+# Three node shapes, as in a cloud that grew: most are small, some have much memory, a few are fast.
 NODE_SHAPES: Groups = {
     "shape:small": {"share": 6, "vcpus": 16, "memory_mb": 65536, "disk_gb": 800, "cpu_allocation_ratio": 4.0},
     "shape:memory": {
@@ -41,12 +41,12 @@ NODE_SHAPES: Groups = {
 
 RACKS = 2
 
-# Whoever is on a network takes of its bandwidth, for an ordinary interface.
+# Traits of a network provider: hosts on the network share its bandwidth, for normal interfaces.
 BANDWIDTH = ("MISC_SHARES_VIA_AGGREGATE", "CUSTOM_VNIC_TYPE_NORMAL")
 PHYSNET = "CUSTOM_PHYSNET_PHYSNET"
 
-# A node of each other service that is simulated: a storage pool that hosts take space of, a network with its bandwidth.
-OTHERS: Groups = {
+# A node of each other simulated service: a storage pool shared by hosts, a network with its bandwidth.
+SIMULATED_SERVICES: Groups = {
     "volume": {
         "kind": "volume",
         "vcpus": 0,
@@ -66,52 +66,55 @@ OTHERS: Groups = {
 
 @dataclass(frozen=True, slots=True)
 class Urls:
-    """Where a service finds the bus, and the store if it has one; passwords are in them."""
+    """URLs of a service's bus and, if it uses one, store; they contain passwords."""
 
     bus: str
     store: str | None = None
 
 
 def _shapes(name: str, count: int) -> Groups:
-    """Return the shapes of the nodes of another service: each network is the physical network of its own number."""
+    """Return the node shapes of a simulated service: network number N is physical network N."""
     if name == "volume":
-        return {"shape:volume": OTHERS[name]}
-    # Equal shares are dealt in the order of the names, host by host.
+        return {"shape:volume": SIMULATED_SERVICES[name]}
+    # Shapes with equal shares are assigned in the order of their names, host by host.
     return {
-        f"shape:network{number:03d}": {**OTHERS[name], "traits": ",".join([*BANDWIDTH, f"{PHYSNET}{number}"])}
+        f"shape:network{number:03d}": {
+            **SIMULATED_SERVICES[name],
+            "traits": ",".join([*BANDWIDTH, f"{PHYSNET}{number}"]),
+        }
         for number in range(count)
     }
 
 
-def render(name: str, shape: Shape, layout: Layout, urls: Urls) -> Groups:
-    """Return the groups of one service's file."""
+def render(name: str, size: ClusterSize, layout: Layout, urls: Urls) -> Groups:
+    """Return the option groups of one service's configuration file."""
     base: dict[str, Mapping[str, object]] = {
-        "DEFAULT": {"transport_url": urls.bus, "executor": shape.executor},
+        "DEFAULT": {"transport_url": urls.bus, "executor": size.executor},
         "rpc": {"partition": PARTITION},
     }
     if name == "client":
         base["DEFAULT"] = {"transport_url": urls.bus}
     elif name == "scheduler":
         base |= {
-            "scheduler": {"workers": shape.schedulers},
+            "scheduler": {"workers": size.schedulers},
             "store": {
                 "url": urls.store,
-                "durability": _durability(shape),
-                "service_down_time": max(DOWN_SECONDS, MISSED_REPORTS * shape.report_interval),
+                "durability": _durability(size),
+                "service_down_time": max(DOWN_SECONDS, MISSED_REPORTS * size.report_interval),
             },
         }
     elif name == "conductor":
         base |= {"conductor_store": {"url": urls.store}}
     elif name == "publisher":
         base["DEFAULT"] = {"transport_url": urls.bus}
-        base |= {"publisher": {"interval": shape.report_interval, "racks": RACKS, "physnets": max(1, shape.networks)}}
-    elif name in OTHERS:
-        count = shape.pools if name == "volume" else shape.networks
+        base |= {"publisher": {"interval": size.report_interval, "racks": RACKS, "physnets": max(1, size.networks)}}
+    elif name in SIMULATED_SERVICES:
+        count = size.pools if name == "volume" else size.networks
         base |= {
             "compute": {
                 "hosts": f"{name}[0-{count - 1}]",
                 "nodes_per_host": 1,
-                "report_interval": shape.report_interval,
+                "report_interval": size.report_interval,
                 "state_path": layout.state / name,
             },
             **_shapes(name, count),
@@ -119,14 +122,14 @@ def render(name: str, shape: Shape, layout: Layout, urls: Urls) -> Groups:
     elif name == "compute":
         base |= {
             "compute": {
-                "hosts": _hosts(shape.computes),
-                "nodes_per_host": shape.nodes_per_host,
-                "report_interval": shape.report_interval,
+                "hosts": _hosts(size.computes),
+                "nodes_per_host": size.nodes_per_host,
+                "report_interval": size.report_interval,
                 "state_path": layout.state / "compute",
                 "locations": ",".join(f"rack{number}" for number in range(RACKS)),
             },
-            # Each change one of memory too: default filters read no metric, and what nobody reads does not travel.
-            "simulator": {"seed": shape.seed, "churn": shape.churn, "external_use_rate": 1.0},
+            # Every change also changes memory: default filters read no metric, and unread values are not sent.
+            "simulator": {"seed": size.seed, "churn": size.churn, "external_use_rate": 1.0},
             **NODE_SHAPES,
         }
     return base
@@ -137,21 +140,21 @@ def _hosts(count: int) -> str:
     return f"compute[{'0' * len(last)}-{last}]"
 
 
-def _durability(shape: Shape) -> str:
-    return "always" if shape.mode == "standard" else "everysec"
+def _durability(size: ClusterSize) -> str:
+    return "always" if size.mode == "standard" else "everysec"
 
 
 def merge(groups: Groups, more: Groups) -> Groups:
-    """Return ``groups`` with the options of ``more`` laid over them."""
+    """Return ``groups`` updated with the options of ``more``."""
     return {group: {**groups.get(group, {}), **more.get(group, {})} for group in {**groups, **more}}
 
 
 def text(groups: Groups) -> str:
-    """Return the groups in the form of an oslo.config file."""
+    """Return the groups as the text of an oslo.config file."""
     lines: list[str] = []
     for group, options in groups.items():
         lines.append(f"[{group}]")
-        # oslo.config expands $names: a generated password that holds one must stay what it is.
+        # oslo.config expands $names: a generated password may contain one.
         lines += [f"{key} = {str(value).replace('$', '$$')}" for key, value in options.items()]
         lines.append("")
     return "\n".join(lines)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Sourced by the scripts: the virtual environment that stack.sh makes for itself, next to the checkout's files.
+# Sourced by the scripts: creates the virtual environment of stack.sh, in the checkout.
 
 venv=${GANTT_VENV:-$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/.venv}
 
@@ -27,16 +27,16 @@ make_environment() {
     if [ -x "$target/bin/python" ] && [ "$(cat "$target/.gantt-stamp" 2>/dev/null)" = "$stamp" ]; then
         return
     fi
-    # An environment that works is brought up to date as it stands: a cluster may be running from it.
+    # A working environment is updated in place: a cluster may be running from it.
     "$target/bin/python" -m pip --version >/dev/null 2>&1 || python=$(find_python)
     log=$(mktemp)
-    # Half an environment is worse than none: it goes away with the failure.
+    # An incomplete environment is removed on failure.
     if ! { { [ -z "$python" ] || "$python" -m venv --clear "$target"; } \
         && "$target/bin/python" -m pip install --disable-pip-version-check --editable "$project[all]"; } >"$log" 2>&1; then
         tail -n 15 "$log" >&2
         rm -f "$log"
         [ -z "$python" ] || rm -rf "$target"
-        die "the virtual environment $target could not be made; see above. It needs python3-venv and, the first time, a reachable package index (no network?)."
+        die "the virtual environment $target could not be created; see above. It needs python3-venv and, the first time, a reachable package index (no network?)."
     fi
     rm -f "$log"
     printf '%s' "$stamp" >"$target/.gantt-stamp"

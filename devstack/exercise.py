@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Boot servers through the conductor and look at what became of them: the cluster's proof by use."""
+"""Boots servers through the conductor and inspects the result, to check a cluster by using it."""
 
 import collections
 import time
@@ -10,7 +10,7 @@ from typing import Any
 
 import oslo_messaging as messaging
 
-from devstack.workload import Request
+from devstack.workload import WorkloadRequest
 from rpcapi import errors, objects
 from rpcapi.model.claims import ClaimState
 from rpcapi.model.names import host_of
@@ -19,12 +19,12 @@ from rpcapi.shell.session import Session
 
 POLL = 0.2
 CHUNK = 100
-SETTLED = ("ACTIVE", "ERROR")
+FINAL_STATUSES = ("ACTIVE", "ERROR")
 
 
 @dataclass
-class Outcome:
-    """What became of the servers: their records, their claims, and what verify says."""
+class ExerciseResult:
+    """The booted servers: their records, their claims, and the verification of the store."""
 
     instances: list[objects.Instance]
     claims: list[dict[str, Any]] = field(default_factory=list)
@@ -32,91 +32,95 @@ class Outcome:
 
     @property
     def by_status(self) -> collections.Counter[str]:
-        """How many servers are in each status."""
+        """Number of servers by status."""
         return collections.Counter(instance.status for instance in self.instances)
 
     @property
-    def unclaimed(self) -> list[str]:
-        """ACTIVE servers that do not run under a confirmed claim on their host."""
-        held = {(claim["consumer"], claim["host"]) for claim in self.claims if claim["state"] == ClaimState.CONFIRMED}
+    def unclaimed_uuids(self) -> list[str]:
+        """Uuids of ACTIVE servers without a confirmed claim on their host."""
+        confirmed = {
+            (claim["consumer"], claim["host"]) for claim in self.claims if claim["state"] == ClaimState.CONFIRMED
+        }
         active = [instance for instance in self.instances if instance.status == "ACTIVE"]
-        return [instance.uuid for instance in active if (instance.uuid, instance.host) not in held]
+        return [instance.uuid for instance in active if (instance.uuid, instance.host) not in confirmed]
 
     @property
-    def good(self) -> bool:
-        """Whether every server is ACTIVE under a confirmed claim and every sum is right."""
+    def ok(self) -> bool:
+        """Whether every server is ACTIVE under a confirmed claim and all sums are consistent."""
         all_active = self.by_status["ACTIVE"] == len(self.instances)
-        return all_active and not self.unclaimed and self.verify is not None and self.verify.clean
+        return all_active and not self.unclaimed_uuids and self.verify is not None and self.verify.clean
 
 
 def open_nodes(session: Session) -> int:
-    """Return how many nodes have reported and take claims: their host was audited in this epoch."""
-    services = session.pages(session.scheduler.list_host_state, "states", "service")
+    """Return the number of nodes that have reported and accept claims: their host was audited in this epoch."""
+    services = session.list_all(session.scheduler.list_host_state, "states", "service")
     opened = {state.name for state in services if state.document.get("audited")}
-    nodes = session.pages(session.scheduler.list_host_state, "states", "compute")
+    nodes = session.list_all(session.scheduler.list_host_state, "states", "compute")
     return sum(host_of(state.name) in opened and _is_host(state.document) for state in nodes)
 
 
-def wait_for_surroundings(session: Session, pools: int, networks: int, seconds: float) -> None:
-    """Return when so many pools and networks can be shared, and who is on these is told; raises TimeoutError."""
+def wait_for_pools_and_networks(session: Session, pools: int, networks: int, seconds: float) -> None:
+    """Wait until the pools and networks and their hosts are published; raises TimeoutError."""
     deadline = time.monotonic() + seconds
     while True:
-        told = {space: _count(session, space) for space in ("volume", "aggregate", "network")}
-        shared = told["volume"] >= pools and told["aggregate"] >= pools + networks
-        if shared and (told["network"] or not networks):
+        counts = {space: _count(session, space) for space in ("volume", "aggregate", "network")}
+        are_shared = counts["volume"] >= pools and counts["aggregate"] >= pools + networks
+        if are_shared and (counts["network"] or not networks):
             return
         if time.monotonic() > deadline:
-            raise TimeoutError(f"pools and networks are not told of after {seconds:g} s; see the publisher's log")
+            raise TimeoutError(f"pools and networks are not published after {seconds:g} s; see the publisher's log")
         time.sleep(POLL)
 
 
 def _count(session: Session, namespace: str) -> int:
-    return sum(1 for _ in session.pages(session.scheduler.list_host_state, "states", namespace))
+    return sum(1 for _ in session.list_all(session.scheduler.list_host_state, "states", namespace))
 
 
-def _is_host(told: Mapping[str, Any]) -> bool:
-    """Tell whether servers run there: it is neither a pool or network, nor what hangs below a node."""
-    return told.get("parent") is None and told.get("kind", "compute") == "compute"
+def _is_host(document: Mapping[str, Any]) -> bool:
+    """Return whether the provider is a node for servers: neither a pool or network, nor a child provider."""
+    return document.get("parent") is None and document.get("kind", "compute") == "compute"
 
 
 def wait_for_nodes(session: Session, nodes: int, seconds: float, progress: Callable[[int], None]) -> None:
-    """Return when so many nodes take claims; raises TimeoutError, saying how many do."""
+    """Wait until ``nodes`` nodes accept claims; raises TimeoutError with the number that do."""
     deadline = time.monotonic() + seconds
-    known = 0
-    while known < nodes:
-        begun = time.monotonic()
+    open_count = 0
+    while open_count < nodes:
+        started_at = time.monotonic()
         try:
-            known = open_nodes(session)
+            open_count = open_nodes(session)
         except (messaging.MessagingException, errors.Unavailable):
-            known = 0  # the services still start: they are asked again until the time is over
-        progress(known)
-        if known < nodes and time.monotonic() > deadline:
-            raise TimeoutError(f"only {known} of {nodes} nodes take claims after {seconds:g} s; see the daemons' logs")
-        # Where there are thousands a look is long, and takes what they start with.
-        time.sleep(max(POLL, 2 * (time.monotonic() - begun)))
+            open_count = 0  # the services are still starting
+        progress(open_count)
+        if open_count < nodes and time.monotonic() > deadline:
+            raise TimeoutError(
+                f"only {open_count} of {nodes} nodes accept claims after {seconds:g} s; see the daemons' logs"
+            )
+        # With thousands of nodes a query takes long and slows down their start.
+        time.sleep(max(POLL, 2 * (time.monotonic() - started_at)))
 
 
-def boot(session: Session, requests: Sequence[Request]) -> list[str]:
-    """Ask for every server and return their uuids, in order; a request of many goes in chunks."""
+def boot(session: Session, requests: Sequence[WorkloadRequest]) -> list[str]:
+    """Request all servers and return their uuids, in order; large requests are sent in chunks."""
     uuids: list[str] = []
     for request in requests:
         for start in range(0, request.count, CHUNK):
             chunk = [str(uuid.uuid4()) for _ in range(min(CHUNK, request.count - start))]
             session.new_request()
-            session.ask(session.conductor.build_instances, request.spec(), chunk)
+            session.call(session.conductor.build_instances, request.spec(), chunk)
             uuids += chunk
     return uuids
 
 
 def wait_for_servers(session: Session, uuids: Sequence[str], seconds: float, bar: Any) -> list[objects.Instance]:
-    """Return the servers when all are ACTIVE or in ERROR, or as they are when the time is over."""
-    known = waiting.wait_for(session, uuids, SETTLED, seconds, bar)
-    return [known[uuid] for uuid in uuids if uuid in known]
+    """Wait until all servers are ACTIVE or in ERROR, or the time is over; return their records."""
+    instances = waiting.wait_for_status(session, uuids, FINAL_STATUSES, seconds, bar)
+    return [instances[uuid] for uuid in uuids if uuid in instances]
 
 
-def look(session: Session, instances: list[objects.Instance]) -> Outcome:
-    """Return the servers with the store's view of their claims."""
-    ours = {instance.uuid for instance in instances}
-    claims = session.pages(session.claims.list_claims, "claims")
-    kept = [claim for claim in claims if claim["consumer"] in ours]
-    return Outcome(instances, kept, session.ask(session.claims.verify))
+def inspect_servers(session: Session, instances: list[objects.Instance]) -> ExerciseResult:
+    """Return the servers with their claims in the store and its verification."""
+    own_uuids = {instance.uuid for instance in instances}
+    claims = session.list_all(session.claims.list_claims, "claims")
+    own_claims = [claim for claim in claims if claim["consumer"] in own_uuids]
+    return ExerciseResult(instances, own_claims, session.call(session.claims.verify))

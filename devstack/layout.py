@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The run folder of a cluster: what lies where."""
+"""The run folder of a cluster: paths of its files."""
 
 import json
 import os
@@ -13,23 +13,23 @@ from devstack.servers.errors import FolderUnusable
 from devstack.servers.folder import private_folder, require_own, write_private
 
 DAEMONS = ("scheduler", "conductor", "compute")
-# What simulates other services, where that is asked for, and whose rights it has on the bus.
-SIMULATED = {"volume": "compute", "network": "compute", "publisher": "client"}
+# Optional simulated services, and the bus user of each.
+SIMULATED_DAEMONS = {"volume": "compute", "network": "compute", "publisher": "client"}
 CLIENT = "client"
 
 
-class CardBroken(FolderUnusable):
-    """Raised when what a run folder tells of its cluster cannot be understood."""
+class ClusterRecordBroken(FolderUnusable):
+    """Raised when the record of a run folder's cluster is unreadable."""
 
 
 def default_folder() -> Path:
-    """Return the user's run folder; its path is short because Unix sockets lie in it."""
-    chosen = os.environ.get("GANTT_RUN")
-    return Path(chosen) if chosen else Path(tempfile.gettempdir()) / f"gantt-{os.getuid()}"
+    """Return the user's run folder; its path is short because it contains Unix sockets."""
+    configured = os.environ.get("GANTT_RUN")
+    return Path(configured) if configured else Path(tempfile.gettempdir()) / f"gantt-{os.getuid()}"
 
 
 class Layout:
-    """Names of the files and folders below one run folder (mode 0700)."""
+    """Paths of the files and folders in one run folder (mode 0700)."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.absolute()
@@ -39,54 +39,56 @@ class Layout:
         self.etc = self.folder / "etc"
         self.log = self.folder / "log"
         self.state = self.folder / "state"
-        self._card = self.folder / "cluster.json"
+        self._record_file = self.folder / "cluster.json"
 
     def make(self) -> None:
-        """Make the folders; raises FolderUnusable."""
+        """Create the folders; raises FolderUnusable."""
         for folder in (self.folder, self.etc, self.log, self.state):
             private_folder(folder)
 
     def conf(self, name: str) -> Path:
-        """Return the configuration file of a daemon, or of the operator's client."""
+        """Return the path of the configuration file of a daemon, or of the operator's client."""
         return self.etc / ("gantt.conf" if name == CLIENT else f"{name}.conf")
 
     def pid_file(self, daemon: str) -> Path:
-        """Return the record of a daemon's running process."""
+        """Return the path of a daemon's pid file."""
         return self.folder / f"{daemon}.pid"
 
     def log_file(self, daemon: str) -> Path:
-        """Return where a daemon's output goes."""
+        """Return the path of a daemon's log."""
         return self.log / f"{daemon}.log"
 
     @property
     def present(self) -> bool:
-        """Whether the folder is there; raises FolderUnusable when it is not its caller's alone."""
+        """Whether the folder exists; raises FolderUnusable if others own it or may write to it."""
         return require_own(self.folder)
 
     @property
-    def card(self) -> Any:
-        """What cluster was laid out here, or None when there is none; raises FolderUnusable."""
+    def cluster_record(self) -> Any:
+        """The record of the cluster in this folder, None if there is none; raises FolderUnusable."""
         if not self.present:
             return None
         try:
-            return json.loads(self._card.read_text())
+            return json.loads(self._record_file.read_text())
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as why:
-            raise self.card_broken(why) from why
+            raise self.cluster_record_error(why) from why
 
-    def card_broken(self, why: object) -> CardBroken:
-        """Return the error that tells of a card from which no cluster can be made."""
-        return CardBroken(
-            f"{self._card} tells of no cluster ({why}). Run unstack.sh, which stops what runs there and removes "
+    def cluster_record_error(self, why: object) -> ClusterRecordBroken:
+        """Return the error for an unreadable cluster record."""
+        return ClusterRecordBroken(
+            f"{self._record_file} describes no cluster ({why}). Run unstack.sh, which stops its processes and removes "
             f"the folder, then stack.sh again."
         )
 
-    def strangers(self) -> list[str]:
-        """Return the names in the folder that no cluster puts there."""
-        ours = {path.name for path in (self.bus, self.rabbit, self.store, self.etc, self.log, self.state, self._card)}
+    def foreign_files(self) -> list[str]:
+        """Return the names of files in the folder that no cluster creates."""
+        ours = {
+            path.name for path in (self.bus, self.rabbit, self.store, self.etc, self.log, self.state, self._record_file)
+        }
         ours |= {self.pid_file(daemon).name for daemon in DAEMONS}
-        # A file that was being written when its writer was killed is named after the one it was to become.
+        # A temporary file of a killed writer is named after its target.
         return sorted(
             path.name
             for path in self.folder.iterdir()
@@ -94,12 +96,12 @@ class Layout:
         )
 
     def remove(self) -> None:
-        """Remove the folder with all that is in it; raises FolderUnusable when something of it stays."""
+        """Remove the folder with its contents; raises FolderUnusable if something could not be removed."""
         if self.present:
             shutil.rmtree(self.folder, ignore_errors=True)
         if self.present:
             raise FolderUnusable(f"Something in the run folder {self.folder} could not be removed; remove it by hand.")
 
-    def write_card(self, values: Mapping[str, Any]) -> None:
-        """Note what cluster is laid out here, for a later call and for unstack."""
-        write_private(self._card, json.dumps(values, indent=1))
+    def write_cluster_record(self, values: Mapping[str, Any]) -> None:
+        """Write the record of the cluster in this folder, for later calls and for unstack."""
+        write_private(self._record_file, json.dumps(values, indent=1))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clearing away a cluster whose run folder no longer tells what it was."""
+"""Cleaning up a cluster whose run folder has no readable record."""
 
 from devstack.layout import Layout
 from devstack.servers.errors import FolderUnusable
@@ -9,18 +9,18 @@ STOP_SECONDS = 45.0
 
 
 def clear(layout: Layout) -> list[str]:
-    """Stop what the pid files name, daemons before servers, and remove the folder; return what was stopped.
+    """Stop the processes in the pid files, daemons before servers, and remove the folder; return the stopped names.
 
-    Raises FolderUnusable, and touches nothing, when the folder is not the caller's alone or holds anything that no
-    cluster puts there: then the broken file may be of another program altogether.
+    Raises FolderUnusable, changing nothing, if others own the folder or it contains files that no cluster creates:
+    then the unreadable record may belong to another program.
     """
     if not layout.present:
         return []
-    strangers = layout.strangers()
-    if strangers:
+    foreign = layout.foreign_files()
+    if foreign:
         raise FolderUnusable(
-            f"{layout.folder} has no readable cluster.json and holds what is no cluster's: {', '.join(strangers)}. "
-            f"Nothing was touched; look at it, or choose another folder with GANTT_RUN."
+            f"{layout.folder} has no readable cluster.json and contains files of no cluster: {', '.join(foreign)}. "
+            f"Nothing was changed; check the folder, or set GANTT_RUN to another one."
         )
     files = sorted(layout.folder.rglob("*.pid"))
     daemons = [path for path in files if path.parent == layout.folder]

@@ -1,49 +1,49 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What landed where, as a table for the person who started the cluster."""
+"""The result of a boot exercise as a text table."""
 
 import collections
 from collections.abc import Iterable
 
 from prettytable import PrettyTable
 
-from devstack.exercise import Outcome
+from devstack.exercise import ExerciseResult
 
 
-def text(outcome: Outcome) -> str:
-    """Return the servers by host and node, the errors by reason, and the sums with verify's word on them."""
-    lines = [_table(outcome), *_faults(outcome), _summary(outcome)]
+def text(result: ExerciseResult) -> str:
+    """Return the servers by host and node, the errors by reason, and the totals with the verification."""
+    lines = [_table(result), *_failures(result), _summary(result)]
     return "\n".join(lines)
 
 
-def _table(outcome: Outcome) -> str:
-    states = {claim["consumer"]: claim["state"] for claim in outcome.claims}
+def _table(result: ExerciseResult) -> str:
+    states = {claim["consumer"]: claim["state"] for claim in result.claims}
     rows: dict[tuple[str, str], list[tuple[str, str, str]]] = collections.defaultdict(list)
-    for instance in outcome.instances:
+    for instance in result.instances:
         host, _, node = (instance.host or "-").partition("/")
         rows[host, node].append((instance.flavor or "-", instance.status, states.get(instance.uuid, "none")))
     table = PrettyTable(["host", "node", "servers", "flavors", "status", "claims"], align="l")
-    for (host, node), found in sorted(rows.items()):
-        table.add_row([host, node, len(found), *(_counted(column) for column in zip(*found, strict=True))])
+    for (host, node), servers in sorted(rows.items()):
+        table.add_row([host, node, len(servers), *(_format_counts(column) for column in zip(*servers, strict=True))])
     return table.get_string()
 
 
-def _faults(outcome: Outcome) -> list[str]:
-    reasons = collections.Counter(instance.reason for instance in outcome.instances if instance.status == "ERROR")
+def _failures(result: ExerciseResult) -> list[str]:
+    reasons = collections.Counter(instance.reason for instance in result.instances if instance.status == "ERROR")
     lines = [f"{count} in ERROR: {reason}" for reason, count in reasons.most_common()]
-    if outcome.unclaimed:
-        lines.append(f"ACTIVE without a confirmed claim: {', '.join(outcome.unclaimed)}")
+    if result.unclaimed_uuids:
+        lines.append(f"ACTIVE without a confirmed claim: {', '.join(result.unclaimed_uuids)}")
     return lines
 
 
-def _summary(outcome: Outcome) -> str:
-    verify = outcome.verify
+def _summary(result: ExerciseResult) -> str:
+    verify = result.verify
     if verify is None:
         return "Nothing was verified."
     claims = ", ".join(f"{count} {state}" for state, count in sorted(verify.claims.items())) or "none"
     verdict = "clean" if verify.clean else f"NOT CLEAN: {[*verify.problems, *verify.excess]}"
-    statuses = _counted(instance.status for instance in outcome.instances)
+    statuses = _format_counts(instance.status for instance in result.instances)
     return f"Servers: {statuses}. Claims: {claims}. Verify: {verdict}."
 
 
-def _counted(values: Iterable[str]) -> str:
+def _format_counts(values: Iterable[str]) -> str:
     return ", ".join(f"{count} {value}" for value, count in sorted(collections.Counter(values).items()))

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Make what the tests need and run them: lint, types, import contracts, the default suite, the systemd units.
-# With --full the long forms too. CI=true turns a missing server from a skip into a failure.
+# Prepare the tests' environment and run them: lint, types, import contracts, the default suite, the systemd units.
+# With --full also the long tests. With CI=true a missing server fails tests instead of skipping them.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -19,7 +19,7 @@ case "${1:-}" in
     *) die "unknown argument $1; the only one is --full." ;;
 esac
 
-# Debian keeps debootstrap and the like where only root's PATH looks.
+# Debian installs debootstrap and similar programs in folders that are only on root's PATH.
 export PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 
 cd "$here/.."
@@ -33,8 +33,8 @@ if ! "$tox/bin/python" -c 'import tox' 2>/dev/null; then
     fi
 fi
 
-# A package that cannot be had is told here; the tests that need it skip or, in CI, fail.
+# Reports packages that cannot be installed; tests that need them are skipped or, in CI, fail.
 "$python" -m devstack.servers.install rabbitmq-server redis-server postgresql memcached zookeeper systemd-container debootstrap \
-    || say "gantt: going on without; tests that need what is missing are skipped, in CI they fail."
+    || say "gantt: continuing without them; tests that need them are skipped, or fail in CI."
 
 exec "$tox/bin/tox" run -e "$environments"

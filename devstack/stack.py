@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Start a cluster, boot servers on it, show where they landed, and leave it running."""
+"""Start a cluster, boot servers on it, show where they run, and leave it running."""
 
 import argparse
 import math
@@ -10,7 +10,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from devstack import exercise, report, workload
-from devstack.cluster import Cluster, Mode, Shape
+from devstack.cluster import Cluster, ClusterSize, Mode
 from devstack.layout import default_folder
 from devstack.servers.errors import ServerError
 from devstack.servers.install import install_missing
@@ -24,82 +24,82 @@ UNSTACK = Path(__file__).with_name("unstack.sh")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Return 0 only if every server is ACTIVE under a confirmed claim and all sums are right."""
+    """Return 0 only if every server is ACTIVE under a confirmed claim and all sums are consistent."""
     options = _options(argv)
     folder = default_folder()
     try:
         present = Cluster.find(folder)
         if present is not None and present.running:
-            return _look_at(present, _shape(options))
+            return _report_existing(present, _shape(options))
         if present is not None:
-            # What a reboot or a kill left behind: no process of it runs any more.
+            # Left over from a reboot or a kill: none of its processes runs.
             present.destroy()
         requests = _requests(options)
         if options.standard:
             install_missing()
         cluster = Cluster(folder, _shape(options))
-        print(f"Starting {_words(cluster.shape)} in {folder}")
+        print(f"Starting {_describe(cluster.size)} in {folder}")
         cluster.start()
     except (ServerError, workload.TraceError) as why:
         print(f"stack.sh: {why}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("stack.sh: interrupted; nothing is left running.", file=sys.stderr)
+        print("stack.sh: interrupted; no process is left running.", file=sys.stderr)
         return 130
     return _exercise(cluster, requests)
 
 
-def _look_at(cluster: Cluster, wanted: Shape) -> int:
-    """Tell what already runs; return 0 only when all parts of it do."""
+def _report_existing(cluster: Cluster, requested: ClusterSize) -> int:
+    """Report the existing cluster; return 0 only if all its processes run."""
     folder, running, missing = cluster.layout.folder, cluster.running, cluster.missing
     if missing:
         print(
-            f"stack.sh: The cluster in {folder} is not whole: {', '.join(missing)} ended, {', '.join(running)} still "
-            f"up. The logs are in {cluster.layout.log}. Run {UNSTACK}, then stack.sh again.",
+            f"stack.sh: The cluster in {folder} is incomplete: {', '.join(missing)} ended, {', '.join(running)} still "
+            f"running. The logs are in {cluster.layout.log}. Run {UNSTACK}, then stack.sh again.",
             file=sys.stderr,
         )
         return 1
-    print(f"The cluster in {folder} is already up: {', '.join(running)}.")
-    if _words(cluster.shape) != _words(wanted):
+    print(f"The cluster in {folder} is already running: {', '.join(running)}.")
+    if _describe(cluster.size) != _describe(requested):
         print(
-            f"It is {_words(cluster.shape)}, not {_words(wanted)} as asked for now. "
-            f"To have that one, run {UNSTACK}, then stack.sh again."
+            f"It is {_describe(cluster.size)}, not {_describe(requested)} as requested. "
+            f"To start that one, run {UNSTACK}, then stack.sh again."
         )
     print(_hint(cluster))
     return 0
 
 
-def _exercise(cluster: Cluster, requests: list[workload.Request]) -> int:
+def _exercise(cluster: Cluster, requests: list[workload.WorkloadRequest]) -> int:
     session = Session([str(cluster.client_conf)])
     try:
-        with _bar(cluster.shape.nodes, "nodes") as bar:
-            exercise.wait_for_nodes(session, cluster.shape.nodes, READY_SECONDS, lambda done: _show(bar, done))
-        exercise.wait_for_surroundings(session, cluster.shape.pools, cluster.shape.networks, READY_SECONDS)
+        with _bar(cluster.size.nodes, "nodes") as bar:
+            exercise.wait_for_nodes(session, cluster.size.nodes, READY_SECONDS, lambda done: _show(bar, done))
+        exercise.wait_for_pools_and_networks(session, cluster.size.pools, cluster.size.networks, READY_SECONDS)
         uuids = exercise.boot(session, requests)
         with _bar(len(uuids), "servers") as bar:
             instances = exercise.wait_for_servers(session, uuids, BOOT_SECONDS, bar)
-        outcome = exercise.look(session, instances)
-    except (Exception, KeyboardInterrupt) as why:  # whatever it was, nothing half-started stays
+        result = exercise.inspect_servers(session, instances)
+    except (Exception, KeyboardInterrupt) as why:  # any failure stops the whole cluster
         logs = "".join(_tail(cluster, name) for name in cluster.daemons)
         cluster.destroy()
-        print(f"{logs}stack.sh: {why or type(why).__name__}. The cluster was stopped again.", file=sys.stderr)
+        print(f"{logs}stack.sh: {why or type(why).__name__}. The cluster was stopped.", file=sys.stderr)
         return 1
     finally:
         session.close()
-    print(report.text(outcome))
+    print(report.text(result))
     print(_hint(cluster))
-    return 0 if outcome.good else 1
+    return 0 if result.ok else 1
 
 
-def _requests(options: argparse.Namespace) -> list[workload.Request]:
+def _requests(options: argparse.Namespace) -> list[workload.WorkloadRequest]:
     if options.trace:
         return workload.from_trace(options.trace, options.servers)
     shapes = {name: flavors.find(flavors.BUILT_IN, name).resources() for name, _ in workload.MIX}
-    return workload.builtin(options.servers, shapes)
+    return workload.builtin_requests(options.servers, shapes)
 
 
-def _shape(options: argparse.Namespace) -> Shape:
-    return Shape(
+def _shape(options: argparse.Namespace) -> ClusterSize:
+    return ClusterSize(
         mode=Mode.STANDARD if options.standard else Mode.EMBEDDED,
         computes=options.computes,
         nodes_per_host=options.nodes,
@@ -113,15 +113,15 @@ def _shape(options: argparse.Namespace) -> Shape:
     )
 
 
-def _words(shape: Shape) -> str:
-    parts = f"{shape.schedulers} scheduler workers, 1 conductor, {shape.nodes} nodes on {shape.computes} service hosts"
-    return f"the {shape.mode} cluster ({parts})"
+def _describe(size: ClusterSize) -> str:
+    parts = f"{size.schedulers} scheduler workers, 1 conductor, {size.nodes} nodes on {size.computes} service hosts"
+    return f"the {size.mode} cluster ({parts})"
 
 
 def _hint(cluster: Cluster) -> str:
     command = Path(sys.executable).with_name("gantt")
     return (
-        f"Look around with:  export GANTT_CONFIG_FILE={cluster.client_conf}; {command} server list\n"
+        f"Inspect it with:   export GANTT_CONFIG_FILE={cluster.client_conf}; {command} server list\n"
         f"Stop it with:      {UNSTACK}"
     )
 
@@ -170,10 +170,10 @@ def _port(text: str) -> int:
     return _whole(text, 1024, 65535, f"{text!r} is not a port from 1024 to 65535")
 
 
-def _whole(text: str, least: int, most: int, complaint: str) -> int:
-    # Not int() alone: it takes 1_0 and digits of other scripts, and its complaint would name our function.
+def _whole(text: str, least: int, most: int, message: str) -> int:
+    # Not int() alone: it accepts 1_0 and non-ASCII digits, and argparse's message would name this function.
     if not (text.isascii() and text.isdigit() and len(text) <= len(str(most)) and least <= int(text) <= most):
-        raise argparse.ArgumentTypeError(complaint)
+        raise argparse.ArgumentTypeError(message)
     return int(text)
 
 

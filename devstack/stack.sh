@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Set up and start a gantt cluster on this machine, boot servers on it, and leave it running.
-# `./devstack/stack.sh --help` tells the sizes and modes; `./devstack/unstack.sh` stops it again.
+# `./devstack/stack.sh --help` lists the sizes and modes; `./devstack/unstack.sh` stops the cluster.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -13,5 +13,5 @@ case " $* " in
     *) say "gantt: preparing $venv" ;;
 esac
 make_environment "$here/.." "$venv"
-# What libraries deprecate is nothing to the person who starts a cluster.
+# Deprecation warnings of libraries do not concern the user.
 exec "$venv/bin/python" -W ignore -m devstack.stack "$@"

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from devstack import remains
 from devstack.cluster import Cluster
-from devstack.layout import CardBroken, Layout, default_folder
+from devstack.layout import ClusterRecordBroken, Layout, default_folder
 from devstack.servers.errors import ServerError
 
 
 def main() -> int:
-    """Return 0 when nothing of the cluster is left."""
+    """Stop the cluster; return 0 on success."""
     folder = default_folder()
     try:
         names = _stop(folder)
@@ -19,17 +19,17 @@ def main() -> int:
         print(f"unstack.sh: {why}", file=sys.stderr)
         return 1
     if names is None:
-        print(f"No cluster is in {folder}: nothing to stop.")
+        print(f"There is no cluster in {folder}: nothing to stop.")
         return 0
-    print(f"Stopped {', '.join(names) or 'nothing (no process was left)'} and removed {folder}.")
+    print(f"Stopped {', '.join(names) or 'nothing (no process was running)'} and removed {folder}.")
     return 0
 
 
 def _stop(folder: Path) -> list[str] | None:
-    """Return the names of what ran, None when no cluster is in the folder."""
+    """Return the names of the stopped processes, None if the folder contains no cluster."""
     try:
         cluster = Cluster.find(folder)
-    except CardBroken:
+    except ClusterRecordBroken:
         return remains.clear(Layout(folder))
     if cluster is None:
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What servers to boot: the built-in mix, or the first requests of a real trace."""
+"""Requests for servers to boot: the built-in mix, generated ones, or the first of a real trace."""
 
 import csv
 import gzip
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rpcapi import objects
 
-# (flavor name, how many of ten): mostly small servers, as clouds see them.
+# (flavor name, how many of ten): mostly small servers, as in real clouds.
 MIX = (("m1.tiny", 3), ("m1.small", 4), ("m1.medium", 2), ("m1.large", 1))
 MIB_PER_GB = 1024
 TRACE_COLUMNS = {"batch", "vcpu", "mem_gb"}
@@ -22,50 +22,50 @@ class TraceError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """``count`` servers of one shape, asked for together."""
+class WorkloadRequest:
+    """A request for ``count`` servers of one flavor."""
 
     flavor: str
     resources: dict[str, int]
     count: int
 
     def spec(self) -> objects.RequestSpec:
-        """Return the request as it goes to the conductor."""
+        """Return the request spec for the conductor."""
         return objects.RequestSpec.of(flavor=self.flavor, resources=self.resources)
 
 
-def builtin(servers: int, flavors: dict[str, dict[str, int]]) -> list[Request]:
+def builtin_requests(servers: int, flavors: dict[str, dict[str, int]]) -> list[WorkloadRequest]:
     """Return ``servers`` servers of the mix, largest flavors first; ``flavors`` maps a name to its resources."""
     names = list(itertools.chain.from_iterable([name] * share for name, share in MIX))
     counts = {name: 0 for name, _ in reversed(MIX)}
     for number in range(servers):
         counts[names[number % len(names)]] += 1
-    return [Request(name, flavors[name], count) for name, count in counts.items() if count]
+    return [WorkloadRequest(name, flavors[name], count) for name, count in counts.items() if count]
 
 
-def generated(servers: int, seed: int) -> list[Request]:
-    """Return requests drawn like a trace's, for where none is at hand: small ones mostly, in tenant batches."""
+def generate_requests(servers: int, seed: int) -> list[WorkloadRequest]:
+    """Return random requests that resemble a trace's: mostly small servers, in tenant batches."""
     chance = random.Random(seed)
-    found: list[Request] = []
-    left = servers
-    while left:
-        count = min(left, chance.choices((1, 2, 5, 20), weights=(70, 15, 10, 5))[0])
+    requests: list[WorkloadRequest] = []
+    remaining = servers
+    while remaining:
+        count = min(remaining, chance.choices((1, 2, 5, 20), weights=(70, 15, 10, 5))[0])
         vcpus = chance.choices((1, 2, 4, 8), weights=(45, 30, 15, 10))[0]
         memory = round(vcpus * chance.choice((1.75, 3.5, 7)) * MIB_PER_GB)
-        found.append(Request(f"generated-{len(found)}", {"VCPU": vcpus, "MEMORY_MB": memory}, count))
-        left -= count
-    return found
+        requests.append(WorkloadRequest(f"generated-{len(requests)}", {"VCPU": vcpus, "MEMORY_MB": memory}, count))
+        remaining -= count
+    return requests
 
 
-def from_trace(path: Path, servers: int) -> list[Request]:
-    """Return the first ``servers`` requests of a trace, those of one tenant batch and shape together.
+def from_trace(path: Path, servers: int) -> list[WorkloadRequest]:
+    """Return requests for the first ``servers`` servers of a trace, grouped by tenant batch and shape.
 
-    The file is CSV, gzipped or not, with at least the columns batch, vcpu and mem_gb, one row a server, in order
+    The file is CSV, optionally gzipped, with at least the columns batch, vcpu and mem_gb, one row per server, in order
     of arrival. Raises TraceError.
     """
     try:
         with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as lines:
-            return list(_grouped(path, itertools.islice(_rows(path, lines), servers)))
+            return list(_group_rows(path, itertools.islice(_rows(path, lines), servers)))
     except (OSError, EOFError, UnicodeDecodeError) as why:
         raise TraceError(f"The trace {path} cannot be read: {why}.") from why
 
@@ -74,7 +74,7 @@ def _rows(path: Path, lines: Iterable[str]) -> Iterator[tuple[str, int, int]]:
     reader = csv.DictReader(lines)
     missing = TRACE_COLUMNS - set(reader.fieldnames or ())
     if missing:
-        raise TraceError(f"{path} is no request trace: it lacks the columns {', '.join(sorted(missing))}.")
+        raise TraceError(f"{path} is not a request trace: it lacks the columns {', '.join(sorted(missing))}.")
     for row in reader:
         try:
             vcpu, memory = int(row["vcpu"]), round(float(row["mem_gb"]) * MIB_PER_GB)
@@ -85,11 +85,11 @@ def _rows(path: Path, lines: Iterable[str]) -> Iterator[tuple[str, int, int]]:
         yield row["batch"], vcpu, memory
 
 
-def _grouped(path: Path, rows: Iterable[tuple[str, int, int]]) -> Iterator[Request]:
-    found = False
+def _group_rows(path: Path, rows: Iterable[tuple[str, int, int]]) -> Iterator[WorkloadRequest]:
+    has_rows = False
     for (batch, vcpu, memory), group in itertools.groupby(rows):
-        found = True
+        has_rows = True
         count = sum(1 for _ in group)
-        yield Request(f"trace-{batch}", {"VCPU": vcpu, "MEMORY_MB": memory}, count)
-    if not found:
-        raise TraceError(f"The trace {path} holds no request.")
+        yield WorkloadRequest(f"trace-{batch}", {"VCPU": vcpu, "MEMORY_MB": memory}, count)
+    if not has_rows:
+        raise TraceError(f"The trace {path} contains no request.")

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The contract between gantt's services, usable alone as the scheduler's client library."""
+"""The RPC contract between gantt's services, usable alone as a client library of the scheduler."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are a call's arguments what the called method says it takes?"""
+"""Validation of the arguments of an RPC call by the signature of the called method."""
 
 import inspect
 import types
@@ -10,10 +10,10 @@ from typing import Any
 from rpcapi import errors
 
 
-class Arguments:
-    """What one exposed method takes, from its signature: names, and the kinds that its annotations name.
+class ArgumentChecker:
+    """Checks the names and types of arguments against the signature and annotations of one exposed method.
 
-    A peer's JSON may hold anything anywhere; a method body that would stumble over it need not look.
+    A peer may send any JSON; with this check method bodies need not validate types.
     """
 
     def __init__(self, method: Callable[..., Any]) -> None:
@@ -23,7 +23,7 @@ class Arguments:
         self._kinds = {name: _kinds(hints[name]) for name in self._signature.parameters if name in hints}
 
     def check(self, endpoint: Any, ctxt: Any, values: Mapping[str, Any]) -> None:
-        """Raise MalformedObject for a missing or unknown argument, or one of another kind."""
+        """Raise MalformedObject for a missing or unknown argument, or one of a wrong type."""
         try:
             self._signature.bind(endpoint, ctxt, **values)
         except TypeError as error:
@@ -31,18 +31,18 @@ class Arguments:
         for name, value in values.items():
             kinds = self._kinds.get(name, (object,))
             if not isinstance(value, kinds) or (isinstance(value, bool) and not {bool, object} & set(kinds)):
-                wanted = " or ".join(kind.__name__ for kind in kinds)
+                expected = " or ".join(kind.__name__ for kind in kinds)
                 raise errors.MalformedObject(
-                    name=f"call of {self._name}", why=f"{name} is of type {type(value).__name__}, not {wanted}"
+                    name=f"call of {self._name}", why=f"{name} must be of type {expected}, not {type(value).__name__}"
                 )
 
 
 def _kinds(hint: Any) -> tuple[type, ...]:
-    """Return the classes that a value annotated with ``hint`` may be of, what is inside it left aside."""
+    """Return the classes allowed by the annotation ``hint``; types of elements are ignored."""
     if hint is None:
         return (type(None),)
     origin = typing.get_origin(hint)
     if origin in (typing.Union, types.UnionType):
-        return tuple(kind for each in typing.get_args(hint) for kind in _kinds(each))
-    found = origin or hint
-    return (found,) if isinstance(found, type) and found is not Any else (object,)
+        return tuple(kind for argument in typing.get_args(hint) for kind in _kinds(argument))
+    runtime_type = origin or hint
+    return (runtime_type,) if isinstance(runtime_type, type) and runtime_type is not Any else (object,)

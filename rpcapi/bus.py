@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one place where transports, RPC clients and RPC servers are made."""
+"""Creates transports, RPC clients and RPC servers; the only module that does."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from rpcapi.drivers import opts as bus_opts
 
 EXCHANGE = "gantt"
 
-# Whose exceptions arrive typed at a caller: ours, and the dispatcher's for an unknown method or version.
+# Modules of exceptions that callers receive typed: gantt's, and the dispatcher's for an unknown method or version.
 ALLOWED_REMOTE_EXMODS = ["rpcapi.errors", "oslo_messaging.rpc.dispatcher"]
 
 RABBIT = "oslo_messaging_rabbit"
@@ -26,7 +26,7 @@ RABBIT = "oslo_messaging_rabbit"
 def register_opts(conf: cfg.ConfigOpts) -> None:
     """Register oslo.messaging's RPC options and the embedded bus's on a private configuration.
 
-    oslo.messaging registers its tracing and metrics options on the global one only. Without them here its
+    oslo.messaging registers its tracing and metrics options on the global configuration only. Without them its
     server acknowledges every message, dispatches none and logs nothing.
     """
     for group, options in messaging_opts.list_opts():
@@ -38,7 +38,7 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
 
 
 def set_defaults(conf: cfg.ConfigOpts) -> None:
-    """Register the options and give them defaults that suit a scheduler; files and URLs still override."""
+    """Register the options and set gantt's defaults; configuration files and URLs override them."""
     register_opts(conf)
     conf.set_default("control_exchange", EXCHANGE)
     conf.set_default("rpc_response_timeout", 30)
@@ -46,41 +46,41 @@ def set_defaults(conf: cfg.ConfigOpts) -> None:
         conf.set_default(name, value, group=RABBIT)
 
 
-# Queues stay as oslo.messaging makes them, neither durable nor quorum: daemons declare them anew within seconds
-# of a broker's restart, and what was queued is covered by its sender's timeout and retry. `amqp_durable_queues`
-# keeps queued messages through a restart, for three times the latency of a call; `rabbit_quorum_queue` through
-# the loss of a node, in a cluster. Either must be the same for all processes.
+# Queues are neither durable nor quorum, as in oslo.messaging: daemons declare them again within seconds
+# of a broker's restart, and the sender's timeout and retry cover queued messages. `amqp_durable_queues`
+# keeps queued messages through a restart, at three times the latency of a call; `rabbit_quorum_queue` keeps them
+# through the loss of a node, in a cluster. Either must be the same for all processes.
 RABBIT_DEFAULTS: dict[str, Any] = {
-    # Unlimited, as shipped, lets a paused worker hoard the whole queue.
+    # Unlimited, the default, lets a paused worker receive the whole queue.
     "rabbit_qos_prefetch_count": 8,
-    # A dead broker is noticed in seconds, by two missed heartbeats.
+    # Two missed heartbeats reveal a dead broker within seconds.
     "heartbeat_timeout_threshold": 20,
     "heartbeat_rate": 4,
-    # After a broker's restart a daemon is back within seconds, not half a minute.
+    # Reconnect within seconds after a broker's restart, not half a minute.
     "kombu_reconnect_delay": 0.5,
     "rabbit_retry_interval": 1,
     "rabbit_retry_backoff": 1,
     "rabbit_interval_max": 5,
-    # A reply queue that vanished with its caller must not hold a server's thread for long.
+    # A missing reply queue of a dead caller must not block a server's thread for long.
     "kombu_missing_consumer_retry_timeout": 10,
-    # Queues of the dead go after this, instead of half an hour.
+    # Queues of dead processes expire after these seconds, instead of half an hour.
     "rabbit_transient_queues_ttl": 300,
     "rpc_conn_pool_size": 16,
 }
 
 
 def get_transport(conf: cfg.ConfigOpts, url: str | None = None) -> RPCTransport:
-    """Open the bus that `url`, or else `transport_url` in the configuration, names; nothing connects yet.
+    """Return the transport of `url`, or of `transport_url` in the configuration; nothing connects yet.
 
     :raises rpcapi.errors.BadConfiguration: for a malformed URL, an unknown driver, or an address or option that the
-        driver cannot use; never with the URL's credentials in its text
+        driver cannot use; the text never contains the URL's credentials
     """
     set_defaults(conf)
     try:
         parsed = messaging.TransportURL.parse(conf, url)
     except (messaging.InvalidTransportURL, ValueError):
-        # What oslo.messaging and urllib say of it quotes the URL, or a password that they took for a port.
-        raise transport_conf.malformed() from None
+        # The texts of oslo.messaging and urllib quote the URL, or a password that they took for a port.
+        raise transport_conf.malformed_url() from None
     try:
         if parsed.transport == "rabbit":
             return _bounded_rabbit(conf, parsed)
@@ -92,8 +92,8 @@ def get_transport(conf: cfg.ConfigOpts, url: str | None = None) -> RPCTransport:
 
 
 def _bounded_rabbit(conf: cfg.ConfigOpts, url: messaging.TransportURL) -> RPCTransport:
-    """The transport of `rabbit://`, on oslo.messaging's driver with our bounds instead of the one it would load."""
-    from rpcapi.drivers import bounded_rabbit  # noqa: PLC0415 - who speaks to another bus need not load it
+    """Return the transport of `rabbit://`, with the bounded driver instead of oslo.messaging's stock driver."""
+    from rpcapi.drivers import bounded_rabbit  # noqa: PLC0415 - other buses do not need it
 
     return RPCTransport(
         bounded_rabbit.BoundedRabbitDriver(
@@ -103,10 +103,10 @@ def _bounded_rabbit(conf: cfg.ConfigOpts, url: messaging.TransportURL) -> RPCTra
 
 
 def exchange_of(transport: RPCTransport, target: messaging.Target) -> messaging.Target:
-    """The target on its service's own exchange, `<control_exchange>-<first word of the topic>`.
+    """Return the target with its service's own exchange, `<control_exchange>-<first word of the topic>`.
 
-    So a broker can tell who may call whom: the right to publish there is the right to call that service. On one
-    exchange for all, whoever may call one service could have the broker dead-letter messages to any other.
+    The broker can then authorize calls: permission to publish to the exchange is permission to call that service. With
+    a single exchange, a user allowed to call one service could make the broker dead-letter messages to any other.
     """
     if target.exchange or not target.topic:
         return target
@@ -123,7 +123,7 @@ def get_client(
     timeout: float | None = None,
     call_monitor_timeout: float | None = None,
 ) -> messaging.RPCClient:
-    """A client of one service. Timeouts are seconds; None takes `rpc_response_timeout`, and no monitor."""
+    """Return a client of one service. Timeouts are in seconds; None means `rpc_response_timeout`, and no monitor."""
     return messaging.get_rpc_client(
         transport,
         exchange_of(transport, target),
@@ -141,18 +141,17 @@ def get_server(
     serializer: messaging.Serializer | None = None,
     executor: str | None = None,
 ) -> RPCServer:
-    """A server of one service, not started. The executor is by default the one this process runs on.
+    """Return a server of one service, not started. The default executor is the one this process runs on.
 
-    Peers reach those methods of the endpoints that `rpcapi.endpoint.exposed` marks, and no others: to a caller, what
-    is not marked does not exist.
+    Only methods marked with `rpcapi.endpoint.exposed` can be called; others are unknown methods to a caller.
     """
-    # oslo.messaging warns whenever it is told an executor; left alone it finds the same one.
-    told = {"executor": executor} if executor and executor != green.executor() else {}
+    # oslo.messaging warns whenever an executor is passed; its own default is the same.
+    executor_option = {"executor": executor} if executor and executor != green.executor() else {}
     return messaging.get_rpc_server(
         transport,
         exchange_of(transport, target),
         endpoints,
         serializer=serializer,
         access_policy=messaging.ExplicitRPCAccessPolicy,
-        **told,
+        **executor_option,
     )

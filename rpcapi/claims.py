@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The claims of one partition as agents, conductors and operators see them."""
+"""Client of the claims service of one partition, for agents, conductors and operators."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from rpcapi.context import RequestContext
 
 
 def topic(partition: str) -> str:
-    """Return the topic on which a partition's claims are served."""
+    """Return the topic of the claims service of a partition."""
     return f"claims.{partition}"
 
 
@@ -30,25 +30,25 @@ class ClaimsAPI(ServiceClient):
         super().__init__(conf, transport, topic(partition))
 
     def prepare_claims(self, ctxt: RequestContext, intents: objects.ClaimIntents) -> objects.ClaimAnswers:
-        """Prepare a claim on the first candidate that takes it, ending the attempt it replaces.
+        """Prepare a claim on the first candidate that accepts it, and end the attempt that it replaces.
 
-        Of each hundred consumers all are served, or none; one that could have been is answered "refused" too. One that
-        nobody takes now is answered "closed" where a candidate is yet to be audited: it is worth asking again.
+        Of each hundred consumers all get a claim or none; when one is refused, the others are answered "refused" too. A
+        consumer that no candidate accepts is answered "closed" when a candidate has not been audited yet: retry then.
         """
         return self._call(ctxt, "1.0", "prepare_claims", intents=intents)
 
     def confirm_claims(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
-        """Confirm claims for the service host that will use them."""
+        """Confirm claims for the service host that will run the instances."""
         return self._call(ctxt, "1.0", "confirm_claims", host=host, refs=refs)
 
     def abort_claims(
         self, ctxt: RequestContext, refs: objects.ClaimRefs, host: str | None = None
     ) -> objects.ClaimAnswers:
-        """End prepared claims; a confirmed one stays and is answered "confirmed"."""
+        """End prepared claims; a confirmed claim is kept and answered "confirmed"."""
         return self._call(ctxt, "1.0", "abort_claims", refs=refs, host=host)
 
     def release_claims(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
-        """Give back claims whose instances are gone; fine for a claim that never was."""
+        """Release the claims of deleted instances; releasing an unknown claim is allowed."""
         return self._call(ctxt, "1.0", "release_claims", host=host, refs=refs)
 
     def list_claims(
@@ -59,21 +59,21 @@ class ClaimsAPI(ServiceClient):
         marker: str | None = None,
         limit: int = 1000,
     ) -> objects.ClaimPage:
-        """Return live claims, of a host, of a consumer, or all, page by page."""
+        """Return one page of live claims: of a host, of a consumer, or all."""
         values = {"host": host, "consumer": consumer, "marker": marker, "limit": limit}
         return self._call(ctxt, "1.0", "list_claims", **values)
 
     def audit_host(self, ctxt: RequestContext, report: objects.AuditReport) -> objects.AuditAnswer:
-        """Settle what the store holds with what runs on a host, and open it in this epoch; raises UnknownHost."""
+        """Reconcile the claims of a host with what runs there, and open the host in this epoch; raises UnknownHost."""
         return self._call(ctxt, "1.0", "audit_host", report=report)
 
     def verify(self, ctxt: RequestContext) -> objects.VerifyReport:
-        """Recompute every sum from the claims and compare."""
+        """Recompute all sums from the claims and compare them with the stored ones."""
         return self._call(ctxt, "1.0", "verify")
 
     def fence_host(self, ctxt: RequestContext, host: str) -> int:
-        """End all claims of a service host that an operator knows to be off or cut off; raises UnknownHost.
+        """End all claims of a service host that an operator declares powered off or isolated; raises UnknownHost.
 
-        Returns how many ended. Nobody waits for that host any longer; its guests are lost.
+        Returns the number of ended claims. The audit of that host is no longer awaited; its guests are lost.
         """
         return self._call(ctxt, "1.1", "fence_host", host=host)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The request context: who asks, under which request id, and until when an answer is of use."""
+"""The request context: caller, request id, and the deadline of the answer."""
 
 import math
 import time
@@ -11,26 +11,26 @@ from rpcapi import errors
 
 
 class RequestContext(oslo_context.RequestContext):
-    """oslo.context's, with a deadline in seconds of Unix time (0 = none).
+    """oslo.context's request context with a deadline in seconds of Unix time (0 = none).
 
-    Machines must keep their clocks together (NTP) to within a second for deadlines to mean the same to all.
+    Clocks of all machines must be synchronized (NTP) to within one second.
     """
 
     def __init__(self, *, deadline: float = 0.0, overwrite: bool = True, **kwargs: Any) -> None:
-        # Even without `overwrite` oslo.context's becomes the thread's current one where there is none, and then
-        # log lines that belong to no request carry the id of the first that was made.
-        self._aside = not overwrite
+        # Without a current context oslo.context makes this one current even with overwrite=False; then log lines
+        # outside of requests would have the id of the first request.
+        self._detached = not overwrite
         super().__init__(overwrite=overwrite, **kwargs)
-        self._aside = False
+        self._detached = False
         self.deadline = float(deadline)
 
     def update_store(self) -> None:
-        """Become the thread's current context, the one whose ids log lines carry."""
-        if not self._aside:
+        """Make this the thread's current context, which sets the ids in log lines."""
+        if not self._detached:
             super().update_store()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what crosses the bus; tokens and roles are not part of it."""
+        """Return the serialized context; tokens and roles are not sent."""
         return {
             "request_id": self.request_id,
             "project_id": self.project_id,
@@ -39,40 +39,42 @@ class RequestContext(oslo_context.RequestContext):
         }
 
     def get_logging_values(self) -> dict[str, Any]:
-        """Return what log lines tell of the request; '-' stands for what it does not say."""
+        """Return the values for log lines, with '-' for values that are not set."""
         return {key: "-" if value is None else value for key, value in super().get_logging_values().items()}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any], **kwargs: Any) -> "RequestContext":
-        """Rebuild a peer's context; keys that this version does not know are dropped."""
-        known = {key: values[key] for key in ("request_id", "project_id", "user_id") if values.get(key)}
+        """Build from a peer's context; unknown keys are ignored."""
+        ids = {key: values[key] for key in ("request_id", "project_id", "user_id") if values.get(key)}
         deadline = values.get("deadline") or 0.0
-        sound = isinstance(deadline, (int, float)) and math.isfinite(deadline)
-        if not sound or not all(isinstance(text, str) for text in known.values()):
-            raise errors.MalformedObject(name="request context", why="an id is no string or the deadline no number")
-        return cls(deadline=deadline, **known, **kwargs)
+        valid = isinstance(deadline, (int, float)) and math.isfinite(deadline)
+        if not valid or not all(isinstance(text, str) for text in ids.values()):
+            raise errors.MalformedObject(name="request context", why="ids must be strings and the deadline a number")
+        return cls(deadline=deadline, **ids, **kwargs)
 
-    def within(self, seconds: float) -> "RequestContext":
-        """Return a copy that must be answered in ``seconds`` from now, or by its own deadline if that is sooner."""
-        mine = time.time() + seconds
-        values = self.to_dict() | {"deadline": min(mine, self.deadline) if self.deadline else mine}
+    def with_timeout(self, seconds: float) -> "RequestContext":
+        """Return a copy with a deadline ``seconds`` from now, or its own deadline when that is earlier."""
+        requested_deadline = time.time() + seconds
+        values = self.to_dict() | {
+            "deadline": min(requested_deadline, self.deadline) if self.deadline else requested_deadline
+        }
         return RequestContext.from_dict(values, overwrite=False)
 
-    def lasting(self) -> "RequestContext":
-        """Return a copy without a deadline, for a message whose answer nobody waits for."""
+    def without_deadline(self) -> "RequestContext":
+        """Return a copy without a deadline, for a message without an answer."""
         return RequestContext.from_dict(self.to_dict() | {"deadline": 0.0}, overwrite=False)
 
     def remaining(self, default: float) -> float:
-        """Return the seconds left, or ``default`` where there is no deadline; never negative."""
+        """Return the remaining seconds, never negative, or ``default`` without a deadline."""
         return max(0.0, self.deadline - time.time()) if self.deadline else default
 
     def check_deadline(self) -> None:
-        """Raise DeadlinePassed when nobody waits for the answer any more."""
+        """Raise DeadlinePassed when the deadline has passed."""
         late = time.time() - self.deadline
         if self.deadline and late > 0:
             raise errors.DeadlinePassed(request_id=self.request_id, late=late)
 
 
 def new(project_id: str = "", user_id: str = "", **kwargs: Any) -> RequestContext:
-    """Return a context with a fresh request id; it does not become the thread's current one."""
+    """Return a context with a new request id; it does not become the thread's current context."""
     return RequestContext(project_id=project_id, user_id=user_id, overwrite=False, **kwargs)

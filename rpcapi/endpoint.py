@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every method that peers may call does first, for all three services."""
+"""The decorator of RPC methods of all services: context, deadline, argument checks and errors."""
 
 import functools
 import time
@@ -9,31 +9,31 @@ from typing import Any
 import oslo_messaging as messaging
 
 from rpcapi import errors
-from rpcapi.arguments import Arguments
+from rpcapi.arguments import ArgumentChecker
 from rpcapi.context import RequestContext
 
 Method = Callable[..., Any]
 
 
-def exposed(method: Method) -> Method:
-    """Let peers call ``method(self, ctxt, ...)`` of an endpoint class.
+def expose(method: Method) -> Method:
+    """Expose ``method(self, ctxt, ...)`` of an endpoint class to RPC callers.
 
-    Before it runs the caller's context becomes the thread's current one, so that every log line carries the
-    request id (the line that the RPC server writes about an unexpected exception too: the context is left in
-    place, the next call replaces it). A request past its deadline raises DeadlinePassed, arguments that are not
-    what the method's annotations say MalformedObject. Errors of our tree travel to the caller as answers; anything
-    else is a bug, which the RPC server logs with its traceback.
+    Before the method runs, the caller's context becomes the thread's current one, so that all log lines have the
+    request id. The context stays current after the call, until the next one, because the RPC server logs unexpected
+    exceptions later. A request past its deadline raises DeadlinePassed; arguments that do not match the annotations
+    raise MalformedObject. GanttErrors are returned to the caller; any other exception is a bug, which the RPC server
+    logs with its traceback.
 
-    An endpoint that has a method ``_observe(method, code, seconds)`` is told of each call how it ended: ``code`` is
-    "ok", an error's code, or "bug".
+    When the endpoint has a method ``_observe(method, code, seconds)``, it is called after each call; ``code`` is "ok",
+    the code of the error, or "bug".
 
-    The plain function stays reachable as ``__wrapped__``. The mark ``exposed`` is the one that
-    ``oslo_messaging.ExplicitRPCAccessPolicy`` looks for.
+    The undecorated function is available as ``__wrapped__``. ``oslo_messaging.ExplicitRPCAccessPolicy`` checks the
+    attribute ``exposed``.
     """
-    arguments = Arguments(method)
+    arguments = ArgumentChecker(method)
 
     @functools.wraps(method)
-    def served(self: Any, ctxt: RequestContext, **values: Any) -> Any:
+    def wrapper(self: Any, ctxt: RequestContext, **values: Any) -> Any:
         ctxt.update_store()
         began, code = time.perf_counter(), "bug"
         try:
@@ -44,12 +44,12 @@ def exposed(method: Method) -> Method:
             return answer
         except errors.GanttError as error:
             code = error.code
-            # Wrapped, it reaches the caller as it is, and the server logs no traceback.
+            # Wrapped like this, the error is returned unchanged and the server logs no traceback.
             raise messaging.ExpectedException() from error
         finally:
             observe = getattr(self, "_observe", None)
             if observe is not None:
                 observe(method.__name__, code, time.perf_counter() - began)
 
-    served.exposed = True  # type: ignore[attr-defined]
-    return served
+    wrapper.exposed = True  # type: ignore[attr-defined]
+    return wrapper

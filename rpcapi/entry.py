@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A console script, as far as it comes where only the library, or another of its extras, is installed."""
+"""Runs console scripts; reports which extra to install when a package is missing."""
 
 import importlib.util
 import pkgutil
@@ -11,8 +11,8 @@ from typing import Any
 def run(script: str, extra: str, target: str, needs: Sequence[str] = ()) -> int:
     """Run ``target``, as ``package.module:function``, and return its exit status.
 
-    Where a package is missing that ``target`` imports, or one of ``needs``, which it imports only later: 1, with one
-    line that says which ``extra`` to install.
+    If a package that ``target`` imports, or one of ``needs`` (imported later), is missing: print which ``extra`` to
+    install, and return 1.
     """
     missing = next((name for name in needs if importlib.util.find_spec(name) is None), None)
     if missing is None:
@@ -21,7 +21,7 @@ def run(script: str, extra: str, target: str, needs: Sequence[str] = ()) -> int:
         except ModuleNotFoundError as error:
             missing = error.name or ""
             if missing.partition(".")[0] in ("rpcapi", target.partition(".")[0]):
-                raise  # what is ours is never a matter of installing
+                raise  # a missing module of gantt itself is a bug
         else:
             return int(main())
     print(f"{script}: {missing} is not installed; run: pip install 'gantt[{extra}]'", file=sys.stderr)

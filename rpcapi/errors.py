@@ -1,28 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one error tree. Every class crosses the bus and arrives typed at the caller."""
+"""The error classes of gantt. All are sent over the bus and raised with their type at the caller."""
 
 from typing import Any
 
 
 class GanttError(Exception):
-    """Raised when gantt cannot do what was asked; never itself, always a subclass."""
+    """Raised when gantt cannot process a request; base class, only subclasses are raised."""
 
     code = "error"
-    template = "gantt cannot do this"
+    template = "gantt cannot process the request"
 
     def __init__(self, message: str | None = None, **kwargs: Any) -> None:
-        """Render the template with ``kwargs``; ``message`` is what a peer rendered already."""
+        """Render the template with ``kwargs``, unless ``message`` has the text that a peer rendered."""
         self.kwargs = kwargs
         super().__init__(message or self.template.format_map(kwargs))
 
     @property
     def sentence(self) -> str:
-        """What to show and to record: ``str()`` of an error as oslo.messaging delivers it has the peer's traceback."""
+        """The message without traceback; ``str()`` of an error from oslo.messaging contains the peer's traceback."""
         return str(self.args[0])
 
 
 class InvalidRequest(GanttError):
-    """Raised when a request is wrong in itself: repeating it cannot help."""
+    """Raised when a request is invalid; repeating it cannot succeed."""
 
     code = "invalid_request"
     template = "Invalid request: {why}"
@@ -43,14 +43,14 @@ class InvalidSpec(InvalidRequest):
 
 
 class InvalidCount(InvalidRequest):
-    """Raised when a request is for no instance, or for more than one request may carry."""
+    """Raised when a request has no instances, or more than the maximum."""
 
     code = "invalid_count"
     template = "A request may be for 1 to {most} instances, not {count}"
 
 
 class InvalidStats(InvalidRequest):
-    """Raised when a host reports figures that cannot be true; nothing of the report is kept."""
+    """Raised when a report of a host has invalid values; the whole report is rejected."""
 
     code = "invalid_stats"
     template = "Invalid stats: {what}: {why}"
@@ -85,42 +85,42 @@ class UnknownResourceClass(InvalidRequest):
 
 
 class UnknownDriver(InvalidRequest):
-    """Raised when a request names a scheduler driver that there is not, or that requests may not name."""
+    """Raised when a request names an unknown scheduler driver, or one that requests may not select."""
 
     code = "unknown_driver"
     template = "A request may not be decided by driver {name!r}; allowed: {known}"
 
 
 class UnknownNamespace(InvalidRequest):
-    """Raised when host state is asked for in a namespace that is not declared."""
+    """Raised when host state is requested in a namespace that is not declared."""
 
     code = "unknown_namespace"
     template = "There is no host state namespace {namespace!r}; declared: {known}"
 
 
 class WriterRefused(InvalidRequest):
-    """Raised when somebody else than its declared writer updates a namespace."""
+    """Raised when the writer of an update is not the declared writer of the namespace."""
 
     code = "writer_refused"
     template = "{writer!r} may not write namespace {namespace!r}: its writer is {declared!r}"
 
 
 class InvalidHostState(InvalidRequest):
-    """Raised when a document of host state is against its namespace's schema."""
+    """Raised when a host state document violates the schema of its namespace."""
 
     code = "invalid_host_state"
     template = "Host state of {name!r} in namespace {namespace!r} is refused: {why}"
 
 
 class UnknownPartition(InvalidRequest):
-    """Raised when a partition is named that this deployment, or this scheduler, does not have."""
+    """Raised when a partition is not configured in this deployment or this scheduler."""
 
     code = "unknown_partition"
     template = "There is no partition {partition!r} here; configured: {known}"
 
 
 class MalformedObject(InvalidRequest):
-    """Raised when a payload cannot be read as the versioned object it says it is."""
+    """Raised when a payload is not a valid versioned object of its stated type."""
 
     code = "malformed_object"
     template = "The message holds a malformed {name}: {why}"
@@ -134,14 +134,14 @@ class IncompatibleObject(InvalidRequest):
 
 
 class UnknownMethod(InvalidRequest):
-    """Raised when a service is sent a message for a method that it does not have."""
+    """Raised when a service does not have the called method."""
 
     code = "unknown_method"
     template = "The service on topic {topic!r} has no method {method!r} in version {version}"
 
 
 class NotFound(GanttError):
-    """Raised when what was asked about is not known here."""
+    """Raised when the requested record is unknown."""
 
     code = "not_found"
     template = "{what} is not known"
@@ -162,63 +162,63 @@ class UnknownInstance(NotFound):
 
 
 class UnknownDecision(NotFound):
-    """Raised when no decision of that request id is recorded any more."""
+    """Raised when no decision of that request id is recorded."""
 
     code = "unknown_decision"
-    template = "No decision of request {request_id} is recorded; it may be older than the record reaches"
+    template = "No decision of request {request_id} is recorded; it may have been removed because of its age"
 
 
 class NoValidHost(GanttError):
-    """Raised when no host can take the request; ``reasons`` counts the hosts that fell to each reason."""
+    """Raised when no host can accept the request; ``reasons`` counts the rejected hosts by reason."""
 
     code = "no_valid_host"
     template = "No valid host: {reason}"
 
 
 class NotClaimed(GanttError):
-    """Raised when a scheduler in shadow mode has decided: ``hosts`` are what it would have chosen, unclaimed."""
+    """Raised when a scheduler in shadow mode has decided: ``hosts`` are its selections, which were not claimed."""
 
     code = "not_claimed"
     template = "This scheduler runs in shadow mode: request {request_id} was decided and recorded, nothing was claimed"
 
 
 class DeadlinePassed(GanttError):
-    """Raised when a request is read after its deadline: it was dropped, nothing was claimed."""
+    """Raised when a request is read after its deadline; it is dropped and nothing is claimed."""
 
     code = "deadline_passed"
     template = "Request {request_id} was read {late:.1f} s after its deadline and dropped; nothing was claimed"
 
 
 class Conflict(GanttError):
-    """Raised when the state has moved on and the caller must look again."""
+    """Raised when the state has changed; the caller must read it again."""
 
     code = "conflict"
     template = "{what} conflicts with what is recorded: {why}"
 
 
 class VersionConflict(Conflict):
-    """Raised when a document was changed since the version that the writer read."""
+    """Raised when a document has changed since the version that the writer read."""
 
     code = "version_conflict"
     template = "{what} is at version {version}, not {expected}: read it again, then update"
 
 
 class HostInUse(Conflict):
-    """Raised when a host is to leave its partition while claims live on it."""
+    """Raised when a host with live claims is to be removed from its partition."""
 
     code = "host_in_use"
-    template = "Host {host!r} holds {claims} live claims in partition {partition!r}: delete what runs there first"
+    template = "Host {host!r} holds {claims} live claims in partition {partition!r}: delete its instances first"
 
 
 class InstanceConflict(Conflict):
-    """Raised when a uuid is taken by another request, or its state does not allow the call."""
+    """Raised when a uuid belongs to another request, or the state of the instance does not allow the call."""
 
     code = "instance_conflict"
     template = "Instance {uuid}: {why}"
 
 
 class ClaimError(GanttError):
-    """Raised when a claim cannot go where the caller wants it; nothing was changed."""
+    """Raised when a claim verb cannot do what the caller requested; nothing was changed."""
 
     code = "claim_error"
     template = "Claim of {consumer} (attempt {attempt}): {why}"
@@ -232,7 +232,7 @@ class ClaimUnknown(ClaimError):
 
 
 class ClaimForeign(ClaimError):
-    """Raised when a host acts on a claim that is another host's."""
+    """Raised when a host acts on a claim of another host."""
 
     code = "claim_foreign"
     template = "The claim of {consumer} (attempt {attempt}) is not on host {host!r}"
@@ -246,56 +246,56 @@ class ClaimExpired(ClaimError):
 
 
 class ClaimEnded(ClaimError):
-    """Raised when a claim has been aborted or released already."""
+    """Raised when a claim has already been aborted or released."""
 
     code = "claim_ended"
     template = "The claim of {consumer} (attempt {attempt}) has ended"
 
 
 class ClaimConflict(ClaimError):
-    """Raised when the consumer has a live claim of another attempt, or the claim is confirmed already."""
+    """Raised when the consumer has a live claim of another attempt, or the claim is already confirmed."""
 
     code = "claim_conflict"
-    template = "The consumer {consumer} has another live claim than attempt {attempt}"
+    template = "Consumer {consumer} has a live claim other than attempt {attempt}"
 
 
 class ClaimClosed(ClaimError):
-    """Raised when the claim's host has not been audited since the store may have forgotten something."""
+    """Raised when the claim's host has not been audited since the store may have lost data."""
 
     code = "claim_closed"
     template = "The claim of {consumer} (attempt {attempt}) waits for an audit of its host; try again"
 
 
 class Unavailable(GanttError):
-    """Raised when a part that is needed cannot be reached now; trying again later can help."""
+    """Raised when a required component cannot be reached; a retry later can succeed."""
 
     code = "unavailable"
     template = "{what} cannot be reached: {why}"
 
 
 class StoreUnavailable(Unavailable):
-    """Raised when the store does not answer, or lost what it held."""
+    """Raised when the store does not answer or has lost its data."""
 
     code = "store_unavailable"
     template = "The store cannot be reached: {why}"
 
 
 class NotReady(Unavailable):
-    """Raised when a service runs but cannot answer yet, such as a worker that loads its replica."""
+    """Raised when a service runs but is not ready, such as a worker that loads its replica."""
 
     code = "not_ready"
     template = "{what} is not ready yet: {why}"
 
 
 class PluginFailed(GanttError):
-    """Raised when a filter or weigher from outside failed, and [filter_scheduler] on_plugin_error is fatal."""
+    """Raised when a plugin filter or weigher failed and [filter_scheduler] on_plugin_error is fatal."""
 
     code = "plugin_failed"
-    template = "The {kind} {name!r}, a plugin of {source}, failed: {why}; nothing was decided"
+    template = "The {kind} {name!r}, a plugin of {source}, failed: {why}; no decision was made"
 
 
 class BadConfiguration(GanttError):
-    """Raised when the configuration cannot be used; a daemon exits with this one line."""
+    """Raised when the configuration is invalid; a daemon exits with this message."""
 
     code = "bad_configuration"
     template = "Bad configuration: {why}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one place that knows eventlet; everything else uses the standard library's threading names."""
+"""The only module that uses eventlet; all others use the standard library's threading names."""
 
 import threading
 from collections.abc import Callable
@@ -15,19 +15,19 @@ T = TypeVar("T")
 
 
 def patch() -> None:
-    """Make the standard library cooperative. Call it before anything else is imported: a module that
-    took `select`, `socket` or `threading` names earlier would keep the blocking ones."""
-    import eventlet  # noqa: PLC0415 - a process on threads must not load it
+    """Monkey-patch the standard library. Call it before any other import: a module that imported
+    `select`, `socket` or `threading` names earlier keeps the blocking versions."""
+    import eventlet  # noqa: PLC0415 - a process with native threads must not load it
 
     eventlet.monkey_patch()
-    _part_contexts()
+    _isolate_request_contexts()
 
 
-def _part_contexts() -> None:
-    """Give each green thread a request context of its own.
+def _isolate_request_contexts() -> None:
+    """Give each green thread its own request context.
 
-    A daemon has read its options, and so imported oslo.log, before it patches: the contexts' store is a native
-    thread-local by then, which all green threads share, and every log line would carry the latest request's id.
+    A daemon reads its options, and so imports oslo.log, before it patches: the context store is then a native
+    thread-local, which all green threads share, and every log line would carry the latest request's id.
     """
     context._request_store = threading.local()
 
@@ -44,19 +44,19 @@ def patch_for(executor: str) -> None:
 
 
 def is_patched() -> bool:
-    """Whether threads of this process are green."""
+    """Return whether this process uses green threads."""
     return bool(eventletutils.is_monkey_patched("thread"))
 
 
 def executor() -> str:
-    """The executor that fits how this process runs: what RPC servers must be started with."""
+    """Return the executor of this process; RPC servers must be started with it."""
     return EVENTLET if is_patched() else THREADING
 
 
-def aside(work: Callable[[], T]) -> T:
-    """Do long work that never waits, in a thread of the system where threads are green: the others go on meanwhile.
+def run_in_worker_pool(work: Callable[[], T]) -> T:
+    """Run CPU-bound work in a native worker pool if this process uses green threads, so that they keep running.
 
-    It must use nothing that green threads share, neither locks nor the log.
+    The work must not use locks or logs, which green threads share.
     """
     if not is_patched():
         return work()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is the bus there? Asked at start, before servers are: where it is away, starting one blocks without an end."""
+"""Checks that the bus is reachable before servers start: starting one blocks for ever while the bus is down."""
 
 from typing import Any
 
@@ -9,17 +9,17 @@ from kombu import exceptions as kombu_exceptions
 from rpcapi import bus, context, errors
 from rpcapi.serializer import GanttSerializer
 
-NOBODY = "nobody"
+ABSENT_SERVER = "nobody"
 
 
 def probe_bus(transport: Any, topic: str) -> None:
-    """Send one message to a server of ``topic`` that does not exist; raises Unavailable where that cannot be sent.
+    """Send one message to a nonexistent server of ``topic``; raises Unavailable if it cannot be sent.
 
-    ``topic`` must be one that this service's broker user may publish to.
+    This service's broker user must have permission to publish to ``topic``.
     """
-    target = messaging.Target(topic=topic, server=NOBODY)
+    target = messaging.Target(topic=topic, server=ABSENT_SERVER)
     client = bus.get_client(transport, target, serializer=GanttSerializer())
     try:
-        client.prepare(retry=0).cast(context.new().within(1), "probe")
+        client.prepare(retry=0).cast(context.new().with_timeout(1), "probe")
     except (messaging.MessagingException, kombu_exceptions.KombuError, OSError) as error:
         raise errors.Unavailable(what="The message bus", why=str(error) or type(error).__name__) from error

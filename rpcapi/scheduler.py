@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scheduler as its callers see it: the seam behind which another scheduler can sit."""
+"""Client of the scheduler, with a pluggable backend so that another scheduler can be used."""
 
 from typing import Any, Protocol, cast
 
@@ -15,22 +15,22 @@ BACKENDS = "gantt.scheduler_backends"
 
 
 class SchedulerBackend(Protocol):
-    """What stands behind SchedulerAPI: gantt's own over the bus by default, or a deployer's.
+    """Backend of SchedulerAPI: by default gantt's scheduler over the bus, or one of the deployer.
 
-    A backend is made with (conf, transport) and answers ``call`` as the scheduler service would.
+    A backend is created with (conf, transport) and answers ``call`` like the scheduler service.
     """
 
     def call(self, ctxt: RequestContext, version: str, method: str, /, **values: Any) -> Any:
-        """Carry out ``method`` and return its answer; raises from rpcapi.errors."""
+        """Call ``method`` and return its answer; raises errors of rpcapi.errors."""
 
 
 class BusBackend(ServiceClient):
-    """gantt's scheduler workers, over the bus."""
+    """Backend that calls gantt's scheduler workers over the bus."""
 
     TOPIC = "scheduler"
     VERSION = "1.3"
     CAP = "scheduler"
-    PROMPT = frozenset({"select_destinations"})
+    SHORT_CALLS = frozenset({"select_destinations"})
 
     call = ServiceClient._call
 
@@ -59,21 +59,21 @@ class SchedulerAPI:
         attempt: int = 1,
         alternates: int = 2,
     ) -> objects.Selections:
-        """Choose and claim a host for each uuid, all or none; raises NoValidHost, InvalidSpec, DeadlinePassed."""
+        """Select and claim a host for each uuid, all or none; raises NoValidHost, InvalidSpec, DeadlinePassed."""
         values = {"spec": spec, "uuids": uuids, "attempt": attempt, "alternates": alternates}
         return self._backend.call(ctxt, "1.0", "select_destinations", **values)
 
     def select_batch(self, ctxt: RequestContext, requests: objects.SelectionRequests) -> objects.SelectionAnswers:
-        """Choose and claim for many requests at once, each all or none; raises InvalidCount, DeadlinePassed.
+        """Select and claim hosts for several requests, each all or none; raises InvalidCount, DeadlinePassed.
 
-        Where the configured driver can, they are placed together. What is wrong with one request is its answer.
+        They are decided together when the configured driver supports it. An error of one request is its answer.
         """
         return self._backend.call(ctxt, "1.3", "select_batch", requests=requests)
 
     def update_resource_stats(
         self, ctxt: RequestContext, name: names.ResourceName, stats: objects.StatsReport
     ) -> objects.StatsAnswer:
-        """Report a service host's nodes, or only that it lives; raises InvalidStats, UnknownHost."""
+        """Report the nodes of a service host, or only a heartbeat; raises InvalidStats, UnknownHost."""
         values = {"name": names.canonical(name), "stats": stats}
         return self._backend.call(ctxt, "1.0", "update_resource_stats", **values)
 
@@ -92,30 +92,30 @@ class SchedulerAPI:
         matching: dict[str, Any] | None = None,
         partition: str | None = None,
     ) -> objects.HostStatePage:
-        """Return documents by name after ``marker``; raises UnknownNamespace, UnknownPartition.
+        """Return documents after ``marker``, ordered by name; raises UnknownNamespace, UnknownPartition.
 
-        ``matching`` keeps those whose top-level keys have these values; its key "host" keeps those of one service
-        host and its nodes. ``partition`` keeps those of one partition.
+        ``matching`` selects documents with these values of top-level keys; its key "host" selects those of one service
+        host and its nodes. ``partition`` selects those of one partition.
         """
         values: dict[str, Any] = {"namespace": namespace, "marker": marker, "limit": limit}
-        narrowing = {"matching": matching, "partition": partition}
-        given = {name: value for name, value in narrowing.items() if value is not None}
-        return self._backend.call(ctxt, "1.2" if given else "1.0", "list_host_state", **values, **given)
+        optional = {"matching": matching, "partition": partition}
+        filters = {name: value for name, value in optional.items() if value is not None}
+        return self._backend.call(ctxt, "1.2" if filters else "1.0", "list_host_state", **values, **filters)
 
     def update_host_state(self, ctxt: RequestContext, state: objects.HostState, writer: str) -> objects.HostState:
         """Merge ``state.document`` into what is recorded at ``state.version`` and return the new state.
 
-        A key with the value null is dropped from the document, except in namespace ``service``. Version 0 creates
-        the document. Raises VersionConflict, WriterRefused, UnknownHost, UnknownNamespace, InvalidHostState where
-        the result is against the namespace's schema, and Conflict where the document is in another partition than
-        ``state.partition`` says.
+        A key with the value null is removed from the document, except in namespace ``service``. Version 0 creates
+        the document. Raises VersionConflict, WriterRefused, UnknownHost, UnknownNamespace, InvalidHostState when
+        the result violates the schema of the namespace, and Conflict when the document is in another partition than
+        ``state.partition``.
         """
         return self._backend.call(ctxt, "1.0", "update_host_state", state=state, writer=writer)
 
     def delete_host_state(
         self, ctxt: RequestContext, namespace: str, name: names.ResourceName, version: int, writer: str
     ) -> None:
-        """Delete the document that is recorded at ``version``; fine where there is none.
+        """Delete the document recorded at ``version``; does nothing when there is none.
 
         Raises VersionConflict, WriterRefused, UnknownNamespace.
         """
@@ -123,35 +123,36 @@ class SchedulerAPI:
         self._backend.call(ctxt, "1.2", "delete_host_state", **values)
 
     def update_aggregates(self, ctxt: RequestContext, aggregates: list[dict[str, Any]]) -> None:
-        """Replace these aggregates whole, in every partition, or make them: all, or none where one is wrong.
+        """Create or completely replace these aggregates in all partitions; nothing is changed when one is invalid.
 
-        Each is {"id": text, "name": text, "hosts": [names of service hosts, nodes or other providers], "metadata":
-        {text: text}, "version": number or text}; "hosts" and one of "id" and "name" are needed. A version that is not
-        later than the recorded one is ignored; without one the last to arrive is taken. Raises InvalidRequest,
-        InvalidName or InvalidHostState; and StoreUnavailable where a partition does not answer: then say it again.
+        Each aggregate is {"id": text, "name": text, "hosts": [names of service hosts, nodes or other providers],
+        "metadata": {text: text}, "version": number or text}; "hosts" and one of "id" and "name" are required. An update
+        with a version that is not later than the recorded one is ignored; without a version the last update wins.
+        Raises InvalidRequest, InvalidName or InvalidHostState; StoreUnavailable when a partition does not answer:
+        repeat the call then.
         """
         self._backend.call(ctxt, "1.3", "update_aggregates", aggregates=aggregates)
 
     def delete_aggregate(self, ctxt: RequestContext, name: str, version: int | str | None = None) -> None:
-        """Delete the aggregate of that id; fine where there is none. Raises as update_aggregates does.
+        """Delete the aggregate with that id; does nothing when there is none. Raises as update_aggregates.
 
-        ``version`` is compared as there, and outlives the aggregate: older news of it that comes late is ignored.
+        ``version`` is compared as there, and kept after the deletion: older updates that arrive late are ignored.
         """
         self._backend.call(ctxt, "1.3", "delete_aggregate", name=name, version=version)
 
     def remove_host(self, ctxt: RequestContext, host: str) -> None:
-        """Forget a service host with all its nodes, wherever it is; fine where it is not known.
+        """Remove a service host and its nodes in whatever partition it is; does nothing when it is unknown.
 
-        Raises HostInUse where it holds live claims.
+        Raises HostInUse when it has live claims.
         """
         self._backend.call(ctxt, "1.2", "remove_host", host=host)
 
     def list_partitions(self, ctxt: RequestContext) -> objects.PartitionList:
-        """Return the deployment's partitions, as the worker that answers sees them."""
+        """Return the partitions of the deployment from the view of the worker that answers."""
         return self._backend.call(ctxt, "1.2", "list_partitions")
 
     def report_service(self, ctxt: RequestContext, binary: str, host: str) -> None:
-        """Tell that a service without nodes, such as a conductor, lives."""
+        """Send a heartbeat of a service without nodes, such as a conductor."""
         self._backend.call(ctxt, "1.0", "report_service", binary=binary, host=host)
 
     def explain(self, ctxt: RequestContext, request_id: str) -> objects.Decision:
@@ -159,15 +160,15 @@ class SchedulerAPI:
         return self._backend.call(ctxt, "1.1", "explain", request_id=request_id)
 
     def dry_run(self, ctxt: RequestContext, spec: objects.RequestSpec, count: int = 1) -> objects.Decision:
-        """Decide for ``count`` instances on what a worker knows now; nothing is claimed and nothing is recorded.
+        """Decide for ``count`` instances on the replica of a worker; nothing is claimed or recorded.
 
-        Of many instances those are decided that one claim script would take. A refusal is an answer here, with its
-        reasons. Raises InvalidSpec, UnknownHost for a forced host that nobody knows, PluginFailed, NotReady.
+        At most as many instances are decided as one claim script accepts. A refusal is returned, not raised, with its
+        reasons. Raises InvalidSpec, UnknownHost for an unknown forced host, PluginFailed, NotReady.
         """
         return self._backend.call(ctxt, "1.3", "dry_run", spec=spec, count=count)
 
     def list_filters(self, ctxt: RequestContext, kind: str | None = None) -> objects.FilterList:
-        """Return what the worker that answers decides by: of ``kind`` "filter" or "weigher", or both."""
+        """Return the filters and weighers of the worker that answers; ``kind``: "filter", "weigher" or None (both)."""
         return self._backend.call(ctxt, "1.3", "list_filters", kind=kind)
 
     def list_decisions(
@@ -175,7 +176,7 @@ class SchedulerAPI:
     ) -> objects.DecisionPage:
         """Return a partition's recorded decisions, oldest first, after ``marker``; raises UnknownPartition.
 
-        ``partition`` None is the scheduler's own.
+        ``partition`` None is that of the scheduler.
         """
         values = {"partition": partition, "marker": marker, "limit": limit}
         return self._backend.call(ctxt, "1.2", "list_decisions", **values)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Objects and contexts to and from the bus, with faults that the sender can read."""
+"""Serializer of versioned objects and contexts, with typed errors."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,10 +15,10 @@ Backport = Callable[[RequestContext, dict[str, Any], dict[str, str]], Any]
 
 
 class GanttSerializer(ovo_base.VersionedObjectSerializer):
-    """oslo's object serializer, with our context, complete objects and typed errors.
+    """oslo's object serializer with RequestContext, default values and typed errors.
 
-    ``backport`` asks the conductor for an older version of an object that is newer than this service knows;
-    without one such an object is refused with IncompatibleObject.
+    ``backport`` requests an older version of a too new object from the conductor; without it such an object is refused
+    with IncompatibleObject.
     """
 
     OBJ_BASE_CLASS = GanttObject
@@ -38,19 +38,19 @@ class GanttSerializer(ovo_base.VersionedObjectSerializer):
         try:
             return GanttObject.obj_from_primitive(objprim, context=context)
         except ovo_exception.IncompatibleObjectVersion as error:
-            return self._older(context, name, objprim, error)
+            return self._backport_object(context, name, objprim, error)
         except ovo_exception.UnsupportedObjectError as error:
-            raise errors.MalformedObject(name=name, why="no such object is known here") from error
+            raise errors.MalformedObject(name=name, why="the object type is unknown") from error
         except (KeyError, ValueError, TypeError, AttributeError) as error:
             raise errors.MalformedObject(name=name, why=str(error) or type(error).__name__) from error
 
-    def _older(
+    def _backport_object(
         self, context: Any, name: str, objprim: dict[str, Any], newer: ovo_exception.IncompatibleObjectVersion
     ) -> Any:
-        """Have the whole message backported to what is known here; ``newer`` names the object in it that is not."""
+        """Backport the whole object to the known versions; ``newer`` names the too new object in it."""
         if self._backport is None:
-            said = newer.kwargs
+            details = newer.kwargs
             raise errors.IncompatibleObject(
-                name=said["objname"], version=said["objver"], supported=said["supported"]
+                name=details["objname"], version=details["objver"], supported=details["supported"]
             ) from newer
         return self._backport(context, objprim, ovo_base.obj_tree_get_versions(name))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which gantt this is."""
+"""The version of gantt."""
 
 import importlib.metadata
 
 
-def installed() -> str:
+def installed_version() -> str:
     """Return the installed version, or 'unknown' when run from a source tree."""
     try:
         return importlib.metadata.version("gantt")

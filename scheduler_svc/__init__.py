@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scheduler service: sole owner of host state and claims; it decides and commands nobody."""
+"""The scheduler service: the sole owner of host state and claims. It selects hosts, but sends them no commands."""

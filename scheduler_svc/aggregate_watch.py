@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tells operators what in aggregates' metadata is not understood: decisions go on with what is configured."""
+"""Warns operators of invalid aggregate metadata; decisions use the configured values instead."""
 
 from collections.abc import Callable, Iterable
 
@@ -11,19 +11,19 @@ from scheduler_svc.weighers import multipliers
 LOG = log.getLogger(__name__)
 
 
-class AggregateWatch:
-    """Warns of each multiplier that is no number, once as long as it stays."""
+class AggregateMetadataChecker:
+    """Logs a warning for each multiplier that is not a number, once until it changes."""
 
     def __init__(self, table: Callable[[], HostTable], options: Iterable[str]) -> None:
         self._table = table
         self._options = tuple(options)
-        self._told: frozenset[str] = frozenset()
+        self._logged: frozenset[str] = frozenset()
 
-    def look(self) -> None:
-        """Look at all aggregates; apart from decisions, which wait while it copies what is said of them."""
+    def check(self) -> None:
+        """Check the metadata of all aggregates; locks the table only while it copies the metadata."""
         with self._table().reading() as view:
             metadata = {name: view.aggregates.metadata(name) for name in view.aggregates.names}
-        found = frozenset(multipliers.complaints(metadata, self._options))
-        for each in sorted(found - self._told):
-            LOG.warning("%s", each)
-        self._told = found
+        complaints = frozenset(multipliers.find_errors(metadata, self._options))
+        for complaint in sorted(complaints - self._logged):
+            LOG.warning("%s", complaint)
+        self._logged = complaints

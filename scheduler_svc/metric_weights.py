@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""By which of the figures that hosts report they are weighed."""
+"""The weights of metrics that hosts report."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,10 +9,10 @@ AGGREGATE_OPTION = "metrics_weight_multiplier"  # in aggregates; the option itse
 
 @dataclass(frozen=True, slots=True)
 class MetricWeights:
-    """A host's weight is the sum of ratio x metric; ``unavailable`` where it lacks one of them."""
+    """A host's weight is the sum of ratio x metric, or ``unavailable`` if it lacks one of the metrics."""
 
     ratios: Mapping[str, float] = field(default_factory=dict)
     unavailable: float = -10000.0
 
 
-NONE = MetricWeights()
+NO_METRIC_WEIGHTS = MetricWeights()

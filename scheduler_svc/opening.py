@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Opens the stores of all partitions, and fills one table from them."""
+"""Opens the stores of all partitions and loads one table from them."""
 
 import time
 from collections.abc import Callable
@@ -12,21 +12,21 @@ from rpcapi.conf import replicas
 from scheduler_svc.conf import namespaces, partitions
 from scheduler_svc.following.replica import Replica
 from scheduler_svc.notifications import turn
-from scheduler_svc.partitions import Partition, Partitions
+from scheduler_svc.partitions import OpenPartition, OpenPartitions
 from scheduler_svc.reads import Reads
 from scheduler_svc.servicegroup import liveness
 from scheduler_svc.store import Store, open_store
-from scheduler_svc.store.factory import open_beside
+from scheduler_svc.store.factory import attach_state_store
 from scheduler_svc.table.table import HostTable
 
 LOG = log.getLogger(__name__)
 
-Opener = Callable[[cfg.ConfigOpts, str], Store]
+StoreOpener = Callable[[cfg.ConfigOpts, str], Store]
 
 
 def open_configured(conf: cfg.ConfigOpts, partition: str) -> Store:
-    """Open a partition's store as it is configured; raises BadConfiguration."""
-    declared = (*namespaces.load(conf).kept, turn.NAMESPACE)
+    """Open a partition's store by its configuration; raises BadConfiguration."""
+    declared = (*namespaces.load(conf).stored_names, turn.NAMESPACE)
     store = open_store(
         partitions.url(conf, partition),
         partition,
@@ -34,83 +34,87 @@ def open_configured(conf: cfg.ConfigOpts, partition: str) -> Store:
         log_length=conf.store.log_length,
         decisions=conf.store.decisions,
         namespaces=declared,
-        liveness=liveness.told_by(conf),
-        replicas=replicas.configured(conf.store),
+        liveness=liveness.get_liveness_source(conf),
+        replicas=replicas.from_options(conf.store),
     )
-    return open_beside(store, conf.store.state_url, conf.store.state_namespaces, declared)
+    return attach_state_store(store, conf.store.state_url, conf.store.state_namespaces, declared)
 
 
-class Opened:
-    """All partitions of the configuration, over one table; their stores are closed with it."""
+class PartitionSet:
+    """All configured partitions over one table; closing it closes their stores."""
 
     def __init__(
-        self, conf: cfg.ConfigOpts, opener: Opener, reads: Reads, told: Callable[[Replica], None] | None = None
+        self,
+        conf: cfg.ConfigOpts,
+        opener: StoreOpener,
+        reads: Reads,
+        on_loaded: Callable[[Replica], None] | None = None,
     ) -> None:
-        """``told`` hears of each load of a partition whose claims are served here."""
-        names, served = partitions.names(conf), partitions.served(conf)
+        """``on_loaded`` is called after each load of a partition that this worker serves claims for."""
+        names, served = partitions.names(conf), partitions.served_partitions(conf)
         self._stores: list[Store] = []
         table = HostTable(names, reads)
-        self.partitions = Partitions(
-            [self._open(conf, opener, table, name, told if name in served else None) for name in names],
+        self.partitions = OpenPartitions(
+            [self._open(conf, opener, table, name, on_loaded if name in served else None) for name in names],
             conf.rpc.partition,
         )
-        self.served = [self.partitions.find(name) for name in served]
+        self.served_partitions = [self.partitions.find(name) for name in served]
 
     def load(self) -> None:
-        """Load what is not loaded yet; raises StoreUnavailable where no partition is after that.
+        """Load partitions that are not loaded yet; raises StoreUnavailable if none is available.
 
-        One that is away is loaded by its follower when it comes back.
+        The follower of an unavailable partition loads it when its store is back.
         """
-        away: errors.StoreUnavailable | None = None
-        for each in self.partitions:
+        last_error: errors.StoreUnavailable | None = None
+        for partition in self.partitions:
             try:
-                if not each.replica.ready:
-                    each.replica.load()
+                if not partition.replica.ready:
+                    partition.replica.load()
             except errors.StoreUnavailable as error:
-                each.presence.lost()
-                away = error
+                partition.presence.record_failure()
+                last_error = error
                 if len(self.partitions) > 1:
-                    LOG.warning("Partition %s is away: %s", each.name, error)
-        if away is not None and not any(each.replica.ready for each in self.partitions):
-            raise away
+                    LOG.warning("Partition %s is unavailable: %s", partition.name, error)
+        if last_error is not None and not any(partition.replica.ready for partition in self.partitions):
+            raise last_error
 
     def follow(self) -> None:
-        """Begin to follow all logs."""
-        for each in self.partitions:
-            each.replica.start()
+        """Start following all logs."""
+        for partition in self.partitions:
+            partition.replica.start()
 
-    def renew(self, timeout: float) -> bool:
-        """Have everything taken anew, as for a table that keeps more; False where a present one did not in time."""
-        present = [each.replica for each in self.partitions if not each.presence.away]
+    def reload(self, timeout: float) -> bool:
+        """Reload all available partitions, for example after new reads; return False on time-out."""
+        present = [partition.replica for partition in self.partitions if not partition.presence.away]
         deadline = time.monotonic() + timeout
-        renewed = [each.renew(max(0.0, deadline - time.monotonic())) for each in present]
+        renewed = [partition.reload(max(0.0, deadline - time.monotonic())) for partition in present]
         return all(renewed)
 
     def stop(self) -> None:
-        """Follow no more."""
-        for each in self.partitions:
-            each.replica.stop()
+        """Stop following."""
+        for partition in self.partitions:
+            partition.replica.stop()
 
     def close(self) -> None:
-        """Return when nobody follows any more and the stores are closed."""
-        for each in self.partitions:
-            each.replica.wait()
+        """Wait until all followers have ended, then close the stores."""
+        for partition in self.partitions:
+            partition.replica.wait()
         for store in self._stores:
             store.close()
 
     def _open(
         self,
         conf: cfg.ConfigOpts,
-        opener: Opener,
+        opener: StoreOpener,
         table: HostTable,
         name: str,
-        told: Callable[[Replica], None] | None,
-    ) -> Partition:
-        # The follower waits in its store for the next change, so it has one of its own.
-        store, followed = opener(conf, name), opener(conf, name)
-        self._stores += [store, followed]
-        return Partition(store, Replica(followed, told or _nobody, table))
+        on_loaded: Callable[[Replica], None] | None,
+    ) -> OpenPartition:
+        # The follower blocks in its store until the next change, so it has its own.
+        store, follower_store = opener(conf, name), opener(conf, name)
+        self._stores += [store, follower_store]
+        return OpenPartition(store, Replica(follower_store, on_loaded or _ignore_load, table))
 
 
-def _nobody(replica: Replica) -> None:
-    """Be told of a load, and tell nobody."""
+def _ignore_load(replica: Replica) -> None:
+    """Do nothing: the default of ``on_loaded``."""

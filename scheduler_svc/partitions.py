@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The partitions that a worker decides over."""
+"""The partitions that a worker selects hosts from."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ from scheduler_svc.store.interface import Store
 
 
 @dataclass(frozen=True, slots=True)
-class Overview:
-    """See rpcapi.objects.PartitionList; ``claims`` None: the store did not answer."""
+class PartitionOverview:
+    """Summary of a partition; see rpcapi.objects.PartitionList. ``claims`` None: the store did not answer."""
 
     name: str
     epoch: int
@@ -29,8 +29,8 @@ class Overview:
 
 
 @dataclass(frozen=True, slots=True)
-class Partition:
-    """One partition: its store for verbs, and the replica that follows it through a store of its own."""
+class OpenPartition:
+    """One partition: its store for verbs, and the replica, which follows it through its own store."""
 
     store: Store
     replica: Replica
@@ -42,63 +42,63 @@ class Partition:
 
     @property
     def presence(self) -> Presence:
-        """Whether its store answers."""
+        """The availability of its store."""
         return self.replica.presence
 
-    def look(self) -> Overview:
-        """Return what the replica and the store tell now."""
+    def overview(self) -> PartitionOverview:
+        """Return a summary of the replica and the store."""
         claims: Mapping[str, int] | None
         try:
             claims = self.store.counts()
         except errors.Unavailable:
             claims = None
-        (epoch, position), census = self.replica.standing, self.replica.census
-        return Overview(self.name, epoch, position, census.hosts, census.able, claims)
+        (epoch, position), host_counts = self.replica.log_position, self.replica.host_counts
+        return PartitionOverview(self.name, epoch, position, host_counts.hosts, host_counts.schedulable, claims)
 
 
-class Partitions:
-    """All of them, in the order of the configuration; ``own`` names the one that this service belongs to."""
+class OpenPartitions:
+    """All configured partitions, in their order; ``own`` is the one that this service belongs to."""
 
-    def __init__(self, members: Sequence[Partition], own: str) -> None:
+    def __init__(self, members: Sequence[OpenPartition], own: str) -> None:
         self._members = {member.name: member for member in members}
         self.own = self._members[own]
 
-    def __iter__(self) -> Iterator[Partition]:
+    def __iter__(self) -> Iterator[OpenPartition]:
         return iter(self._members.values())
 
     def __len__(self) -> int:
         return len(self._members)
 
-    def find(self, name: str | None) -> Partition:
-        """Return the partition of that name, or the own one for None; raises UnknownPartition."""
+    def find(self, name: str | None) -> OpenPartition:
+        """Return the partition with that name, or the own one for None; raises UnknownPartition."""
         if name is None:
             return self.own
-        found = self._members.get(name)
-        if found is None:
+        partition = self._members.get(name)
+        if partition is None:
             raise errors.UnknownPartition(partition=name, known=", ".join(self._members))
-        return found
+        return partition
 
-    def of_host(self, name: str) -> list[Partition]:
-        """Return the partitions in which a node, or a service host with nodes, of this name is known to be."""
-        homes = set(self.own.replica.whole.homes(name))
-        return [member for member in self if member.replica.number in homes]
+    def of_host(self, name: str) -> list[OpenPartition]:
+        """Return the partitions that have a node, or a service host with nodes, of this name."""
+        numbers = set(self.own.replica.unchecked_table.find_partitions(name))
+        return [member for member in self if member.replica.number in numbers]
 
-    def find_decision(self, request_id: str) -> tuple[Partition, dict[str, Any]]:
-        """Return the newest record of a decision, and where it is: a partition that refused has one too.
+    def find_decision(self, request_id: str) -> tuple[OpenPartition, dict[str, Any]]:
+        """Return the newest record of a decision and its partition; each partition that refused has one too.
 
-        Raises UnknownDecision, and StoreUnavailable where it may be in a partition that is away.
+        Raises UnknownDecision, or StoreUnavailable if an unavailable partition may have it.
         """
-        found, missing = [], []
-        for each in self:
+        decisions, missing = [], []
+        for partition in self:
             try:
-                found.append((each, each.store.find_decision(request_id)))
+                decisions.append((partition, partition.store.find_decision(request_id)))
             except (errors.UnknownDecision, errors.StoreUnavailable) as error:
                 missing.append(error)
-        if not found:
+        if not decisions:
             raise next((error for error in missing if isinstance(error, errors.StoreUnavailable)), missing[0])
-        return max(found, key=lambda one: one[1].get("at_ms", 0))
+        return max(decisions, key=lambda pair: pair[1].get("at_ms", 0))
 
-    def likely(self, name: str) -> list[Partition]:
-        """Return all partitions, first those in which a host of this name is known to be, then the own one."""
-        first = [*self.of_host(name), self.own]
-        return list({member.name: member for member in [*first, *self]}.values())
+    def search_order(self, name: str) -> list[OpenPartition]:
+        """Return all partitions: first those with a host of this name, then the own one, then the others."""
+        preferred = [*self.of_host(name), self.own]
+        return list({member.name: member for member in [*preferred, *self]}.values())

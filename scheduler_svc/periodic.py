@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Something done again and again in a thread of its own."""
+"""A periodic task in its own thread."""
 
 import random
 import threading
@@ -11,11 +11,11 @@ from rpcapi import errors
 
 LOG = log.getLogger(__name__)
 
-JITTER = 0.25  # of the interval, either way, so that workers do not all come at once
+JITTER = 0.25  # fraction of the interval, plus or minus, so that workers do not run all at once
 
 
 class Periodic:
-    """Calls ``act`` every ``interval()`` seconds, the first time at once."""
+    """Calls ``act`` every ``interval()`` seconds, starting at once."""
 
     def __init__(self, name: str, act: Callable[[], None], interval: Callable[[], float]) -> None:
         self._name = name
@@ -26,15 +26,15 @@ class Periodic:
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Do it no more."""
+        """Stop after the current call."""
         self._stopping.set()
 
     def wait(self) -> None:
-        """Return when the last time is over."""
+        """Wait until the thread has ended."""
         if self._thread.ident is not None:
             self._thread.join()
 
@@ -44,10 +44,10 @@ class Periodic:
                 self._act()
                 self._failing = False
             except errors.Unavailable as error:
-                # Said once an outage: the replica tells how it goes on.
-                (LOG.debug if self._failing else LOG.warning)("%s had to be left out: %s", self._name, error)
+                # Logged as a warning once for each outage: the replica logs its progress.
+                (LOG.debug if self._failing else LOG.warning)("%s skipped: %s", self._name, error)
                 self._failing = True
             except Exception:
-                # The edge of a thread: the next time may go well, and nothing else would do this work.
+                # Top level of a thread: the next call may succeed, and no other thread does this work.
                 LOG.exception("%s failed", self._name)
             self._stopping.wait(self._interval() * random.uniform(1 - JITTER, 1 + JITTER))

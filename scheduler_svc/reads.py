@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which keys of host state decisions read: what workers keep of it, and what agents are asked for."""
+"""The keys of host state that decisions read: workers keep only these, and agents send only these."""
 
 from collections.abc import Iterable, Mapping
 
@@ -7,30 +7,30 @@ from scheduler_svc.namespaces.registry import COMPOSED
 
 Reads = Mapping[str, frozenset[str]]  # namespace -> top-level keys of its documents; in compute "metrics.<name>" too
 
-NOTHING: Reads = {}
-ALWAYS = "inventories"  # claims are made of them, whatever decides
-CLAIMED = "used"  # the store's own sums, of which agents know nothing
+NO_READS: Reads = {}
+ALWAYS = "inventories"  # always read: claims need them
+CLAIMED = "used"  # the store's own sums, which agents do not send
 
 
-def union(many: Iterable[Reads]) -> Reads:
-    """Return what at least one of ``many`` reads."""
-    found: dict[str, frozenset[str]] = {}
-    for reads in many:
+def union(read_sets: Iterable[Reads]) -> Reads:
+    """Return the union of ``read_sets``."""
+    merged: dict[str, frozenset[str]] = {}
+    for reads in read_sets:
         for namespace, keys in reads.items():
-            found[namespace] = found.get(namespace, frozenset()) | keys
-    return found
+            merged[namespace] = merged.get(namespace, frozenset()) | keys
+    return merged
 
 
-def covers(kept: Reads, asked: Reads) -> bool:
-    """Tell whether all of ``asked`` is among ``kept``."""
-    return all(keys <= kept.get(namespace, frozenset()) for namespace, keys in asked.items())
+def covers(kept: Reads, required: Reads) -> bool:
+    """Return whether ``kept`` has all of ``required``."""
+    return all(keys <= kept.get(namespace, frozenset()) for namespace, keys in required.items())
 
 
-def wanted(reads: Reads) -> list[str]:
+def required_keys(reads: Reads) -> list[str]:
     """Return the keys of a node's state that agents need to send; see rpcapi.objects.StatsAnswer."""
     return sorted({ALWAYS} | reads.get("compute", frozenset()) - {CLAIMED})
 
 
-def kept(reads: Reads) -> list[str]:
-    """Return the namespaces of which whole documents are read, as their writers put them."""
+def whole_document_namespaces(reads: Reads) -> list[str]:
+    """Return the namespaces whose documents are kept whole, as their writers stored them."""
     return sorted(reads.keys() - set(COMPOSED))

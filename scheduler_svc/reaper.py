@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tidies the partition: expired claims, services that fell silent, old tombstones."""
+"""Cleanup of a partition: expired claims, silent services, old tombstones."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,10 +11,11 @@ BATCH = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """How long is waited before something is tidied away, in milliseconds.
+class ReapLimits:
+    """Ages in milliseconds after which the reaper acts.
 
-    ``dead_after_ms`` None: a service group tells who lives.
+    ``dead_after_ms`` is the silence after which a service is dead; None: a service group decides liveness.
+    ``tombstone_ms`` is the age at which tombstones are removed.
     """
 
     dead_after_ms: int | None
@@ -22,20 +23,18 @@ class Patience:
 
 
 class Reaper:
-    """One round a call. Any number of workers may do it at once: each round is one atomic verb, and idempotent."""
+    """Cleans up a partition. Safe in any number of workers: each batch is one atomic, idempotent verb."""
 
-    def __init__(self, store: Store, patience: Callable[[], Patience]) -> None:
+    def __init__(self, store: Store, limits: Callable[[], ReapLimits]) -> None:
         self._store = store
-        self._patience = patience
+        self._limits = limits
 
     def reap(self) -> None:
-        """Tidy until nothing is left that is due; raises StoreUnavailable."""
-        patience = self._patience()
+        """Clean up until nothing more is due; raises StoreUnavailable."""
+        limits = self._limits()
         ended = BATCH
         while ended >= BATCH:
-            ended = self._store.reap(
-                dead_after_ms=patience.dead_after_ms, tombstone_ms=patience.tombstone_ms, limit=BATCH
-            )
-            metrics.EXPIRED.inc(ended)
+            ended = self._store.reap(dead_after_ms=limits.dead_after_ms, tombstone_ms=limits.tombstone_ms, limit=BATCH)
+            metrics.EXPIRED_CLAIMS.inc(ended)
         for state, count in self._store.counts().items():
-            metrics.LIVE.labels(partition=self._store.partition, state=state).set(count)
+            metrics.LIVE_CLAIMS.labels(partition=self._store.partition, state=state).set(count)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is asked for, as the deciding core reads it."""
+"""The scheduler's internal form of a request."""
 
 import hashlib
 from collections.abc import Mapping
@@ -8,12 +8,12 @@ from typing import Any
 
 from rpcapi.model.claims import GroupPolicy
 from rpcapi.model.groups import RequestGroup
-from scheduler_svc.store.records import Amounts, Group
+from scheduler_svc.store.records import Amounts, ClaimGroup
 
 COMPUTE = "compute"
 
-# What a decision's record tells of a request as it is, where it was asked at all.
-_TOLD = (
+# Fields that the decision record copies from a request, if they are set.
+_RECORDED_FIELDS = (
     *("required_traits", "any_traits", "forbidden_traits", "member_of", "forbidden_aggregates", "in_tree"),
     *("groups_policy", "same_subtree", "root_required", "root_forbidden", "availability_zone", "ignore_hosts"),
     *("force_hosts", "hints", "numa", "image", "extra_specs", "volumes", "ports", "driver", "rewritten"),
@@ -21,19 +21,18 @@ _TOLD = (
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """One shape of server. ``id`` is the request id: it seeds whatever is left to chance.
+class SchedulingRequest:
+    """A request for identical instances. ``id`` is the request id, which seeds all random choices.
 
-    ``resources``, the traits, ``member_of``, ``forbidden_aggregates`` and ``in_tree`` are the request group without a
-    suffix, ``groups`` the others; rpcapi.objects.RequestSpec tells of them, and of ``numa``, ``image``,
-    ``extra_specs``, ``volumes`` and ``ports``. ``service`` is whose resource is placed: "compute", "volume" or
-    "network".
+    ``resources``, the traits, ``member_of``, ``forbidden_aggregates`` and ``in_tree`` are the unsuffixed request group,
+    ``groups`` the suffixed ones; rpcapi.objects.RequestSpec documents them, and ``numa``, ``image``, ``extra_specs``,
+    ``volumes`` and ``ports``. ``service`` is the service of the resource to place: "compute", "volume" or "network".
 
-    ``located`` says on which host each instance is that a hint names, ``members`` how many of the server group each
-    host holds. ``ruled_out`` names hosts that hold as many of an anti-affinity group as may be, ``beside`` those where
-    an affinity group already is: only the store knows, and it tells while the request is decided. ``partition`` keeps
-    the decision to one partition's hosts, ``away`` names partitions whose stores do not answer. ``source_partition``
-    is where an instance that moves is now, None for one that is new. ``rewritten`` tells what each prefilter added.
+    ``instance_hosts`` maps instances named in hints to their hosts, ``members`` has the number of the server group's
+    members on each host. ``excluded_hosts`` names hosts at the limit of an anti-affinity group, ``group_hosts`` those
+    that an affinity group is already on: the store provides them during the decision. ``partition`` limits the
+    decision to one partition, ``unavailable_partitions`` names those whose stores do not answer. ``source_partition``
+    is the current partition of an instance that moves, None for a new one. ``rewritten`` has what each prefilter added.
     """
 
     id: str
@@ -44,11 +43,11 @@ class Request:
     ignore_hosts: tuple[str, ...] = ()
     force_hosts: tuple[str, ...] = ()
     hints: Mapping[str, Any] = field(default_factory=dict)
-    group: Group | None = None
-    ruled_out: tuple[str, ...] = ()
-    beside: tuple[str, ...] = ()
+    group: ClaimGroup | None = None
+    excluded_hosts: tuple[str, ...] = ()
+    group_hosts: tuple[str, ...] = ()
     partition: str | None = None
-    away: tuple[str, ...] = ()
+    unavailable_partitions: tuple[str, ...] = ()
     any_traits: tuple[tuple[str, ...], ...] = ()
     member_of: tuple[tuple[str, ...], ...] = ()
     forbidden_aggregates: tuple[str, ...] = ()
@@ -68,40 +67,40 @@ class Request:
     driver: str | None = None
     project: str = ""
     user: str = ""
-    located: Mapping[str, str] = field(default_factory=dict)
+    instance_hosts: Mapping[str, str] = field(default_factory=dict)
     members: Mapping[str, int] = field(default_factory=dict)
     source_partition: str | None = None
     rewritten: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
-    def most_per_host(self) -> int | None:
-        """Return how many instances of this request one host may take, or None for no limit."""
+    def max_instances_per_host(self) -> int | None:
+        """Return how many instances of this request one host may take, None for no limit."""
         if self.group is not None and self.group.policy == GroupPolicy.ANTI_AFFINITY:
             return self.group.max_per_host
         return None
 
     @property
-    def together(self) -> bool:
-        """Tell whether all instances of this request must land on one host."""
+    def is_affinity(self) -> bool:
+        """Return whether all instances of this request must go to one host."""
         return self.group is not None and self.group.policy == GroupPolicy.AFFINITY
 
     @property
     def seed(self) -> int:
-        """Return a number that only the request id decides; small enough to be exact as a JSON number."""
+        """Return a hash of the request id, small enough to be exact as a JSON number."""
         return int.from_bytes(hashlib.blake2b(self.id.encode(), digest_size=6).digest(), "big")
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what was asked, for the decision's record: what was left open is left out."""
-        asked: dict[str, Any] = {"resources": dict(self.resources)}
-        asked |= {name: _plain(value) for name in _TOLD if (value := getattr(self, name))}
+        """Return the request for the decision record, without unset fields."""
+        document: dict[str, Any] = {"resources": dict(self.resources)}
+        document |= {name: _plain(value) for name in _RECORDED_FIELDS if (value := getattr(self, name))}
         if self.groups:
-            asked["groups"] = {each.suffix: each.as_dict() for each in self.groups}
+            document["groups"] = {group.suffix: group.as_dict() for group in self.groups}
         if self.service != COMPUTE:
-            asked["service"] = self.service
+            document["service"] = self.service
         if self.group is not None:
-            asked["group"] = {"id": self.group.id, "policy": str(self.group.policy)}
-        return asked
+            document["group"] = {"id": self.group.id, "policy": str(self.group.policy)}
+        return document
 
 
 def _plain(value: Any) -> Any:
-    return [_plain(each) for each in value] if isinstance(value, tuple) else value
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value

@@ -15,7 +15,7 @@ from rpcapi.daemon.main import run
 def check(conf: cfg.ConfigOpts) -> None:
     """Raise BadConfiguration where the hosts, the shapes of their nodes or their service group cannot be."""
     service_group.check(conf)
-    nodes.plan(conf)
+    nodes.plan_hosts(conf)
 
 
 def main() -> int:

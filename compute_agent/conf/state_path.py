@@ -7,7 +7,7 @@ from pathlib import Path
 from oslo_config import cfg
 
 
-def of(conf: cfg.ConfigOpts) -> Path:
+def state_folder(conf: cfg.ConfigOpts) -> Path:
     """Return [compute] state_path, or else the folder that the service manager or the user's account gives."""
     if conf.compute.state_path:
         return Path(conf.compute.state_path)

@@ -8,14 +8,14 @@ import oslo_messaging as messaging
 from oslo_log import log
 
 from compute_agent import metrics
-from compute_agent.attempt import Attempt, Ref, Stage
+from compute_agent.attempt import Attempt, AttemptRef, Stage
 from compute_agent.journal import wall_ms
 from compute_agent.service_host import ServiceHost
-from compute_agent.wish import Wish
+from compute_agent.wish import BuildRequirements
 from rpcapi import errors, objects
 from rpcapi.compute import ComputeAPI
 from rpcapi.context import RequestContext
-from rpcapi.endpoint import exposed
+from rpcapi.endpoint import expose
 from rpcapi.model import names, vocabulary
 from rpcapi.model import request as checks
 from rpcapi.model.inventory import MAX_AMOUNT
@@ -33,7 +33,7 @@ class ComputeEndpoint:
         self._partition = partition
         self._max_instances = max_instances
 
-    @exposed
+    @expose
     def build_instances(self, ctxt: RequestContext, request: objects.BuildRequest) -> None:
         """Confirm the claims and spawn; raises InvalidRequest, and nothing is done, for what cannot be meant."""
         checks.check_spec(request.spec)
@@ -44,16 +44,16 @@ class ComputeEndpoint:
             raise errors.InvalidRequest(
                 why=f"host {self._host.name} is in partition {self._partition!r}, not {request.partition!r}"
             )
-        self._host.build(ctxt, _intents(ctxt, request), Wish.from_spec(request.spec))
+        self._host.build(ctxt, _intents(ctxt, request), BuildRequirements.from_spec(request.spec))
 
-    @exposed
+    @expose
     def terminate_instances(self, ctxt: RequestContext, refs: objects.ClaimRefs) -> None:
         """Stop the guests, then release their claims; raises InvalidRequest for what cannot be meant."""
         checks.check_uuids(refs.consumers, self._max_instances)
         _check_attempts(refs.attempts)
-        self._host.terminate(ctxt, [Ref(*pair) for pair in refs.pairs()])
+        self._host.terminate(ctxt, [AttemptRef(*pair) for pair in refs.pairs()])
 
-    @exposed
+    @expose
     def audit(self, ctxt: RequestContext, partition: str, epoch: int) -> None:
         """Audit in ``epoch`` when the message is meant for this partition and that has not been done."""
         if partition == self._partition:
@@ -73,8 +73,8 @@ def _check_attempts(attempts: list[int]) -> None:
 
 def _check_allocations(allocations: Sequence[Any]) -> None:
     """Raise InvalidRequest unless each is None or what a claim can hold: an audit telling more is refused whole."""
-    for held in allocations:
-        for provider, amounts in (held or {}).items():
+    for provider_amounts in allocations:
+        for provider, amounts in (provider_amounts or {}).items():
             names.canonical(provider)
             if not isinstance(amounts, Mapping) or not amounts:
                 raise errors.InvalidRequest(why=f"what is allocated of {provider} must be amounts by resource class")
@@ -98,8 +98,8 @@ def _intents(ctxt: RequestContext, request: objects.BuildRequest) -> list[Attemp
         "group_max_per_host": spec.group_max_per_host,
     }
     now = wall_ms()
-    flat = dict(spec.resources)
-    held = request.allocations or [None] * len(request.uuids)
+    resources = dict(spec.resources)
+    claim_allocations = request.allocations or [None] * len(request.uuids)
     return [
         Attempt(
             uuid=uuid,
@@ -108,8 +108,10 @@ def _intents(ctxt: RequestContext, request: objects.BuildRequest) -> list[Attemp
             at_ms=now,
             request_id=ctxt.request_id,
             name=name,
-            allocations={name: flat} if allocations is None else allocations,
+            allocations={name: resources} if allocations is None else allocations,
             owner=owner,
         )
-        for uuid, attempt, name, allocations in zip(request.uuids, request.attempts, request.names, held, strict=True)
+        for uuid, attempt, name, allocations in zip(
+            request.uuids, request.attempts, request.names, claim_allocations, strict=True
+        )
     ]

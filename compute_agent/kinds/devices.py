@@ -17,17 +17,19 @@ class DeviceKind(units.UnitKind):
     @classmethod
     def of_shape(cls, conf: cfg.ConfigOpts, group: str) -> "DeviceKind | None":
         """Name each device of a shape after its group and its number."""
-        below, parts = [], {}
-        for kind, parent, number in units.placed(conf, group, "devices", hardware.DEVICE_PREFIX):
-            hardware.register_opts(conf, kind)
-            values = conf[kind]
+        providers, parts = [], {}
+        for section, parent, number in units.parse_devices(conf, group, "devices", hardware.DEVICE_PREFIX):
+            hardware.register_opts(conf, section)
+            values = conf[section]
             if not values.resource_class:
-                raise errors.BadConfiguration(why=f"[{kind}] has no resource_class")
-            there = flat.inventory(kind, values.resource_class, total=values.instances, max_unit=values.instances)
-            name = f"{kind.removeprefix(hardware.DEVICE_PREFIX)}-{number}"
-            device = units.below(
-                parent, name, inventories={values.resource_class: there}, traits=flat.traits(kind, values.traits)
+                raise errors.BadConfiguration(why=f"[{section}] has no resource_class")
+            inventory = flat.inventory(
+                section, values.resource_class, total=values.instances, max_unit=values.instances
             )
-            below.append(device)
-            parts[device.path] = tuple(str(each) for each in range(values.instances))
-        return cls(tuple(below), parts) if below else None
+            name = f"{section.removeprefix(hardware.DEVICE_PREFIX)}-{number}"
+            device = units.device_provider(
+                parent, name, inventories={values.resource_class: inventory}, traits=flat.traits(section, values.traits)
+            )
+            providers.append(device)
+            parts[device.path] = tuple(str(part) for part in range(values.instances))
+        return cls(tuple(providers), parts) if providers else None

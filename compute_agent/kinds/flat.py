@@ -8,7 +8,7 @@ from typing import Any
 from os_resource_classes import DISK_GB, MEMORY_MB, VCPU
 from oslo_config import cfg
 
-from compute_agent.kinds.kind import Below, ResourceKind
+from compute_agent.kinds.kind import NodeProvider, ResourceKind
 from rpcapi import errors
 from rpcapi.model import vocabulary
 from rpcapi.model.inventory import Inventory
@@ -39,25 +39,25 @@ class FlatKind(ResourceKind):
             }
         )
 
-    def inventory(self) -> Sequence[Below]:
+    def inventory(self) -> Sequence[NodeProvider]:
         """Return the node alone."""
-        return [Below("", self.inventories)]
+        return [NodeProvider("", self.inventories)]
 
 
-def inventory(group: str, resource_class: str, **figures: Any) -> Inventory:
+def inventory(group: str, resource_class: str, **fields: Any) -> Inventory:
     """Return what a shape has of a class; raises BadConfiguration, which names the shape's group."""
     try:
         vocabulary.check_resource_class(resource_class)
-        return Inventory.from_dict(resource_class, figures)
+        return Inventory.from_dict(resource_class, fields)
     except errors.InvalidRequest as error:
         raise errors.BadConfiguration(why=f"[{group}] {error}") from error
 
 
-def traits(group: str, wanted: Sequence[str]) -> tuple[str, ...]:
+def traits(group: str, trait_names: Sequence[str]) -> tuple[str, ...]:
     """Return traits in order; raises BadConfiguration for one that is none."""
     try:
-        for trait in wanted:
+        for trait in trait_names:
             vocabulary.check_trait(trait)
     except errors.InvalidRequest as error:
         raise errors.BadConfiguration(why=f"[{group}] {error}") from error
-    return tuple(sorted(wanted))
+    return tuple(sorted(trait_names))

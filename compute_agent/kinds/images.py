@@ -8,10 +8,10 @@ from typing import Any
 
 from oslo_config import cfg
 
-from compute_agent.kinds.kind import Asked, Assignment, Below, ResourceKind
+from compute_agent.kinds.kind import Assignment, AssignmentRequest, NodeProvider, ResourceKind
 
-MOST = 32  # counts that a node reports: those of the commonest values
-LONGEST = 100  # characters of a property's value; one that is longer is not counted
+MAX_COUNTS = 32  # counts that a node reports: those of the commonest values
+MAX_VALUE_LENGTH = 100  # characters of a property's value; one that is longer is not counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,24 +26,26 @@ class ImageKind(ResourceKind):
         names = tuple(conf[group].counted_image_properties)
         return cls(names) if names else None
 
-    def inventory(self) -> Sequence[Below]:
+    def inventory(self) -> Sequence[NodeProvider]:
         """Return the node, of which it tells something."""
-        return [Below("")]
+        return [NodeProvider("")]
 
-    def concerns(self, asked: Asked) -> bool:
+    def concerns(self, request: AssignmentRequest) -> bool:
         """Tell whether the guest's image has one of the properties."""
-        return bool(self._of(asked.wish.image))
+        return bool(self._counted_properties(request.requirements.image))
 
-    def assign(self, asked: Asked, taken: Sequence[Assignment]) -> Assignment:
+    def assign(self, request: AssignmentRequest, assignments: Sequence[Assignment]) -> Assignment:
         """Return the properties that count."""
-        return self._of(asked.wish.image)
+        return self._counted_properties(request.requirements.image)
 
-    def report(self, taken: Sequence[Assignment]) -> Mapping[str, Any]:
+    def report(self, assignments: Sequence[Assignment]) -> Mapping[str, Any]:
         """Return a metric for each value of each property."""
-        counted = Counter(f"image.{name}={value}" for each in taken for name, value in sorted(each.items()))
-        return {"metrics": dict(counted.most_common(MOST))}
+        counts = Counter(
+            f"image.{name}={value}" for assignment in assignments for name, value in sorted(assignment.items())
+        )
+        return {"metrics": dict(counts.most_common(MAX_COUNTS))}
 
-    def _of(self, image: Mapping[str, Any]) -> dict[str, str]:
+    def _counted_properties(self, image: Mapping[str, Any]) -> dict[str, str]:
         properties = image.get("properties", {})
-        found = {name: str(properties[name]) for name in self.properties if name in properties}
-        return {name: value for name, value in found.items() if len(value) <= LONGEST}
+        values = {name: str(properties[name]) for name in self.properties if name in properties}
+        return {name: value for name, value in values.items() if len(value) <= MAX_VALUE_LENGTH}

@@ -8,7 +8,7 @@ from typing import Any
 
 from oslo_config import cfg
 
-from compute_agent.wish import Wish
+from compute_agent.wish import BuildRequirements
 from rpcapi.model.inventory import Inventory
 
 # What a guest was given of one kind, for the journal: a mapping that JSON can hold.
@@ -17,7 +17,7 @@ Amounts = Mapping[str, Mapping[str, int]]  # {path: {class: amount}}
 
 
 @dataclass(frozen=True, slots=True)
-class Below:
+class NodeProvider:
     """A provider of a node, under its path below the node's name; the path "" is the node itself.
 
     ``parent`` is a path as well. Several kinds may speak of one path: their inventories and traits add up.
@@ -30,7 +30,7 @@ class Below:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AssignmentRequest:
     """What is asked of a kind for one guest.
 
     ``amounts`` is what the guest's claim holds of this kind's inventories, ``held`` of the whole node; both fit beside
@@ -38,10 +38,10 @@ class Asked:
     claim does not say which was meant; there is none where the request has no groups with a suffix.
     """
 
-    wish: Wish
+    requirements: BuildRequirements
     amounts: Amounts
-    held: Amounts
-    ways: Callable[[], Iterable[Mapping[str, str]]]
+    node_amounts: Amounts
+    group_mappings: Callable[[], Iterable[Mapping[str, str]]]
 
 
 class ResourceKind(abc.ABC):
@@ -60,21 +60,21 @@ class ResourceKind(abc.ABC):
         """
 
     @abc.abstractmethod
-    def inventory(self) -> Sequence[Below]:
+    def inventory(self) -> Sequence[NodeProvider]:
         """Return what a node of the shape has; asked once."""
 
-    def concerns(self, asked: Asked) -> bool:
+    def concerns(self, request: AssignmentRequest) -> bool:
         """Tell whether this kind has to do with a guest: by default where the guest gets something of it."""
-        return bool(asked.amounts)
+        return bool(request.amounts)
 
-    def assign(self, asked: Asked, taken: Sequence[Assignment]) -> Assignment | str:
+    def assign(self, request: AssignmentRequest, assignments: Sequence[Assignment]) -> Assignment | str:
         """Return what of this kind the guest gets beside what was ``taken`` on the node, or a sentence why not.
 
         An empty assignment is none to speak of: the amounts are all there is.
         """
         return {}
 
-    def report(self, taken: Sequence[Assignment]) -> Mapping[str, Any]:
+    def report(self, assignments: Sequence[Assignment]) -> Mapping[str, Any]:
         """Return further keys of a node's report, "numa", "facts" and "metrics"; asked where the kind has inventory."""
         return {}
 

@@ -9,61 +9,63 @@ from typing import Any
 
 from oslo_config import cfg
 
-from compute_agent.kinds.kind import Asked, Assignment, Below, ResourceKind
+from compute_agent.kinds.kind import Assignment, AssignmentRequest, NodeProvider, ResourceKind
 from rpcapi import errors
 
-_PLACED = re.compile(r"([^:@]+):([1-9][0-9]{0,3})(?:@([0-9]{1,2}))?")
+_DEVICE_ITEM = re.compile(r"([^:@]+):([1-9][0-9]{0,3})(?:@([0-9]{1,2}))?")
 
 
 @dataclass(frozen=True, slots=True)
 class UnitKind(ResourceKind):
     """Providers whose one class is counted in units, each with a name: {path: (unit, ...)}."""
 
-    below: tuple[Below, ...]
+    providers: tuple[NodeProvider, ...]
     units: Mapping[str, tuple[str, ...]]
 
-    def inventory(self) -> Sequence[Below]:
+    def inventory(self) -> Sequence[NodeProvider]:
         """Return a provider for each physical device."""
-        return self.below
+        return self.providers
 
-    def assign(self, asked: Asked, taken: Sequence[Assignment]) -> Assignment | str:
+    def assign(self, request: AssignmentRequest, assignments: Sequence[Assignment]) -> Assignment | str:
         """Give the first units that nobody has."""
-        gone: dict[str, set[str]] = {}  # by the device's own name: guests outlive a change of the cells it is below
-        for assignment in taken:
+        used_units: dict[
+            str, set[str]
+        ] = {}  # by the device's own name: guests outlive a change of the cells it is below
+        for assignment in assignments:
             for path, units in assignment.get("units", {}).items():
-                gone.setdefault(_name(path), set()).update(units)
-        given: dict[str, list[str]] = {}
-        for path, amounts in asked.amounts.items():
-            free = [unit for unit in self.units[path] if unit not in gone.get(_name(path), ())]
+                used_units.setdefault(_device_name(path), set()).update(units)
+        assigned_units: dict[str, list[str]] = {}
+        for path, amounts in request.amounts.items():
+            free = [unit for unit in self.units[path] if unit not in used_units.get(_device_name(path), ())]
             amount = sum(amounts.values())
             if amount > len(free):
                 return f"device {path} has {len(free)} of {len(self.units[path])} units free, not {amount}"
-            given[path] = free[:amount]
-        return {"units": given}
+            assigned_units[path] = free[:amount]
+        return {"units": assigned_units}
 
     def describe(self, assignment: Assignment) -> str:
         """Return the units, such as 'numa0/0000:01:00.0: 0000:01:00.1'."""
         return "; ".join(f"{path}: {' '.join(units)}" for path, units in assignment["units"].items())
 
 
-def _name(path: str) -> str:
+def _device_name(path: str) -> str:
     return path.rpartition("/")[2]
 
 
-def placed(conf: cfg.ConfigOpts, group: str, option: str, prefix: str) -> Iterator[tuple[str, str, int]]:
+def parse_devices(conf: cfg.ConfigOpts, group: str, option: str, prefix: str) -> Iterator[tuple[str, str, int]]:
     """Yield (group of the device, path of its parent, number from 0) for each device that a shape's option names.
 
     Raises BadConfiguration for an item that is not NAME:COUNT or NAME:COUNT@CELL, or names what is not there.
     """
-    known = {section for section in conf.list_all_sections() if section.startswith(prefix)}
+    sections = {section for section in conf.list_all_sections() if section.startswith(prefix)}
     cells = conf[group].numa_cells
     numbers = itertools.count()
     for item in conf[group][option]:
-        found = _PLACED.fullmatch(item)
-        if found is None:
+        match = _DEVICE_ITEM.fullmatch(item)
+        if match is None:
             raise errors.BadConfiguration(why=f"[{group}] {option}: {item!r} is not NAME:COUNT or NAME:COUNT@CELL")
-        name, count, cell = found.groups()
-        if prefix + name not in known:
+        name, count, cell = match.groups()
+        if prefix + name not in sections:
             raise errors.BadConfiguration(why=f"[{group}] {option}: there is no group [{prefix}{name}] in the file")
         if cell is not None and int(cell) >= cells:
             raise errors.BadConfiguration(why=f"[{group}] {option}: {item!r} is on a cell of which there are {cells}")
@@ -71,6 +73,6 @@ def placed(conf: cfg.ConfigOpts, group: str, option: str, prefix: str) -> Iterat
             yield prefix + name, "" if cell is None else f"numa{int(cell)}", next(numbers)
 
 
-def below(parent: str, name: str, **values: Any) -> Below:
+def device_provider(parent: str, name: str, **values: Any) -> NodeProvider:
     """Return the provider of a device of this name below its parent's path."""
-    return Below(f"{parent}/{name}" if parent else name, parent=parent, **values)
+    return NodeProvider(f"{parent}/{name}" if parent else name, parent=parent, **values)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-conductor: one worker process; run several daemons for several conductors."""
+"""The gantt-conductor daemon: one worker process. Run several daemons to have several conductors."""
 
 import sys
 
@@ -13,7 +13,7 @@ from rpcapi.daemon.main import run
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration where the store or the service group cannot be."""
+    """Raise BadConfiguration if the store or service group options are invalid."""
     service_group.check(conf)
     store.check(conf)
 

@@ -5,5 +5,5 @@ from rpcapi import entry
 
 
 def main() -> int:
-    """Be ``gantt-conductor``; return its exit code."""
+    """Run ``gantt-conductor``; return its exit code."""
     return entry.run("gantt-conductor", "conductor", "conductor.cmd.conductor:main", needs=["redis"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a conductor works."""
+"""Options of group [conductor]."""
 
 import socket
 
@@ -12,7 +12,7 @@ OPTS = [
         "host",
         default=socket.gethostname(),
         sample_default="<this machine's name>",
-        help="Name under which this conductor is listed and addressed. Each of several conductors needs its own.",
+        help="Name under which this conductor is listed and addressed. It must be unique among the conductors.",
     ),
     cfg.IntOpt(
         "max_attempts",
@@ -20,7 +20,7 @@ OPTS = [
         min=1,
         max=16,
         mutable=True,
-        help="Hosts that are tried for one instance: the chosen one, and then its alternates. 1 means that an "
+        help="Maximum number of hosts tried for one instance: the selected host, then its alternates. With 1 an "
         "instance goes to ERROR as soon as its host refuses it or fails.",
     ),
     cfg.FloatOpt(
@@ -28,57 +28,58 @@ OPTS = [
         default=300.0,
         min=0.1,
         mutable=True,
-        help="Seconds that a host is given to report what became of a build. After that its claim is ended and an "
-        "alternate is tried; where the host has confirmed the claim it is asked once more, for as long again. It "
-        "must be longer than the slowest boot. An alternate that cannot be had only because hosts are yet to be "
-        "audited, after the store may have forgotten something, is tried again for as long.",
+        help="Seconds to wait for a host to report the result of a build. After that the conductor aborts the claim "
+        "and tries an alternate; if the host has confirmed the claim, the conductor sends the build once more and waits "
+        "as long again. It must be longer than the slowest boot. If no alternate is available only because hosts "
+        "still have to be audited after the store lost data, the conductor retries for as long.",
     ),
     cfg.FloatOpt(
         "recast_interval",
         default=20.0,
         min=0.1,
         mutable=True,
-        help="Seconds after which a host that has not reported is told again to build, since a message is lost with "
-        "an agent or a bus that is killed. Each further pause is as long as the host has been waited for, until "
-        "build_timeout ends the wait. A host that has the message already goes on undisturbed. Well below "
-        "[scheduler] claim_ttl, a lost message costs this time and no alternate.",
+        help="Seconds after which the build message is sent again to a host that has not reported, because a killed "
+        "agent or bus loses messages. Each further pause is as long as the wait so far, until build_timeout ends it. "
+        "A host that already has the message continues undisturbed. If this is well below [scheduler] claim_ttl, a "
+        "lost message costs only this delay and no alternate.",
     ),
     cfg.FloatOpt(
         "select_timeout",
         default=180.0,
         min=0.1,
         mutable=True,
-        help="Seconds after a request was recorded during which the scheduler is asked again when it gives no answer, "
-        "or finds no host while living ones are yet to be audited. After that its instances go to ERROR.",
+        help="Seconds after a request was recorded during which the conductor retries the selection if the scheduler "
+        "does not answer, or finds no host while live hosts still have to be audited. After that the instances go "
+        "to ERROR.",
     ),
     cfg.FloatOpt(
         "lease",
         default=30.0,
         min=1.0,
-        help="Seconds after which another conductor takes over the requests of one that died or hangs. A call of "
-        "another service is waited for during two thirds of it at most.",
+        help="Seconds after which another conductor takes over the requests of one that died or hangs. A call to "
+        "another service times out after at most two thirds of it.",
     ),
     cfg.FloatOpt(
         "pump_interval",
         default=1.0,
         min=0.05,
-        help="Seconds between two looks for work whose time has come. What this conductor is asked to do begins at "
-        "once; this delays only what waits for a time, and what another conductor left.",
+        help="Seconds between two polls of the store for due work. Calls to this conductor are processed at once; this "
+        "delays only timed steps and work taken over from another conductor.",
     ),
     cfg.IntOpt(
         "threads",
         default=16,
         min=1,
         max=256,
-        help="Requests that this conductor works on at a time. More wait in the store, where other conductors find "
-        "them too.",
+        help="Maximum number of requests that this conductor processes at a time. Further requests wait in the store, "
+        "where any conductor can take them.",
     ),
     cfg.FloatOpt(
         "report_interval",
         default=10.0,
         min=0.1,
-        help="Seconds between two signs of life to the scheduler, which lists services. Deleted records whose "
-        "retention is over are removed as often.",
+        help="Seconds between two heartbeats to the scheduler, which lists services. Deleted records whose retention "
+        "has passed are purged at the same interval.",
     ),
 ]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the conductors keep their records."""
+"""Options of group [conductor_store]: where conductors store their records."""
 
 from oslo_config import cfg
 
@@ -15,17 +15,18 @@ OPTS = [
         secret=True,
         help="The Redis that holds requests and instances: redis://user:password@host:port/0, rediss:// for TLS, or "
         "unix://user:password@/path/to/socket?db=0; redis+sentinel://user:password@host1:26379,host2:26379/service/0 "
-        "or redis+cluster://user:password@host1:6379,host2:6379 (rediss+... for TLS) where others take over from one "
-        "that fails. All conductors of a cluster share it; their keys begin with "
-        "'gantt:{conductor}:'. It should keep what it acknowledged (appendonly yes, appendfsync always), or requests "
-        "that were accepted just before a crash are forgotten. memory:// holds all in this process: for trials only.",
+        "or redis+cluster://user:password@host1:6379,host2:6379 (rediss+... for TLS) for failover. All "
+        "conductors of a cluster share it; their keys begin with "
+        "'gantt:{conductor}:'. Configure it to persist every acknowledged write (appendonly yes, appendfsync "
+        "always), or requests accepted just before a crash are lost. memory:// stores everything in this process: for "
+        "trials only.",
     ),
     cfg.FloatOpt(
         "retention",
         default=86400.0,
         min=0.0,
-        help="Seconds that the record of a deleted instance is kept. Until then it can be listed, and a delayed "
-        "repetition of its request does not build it again.",
+        help="Seconds for which the record of a deleted instance is kept. Until then it can be listed, and a delayed "
+        "duplicate of its request does not build it again.",
     ),
     *replicas.OPTS,
 ]
@@ -37,5 +38,5 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration for a URL that can be no store's; it is not shown, for a password may be in it."""
+    """Raise BadConfiguration if the URL is not valid for a store; the URL is not shown, it may contain a password."""
     redis_url.check(GROUP, conf.conductor_store.url)

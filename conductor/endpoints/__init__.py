@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What peers may call: decode, one domain call, encode."""
+"""RPC endpoints of the conductor: decode, one domain call, encode."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The conductor's calls; rpcapi.conductor.ConductorAPI says what each owes."""
+"""The conductor's RPC endpoint; rpcapi.conductor.ConductorAPI documents each method."""
 
 from typing import Any
 
@@ -7,70 +7,75 @@ import oslo_messaging as messaging
 
 from conductor import metrics
 from conductor.backport import backport
-from conductor.deletion import Deletion
-from conductor.instances import Instances
-from conductor.peers import Peers
-from conductor.reports import Reports
-from conductor.requests import Requests
+from conductor.deletion import InstanceDeletion
+from conductor.instances import InstanceReader
+from conductor.peers import ServiceClients
+from conductor.reports import BuildReports
+from conductor.requests import BuildRequests
 from rpcapi import errors, objects
 from rpcapi.conductor import ConductorAPI
 from rpcapi.context import RequestContext
-from rpcapi.endpoint import exposed
+from rpcapi.endpoint import expose
 
 
 class ConductorEndpoint:
-    """Topic ``conductor``."""
+    """Endpoint of topic ``conductor``."""
 
     target = messaging.Target(version=ConductorAPI.VERSION)
 
     def __init__(
-        self, requests: Requests, reports: Reports, deletion: Deletion, instances: Instances, peers: Peers
+        self,
+        requests: BuildRequests,
+        reports: BuildReports,
+        deletion: InstanceDeletion,
+        instances: InstanceReader,
+        clients: ServiceClients,
     ) -> None:
         self._requests = requests
         self._reports = reports
         self._deletion = deletion
         self._instances = instances
-        self._peers = peers
+        self._clients = clients
 
     def _observe(self, method: str, code: str, seconds: float) -> None:
         metrics.CALLS.labels(method, code).inc()
         metrics.CALL_SECONDS.labels(method).observe(seconds)
 
-    @exposed
+    @expose
     def build_instances(self, ctxt: RequestContext, spec: objects.RequestSpec, uuids: list[str]) -> None:
         self._requests.build(ctxt, spec, uuids)
 
-    @exposed
+    @expose
     def report_builds(self, ctxt: RequestContext, report: objects.BuildReport) -> None:
         if not isinstance(report, objects.BuildReport):
             raise errors.MalformedObject(name="BuildReport", why=f"it is of type {type(report).__name__}")
-        self._reports.take(ctxt, report)
+        self._reports.record(ctxt, report)
 
-    @exposed
+    @expose
     def delete_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
         self._deletion.delete(uuids)
 
-    @exposed
+    @expose
     def get_instances(self, ctxt: RequestContext, uuids: list[str]) -> objects.InstancePage:
         return self._instances.get(uuids)
 
-    @exposed
+    @expose
     def list_instances(
         self, ctxt: RequestContext, marker: str | None = None, limit: int = 1000, deleted: bool = False
     ) -> objects.InstancePage:
         return self._instances.list(marker, limit, deleted=deleted)
 
-    @exposed
+    @expose
     def object_backport_versions(
         self, ctxt: RequestContext, objinst: Any, object_versions: dict[str, str]
     ) -> dict[str, Any]:
-        # The serializer has read the primitive already.
+        # The serializer has already decoded the primitive.
         return backport(objinst, object_versions)
 
-    @exposed
+    @expose
     def audit_hosts(self, ctxt: RequestContext, partition: str, epoch: int) -> None:
         if not isinstance(partition, str) or not isinstance(epoch, int) or isinstance(epoch, bool):
             raise errors.MalformedObject(
-                name="call of audit_hosts", why="the partition is no text or the epoch no number"
+                name="call of audit_hosts", why="partition must be a string and epoch an integer"
             )
-        self._peers.compute.audit(ctxt, partition, epoch)
+        self._clients.compute.audit(ctxt, partition, epoch)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is done for a request, step by step, by whoever holds its lease."""
+"""The build saga: the steps that the lease holder executes for a request."""

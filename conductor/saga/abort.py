@@ -1,42 +1,44 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Step: end what an instance holds, when it is deleted or could not be placed."""
+"""Step ABORT: end the claims of an instance that is deleted or failed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from conductor.saga import claims
-from conductor.saga.transitions import finish, proceed
-from conductor.saga.turn import Turn
-from conductor.store.records import Instance, Status, Step
+from conductor.saga.transitions import finish, set_step
+from conductor.saga.turn import SagaPass
+from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi.model.claims import Answer
 
 
-def abort(turn: Turn, instances: Sequence[Instance]) -> list[Instance]:
-    """A prepared claim ends here; a confirmed one is its host's, which is told to stop what runs under it."""
+def abort(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
+    """Abort prepared claims; instances with a confirmed claim proceed to TERMINATE, since their host owns it."""
     changed = []
-    for partition in {each.partition for each in instances}:
-        group = [each for each in instances if each.partition == partition]
-        answers = claims.abort(turn, group, following=True)
+    for partition in {instance.partition for instance in instances}:
+        group = [instance for instance in instances if instance.partition == partition]
+        answers = claims.abort(saga_pass, group, include_next=True)
         if answers is None:
-            changed += [turn.later(each, "the claims gave no answer") for each in group]
+            changed += [saga_pass.retry_later(instance, "the claims gave no answer") for instance in group]
         else:
-            changed += [_judged(turn, each, answers) for each in group]
+            changed += [_apply_answers(saga_pass, instance, answers) for instance in group]
     return changed
 
 
-def _judged(turn: Turn, instance: Instance, answers: Mapping[tuple[str, int], claims.Told]) -> Instance:
+def _apply_answers(
+    saga_pass: SagaPass, instance: InstanceRecord, answers: Mapping[tuple[str, int], claims.ClaimAnswerRow]
+) -> InstanceRecord:
     for attempt in (instance.attempt, instance.attempt + 1):
         answer, host, *_ = answers[instance.uuid, attempt]
         if answer == Answer.CONFIRMED and host is not None:
-            # Tries go on being counted: a host that keeps silent is told with growing pauses.
-            return proceed(instance, Step.TERMINATE, attempt=attempt, host=host, tries=instance.tries)
-        if answer not in claims.OVER:
-            return turn.later(instance, answer)
-    return over(instance)
+            # The retry count is kept, so that a silent host gets messages at growing intervals.
+            return set_step(instance, SagaStep.TERMINATE, attempt=attempt, host=host, tries=instance.tries)
+        if answer not in claims.ENDED_ANSWERS:
+            return saga_pass.retry_later(instance, answer)
+    return finish_aborted(instance)
 
 
-def over(instance: Instance) -> Instance:
-    """Return it as it is when it holds nothing any more and is not to be built."""
-    if instance.status == Status.DELETING:
-        return finish(replace(instance, reason=None), Status.DELETED)
+def finish_aborted(instance: InstanceRecord) -> InstanceRecord:
+    """Return the final record of an instance without claims: DELETED if it was being deleted."""
+    if instance.status == InstanceStatus.DELETING:
+        return finish(replace(instance, reason=None), InstanceStatus.DELETED)
     return finish(instance, instance.status)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Step: end an attempt that did not come to be and prepare the next on an alternate.
+"""Step ALTERNATE: end a failed attempt and prepare the next one on an alternate.
 
-It is the store of claims that says whether the old attempt has ended: only then is there a next one. Where its host
-has confirmed it, it is that host's, however silent the host may be: a second copy is never made.
+The next attempt starts only if the claim store reports that the old one has ended. A confirmed claim belongs to its
+host, even if the host is silent: an instance is never built twice.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,11 +11,11 @@ from itertools import groupby
 
 from oslo_log import log
 
-from conductor.peers import UNANSWERED, sentence
+from conductor.peers import NO_ANSWER_ERRORS, summarize_error
 from conductor.saga import cast, claims
-from conductor.saga.transitions import attempts, ended, finish, placed, proceed
-from conductor.saga.turn import Turn
-from conductor.store.records import Instance, Status, Step
+from conductor.saga.transitions import assign_host, describe_attempts, end_attempt, finish, set_step
+from conductor.saga.turn import SagaPass
+from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors, objects
 from rpcapi.model import names
 from rpcapi.model.claims import Answer
@@ -23,128 +23,136 @@ from rpcapi.model.claims import Answer
 LOG = log.getLogger(__name__)
 
 
-def alternate(turn: Turn, instances: Sequence[Instance]) -> list[Instance]:
-    """Serve those that have an alternate and an attempt left; the others end in ERROR."""
+def alternate(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
+    """Prepare instances that have alternates and attempts left; the others end in ERROR."""
 
-    def decision(instance: Instance) -> tuple[bool, str, int, int]:
-        able = bool(instance.alternates) and instance.attempt < turn.limits.max_attempts
+    def decision(instance: InstanceRecord) -> tuple[bool, str, int, int]:
+        able = bool(instance.alternates) and instance.attempt < saga_pass.limits.max_attempts
         return able, instance.partition or "", instance.epoch, instance.position
 
     changed = []
-    for (able, *_), found in groupby(sorted(instances, key=decision), key=decision):
-        group = list(found)
-        changed += _prepare(turn, group) if able else _give_up(turn, group)
+    for (able, *_), members in groupby(sorted(instances, key=decision), key=decision):
+        group = list(members)
+        changed += _prepare(saga_pass, group) if able else _give_up(saga_pass, group)
     return changed
 
 
-def _prepare(turn: Turn, group: Sequence[Instance]) -> list[Instance]:
-    """Prepare the next attempt of all, or learn of each why not.
+def _prepare(saga_pass: SagaPass, group: Sequence[InstanceRecord]) -> list[InstanceRecord]:
+    """Prepare the next attempt of all instances, or find the reason of each failure.
 
-    All are served or none, and one that could have been served is answered REFUSED like the one that could not. So
-    the rest is asked again without those that have an answer of their own, or in two halves.
+    One call prepares all claims or none, and answers REFUSED for those that could have been prepared too. So refused
+    instances are retried without those that got another answer, or in two halves.
     """
     if not group:
         return []
-    uuids = [each.uuid for each in group]
+    uuids = [instance.uuid for instance in group]
     try:
-        answers = claims.told(_ask(turn, group))
+        answers = claims.results_by_claim(_prepare_claims(saga_pass, group))
     except errors.InvalidRequest as error:
-        return _give_up(turn, group, dict.fromkeys(uuids, f"no alternate could be asked for: {sentence(error)}"))
-    except (*UNANSWERED, errors.GanttError) as error:
-        LOG.warning("Preparing alternates for %d instances got no answer: %s", len(group), sentence(error))
-        return [turn.later(each, error) for each in group]
-    told = [(each, answers[each.uuid, each.attempt + 1]) for each in group]
+        return _give_up(
+            saga_pass, group, dict.fromkeys(uuids, f"the request for an alternate is invalid: {summarize_error(error)}")
+        )
+    except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
+        LOG.warning("Preparing alternates for %d instances got no answer: %s", len(group), summarize_error(error))
+        return [saga_pass.retry_later(instance, error) for instance in group]
+    results = [(instance, answers[instance.uuid, instance.attempt + 1]) for instance in group]
     changed, refused, hopeless = [], [], []
-    for each, row in told:
-        if row.answer == Answer.REFUSED and len(group) > 1:
-            refused.append(each)
-        elif row.answer == Answer.REFUSED or (row.answer == Answer.CLOSED and not _has_time(turn, each)):
-            hopeless.append(each)
+    for instance, result in results:
+        if result.answer == Answer.REFUSED and len(group) > 1:
+            refused.append(instance)
+        elif result.answer == Answer.REFUSED or (result.answer == Answer.CLOSED and not _has_time(saga_pass, instance)):
+            hopeless.append(instance)
         else:
-            changed.append(_judged(turn, each, row))
+            changed.append(_apply_answer(saga_pass, instance, result))
     if hopeless:
-        why = {each.uuid: f"no alternate would take it: {row.reason}" for each, row in told}
-        changed += _give_up(turn, hopeless, why)
+        why = {instance.uuid: f"no alternate accepts it: {result.reason}" for instance, result in results}
+        changed += _give_up(saga_pass, hopeless, why)
     if len(refused) < len(group):
-        return changed + _prepare(turn, refused)
+        return changed + _prepare(saga_pass, refused)
     middle = len(refused) // 2
-    return _prepare(turn, refused[:middle]) + _prepare(turn, refused[middle:])
+    return _prepare(saga_pass, refused[:middle]) + _prepare(saga_pass, refused[middle:])
 
 
-def _ask(turn: Turn, group: Sequence[Instance]) -> objects.ClaimAnswers:
+def _prepare_claims(saga_pass: SagaPass, group: Sequence[InstanceRecord]) -> objects.ClaimAnswers:
     intents = objects.ClaimIntents.of(
-        spec=turn.spec,
-        consumers=[each.uuid for each in group],
-        attempts=[each.attempt + 1 for each in group],
-        replaces=[each.attempt for each in group],
-        candidates=[list(each.alternates) for each in group],
+        spec=saga_pass.spec,
+        consumers=[instance.uuid for instance in group],
+        attempts=[instance.attempt + 1 for instance in group],
+        replaces=[instance.attempt for instance in group],
+        candidates=[list(instance.alternates) for instance in group],
         epoch=group[0].epoch,
         position=group[0].position,
     )
-    return turn.peers.claims_of(group[0].partition).prepare_claims(turn.context(), intents)
+    return saga_pass.clients.claims_of(group[0].partition).prepare_claims(saga_pass.context(), intents)
 
 
-def _judged(turn: Turn, instance: Instance, told: claims.Told) -> Instance:
-    if told.answer == Answer.PREPARED and told.host is not None:
-        left = list(instance.alternates)
-        if told.host in left:
-            left = left[left.index(told.host) + 1 :]
-        late = _timed_out(turn, instance)
-        return placed(late, instance.attempt + 1, told.host, left, allocations=told.allocations)
-    if told.answer == Answer.CONFIRMED:
-        return held(turn, instance)
-    if told.answer in (Answer.ENDED, Answer.CONFLICT):
-        return proceed(instance, Step.SETTLE)
-    if told.answer == Answer.CLOSED:
-        return replace(turn.later(instance, told.reason), since_ms=instance.since_ms or turn.now_ms)
-    return turn.later(instance, told.answer)
+def _apply_answer(saga_pass: SagaPass, instance: InstanceRecord, result: claims.ClaimAnswerRow) -> InstanceRecord:
+    if result.answer == Answer.PREPARED and result.host is not None:
+        remaining = list(instance.alternates)
+        if result.host in remaining:
+            remaining = remaining[remaining.index(result.host) + 1 :]
+        ended_record = _timed_out(saga_pass, instance)
+        return assign_host(ended_record, instance.attempt + 1, result.host, remaining, allocations=result.allocations)
+    if result.answer == Answer.CONFIRMED:
+        return handle_confirmed_claim(saga_pass, instance)
+    if result.answer in (Answer.ENDED, Answer.CONFLICT):
+        return set_step(instance, SagaStep.SETTLE)
+    if result.answer == Answer.CLOSED:
+        return replace(saga_pass.retry_later(instance, result.reason), since_ms=instance.since_ms or saga_pass.now_ms)
+    return saga_pass.retry_later(instance, result.answer)
 
 
-def _has_time(turn: Turn, instance: Instance) -> bool:
-    """Tell whether hosts that are yet to be audited are waited for."""
-    return turn.now_ms - (instance.since_ms or turn.now_ms) < turn.limits.build_timeout_ms
+def _has_time(saga_pass: SagaPass, instance: InstanceRecord) -> bool:
+    """Return whether the instance may still wait for hosts to be audited."""
+    return saga_pass.now_ms - (instance.since_ms or saga_pass.now_ms) < saga_pass.limits.build_timeout_ms
 
 
-def held(turn: Turn, instance: Instance) -> Instance:
-    """Return what is next when the claim is the host's: ask once more, then leave it to the host."""
+def handle_confirmed_claim(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
+    """Return the next state of an instance with a confirmed claim: build once more, then ERROR with the claim kept."""
     host = names.host_of(instance.host or "")
     if instance.has_ended(instance.attempt):
-        # It told us that nothing runs, yet holds the claim: a terminate has it released.
-        cast.send_terminate(turn, host, [instance])
-        return turn.later(instance, "its host still holds the claim of an attempt that it ended")
+        # The host reported that nothing runs, but it still has the claim: terminate makes it release the claim.
+        cast.send_terminate(saga_pass, host, [instance])
+        return saga_pass.retry_later(instance, "its host still holds the claim of an ended attempt")
     if not instance.asked:
-        return proceed(instance, Step.CAST, asked=True)
-    seconds = turn.limits.build_timeout_ms / 1000
-    reason = f"Host unreachable, claim kept: {instance.host} has confirmed it, but not reported for {seconds:g} s"
-    return finish(instance, Status.ERROR, reason=reason)
+        return set_step(instance, SagaStep.CAST, asked=True)
+    seconds = saga_pass.limits.build_timeout_ms / 1000
+    reason = f"Host unreachable, claim kept: {instance.host} has confirmed it, but sent no report for {seconds:g} s"
+    return finish(instance, InstanceStatus.ERROR, reason=reason)
 
 
-def _timed_out(turn: Turn, instance: Instance) -> Instance:
-    return ended(instance, "timeout", f"no report within {turn.limits.build_timeout_ms / 1000:g} s")
+def _timed_out(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
+    return end_attempt(instance, "timeout", f"no report within {saga_pass.limits.build_timeout_ms / 1000:g} s")
 
 
-def _give_up(turn: Turn, group: Sequence[Instance], why: Mapping[str, str] | None = None) -> list[Instance]:
-    """End the last attempt, then the instance; nothing is kept for what will not be built.
+def _give_up(
+    saga_pass: SagaPass, group: Sequence[InstanceRecord], reasons: Mapping[str, str] | None = None
+) -> list[InstanceRecord]:
+    """Abort the last attempt, then finish the instance with ERROR, so that it keeps no resources.
 
-    ``why`` says by uuid what stood in the way; without it there was nothing left to try.
+    ``reasons`` is the failure reason by uuid; None if there are no alternates or attempts left.
     """
-    answers = claims.abort(turn, group)
+    answers = claims.abort(saga_pass, group)
     if answers is None:
-        return [turn.later(each, "the claims gave no answer") for each in group]
+        return [saga_pass.retry_later(instance, "no answer from the claims service") for instance in group]
     changed = []
-    for each in group:
-        answer = answers[each.uuid, each.attempt].answer
-        if answer in claims.OVER:
-            changed.append(_failed(turn, _timed_out(turn, each), why[each.uuid] if why else None))
+    for instance in group:
+        answer = answers[instance.uuid, instance.attempt].answer
+        if answer in claims.ENDED_ANSWERS:
+            changed.append(
+                _fail(saga_pass, _timed_out(saga_pass, instance), reasons[instance.uuid] if reasons else None)
+            )
         elif answer == Answer.CONFIRMED:
-            changed.append(held(turn, each))
+            changed.append(handle_confirmed_claim(saga_pass, instance))
         else:
-            changed.append(turn.later(each, answer))
+            changed.append(saga_pass.retry_later(instance, answer))
     return changed
 
 
-def _failed(turn: Turn, instance: Instance, why: str | None) -> Instance:
+def _fail(saga_pass: SagaPass, instance: InstanceRecord, why: str | None) -> InstanceRecord:
     if why is None:
-        spent = instance.attempt >= turn.limits.max_attempts
-        why = f"all {turn.limits.max_attempts} attempts are used" if spent else "no alternate is left"
-    return finish(replace(instance, reason=f"{why[0].upper()}{why[1:]}; {attempts(instance)}"), Status.ERROR)
+        exhausted = instance.attempt >= saga_pass.limits.max_attempts
+        why = f"all {saga_pass.limits.max_attempts} attempts are used" if exhausted else "no alternate is left"
+    return finish(
+        replace(instance, reason=f"{why[0].upper()}{why[1:]}; {describe_attempts(instance)}"), InstanceStatus.ERROR
+    )

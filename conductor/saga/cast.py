@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps: tell hosts, one message each however many instances, to build or to stop."""
+"""Steps CAST and TERMINATE: send build and terminate messages, one for each host."""
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
@@ -7,109 +7,120 @@ from typing import NamedTuple
 
 from oslo_log import log
 
-from conductor.peers import UNANSWERED, sentence
-from conductor.saga.transitions import proceed
-from conductor.saga.turn import Turn
-from conductor.store.records import Instance, Step
+from conductor.peers import NO_ANSWER_ERRORS, summarize_error
+from conductor.saga.transitions import set_step
+from conductor.saga.turn import SagaPass
+from conductor.store.records import InstanceRecord, SagaStep
 from rpcapi import errors, objects
 from rpcapi.model import names
 
 LOG = log.getLogger(__name__)
 
-# A host needs time to stop a guest, and is asked again until it says that it did.
-TERMINATE_SLOWER = 4
-SILENT_TRIES = 6  # of so many tries to have a host stop, the last one looks at its claim
+# A host needs time to stop a guest; terminate is repeated until the host reports that it did.
+TERMINATE_PAUSE_FACTOR = 4
+CLAIM_CHECK_INTERVAL = 6  # every n-th try of terminate checks the claim instead of sending the message
 
-Send = Callable[[str, Sequence[Instance]], None]
-
-
-class Sent(NamedTuple):
-    """Whose host was sent its message, and whose was not."""
-
-    told: Sequence[Instance]
-    untold: Sequence[Instance]
+SendFunction = Callable[[str, Sequence[InstanceRecord]], None]
 
 
-def build(turn: Turn, instances: Sequence[Instance]) -> list[Instance]:
-    """Have each host build, and wait for its report."""
-    told, untold = send_builds(turn, instances)
-    wake_ms = turn.now_ms + min(turn.recast_pause(0), turn.limits.build_timeout_ms)
-    waiting = [proceed(each, Step.WAIT, since_ms=turn.now_ms, wake_ms=wake_ms) for each in told]
-    return waiting + [turn.later(each, "its host could not be told") for each in untold]
+class SendResult(NamedTuple):
+    """The instances by whether the message to their host was sent."""
+
+    sent_instances: Sequence[InstanceRecord]
+    unsent_instances: Sequence[InstanceRecord]
 
 
-def terminate(turn: Turn, instances: Sequence[Instance]) -> list[Instance]:
-    """Have each host stop; the step is over when the host reports that the guest is gone.
+def build(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
+    """Send each host its build message, then wait for the report."""
+    sent_instances, unsent_instances = send_builds(saga_pass, instances)
+    wake_ms = saga_pass.now_ms + min(saga_pass.recast_pause(0), saga_pass.limits.build_timeout_ms)
+    waiting = [
+        set_step(instance, SagaStep.WAIT, since_ms=saga_pass.now_ms, wake_ms=wake_ms) for instance in sent_instances
+    ]
+    return waiting + [
+        saga_pass.retry_later(instance, "the message to its host could not be sent") for instance in unsent_instances
+    ]
 
-    A host that keeps silent may have been fenced: then its claim has ended, and nobody will ever report. So every
-    few tries the claim is asked instead.
+
+def terminate(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
+    """Send terminate to each host; the step ends when the host reports that the guest is gone.
+
+    A silent host may have been fenced: then its claim has ended and no report will come. So every
+    CLAIM_CHECK_INTERVAL-th try checks the claim instead.
     """
-    silent = [each for each in instances if (each.tries + 1) % SILENT_TRIES == 0]
-    asked = [each for each in instances if (each.tries + 1) % SILENT_TRIES]
-    told, untold = _send_each(asked, functools.partial(_terminate, turn))
-    waiting = [turn.later(each, "until its host says that it is gone", slower=TERMINATE_SLOWER) for each in told]
-    waiting += [turn.later(each, "its host could not be told") for each in untold]
-    return waiting + [proceed(each, Step.ABORT, tries=each.tries + 1) for each in silent]
+    silent = [instance for instance in instances if (instance.tries + 1) % CLAIM_CHECK_INTERVAL == 0]
+    instances_to_stop = [instance for instance in instances if (instance.tries + 1) % CLAIM_CHECK_INTERVAL]
+    sent_instances, unsent_instances = _send_by_host(instances_to_stop, functools.partial(_terminate, saga_pass))
+    waiting = [
+        saga_pass.retry_later(instance, "waiting for the report that the guest is gone", slower=TERMINATE_PAUSE_FACTOR)
+        for instance in sent_instances
+    ]
+    waiting += [
+        saga_pass.retry_later(instance, "the message to its host could not be sent") for instance in unsent_instances
+    ]
+    return waiting + [set_step(instance, SagaStep.ABORT, tries=instance.tries + 1) for instance in silent]
 
 
-def send_builds(turn: Turn, instances: Sequence[Instance]) -> Sent:
-    """Send each host its build; an agent that has the message already reports what it has."""
+def send_builds(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> SendResult:
+    """Send each host its build message; an agent that already has it reports its current state."""
 
-    def send(host: str, group: Sequence[Instance]) -> None:
+    def send(host: str, group: Sequence[InstanceRecord]) -> None:
         request = objects.BuildRequest.of(
-            spec=turn.spec,
-            partition=group[0].partition or turn.peers.partition,
-            project_id=turn.request.project,
-            user_id=turn.request.user,
-            uuids=[each.uuid for each in group],
-            attempts=[each.attempt for each in group],
-            names=[each.host for each in group],
-            allocations=[each.allocations for each in group] if any(each.allocations for each in group) else [],
+            spec=saga_pass.spec,
+            partition=group[0].partition or saga_pass.clients.partition,
+            project_id=saga_pass.request.project,
+            user_id=saga_pass.request.user,
+            uuids=[instance.uuid for instance in group],
+            attempts=[instance.attempt for instance in group],
+            names=[instance.host for instance in group],
+            allocations=[instance.allocations for instance in group]
+            if any(instance.allocations for instance in group)
+            else [],
         )
-        turn.peers.compute.build_instances(turn.context(), host, request)
+        saga_pass.clients.compute.build_instances(saga_pass.context(), host, request)
 
-    return _send_each(instances, send)
-
-
-def send_terminate(turn: Turn, host: str, instances: Sequence[Instance]) -> None:
-    """Send one terminate message; what does not arrive is sent again with the step."""
-    _send(functools.partial(_terminate, turn), host, instances)
+    return _send_by_host(instances, send)
 
 
-def _terminate(turn: Turn, host: str, instances: Sequence[Instance]) -> None:
+def send_terminate(saga_pass: SagaPass, host: str, instances: Sequence[InstanceRecord]) -> None:
+    """Send one terminate message; a lost message is sent again when the step is retried."""
+    _send(functools.partial(_terminate, saga_pass), host, instances)
+
+
+def _terminate(saga_pass: SagaPass, host: str, instances: Sequence[InstanceRecord]) -> None:
     refs = objects.ClaimRefs.of(
-        consumers=[each.uuid for each in instances], attempts=[each.attempt for each in instances]
+        consumers=[instance.uuid for instance in instances], attempts=[instance.attempt for instance in instances]
     )
-    turn.peers.compute.terminate_instances(turn.context(), host, refs)
+    saga_pass.clients.compute.terminate_instances(saga_pass.context(), host, refs)
 
 
-def _send_each(instances: Sequence[Instance], send: Send) -> Sent:
-    """Send each host its message, until one cannot be sent.
+def _send_by_host(instances: Sequence[InstanceRecord], send: SendFunction) -> SendResult:
+    """Send each host its message; stop at the first failure.
 
-    Sending needs the bus, not the host. While the bus is away each try may take seconds, and hundreds of hosts tried
-    in a row would outlast the lease.
+    Sending needs only the bus, not the host. While the bus is unavailable each try may take seconds, and trying
+    hundreds of hosts would outlast the lease.
     """
-    told: list[Instance] = []
-    untold: list[Instance] = []
+    sent_instances: list[InstanceRecord] = []
+    unsent_instances: list[InstanceRecord] = []
     for host, group in _by_host(instances):
-        if not untold and _send(send, host, group):
-            told += group
+        if not unsent_instances and _send(send, host, group):
+            sent_instances += group
         else:
-            untold += group
-    return Sent(told, untold)
+            unsent_instances += group
+    return SendResult(sent_instances, unsent_instances)
 
 
-def _send(send: Send, host: str, instances: Sequence[Instance]) -> bool:
+def _send(send: SendFunction, host: str, instances: Sequence[InstanceRecord]) -> bool:
     try:
         send(host, instances)
-    except (*UNANSWERED, errors.InvalidRequest) as error:
-        LOG.warning("Host %s could not be told of %d instances: %s", host, len(instances), sentence(error))
+    except (*NO_ANSWER_ERRORS, errors.InvalidRequest) as error:
+        LOG.warning("Sending to host %s failed for %d instances: %s", host, len(instances), summarize_error(error))
         return False
     return True
 
 
-def _by_host(instances: Iterable[Instance]) -> list[tuple[str, list[Instance]]]:
-    groups: dict[tuple[str, str | None], list[Instance]] = {}
-    for each in instances:
-        groups.setdefault((names.host_of(each.host or ""), each.partition), []).append(each)
+def _by_host(instances: Iterable[InstanceRecord]) -> list[tuple[str, list[InstanceRecord]]]:
+    groups: dict[tuple[str, str | None], list[InstanceRecord]] = {}
+    for instance in instances:
+        groups.setdefault((names.host_of(instance.host or ""), instance.partition), []).append(instance)
     return [(host, group) for (host, _), group in groups.items()]

@@ -1,28 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asking the claims of a partition, for many instances at once."""
+"""Batched calls of the claims service of a partition."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from oslo_log import log
 
-from conductor.peers import UNANSWERED, sentence
-from conductor.saga.turn import Turn
-from conductor.store.records import Instance
+from conductor.peers import NO_ANSWER_ERRORS, summarize_error
+from conductor.saga.turn import SagaPass
+from conductor.store.records import InstanceRecord
 from rpcapi import errors, objects
 from rpcapi.model.claims import Answer
 
 LOG = log.getLogger(__name__)
 
-INTENTS = 100  # claims that one call may prepare: what the store serves in one script
-REFS = 500  # claims that one call may end
+MAX_INTENTS = 100  # maximum claims that one call prepares: the limit of one script of the store
+MAX_REFS = 500  # maximum claims that one call ends
 
-# The attempt holds nothing any more, and never will: an attempt that was unknown has its tombstone now.
-OVER = (Answer.ABORTED, Answer.EXPIRED, Answer.RELEASED, Answer.ENDED, Answer.UNKNOWN)
+# The attempt holds no resources and never will: an unknown attempt has a tombstone now.
+ENDED_ANSWERS = (Answer.ABORTED, Answer.EXPIRED, Answer.RELEASED, Answer.ENDED, Answer.UNKNOWN)
 
 
-class Told(NamedTuple):
-    """What was answered for one claim."""
+class ClaimAnswerRow(NamedTuple):
+    """The answer for one claim."""
 
     answer: str
     host: str | None
@@ -30,30 +30,32 @@ class Told(NamedTuple):
     allocations: Mapping[str, Mapping[str, int]] | None = None
 
 
-def told(answers: objects.ClaimAnswers) -> dict[tuple[str, int], Told]:
-    """Return the answers by the claim's identity."""
+def results_by_claim(answers: objects.ClaimAnswers) -> dict[tuple[str, int], ClaimAnswerRow]:
+    """Return the answers by (consumer, attempt)."""
     allocations = answers.allocations or [None] * len(answers.answers)
     rows = zip(answers.answers, answers.hosts, answers.reasons, allocations, strict=True)
     identities = zip(answers.consumers, answers.attempts, strict=True)
-    return {identity: Told(*row) for identity, row in zip(identities, rows, strict=True)}
+    return {identity: ClaimAnswerRow(*row) for identity, row in zip(identities, rows, strict=True)}
 
 
-def abort(turn: Turn, instances: Sequence[Instance], *, following: bool = False) -> dict[tuple[str, int], Told] | None:
-    """Abort the present attempt of each instance; None where nobody gave an answer.
+def abort(
+    saga_pass: SagaPass, instances: Sequence[InstanceRecord], *, include_next: bool = False
+) -> dict[tuple[str, int], ClaimAnswerRow] | None:
+    """Abort the current attempt of each instance; return None if there was no answer.
 
-    ``following`` aborts the next attempt too: it may have been prepared by a conductor that could not record it.
-    All instances must be of one partition.
+    ``include_next`` aborts the next attempt too: a conductor may have prepared it without recording it. All instances
+    must be of one partition.
     """
-    ahead = (0, 1) if following else (0,)
-    refs = [(each.uuid, each.attempt + more) for each in instances for more in ahead]
-    client = turn.peers.claims_of(instances[0].partition)
-    answers: dict[tuple[str, int], Told] = {}
+    offsets = (0, 1) if include_next else (0,)
+    refs = [(instance.uuid, instance.attempt + offset) for instance in instances for offset in offsets]
+    client = saga_pass.clients.claims_of(instances[0].partition)
+    answers: dict[tuple[str, int], ClaimAnswerRow] = {}
     try:
-        for start in range(0, len(refs), REFS):
-            consumers, attempts = zip(*refs[start : start + REFS], strict=True)
-            given = objects.ClaimRefs.of(consumers=list(consumers), attempts=list(attempts))
-            answers.update(told(client.abort_claims(turn.context(), given)))
-    except (*UNANSWERED, errors.GanttError) as error:
-        LOG.warning("Aborting %d claims got no answer: %s", len(refs), sentence(error))
+        for start in range(0, len(refs), MAX_REFS):
+            consumers, attempts = zip(*refs[start : start + MAX_REFS], strict=True)
+            claim_refs = objects.ClaimRefs.of(consumers=list(consumers), attempts=list(attempts))
+            answers.update(results_by_claim(client.abort_claims(saga_pass.context(), claim_refs)))
+    except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
+        LOG.warning("Aborting %d claims got no answer: %s", len(refs), summarize_error(error))
         return None
     return answers

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The saga: takes each due step of a request, and records where that led before it takes the next."""
+"""The build saga: executes each due step of a request and records the result before the next step."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -7,63 +7,82 @@ from collections.abc import Callable, Sequence
 from oslo_log import log
 
 from conductor import metrics, milestones
-from conductor.peers import Peers
+from conductor.peers import ServiceClients
 from conductor.saga import abort, alternate, cast, claims, select, settle, wait
-from conductor.saga.turn import Limits, Turn
-from conductor.store.interface import Store
-from conductor.store.records import Instance, Lease, Step
+from conductor.saga.turn import SagaLimits, SagaPass
+from conductor.store.interface import ConductorStore
+from conductor.store.records import InstanceRecord, RequestLease, SagaStep
 
 LOG = log.getLogger(__name__)
 
-Take = Callable[[Turn, Sequence[Instance]], list[Instance]]
+StepFunction = Callable[[SagaPass, Sequence[InstanceRecord]], list[InstanceRecord]]
 
-# Each is given at most so many instances before what came of it is recorded.
+# Maximum number of instances that one call of a step function gets before its result is recorded.
 WHOLE_REQUEST = 1_000_000
-MESSAGES = 1000  # to many hosts in a row, so not for long at a time
+MESSAGES = 1000  # sent to many hosts in a row; bounded, so that a call stays short
 
-STEPS: tuple[tuple[Step, Take, int], ...] = (
-    (Step.ABORT, abort.abort, claims.REFS // 2),  # first what frees room; two claims an instance
-    (Step.TERMINATE, cast.terminate, MESSAGES),
-    (Step.SELECT, select.select, WHOLE_REQUEST),  # one decision a request: all are placed, or none
-    (Step.SETTLE, settle.settle, 10),  # one call an instance, so not for long at a time
-    (Step.WAIT, wait.wait, MESSAGES),
-    (Step.ALTERNATE, alternate.alternate, claims.INTENTS),
-    (Step.CAST, cast.build, MESSAGES),
+STEPS: tuple[tuple[SagaStep, StepFunction, int], ...] = (
+    (
+        SagaStep.ABORT,
+        abort.abort,
+        claims.MAX_REFS // 2,
+    ),  # first the steps that free capacity; two claims for each instance
+    (SagaStep.TERMINATE, cast.terminate, MESSAGES),
+    (SagaStep.SELECT, select.select, WHOLE_REQUEST),  # one decision for each request: all instances are placed, or none
+    (SagaStep.SETTLE, settle.settle, 10),  # one call for each instance; bounded, so that a call stays short
+    (SagaStep.WAIT, wait.wait, MESSAGES),
+    (SagaStep.ALTERNATE, alternate.alternate, claims.MAX_INTENTS),
+    (SagaStep.CAST, cast.build, MESSAGES),
 )
 
 
-class Saga:
-    """Has no memory of its own: a first run, a retry and a take-over are the same walk."""
+class BuildSaga:
+    """Executes due steps. It is stateless: a first run, a retry and a takeover are the same."""
 
-    def __init__(self, store: Store, peers: Peers, limits: Limits, stopping: threading.Event) -> None:
+    def __init__(
+        self, store: ConductorStore, clients: ServiceClients, limits: SagaLimits, stopping: threading.Event
+    ) -> None:
         self._store = store
-        self._peers = peers
-        self.limits = limits  # replaced when the configuration is read anew
+        self._clients = clients
+        self.limits = limits  # replaced when the configuration is reloaded
         self._stopping = stopping
 
-    def advance(self, lease: Lease) -> None:
-        """Take every step that is due, then give the lease back; on a stop, after the round under way.
+    def advance(self, lease: RequestLease) -> None:
+        """Execute all due steps, then release the lease; on a stop, after the current pass.
 
-        Raises LeaseLost, StoreUnavailable; another conductor then goes on from what is recorded.
+        Raises LeaseLost or StoreUnavailable; another conductor then continues from the recorded state.
         """
-        new = lease.taken_over
+        new = lease.is_takeover
         while True:
             work = self._store.load(lease)
             if not work.instances or self._stopping.is_set():
                 self._store.release(lease, work.now_ms if work.instances else work.next_ms)
                 return
-            turn = Turn(self._peers, self.limits, work.request, work.now_ms)
-            turn.context().update_store()
+            saga_pass = SagaPass(self._clients, self.limits, work.request, work.now_ms)
+            saga_pass.context().update_store()
             if new:
-                LOG.info("Taking this request over: its conductor let its lease pass")
+                LOG.info("Takeover of this request: the lease of its conductor expired")
                 new = False
-            for step, take, most in STEPS:
-                self._take(lease, turn, [each for each in work.instances if each.step == step], take, most)
+            for step, run_step, max_instances in STEPS:
+                self._run_step(
+                    lease,
+                    saga_pass,
+                    [instance for instance in work.instances if instance.step == step],
+                    run_step,
+                    max_instances,
+                )
 
-    def _take(self, lease: Lease, turn: Turn, due: Sequence[Instance], take: Take, most: int) -> None:
-        for start in range(0, len(due), most):
-            group = due[start : start + most]
+    def _run_step(
+        self,
+        lease: RequestLease,
+        saga_pass: SagaPass,
+        due: Sequence[InstanceRecord],
+        run_step: StepFunction,
+        max_instances: int,
+    ) -> None:
+        for start in range(0, len(due), max_instances):
+            group = due[start : start + max_instances]
             metrics.STEPS.labels(group[0].step.value).inc()
-            # One whose record changed meanwhile is left as it is; its new step is found in the next round.
-            changed = take(turn, group)
-            milestones.tell(group, changed, self._store.write(lease, changed).stale)
+            # A record that changed meanwhile is skipped; the next pass executes its new step.
+            changed = run_step(saga_pass, group)
+            milestones.log_changes(group, changed, self._store.write(lease, changed).stale)

@@ -1,121 +1,129 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Step: ask the scheduler, once for all instances of the request, for hosts and claims on them."""
+"""Step SELECT: call the scheduler once for all instances of the request, for hosts and claims on them."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
 from oslo_log import log
 
-from conductor.peers import UNANSWERED, sentence
+from conductor.peers import NO_ANSWER_ERRORS, summarize_error
 from conductor.saga import claims
-from conductor.saga.transitions import placed, proceed
-from conductor.saga.turn import Turn
-from conductor.store.records import Instance, Status, Step
+from conductor.saga.transitions import assign_host, set_step
+from conductor.saga.turn import SagaPass
+from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors, objects
-from rpcapi.model.claims import NOT_AUDITED, PARTITION_AWAY, Answer
+from rpcapi.model.claims import NOT_AUDITED, PARTITION_UNAVAILABLE, Answer
 
 LOG = log.getLogger(__name__)
 
 
-def select(turn: Turn, instances: Sequence[Instance]) -> list[Instance]:
-    """Repeating it is harmless: the store of claims answers what it answered before.
+def select(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
+    """Select hosts for all instances.
 
-    So a claim that this conductor never heard of is found again, or aborted, but not leaked.
+    The call is idempotent: the claim store repeats its earlier answer. So a claim whose answer was lost is found
+    again or aborted, never leaked.
     """
-    attempt = max(each.attempt for each in instances)
+    attempt = max(instance.attempt for instance in instances)
     try:
-        found = turn.peers.scheduler.select_destinations(
-            turn.context(),
-            turn.spec,
-            [each.uuid for each in instances],
+        selections = saga_pass.clients.scheduler.select_destinations(
+            saga_pass.context(),
+            saga_pass.spec,
+            [instance.uuid for instance in instances],
             attempt=attempt,
-            alternates=turn.limits.max_attempts - 1,
+            alternates=saga_pass.limits.max_attempts - 1,
         )
-    except (errors.ClaimClosed, *UNANSWERED) as error:
-        LOG.warning("Selecting hosts for %d instances got no answer: %s", len(instances), sentence(error))
-        return [_wait_or_fail(turn, each, error) for each in instances]
+    except (errors.ClaimClosed, *NO_ANSWER_ERRORS) as error:
+        LOG.warning("Selecting hosts for %d instances got no answer: %s", len(instances), summarize_error(error))
+        return [_wait_or_fail(saga_pass, instance, error) for instance in instances]
     except errors.NoValidHost as error:
-        return [_refused(turn, each, error) for each in instances]
+        return [_retry_or_fail(saga_pass, instance, error) for instance in instances]
     except errors.ClaimConflict as error:
-        return [_parted(turn, each, error) for each in instances]
+        return [_settle_conflict(saga_pass, instance, error) for instance in instances]
     except errors.ClaimError as error:
-        located = [replace(each, attempt=attempt, partition=_partition(turn, error)) for each in instances]
-        return _again(turn, located, error)
+        located = [replace(instance, attempt=attempt, partition=_partition(saga_pass, error)) for instance in instances]
+        return _start_new_attempt(saga_pass, located, error)
     except errors.GanttError as error:
-        return [_failed(each, sentence(error)) for each in instances]
-    return [_placed(each, found, index) for index, each in enumerate(instances)]
+        return [_fail(instance, summarize_error(error)) for instance in instances]
+    return [_assign(instance, selections, index) for index, instance in enumerate(instances)]
 
 
-def _placed(instance: Instance, found: objects.Selections, index: int) -> Instance:
-    return placed(
+def _assign(instance: InstanceRecord, selections: objects.Selections, index: int) -> InstanceRecord:
+    return assign_host(
         instance,
-        found.attempt,
-        found.host(index),
-        found.alternates_of(index),
-        allocations=found.allocations_of(index),
-        partition=found.partition,
-        epoch=found.epoch,
-        position=found.position,
+        selections.attempt,
+        selections.host(index),
+        selections.alternates_of(index),
+        allocations=selections.allocations_of(index),
+        partition=selections.partition,
+        epoch=selections.epoch,
+        position=selections.position,
     )
 
 
-def _failed(instance: Instance, reason: str) -> Instance:
-    # The abort leaves a tombstone: a select that is still on its way somewhere can claim nothing any more.
-    return proceed(instance, Step.ABORT, status=Status.ERROR, reason=reason)
+def _fail(instance: InstanceRecord, reason: str) -> InstanceRecord:
+    # The abort leaves a tombstone: a select message still in flight cannot create a claim any more.
+    return set_step(instance, SagaStep.ABORT, status=InstanceStatus.ERROR, reason=reason)
 
 
-def _wait_or_fail(turn: Turn, instance: Instance, error: Exception) -> Instance:
-    if _has_time(turn, instance):
-        return turn.later(instance, error)
-    waited_s = (turn.now_ms - instance.created_ms) / 1000
-    return _failed(instance, f"The scheduler gave no answer for {waited_s:.0f} s: {sentence(error)}")
+def _wait_or_fail(saga_pass: SagaPass, instance: InstanceRecord, error: Exception) -> InstanceRecord:
+    if _has_time(saga_pass, instance):
+        return saga_pass.retry_later(instance, error)
+    waited_s = (saga_pass.now_ms - instance.created_ms) / 1000
+    return _fail(instance, f"No answer from the scheduler for {waited_s:.0f} s: {summarize_error(error)}")
 
 
-def _refused(turn: Turn, instance: Instance, error: errors.NoValidHost) -> Instance:
-    """Ask again where hosts live that take nothing before their audit, or until their partition's store is back."""
+def _retry_or_fail(saga_pass: SagaPass, instance: InstanceRecord, error: errors.NoValidHost) -> InstanceRecord:
+    """Retry while live hosts wait for their audit or a partition's store is unavailable; otherwise fail."""
     reasons = error.kwargs.get("reasons") or {}
-    passing = reasons.get(NOT_AUDITED) or reasons.get(PARTITION_AWAY)
-    if passing and _has_time(turn, instance):
-        return turn.later(instance, error)
-    return _failed(instance, sentence(error))
+    temporary = reasons.get(NOT_AUDITED) or reasons.get(PARTITION_UNAVAILABLE)
+    if temporary and _has_time(saga_pass, instance):
+        return saga_pass.retry_later(instance, error)
+    return _fail(instance, summarize_error(error))
 
 
-def _has_time(turn: Turn, instance: Instance) -> bool:
-    return turn.now_ms - instance.created_ms < turn.limits.select_timeout_ms
+def _has_time(saga_pass: SagaPass, instance: InstanceRecord) -> bool:
+    return saga_pass.now_ms - instance.created_ms < saga_pass.limits.select_timeout_ms
 
 
-def _parted(turn: Turn, instance: Instance, error: errors.ClaimConflict) -> Instance:
-    """Have the claim looked at that lives under another attempt than the recorded one; the others ask again."""
+def _settle_conflict(saga_pass: SagaPass, instance: InstanceRecord, error: errors.ClaimConflict) -> InstanceRecord:
+    """Settle the instance whose live claim has another attempt number; the other instances retry."""
     if instance.uuid == error.kwargs.get("consumer"):
-        return proceed(instance, Step.SETTLE, status=Status.BUILDING, partition=_partition(turn, error))
-    return _wait_or_fail(turn, instance, error)
+        return set_step(
+            instance, SagaStep.SETTLE, status=InstanceStatus.BUILDING, partition=_partition(saga_pass, error)
+        )
+    return _wait_or_fail(saga_pass, instance, error)
 
 
-def _partition(turn: Turn, error: errors.ClaimError) -> str:
-    """Return where the claims are that the error tells of; a scheduler that is older has only the default one."""
-    return error.kwargs.get("partition") or turn.peers.partition
+def _partition(saga_pass: SagaPass, error: errors.ClaimError) -> str:
+    """Return the partition of the error's claims; older schedulers have only the default partition."""
+    return error.kwargs.get("partition") or saga_pass.clients.partition
 
 
-def _again(turn: Turn, instances: Sequence[Instance], error: errors.ClaimError) -> list[Instance]:
-    """Begin a new attempt: the claims of this one ended before any host was told of them.
+def _start_new_attempt(
+    saga_pass: SagaPass, instances: Sequence[InstanceRecord], error: errors.ClaimError
+) -> list[InstanceRecord]:
+    """Start a new attempt: the claims of the current one ended before any host got its build message.
 
-    A conductor was away for longer than a claim's time. No guest can run under such a claim.
+    A conductor was down for longer than the claims' time to live. No guest can run under such a claim.
     """
-    LOG.info("Claims of attempt %d have ended, selecting anew: %s", instances[0].attempt, sentence(error))
-    answers = claims.abort(turn, instances)
+    LOG.info("Claims of attempt %d have ended, selecting again: %s", instances[0].attempt, summarize_error(error))
+    answers = claims.abort(saga_pass, instances)
     if answers is None:
-        return [_wait_or_fail(turn, each, error) for each in instances]
+        return [_wait_or_fail(saga_pass, instance, error) for instance in instances]
     changed = []
-    for each in instances:
-        answer = answers[each.uuid, each.attempt].answer
-        if answer in claims.OVER and each.attempt < turn.limits.max_attempts:
-            changed.append(proceed(each, Step.SELECT, attempt=each.attempt + 1))
-        elif answer in claims.OVER:
+    for instance in instances:
+        answer = answers[instance.uuid, instance.attempt].answer
+        if answer in claims.ENDED_ANSWERS and instance.attempt < saga_pass.limits.max_attempts:
+            changed.append(set_step(instance, SagaStep.SELECT, attempt=instance.attempt + 1))
+        elif answer in claims.ENDED_ANSWERS:
             changed.append(
-                _failed(each, f"Its claims ended {each.attempt} times before a host was told: {sentence(error)}")
+                _fail(
+                    instance,
+                    f"Its claims ended {instance.attempt} times before a build was sent: {summarize_error(error)}",
+                )
             )
         elif answer == Answer.CONFIRMED:
-            changed.append(proceed(each, Step.SETTLE, status=Status.BUILDING))
+            changed.append(set_step(instance, SagaStep.SETTLE, status=InstanceStatus.BUILDING))
         else:
-            changed.append(_wait_or_fail(turn, each, error))
+            changed.append(_wait_or_fail(saga_pass, instance, error))
     return changed

@@ -1,37 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where an instance may go from where it is; pure functions of its record."""
+"""State transitions of an instance, as pure functions of its record."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from conductor.store.records import Instance, Status, Step
+from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 
 
-def proceed(instance: Instance, step: Step, **changes: Any) -> Instance:
-    """Return it with its next step, to be taken at once unless ``wake_ms`` says when."""
+def set_step(instance: InstanceRecord, step: SagaStep, **changes: Any) -> InstanceRecord:
+    """Return the record with its next step, due at once unless ``wake_ms`` is given."""
     return replace(instance, step=step, **{"wake_ms": 0, "tries": 0, "since_ms": 0, **changes})
 
 
-def finish(instance: Instance, status: Status, **changes: Any) -> Instance:
-    """Return it in ``status`` with no step left."""
-    return proceed(instance, Step.DONE, status=status, **changes)
+def finish(instance: InstanceRecord, status: InstanceStatus, **changes: Any) -> InstanceRecord:
+    """Return the record in ``status`` without a next step."""
+    return set_step(instance, SagaStep.DONE, status=status, **changes)
 
 
-def placed(
-    instance: Instance,
+def assign_host(
+    instance: InstanceRecord,
     attempt: int,
     host: str,
     alternates: Sequence[str],
     *,
     allocations: Mapping[str, Mapping[str, int]] | None,
     **changes: Any,
-) -> Instance:
-    """Return it with a claim on ``host``, which has to be told to build."""
-    return proceed(
+) -> InstanceRecord:
+    """Return the record with a claim on ``host`` and CAST as the next step."""
+    return set_step(
         instance,
-        Step.CAST,
-        status=Status.BUILDING,
+        SagaStep.CAST,
+        status=InstanceStatus.BUILDING,
         attempt=attempt,
         host=host,
         allocations=allocations,
@@ -42,18 +42,18 @@ def placed(
     )
 
 
-def ended(instance: Instance, outcome: str, reason: str) -> Instance:
-    """Return it with the end of its present attempt in its history, once."""
+def end_attempt(instance: InstanceRecord, outcome: str, reason: str) -> InstanceRecord:
+    """Return the record with the end of the current attempt in its history; idempotent."""
     if instance.has_ended(instance.attempt):
         return instance
     entry = {"attempt": instance.attempt, "host": instance.host, "outcome": outcome, "reason": reason}
     return replace(instance, history=[*instance.history, entry])
 
 
-def attempts(instance: Instance) -> str:
-    """Return a sentence with the reason of each attempt that ended."""
-    told = [
+def describe_attempts(instance: InstanceRecord) -> str:
+    """Return a text with the outcome and reason of each ended attempt."""
+    descriptions = [
         f"attempt {entry['attempt']} on {entry['host']} {entry['outcome']}: {entry['reason']}"
         for entry in instance.history
     ]
-    return "; ".join(told) or "no attempt was made"
+    return "; ".join(descriptions) or "no attempt was made"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One turn at a request: what a step is given to work with."""
+"""One pass of the saga over a request: the context that step functions get."""
 
 import functools
 import random
@@ -8,23 +8,23 @@ from dataclasses import dataclass, field, replace
 from oslo_log import log
 
 from conductor import metrics
-from conductor.peers import Peers, sentence
-from conductor.store.records import Instance, Request
+from conductor.peers import ServiceClients, summarize_error
+from conductor.store.records import BuildRequestRecord, InstanceRecord
 from rpcapi import context, objects
 from rpcapi.context import RequestContext
 from rpcapi.objects.base import GanttObject
 
 LOG = log.getLogger(__name__)
 
-RETRY_FIRST_MS = 500
-RETRY_MOST_MS = 30_000
+FIRST_RETRY_MS = 500
+MAX_RETRY_MS = 30_000
 
 
 @dataclass(frozen=True)
-class Limits:
-    """How often and how long things are tried; times in milliseconds, ``call_s`` in seconds.
+class SagaLimits:
+    """Limits of attempts and waits, in milliseconds; ``call_s`` in seconds.
 
-    ``call_s`` bounds each call of a peer and must be well below the lease.
+    ``call_s`` is the time-out of a call to another service and must be well below the lease.
     """
 
     max_attempts: int = 3
@@ -35,45 +35,46 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Turn:
-    """Peers, limits and the request; ``now_ms`` is the store's time at the turn's beginning.
+class SagaPass:
+    """Service clients, limits and the request; ``now_ms`` is the store's time at the start of the pass.
 
-    ``jitter`` keeps requests from coming back in step. It is one for all instances of a turn: they stay together, and
-    so in one call.
+    ``jitter`` spreads the retries of different requests. It is the same for all instances of a pass, so that they
+    stay together in one call.
     """
 
-    peers: Peers
-    limits: Limits
-    request: Request
+    clients: ServiceClients
+    limits: SagaLimits
+    request: BuildRequestRecord
     now_ms: int
     jitter: float = field(default_factory=lambda: random.uniform(0.8, 1.2))
 
     @functools.cached_property
     def spec(self) -> objects.RequestSpec:
-        """What was asked for."""
+        """The request spec."""
         return GanttObject.obj_from_primitive(dict(self.request.spec)).complete()
 
     def context(self) -> RequestContext:
-        """Return a context of this request whose answer is of use for one call's time."""
-        own = context.new(self.request.project, self.request.user, request_id=self.request.request_id)
-        return own.within(self.limits.call_s)
+        """Return a context of this request with the deadline of one call."""
+        request_context = context.new(self.request.project, self.request.user, request_id=self.request.request_id)
+        return request_context.with_timeout(self.limits.call_s)
 
     def recast_pause(self, waited_ms: int) -> int:
-        """Return the milliseconds until a host that kept silent for ``waited_ms`` is told again: ever longer."""
+        """Return the milliseconds until the next build message to a host that was silent for ``waited_ms``."""
         return int(max(self.limits.recast_ms, waited_ms) * self.jitter)
 
-    def later(self, instance: Instance, why: Exception | str, *, slower: int = 1) -> Instance:
-        """Return ``instance`` with the same step to be taken again, after a pause that doubles each time.
+    def retry_later(self, instance: InstanceRecord, reason: Exception | str, *, slower: int = 1) -> InstanceRecord:
+        """Return ``instance`` with the same step postponed; the pause doubles with each retry.
 
-        Tries are counted in the record, not in a loop: they go on where a conductor died, and hold no thread.
+        The record counts the retries, so they need no thread and continue if a conductor dies. ``slower`` multiplies
+        the pause.
         """
         metrics.RETRIES.labels(instance.step.value).inc()
         LOG.debug(
-            "Instance %s: step %s again later: %s",
+            "Instance %s: step %s postponed: %s",
             instance.uuid,
             instance.step,
-            sentence(why) if isinstance(why, Exception) else why,
+            summarize_error(reason) if isinstance(reason, Exception) else reason,
         )
-        pause = min(RETRY_MOST_MS, RETRY_FIRST_MS * 2 ** min(instance.tries, 10)) * slower
+        pause = min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** min(instance.tries, 10)) * slower
         wake_ms = self.now_ms + int(pause * self.jitter)
         return replace(instance, tries=instance.tries + 1, wake_ms=wake_ms)

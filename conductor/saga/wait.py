@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Step: wait for hosts' reports; tell a silent host again, and in the end look for an alternate.
+"""Step WAIT: wait for reports of hosts; send the build again to silent hosts, finally try an alternate.
 
-A message that the bus acknowledged dies with the agent that took it, or with the bus. Sent again it is harmless: an
-agent that knows the attempt only reports what it has, however far that is, and one that does not may still build
-under the claim, if its deadline has not passed.
+An acknowledged message is lost if the agent or the bus dies. Sending it again is safe: an agent that already has the
+attempt only reports its state, and another one may still build under the claim until its deadline.
 """
 
 from collections.abc import Sequence
@@ -11,30 +10,35 @@ from dataclasses import replace
 
 from conductor import metrics
 from conductor.saga import cast
-from conductor.saga.transitions import proceed
-from conductor.saga.turn import Turn
-from conductor.store.records import Instance, Step
+from conductor.saga.transitions import set_step
+from conductor.saga.turn import SagaPass
+from conductor.store.records import InstanceRecord, SagaStep
 
 
-def wait(turn: Turn, instances: Sequence[Instance]) -> list[Instance]:
-    """Have the hosts told again whose time is not over yet; the others have waited in vain."""
+def wait(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
+    """Send the build again where the time-out has not passed; the other instances proceed to ALTERNATE."""
     changed, silent = [], []
-    for each in instances:
-        if turn.now_ms < _end_ms(turn, each):
-            silent.append(each)
+    for instance in instances:
+        if saga_pass.now_ms < _end_ms(saga_pass, instance):
+            silent.append(instance)
         else:
-            changed.append(proceed(each, Step.ALTERNATE))
-    told, untold = cast.send_builds(turn, silent)
-    metrics.RECASTS.inc(len(told))
-    waiting = [_told(turn, each) for each in told]
-    waiting += [turn.later(each, "its host could not be told again") for each in untold]
-    return changed + [replace(each, wake_ms=min(each.wake_ms, _end_ms(turn, each))) for each in waiting]
+            changed.append(set_step(instance, SagaStep.ALTERNATE))
+    sent_instances, unsent_instances = cast.send_builds(saga_pass, silent)
+    metrics.RECASTS.inc(len(sent_instances))
+    waiting = [_wait_again(saga_pass, instance) for instance in sent_instances]
+    waiting += [
+        saga_pass.retry_later(instance, "the message to its host could not be sent again")
+        for instance in unsent_instances
+    ]
+    return changed + [
+        replace(instance, wake_ms=min(instance.wake_ms, _end_ms(saga_pass, instance))) for instance in waiting
+    ]
 
 
-def _end_ms(turn: Turn, instance: Instance) -> int:
-    return instance.since_ms + turn.limits.build_timeout_ms
+def _end_ms(saga_pass: SagaPass, instance: InstanceRecord) -> int:
+    return instance.since_ms + saga_pass.limits.build_timeout_ms
 
 
-def _told(turn: Turn, instance: Instance) -> Instance:
-    waited = turn.now_ms - instance.since_ms
-    return replace(instance, tries=0, wake_ms=turn.now_ms + turn.recast_pause(waited))
+def _wait_again(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
+    waited = saga_pass.now_ms - instance.since_ms
+    return replace(instance, tries=0, wake_ms=saga_pass.now_ms + saga_pass.recast_pause(waited))

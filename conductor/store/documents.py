@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records to and from what is stored.
+"""Serialization of records.
 
-An instance is stored as a header line of eight words, which the scripts read and write without decoding JSON, and
-its document in JSON: ``request status step wake_ms version created_ms updated_ms sequence``.
+An instance is stored as a header line of eight words, which the scripts read and write without decoding JSON, and a
+JSON document: ``request status step wake_ms version created_ms updated_ms sequence``.
 """
 
 import json
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from conductor.store.records import SCHEMA, Instance, Request, Status, Step
+from conductor.store.records import SCHEMA, BuildRequestRecord, InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors
 
 _BODY = (
@@ -29,33 +29,33 @@ _BODY = (
 )
 
 
-def dump_request(request: Request) -> str:
-    """Return the document of a request; its key is where it is stored."""
+def dump_request(request: BuildRequestRecord) -> str:
+    """Return the document of a request, without its key, which is the hash field."""
     values = asdict(request)
     del values["key"]
     return _dump(values)
 
 
-def load_request(key: str, text: str) -> Request:
-    """Raises StoreUnavailable for a document of an unknown schema."""
-    return Request(key=key, **_load(text))
+def load_request(key: str, text: str) -> BuildRequestRecord:
+    """Return the request with this key; raises StoreUnavailable for an unknown schema version."""
+    return BuildRequestRecord(key=key, **_load(text))
 
 
-def dump_instance(instance: Instance) -> str:
-    """Return the part of an instance's record that is no header; the store itself writes the header."""
+def dump_instance(instance: InstanceRecord) -> str:
+    """Return the JSON document of an instance; the store writes the header line itself."""
     return _dump({name: getattr(instance, name) for name in _BODY})
 
 
-def load_instance(uuid: str, text: str) -> Instance:
-    """Raises StoreUnavailable for a document of an unknown schema."""
+def load_instance(uuid: str, text: str) -> InstanceRecord:
+    """Return the instance with this uuid; raises StoreUnavailable for an unknown schema version."""
     header, _, body = text.partition("\n")
     request, status, step, *numbers = header.split(" ")
     wake_ms, version, created_ms, updated_ms, sequence = map(int, numbers)
-    return Instance(
+    return InstanceRecord(
         uuid=uuid,
         request=request,
-        status=Status(status),
-        step=Step(step),
+        status=InstanceStatus(status),
+        step=SagaStep(step),
         wake_ms=wake_ms,
         version=version,
         created_ms=created_ms,
@@ -74,6 +74,6 @@ def _load(text: str) -> dict[str, Any]:
     schema = values.pop("schema", None)
     if schema != SCHEMA:
         raise errors.StoreUnavailable(
-            why=f"it holds a document of schema {schema}, this conductor knows {SCHEMA}: upgrade it"
+            why=f"it contains a document of schema {schema}, but this conductor supports {SCHEMA}: upgrade it"
         )
     return values

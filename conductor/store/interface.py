@@ -1,84 +1,91 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The store's verbs: one interface, one test suite, two backends."""
+"""The interface of the conductor's store; memory and Redis implement it."""
 
 import abc
 from collections.abc import Mapping, Sequence
 
-from conductor.store.records import Instance, Lease, Page, Request, Work, Written
+from conductor.store.records import (
+    BuildRequestRecord,
+    DueWork,
+    InstanceRecord,
+    InstanceRecordPage,
+    RequestLease,
+    WriteResult,
+)
 
-PAGE = 500  # records that one script reads or writes at most, the recording of a request excepted
+PAGE = 500  # maximum number of records that one script reads or writes, except when it records a request
 
 
-class Store(abc.ABC):
-    """Requests, their instances, and one queue of due work that is timer and lease at once.
+class ConductorStore(abc.ABC):
+    """Requests, their instances, and one queue of due work that serves as timer and lease.
 
-    Each verb, and each chunk of PAGE records of a larger one, is atomic. Time is the store's own. Every verb
+    Each verb is atomic; a larger one is atomic for each chunk of PAGE records. Times are the store's clock. Every verb
     raises StoreUnavailable when the store does not answer.
     """
 
     @abc.abstractmethod
-    def record(self, request: Request, uuids: Sequence[str]) -> bool:
-        """Record a request with all its instances, or nothing, and make it due; False: it was recorded before.
+    def record(self, request: BuildRequestRecord, uuids: Sequence[str]) -> bool:
+        """Record a request with all its instances, or nothing, and make it due; False if it was already recorded.
 
         Raises InstanceConflict when one of ``uuids`` belongs to another request.
         """
 
     @abc.abstractmethod
-    def take(self, owner: str, limit: int) -> list[Lease]:
-        """Take up to ``limit`` requests that are due, longest due first, for one lease's time."""
+    def take(self, owner: str, limit: int) -> list[RequestLease]:
+        """Lease up to ``limit`` due requests to ``owner``, longest due first."""
 
     @abc.abstractmethod
-    def load(self, lease: Lease) -> Work:
-        """Return what is due of the request, and renew the lease; raises LeaseLost."""
+    def load(self, lease: RequestLease) -> DueWork:
+        """Return the due work of the request, and renew the lease; raises LeaseLost."""
 
     @abc.abstractmethod
-    def write(self, lease: Lease, instances: Sequence[Instance]) -> Written:
+    def write(self, lease: RequestLease, instances: Sequence[InstanceRecord]) -> WriteResult:
         """Write records, each only where its version is still the recorded one, and renew the lease.
 
-        Raises LeaseLost when another has taken the request over; then nothing of that chunk is written.
+        Raises LeaseLost if another conductor has taken over the request; then nothing of that chunk is written.
         """
 
     @abc.abstractmethod
-    def note(self, instances: Sequence[Instance], *, wake: bool) -> Written:
-        """Write records without a lease, as ``write`` does: a fact that was reported, a wish of the owner.
+    def write_without_lease(self, instances: Sequence[InstanceRecord], *, wake: bool) -> WriteResult:
+        """Write records as ``write`` does, but without a lease: a reported outcome, or a deletion.
 
-        ``wake`` makes their requests due at once, or again as soon as the present holder releases them.
+        ``wake`` makes their requests due at once, or as soon as the current holder releases them.
         """
 
     @abc.abstractmethod
-    def release(self, lease: Lease, next_ms: int | None) -> bool:
-        """Give the lease back; the request is due again at ``next_ms``, at once where it was woken meanwhile.
+    def release(self, lease: RequestLease, next_ms: int | None) -> bool:
+        """Release the lease; the request is due again at ``next_ms``, or at once if it was woken meanwhile.
 
-        None: there is nothing more to do. False: the lease was lost already.
+        ``next_ms`` None: no step remains. Returns False if the lease was already lost.
         """
 
     @abc.abstractmethod
-    def get(self, uuids: Sequence[str]) -> dict[str, Instance]:
-        """Return those of the named instances that are recorded."""
+    def get(self, uuids: Sequence[str]) -> dict[str, InstanceRecord]:
+        """Return the recorded instances among ``uuids``."""
 
     @abc.abstractmethod
-    def requests(self, keys: Sequence[str]) -> dict[str, Request]:
-        """Return those of the named requests that are recorded."""
+    def requests(self, keys: Sequence[str]) -> dict[str, BuildRequestRecord]:
+        """Return the recorded requests among ``keys``."""
 
     @abc.abstractmethod
-    def page(self, marker: str | None, limit: int, *, deleted: bool) -> Page:
-        """Return instances in the order of their creation; deleted ones only where asked for.
+    def page(self, marker: str | None, limit: int, *, deleted: bool) -> InstanceRecordPage:
+        """Return instances in the order of their creation, deleted ones only if ``deleted``.
 
-        Raises InvalidRequest for a marker that no page gave.
+        Raises InvalidRequest for an invalid marker.
         """
 
     @abc.abstractmethod
     def counts(self) -> Mapping[str, int]:
-        """Return how many instances are recorded in each status."""
+        """Return the number of recorded instances by status."""
 
     @abc.abstractmethod
     def purge(self, limit: int = PAGE) -> int:
-        """Forget deleted instances whose retention is over; returns how many."""
+        """Remove deleted instances whose retention has passed; return their number."""
 
     @abc.abstractmethod
     def ping(self) -> None:
-        """Return when the store answers."""
+        """Check that the store answers."""
 
     @abc.abstractmethod
     def close(self) -> None:
-        """Let go of connections; the store itself stays."""
+        """Close the connections; the stored data stays."""

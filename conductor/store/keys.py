@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The key schema, written once. One hash tag: all of it lies in one slot of a Redis Cluster."""
+"""The Redis key schema. All keys share one hash tag, so that they lie in one slot of a Redis Cluster."""
 
 PREFIX = "gantt:{conductor}:"
 
-META = PREFIX + "meta"  # hash: sequence and lease, the last numbers given
-REQUESTS = PREFIX + "requests"  # hash: request key -> its document
+META = PREFIX + "meta"  # hash: sequence and lease, the last numbers assigned
+REQUESTS = PREFIX + "requests"  # hash: request key -> document
 INSTANCES = PREFIX + "instances"  # hash: uuid -> header line and document, see documents.py
 LISTED = PREFIX + "listed"  # zset: uuid by sequence, without the deleted
 EVERYTHING = PREFIX + "everything"  # zset: uuid by sequence
 PENDING = PREFIX + "pending"  # zset, all of score 0: "request|uuid" of each instance with a step to take
-LEFT = PREFIX + "left"  # hash: request key -> how many of its instances are still recorded
-DUE = PREFIX + "due"  # zset: request key -> when it may be taken: its next step, or the end of its lease
-LEASES = PREFIX + "leases"  # hash: request key -> the token of its holder, "number owner"
-WOKEN = PREFIX + "woken"  # set: requests that were made due while somebody held them
-COUNTS = PREFIX + "counts"  # hash: status -> instances in it
-PURGE = PREFIX + "purge"  # zset: uuid of a deleted instance -> when it is forgotten
+REMAINING = PREFIX + "left"  # hash: request key -> number of its instances that are still recorded
+DUE = PREFIX + "due"  # zset: request key -> when it is due: time of its next step, or end of its lease
+LEASES = PREFIX + "leases"  # hash: request key -> token of the lease holder, "number owner"
+WOKEN = PREFIX + "woken"  # set: requests that were woken while leased
+COUNTS = PREFIX + "counts"  # hash: status -> number of instances
+PURGE = PREFIX + "purge"  # zset: uuid of a deleted instance -> when it is purged
 
 ALL = (
     META,
@@ -23,7 +23,7 @@ ALL = (
     LISTED,
     EVERYTHING,
     PENDING,
-    LEFT,
+    REMAINING,
     DUE,
     LEASES,
     WOKEN,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The store in memory: the same verbs in plain Python, on a clock that a test can turn."""
+"""The in-memory store: the same verbs in Python, with an injectable clock."""
 
 import threading
 import time
@@ -7,18 +7,18 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from conductor.store.interface import PAGE, Store
+from conductor.store.interface import PAGE, ConductorStore
 from conductor.store.records import (
-    Instance,
-    Lease,
+    BuildRequestRecord,
+    DueWork,
+    InstanceRecord,
+    InstanceRecordPage,
+    InstanceStatus,
     LeaseLost,
-    Page,
-    Request,
-    Status,
-    Step,
-    Terms,
-    Work,
-    Written,
+    RequestLease,
+    SagaStep,
+    StoreTimeouts,
+    WriteResult,
 )
 from rpcapi import errors
 
@@ -28,15 +28,15 @@ def wall_clock() -> int:
     return int(time.time() * 1000)
 
 
-class MemoryStore(Store):
-    """What the scripts do, one verb at a time under one lock."""
+class MemoryConductorStore(ConductorStore):
+    """Implements the verbs of the Lua scripts, serialized by one lock."""
 
-    def __init__(self, terms: Terms | None = None, clock: Callable[[], int] = wall_clock) -> None:
-        self._terms = terms or Terms()
+    def __init__(self, timeouts: StoreTimeouts | None = None, clock: Callable[[], int] = wall_clock) -> None:
+        self._timeouts = timeouts or StoreTimeouts()
         self._clock = clock
         self._lock = threading.RLock()
-        self._requests: dict[str, Request] = {}
-        self._instances: dict[str, Instance] = {}
+        self._requests: dict[str, BuildRequestRecord] = {}
+        self._instances: dict[str, InstanceRecord] = {}
         self._due: dict[str, int] = {}
         self._leases: dict[str, str] = {}
         self._woken: set[str] = set()
@@ -44,7 +44,7 @@ class MemoryStore(Store):
         self._sequence = 0
         self._last_lease = 0
 
-    def record(self, request: Request, uuids: Sequence[str]) -> bool:
+    def record(self, request: BuildRequestRecord, uuids: Sequence[str]) -> bool:
         with self._lock:
             if request.key in self._requests:
                 return False
@@ -55,78 +55,80 @@ class MemoryStore(Store):
             self._requests[request.key] = request
             for uuid in uuids:
                 self._sequence += 1
-                self._instances[uuid] = Instance(
+                self._instances[uuid] = InstanceRecord(
                     uuid, request.key, sequence=self._sequence, created_ms=now, updated_ms=now
                 )
             self._due[request.key] = now
             return True
 
-    def take(self, owner: str, limit: int) -> list[Lease]:
+    def take(self, owner: str, limit: int) -> list[RequestLease]:
         with self._lock:
             now = self._clock()
             due = sorted((at, key) for key, at in self._due.items() if at <= now)[:limit]
-            taken = []
+            leases = []
             for _, key in due:
                 self._last_lease += 1
                 token = f"{self._last_lease} {owner}"
-                taken.append(Lease(key, token, key in self._leases))
+                leases.append(RequestLease(key, token, key in self._leases))
                 self._leases[key] = token
-                self._due[key] = now + self._terms.lease_ms
+                self._due[key] = now + self._timeouts.lease_ms
                 self._woken.discard(key)
-            return taken
+            return leases
 
-    def load(self, lease: Lease) -> Work:
+    def load(self, lease: RequestLease) -> DueWork:
         with self._lock:
             self._renew(lease)
             now = self._clock()
-            mine = [
-                each for each in self._instances.values() if each.request == lease.request and each.step != Step.DONE
+            open_records = [
+                record
+                for record in self._instances.values()
+                if record.request == lease.request and record.step != SagaStep.DONE
             ]
-            due = sorted((each for each in mine if each.wake_ms <= now), key=lambda each: each.uuid)
-            later = [each.wake_ms for each in mine if each.wake_ms > now]
-            return Work(self._requests[lease.request], due, now, min(later, default=None))
+            due = sorted((record for record in open_records if record.wake_ms <= now), key=lambda record: record.uuid)
+            later = [record.wake_ms for record in open_records if record.wake_ms > now]
+            return DueWork(self._requests[lease.request], due, now, min(later, default=None))
 
-    def write(self, lease: Lease, instances: Sequence[Instance]) -> Written:
+    def write(self, lease: RequestLease, instances: Sequence[InstanceRecord]) -> WriteResult:
         with self._lock:
             self._renew(lease)
             return self._write(instances)
 
-    def note(self, instances: Sequence[Instance], *, wake: bool) -> Written:
+    def write_without_lease(self, instances: Sequence[InstanceRecord], *, wake: bool) -> WriteResult:
         with self._lock:
             written = self._write(instances)
-            for key in {each.request for each in instances if each.uuid not in written.stale} if wake else ():
+            for key in {record.request for record in instances if record.uuid not in written.stale} if wake else ():
                 if key in self._leases:
                     self._woken.add(key)
                 else:
                     self._due[key] = min(self._due.get(key, written.now_ms), written.now_ms)
             return written
 
-    def _renew(self, lease: Lease) -> None:
+    def _renew(self, lease: RequestLease) -> None:
         if self._leases.get(lease.request) != lease.token or lease.request not in self._requests:
             raise LeaseLost(lease.request)
-        self._due[lease.request] = self._clock() + self._terms.lease_ms
+        self._due[lease.request] = self._clock() + self._timeouts.lease_ms
 
-    def _write(self, instances: Sequence[Instance]) -> Written:
+    def _write(self, instances: Sequence[InstanceRecord]) -> WriteResult:
         now = self._clock()
         stale = set()
-        for each in instances:
-            old = self._instances.get(each.uuid)
-            if old is None or old.version != each.version:
-                stale.add(each.uuid)
+        for record in instances:
+            old = self._instances.get(record.uuid)
+            if old is None or old.version != record.version:
+                stale.add(record.uuid)
                 continue
-            if each.status == Status.DELETED and old.status != Status.DELETED:
-                self._purge[each.uuid] = now + self._terms.retention_ms
-            self._instances[each.uuid] = replace(
-                each,
+            if record.status == InstanceStatus.DELETED and old.status != InstanceStatus.DELETED:
+                self._purge[record.uuid] = now + self._timeouts.retention_ms
+            self._instances[record.uuid] = replace(
+                record,
                 request=old.request,
                 version=old.version + 1,
                 sequence=old.sequence,
                 created_ms=old.created_ms,
                 updated_ms=now,
             )
-        return Written(now, frozenset(stale))
+        return WriteResult(now, frozenset(stale))
 
-    def release(self, lease: Lease, next_ms: int | None) -> bool:
+    def release(self, lease: RequestLease, next_ms: int | None) -> bool:
         with self._lock:
             if self._leases.get(lease.request) != lease.token:
                 return False
@@ -140,46 +142,50 @@ class MemoryStore(Store):
                 self._due[lease.request] = next_ms
             return True
 
-    def get(self, uuids: Sequence[str]) -> dict[str, Instance]:
+    def get(self, uuids: Sequence[str]) -> dict[str, InstanceRecord]:
         with self._lock:
             return {uuid: self._instances[uuid] for uuid in uuids if uuid in self._instances}
 
-    def requests(self, keys: Sequence[str]) -> dict[str, Request]:
+    def requests(self, keys: Sequence[str]) -> dict[str, BuildRequestRecord]:
         with self._lock:
             return {key: self._requests[key] for key in keys if key in self._requests}
 
-    def page(self, marker: str | None, limit: int, *, deleted: bool) -> Page:
+    def page(self, marker: str | None, limit: int, *, deleted: bool) -> InstanceRecordPage:
         if marker is not None and not marker.isdecimal():
-            raise errors.InvalidRequest(why=f"{marker[:40]!r} is no marker of a page of instances")
+            raise errors.InvalidRequest(why=f"{marker[:40]!r} is not a marker of a page of instances")
         limit = min(limit, PAGE)
         with self._lock:
-            rows = sorted(self._instances.values(), key=lambda each: each.sequence)
-            shown = [each for each in rows if each.sequence > int(marker or 0)]
-            found = [each for each in shown if deleted or each.status != Status.DELETED][:limit]
-            return Page(found, str(found[-1].sequence) if len(found) == limit else None)
+            rows = sorted(self._instances.values(), key=lambda record: record.sequence)
+            records_after = [record for record in rows if record.sequence > int(marker or 0)]
+            page_records = [record for record in records_after if deleted or record.status != InstanceStatus.DELETED][
+                :limit
+            ]
+            return InstanceRecordPage(
+                page_records, str(page_records[-1].sequence) if len(page_records) == limit else None
+            )
 
     def counts(self) -> Mapping[str, int]:
         with self._lock:
-            return Counter(str(each.status) for each in self._instances.values())
+            return Counter(str(record.status) for record in self._instances.values())
 
     def purge(self, limit: int = PAGE) -> int:
         with self._lock:
-            over = sorted((at, uuid) for uuid, at in self._purge.items() if at <= self._clock())[:limit]
-            for _, uuid in over:
+            expired = sorted((at, uuid) for uuid, at in self._purge.items() if at <= self._clock())[:limit]
+            for _, uuid in expired:
                 key = self._instances.pop(uuid).request
                 del self._purge[uuid]
-                if not any(each.request == key for each in self._instances.values()):
+                if not any(record.request == key for record in self._instances.values()):
                     del self._requests[key]
                     self._due.pop(key, None)
-            return len(over)
+            return len(expired)
 
     def next_due(self) -> int | None:
-        """Return when the first request is due, for a test that lets just so much time pass."""
+        """Return when the first request is due, so that a test can advance its clock to it."""
         with self._lock:
             return min(self._due.values(), default=None)
 
     def ping(self) -> None:
-        """Always there."""
+        """Always available."""
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Has no connections to close."""

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the conductor's store holds: plain frozen records."""
+"""Records of the conductor's store: plain frozen dataclasses."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-SCHEMA = 1  # version of every stored document; an unknown one is refused, never guessed
+SCHEMA = 1  # version of every stored document; documents of another version are rejected
 
 
-class Status(StrEnum):
-    """What an instance's owner sees."""
+class InstanceStatus(StrEnum):
+    """The status of an instance, as users see it."""
 
     SCHEDULING = "SCHEDULING"
     BUILDING = "BUILDING"
@@ -20,24 +20,24 @@ class Status(StrEnum):
     DELETED = "DELETED"
 
 
-class Step(StrEnum):
-    """What has to be done next for an instance, by whoever holds its request's lease."""
+class SagaStep(StrEnum):
+    """The next saga step of an instance; the holder of the request's lease executes it."""
 
     SELECT = "select"  # ask the scheduler for hosts
-    CAST = "cast"  # tell the host to build
-    WAIT = "wait"  # for the host's report; tell it again now and then, in the end look for an alternate
+    CAST = "cast"  # send the build message to the host
+    WAIT = "wait"  # wait for the host's report; send the build again at intervals, finally try an alternate
     ALTERNATE = "alternate"  # end this attempt and prepare the next on an alternate
-    SETTLE = "settle"  # ask the claims what holds: record and claim have parted
-    ABORT = "abort"  # end the claim, if it is not confirmed
-    TERMINATE = "terminate"  # tell the host to stop the guest, until it says that it is gone
+    SETTLE = "settle"  # read the claim: record and claim have diverged
+    ABORT = "abort"  # abort the claim, unless it is confirmed
+    TERMINATE = "terminate"  # send terminate to the host until it reports that the guest is gone
     DONE = "done"  # nothing
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """One call of build_instances. ``key`` is its identity: the same call again has the same key.
+class BuildRequestRecord:
+    """One call of build_instances. ``key`` is its identity: a repeated call has the same key.
 
-    ``spec`` is the versioned RequestSpec's primitive.
+    ``spec`` is the primitive of the versioned RequestSpec.
     """
 
     key: str
@@ -49,21 +49,21 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Instance:
-    """One instance. The store sets ``version`` (grows with each write), ``sequence`` and the two times.
+class InstanceRecord:
+    """One instance. The store sets ``version`` (incremented by each write), ``sequence`` and the two timestamps.
 
-    ``attempt`` is the present, or last, attempt's number; ``history`` has {attempt, host, outcome, reason} of each
-    one that ended. ``allocations`` is what the claim holds, {provider: {class: amount}}; None: the request's resources
-    at ``host``. ``partition``, ``epoch`` and ``position`` say which decision ``alternates`` come from.
-    ``wake_ms`` is when ``step`` is to be taken, on the store's clock (0: at once), ``tries`` how often it failed
-    in a row, ``since_ms`` since when it has been waited for what ends the step (0: it is not waited for), ``asked``
-    whether a host that confirmed and then kept silent was given its time once more.
+    ``attempt`` is the number of the current or last attempt; ``history`` has {attempt, host, outcome, reason} of each
+    ended attempt. ``allocations`` are those of the claim, {provider: {class: amount}}; None: the request's resources
+    at ``host``. ``partition``, ``epoch`` and ``position`` identify the decision that ``alternates`` come from.
+    ``wake_ms`` is when ``step`` is due, on the store's clock (0: at once); ``tries`` is the number of consecutive
+    failures of the step; ``since_ms`` is the start of the current wait (0: not waiting); ``asked`` is whether the
+    build was sent once more to a host that confirmed the claim but did not report in time.
     """
 
     uuid: str
     request: str
-    status: Status = Status.SCHEDULING
-    step: Step = Step.SELECT
+    status: InstanceStatus = InstanceStatus.SCHEDULING
+    step: SagaStep = SagaStep.SELECT
     wake_ms: int = 0
     attempt: int = 1
     host: str | None = None
@@ -83,50 +83,50 @@ class Instance:
     updated_ms: int = 0
 
     def has_ended(self, attempt: int) -> bool:
-        """Tell whether that attempt is known to have ended."""
+        """Return whether the history contains the end of that attempt."""
         return any(entry["attempt"] == attempt for entry in self.history)
 
 
-class Lease(NamedTuple):
-    """The right to work on a request's instances.
+class RequestLease(NamedTuple):
+    """The exclusive right to process a request's instances.
 
-    ``token`` is a number that grows and the holder's name: no two holders have the same, not even when the store
-    lost its last seconds and counts some numbers again.
+    ``token`` is an increasing number and the holder's name: it stays unique even if the store loses its last seconds
+    and assigns some numbers again. ``is_takeover``: the previous holder never released the lease.
     """
 
     request: str
     token: str
-    taken_over: bool = False
+    is_takeover: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
-    """What a lease's holder has to do now.
+class DueWork:
+    """The due work of a leased request.
 
-    ``instances`` are those whose step is due at ``now_ms``, ``next_ms`` is when the next of the others is
-    (None: none of them has a step).
+    ``instances`` are those with a step due at ``now_ms``; ``next_ms`` is when the next of the other instances is due
+    (None: no other instance has a step).
     """
 
-    request: Request
-    instances: Sequence[Instance]
+    request: BuildRequestRecord
+    instances: Sequence[InstanceRecord]
     now_ms: int
     next_ms: int | None
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """Instances, oldest first; ``marker`` is None on the last page."""
+class InstanceRecordPage:
+    """A page of instances, oldest first; ``marker`` is None on the last page."""
 
-    instances: Sequence[Instance]
+    instances: Sequence[InstanceRecord]
     marker: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
-    """How long things are kept, in milliseconds.
+class StoreTimeouts:
+    """Lease and retention times in milliseconds.
 
-    A lease that is not renewed ends after ``lease_ms``; a deleted instance's record is forgotten after
-    ``retention_ms``, and only then could a delayed repetition of its request build it again.
+    A lease that is not renewed expires after ``lease_ms``. The record of a deleted instance is removed after
+    ``retention_ms``; until then a delayed duplicate of its request cannot build it again.
     """
 
     lease_ms: int = 30_000
@@ -134,12 +134,12 @@ class Terms:
 
 
 class LeaseLost(Exception):
-    """Raised when another conductor has taken the work over; nothing was changed."""
+    """Raised when another conductor has taken over the request; nothing was changed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """What became of a write: the uuids whose record had changed meanwhile, and so was left alone."""
+class WriteResult:
+    """The result of a write: ``stale`` has the uuids that were skipped because their record had changed."""
 
     now_ms: int
     stale: frozenset[str] = field(default_factory=frozenset)

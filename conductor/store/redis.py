@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The store on Redis: each verb is one script."""
+"""The Redis store: each verb is one script."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -9,38 +9,40 @@ from typing import Any
 import redis
 
 from conductor.store import documents, keys
-from conductor.store.connect import Connection
-from conductor.store.interface import PAGE, Store
+from conductor.store.connect import ConductorConnection
+from conductor.store.interface import PAGE, ConductorStore
 from conductor.store.records import (
-    Instance,
-    Lease,
+    BuildRequestRecord,
+    DueWork,
+    InstanceRecord,
+    InstanceRecordPage,
     LeaseLost,
-    Page,
-    Request,
-    Terms,
-    Work,
-    Written,
+    RequestLease,
+    StoreTimeouts,
+    WriteResult,
 )
 from conductor.store.scripts import load
 from rpcapi import errors
-from rpcapi.conf.replicas import Replicas
+from rpcapi.conf.replicas import ReplicaAcknowledgement
 
 
-class RedisStore(Store):
-    """Keys of its own on a Redis that it may share with others; any number of conductors use it at once."""
+class RedisConductorStore(ConductorStore):
+    """Stores records in Redis under its own key prefix; any number of conductors can share it."""
 
-    def __init__(self, url: str, terms: Terms | None = None, replicas: Replicas | None = None) -> None:
-        self._connection = Connection(url, replicas)
-        self._terms = terms or Terms()
+    def __init__(
+        self, url: str, timeouts: StoreTimeouts | None = None, replicas: ReplicaAcknowledgement | None = None
+    ) -> None:
+        self._connection = ConductorConnection(url, replicas)
+        self._timeouts = timeouts or StoreTimeouts()
 
-    def record(self, request: Request, uuids: Sequence[str]) -> bool:
-        fresh = Instance(uuid="", request=request.key)
-        body = documents.dump_instance(fresh)
+    def record(self, request: BuildRequestRecord, uuids: Sequence[str]) -> bool:
+        new_record = InstanceRecord(uuid="", request=request.key)
+        body = documents.dump_instance(new_record)
         head: list[str | int] = [
             request.key,
             documents.dump_request(request),
-            fresh.status.value,
-            fresh.step.value,
+            new_record.status.value,
+            new_record.step.value,
             body,
         ]
         answer, *conflicts = self._run("record", [*head, *uuids])
@@ -48,75 +50,79 @@ class RedisStore(Store):
             raise errors.InstanceConflict(uuid=conflicts[0], why="it belongs to another request")
         return answer == "recorded"
 
-    def take(self, owner: str, limit: int) -> list[Lease]:
-        answer = self._run("take", [owner, self._terms.lease_ms, limit])
-        return [Lease(request, token, bool(over)) for request, token, over in _by(3, answer)]
+    def take(self, owner: str, limit: int) -> list[RequestLease]:
+        answer = self._run("take", [owner, self._timeouts.lease_ms, limit])
+        return [
+            RequestLease(request, token, bool(is_takeover)) for request, token, is_takeover in _split_rows(3, answer)
+        ]
 
-    def load(self, lease: Lease) -> Work:
-        after, found, wakes = "", [], []
+    def load(self, lease: RequestLease) -> DueWork:
+        marker, records, wakes = "", [], []
         while True:
-            page: list[str | int] = [lease.request, lease.token, self._terms.lease_ms, after, PAGE]
+            page: list[str | int] = [lease.request, lease.token, self._timeouts.lease_ms, marker, PAGE]
             answer = self._run("load", page)
-            # A request whose last instance was forgotten has no document; nobody needs its lease any more.
+            # A request whose last instance was purged has no document, and its lease is obsolete.
             if not answer or answer[3] is None:
                 raise LeaseLost(lease.request)
-            now, wake, after, document, *pairs = answer
-            found += [documents.load_instance(uuid, text) for uuid, text in _by(2, pairs)]
+            now, wake, marker, document, *pairs = answer
+            records += [documents.load_instance(uuid, text) for uuid, text in _split_rows(2, pairs)]
             wakes += [int(wake)] if wake else []
-            if not after:
+            if not marker:
                 break
         request = documents.load_request(lease.request, document)
-        return Work(request, found, int(now), min(wakes, default=None))
+        return DueWork(request, records, int(now), min(wakes, default=None))
 
-    def write(self, lease: Lease, instances: Sequence[Instance]) -> Written:
+    def write(self, lease: RequestLease, instances: Sequence[InstanceRecord]) -> WriteResult:
         return self._write([lease.request, lease.token], instances, wake=False)
 
-    def note(self, instances: Sequence[Instance], *, wake: bool) -> Written:
+    def write_without_lease(self, instances: Sequence[InstanceRecord], *, wake: bool) -> WriteResult:
         return self._write(["", ""], instances, wake=wake)
 
-    def _write(self, held: list[str | int], instances: Sequence[Instance], *, wake: bool) -> Written:
-        head = [*held, self._terms.lease_ms, self._terms.retention_ms, int(wake)]
+    def _write(
+        self, lease_arguments: list[str | int], instances: Sequence[InstanceRecord], *, wake: bool
+    ) -> WriteResult:
+        head = [*lease_arguments, self._timeouts.lease_ms, self._timeouts.retention_ms, int(wake)]
         now, stale = 0, set()
         for chunk in _chunks(instances):
-            answer = self._run("write", [*head, *(word for each in chunk for word in _row(each))])
+            answer = self._run("write", [*head, *(word for record in chunk for word in _script_row(record))])
             if not answer:
-                raise LeaseLost(held[0])
+                raise LeaseLost(lease_arguments[0])
             now = int(answer[0])
             stale.update(answer[1:])
-        return Written(now, frozenset(stale))
+        return WriteResult(now, frozenset(stale))
 
-    def release(self, lease: Lease, next_ms: int | None) -> bool:
+    def release(self, lease: RequestLease, next_ms: int | None) -> bool:
         answer = self._run("release", [lease.request, lease.token, "" if next_ms is None else next_ms])
         return bool(answer)
 
-    def get(self, uuids: Sequence[str]) -> dict[str, Instance]:
+    def get(self, uuids: Sequence[str]) -> dict[str, InstanceRecord]:
         return {uuid: documents.load_instance(uuid, text) for uuid, text in self._pick(keys.INSTANCES, uuids)}
 
-    def requests(self, keys_wanted: Sequence[str]) -> dict[str, Request]:
-        return {key: documents.load_request(key, text) for key, text in self._pick(keys.REQUESTS, keys_wanted)}
+    def requests(self, request_keys: Sequence[str]) -> dict[str, BuildRequestRecord]:
+        return {key: documents.load_request(key, text) for key, text in self._pick(keys.REQUESTS, request_keys)}
 
     def _pick(self, name: str, fields: Sequence[str]) -> Iterator[tuple[str, str]]:
         for chunk in _chunks(fields):
-            texts: list[Any] = self._connection.ask(partial(_fields, name, chunk))
+            texts: list[Any] = self._connection.execute(partial(_fields, name, chunk))
             yield from ((field, text) for field, text in zip(chunk, texts, strict=True) if text is not None)
 
-    def page(self, marker: str | None, limit: int, *, deleted: bool) -> Page:
+    def page(self, marker: str | None, limit: int, *, deleted: bool) -> InstanceRecordPage:
         limit = min(limit, PAGE)
         if marker is not None and not marker.isdecimal():
-            raise errors.InvalidRequest(why=f"{marker[:40]!r} is no marker of a page of instances")
+            raise errors.InvalidRequest(why=f"{marker[:40]!r} is not a marker of a page of instances")
         answer = self._run("page_everything" if deleted else "page_listed", [marker or 0, limit])
-        found = [documents.load_instance(uuid, text) for uuid, text in _by(2, answer)]
-        return Page(found, str(found[-1].sequence) if len(found) == limit else None)
+        records = [documents.load_instance(uuid, text) for uuid, text in _split_rows(2, answer)]
+        return InstanceRecordPage(records, str(records[-1].sequence) if len(records) == limit else None)
 
     def counts(self) -> Mapping[str, int]:
-        counts: dict[Any, Any] = self._connection.ask(lambda client: client.hgetall(keys.COUNTS))
+        counts: dict[Any, Any] = self._connection.execute(lambda client: client.hgetall(keys.COUNTS))
         return {status: int(count) for status, count in counts.items()}
 
     def purge(self, limit: int = PAGE) -> int:
         return int(self._run("purge", [limit]))
 
     def ping(self) -> None:
-        self._connection.ask(lambda client: client.ping())
+        self._connection.execute(lambda client: client.ping())
 
     def close(self) -> None:
         self._connection.close()
@@ -129,12 +135,12 @@ def _fields(name: str, fields: list[str], client: redis.Redis) -> Any:
     return client.hmget(name, fields)
 
 
-def _row(each: Instance) -> tuple[str | int, ...]:
-    body = documents.dump_instance(each)
-    return each.uuid, each.version, each.status.value, each.step.value, each.wake_ms, body
+def _script_row(record: InstanceRecord) -> tuple[str | int, ...]:
+    body = documents.dump_instance(record)
+    return record.uuid, record.version, record.status.value, record.step.value, record.wake_ms, body
 
 
-def _by(size: int, flat: Iterable) -> Iterator[tuple]:
+def _split_rows(size: int, flat: Iterable) -> Iterator[tuple]:
     words = iter(flat)
     while row := tuple(islice(words, size)):
         yield row

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Lua verbs: one file each, and the keys each declares."""
+"""The Lua scripts, one file for each verb, and the keys that each declares."""
 
 import hashlib
 import re
@@ -9,7 +9,7 @@ from importlib import resources
 
 from conductor.store import keys
 
-# In the order of each script's KEYS line.
+# In the order of the KEYS line of the script.
 DECLARED = {
     "record": (
         keys.META,
@@ -18,7 +18,7 @@ DECLARED = {
         keys.LISTED,
         keys.EVERYTHING,
         keys.PENDING,
-        keys.LEFT,
+        keys.REMAINING,
         keys.DUE,
         keys.COUNTS,
     ),
@@ -39,7 +39,7 @@ DECLARED = {
         keys.REQUESTS,
         keys.INSTANCES,
         keys.EVERYTHING,
-        keys.LEFT,
+        keys.REMAINING,
         keys.COUNTS,
         keys.PURGE,
         keys.DUE,
@@ -52,8 +52,8 @@ _INCLUDE = re.compile(r"^--@ include (\w+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Script:
-    """One verb: its name, its whole text, the digest that Redis knows it by, and the keys it declares."""
+class ConductorScript:
+    """A Lua script: name, full text, SHA-1 digest for EVALSHA, and declared keys."""
 
     name: str
     text: str
@@ -62,14 +62,16 @@ class Script:
 
 
 @cache
-def load(name: str) -> Script:
-    """Read the verb ``name`` of DECLARED."""
+def load(name: str) -> ConductorScript:
+    """Load the script of the verb ``name`` in DECLARED."""
     source = text(name.partition("_")[0])
-    return Script(name, source, hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest(), DECLARED[name])
+    return ConductorScript(
+        name, source, hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest(), DECLARED[name]
+    )
 
 
 def text(name: str) -> str:
-    """Return a script's source with what it includes."""
+    """Return the source of a script with its includes expanded."""
     folder = resources.files("conductor.store") / "lua"
     source = (folder / f"{name}.lua").read_text(encoding="utf-8")
-    return _INCLUDE.sub(lambda found: (folder / f"{found[1]}.lua").read_text(encoding="utf-8"), source)
+    return _INCLUDE.sub(lambda match: (folder / f"{match[1]}.lua").read_text(encoding="utf-8"), source)

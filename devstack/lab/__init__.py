@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lab: one command, one sub-command a question, each measured beside its floor in the same run."""
+"""Benchmarks: the command ``gantt-lab``; each sub-command measures against a baseline in the same run."""

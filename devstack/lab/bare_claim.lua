@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The floor of the claim script: the reads and writes of one claim whose last candidate takes it, and no thought.
--- All texts are made by the caller. K has the claim script's keys.
+-- Baseline of the claim script: the reads and writes of one claim on its last candidate, without any logic.
+-- All values are prepared by the caller. K has the claim script's keys.
 -- ARGV: log length, consumer, claim as JSON, host|consumer, deadline in ms, sums as JSON, log body as JSON,
 --       request id, decision record as JSON, then for each candidate: its name, its service host
--- Returns: what the claim script returns, in the same shape
+-- Returns: a reply of the same shape as the claim script's
 local clock = redis.call('TIME')
 local now = string.format('%d', clock[1] * 1000 + math.floor(clock[2] / 1000))
 local place = redis.call('HMGET', K.meta, 'epoch', 'position')

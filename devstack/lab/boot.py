@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab boot: what does a server take from the order until it runs, through all of gantt's processes?"""
+"""gantt-lab boot: time from the boot request until the server is ACTIVE, through all of gantt's processes."""
 
 import argparse
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from devstack.cluster import Shape
+from devstack.cluster import ClusterSize
 from devstack.lab import rpc_site
-from devstack.lab.boot_course import Findings, Plan, measure
-from devstack.lab.command import Question, host_count, positive
-from devstack.lab.rows import Row
+from devstack.lab.boot_course import BootMeasurements, BootPlan, measure
+from devstack.lab.command import Benchmark, host_count, positive
+from devstack.lab.rows import ResultRow
 
 NODES_PER_HOST = 10
 
 
-class Boot(Question):
-    """Boot servers through conductor, scheduler and agents, from the order to ACTIVE, beside an empty call.
+class BootBenchmark(Benchmark):
+    """Time booting servers through conductor, scheduler and agents, from request to ACTIVE, against an empty call.
 
-    A whole private cluster of real processes; the simulated guests start without delay. First one server at a time,
-    taking turns with the echo, then many an order. Nothing is promised; servers, claims and sums must agree.
+    Runs a private cluster of real processes; the simulated guests start without delay. Boots single servers first,
+    alternating with echo calls, then batches of servers. There is no time budget; servers, claims and sums must agree.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -31,30 +31,32 @@ class Boot(Question):
             "--singles", type=positive, default=40, metavar="N", help="Servers booted one by one (%(default)s)."
         )
         parser.add_argument(
-            "--orders", type=positive, default=4, metavar="N", help="Large orders, all given at once (%(default)s)."
+            "--orders",
+            type=positive,
+            default=4,
+            metavar="N",
+            help="Batches of servers, all requested at once (%(default)s).",
         )
+        parser.add_argument("--batch", type=positive, default=100, metavar="N", help="Servers per batch (%(default)s).")
         parser.add_argument(
-            "--batch", type=positive, default=100, metavar="N", help="Servers of a large order (%(default)s)."
-        )
-        parser.add_argument(
-            "--bus", choices=[*rpc_site.MODES, "both"], default="embedded", help="Which bus (%(default)s)."
+            "--bus", choices=[*rpc_site.MODES, "both"], default="embedded", help="Message bus (%(default)s)."
         )
         return parser
 
-    def measure(self, args: argparse.Namespace) -> Sequence[Row]:
-        found: list[Row] = []
+    def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
+        rows: list[ResultRow] = []
         buses = rpc_site.buses(args.bus)
-        plan = Plan(args.singles, args.orders, args.batch)
+        plan = BootPlan(args.singles, args.orders, args.batch)
         with self.bar(len(buses) * plan.servers, "booting", args) as bar:
             for bus in buses:
-                shape = Shape(rpc_site.MODES[bus], args.hosts, NODES_PER_HOST, args.schedulers)
-                found += _rows(bus, plan, measure(shape, plan, bar))
-        return found
+                shape = ClusterSize(rpc_site.MODES[bus], args.hosts, NODES_PER_HOST, args.schedulers)
+                rows += _rows(bus, plan, measure(shape, plan, bar))
+        return rows
 
 
-def _rows(bus: str, plan: Plan, found: Findings) -> Iterator[Row]:
-    singles, echo = found.singles, found.echo
-    yield Row(
+def _rows(bus: str, plan: BootPlan, measurements: BootMeasurements) -> Iterator[ResultRow]:
+    singles, echo = measurements.singles, measurements.echo
+    yield ResultRow(
         f"boot one by one, {bus}, beside an echo",
         singles.p50_us / echo.p50_us,
         figures={
@@ -66,15 +68,15 @@ def _rows(bus: str, plan: Plan, found: Findings) -> Iterator[Row]:
     )
     figures: dict[str, float | int | str] = {
         "batch": plan.batch,
-        "instances_per_s": found.per_second,
-        "p50_ms": found.crowd.p50_us / 1e3,
-        "p99_ms": found.crowd.p99_us / 1e3,
+        "instances_per_s": measurements.per_second,
+        "p50_ms": measurements.crowd.p50_us / 1e3,
+        "p99_ms": measurements.crowd.p99_us / 1e3,
         "echo_calls_per_s": echo.per_second,
     }
-    yield Row(f"boots a second, {bus}, beside echoes", found.per_second / echo.per_second, figures=figures)
-    yield Row(f"boots amiss, {bus}", len(found.amiss), 0, figures=_amiss(found))
+    yield ResultRow(f"boots a second, {bus}, beside echoes", measurements.per_second / echo.per_second, figures=figures)
+    yield ResultRow(f"boots amiss, {bus}", len(measurements.faults), 0, figures=_fault_figures(measurements))
 
 
-def _amiss(found: Findings) -> dict[str, Any]:
-    counted = {"servers": found.servers, "claims": found.claims}
-    return counted | ({"first": found.amiss[0]} if found.amiss else {})
+def _fault_figures(measurements: BootMeasurements) -> dict[str, Any]:
+    counts = {"servers": measurements.servers, "claims": measurements.claims}
+    return counts | ({"first": measurements.faults[0]} if measurements.faults else {})

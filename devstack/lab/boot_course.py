@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The course of gantt-lab boot: a cluster, servers one by one beside echoes, large orders, and the accounts."""
+"""The measurement of gantt-lab boot: single servers alternating with echoes, batches of servers, then verification."""
 
 import time
 import uuid
@@ -14,7 +14,7 @@ from oslo_config import cfg
 from oslo_messaging.transport import RPCTransport
 
 from devstack import exercise
-from devstack.cluster import Shape
+from devstack.cluster import ClusterSize
 from devstack.lab import rpc_site
 from devstack.lab.rpc_echo_service import TOPIC
 from devstack.lab.timing import Times, interleave
@@ -24,116 +24,126 @@ from rpcapi.shell import waiting
 from rpcapi.shell.faults import CommandFailed
 from rpcapi.shell.session import Session
 
-AT_ONCE = {"compute": {"simulator": {"boot_delay": 0, "boot_delay_spread": 0}}}
+INSTANT_BOOTS = {"compute": {"simulator": {"boot_delay": 0, "boot_delay_spread": 0}}}
 DAEMONS = ("scheduler", "conductor", "compute")
 RESOURCES = {"VCPU": 1, "MEMORY_MB": 512, "DISK_GB": 1}
-LOTS = 4  # of single boots, and as many of echoes between them
+BLOCKS = 4  # of single boots, and as many of echo calls
 READY_SECONDS = 90.0
 BOOT_SECONDS = 120.0
-LOOK = 0.002  # seconds between two looks at a server that is awaited
+POLL_SECONDS = 0.002  # between two queries of a booting server
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """So many servers one by one, then so many orders of ``batch`` each, given one after the other without waiting."""
+class BootPlan:
+    """How many single servers, then how many batches of ``batch`` servers each, requested without waiting."""
 
-    singles: int
+    single_times: int
     orders: int
     batch: int
 
     @property
-    def lot(self) -> int:
-        """Single servers of a lot; the lots are equal, and the first one warms up."""
-        return -(-self.singles // LOTS)
+    def block_size(self) -> int:
+        """Single servers per block; all blocks are equal, and the first is the warm-up."""
+        return -(-self.single_times // BLOCKS)
 
     @property
     def servers(self) -> int:
-        """How many servers are booted in all."""
-        return self.lot * (LOTS + 1) + self.orders * self.batch
+        """Number of servers booted in total."""
+        return self.block_size * (BLOCKS + 1) + self.orders * self.batch
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
-    """What was measured, and a sentence for each server or sum that is not as it should be.
+class BootMeasurements:
+    """The measured times, and one sentence for each fault.
 
-    ``crowd`` is what each server of the large orders took by its own record, ``per_second`` how many of them ran.
+    ``batch_times`` are the boot times of the batches' servers by their own records, ``per_second`` their rate.
     """
 
-    singles: Times
+    single_times: Times
     echo: Times
-    crowd: Times
+    batch_times: Times
     per_second: float
     servers: int
     claims: int
-    amiss: Sequence[str]
+    find_faults: Sequence[str]
 
 
-def measure(shape: Shape, plan: Plan, bar: Any) -> Findings:
-    """Measure on a cluster of this shape; ``bar`` is moved on by each server. Raises ServerError, CommandFailed."""
+def measure(shape: ClusterSize, plan: BootPlan, bar: Any) -> BootMeasurements:
+    """Measure on a cluster of this size; ``bar`` advances by one per server. Raises ServerError, CommandFailed."""
     with (
-        rpc_site.running(shape, overrides=AT_ONCE) as site,
-        closing(Session([str(site.cluster.client_conf)])) as session,
+        rpc_site.running(shape, overrides=INSTANT_BOOTS) as private_cluster,
+        closing(Session([str(private_cluster.cluster.client_conf)])) as session,
     ):
-        site.start_echo(1)
+        private_cluster.start_echo(1)
         for name in DAEMONS:
-            site.start_daemon(name)
-        exercise.wait_for_nodes(session, shape.nodes, READY_SECONDS, lambda known: None)
-        booked: list[str] = []
-        transport = get_transport(cfg.ConfigOpts(), site.bus_url)  # one that may call the echo, as no service may
+            private_cluster.start_daemon(name)
+        exercise.wait_for_nodes(session, shape.nodes, READY_SECONDS, lambda ready_nodes: None)
+        single_uuids: list[str] = []
+        transport = get_transport(
+            cfg.ConfigOpts(), private_cluster.bus_url
+        )  # as the user that may call the echo service; no service's user may
         try:
-            taken = _one_by_one(session, transport, plan, booked, bar)
+            times = _boot_singly(session, transport, plan, single_uuids, bar)
         finally:
             transport.cleanup()
-        crowd = [str(uuid.uuid4()) for _ in range(plan.orders * plan.batch)]
-        for start in range(0, len(crowd), plan.batch):
-            _order(session, crowd[start : start + plan.batch])
-        waiting.wait_for(session, crowd, exercise.SETTLED, BOOT_SECONDS, bar)
-        records = waiting.records(session, booked + crowd)
-        outcome = exercise.look(session, records)
-    many = [each for each in records if each.uuid in set(crowd)]
-    seconds = np.array([(each.updated_ms - each.created_ms) / 1e3 for each in many])
-    span = (max(each.updated_ms for each in many) - min(each.created_ms for each in many)) / 1e3
-    return Findings(
-        taken["boot"],
-        taken["echo"],
+        batch_uuids = [str(uuid.uuid4()) for _ in range(plan.orders * plan.batch)]
+        for start in range(0, len(batch_uuids), plan.batch):
+            _request_boot(session, batch_uuids[start : start + plan.batch])
+        waiting.wait_for_status(session, batch_uuids, exercise.FINAL_STATUSES, BOOT_SECONDS, bar)
+        records = waiting.fetch_instances(session, single_uuids + batch_uuids)
+        result = exercise.inspect_servers(session, records)
+    batch_records = [record for record in records if record.uuid in set(batch_uuids)]
+    seconds = np.array([(record.updated_ms - record.created_ms) / 1e3 for record in batch_records])
+    span = (
+        max(record.updated_ms for record in batch_records) - min(record.created_ms for record in batch_records)
+    ) / 1e3
+    return BootMeasurements(
+        times["boot"],
+        times["echo"],
         Times(seconds),
-        len(many) / max(span, 1e-3),
+        len(batch_records) / max(span, 1e-3),
         len(records),
-        len(outcome.claims),
-        list(amiss(outcome)),
+        len(result.claims),
+        list(find_faults(result)),
     )
 
 
-def _one_by_one(session: Session, transport: RPCTransport, plan: Plan, booked: list[str], bar: Any) -> dict[str, Times]:
-    """Boot servers in turn with echoes; their uuids go into ``booked``."""
+def _boot_singly(
+    session: Session, transport: RPCTransport, plan: BootPlan, single_uuids: list[str], bar: Any
+) -> dict[str, Times]:
+    """Boot single servers alternating with echo calls; append their uuids to ``single_uuids``."""
     echo = get_client(transport, messaging.Target(topic=TOPIC, version="1.0"), timeout=BOOT_SECONDS)
 
     def boot(number: int) -> None:
-        one = str(uuid.uuid4())
-        booked.append(one)
-        _order(session, [one])
+        server_uuid = str(uuid.uuid4())
+        single_uuids.append(server_uuid)
+        _request_boot(session, [server_uuid])
         deadline = time.monotonic() + BOOT_SECONDS
-        while waiting.records(session, [one])[0].status not in exercise.SETTLED:
+        while waiting.fetch_instances(session, [server_uuid])[0].status not in exercise.FINAL_STATUSES:
             if time.monotonic() > deadline:
-                raise CommandFailed(f"Server {one} was neither ACTIVE nor in ERROR after {BOOT_SECONDS:g} s")
-            time.sleep(LOOK)
+                raise CommandFailed(f"Server {server_uuid} was neither ACTIVE nor in ERROR after {BOOT_SECONDS:g} s")
+            time.sleep(POLL_SECONDS)
         bar.update(1)
 
     def echoes(number: int) -> None:
         echo.call({}, "echo")
 
-    return interleave({"boot": boot, "echo": echoes}, lots=LOTS, size=plan.lot)
+    return interleave({"boot": boot, "echo": echoes}, blocks=BLOCKS, size=plan.block_size)
 
 
-def _order(session: Session, uuids: list[str]) -> None:
+def _request_boot(session: Session, uuids: list[str]) -> None:
     session.new_request()
     spec = objects.RequestSpec.of(resources=dict(RESOURCES))
-    session.ask(session.conductor.build_instances, spec, uuids)
+    session.call(session.conductor.build_instances, spec, uuids)
 
 
-def amiss(outcome: exercise.Outcome) -> list[str]:
-    """Return a sentence for each server that does not run under its claim, and for each sum that does not hold."""
-    failed = [f"{each.uuid} is {each.status}: {each.reason}" for each in outcome.instances if each.status != "ACTIVE"]
-    unclaimed = [f"{each} runs without a confirmed claim" for each in outcome.unclaimed]
-    sums = [] if outcome.verify is None or outcome.verify.clean else [*outcome.verify.problems, *outcome.verify.excess]
+def find_faults(result: exercise.ExerciseResult) -> list[str]:
+    """Return one sentence for each server that does not run under its claim, and for each inconsistent sum."""
+    failed = [
+        f"{instance.uuid} is {instance.status}: {instance.reason}"
+        for instance in result.instances
+        if instance.status != "ACTIVE"
+    ]
+    unclaimed = [f"{instance} runs without a confirmed claim" for instance in result.unclaimed]
+    sums = [] if result.verify is None or result.verify.clean else [*result.verify.problems, *result.verify.excess]
     return [*failed, *unclaimed, *map(str, sums)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The claim script and its floor as calls that are ready to send: nothing is left to make while they are timed."""
+"""Calls of the claim script and of its baseline, prepared in advance so that only the calls themselves are timed."""
 
 import hashlib
 import json
@@ -13,24 +13,24 @@ import redis
 from devstack.lab import hosts
 from rpcapi.model.inventory import Inventory
 from rpcapi.model.names import host_of
-from scheduler_svc.store.records import Batch, Candidate, Intent
+from scheduler_svc.store.records import Candidate, ClaimBatch, Intent
 from scheduler_svc.store.redis import RedisStore
 from scheduler_svc.store.redis.prepare import arguments
-from scheduler_svc.store.redis.scripts import Script, load
+from scheduler_svc.store.redis.scripts import RedisScript, load
 
-ROOMY = 500  # nodes that take claims, one after the other
-FULL = 15  # nodes that never take one
-ASKED = {"VCPU": 1, "MEMORY_MB": 1024, "DISK_GB": 1}
-TTL_MS = 86_400_000  # no deadline passes while the lab runs
+EMPTY_NODES = 500  # nodes that take claims, in turn
+FULL_NODES = 15  # nodes without free capacity
+RESOURCES = {"VCPU": 1, "MEMORY_MB": 1024, "DISK_GB": 1}
+TTL_MS = 86_400_000  # no deadline expires during the measurement
 LOG_LENGTH = 100_000
-MOST_DECISIONS = 1_000_000  # more than are made: dropping old ones comes in lots, and would fall to either side
-MINE, BARE = "claim", "bare"
+MAX_DECISIONS = 1_000_000  # more than are made: trimming comes in bursts and would distort either side
+CLAIM, BARE = "claim", "bare"
 
 
 def prepare_partitions(url: str) -> None:
-    """Let the same nodes join two partitions: one for the claim script, one for its floor."""
-    nodes = {**hosts.make(ROOMY), **{f"full{number}/node0": _full() for number in range(FULL)}}
-    for partition in (MINE, BARE):
+    """Register the same nodes in two partitions: one for the claim script, one for the baseline script."""
+    nodes = {**hosts.make_nodes(EMPTY_NODES), **{f"full{number}/node0": _full_node() for number in range(FULL_NODES)}}
+    for partition in (CLAIM, BARE):
         store = RedisStore(url, partition)
         store.check_identity()
         hosts.join(store, nodes)
@@ -38,41 +38,41 @@ def prepare_partitions(url: str) -> None:
 
 
 class ClaimCalls:
-    """Calls of the claim script for one consumer each: all candidates but the last are full."""
+    """Calls of either script, each for one consumer; all candidates but the last are full."""
 
     def __init__(self, client: redis.Redis, url: str, candidates: int) -> None:
         self.client = client
         self._candidates = candidates
-        self._scripts = {MINE: load("prepare"), BARE: bare_script()}
+        self._scripts = {CLAIM: load("prepare"), BARE: bare_script()}
         for script in self._scripts.values():
             client.script_load(script.text)
-        store = RedisStore(url, MINE)
-        seen = store.snapshot()
+        store = RedisStore(url, CLAIM)
+        snapshot = store.snapshot()
         store.close()
-        self._epoch, self._position = seen.epoch, seen.position
+        self._epoch, self._position = snapshot.epoch, snapshot.position
 
-    def ready(self, which: str, count: int, first: int) -> list[tuple[Any, ...]]:
-        """Return ``count`` argument lists of EVALSHA, for nodes from number ``first`` on."""
-        script = self._scripts[which]
-        keys = script.keys(which)
-        make = self._mine if which == MINE else self._bare
+    def prepare_calls(self, script_name: str, count: int, first: int) -> list[tuple[Any, ...]]:
+        """Return ``count`` argument lists of EVALSHA, for nodes starting at number ``first``."""
+        script = self._scripts[script_name]
+        keys = script.keys(script_name)
+        make = self._claim_arguments if script_name == CLAIM else self._bare_arguments
         return [(script.sha, len(keys), *keys, *make(first + number)) for number in range(count)]
 
-    def _mine(self, number: int) -> list[Any]:
-        return [LOG_LENGTH, *arguments(self._batch(number), MOST_DECISIONS)]
+    def _claim_arguments(self, number: int) -> list[Any]:
+        return [LOG_LENGTH, *arguments(self._batch(number), MAX_DECISIONS)]
 
-    def _bare(self, number: int) -> list[Any]:
+    def _bare_arguments(self, number: int) -> list[Any]:
         batch = self._batch(number)
-        consumer, tried = batch.intents[0].consumer, [each.host for each in batch.intents[0].candidates]
-        sums = json.dumps(ASKED, separators=(",", ":"))
+        consumer, hosts = batch.intents[0].consumer, [candidate.host for candidate in batch.intents[0].candidates]
+        sums = json.dumps(RESOURCES, separators=(",", ":"))
         claim = {
             "schema": 1,
             "consumer": consumer,
             "attempt": 1,
             "generation": 1,
             "state": "prepared",
-            "host": tried[-1],
-            "allocations": {tried[-1]: ASKED},
+            "host": hosts[-1],
+            "allocations": {hosts[-1]: RESOURCES},
             "alternates": "",
             "created_ms": TTL_MS,
             "deadline_ms": TTL_MS,
@@ -82,70 +82,70 @@ class ClaimCalls:
             "request_id": batch.request_id,
             "group": None,
         }
-        told = [[host, "FULL"] for host in tried]
+        attempts = [[host, "FULL"] for host in hosts]
         record = {
             **(batch.record or {}),
             "schema": 1,
             "at_ms": TTL_MS,
             "outcome": "selected",
             "answered_position": 1,
-            "verdicts": [{"consumer": consumer, "answer": "prepared", "host": tried[-1], "tried": told}],
+            "verdicts": [{"consumer": consumer, "answer": "prepared", "host": hosts[-1], "tried": attempts}],
         }
         values: list[Any] = [
             LOG_LENGTH,
             consumer,
             json.dumps(claim, separators=(",", ":")),
-            f"{tried[-1]}|{consumer}",
-            # A day of 2100, so that none of these is ever past its deadline.
+            f"{hosts[-1]}|{consumer}",
+            # In the year 2100, so that none of these claims ever expires.
             4_102_444_800_000,
             sums,
-            f'{{"{tried[-1]}":{sums}}}',
+            f'{{"{hosts[-1]}":{sums}}}',
             batch.request_id,
             json.dumps(record, separators=(",", ":")),
         ]
-        return [*values, *(value for host in tried for value in (host, host_of(host)))]
+        return [*values, *(value for host in hosts for value in (host, host_of(host)))]
 
-    def _batch(self, number: int) -> Batch:
+    def _batch(self, number: int) -> ClaimBatch:
         consumer = str(uuid.uuid4())
-        tried = [*self._full_ones(), _roomy(number)]
-        return Batch(
+        hosts = [*self._full_nodes(), _empty_node(number)]
+        return ClaimBatch(
             request_id=f"req-{consumer}",
             project="lab",
             user="lab",
-            resources=ASKED,
-            intents=[Intent(consumer, 1, [Candidate(host) for host in tried])],
+            resources=RESOURCES,
+            intents=[Intent(consumer, 1, [Candidate(host) for host in hosts])],
             epoch=self._epoch,
             position=self._position,
             ttl_ms=TTL_MS,
-            record={"driver": "FilterDriver", "seed": number, "spec": {"resources": ASKED}, "hosts": ROOMY},
+            record={"driver": "FilterDriver", "seed": number, "spec": {"resources": RESOURCES}, "hosts": EMPTY_NODES},
         )
 
-    def _full_ones(self) -> Iterator[str]:
+    def _full_nodes(self) -> Iterator[str]:
         return (f"full{number}/node0" for number in range(self._candidates - 1))
 
 
-def bare_script() -> Script:
-    """Return the floor, with the keys of the claim script."""
+def bare_script() -> RedisScript:
+    """Return the baseline script, with the keys of the claim script."""
     words = load("prepare").words
     table = ", ".join(f"{word} = KEYS[{index}]" for index, word in enumerate(words, 1))
     body = files("devstack.lab").joinpath("bare_claim.lua").read_text("utf-8")
     text = f"local K = {{ {table} }}\n{body}"
-    return Script("bare_claim", text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest(), words)
+    return RedisScript("bare_claim", text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest(), words)
 
 
 def send(client: redis.Redis, calls: Sequence[tuple[Any, ...]]) -> list[Any]:
-    """Send the calls in one go and return the answers."""
+    """Send the calls in one pipeline and return the replies."""
     pipeline = client.pipeline(transaction=False)
     for call in calls:
         pipeline.evalsha(*call)
     return pipeline.execute()
 
 
-def _roomy(number: int) -> str:
-    node = number % ROOMY
+def _empty_node(number: int) -> str:
+    node = number % EMPTY_NODES
     return f"compute{node // hosts.NODES_PER_HOST}/node{node % hosts.NODES_PER_HOST}"
 
 
-def _full() -> dict[str, Any]:
-    inventories = {name: Inventory(1, reserved=1).as_dict() for name in ASKED}
+def _full_node() -> dict[str, Any]:
+    inventories = {name: Inventory(1, reserved=1).as_dict() for name in RESOURCES}
     return {"inventories": inventories, "traits": [], "availability_zone": None, "metrics": {}}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Worker processes for the length of a measurement, and the lines on which they are told and heard."""
+"""Worker processes of a measurement, and the pipes to them."""
 
 import contextlib
 import multiprocessing
@@ -10,31 +10,31 @@ from multiprocessing import connection
 from types import TracebackType
 from typing import Any
 
-from devstack.lab.interruption import held_back
+from devstack.lab.interruption import defer_signals
 from rpcapi.shell.faults import CommandFailed
 
-LOOK_SECONDS = 0.2
+POLL_SECONDS = 0.2
 
-Line = connection.Connection
-Task = Callable[[Line, int], None]
+PipeEnd = connection.Connection
+Task = Callable[[PipeEnd, int], None]
 
 
-class Crew:
-    """So many processes that run ``task(line, index)``; none of them outlives the ``with`` block.
+class WorkerProcesses:
+    """``size`` processes that run ``task(pipe, index)``; all of them end with the ``with`` block.
 
-    They share neither queue nor lock with this process or each other: one that is killed holds up nobody.
+    They share neither queue nor lock with this process or each other: a killed worker blocks no other.
     """
 
     def __init__(self, size: int, task: Task) -> None:
         self._size = size
         self._task = task
         self._workers: list[Any] = []
-        self._lines: list[Line] = []
+        self._pipes: list[PipeEnd] = []
 
-    def __enter__(self) -> "Crew":
+    def __enter__(self) -> "WorkerProcesses":
         try:
             for index in range(self._size):
-                with held_back():
+                with defer_signals():
                     self._begin(index)
         except BaseException:
             self._end()
@@ -46,63 +46,65 @@ class Crew:
     ) -> None:
         self._end()
 
-    def tell(self, messages: Sequence[Any]) -> None:
-        """Send each worker its message, which it receives with ``line.recv()``."""
-        for line, message in zip(self._lines, messages, strict=True):
-            with contextlib.suppress(OSError):  # who has died is missed when the crew is heard
-                line.send(message)
+    def send(self, messages: Sequence[Any]) -> None:
+        """Send each worker its message, which it receives with ``pipe.recv()``."""
+        for pipe, message in zip(self._pipes, messages, strict=True):
+            with contextlib.suppress(OSError):  # a dead worker is reported by receive()
+                pipe.send(message)
 
-    def hear(self, seconds: float | None = None, meanwhile: Callable[[], None] | None = None) -> list[Any]:
-        """Return one message of each worker, in order; ``meanwhile`` is called some times a second.
+    def receive(self, seconds: float | None = None, meanwhile: Callable[[], None] | None = None) -> list[Any]:
+        """Return one message from each worker, in order; ``meanwhile`` is called several times a second.
 
-        Raises what a worker raised, and CommandFailed when one died or did not say anything for so many seconds.
+        Raises what a worker raised, and CommandFailed when one died or sent nothing within ``seconds``.
         """
         deadline = None if seconds is None else time.monotonic() + seconds
-        heard: dict[int, Any] = {}
-        while len(heard) < self._size:
-            waited = {line: index for index, line in enumerate(self._lines) if index not in heard}
-            for line in connection.wait(list(waited), LOOK_SECONDS):
-                heard[waited[line]] = self._message(waited[line])  # type: ignore[index]
+        messages: dict[int, Any] = {}
+        while len(messages) < self._size:
+            pending = {pipe: index for index, pipe in enumerate(self._pipes) if index not in messages}
+            for pipe in connection.wait(list(pending), POLL_SECONDS):
+                messages[pending[pipe]] = self._message(pending[pipe])  # type: ignore[index]
             if meanwhile is not None:
                 meanwhile()
-            if deadline is not None and time.monotonic() > deadline and len(heard) < self._size:
-                raise CommandFailed(f"{self._size - len(heard)} of {self._size} workers did not start in {seconds} s")
-        return [heard[index] for index in range(self._size)]
+            if deadline is not None and time.monotonic() > deadline and len(messages) < self._size:
+                raise CommandFailed(
+                    f"{self._size - len(messages)} of {self._size} workers did not start in {seconds} s"
+                )
+        return [messages[index] for index in range(self._size)]
 
     def _begin(self, index: int) -> None:
-        spawning = multiprocessing.get_context("spawn")  # a fork would inherit the parent's threads' locks
-        ours, theirs = spawning.Pipe()
-        worker = spawning.Process(target=_serve, args=(self._task, theirs, index), daemon=True)
+        spawning = multiprocessing.get_context("spawn")  # a fork would inherit locks of the parent's threads
+        own_end, worker_end = spawning.Pipe()
+        worker = spawning.Process(target=_serve, args=(self._task, worker_end, index), daemon=True)
         worker.start()
-        theirs.close()
+        worker_end.close()
         self._workers.append(worker)
-        self._lines.append(ours)
+        self._pipes.append(own_end)
 
     def _message(self, index: int) -> Any:
         try:
-            message = self._lines[index].recv()
+            message = self._pipes[index].recv()
         except (EOFError, OSError) as error:
-            raise CommandFailed(f"Worker {index + 1} of {self._size} died in the middle of its work") from error
+            raise CommandFailed(f"Worker {index + 1} of {self._size} died during the measurement") from error
         if isinstance(message, BaseException):
             raise message
         return message
 
     def _end(self) -> None:
-        with held_back():
+        with defer_signals():
             for worker in self._workers:
                 worker.kill()
             for worker in self._workers:
                 worker.join()
-            for line in self._lines:
-                line.close()
+            for pipe in self._pipes:
+                pipe.close()
 
 
-def _serve(task: Task, line: Line, index: int) -> None:
-    """Run in the worker: do the task, and tell what it raised."""
-    # A terminal sends Ctrl-C to all; whoever started this process ends it.
+def _serve(task: Task, pipe: PipeEnd, index: int) -> None:
+    """Run the task in the worker process, and send what it raises."""
+    # A terminal sends Ctrl-C to all processes; the parent ends this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        task(line, index)
-    except Exception as error:  # whatever it is, it is the other process that must hear of it
+        task(pipe, index)
+    except Exception as error:  # any error is reported by the parent process
         with contextlib.suppress(OSError):
-            line.send(error)
+            pipe.send(error)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scheduler's default driver, built as a worker without a configuration file builds it, and its parts."""
+"""The scheduler's default driver and its parts, built as by a scheduler worker without a configuration file."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ from scheduler_svc.weighers import scoring
 
 Filters = Sequence[Filter]
 
-EVERYTHING = {
+ALL_FILTERS_OPTIONS = {
     "enabled_filters": list(filter_scheduler.FILTERS),
     "enabled_weighers": list(filter_scheduler.WEIGHERS),
     "num_instances_weight_multiplier": -1.0,
@@ -26,16 +26,16 @@ EVERYTHING = {
 
 
 def default(subset: int = 1) -> FilterDriver:
-    """Return the filter driver with its default filters, weighers and multipliers, and this host_subset_size."""
+    """Return the filter driver with default filters, weighers and multipliers, and ``subset`` as host_subset_size."""
     conf = _conf()
     conf.set_override("host_subset_size", subset, group=filter_scheduler.GROUP)
     return FilterDriver.from_conf(conf)
 
 
-def every() -> FilterDriver:
-    """Return the filter driver with every filter and weigher, each told something to look at."""
+def all_filters() -> FilterDriver:
+    """Return the filter driver with every filter and weigher, each configured so that it has work to do."""
     conf = _conf()
-    for name, value in EVERYTHING.items():
+    for name, value in ALL_FILTERS_OPTIONS.items():
         conf.set_override(name, value, group=filter_scheduler.GROUP)
     conf.set_override("weight_setting", ["heat=-1"], group="metrics")
     return FilterDriver.from_conf(conf)
@@ -47,7 +47,7 @@ def filters() -> Filters:
     return pipeline.build(filters_conf.enabled(conf), filters_conf.load(conf))
 
 
-def weighted() -> scoring.Weighted:
+def weighted() -> scoring.WeigherSet:
     """Return the weighers of the default driver with their multipliers."""
     conf = _conf()
     configured = weighers.multipliers(conf)

@@ -5,5 +5,5 @@ from rpcapi import entry
 
 
 def main() -> int:
-    """Be ``gantt-lab``; return its exit code."""
+    """Run ``gantt-lab``; return its exit code."""
     return entry.run("gantt-lab", "lab", "devstack.lab.main:main", needs=["numpy", "redis", "jsonschema", "tqdm"])

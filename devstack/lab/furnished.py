@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Made-up hosts and requests of which every filter and weigher has something to look at; the same for the same seed."""
+"""Generated hosts and requests that exercise every filter and weigher; the same for the same seed."""
 
 import dataclasses
 import itertools
@@ -10,28 +10,28 @@ from typing import Any
 from devstack.lab import hosts, requests
 from rpcapi.model.names import host_of
 from scheduler_svc.reads import Reads
-from scheduler_svc.request import Request
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.table.table import HostTable
 
-RACKS, PROJECTS, FLAVORS, DISKS, LIMITS = 100, 40, 20, 20, 20  # aggregates of each sort: 200
+RACKS, PROJECTS, FLAVORS, DISKS, LIMITS = 100, 40, 20, 20, 20  # aggregates of each kind: 200
 TENANTS = 64
-NAMES = tuple(f"m{number}" for number in range(16))  # of flavors
+NAMES = tuple(f"m{number}" for number in range(16))  # flavors
 FEATURES = ("avx", "avx2", "aes", "vmx")
 MOST_IO_OPS, MOST_INSTANCES = 6, 40
-SOME = 8  # hints of their own has one request in so many
+HINTED_SHARE = 8  # one request in this many has hints of its own
 IMAGE = {"id": "b7e4d1c2-0000-4000-8000-000000000001", "properties": {"hw_architecture": "x86_64", "os_type": "linux"}}
 QUERY = ["and", [">=", "$free_ram_mb", 4096], ["<", "$num_io_ops", 7], ["in", "$hypervisor_type", "QEMU", "Xen"]]
 
 
 def table(count: int, reads: Reads) -> HostTable:
-    """Return a table of ``count`` nodes that told of themselves what any decision reads, in 200 aggregates."""
+    """Return a table of ``count`` nodes in 200 aggregates, with everything that any filter or weigher reads."""
     chance = random.Random(11)
-    documents = [_facts(number) for number in range(8)]
+    documents = [_facts(index) for index in range(8)]
     nodes = {
         name: {
-            **told,
+            **node,
             "facts": chance.choices(documents, range(8, 0, -1))[0],
-            "host_ip": f"10.{number // 65_000}.{number // 250 % 250}.{number % 250 + 1}",
+            "host_ip": f"10.{index // 65_000}.{index // 250 % 250}.{index % 250 + 1}",
             "metrics": {
                 "instances": chance.randrange(MOST_INSTANCES),
                 "io_ops": chance.randrange(MOST_IO_OPS),
@@ -39,22 +39,24 @@ def table(count: int, reads: Reads) -> HostTable:
                 "heat": chance.randrange(20, 80),
             },
         }
-        for number, (name, told) in enumerate(hosts.make(count).items())
+        for index, (name, node) in enumerate(hosts.make_nodes(count).items())
     }
-    snapshot = hosts.snapshot(nodes, hosts.load(nodes, 0.9))
-    told = {each["name"]: each for each in _aggregates(sorted({host_of(name) for name in nodes}), chance)}
-    return HostTable.from_snapshot(dataclasses.replace(snapshot, states={"aggregate": told}), reads=reads)
+    snapshot = hosts.snapshot(nodes, hosts.make_usage(nodes, 0.9))
+    node = {
+        aggregate["name"]: aggregate for aggregate in _aggregates(sorted({host_of(name) for name in nodes}), chance)
+    }
+    return HostTable.from_snapshot(dataclasses.replace(snapshot, states={"aggregate": node}), reads=reads)
 
 
-def asked(count: int) -> list[Request]:
-    """Return requests that ask something of every filter, though not all of each."""
+def make_requests(count: int) -> list[SchedulingRequest]:
+    """Return requests that together exercise every filter."""
     chance = random.Random(12)
-    return [_request(wanted.request, chance) for wanted in itertools.islice(requests.stream(3), count)]
+    return [_request(server.request, chance) for server in itertools.islice(requests.stream(3), count)]
 
 
-def _request(request: Request, chance: random.Random) -> Request:
+def _request(request: SchedulingRequest, chance: random.Random) -> SchedulingRequest:
     hints: dict[str, Any] = {"different_host": [f"instance{number}" for number in range(3)]}
-    if not chance.randrange(SOME):
+    if not chance.randrange(HINTED_SHARE):
         hints |= {"query": QUERY, "build_near_host_ip": "10.0.3.7", "cidr": "/8"}
     return dataclasses.replace(
         request,
@@ -67,8 +69,8 @@ def _request(request: Request, chance: random.Random) -> Request:
             "capabilities:cpu_info:features": "<in> avx",
         },
         hints=hints,
-        located={f"instance{number}": f"compute{number}/node1" for number in range(3)},
-        ruled_out=tuple(f"compute{number}/node2" for number in range(4)),
+        instance_hosts={f"instance{number}": f"compute{number}/node1" for number in range(3)},
+        excluded_hosts=tuple(f"compute{number}/node2" for number in range(4)),
     )
 
 
@@ -81,20 +83,22 @@ def _facts(number: int) -> Mapping[str, Any]:
     }
 
 
-def _aggregates(every: Sequence[str], chance: random.Random) -> list[Mapping[str, Any]]:
-    """Return aggregates by rack, and some whose hosts are for few, have good disks, or limits of their own."""
-    few = max(1, len(every) // 100)
+def _aggregates(host_names: Sequence[str], chance: random.Random) -> list[Mapping[str, Any]]:
+    """Return aggregates by rack, project, flavor, disk type and limits."""
+    members = max(1, len(host_names) // 100)
     sorts: list[tuple[int, int, Any]] = [
-        (RACKS, few, lambda number: {"rack": f"r{number}"}),
-        (PROJECTS, few, lambda number: {"filter_tenant_id": ",".join(f"p{number + more}" for more in range(8))}),
-        (FLAVORS, few, lambda number: {"instance_type": ",".join(chance.sample(NAMES, 8))}),
-        (DISKS, max(1, len(every) // 20), lambda number: {"disk": "ssd" if number % 3 else "nvme, ssd"}),
-        (LIMITS, few, lambda number: {"max_instances_per_host": str(30 + number), "cpu_weight_multiplier": "2.0"}),
+        (RACKS, members, lambda number: {"rack": f"r{number}"}),
+        (PROJECTS, members, lambda number: {"filter_tenant_id": ",".join(f"p{number + more}" for more in range(8))}),
+        (FLAVORS, members, lambda number: {"instance_type": ",".join(chance.sample(NAMES, 8))}),
+        (DISKS, max(1, len(host_names) // 20), lambda number: {"disk": "ssd" if number % 3 else "nvme, ssd"}),
+        (LIMITS, members, lambda number: {"max_instances_per_host": str(30 + number), "cpu_weight_multiplier": "2.0"}),
     ]
-    made: list[Mapping[str, Any]] = []
+    aggregates: list[Mapping[str, Any]] = []
     for count, size, metadata in sorts:
         for number in range(count):
-            start = number * size % len(every)
-            name = f"aggregate{len(made)}"
-            made.append({"name": name, "hosts": list(every[start : start + size]), "metadata": metadata(number)})
-    return made
+            start = number * size % len(host_names)
+            name = f"aggregate{len(aggregates)}"
+            aggregates.append(
+                {"name": name, "hosts": list(host_names[start : start + size]), "metadata": metadata(number)}
+            )
+    return aggregates

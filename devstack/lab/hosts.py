@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Made-up hosts of several shapes, loaded unevenly: the same for the same seed."""
+"""Generated hosts of several shapes, loaded unevenly; the same for the same seed."""
 
 import random
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from scheduler_svc.table.table import HostTable
 NODES_PER_HOST = 50
 ZONES = ("az1", "az2", "az3")
 CPU_RATIO = 2.0
-# (processors, memory in MB, disk in GB, how many of ten): what is bought over some years stands side by side.
+# (processors, memory in MB, disk in GB, how many of ten): several generations of hardware side by side.
 SHAPES = ((32, 131_072, 2_000, 3), (48, 196_608, 4_000, 3), (64, 262_144, 4_000, 3), (128, 1_048_576, 8_000, 1))
 TRAITS = ("HW_CPU_X86_AVX2", "HW_CPU_X86_AVX512F", "STORAGE_DISK_SSD")
 EPOCH = 1
@@ -24,7 +24,7 @@ POSITION = 1
 Nodes = Mapping[str, dict[str, Any]]
 
 
-def make(count: int, seed: int = 1) -> Nodes:
+def make_nodes(count: int, seed: int = 1) -> Nodes:
     """Return ``count`` nodes by name, as agents report them."""
     chance = random.Random(seed)
     weights = [share for *_, share in SHAPES]
@@ -36,25 +36,27 @@ def make(count: int, seed: int = 1) -> Nodes:
     }
 
 
-def load(nodes: Nodes, most: float, seed: int = 2) -> dict[str, dict[str, int]]:
-    """Return what is in use at each node: up to the share ``most`` of its capacity, all classes alike."""
+def make_usage(nodes: Nodes, max_load: float, seed: int = 2) -> dict[str, dict[str, int]]:
+    """Return the amounts in use on each node: a random share of its capacity, at most ``max_load``, for all classes."""
     chance = random.Random(seed)
-    found = {}
-    for name, told in nodes.items():
-        share = most * chance.random()
-        found[name] = {each: int(share * unit["capacity"]) for each, unit in told["inventories"].items()}
-    return found
+    used = {}
+    for name, node in nodes.items():
+        share = max_load * chance.random()
+        used[name] = {
+            resource_class: int(share * unit["capacity"]) for resource_class, unit in node["inventories"].items()
+        }
+    return used
 
 
 def snapshot(nodes: Nodes, used: Mapping[str, Mapping[str, int]]) -> Snapshot:
-    """Return the snapshot of a store that holds these nodes: all alive, enabled and open."""
+    """Return the snapshot of a store with these nodes: all alive, enabled and open."""
     service_hosts = {host_of(name) for name in nodes}
     return Snapshot(
         epoch=EPOCH,
         position=POSITION,
         providers={
-            name: {"schema": 1, "id": name, "root": name, "parent": None, "host": host_of(name), **told}
-            for name, told in nodes.items()
+            name: {"schema": 1, "id": name, "root": name, "parent": None, "host": host_of(name), **node}
+            for name, node in nodes.items()
         },
         used=used,
         services={host: {"enabled": True} for host in service_hosts},
@@ -63,19 +65,19 @@ def snapshot(nodes: Nodes, used: Mapping[str, Mapping[str, int]]) -> Snapshot:
     )
 
 
-def table(count: int, most: float = 0.9) -> HostTable:
-    """Return a table of ``count`` nodes loaded up to the share ``most``."""
-    nodes = make(count)
-    return HostTable.from_snapshot(snapshot(nodes, load(nodes, most)), reads=driver.default().reads)
+def table(count: int, max_load: float = 0.9) -> HostTable:
+    """Return a table of ``count`` nodes, each loaded by a share up to ``max_load``."""
+    nodes = make_nodes(count)
+    return HostTable.from_snapshot(snapshot(nodes, make_usage(nodes, max_load)), reads=driver.default().reads)
 
 
 def join(store: Store, nodes: Nodes) -> None:
-    """Let the nodes report in full and audit with nothing running, as agents do at their start."""
+    """Send each host's full report and an audit without instances, as agents do when they start."""
     by_host: dict[str, dict[str, Any]] = {}
-    for name, told in nodes.items():
-        by_host.setdefault(host_of(name), {})[name] = told
-    for host, its in by_host.items():
-        outcome = store.update_stats(host, incarnation=1, sequence=1, base=0, full=True, nodes=its)
+    for name, node in nodes.items():
+        by_host.setdefault(host_of(name), {})[name] = node
+    for host, host_nodes in by_host.items():
+        outcome = store.update_stats(host, incarnation=1, sequence=1, base=0, full=True, nodes=host_nodes)
         store.audit(host, outcome.epoch, [], 0)
 
 

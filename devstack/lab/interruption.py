@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signals that end the lab: steps that they must not break in the middle, and ends that must not be lost."""
+"""Handling of termination signals: deferred during critical steps, and repeated when a finalizer swallowed them."""
 
 import contextlib
 import signal
@@ -7,50 +7,50 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-ENDING = (signal.SIGTERM, signal.SIGINT)
-RAISED = {SystemExit: signal.SIGTERM, KeyboardInterrupt: signal.SIGINT}  # what their handlers raise in the lab
+TERMINATION_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+SIGNAL_OF_EXCEPTION = {SystemExit: signal.SIGTERM, KeyboardInterrupt: signal.SIGINT}  # what the handlers raise
 AGAIN_SECONDS = 0.02
 
 
 @contextlib.contextmanager
-def held_back() -> Iterator[None]:
-    """Let a signal that ends the lab wait until this block is over; for the main thread, and short steps.
+def defer_signals() -> Iterator[None]:
+    """Defer termination signals until the end of this block; for the main thread and short steps.
 
-    The signals raise wherever the program is. A process that has just been started, and that nobody has noted yet,
-    would then outlive the lab, and libraries do not expect to be left half way through such a step.
+    The handlers raise at any point of the program. A process that was just started and is not recorded yet would
+    then outlive the lab, and libraries do not expect an exception in such a step.
     """
-    came: list[int] = []
+    received: list[int] = []
 
-    def note(number: int, _frame: Any) -> None:
-        came.append(number)
+    def record(number: int, _frame: Any) -> None:
+        received.append(number)
 
-    before = {number: signal.signal(number, note) for number in ENDING}
+    before = {number: signal.signal(number, record) for number in TERMINATION_SIGNALS}
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-        for each in came:
-            signal.raise_signal(each)
+        for signal_number in received:
+            signal.raise_signal(signal_number)
 
 
-def insist() -> None:
-    """Have an end that was swallowed asked for again; for the main thread, once.
+def repeat_swallowed_signals() -> None:
+    """Repeat a termination signal whose exception was swallowed; for the main thread, once.
 
-    A handler runs wherever the program is, in an object's ``__del__`` too. Python prints what it raises there, and
-    forgets it: the lab would run on. A timer's signal comes again a moment later; no thread does it, since the
-    finalizer may have come while any lock was held.
+    A handler may run in an object's ``__del__``. Python prints and discards what it raises there, so the lab would
+    continue. A timer signal repeats it a moment later. This does not use a thread: the finalizer may have run while
+    any lock was held.
     """
     swallowed: list[int] = []
     before = sys.unraisablehook
 
-    def note(what: Any) -> None:
-        number = RAISED.get(what.exc_type)
+    def record(unraisable: Any) -> None:
+        number = SIGNAL_OF_EXCEPTION.get(unraisable.exc_type)
         if number is None:
-            before(what)
+            before(unraisable)
             return
         swallowed.append(number)
         signal.setitimer(signal.ITIMER_REAL, AGAIN_SECONDS)
 
     signal.signal(signal.SIGALRM, lambda _number, _frame: signal.raise_signal(swallowed[-1]))
-    sys.unraisablehook = note
+    sys.unraisablehook = record

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the figures were measured on."""
+"""Description of the machine of a measurement."""
 
 import os
 import platform
@@ -9,7 +9,7 @@ GIB = 2**30
 
 
 def describe() -> dict[str, str | int | float]:
-    """Return the machine, and how busy it is: above one a core, others are being measured too."""
+    """Return the machine and its load; a load above one per core means that other programs disturb the measurement."""
     return {
         "processor": _processor(),
         "cores": len(os.sched_getaffinity(0)),
@@ -21,7 +21,7 @@ def describe() -> dict[str, str | int | float]:
 
 
 def sentence(machine: dict[str, str | int | float]) -> str:
-    """Return the description as a line for people."""
+    """Return the description as one line of text."""
     return (
         f"{machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB, Linux {machine['kernel']}, "
         f"Python {machine['python']}; load over the last minute {machine['load_1min']}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab race: what do many workers lose by deciding at once, beside one worker alone?"""
+"""gantt-lab race: what concurrent scheduler workers lose by conflicts, compared with a single worker."""
 
 import argparse
 import itertools
@@ -9,47 +9,47 @@ from dataclasses import dataclass
 from typing import Any
 
 from devstack.lab import hosts, private_redis, racer, requests
-from devstack.lab.command import Question, host_count, positive, share
-from devstack.lab.regret import Choice, choices, entries, regret
-from devstack.lab.requests import Wanted
-from devstack.lab.rows import Row
+from devstack.lab.command import Benchmark, host_count, positive, share
+from devstack.lab.regret import JudgedClaim, entries, judged_claims, regret
+from devstack.lab.requests import ServerRequest
+from devstack.lab.rows import ResultRow
 from rpcapi.model.claims import Verdict
 from rpcapi.shell.faults import CommandFailed
-from scheduler_svc.drivers.driver import WIDTH
+from scheduler_svc.drivers.driver import MAX_CANDIDATES
 from scheduler_svc.store.records import Verification
 from scheduler_svc.store.redis import RedisStore
 
 FIRST_BUDGET = 0.98
 REGRET_BUDGET = 0.01
-JUDGED = 2_000  # claims whose regret is reckoned, evenly spread over the race
+JUDGED_CLAIMS = 2_000  # claims whose regret is computed, evenly spread over the race
 SEED = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """One filling of an empty partition."""
+class RaceRun:
+    """The result of filling one empty partition."""
 
-    tally: racer.Tally
+    tally: racer.RaceTally
     seconds: float
-    choices: Sequence[Choice]
+    claims: Sequence[JudgedClaim]
     verification: Verification
 
     @property
     def per_second(self) -> float:
-        """How many servers were placed a second."""
-        return self.tally.placed / self.seconds
+        """Servers placed per second."""
+        return self.tally.placements / self.seconds
 
 
-class Race(Question):
-    """Let N worker processes fill a cluster as fast as they can, and then one alone, with the same requests.
+class RaceBenchmark(Benchmark):
+    """Fill a cluster with N worker processes as fast as possible, and with a single one, using the same requests.
 
-    Each worker has its own replica and decides in-process; claims go to one private redis-server (everysec).
+    Each worker has its own replica and decides in its process; claims go to one private redis-server (everysec).
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument(
-            "--workers", type=positive, default=8, metavar="N", help="Workers deciding at once (%(default)s)."
+            "--workers", type=positive, default=8, metavar="N", help="Concurrent workers (%(default)s)."
         )
         parser.add_argument("--hosts", type=host_count, default=500, metavar="N", help="Empty hosts (%(default)s).")
         parser.add_argument(
@@ -57,113 +57,117 @@ class Race(Question):
             type=share,
             default=0.95,
             metavar="SHARE",
-            help="Ask for so much of the class of resources that is scarcest (%(default)s).",
+            help="Share of the scarcest resource class to request (%(default)s).",
         )
         parser.add_argument(
             "--subset",
             type=positive,
             default=1,
             metavar="N",
-            help="Draw each choice from so many best hosts: host_subset_size (%(default)s). One alone always takes "
+            help="Draw each choice from the N best hosts: host_subset_size (%(default)s). The single worker takes "
             "the best.",
         )
         return parser
 
-    def measure(self, args: argparse.Namespace) -> Sequence[Row]:
-        nodes = hosts.make(args.hosts)
-        wanted = fill(nodes, args.fill)
-        if not wanted:
-            raise CommandFailed(f"Not one server is a share of {args.fill} of {args.hosts} hosts: ask for more")
+    def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
+        nodes = hosts.make_nodes(args.hosts)
+        servers = fill(nodes, args.fill)
+        if not servers:
+            raise CommandFailed(f"A share of {args.fill} of {args.hosts} hosts is less than one server: ask for more")
         with (
-            self.bar(2 * len(wanted), "placing", args) as bar,
+            self.bar(2 * len(servers), "placing", args) as bar,
             private_redis.running("everysec") as server,
         ):
-            alone = _run(racer.Field(server.url(), 1), "alone", nodes, wanted, bar=bar)
-            many = _run(racer.Field(server.url(), args.workers, args.subset), "race", nodes, wanted, bar=bar)
-        return list(_rows(many, alone))
+            single_run = _run(racer.RaceSettings(server.url(), 1), "alone", nodes, servers, bar=bar)
+            race_run = _run(
+                racer.RaceSettings(server.url(), args.workers, args.subset), "race", nodes, servers, bar=bar
+            )
+        return list(_rows(race_run, single_run))
 
 
-def fill(nodes: hosts.Nodes, most: float) -> list[Wanted]:
-    """Return requests for the share ``most`` of what the nodes hold of the class that is scarcest."""
-    held: Counter[str] = Counter()
-    for told in nodes.values():
-        held.update({name: unit["capacity"] for name, unit in told["inventories"].items()})
-    asked: Counter[str] = Counter()
+def fill(nodes: hosts.Nodes, fill_share: float) -> list[ServerRequest]:
+    """Return requests that fill the share ``fill_share`` of the nodes' scarcest resource class."""
+    capacity: Counter[str] = Counter()
+    for node in nodes.values():
+        capacity.update({name: unit["capacity"] for name, unit in node["inventories"].items()})
+    requested: Counter[str] = Counter()
 
-    def within(one: Wanted) -> bool:
-        asked.update(one.request.resources)
-        return all(asked[name] <= most * held[name] for name in asked)
+    def within(server: ServerRequest) -> bool:
+        requested.update(server.request.resources)
+        return all(requested[name] <= fill_share * capacity[name] for name in requested)
 
     return list(itertools.takewhile(within, requests.stream(SEED)))
 
 
-def _run(course: racer.Field, partition: str, nodes: hosts.Nodes, wanted: Sequence[Wanted], *, bar: Any) -> Run:
-    store = RedisStore(course.url, partition, log_length=racer.LOG_LENGTH)
+def _run(
+    settings: racer.RaceSettings, partition: str, nodes: hosts.Nodes, servers: Sequence[ServerRequest], *, bar: Any
+) -> RaceRun:
+    store = RedisStore(settings.url, partition, log_length=racer.LOG_LENGTH)
     try:
         store.check_identity()
         hosts.join(store, nodes)
         before = store.snapshot()
-        tally, seconds = racer.run(course, partition, wanted, bar)
-        made = list(choices(before, entries(store, before.position), max(1, tally.placed // JUDGED)))
-        return Run(tally, seconds, made, store.verify())
+        tally, seconds = racer.run(settings, partition, servers, bar)
+        claims = list(judged_claims(before, entries(store, before.position), max(1, tally.placements // JUDGED_CLAIMS)))
+        return RaceRun(tally, seconds, claims, store.verify())
     finally:
         store.close()
 
 
-def _rows(many: Run, alone: Run) -> Iterator[Row]:
-    mine, lone = many.tally, alone.tally
-    yield Row(
+def _rows(race_run: RaceRun, single_run: RaceRun) -> Iterator[ResultRow]:
+    tally, single_tally = race_run.tally, single_run.tally
+    yield ResultRow(
         "first choice won",
-        mine.first / mine.scripts,
+        tally.first_choices / tally.scripts,
         FIRST_BUDGET,
         "at least",
         {
-            "decisions": mine.scripts,
-            "won": mine.first,
-            "very_first_share": mine.very_first / mine.scripts,
-            "alone_share": lone.first / lone.scripts,
+            "decisions": tally.scripts,
+            "won": tally.first_choices,
+            "very_first_share": tally.very_first_choices / tally.scripts,
+            "alone_share": single_tally.first_choices / single_tally.scripts,
         },
     )
-    yield Row(
+    yield ResultRow(
         "candidates a script, most",
-        mine.most,
-        WIDTH,
-        figures={"mean": mine.verdicts.total() / mine.scripts, "alone_most": lone.most},
+        tally.max_candidates,
+        MAX_CANDIDATES,
+        figures={"mean": tally.verdicts.total() / tally.scripts, "alone_most": single_tally.max_candidates},
     )
-    middle = len(many.choices) // 2
-    yield Row(
+    middle = len(race_run.claims) // 2
+    yield ResultRow(
         "score regret",
-        regret(many.choices),
+        regret(race_run.claims),
         REGRET_BUDGET,
         figures={
-            "first_half_regret": regret(many.choices[:middle]),
-            "second_half_regret": regret(many.choices[middle:]),
-            "entries_behind_mean": mine.behind / mine.scripts,
-            "alone_regret": regret(alone.choices),
-            "alone_entries_behind_mean": lone.behind / lone.scripts,
+            "first_half_regret": regret(race_run.claims[:middle]),
+            "second_half_regret": regret(race_run.claims[middle:]),
+            "entries_behind_mean": tally.behind / tally.scripts,
+            "alone_regret": regret(single_run.claims),
+            "alone_entries_behind_mean": single_tally.behind / single_tally.scripts,
         },
     )
-    found = many.verification
-    yield Row(
+    verification = race_run.verification
+    yield ResultRow(
         "overcommit",
-        len(found.excess) + len(found.problems),
+        len(verification.excess) + len(verification.problems),
         0,
-        figures={"claims": sum(found.claims.values()), "alone_overcommit": len(alone.verification.excess)},
+        figures={"claims": sum(verification.claims.values()), "alone_overcommit": len(single_run.verification.excess)},
     )
-    lost = {verdict.value: mine.verdicts[verdict] for verdict in Verdict if verdict not in racer.WON}
-    fits, passed = mine.verdicts[Verdict.FITS], mine.verdicts[Verdict.PASSED]
-    yield Row(
+    lost_candidates = {verdict.value: tally.verdicts[verdict] for verdict in Verdict if verdict not in racer.WON}
+    fits, passed = tally.verdicts[Verdict.FITS], tally.verdicts[Verdict.PASSED]
+    yield ResultRow(
         "candidates lost, of those tried",
-        sum(lost.values()) / (sum(lost.values()) + fits),
-        figures={"FITS": fits, "PASSED": passed, **lost},
+        sum(lost_candidates.values()) / (sum(lost_candidates.values()) + fits),
+        figures={"FITS": fits, "PASSED": passed, **lost_candidates},
     )
-    yield Row(
+    yield ResultRow(
         "placements a second",
-        many.per_second / alone.per_second,
+        race_run.per_second / single_run.per_second,
         figures={
-            "placed_per_s": many.per_second,
-            "alone_placed_per_s": alone.per_second,
-            "refused": mine.refused,
-            "alone_refused": lone.refused,
+            "placed_per_s": race_run.per_second,
+            "alone_placed_per_s": single_run.per_second,
+            "refused": tally.refusals,
+            "alone_refused": single_tally.refusals,
         },
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One worker of a race: its own process, store, replica and selector, and what it was answered."""
+"""A worker process of a race: its own store, replica and selector, and the tally of its results."""
 
 import functools
 import multiprocessing
@@ -10,151 +10,151 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from devstack.lab import driver
-from devstack.lab.crew import Crew, Line
-from devstack.lab.requests import Wanted
+from devstack.lab.crew import PipeEnd, WorkerProcesses
+from devstack.lab.requests import ServerRequest
 from rpcapi import context, errors
 from rpcapi.model.claims import Verdict
-from scheduler_svc.deciding.select import Asked, Patience, Selector
+from scheduler_svc.deciding.select import RetryLimits, SelectionCall, Selector
 from scheduler_svc.following.replica import Replica
 from scheduler_svc.store.interface import Store
-from scheduler_svc.store.records import Batch, BatchAnswer, Ended, Ref
+from scheduler_svc.store.records import BatchAnswer, ClaimBatch, ClaimRef, ClaimResult
 from scheduler_svc.store.redis import RedisStore
 from scheduler_svc.table.table import HostTable
 
 START_SECONDS = 120.0
-TTL_MS = 86_400_000  # no claim expires while the race is on
-LOG_LENGTH = 5_000_000  # entries: the whole race, so that it can be gone through again
+TTL_MS = 86_400_000  # no claim expires during the race
+LOG_LENGTH = 5_000_000  # entries: the whole race, so that it can be replayed
 
-WON = {Verdict.FITS, Verdict.PASSED}  # verdicts where no candidate was lost to another worker
+WON = {Verdict.FITS, Verdict.PASSED}  # verdicts of candidates that were not lost to another worker
 
 READY = "ready"
 GO = "go"
 
 
 @dataclass(slots=True)
-class Tally:
-    """What one worker, or all together, did and was answered.
+class RaceTally:
+    """Counts of one worker, or of all together.
 
-    ``scripts`` counts claim scripts that had a candidate to try, ``first`` those that lost none to others before they
-    claimed one, ``very_first`` those that claimed the very first: the others passed over near ones that had changed.
-    ``most`` is the longest list that one went through. ``behind`` sums up by how many log entries (each is one claim,
-    the worker's own too) the tables decided on were behind when the scripts ran.
+    ``scripts`` counts claim scripts that had a candidate to try, ``first_choices`` those that lost no candidate to
+    others before they claimed one, ``very_first_choices`` those that claimed the first candidate: the rest passed over
+    near hosts that had changed. ``max_candidates`` is the longest list that a script tried. ``behind`` sums up by how
+    many log entries (one per claim, the worker's own included) the deciding tables were behind when the scripts ran.
     """
 
-    placed: int = 0
-    refused: int = 0
+    placements: int = 0
+    refusals: int = 0
     scripts: int = 0
-    first: int = 0
-    very_first: int = 0
-    most: int = 0
+    first_choices: int = 0
+    very_first_choices: int = 0
+    max_candidates: int = 0
     behind: int = 0
     verdicts: Counter[Verdict] = field(default_factory=Counter)
 
-    def add(self, other: "Tally") -> None:
-        """Count another worker's in."""
-        self.placed += other.placed
-        self.refused += other.refused
-        self.scripts += other.scripts
-        self.first += other.first
-        self.very_first += other.very_first
-        self.behind += other.behind
-        self.most = max(self.most, other.most)
-        self.verdicts.update(other.verdicts)
+    def add(self, tally: "RaceTally") -> None:
+        """Add another worker's counts."""
+        self.placements += tally.placements
+        self.refusals += tally.refusals
+        self.scripts += tally.scripts
+        self.first_choices += tally.first_choices
+        self.very_first_choices += tally.very_first_choices
+        self.behind += tally.behind
+        self.max_candidates = max(self.max_candidates, tally.max_candidates)
+        self.verdicts.update(tally.verdicts)
 
 
 class CountingClaimer:
-    """The store as the selector asks it, with a look at each answer."""
+    """The store as a claimer for the selector; counts the results."""
 
-    def __init__(self, store: Store, tally: Tally) -> None:
+    def __init__(self, store: Store, tally: RaceTally) -> None:
         self._store = store
         self._tally = tally
 
-    def prepare(self, batch: Batch) -> BatchAnswer:
-        """Claim, and count what became of the candidates."""
+    def prepare(self, batch: ClaimBatch) -> BatchAnswer:
+        """Claim, and count the candidates' verdicts."""
         answer = self._store.prepare(batch)
-        tried = [one.verdicts for one in answer.prepared]
-        if any(tried):
+        verdicts_by_intent = [result.verdicts for result in answer.prepared]
+        if any(verdicts_by_intent):
             self._tally.scripts += 1
             self._tally.behind += answer.position - answer.accepted - batch.position
-        self._tally.most = max(self._tally.most, *map(len, tried))
-        self._tally.verdicts.update(verdict for verdicts in tried for verdict in verdicts)
-        self._tally.first += sum(bool(verdicts) and WON.issuperset(verdicts) for verdicts in tried)
-        self._tally.very_first += sum(tuple(verdicts[:1]) == (Verdict.FITS,) for verdicts in tried)
+        self._tally.max_candidates = max(self._tally.max_candidates, *map(len, verdicts_by_intent))
+        self._tally.verdicts.update(verdict for verdicts in verdicts_by_intent for verdict in verdicts)
+        self._tally.first_choices += sum(bool(verdicts) and WON.issuperset(verdicts) for verdicts in verdicts_by_intent)
+        self._tally.very_first_choices += sum(tuple(verdicts[:1]) == (Verdict.FITS,) for verdicts in verdicts_by_intent)
         return answer
 
-    def abort(self, refs: Sequence[Ref]) -> list[Ended]:
-        """End prepared claims."""
+    def abort(self, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
+        """Abort prepared claims."""
         return self._store.abort(refs)
 
     def group_hosts(self, group_id: str) -> dict[str, int]:
-        """Tell where a group's claims are."""
+        """Return the hosts of a group's claims."""
         return self._store.group_hosts(group_id)
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
-    """How a race is run: the store's URL, how many workers, and from how many of the best hosts each one draws."""
+class RaceSettings:
+    """Settings of a race: the store's URL, the number of workers, and the number of best hosts that each draws from."""
 
     url: str
     workers: int
     subset: int = 1
 
 
-def run(course: Field, partition: str, wanted: Sequence[Wanted], bar: Any) -> tuple[Tally, float]:
-    """Let processes place ``wanted`` at once, each its share; return what they did and the seconds that it took.
+def run(settings: RaceSettings, partition: str, servers: Sequence[ServerRequest], bar: Any) -> tuple[RaceTally, float]:
+    """Place ``servers`` with concurrent processes, each its share; return the total tally and the elapsed seconds.
 
     Raises what a worker raised.
     """
-    done = multiprocessing.get_context("spawn").RawArray("q", course.workers)
-    counted = 0
+    done = multiprocessing.get_context("spawn").RawArray("q", settings.workers)
+    shown = 0
 
     def watch() -> None:
-        nonlocal counted
+        nonlocal shown
         now = sum(done)
-        bar.update(now - counted)
-        counted = now
+        bar.update(now - shown)
+        shown = now
 
-    with Crew(course.workers, functools.partial(_work, course, partition, done)) as crew:
-        crew.tell([wanted[index :: course.workers] for index in range(course.workers)])
-        crew.hear(START_SECONDS)
+    with WorkerProcesses(settings.workers, functools.partial(_work, settings, partition, done)) as workers:
+        workers.send([servers[index :: settings.workers] for index in range(settings.workers)])
+        workers.receive(START_SECONDS)
         began = time.perf_counter()
-        crew.tell([GO] * course.workers)
-        tallies = crew.hear(meanwhile=watch)
+        workers.send([GO] * settings.workers)
+        tallies = workers.receive(meanwhile=watch)
         took = time.perf_counter() - began
-    total = Tally()
+    total = RaceTally()
     for tally in tallies:
         total.add(tally)
     return total, took
 
 
-def _work(course: Field, partition: str, done: Any, line: Line, index: int) -> None:
-    """Run in a worker: get ready, wait for the others, then place the share, counting into ``done``."""
-    wanted: Sequence[Wanted] = line.recv()
-    tally = Tally()
-    store, followed = (RedisStore(course.url, partition, log_length=LOG_LENGTH) for _ in range(2))
-    ranker = driver.default(course.subset)
-    replica = Replica(followed, table=HostTable([partition], ranker.reads))
+def _work(settings: RaceSettings, partition: str, done: Any, pipe: PipeEnd, index: int) -> None:
+    """Run in a worker process: load, wait for the start signal, then place the share, counting into ``done``."""
+    servers: Sequence[ServerRequest] = pipe.recv()
+    tally = RaceTally()
+    store, replica_store = (RedisStore(settings.url, partition, log_length=LOG_LENGTH) for _ in range(2))
+    ranker = driver.default(settings.subset)
+    replica = Replica(replica_store, table=HostTable([partition], ranker.reads))
     try:
         replica.load()
         replica.start()
-        selector = Selector(CountingClaimer(store, tally), replica, ranker, Patience(ttl_ms=TTL_MS))
-        line.send(READY)
-        line.recv()
-        for count, one in enumerate(wanted, 1):
-            _place(selector, one, tally)
+        selector = Selector(CountingClaimer(store, tally), replica, ranker, RetryLimits(ttl_ms=TTL_MS))
+        pipe.send(READY)
+        pipe.recv()
+        for count, server in enumerate(servers, 1):
+            _place(selector, server, tally)
             done[index] = count
     finally:
         replica.stop()
         replica.wait()
         store.close()
-        followed.close()
-    line.send(tally)
+        replica_store.close()
+    pipe.send(tally)
 
 
-def _place(selector: Selector, one: Wanted, tally: Tally) -> None:
+def _place(selector: Selector, server: ServerRequest, tally: RaceTally) -> None:
     try:
-        selector.select(context.new("lab", "lab"), Asked(one.request, [one.consumer]))
+        selector.select(context.new("lab", "lab"), SelectionCall(server.request, [server.consumer]))
     except errors.NoValidHost:
-        tally.refused += 1
+        tally.refusals += 1
     else:
-        tally.placed += 1
+        tally.placements += 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a measurement says: one row a figure, its ratio to the floor, and whether that keeps its budget."""
+"""Result rows of a benchmark: a figure, its ratio to the baseline, and whether that is within the budget."""
 
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Bound = Literal["at most", "at least"]
-WIDTH = 60  # of the column that holds figures which differ from row to row
+WIDTH = 60  # of the column for figures whose keys differ between rows
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One figure. ``figures`` are raw numbers whose keys end in their units.
+class ResultRow:
+    """One result. ``figures`` are raw numbers; their keys end in the unit.
 
-    ``budget`` None: nothing is promised, and the row is fine as it is.
+    ``budget`` is None where there is no budget; such a row is always ok.
     """
 
     name: str
@@ -25,13 +25,13 @@ class Row:
 
     @property
     def ok(self) -> bool:
-        """Whether the ratio keeps its budget."""
+        """Whether the ratio is within the budget."""
         if self.budget is None:
             return True
         return self.ratio <= self.budget if self.bound == "at most" else self.ratio >= self.budget
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the row as programs read it; what the key ``bound`` says is which way the budget binds."""
+        """Return the row for JSON output; ``bound`` says whether the budget is a maximum or a minimum."""
         return {
             "name": self.name,
             "ratio": self.ratio,
@@ -42,22 +42,22 @@ class Row:
         }
 
 
-def table(rows: Sequence[Row]) -> str:
-    """Return the rows, at least one, as people read them: a column a figure where all rows have the same."""
-    from prettytable import PrettyTable  # noqa: PLC0415 - programs that read JSON need none
+def table(rows: Sequence[ResultRow]) -> str:
+    """Return the rows, at least one, as a text table: a column per figure where all rows have the same figures."""
+    from prettytable import PrettyTable  # noqa: PLC0415 - not needed for JSON output
 
     keys = list(rows[0].figures)
-    alike = all(list(row.figures) == keys for row in rows)
-    shown = PrettyTable(["question", *(keys if alike else ["figures"]), "ratio", "budget", "kept"])
-    shown.align = "r"
-    shown.align["question"] = shown.align["figures"] = "l"
+    same_keys = all(list(row.figures) == keys for row in rows)
+    output = PrettyTable(["question", *(keys if same_keys else ["figures"]), "ratio", "budget", "kept"])
+    output.align = "r"
+    output.align["question"] = output.align["figures"] = "l"
     for row in rows:
-        told = {key: _short(value) for key, value in row.figures.items()}
-        cells = list(told.values()) if alike else [_wrapped(f"{key}={value}" for key, value in told.items())]
-        promise = "-" if row.budget is None else f"{row.bound} {row.budget:g}"
-        kept = "-" if row.budget is None else "yes" if row.ok else "NO"
-        shown.add_row([row.name, *cells, _short(row.ratio), promise, kept])
-    return shown.get_string()
+        texts = {key: _short(value) for key, value in row.figures.items()}
+        cells = list(texts.values()) if same_keys else [_wrapped(f"{key}={value}" for key, value in texts.items())]
+        budget = "-" if row.budget is None else f"{row.bound} {row.budget:g}"
+        within_budget = "-" if row.budget is None else "yes" if row.ok else "NO"
+        output.add_row([row.name, *cells, _short(row.ratio), budget, within_budget])
+    return output.get_string()
 
 
 def _wrapped(words: Iterable[str]) -> str:

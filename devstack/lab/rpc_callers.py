@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Client processes, each with a connection of its own, that call one after the other for a while, all together."""
+"""Concurrent client processes, each with a connection of its own, that send calls for a given time."""
 
 import contextlib
 import functools
@@ -9,109 +9,109 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from devstack.lab.crew import Crew, Line
-from devstack.lab.processor import seconds_below
+from devstack.lab.crew import PipeEnd, WorkerProcesses
+from devstack.lab.processor import descendant_cpu_seconds
 
-ECHO = 0  # in place of a batch's size
+ECHO = 0  # instead of a batch size
 START_SECONDS = 60.0
 CALL_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Spell:
-    """What one client did in one spell: when each call ended and what it took, in seconds, and how many were refused.
+class ClientCalls:
+    """Calls of one client in one block: end and duration of each in seconds, and the number of refusals.
 
-    ``began`` and the ends are of the machine's monotonic clock, which its processes share.
+    ``began`` and ``ends`` are times of the machine's monotonic clock, which all processes share.
     """
 
     began: float
     ends: np.ndarray
     seconds: np.ndarray
-    refused: int
+    refusals: int
 
 
 @dataclass(frozen=True, slots=True)
-class Lot:
-    """What all clients did in one spell, and the processor time that all processes of the measurement took for it."""
+class CallBlock:
+    """Calls of all clients in one block, and the CPU time of all processes of the measurement."""
 
-    spells: Sequence[Spell]
+    clients: Sequence[ClientCalls]
     processor_s: float = 0.0
 
     @property
     def calls(self) -> int:
-        """How many calls were answered."""
-        return sum(len(spell.ends) for spell in self.spells)
+        """Number of answered calls."""
+        return sum(len(client.ends) for client in self.clients)
 
     @property
-    def refused(self) -> int:
-        """How many of them found no host."""
-        return sum(spell.refused for spell in self.spells)
+    def refusals(self) -> int:
+        """Number of calls that found no host."""
+        return sum(client.refusals for client in self.clients)
 
     @property
     def elapsed(self) -> float:
         """Seconds from the first call's start to the last one's end."""
-        return max(spell.ends[-1] for spell in self.spells) - min(spell.began for spell in self.spells)
+        return max(client.ends[-1] for client in self.clients) - min(client.began for client in self.clients)
 
     @property
     def seconds(self) -> np.ndarray:
-        """What the calls took."""
-        return np.concatenate([spell.seconds for spell in self.spells])
+        """Durations of all calls."""
+        return np.concatenate([client.seconds for client in self.clients])
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
-    """What several lots say together."""
+class CallStatistics:
+    """Statistics over several blocks."""
 
-    lots: Sequence[Lot]
+    blocks: Sequence[CallBlock]
 
     @property
     def per_second(self) -> float:
-        """Calls a second of all clients together."""
-        return sum(lot.calls for lot in self.lots) / sum(lot.elapsed for lot in self.lots)
+        """Calls per second of all clients together."""
+        return sum(block.calls for block in self.blocks) / sum(block.elapsed for block in self.blocks)
 
     @property
     def processor_ms(self) -> float:
-        """Milliseconds of processor time that a call takes clients, broker, daemons and store together."""
-        return 1e3 * sum(lot.processor_s for lot in self.lots) / sum(lot.calls for lot in self.lots)
+        """CPU milliseconds per call of clients, broker, daemons and store together."""
+        return 1e3 * sum(block.processor_s for block in self.blocks) / sum(block.calls for block in self.blocks)
 
     def percentile_ms(self, percent: float) -> float:
-        """Return a percentile of what a call took, in milliseconds."""
-        return float(np.percentile(np.concatenate([lot.seconds for lot in self.lots]), percent)) * 1e3
+        """Return a percentile of the calls' durations, in milliseconds."""
+        return float(np.percentile(np.concatenate([block.seconds for block in self.blocks]), percent)) * 1e3
 
 
 class Callers:
-    """So many client processes on a bus."""
+    """The client processes on a bus."""
 
-    def __init__(self, crew: Crew, clients: int) -> None:
-        self._crew = crew
+    def __init__(self, workers: WorkerProcesses, clients: int) -> None:
+        self._workers = workers
         self._clients = clients
 
-    def call(self, size: int, seconds: float) -> Lot:
-        """Let all clients call for so long: the echo, or a selection for ``size`` instances.
+    def call_for(self, size: int, seconds: float) -> CallBlock:
+        """Let all clients call for ``seconds``: the echo service, or selections of ``size`` instances.
 
-        Raises what a client met, and CommandFailed when one is gone or got no answer.
+        Raises what a client raised, and CommandFailed when one died or got no answer.
         """
-        before = seconds_below(os.getpid())
-        self._crew.tell([(size, seconds)] * self._clients)
-        spells = self._crew.hear(START_SECONDS + seconds + CALL_SECONDS)
-        return Lot(spells, seconds_below(os.getpid()) - before)
+        before = descendant_cpu_seconds(os.getpid())
+        self._workers.send([(size, seconds)] * self._clients)
+        clients = self._workers.receive(START_SECONDS + seconds + CALL_SECONDS)
+        return CallBlock(clients, descendant_cpu_seconds(os.getpid()) - before)
 
 
 @contextlib.contextmanager
-def calling(url: str, clients: int) -> Iterator[Callers]:
-    """Start so many clients, and end them."""
-    with Crew(clients, functools.partial(_serve, url)) as crew:
-        yield Callers(crew, clients)
+def run_callers(url: str, clients: int) -> Iterator[Callers]:
+    """Start the clients, and stop them at the end."""
+    with WorkerProcesses(clients, functools.partial(_serve, url)) as workers:
+        yield Callers(workers, clients)
 
 
-def _serve(url: str, line: Line, index: int) -> None:
-    """Run in a client: make a spell of calls whenever told."""
-    from rpcapi.daemon import concurrency  # noqa: PLC0415 - first of all settles what the libraries run on
+def _serve(url: str, pipe: PipeEnd, index: int) -> None:
+    """Run in a client process: make a block of calls per message."""
+    from rpcapi.daemon import concurrency  # noqa: PLC0415 - must select the executor before other imports
 
-    concurrency.choose("threading")
+    concurrency.configure_executor("threading")
     from devstack.lab.rpc_caller import Caller  # noqa: PLC0415 - see above
 
     caller = Caller(url, index)
     with contextlib.suppress(EOFError):
         while True:
-            line.send(caller.spell(*line.recv()))
+            pipe.send(caller.call_for(*pipe.recv()))

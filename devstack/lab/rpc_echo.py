@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The floor of a call as a daemon: run like gantt's own, its workers answer nothing to an empty call."""
+"""The baseline of a call: a daemon like gantt's own whose workers answer an empty call."""
 
 import sys
 
@@ -16,7 +16,7 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
 
 
 def main() -> int:
-    """Be the daemon; return the status to exit with."""
+    """Run the daemon; return its exit status."""
     return run(
         "gantt-lab-echo",
         "devstack.lab.rpc_echo_service:make_service",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One worker of the echo service: oslo.messaging's server, and nothing of ours above the bus."""
+"""A worker of the echo service: an oslo.messaging server without any of gantt's code above the bus."""
 
 from typing import Any
 
@@ -11,39 +11,39 @@ from rpcapi import bus
 TOPIC = "echo"
 
 
-class Echo:
-    """Answers an empty call with nothing."""
+class EchoEndpoint:
+    """Endpoint that answers an empty call."""
 
     target = messaging.Target(version="1.0")
 
     @messaging.expose
     def echo(self, ctxt: dict[str, Any]) -> None:
-        """Answer."""
+        """Return None."""
 
 
 class EchoService:
-    """The protocol is rpcapi.daemon's."""
+    """The service of one worker; implements the service protocol of rpcapi.daemon."""
 
     def __init__(self, conf: cfg.ConfigOpts, worker_index: int) -> None:
         self._transport = bus.get_transport(conf)
         target = messaging.Target(topic=TOPIC, server=f"echo:{worker_index}")
-        self._server = bus.get_server(self._transport, target, [Echo()])
+        self._server = bus.get_server(self._transport, target, [EchoEndpoint()])
 
     def start(self) -> None:
-        """Serve."""
+        """Start serving."""
         self._server.start()
 
     def stop(self) -> None:
-        """Take no more."""
+        """Stop accepting calls."""
         self._server.stop()
 
     def wait(self) -> None:
-        """Return when what was taken is answered."""
+        """Wait until all accepted calls are answered."""
         self._server.wait()
         self._transport.cleanup()
 
     def reset(self) -> None:
-        """Have nothing to read anew."""
+        """Do nothing: there is no configuration to reload."""
 
 
 def make_service(conf: cfg.ConfigOpts, worker_index: int) -> EchoService:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab sync: how soon does every worker know what a host reports, and what does knowing all hosts cost?"""
+"""gantt-lab sync: delay from a host's report to every worker's replica, and the cost of a replica."""
 
 import argparse
 import bisect
@@ -10,65 +10,74 @@ from contextlib import closing
 import numpy as np
 
 from devstack.lab import hosts, private_redis, sync_load
-from devstack.lab.command import Question, host_count, positive, share, up_to
-from devstack.lab.rows import Row
-from devstack.lab.sync_course import Findings, measure
-from devstack.lab.sync_load import MINUTE, Wish
-from devstack.lab.sync_worker import Seen, open_store
+from devstack.lab.command import Benchmark, host_count, positive, share, up_to
+from devstack.lab.rows import ResultRow
+from devstack.lab.sync_course import SyncMeasurements, measure
+from devstack.lab.sync_load import MINUTE, ReportPlan
+from devstack.lab.sync_worker import ReplicaProgress, open_store
 
 DELAY_BUDGET_MS, START_BUDGET_S, MEMORY_BUDGET_KB = 100.0, 2.0, 4.0
-BUDGET_FROM = 10_000  # with fewer hosts what a worker holds by itself outweighs them
+BUDGET_FROM = 10_000  # with fewer hosts a worker's fixed memory outweighs that of the hosts
 
 
 minutes = up_to(24 * 60, "a number of minutes")
 
 
-class Sync(Question):
-    """Let hosts report each minute and look how soon every worker's replica holds what changed.
+class SyncBenchmark(Benchmark):
+    """Let hosts report each minute and measure when every worker's replica has the changes.
 
-    Each worker is a process with a replica of its own; another sends the reports, straight into the store of one
-    private redis-server (everysec). Also: a worker's start, what it holds in memory, and how it catches up.
+    Each worker is a process with a replica of its own; another process sends the reports directly into the store of one
+    private redis-server (everysec). Also measures a worker's start, its memory, and how fast it catches up.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument("--hosts", type=host_count, default=10_000, metavar="N", help="Nodes (%(default)s).")
         parser.add_argument(
-            "--nodes-per-host", type=positive, default=10, metavar="N", help="Nodes that report together (%(default)s)."
+            "--nodes-per-host", type=positive, default=10, metavar="N", help="Nodes per report (%(default)s)."
         )
         parser.add_argument("--workers", type=positive, default=2, metavar="N", help="Workers (%(default)s).")
-        parser.add_argument("--minutes", type=minutes, default=0.5, metavar="M", help="Of reports (%(default)s).")
         parser.add_argument(
-            "--change", type=share, default=0.1, metavar="SHARE", help="Of the nodes change a minute (%(default)s)."
+            "--minutes", type=minutes, default=0.5, metavar="M", help="Minutes of reports (%(default)s)."
+        )
+        parser.add_argument(
+            "--change",
+            type=share,
+            default=0.1,
+            metavar="SHARE",
+            help="Share of the nodes that change per minute (%(default)s).",
         )
         return parser
 
-    def measure(self, args: argparse.Namespace) -> Sequence[Row]:
-        nodes = sync_load.spread(args.nodes_per_host, hosts.make(args.hosts))
-        wish = Wish(args.minutes * MINUTE, args.change)
+    def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
+        nodes = sync_load.spread(args.nodes_per_host, hosts.make_nodes(args.hosts))
+        plan = ReportPlan(args.minutes * MINUTE, args.change)
         with (
-            self.bar(round(wish.seconds), "reporting", args) as bar,
+            self.bar(round(plan.seconds), "reporting", args) as bar,
             private_redis.running("everysec") as server,
             closing(open_store(server.url())) as store,
         ):
             hosts.join(store, nodes)
-            return list(_rows(measure(server.url(), nodes, args.workers, wish, bar)))
+            return list(_rows(measure(server.url(), nodes, args.workers, plan, bar)))
 
 
-def delays_ms(sent: Sequence[tuple[int, float]], seen: Sequence[Seen]) -> np.ndarray:
-    """Return for each report the milliseconds from when it was sent until the last worker held what it changed."""
-    found = []
-    for position, at in sent:
-        moments = [worker.moments[bisect.bisect_left(worker.moments, (position, 0.0))][1] for worker in seen]
-        found.append(max(moments) - at)
-    return np.array(found) * 1e3
+def delays_ms(sent: Sequence[tuple[int, float]], progress: Sequence[ReplicaProgress]) -> np.ndarray:
+    """Return for each report the milliseconds from its sending until the last worker's replica has its changes."""
+    delays = []
+    for position, sent_at in sent:
+        moments = [worker.moments[bisect.bisect_left(worker.moments, (position, 0.0))][1] for worker in progress]
+        delays.append(max(moments) - sent_at)
+    return np.array(delays) * 1e3
 
 
-def _rows(found: Findings) -> Iterator[Row]:
-    promised = found.nodes >= BUDGET_FROM
-    delays, bare = delays_ms(found.reported.sent, found.seen), np.array(found.bare_delays) * 1e3
+def _rows(measurements: SyncMeasurements) -> Iterator[ResultRow]:
+    has_budget = measurements.nodes >= BUDGET_FROM
+    delays, bare = (
+        delays_ms(measurements.reported.sent, measurements.before_pause),
+        np.array(measurements.bare_delays) * 1e3,
+    )
     p99 = float(np.percentile(delays, 99))
-    yield Row(
+    yield ResultRow(
         "update to visible in every worker, p99 ms",
         p99,
         DELAY_BUDGET_MS,
@@ -77,52 +86,52 @@ def _rows(found: Findings) -> Iterator[Row]:
             "p99_ms": p99,
             "bare_p50_ms": float(np.percentile(bare, 50)),
             "bare_p99_ms": float(np.percentile(bare, 99)),
-            "reports": found.reported.reports,
-            "changed": len(found.reported.sent),
-            "late_ms": found.reported.late_s * 1e3,
+            "reports": measurements.reported.reports,
+            "changed": len(measurements.reported.sent),
+            "late_ms": measurements.reported.late_s * 1e3,
         },
     )
-    start = statistics.median(each.process_s for each in found.starts)
-    yield Row(
+    start = statistics.median(worker_start.process_s for worker_start in measurements.starts)
+    yield ResultRow(
         "a worker's start, s",
         start,
-        START_BUDGET_S if promised else None,
+        START_BUDGET_S if has_budget else None,
         figures={
             "process_s": start,
-            "processor_s": statistics.median(each.processor_s for each in found.starts),
-            "load_s": statistics.median(each.load_s for each in found.starts),
-            "bare_load_s": statistics.median(each.bare_s for each in found.starts),
-            "hosts": found.nodes,
+            "processor_s": statistics.median(worker_start.processor_s for worker_start in measurements.starts),
+            "load_s": statistics.median(worker_start.load_s for worker_start in measurements.starts),
+            "bare_load_s": statistics.median(worker_start.bare_s for worker_start in measurements.starts),
+            "hosts": measurements.nodes,
         },
     )
-    yield _memory(found, promised)
-    caught = found.caught_up
-    yield Row(
+    yield _memory(measurements, has_budget)
+    catch_up = measurements.catch_up
+    yield ResultRow(
         "catching up, beside reading alone",
-        caught.seconds / caught.bare_s,
+        catch_up.seconds / catch_up.bare_s,
         figures={
-            "entries": caught.entries,
-            "entries_per_s": caught.entries / caught.seconds,
-            "bare_entries_per_s": caught.entries / caught.bare_s,
+            "entries": catch_up.entries,
+            "entries_per_s": catch_up.entries / catch_up.seconds,
+            "bare_entries_per_s": catch_up.entries / catch_up.bare_s,
         },
     )
-    unlike = sum(worker.digest != found.reference for worker in found.after)
-    yield Row("replicas unlike a snapshot", unlike, 0, figures={"replicas": len(found.after)})
+    different = sum(worker.digest != measurements.reference for worker in measurements.after_pause)
+    yield ResultRow("replicas unlike a snapshot", different, 0, figures={"replicas": len(measurements.after_pause)})
 
 
-def _memory(found: Findings, promised: bool) -> Row:
-    """Return what a worker holds a host when it has followed for a while, above what it held before the load."""
-    empty = statistics.median(each.empty_kb for each in found.starts)
-    loaded = statistics.median(each.loaded_kb for each in found.starts)
-    followed = max(each.resident_kb for each in found.after)
+def _memory(measurements: SyncMeasurements, has_budget: bool) -> ResultRow:
+    """Return a worker's memory per host after following the log, above its memory before loading."""
+    empty = statistics.median(worker.empty_kb for worker in measurements.starts)
+    loaded = statistics.median(worker.loaded_kb for worker in measurements.starts)
+    followed = max(worker.resident_kb for worker in measurements.after_pause)
     figures = {
         "empty_mb": empty / 1024,
-        "loaded_kb_a_host": (loaded - empty) / found.nodes,
-        "followed_kb_a_host": (followed - empty) / found.nodes,
+        "loaded_kb_a_host": (loaded - empty) / measurements.nodes,
+        "followed_kb_a_host": (followed - empty) / measurements.nodes,
     }
-    return Row(
+    return ResultRow(
         "memory of a worker, kB a host",
         figures["followed_kb_a_host"],
-        MEMORY_BUDGET_KB if promised else None,
+        MEMORY_BUDGET_KB if has_budget else None,
         figures=figures,
     )

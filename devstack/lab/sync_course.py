@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The course of gantt-lab sync: start workers, report, pause one of them, and compare all with a snapshot."""
+"""The measurement of gantt-lab sync: start workers, report, pause one of them, and compare all with a snapshot."""
 
 import json
 import os
@@ -13,24 +13,24 @@ from typing import Any
 import redis
 
 from devstack.lab import sync_load
-from devstack.lab.crew import Crew
+from devstack.lab.crew import WorkerProcesses
 from devstack.lab.hosts import Nodes
-from devstack.lab.sync_load import Reported, Wish
+from devstack.lab.sync_load import ReportPlan, ReportTimes
 from devstack.lab.sync_table import digest
-from devstack.lab.sync_worker import PARTITION, Seen, Started, open_store, starting
+from devstack.lab.sync_worker import PARTITION, ReplicaProgress, WorkerStart, open_store, worker_task
 from rpcapi.shell.faults import CommandFailed
 from scheduler_svc.following.replica import Replica
 from scheduler_svc.store.redis.keys import prefix
 
 STARTS = 3
-ROUNDS = 3  # reports of each service host that the paused worker has to catch up with
+ROUNDS = 3  # reports per service host that the paused worker has to catch up with
 WAIT_SECONDS = 120.0
-LOT = 1000  # entries that one read brings, as the replica's
+READ_COUNT = 1000  # log entries per read, as in the replica
 
 
 @dataclass(frozen=True, slots=True)
-class CaughtUp:
-    """How a worker that had been paused caught up: entries, seconds, and those of reading and decoding alone."""
+class CatchUpTimes:
+    """How a paused worker caught up: entries, seconds, and the seconds of reading and decoding alone."""
 
     entries: int
     seconds: float
@@ -38,85 +38,87 @@ class CaughtUp:
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
-    """All that was measured. ``seen`` and ``after`` hold one element a worker, before and after the pause."""
+class SyncMeasurements:
+    """All measured values. ``before_pause`` and ``after_pause`` have one element per worker."""
 
     nodes: int
-    starts: Sequence[Started]
-    reported: Reported
+    starts: Sequence[WorkerStart]
+    reported: ReportTimes
     bare_delays: Sequence[float]
-    seen: Sequence[Seen]
-    after: Sequence[Seen]
-    caught_up: CaughtUp
+    before_pause: Sequence[ReplicaProgress]
+    after_pause: Sequence[ReplicaProgress]
+    catch_up: CatchUpTimes
     reference: str
 
 
-def measure(url: str, nodes: Nodes, workers: int, wish: Wish, bar: Any) -> Findings:
-    """Measure on the store at ``url``, whose hosts have joined; ``bar`` is moved on by the seconds of reports."""
+def measure(url: str, nodes: Nodes, workers: int, plan: ReportPlan, bar: Any) -> SyncMeasurements:
+    """Measure on the store at ``url``, where all hosts are registered; ``bar`` advances by the seconds of reports."""
     starts = [_start(url) for _ in range(STARTS)]
     with (
-        Crew(workers, starting(url)) as crew,
-        Crew(1, sync_load.agents(url, nodes)) as load,
-        Crew(1, sync_load.bare(url)) as floor,
+        WorkerProcesses(workers, worker_task(url)) as followers,
+        WorkerProcesses(1, sync_load.agents_task(url, nodes)) as reporter,
+        WorkerProcesses(1, sync_load.bare_task(url)) as baseline,
     ):
-        begun = crew.hear(WAIT_SECONDS)
-        floor.hear(WAIT_SECONDS)
-        reported = _report(load, wish, bar)
-        seen = _ask(crew, workers, reported.position)
-        floor.tell([None])
-        (delays,) = floor.hear(WAIT_SECONDS)
-        caught_up, after = _pause(url, crew, [each.pid for each in begun], load)
-    return Findings(len(nodes), starts, reported, delays, seen, after, caught_up, _reference(url))
+        started = followers.receive(WAIT_SECONDS)
+        baseline.receive(WAIT_SECONDS)
+        reported = _report(reporter, plan, bar)
+        before_pause = _ask(followers, workers, reported.position)
+        baseline.send([None])
+        (delays,) = baseline.receive(WAIT_SECONDS)
+        catch_up, after_pause = _pause(url, followers, [start.pid for start in started], reporter)
+    return SyncMeasurements(len(nodes), starts, reported, delays, before_pause, after_pause, catch_up, _reference(url))
 
 
-def _start(url: str) -> Started:
-    with Crew(1, starting(url, floor=True)) as alone:
-        return alone.hear(WAIT_SECONDS)[0]
+def _start(url: str) -> WorkerStart:
+    with WorkerProcesses(1, worker_task(url, measure_baseline=True)) as worker:
+        return worker.receive(WAIT_SECONDS)[0]
 
 
-def _report(load: Crew, wish: Wish, bar: Any) -> Reported:
+def _report(reporter: WorkerProcesses, plan: ReportPlan, bar: Any) -> ReportTimes:
     began, shown = time.monotonic(), 0
 
     def watch() -> None:
         nonlocal shown
-        now = min(round(time.monotonic() - began), round(wish.seconds))
+        now = min(round(time.monotonic() - began), round(plan.seconds))
         bar.update(now - shown)
         shown = now
 
-    load.tell([wish])
-    reported: Reported = load.hear(wish.seconds + WAIT_SECONDS, watch)[0]
-    if not reported.sent:
-        raise CommandFailed(f"Of {reported.reports} reports none changed anything: choose more --minutes or --change")
-    return reported
+    reporter.send([plan])
+    result: ReportTimes = reporter.receive(plan.seconds + WAIT_SECONDS, watch)[0]
+    if not result.sent:
+        raise CommandFailed(f"None of {result.reports} reports changed anything: choose more --minutes or --change")
+    return result
 
 
-def _ask(crew: Crew, workers: int, position: int) -> list[Seen]:
-    crew.tell([position] * workers)
-    return crew.hear(WAIT_SECONDS)
+def _ask(followers: WorkerProcesses, workers: int, position: int) -> list[ReplicaProgress]:
+    followers.send([position] * workers)
+    return followers.receive(WAIT_SECONDS)
 
 
-def _pause(url: str, crew: Crew, pids: Sequence[int], load: Crew) -> tuple[CaughtUp, list[Seen]]:
-    """Stop the first worker while much is reported, and let it go on."""
+def _pause(
+    url: str, followers: WorkerProcesses, pids: Sequence[int], reporter: WorkerProcesses
+) -> tuple[CatchUpTimes, list[ReplicaProgress]]:
+    """Pause the first worker while all hosts report changes, and resume it."""
     with closing(open_store(url)) as store:
         before = store.snapshot().position
-    os.kill(pids[0], signal.SIGSTOP)  # where the lab ends here, the crew is ended by a signal that needs no answer
+    os.kill(pids[0], signal.SIGSTOP)  # if the lab ends here, SIGKILL ends the paused worker too
     for _ in range(ROUNDS):
-        load.tell([Wish(0, sync_load.ALL)])
-        (reported,) = load.hear(WAIT_SECONDS)
+        reporter.send([ReportPlan(0, sync_load.ALL)])
+        (reported,) = reporter.receive(WAIT_SECONDS)
     resumed = time.monotonic()
     os.kill(pids[0], signal.SIGCONT)
-    after = _ask(crew, len(pids), reported.position)
-    reached = next(at for position, at in after[0].moments if position >= reported.position)
-    return CaughtUp(reported.position - before, reached - resumed, _bare_read(url, before)), after
+    progress = _ask(followers, len(pids), reported.position)
+    reached_at = next(moment for position, moment in progress[0].moments if position >= reported.position)
+    return CatchUpTimes(reported.position - before, reached_at - resumed, _bare_read(url, before)), progress
 
 
 def _bare_read(url: str, position: int) -> float:
-    """Return the seconds that it takes to read the log from there and decode it, and to apply nothing."""
+    """Return the seconds to read the log from ``position`` and decode it without applying it."""
     began = time.monotonic()
     with redis.Redis.from_url(url, decode_responses=True) as client:
         key = prefix(PARTITION) + "log"
-        while found := client.xread({key: f"{position}-0"}, count=LOT):
-            entries: Any = found[0][1]
+        while batches := client.xread({key: f"{position}-0"}, count=READ_COUNT):
+            entries: Any = batches[0][1]
             for _entry, fields in entries:
                 json.loads(fields["body"])
             position = int(entries[-1][0].partition("-")[0])
@@ -124,8 +126,8 @@ def _bare_read(url: str, position: int) -> float:
 
 
 def _reference(url: str) -> str:
-    """Return the digest of a table that was never kept fresh, but loaded now."""
+    """Return the digest of a table that was loaded just now."""
     with closing(open_store(url)) as store:
-        fresh = Replica(store)
-        fresh.load()
-        return digest(fresh.table)
+        replica = Replica(store)
+        replica.load()
+        return digest(replica.table)

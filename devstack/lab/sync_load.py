@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Agents as the store sees them: reports at the rate of so many hosts a minute, and some of them change something."""
+"""Simulated agents: they send reports to the store at a fixed rate, some of which contain changes."""
 
 import contextlib
 import functools
@@ -11,9 +11,9 @@ from typing import Any
 
 import redis
 
-from devstack.lab.crew import Line
+from devstack.lab.crew import PipeEnd
 from devstack.lab.hosts import Nodes
-from devstack.lab.sync_worker import TURN, open_store
+from devstack.lab.sync_worker import POLL_SECONDS, open_store
 from rpcapi.model.inventory import Inventory
 from rpcapi.model.names import host_of
 from scheduler_svc.store.redis import RedisStore
@@ -25,10 +25,10 @@ ALL = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Reported:
-    """What a spell of reports did: (position, when it was sent) of each that changed something.
+class ReportTimes:
+    """The result of a series of reports: (position, time of sending) of each report that changed something.
 
-    ``late_s`` is by how much the last report came too late: more than a moment means that the rate was not kept.
+    ``late_s`` is the delay of the last report against its schedule: a larger value means that the rate was not reached.
     """
 
     sent: Sequence[tuple[int, float]]
@@ -38,20 +38,20 @@ class Reported:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """Reports of all hosts, in turn, for so many seconds at the rate of one a minute each; 0: one round at once."""
+class ReportPlan:
+    """Reports of all hosts in turn, one per minute and host for ``seconds``; 0 means one report each, immediately."""
 
     seconds: float
-    share: float  # of the nodes that change
+    share: float  # share of the nodes that change
 
 
-def spread(per_host: int, made: Nodes) -> dict[str, dict[str, Any]]:
-    """Return the nodes under names of service hosts that have ``per_host`` of them."""
-    return {f"host{number // per_host}/node{number % per_host}": made[name] for number, name in enumerate(made)}
+def spread(per_host: int, nodes: Nodes) -> dict[str, dict[str, Any]]:
+    """Return the nodes renamed so that each service host has ``per_host`` of them."""
+    return {f"host{number // per_host}/node{number % per_host}": nodes[name] for number, name in enumerate(nodes)}
 
 
-class Agents:
-    """Every service host's next report, after the full one that it joined with."""
+class ReportingAgents:
+    """Sends incremental reports for every service host, after its full report."""
 
     def __init__(self, store: RedisStore, nodes: Nodes) -> None:
         self._store = store
@@ -62,77 +62,77 @@ class Agents:
         self._sequences = dict.fromkeys(self._by_host, 1)
         self._chance = random.Random(SEED)
 
-    def send(self, wish: Wish, changed: Callable[[], None]) -> Reported:
-        """Report as wished; ``changed`` is called after each report that changed something."""
+    def send(self, plan: ReportPlan, on_change: Callable[[], None]) -> ReportTimes:
+        """Send the planned reports; ``on_change`` is called after each report that changed something."""
         hosts = list(self._by_host)
-        every = MINUTE / len(hosts) if wish.seconds else 0.0
-        rounds = max(1, round(wish.seconds / every)) if wish.seconds else len(hosts)
+        every = MINUTE / len(hosts) if plan.seconds else 0.0
+        rounds = max(1, round(plan.seconds / every)) if plan.seconds else len(hosts)
         began = time.monotonic()
-        sent: list[tuple[int, float]] = []
-        position, late = 0, 0.0
+        sent_reports: list[tuple[int, float]] = []
+        position, late_s = 0, 0.0
         for number in range(rounds):
-            due = began + number * every
-            late = time.monotonic() - due
-            if late < 0:
-                time.sleep(-late)
-            told = dict(self._news(self._by_host[hosts[number % len(hosts)]], wish.share))
-            at = time.monotonic()
-            position = self._report(hosts[number % len(hosts)], told)
-            if told:
-                sent.append((position, at))
-                changed()
-        return Reported(sent, position, rounds, max(0.0, late))
+            due_at = began + number * every
+            late_s = time.monotonic() - due_at
+            if late_s < 0:
+                time.sleep(-late_s)
+            changes = dict(self._changes(self._by_host[hosts[number % len(hosts)]], plan.share))
+            sent_at = time.monotonic()
+            position = self._report(hosts[number % len(hosts)], changes)
+            if changes:
+                sent_reports.append((position, sent_at))
+                on_change()
+        return ReportTimes(sent_reports, position, rounds, max(0.0, late_s))
 
-    def _news(self, names: Sequence[str], share: float) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        """Yield what changed: an operator's hand, or what runs beside the guests, holds another amount of memory."""
+    def _changes(self, names: Sequence[str], share: float) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Yield changed nodes: a different amount of memory is reserved."""
         for name in names:
             if self._chance.random() < share:
-                held = self._nodes[name]["inventories"]
-                total = held["MEMORY_MB"]["total"]
+                inventories = self._nodes[name]["inventories"]
+                total = inventories["MEMORY_MB"]["total"]
                 memory = Inventory(total, reserved=self._chance.randrange(1, total // 2)).as_dict()
-                yield name, {"inventories": {**held, "MEMORY_MB": memory}}
+                yield name, {"inventories": {**inventories, "MEMORY_MB": memory}}
 
-    def _report(self, host: str, told: Mapping[str, Any]) -> int:
+    def _report(self, host: str, changes: Mapping[str, Any]) -> int:
         base = self._sequences[host]
         self._sequences[host] = base + 1
-        outcome = self._store.update_stats(host, incarnation=1, sequence=base + 1, base=base, full=False, nodes=told)
+        outcome = self._store.update_stats(host, incarnation=1, sequence=base + 1, base=base, full=False, nodes=changes)
         return outcome.position
 
 
-def agents(url: str, nodes: Nodes) -> Callable[[Line, int], None]:
-    """Return the task of the process that reports; it is told a Wish and answers Reported."""
+def agents_task(url: str, nodes: Nodes) -> Callable[[PipeEnd, int], None]:
+    """Return the task of the reporting process; it receives a ReportPlan and answers with ReportTimes."""
     return functools.partial(_load, url, nodes)
 
 
-def _load(url: str, nodes: Nodes, line: Line, index: int) -> None:
+def _load(url: str, nodes: Nodes, pipe: PipeEnd, index: int) -> None:
     store = open_store(url)
-    its = Agents(store, nodes)
+    agents = ReportingAgents(store, nodes)
     with redis.Redis.from_url(url, decode_responses=True) as client, contextlib.suppress(EOFError):
 
         def mark() -> None:
             client.xadd(STREAM, {"sent": repr(time.monotonic())}, maxlen=1000)
 
         while True:
-            line.send(its.send(line.recv(), mark))
+            pipe.send(agents.send(pipe.recv(), mark))
 
 
-def bare(url: str) -> Callable[[Line, int], None]:
-    """Return the task of the floor: follow a stream of nothing but sending times; asked, tell the delays in s."""
+def bare_task(url: str) -> Callable[[PipeEnd, int], None]:
+    """Return the baseline task: follow a stream of sending times; on request, answer with the delays in seconds."""
     return functools.partial(_follow_bare, url)
 
 
-def _follow_bare(url: str, line: Line, index: int) -> None:
+def _follow_bare(url: str, pipe: PipeEnd, index: int) -> None:
     delays: list[float] = []
     after = "0"
     with redis.Redis.from_url(url, decode_responses=True) as client, contextlib.suppress(EOFError):
-        line.send(None)
+        pipe.send(None)
         while True:
-            found: Any = client.xread({STREAM: after}, block=round(TURN * 1000))
-            for _stream, entries in found:
+            streams: Any = client.xread({STREAM: after}, block=round(POLL_SECONDS * 1000))
+            for _stream, entries in streams:
                 now = time.monotonic()
                 delays += [now - float(fields["sent"]) for _entry, fields in entries]
                 after = entries[-1][0]
-            if line.poll():
-                line.recv()
-                line.send(delays)
+            if pipe.poll():
+                pipe.recv()
+                pipe.send(delays)
                 delays = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are two tables the same to a decision?"""
+"""Digest of a host table, to compare two tables."""
 
 import hashlib
 import json
@@ -8,18 +8,25 @@ from scheduler_svc.table.table import HostTable
 
 
 def digest(table: HostTable) -> str:
-    """Return a text that is the same for tables in which decisions read the same, however their rows are ordered."""
-    known = hashlib.blake2b(digest_size=16)
+    """Return a digest that is equal for tables with equal contents, whatever the order of their rows."""
+    checksum = hashlib.blake2b(digest_size=16)
     zones = {code: zone for zone, code in table.zones.items()}
     services = table.services
-    for name, row in sorted((name, row) for row, name in enumerate(table.names) if table.there[row]):
-        flags = [bool(column[row]) for column in (services.alive, services.enabled, services.opened)]
+    for name, row in sorted((name, row) for row, name in enumerate(table.names) if table.present[row]):
+        flags = [bool(flag_column[row]) for flag_column in (services.alive, services.enabled, services.opened)]
         amounts = {
-            kind: [
-                int(column[row]) for column in (held.capacity, held.used, held.min_unit, held.max_unit, held.step_size)
+            resource_class: [
+                int(flag_column[row])
+                for flag_column in (
+                    resource.capacity,
+                    resource.used,
+                    resource.min_unit,
+                    resource.max_unit,
+                    resource.step_size,
+                )
             ]
-            for kind, held in sorted(table.resources.items())
+            for resource_class, resource in sorted(table.resources.items())
         }
-        told = [name, flags, zones.get(int(table.zone[row])), sorted(table.traits.of(row)), amounts]
-        known.update(json.dumps(told).encode())
-    return known.hexdigest()
+        row_state = [name, flags, zones.get(int(table.zone[row])), sorted(table.traits.of(row)), amounts]
+        checksum.update(json.dumps(row_state).encode())
+    return checksum.hexdigest()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One process that keeps a replica, as a scheduler worker does, and notes when it had taken over what."""
+"""A process that keeps a replica, as a scheduler worker does, and records when it reached which position."""
 
 import functools
 import gc
@@ -12,23 +12,23 @@ from pathlib import Path
 
 import redis
 
-from devstack.lab.crew import Line
+from devstack.lab.crew import PipeEnd
 from devstack.lab.sync_table import digest
 from scheduler_svc.following.replica import Replica
 from scheduler_svc.store.redis import RedisStore
 from scheduler_svc.store.redis.keys import prefix
 
 PARTITION = "sync"
-LOG_LENGTH = 1_000_000  # nothing is trimmed while the lab runs: a gap would be another question
-TURN = 0.05  # seconds after which a process that waits for the log looks whether it was asked something
-HASHES = ("providers", "used", "services", "alive", "opened")  # what a snapshot reads
+LOG_LENGTH = 1_000_000  # nothing is trimmed during the measurement
+POLL_SECONDS = 0.05  # how often a process that waits for the log checks its pipe
+HASHES = ("providers", "used", "services", "alive", "opened")  # read by a snapshot
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
-    """How a worker started: seconds since its process was begun, for the load, for the floor of it; kB it then held.
+class WorkerStart:
+    """How a worker started: seconds since its process began, of the load, of the load's baseline; its memory in kB.
 
-    ``processor_s`` is what its process had taken of a processor by then: neighbours change it less than the rest.
+    ``processor_s`` is the CPU time of its process until then: other load on the machine changes it least.
     """
 
     pid: int
@@ -41,8 +41,8 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """When which position was reached, on the machine's monotonic clock; what the table is then, and the kB held."""
+class ReplicaProgress:
+    """(position, monotonic time) of each advance, and the table's digest and the memory in kB afterwards."""
 
     moments: list[tuple[int, float]]
     digest: str
@@ -56,13 +56,13 @@ def open_store(url: str) -> RedisStore:
     return store
 
 
-def starting(url: str, *, floor: bool = False) -> Callable[[Line, int], None]:
-    """Return the task of workers that are begun now; with ``floor`` they measure that of a start, too."""
-    return functools.partial(_work, url, time.monotonic(), floor)
+def worker_task(url: str, *, measure_baseline: bool = False) -> Callable[[PipeEnd, int], None]:
+    """Return the task of workers that start now; with ``measure_baseline`` they also measure the load's baseline."""
+    return functools.partial(_work, url, time.monotonic(), measure_baseline)
 
 
-def _work(url: str, born: float, floor: bool, line: Line, index: int) -> None:
-    """Run in a worker: tell how the start went, follow the log, and tell what was seen whenever asked."""
+def _work(url: str, born: float, measure_baseline: bool, pipe: PipeEnd, index: int) -> None:
+    """Run in a worker process: send the start's times, follow the log, and send the progress on request."""
     store = open_store(url)
     replica = Replica(store)
     gc.collect()
@@ -70,35 +70,35 @@ def _work(url: str, born: float, floor: bool, line: Line, index: int) -> None:
     began = time.monotonic()
     replica.load()
     loaded, processor = time.monotonic(), time.process_time()
-    bare = _bare_load(url) if floor else 0.0
-    line.send(Started(os.getpid(), loaded - born, processor, loaded - began, bare, empty, _resident_kb()))
+    bare = _bare_load(url) if measure_baseline else 0.0
+    pipe.send(WorkerStart(os.getpid(), loaded - born, processor, loaded - began, bare, empty, _resident_kb()))
     replica.start()
     try:
-        _follow(replica, line)
+        _follow(replica, pipe)
     finally:
         replica.stop()
         replica.wait()
         store.close()
 
 
-def _follow(replica: Replica, line: Line) -> None:
-    """Note each advance; asked with a position, answer when that is reached, until the other end is closed."""
+def _follow(replica: Replica, pipe: PipeEnd) -> None:
+    """Record each advance; on receiving a position, answer when it is reached; end when the pipe is closed."""
     moments: list[tuple[int, float]] = []
-    position = replica.standing.position
-    wanted: int | None = None
+    position = replica.log_position.position
+    target: int | None = None
     while True:
-        if replica.reach(position + 1, TURN):
-            position = replica.standing.position
+        if replica.reach(position + 1, POLL_SECONDS):
+            position = replica.log_position.position
             moments.append((position, time.monotonic()))
-        if wanted is None and line.poll():
-            wanted = line.recv()
-        if wanted is not None and position >= wanted:
-            line.send(Seen(moments, digest(replica.table), _resident_kb()))
-            moments, wanted = [], None
+        if target is None and pipe.poll():
+            target = pipe.recv()
+        if target is not None and position >= target:
+            pipe.send(ReplicaProgress(moments, digest(replica.table), _resident_kb()))
+            moments, target = [], None
 
 
 def _bare_load(url: str) -> float:
-    """Return the seconds that it takes to read a snapshot's hashes and decode their texts, and no more."""
+    """Return the seconds to read a snapshot's hashes and decode their values, without building a table."""
     began = time.monotonic()
     with redis.Redis.from_url(url, decode_responses=True) as client:
         for word in HASHES:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measure a subject and its floor in alternating lots, so that a noisy neighbour disturbs both alike."""
+"""Measure a subject and its baseline in alternating blocks, so that other load on the machine disturbs both equally."""
 
 import contextlib
 import gc
@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from devstack.lab.interruption import held_back
+from devstack.lab.interruption import defer_signals
 
-Subject = Callable[[int], Any]  # is given the number of the call
+TimedSubject = Callable[[int], Any]  # called with the number of the call
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,47 +37,47 @@ class Times:
 
     @property
     def per_second(self) -> float:
-        """How many calls a second these were."""
+        """Calls per second."""
         return len(self.seconds) / float(self.seconds.sum())
 
 
 def interleave(
-    subjects: Mapping[str, Subject],
+    subjects: Mapping[str, TimedSubject],
     *,
-    lots: int,
+    blocks: int,
     size: int,
     tick: Callable[[], Any] = lambda: None,
     watch: Callable[[str], contextlib.AbstractContextManager[None]] = lambda name: contextlib.nullcontext(),
 ) -> dict[str, Times]:
-    """Call each subject ``lots`` x ``size`` times in alternating lots; the first lot of each is thrown away.
+    """Call each subject ``blocks`` x ``size`` times in alternating blocks; the first block of each is discarded.
 
-    The order within a pair of lots turns round each time, and the collector of garbage waits until the end.
-    ``tick`` is called after each pair; ``watch`` is entered round each lot, also the first, with the subject's name.
+    The order of the subjects reverses after each round, and garbage collection is off until the end. ``tick`` is called
+    after each round; ``watch`` is entered around each block, also the first, with the subject's name.
     """
-    kept: dict[str, list[float]] = {name: [] for name in subjects}
+    durations: dict[str, list[float]] = {name: [] for name in subjects}
     collecting = gc.isenabled()
-    with held_back():  # what a signal raises in a finalizer, Python drops: the lab would go on
+    with defer_signals():  # Python discards exceptions that a signal handler raises in a finalizer
         gc.collect()
     gc.disable()
     try:
-        for lot in range(lots + 1):
-            order = list(subjects) if lot % 2 else list(subjects)[::-1]
+        for block in range(blocks + 1):
+            order = list(subjects) if block % 2 else list(subjects)[::-1]
             for name in order:
                 with watch(name):
-                    taken = _lot(subjects[name], lot * size, size)
-                if lot:
-                    kept[name] += taken
+                    block_durations = _run_block(subjects[name], block * size, size)
+                if block:
+                    durations[name] += block_durations
             tick()
     finally:
         if collecting:
             gc.enable()
-    return {name: Times(np.array(taken)) for name, taken in kept.items()}
+    return {name: Times(np.array(block_durations)) for name, block_durations in durations.items()}
 
 
-def _lot(subject: Subject, first: int, size: int) -> list[float]:
-    taken = []
+def _run_block(subject: TimedSubject, first: int, size: int) -> list[float]:
+    durations = []
     for number in range(first, first + size):
         began = time.perf_counter()
         subject(number)
-        taken.append(time.perf_counter() - began)
-    return taken
+        durations.append(time.perf_counter() - began)
+    return durations

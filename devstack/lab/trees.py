@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab trees: what does a request for several devices of a host cost, where its provider tree is wide?"""
+"""gantt-lab trees: cost of a request for several devices of a host with a wide provider tree."""
 
 import argparse
 import itertools
@@ -9,82 +9,92 @@ from pathlib import Path
 from typing import Any
 
 from devstack.lab import driver, hosts
-from devstack.lab.command import Question, positive
+from devstack.lab.command import Benchmark, positive
 from devstack.lab.peers import environments, side
 from devstack.lab.peers.environments import PLACEMENT, PeerMissing
-from devstack.lab.peers.side import PeerFailed, Side
-from devstack.lab.rows import Row
+from devstack.lab.peers.side import PeerFailed, PeerProcess
+from devstack.lab.rows import ResultRow
 from devstack.lab.timing import Times, interleave
 from rpcapi.model.groups import ISOLATE, NONE, RequestGroup
 from rpcapi.model.inventory import Inventory
 from scheduler_svc.candidates import ranking
 from scheduler_svc.drivers.driver import Driver
-from scheduler_svc.request import Request
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.table.table import HostTable
 
 GPU = "PGPU"
-LOTS = 10
-LOT_SIZE = 5
+BLOCKS = 10
+BLOCK_SIZE = 5
 LIMIT = 1000  # [scheduler] max_placement_results: what Nova asks Placement for
-LEFT_OUT = "Placement: HTTP, Keystone, a database server (SQLite file, in process), asked once. Ours: RPC, claiming."
+NOT_MEASURED = (
+    "Placement: HTTP, Keystone, a database server (SQLite file, in process), asked once. Ours: RPC, claiming."
+)
 
-Asked = tuple[int, str]  # how many groups, and with which policy
+GroupCase = tuple[int, str]  # number of groups, and group policy
 
 
-class Trees(Question):
+class TreesBenchmark(Benchmark):
     """Time a decision for a server with several single-device groups on hosts with many devices.
 
-    Beside one for a server without devices on the same hosts; and beside Placement's candidates, where `gantt-lab peers
-    --install` has put it, up to --most groups: what it takes grows with the number of ways to serve the request.
+    Compares it with a decision for a server without devices on the same hosts, and with Placement's candidates if
+    `gantt-lab peers --install` installed it; up to --most groups, because Placement's time grows with their number.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument("--hosts", type=positive, default=10, metavar="N", help="Hosts (%(default)s).")
-        parser.add_argument("--devices", type=positive, default=8, metavar="N", help="Of each host (%(default)s).")
+        parser.add_argument("--devices", type=positive, default=8, metavar="N", help="Devices per host (%(default)s).")
         parser.add_argument(
             "--groups", type=_counts, default="1,5,8", metavar="N,...", help="Groups of one device (%(default)s)."
         )
         parser.add_argument(
-            "--most", type=int, default=5, metavar="N", help="Groups that Placement is asked for at most (%(default)s)."
+            "--most", type=int, default=5, metavar="N", help="Maximum number of groups for Placement (%(default)s)."
         )
         parser.add_argument(
             "--cache",
             type=Path,
             default=environments.default_cache(),
             metavar="FOLDER",
-            help="Where Placement's environment is kept (%(default)s).",
+            help="Folder of Placement's environment (%(default)s).",
         )
         return parser
 
-    def measure(self, args: argparse.Namespace) -> Sequence[Row]:
-        asked = list(itertools.product(args.groups, (NONE, ISOLATE)))
-        table, ranker = wide(args.hosts, args.devices), driver.default()
-        found: list[Row] = []
-        ours: dict[Asked, float] = {}
-        with self.bar((LOTS + 1) * len(asked), "deciding", args) as bar:
-            for each in asked:
-                plain, mine = deciding(ranker, table, request(0, NONE)), deciding(ranker, table, request(*each))
-                taken = interleave({"plain": plain, "ours": mine}, lots=LOTS, size=LOT_SIZE, tick=bar.update)
-                ours[each] = taken["ours"].p50_us
-                found.append(_row(args, each, taken, mine(1)))
-        return [*found, *self._beside_placement(args, {each: it for each, it in ours.items() if each[0] <= args.most})]
+    def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
+        cases = list(itertools.product(args.groups, (NONE, ISOLATE)))
+        table, ranker = make_table(args.hosts, args.devices), driver.default()
+        rows: list[ResultRow] = []
+        ours: dict[GroupCase, float] = {}
+        with self.bar((BLOCKS + 1) * len(cases), "deciding", args) as bar:
+            for case in cases:
+                plain, subject = (
+                    decision_subject(ranker, table, request(0, NONE)),
+                    decision_subject(ranker, table, request(*case)),
+                )
+                times = interleave({"plain": plain, "ours": subject}, blocks=BLOCKS, size=BLOCK_SIZE, tick=bar.update)
+                ours[case] = times["ours"].p50_us
+                rows.append(_row(args, case, times, subject(1)))
+        return [
+            *rows,
+            *self._compare_with_placement(
+                args, {case: p50_us for case, p50_us in ours.items() if case[0] <= args.most}
+            ),
+        ]
 
-    def _beside_placement(self, args: argparse.Namespace, ours: Mapping[Asked, float]) -> Iterator[Row]:
+    def _compare_with_placement(self, args: argparse.Namespace, ours: Mapping[GroupCase, float]) -> Iterator[ResultRow]:
         try:
             python = environments.python(PLACEMENT, args.cache)
             with side.running([str(python), "-s", str(side.INSIDE / "placement_trees_side.py")]) as peer:
-                peer.ask("load", providers=told(args.hosts, args.devices))
-                for each, mine_us in ours.items():
-                    candidates, seconds = _ask(peer, *each)
+                peer.ask("load", providers=placement_providers(args.hosts, args.devices))
+                for case, our_us in ours.items():
+                    candidates, seconds = _ask(peer, *case)
                     figures: dict[str, float | int | str] = {
                         "theirs_ms": 1000 * seconds,
-                        "ours_p50_ms": mine_us / 1000,
+                        "ours_p50_ms": our_us / 1000,
                         "theirs_candidates": candidates,
-                        "left_out": LEFT_OUT,
+                        "left_out": NOT_MEASURED,
                     }
-                    name = f"{_name(args, each)}: {PLACEMENT.release} / ours"
-                    yield Row(name, 1e6 * seconds / mine_us, None, figures=figures)
+                    name = f"{_name(args, case)}: {PLACEMENT.release} / ours"
+                    yield ResultRow(name, 1e6 * seconds / our_us, None, figures=figures)
         except (PeerMissing, PeerFailed) as why:
             self.app.stderr.write(f"{why}\n")
 
@@ -93,71 +103,76 @@ def _counts(text: str) -> list[int]:
     return [positive(part) for part in text.split(",")]
 
 
-def _name(args: argparse.Namespace, asked: Asked) -> str:
-    return f"trees: {asked[0]} of {args.devices} devices, {args.hosts} hosts, policy {asked[1]}"
+def _name(args: argparse.Namespace, case: GroupCase) -> str:
+    return f"trees: {case[0]} of {args.devices} devices, {args.hosts} hosts, policy {case[1]}"
 
 
-def _row(args: argparse.Namespace, asked: Asked, taken: Mapping[str, Times], served: int) -> Row:
-    mine, floor = taken["ours"], taken["plain"]
+def _row(args: argparse.Namespace, case: GroupCase, times: Mapping[str, Times], hosts_found: int) -> ResultRow:
+    with_devices, without_devices = times["ours"], times["plain"]
     figures = {
-        "p50_us": mine.p50_us,
-        "p99_us": mine.p99_us,
-        "without_p50_us": floor.p50_us,
-        "hosts_found": served,
+        "p50_us": with_devices.p50_us,
+        "p99_us": with_devices.p99_us,
+        "without_p50_us": without_devices.p50_us,
+        "hosts_found": hosts_found,
     }
-    return Row(f"{_name(args, asked)}, p50", mine.p50_us / floor.p50_us, None, figures=figures)
+    return ResultRow(f"{_name(args, case)}, p50", with_devices.p50_us / without_devices.p50_us, None, figures=figures)
 
 
-def request(groups: int, policy: str) -> Request:
-    """Return a request for so many devices, each in a group of its own."""
-    wanted = tuple(RequestGroup(f"_{number}", {GPU: 1}) for number in range(groups))
-    return Request("trees", {"VCPU": 1, "MEMORY_MB": 512}, groups=wanted, groups_policy=policy)
+def request(groups: int, policy: str) -> SchedulingRequest:
+    """Return a request for ``groups`` devices, each in a group of its own."""
+    device_groups = tuple(RequestGroup(f"_{number}", {GPU: 1}) for number in range(groups))
+    return SchedulingRequest("trees", {"VCPU": 1, "MEMORY_MB": 512}, groups=device_groups, groups_policy=policy)
 
 
-def deciding(ranker: Driver, table: HostTable, asked: Request) -> Callable[[int], int]:
-    """Return what is measured: one decision, and for how many hosts an allocation was found."""
+def decision_subject(ranker: Driver, table: HostTable, scheduling_request: SchedulingRequest) -> Callable[[int], int]:
+    """Return the measured subject: one decision; it returns the number of hosts with an allocation."""
 
     def decide(number: int) -> int:
         with table.reading() as view:
-            found = ranking.rank(ranker, view, asked, 1, number)
-        return len(found.candidates[0]) if found.candidates else 0
+            ranking_result = ranking.rank(ranker, view, scheduling_request, 1, number)
+        return len(ranking_result.candidates[0]) if ranking_result.candidates else 0
 
     return decide
 
 
-def wide(count: int, devices: int) -> HostTable:
-    """Return a table of hosts with ``devices`` devices each, of one unit."""
+def make_table(count: int, devices: int) -> HostTable:
+    """Return a table of hosts with ``devices`` devices each; a device has one unit."""
     nodes: dict[str, dict[str, Any]] = {}
-    for name, told_of in hosts.make(count).items():
-        nodes[name] = told_of
+    for name, node in hosts.make_nodes(count).items():
+        nodes[name] = node
         for number in range(devices):
             child = {"root": name, "parent": name, "inventories": {GPU: Inventory(1).as_dict()}, "traits": []}
             nodes[f"{name}/gpu{number}"] = child
     return HostTable.from_snapshot(hosts.snapshot(nodes, {}), reads=driver.default().reads)
 
 
-def told(count: int, devices: int) -> list[dict[str, Any]]:
-    """Return the same hosts as Placement has them."""
-    found = []
-    for name, told_of in hosts.make(count).items():
+def placement_providers(count: int, devices: int) -> list[dict[str, Any]]:
+    """Return the same hosts in Placement's form."""
+    providers = []
+    for name, node in hosts.make_nodes(count).items():
         root = _uuid(name)
-        found.append(_provider(root, root, None, told_of["inventories"]))
-        one = {GPU: Inventory(1).as_dict()}
-        found += [_provider(_uuid(f"{name}/gpu{number}"), root, root, one) for number in range(devices)]
-    return found
+        providers.append(_provider(root, root, None, node["inventories"]))
+        device_inventory = {GPU: Inventory(1).as_dict()}
+        providers += [
+            _provider(_uuid(f"{name}/gpu{number}"), root, root, device_inventory) for number in range(devices)
+        ]
+    return providers
 
 
 def _provider(uuid: str, root: str, parent: str | None, inventories: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    kept = {name: {key: held for key, held in told.items() if key != "capacity"} for name, told in inventories.items()}
+    placement_inventories = {
+        name: {key: value for key, value in inventory.items() if key != "capacity"}
+        for name, inventory in inventories.items()
+    }
     identity = {"uuid": uuid, "root": root, "parent": parent}
-    return {**identity, "inventories": kept, "used": {}, "traits": [], "aggregates": []}
+    return {**identity, "inventories": placement_inventories, "used": {}, "traits": [], "aggregates": []}
 
 
 def _uuid(name: str) -> str:
     return str(uuid_module.uuid5(uuid_module.NAMESPACE_DNS, name))
 
 
-def _ask(peer: Side, groups: int, policy: str) -> tuple[int, float]:
+def _ask(peer: PeerProcess, groups: int, policy: str) -> tuple[int, float]:
     query = [("limit", str(LIMIT)), ("resources", "VCPU:1,MEMORY_MB:512"), ("group_policy", policy)]
     query += [(f"resources_{number}", f"{GPU}:1") for number in range(groups)]
     ((answer, seconds),) = peer.ask("ask", queries=[query])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Publishes until it is told to stop: python -m devstack.publishers --config-file FILE."""
+"""Publishes host state until stopped: python -m devstack.publishers --config-file FILE."""
 
 import argparse
 import logging
@@ -10,38 +10,38 @@ import threading
 import oslo_messaging as messaging
 
 from devstack.publishers import options
-from devstack.publishers.publisher import Publisher
+from devstack.publishers.publisher import StatePublisher
 from rpcapi import errors
 from rpcapi.shell.session import Session
 
-STARTING = 1.0  # seconds between rounds until there is nothing new
+STARTING = 1.0  # seconds between rounds while there are still changes
 
 LOG = logging.getLogger("devstack.publishers")
 
 
 def main() -> int:
-    """Publish in rounds; a round that fails is made good by the next."""
+    """Publish in rounds; the next round repeats what failed."""
     parser = argparse.ArgumentParser(prog="publishers", description=__doc__)
     parser.add_argument("--config-file", action="append", required=True, help="the configuration")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopping.set())
-    session = Session(given.config_file, project="service")
+    session = Session(arguments.config_file, project="service")
     options.register_opts(session.conf)
     group = session.conf[options.GROUP]
-    publisher = Publisher(session, racks=group.racks, physnets=group.physnets)
+    publisher = StatePublisher(session, racks=group.racks, physnets=group.physnets)
     while not stopping.is_set():
         try:
             count = publisher.publish()
         except (errors.GanttError, messaging.MessagingException) as error:
-            LOG.warning("This round of publishing failed: %s", error)
+            LOG.warning("Publishing failed, to be retried in the next round: %s", error)
         else:
             if count:
                 LOG.info("Published %d documents", count)
-        # While a cluster starts, hosts and pools come one after the other.
-        stopping.wait(group.interval if publisher.settled else min(STARTING, group.interval))
+        # While a cluster starts, hosts and pools appear one after the other.
+        stopping.wait(group.interval if publisher.is_settled else min(STARTING, group.interval))
     session.close()
     return 0
 

@@ -6,11 +6,19 @@ from oslo_config import cfg
 GROUP = "publisher"
 OPTS = [
     cfg.FloatOpt("interval", default=10.0, min=0.1, help="Seconds between two rounds of publishing."),
-    cfg.IntOpt("racks", default=2, min=1, max=1000, help="Racks that hosts and pools are dealt to by number."),
-    cfg.IntOpt("physnets", default=2, min=1, max=64, help="Physical networks; each host lacks one of several."),
+    cfg.IntOpt(
+        "racks",
+        default=2,
+        min=1,
+        max=1000,
+        help="Number of racks; hosts and pools are distributed over them by number.",
+    ),
+    cfg.IntOpt(
+        "physnets", default=2, min=1, max=64, help="Number of physical networks; each host is on all but one of them."
+    ),
 ]
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register them."""
+    """Register the options of group [publisher]."""
     conf.register_opts(OPTS, group=GROUP)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Private Redis and RabbitMQ nodes in a run folder, for the development stack and for the tests."""
+"""Private servers (Redis, RabbitMQ, PostgreSQL, ...) in a run folder, for the development stack and for tests."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes wrong with a private server, as sentences for the person at the terminal."""
+"""Errors of private servers; their messages are shown to the user."""
 
 
 class ServerError(Exception):
@@ -7,20 +7,20 @@ class ServerError(Exception):
 
 
 class BinaryMissing(ServerError):
-    """Raised when a server's program is on this machine nowhere; the message says how to install it."""
+    """Raised when a server's program is not installed; the message says how to install it."""
 
 
 class PortInUse(ServerError):
-    """Raised when another process already listens on a port that the server was told to use."""
+    """Raised when another process already listens on a port configured for the server."""
 
 
 class FolderUnusable(ServerError):
-    """Raised when the run folder cannot be made, written, or kept from other users."""
+    """Raised when the run folder cannot be created, written, or protected from other users."""
 
 
 class AlreadyRunning(ServerError):
-    """Raised by a start when the server of this run folder is up; it is left as it is."""
+    """Raised by start() when the server of this run folder already runs; it is left running."""
 
 
-class NotReady(ServerError):
-    """Raised when a server ended or stayed silent instead of answering; it has been stopped again."""
+class ServerNotReady(ServerError):
+    """Raised when a server ended or did not answer in time; it has been stopped."""

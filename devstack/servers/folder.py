@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The run folder: all that a private server writes, readable by its owner only."""
+"""The run folder: files of the private servers, accessible by their owner only."""
 
 import os
 import secrets
@@ -13,15 +13,15 @@ PRIVATE_FILE = 0o600
 
 
 def private_folder(path: Path) -> Path:
-    """Make (if need be) and return `path` as a folder of mode 0700.
+    """Create `path` as a folder of mode 0700 if it is missing, and return it.
 
-    Raises FolderUnusable when it cannot be made, or when others own it or may write to it.
+    Raises FolderUnusable when it cannot be created, or when others own it or may write to it.
     """
     path = path.absolute()
     try:
         if not require_own(path):
             path.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
-            # Somebody may have been faster: what is there now is looked at again.
+            # Another process may have created it in the meantime: check again.
             require_own(path)
         path.chmod(PRIVATE_FOLDER)
     except OSError as why:
@@ -34,34 +34,36 @@ def private_folder(path: Path) -> Path:
 
 
 def require_own(path: Path) -> bool:
-    """Return whether `path` exists; raise FolderUnusable unless it then is a folder that only the caller may write to.
+    """Return whether `path` exists; raise FolderUnusable if it is not a folder that only the caller may write to.
 
-    What lies in a folder of others must not be believed: they choose the process that a pid file names.
+    Files in a folder that others may write to must not be trusted: a pid file could name any process.
     """
     try:
-        found = path.lstat()
+        status = path.lstat()
     except FileNotFoundError:
         return False
     except OSError as why:
         raise FolderUnusable(
             f"The run folder {path} cannot be used: {why.strerror}. Choose a folder that you own."
         ) from why
-    wrong = None
-    if stat.S_ISLNK(found.st_mode):
-        wrong = "is a symbolic link"
-    elif not stat.S_ISDIR(found.st_mode):
-        wrong = "is not a folder"
-    elif found.st_uid != os.geteuid():
-        wrong = f"belongs to the user with id {found.st_uid}, not to you (id {os.geteuid()})"
-    elif found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        wrong = f"may be written to by other users (mode {stat.S_IMODE(found.st_mode):o})"
-    if wrong is not None:
-        raise FolderUnusable(f"The run folder {path} {wrong}; nothing in it was touched. Choose a folder that you own.")
+    problem = None
+    if stat.S_ISLNK(status.st_mode):
+        problem = "is a symbolic link"
+    elif not stat.S_ISDIR(status.st_mode):
+        problem = "is not a folder"
+    elif status.st_uid != os.geteuid():
+        problem = f"belongs to the user with id {status.st_uid}, not to you (id {os.geteuid()})"
+    elif status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        problem = f"may be written to by other users (mode {stat.S_IMODE(status.st_mode):o})"
+    if problem is not None:
+        raise FolderUnusable(
+            f"The run folder {path} {problem}; nothing in it was changed. Choose a folder that you own."
+        )
     return True
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write `text` to `path` so that no moment exists at which others may read it, or read half of it."""
+    """Write `text` to `path` atomically and never readable by others."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE_FILE), "w") as file:
@@ -72,13 +74,13 @@ def write_private(path: Path, text: str) -> None:
 
 
 class Passwords:
-    """One random password per user, each in its own 0600 file, made when first asked for."""
+    """One random password per user, each in its own file of mode 0600, generated on first use."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def path(self, user: str) -> Path:
-        """The file that holds the user's password, and nothing else."""
+        """The file with the user's password."""
         return self.folder / f"{user}.password"
 
     def of(self, user: str) -> str:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Install missing Debian packages, and keep the system instances that they bring from running.
+"""Install missing Debian packages without starting or enabling their system services.
 
-Run as a program it installs the packages named: `python3 -m devstack.servers.install rabbitmq-server`. It needs
-nothing but the standard library, so it works before any virtual environment exists.
+As a program it installs the packages in its arguments: `python3 -m devstack.servers.install rabbitmq-server`. It
+needs only the standard library, so it works before any virtual environment exists.
 """
 
 import contextlib
@@ -23,9 +23,7 @@ from devstack.servers.zookeeper import zookeeper_classes
 APT = ["apt-get", "-o", "DPkg::Lock::Timeout=120", "-o", "Dpkg::Use-Pty=0", "-q"]
 APT_SECONDS = 900
 POLICY = Path("/usr/sbin/policy-rc.d")
-DENY_STARTS = (
-    "#!/bin/sh\n# Placed while gantt's devstack installs packages: no service may start from that.\nexit 101\n"
-)
+DENY_STARTS = "#!/bin/sh\n# Placed while gantt's devstack installs packages: no service may start from that.\nexit 101\n"
 UNIT_LINKS = Path("/etc/systemd/system")
 
 
@@ -33,21 +31,21 @@ def _on_path(program: str) -> Callable[[], bool]:
     return lambda: shutil.which(program, path=SYSTEM_PATH) is not None
 
 
-def _found(look: Callable[[], object]) -> bool:
+def _runs(find_program: Callable[[], object]) -> bool:
     try:
-        look()
+        find_program()
     except BinaryMissing:
         return False
     return True
 
 
-# Each package with the check that its programs are there, wherever they came from.
-PRESENT: Mapping[str, Callable[[], bool]] = {
-    "rabbitmq-server": lambda: _found(rabbit_programs),
-    "redis-server": lambda: _found(lambda: redis_binary(Flavour.SYSTEM)),
-    "postgresql": lambda: _found(postgresql_programs),
-    "memcached": lambda: _found(memcached_binary),
-    "zookeeper": lambda: _found(zookeeper_classes),
+# Each package with a check whether its programs are present, from whatever source.
+PRESENCE_CHECKS: Mapping[str, Callable[[], bool]] = {
+    "rabbitmq-server": lambda: _runs(rabbit_programs),
+    "redis-server": lambda: _runs(lambda: redis_binary(Flavour.SYSTEM)),
+    "postgresql": lambda: _runs(postgresql_programs),
+    "memcached": lambda: _runs(memcached_binary),
+    "zookeeper": lambda: _runs(zookeeper_classes),
     "systemd-container": _on_path("systemd-nspawn"),
     "debootstrap": _on_path("debootstrap"),
 }
@@ -55,27 +53,27 @@ SERVERS = ("rabbitmq-server", "redis-server")
 
 
 def missing_packages(packages: Sequence[str] = SERVERS) -> list[str]:
-    """Those of the packages whose programs are not on this machine. Raises ServerError on an unknown one."""
-    unknown = [package for package in packages if package not in PRESENT]
+    """Return the packages whose programs are missing. Raises ServerError for an unknown package."""
+    unknown = [package for package in packages if package not in PRESENCE_CHECKS]
     if unknown:
-        raise ServerError(f"Nothing is known of {', '.join(unknown)}; known are {', '.join(PRESENT)}.")
-    return [package for package in packages if not PRESENT[package]()]
+        raise ServerError(f"Unknown packages: {', '.join(unknown)}; known packages are {', '.join(PRESENCE_CHECKS)}.")
+    return [package for package in packages if not PRESENCE_CHECKS[package]()]
 
 
 def install_missing(packages: Sequence[str] = SERVERS) -> list[str]:
-    """Install those of the packages that are missing, and return them.
+    """Install the missing packages, and return them.
 
-    Services that come with them are neither started nor enabled; what was on the machine before is not touched.
-    Raises ServerError when the caller is not root, apt-get is absent, or it fails (no network, for example).
+    Their services are neither started nor enabled; existing services are not changed. Raises ServerError when the
+    caller is not root, apt-get is absent, or apt-get fails (no network, for example).
     """
     missing = missing_packages(packages)
     if not missing:
         return []
     command = f"apt-get install {' '.join(missing)}"
     if shutil.which("apt-get", path=SYSTEM_PATH) is None:
-        raise ServerError(f"This machine has no apt-get; install what gives {', '.join(missing)} by hand.")
+        raise ServerError(f"This machine has no apt-get; install the equivalent of {', '.join(missing)} by hand.")
     if os.geteuid() != 0:
-        raise ServerError(f"{', '.join(missing)} must be installed by root: run `{command}`, then call again.")
+        raise ServerError(f"{', '.join(missing)} must be installed by root: run `{command}`, then retry.")
     enabled_before = _enabled_units()
     with _no_service_starts():
         _apt("update")
@@ -88,7 +86,7 @@ def _apt(*arguments: str) -> None:
     environment = {"PATH": SYSTEM_PATH, "LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}
     proxies = {name: value for name, value in os.environ.items() if name.lower().endswith("_proxy")}
     try:
-        done = subprocess.run(  # noqa: S603 - package names come from PRESENT
+        completed = subprocess.run(  # noqa: S603 - package names come from PRESENCE_CHECKS
             [*APT, *arguments],
             env={**environment, **proxies},
             capture_output=True,
@@ -98,53 +96,53 @@ def _apt(*arguments: str) -> None:
         )
     except subprocess.TimeoutExpired:
         raise ServerError(f"apt-get {arguments[0]} did not end within {APT_SECONDS} s; is the network up?") from None
-    if done.returncode:
-        said = (done.stderr.strip() or done.stdout.strip()).splitlines()
+    if completed.returncode:
+        output = (completed.stderr.strip() or completed.stdout.strip()).splitlines()
         raise ServerError(
-            f"`apt-get {' '.join(arguments)}` failed: {said[-1] if said else 'it said nothing'}. "
+            f"`apt-get {' '.join(arguments)}` failed: {output[-1] if output else 'it printed nothing'}. "
             "Is the network up, and are the package sources right?"
         )
 
 
 @contextlib.contextmanager
 def _no_service_starts() -> Iterator[None]:
-    """Have Debian's maintainer scripts start nothing, and put the machine's own policy back afterwards."""
-    aside = POLICY.with_name(f"{POLICY.name}.before-gantt")
+    """Prevent Debian's maintainer scripts from starting services, and restore the machine's own policy at the end."""
+    backup = POLICY.with_name(f"{POLICY.name}.before-gantt")
     if POLICY.exists() and POLICY.read_text() != DENY_STARTS:
-        POLICY.replace(aside)
+        POLICY.replace(backup)
     POLICY.write_text(DENY_STARTS)
     POLICY.chmod(0o755)
     try:
         yield
     finally:
-        if aside.exists():
-            aside.replace(POLICY)
+        if backup.exists():
+            backup.replace(POLICY)
         else:
             POLICY.unlink(missing_ok=True)
 
 
 def _enabled_units() -> set[str]:
-    """Services and sockets that a boot would start."""
+    """Return the services and sockets that are enabled."""
     links = UNIT_LINKS.glob("*.wants/*")
     return {link.name for link in links if link.suffix in (".service", ".socket")}
 
 
 def _disable(units: set[str]) -> None:
     if units and shutil.which("systemctl", path=SYSTEM_PATH):
-        subprocess.run(  # noqa: S603 - unit names are those that the installation added
+        subprocess.run(  # noqa: S603 - unit names come from the installation
             ["/usr/bin/systemctl", "--no-reload", "disable", *sorted(units)], capture_output=True, check=False
         )
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Install the named packages (by default the servers) where missing; 1 and a sentence when that fails."""
+    """Install the given packages (by default the servers) if missing; print the error and return 1 on failure."""
     try:
-        done = install_missing(arguments or SERVERS)
+        installed = install_missing(arguments or SERVERS)
     except ServerError as why:
         print(why, file=sys.stderr)
         return 1
-    if done:
-        print(f"Installed {', '.join(done)}; no service of theirs was started.")
+    if installed:
+        print(f"Installed {', '.join(installed)}; their services were not started.")
     return 0
 
 

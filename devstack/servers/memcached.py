@@ -17,14 +17,14 @@ STOP_SECONDS = 10.0
 
 def memcached_binary() -> Path:
     """Return the memcached program; raises BinaryMissing."""
-    found = shutil.which("memcached", path=SYSTEM_PATH)
-    if found is None:
+    program = shutil.which("memcached", path=SYSTEM_PATH)
+    if program is None:
         raise BinaryMissing("No memcached was found: install Debian's package (`apt-get install memcached`).")
-    return Path(found)
+    return Path(program)
 
 
 class MemcachedServer:
-    """A memcached with `megabytes` of room whose socket and log lie in `folder` (mode 0700)."""
+    """A memcached with `megabytes` of memory; its socket and log are in `folder` (mode 0700)."""
 
     def __init__(self, folder: Path, *, megabytes: int = 16, name: str = "memcached") -> None:
         self.folder = folder.absolute()
@@ -39,7 +39,7 @@ class MemcachedServer:
         return self._process.pid
 
     def start(self) -> None:
-        """Start, and return when it answers. Raises ServerError, and then leaves nothing running."""
+        """Start, and return when it answers. On ServerError nothing is left running."""
         self._process.require_stopped()
         private_folder(self.folder)
         self.socket.unlink(missing_ok=True)
@@ -48,15 +48,15 @@ class MemcachedServer:
         self._process.start([*command, *as_root], self.folder, self._answers, START_SECONDS)
 
     def stop(self) -> None:
-        """End the server, with all that it holds; nothing happens when it is not running."""
+        """Stop the server; its contents are lost. Does nothing when it is not running."""
         self._process.stop(STOP_SECONDS)
 
     def kill(self) -> None:
-        """End the server with SIGKILL, as a fault does."""
+        """Kill the server with SIGKILL, as in a crash."""
         self._process.kill()
 
     def url(self) -> str:
-        """The address as [store] state_url takes it."""
+        """The address in the form of [store] state_url."""
         return f"memcached://{self.socket}"
 
     def _answers(self) -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loopback TCP ports: pick a free one, or say who cannot have it."""
+"""Loopback TCP ports: pick a free one, or check one."""
 
 import random
 import socket
@@ -7,13 +7,13 @@ import socket
 from devstack.servers.errors import PortInUse, ServerError
 
 LOOPBACK = "127.0.0.1"
-# Below the kernel's ephemeral range: no outgoing connection can take one between the pick and the start.
+# Below the kernel's ephemeral range, so that no outgoing connection uses the port before the server starts.
 FIRST, LAST = 20000, 32000
 ATTEMPTS = 200
 
 
 def is_free(port: int) -> bool:
-    """Whether a server could listen on this loopback port now."""
+    """Return whether a server could listen on this loopback port now."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -24,7 +24,7 @@ def is_free(port: int) -> bool:
 
 
 def answers(port: int) -> bool:
-    """Whether somebody accepts connections on this loopback port."""
+    """Return whether a process accepts connections on this loopback port."""
     try:
         with socket.create_connection((LOOPBACK, port), timeout=1):
             return True
@@ -33,7 +33,7 @@ def answers(port: int) -> bool:
 
 
 def free_port() -> int:
-    """A loopback port that nobody uses. Raises ServerError when hundreds of picks were all taken."""
+    """Return an unused loopback port. Raises ServerError after ATTEMPTS unsuccessful picks."""
     chance = random.SystemRandom()
     for _ in range(ATTEMPTS):
         port = chance.randrange(FIRST, LAST)
@@ -43,7 +43,7 @@ def free_port() -> int:
 
 
 def require_free(port: int, server: str) -> None:
-    """Raise PortInUse, naming the server that wanted it, unless the port is free."""
+    """Raise PortInUse, naming the server, unless the port is free."""
     if not is_free(port):
         raise PortInUse(
             f"{server} cannot start: port {port} on {LOOPBACK} is in use by another process. "

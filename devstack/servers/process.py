@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One server process, known by its pid and its start time, so that nobody else's process is ever ended."""
+"""A server process, identified by its pid and its start time, so that no other process is ever signalled."""
 
 import contextlib
 import json
@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from devstack.servers.errors import AlreadyRunning, NotReady, ServerError
+from devstack.servers.errors import AlreadyRunning, ServerError, ServerNotReady
 from devstack.servers.folder import PRIVATE_FILE, write_private
 
 POLL = 0.02
@@ -19,34 +19,34 @@ LOG_TAIL = 800
 
 
 def start_ticks(pid: int) -> int | None:
-    """When the process started, in clock ticks since boot; None when it is gone or nothing but a zombie."""
+    """Return when the process started, in clock ticks since boot; None when it has ended or is a zombie."""
     fields = _stat(pid)
     return int(fields[19]) if fields else None
 
 
 def _members(group: int) -> list[int]:
-    """The live processes of a process group."""
+    """Return the live processes of a process group."""
     pids = [int(path.name) for path in Path("/proc").glob("[0-9]*")]
     return [pid for pid in pids if (fields := _stat(pid)) and int(fields[2]) == group]
 
 
 def _stat(pid: int) -> list[str] | None:
-    """The kernel's fields of a live process, from its state on; None when it is gone or nothing but a zombie."""
+    """Return the fields of /proc/PID/stat from the state on; None when the process has ended or is a zombie."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return None
-    # The command's name, in parentheses, may itself hold spaces and parentheses.
+    # The command's name, in parentheses, may itself contain spaces and parentheses.
     fields = stat.rpartition(")")[2].split()
     state, threads = fields[0], int(fields[17])
-    # A dead leader whose threads still end holds its sockets: such a process is not gone yet.
+    # A dead leader whose threads are still ending keeps its sockets: such a process has not ended yet.
     return None if state in "ZX" and threads <= 1 else fields
 
 
 class ServerProcess:
     """A background process of a run folder; its pid file lets a later program find and end it.
 
-    `name` is for messages, `pid_file` the record of the running process, `log` takes its output.
+    `name` is for messages, `pid_file` records the running process, `log` receives its output.
     """
 
     def __init__(self, name: str, pid_file: Path, log: Path) -> None:
@@ -57,7 +57,7 @@ class ServerProcess:
 
     @property
     def pid(self) -> int | None:
-        """The live process's id, or None: a pid that now belongs to another program counts as None."""
+        """The live process's id, or None; a pid that now belongs to another process counts as None."""
         self._reap()
         pid, recorded = self._record()
         started = start_ticks(pid) if pid is not None else None
@@ -65,24 +65,24 @@ class ServerProcess:
 
     @property
     def group(self) -> int | None:
-        """The process group that the process leads, or led when it left others behind; None when there is none."""
+        """The process group that the process leads, or led if members of it still run; None when there is none."""
         pid, _ = self._record()
         if pid is None:
             return None
         fields = _stat(pid)
         if fields is not None:
             return pid if pid == self.pid and int(fields[2]) == pid else None
-        # Its number may have gone to others since: ours stay in the session and the folder they were started in.
-        return pid if any(self._left_behind(member, pid) for member in _members(pid)) else None
+        # The number may have been reused: members are recognized by their session and working folder.
+        return pid if any(self._is_orphaned_member(member, pid) for member in _members(pid)) else None
 
     def require_stopped(self) -> None:
-        """Raise AlreadyRunning when the process is up."""
+        """Raise AlreadyRunning when the process is running."""
         pid = self.pid
         if pid is not None:
             raise AlreadyRunning(f"{self.name} is already running with pid {pid} in {self.pid_file.parent}.")
 
     def spawn(self, command: Sequence[str], env: Mapping[str, str], cwd: Path) -> None:
-        """Start the command in a session of its own; what it writes, only its user may read.
+        """Start the command in a session of its own; only its user may read the files it writes.
 
         Raises AlreadyRunning, or ServerError when it cannot be started.
         """
@@ -90,7 +90,7 @@ class ServerProcess:
         try:
             log = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, PRIVATE_FILE)
             with os.fdopen(log, "ab") as output:
-                self._child = subprocess.Popen(  # noqa: S603 - the command is our own, no shell reads it
+                self._child = subprocess.Popen(  # noqa: S603 - a fixed command, no shell
                     command,
                     env=dict(env),
                     cwd=cwd,
@@ -108,7 +108,7 @@ class ServerProcess:
     def start(self, command: Sequence[str], cwd: Path, ready: Callable[[], bool], seconds: float) -> None:
         """Start the command with this process's environment, and return when `ready()` is true.
 
-        Raises ServerError, and then leaves nothing running.
+        On ServerError nothing is left running.
         """
         self.spawn(command, os.environ, cwd)
         try:
@@ -118,24 +118,24 @@ class ServerProcess:
             raise
 
     def wait_ready(self, ready: Callable[[], bool], seconds: float) -> None:
-        """Return when `ready()` is true. Raises NotReady when the process ends or the seconds pass."""
+        """Return when `ready()` is true. Raises ServerNotReady when the process ends or the time is over."""
         deadline = time.monotonic() + seconds
         while not ready():
             if self.pid is None:
-                raise NotReady(f"{self.name} ended while it was starting. {self._log_tail()}")
+                raise ServerNotReady(f"{self.name} ended while it was starting. {self._log_tail()}")
             if time.monotonic() > deadline:
-                raise NotReady(f"{self.name} did not answer within {seconds:g} s. {self._log_tail()}")
+                raise ServerNotReady(f"{self.name} did not answer within {seconds:g} s. {self._log_tail()}")
             time.sleep(POLL)
 
     def stop(self, seconds: float) -> None:
-        """End the process and those it started, politely, by force after so many seconds; fine when none runs."""
+        """Stop the process and its group with SIGTERM, and after `seconds` with SIGKILL; does nothing if none runs."""
         stop_together([self], seconds)
 
     def kill(self) -> None:
-        """End the process with SIGKILL and wait until it is gone. Raises ServerError when it stays."""
+        """Kill the process with SIGKILL and wait until it has ended. Raises ServerError when it has not."""
         self.signal(signal.SIGKILL)
-        if not self._gone_within(10):
-            raise ServerError(f"{self.name} (pid {self.pid}) did not end on SIGKILL; see what holds it.")
+        if not self._wait_exit_for(10):
+            raise ServerError(f"{self.name} (pid {self.pid}) did not end on SIGKILL; check what blocks it.")
         self.pid_file.unlink(missing_ok=True)
 
     def signal(self, number: signal.Signals) -> None:
@@ -146,40 +146,40 @@ class ServerProcess:
                 os.kill(pid, number)
 
     def end_group(self, group: int | None, deadline: float) -> None:
-        """Wait until the process, asked to end before, and its group are gone; from the deadline on, by force.
+        """Wait until the process, already signalled, and its group have ended; kill them after the deadline.
 
-        Raises ServerError when the process stays.
+        Raises ServerError when the process does not end.
         """
-        gone = self._gone_by(deadline)
-        if group is not None and gone:
-            # Whom it left behind, nobody told so far.
+        has_ended = self._wait_exit(deadline)
+        if group is not None and has_ended:
+            # The remaining members of the group were not signalled so far.
             _signal_group(group, signal.SIGTERM)
-            gone = _group_gone_by(group, deadline)
-        if group is not None and not gone:
+            has_ended = _wait_group_exit(group, deadline)
+        if group is not None and not has_ended:
             _signal_group(group, signal.SIGKILL)
         self.kill()
 
     def _record(self) -> tuple[int | None, object]:
-        """The recorded pid and start time; no pid without a record of ours."""
+        """Return the recorded pid and start time; (None, None) without a valid record."""
         try:
             record = json.loads(self.pid_file.read_text())
             pid, recorded = record["pid"], record["start_ticks"]
         except (OSError, ValueError, TypeError, KeyError):
-            # No file, or one that is not ours: other programs leave bare numbers in files named so.
+            # No file, or not one of this module: other programs write plain numbers into pid files.
             return None, None
         return (pid, recorded) if isinstance(pid, int) else (None, None)
 
-    def _left_behind(self, pid: int, session: int) -> bool:
+    def _is_orphaned_member(self, pid: int, session: int) -> bool:
         fields = _stat(pid)
         with contextlib.suppress(OSError):
             folder = Path(f"/proc/{pid}/cwd").readlink()
             return fields is not None and int(fields[3]) == session and folder == self.pid_file.parent.resolve()
         return False
 
-    def _gone_within(self, seconds: float) -> bool:
-        return self._gone_by(time.monotonic() + seconds)
+    def _wait_exit_for(self, seconds: float) -> bool:
+        return self._wait_exit(time.monotonic() + seconds)
 
-    def _gone_by(self, deadline: float) -> bool:
+    def _wait_exit(self, deadline: float) -> bool:
         while self.pid is not None:
             if time.monotonic() > deadline:
                 return False
@@ -194,28 +194,28 @@ class ServerProcess:
         with contextlib.suppress(OSError):
             tail = self.log.read_text(errors="replace")[-LOG_TAIL:].strip()
             return f"The end of {self.log} reads:\n{tail}"
-        return f"It left no log in {self.log}."
+        return f"It wrote no log in {self.log}."
 
 
 def stop_together(processes: Sequence[ServerProcess], seconds: float) -> None:
-    """Ask all to end at once and wait for them; after so many seconds in all, end what is left by force.
+    """Send SIGTERM to all processes, wait for them, and after `seconds` in total kill the remaining ones.
 
-    One that waits for an answer of another cannot hold it up, and many that hang cost the time of one. Raises
-    ServerError when a process stays, after the others were ended.
+    Processes that wait for each other cannot block the stop, and many hanging processes take no longer than one.
+    Raises ServerError when a process does not end, after stopping the others.
     """
-    # Looked up before anybody is told: without its leader a group is harder to know.
+    # Before any signal: without its leader a group is harder to identify.
     groups = {process: process.group for process in processes}
     for process in processes:
         process.signal(signal.SIGTERM)
     deadline = time.monotonic() + seconds
-    stayed: list[ServerError] = []
+    failures: list[ServerError] = []
     for process, group in groups.items():
         try:
             process.end_group(group, deadline)
         except ServerError as why:
-            stayed.append(why)
-    if stayed:
-        raise ServerError(" ".join(str(why) for why in stayed))
+            failures.append(why)
+    if failures:
+        raise ServerError(" ".join(str(why) for why in failures))
 
 
 def _signal_group(group: int, number: signal.Signals) -> None:
@@ -223,7 +223,7 @@ def _signal_group(group: int, number: signal.Signals) -> None:
         os.killpg(group, number)
 
 
-def _group_gone_by(group: int, deadline: float) -> bool:
+def _wait_group_exit(group: int, deadline: float) -> bool:
     while _members(group):
         if time.monotonic() > deadline:
             return False

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A private RabbitMQ node in a run folder, from the distribution's package and beside any system node.
+"""A private RabbitMQ node in a run folder, from the distribution's package, independent of any system node.
 
-The package's wrapper insists on user `rabbitmq` and the system's folders; the server script below it runs as
-whoever calls it, so the node runs as the run folder's owner, with its own node name, ports, cookie and port
-mapper (epmd), and is seen by nobody else.
+The package's wrapper requires user `rabbitmq` and the system's folders. The server script that it calls runs as any
+user, so the node runs as the run folder's owner, with its own node name, ports, cookie and port mapper (epmd), and
+is not visible to others.
 """
 
 import json
@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 import amqp
 
-from devstack.servers.errors import NotReady
+from devstack.servers.errors import ServerNotReady
 from devstack.servers.folder import Passwords, private_folder, write_private
 from devstack.servers.ports import LOOPBACK, answers, free_port, require_free
 from devstack.servers.process import ServerProcess
@@ -39,27 +39,27 @@ class RabbitPorts:
 
     @classmethod
     def pick(cls, amqp_port: int | None = None) -> "RabbitPorts":
-        """Free ports, around the AMQP port that was asked for, if one was."""
-        taken: list[int] = [] if amqp_port is None else [amqp_port]
-        while len(taken) < 3:
+        """Pick free ports; `amqp_port` fixes the AMQP port."""
+        picked: list[int] = [] if amqp_port is None else [amqp_port]
+        while len(picked) < 3:
             port = free_port()
-            if port not in taken:
-                taken.append(port)
-        return cls(*taken)
+            if port not in picked:
+                picked.append(port)
+        return cls(*picked)
 
 
 class RabbitNode:
-    """A RabbitMQ node whose configuration, users, data and logs lie in `folder` (mode 0700).
+    """A RabbitMQ node; its configuration, users, data and logs are in `folder` (mode 0700).
 
-    Its ports are picked at the first start (`port` fixes the AMQP one) and kept in the folder. Its users
-    (by default one per service, with just the permissions needed, plus `admin`) are imported while it boots.
+    Its ports are picked at the first start (`port` fixes the AMQP one) and recorded in the folder. Its users (by
+    default one per service, with only the permissions it needs, plus `admin`) are imported at boot.
     """
 
     def __init__(self, folder: Path, *, port: int | None = None, users: Sequence[RabbitUser] = SERVICE_USERS) -> None:
         self.folder = folder.absolute()
         self.users = tuple(users)
         self.passwords = Passwords(self.folder)
-        self._wanted_port = port
+        self._configured_port = port
         self._broker = ServerProcess("RabbitMQ", self.folder / "rabbitmq.pid", self.folder / "rabbitmq.out")
         self._epmd = ServerProcess("epmd (Erlang's port mapper)", self.folder / "epmd.pid", self.folder / "epmd.out")
 
@@ -70,11 +70,11 @@ class RabbitNode:
 
     @property
     def ports(self) -> RabbitPorts:
-        """The node's ports; raises NotReady before its first start."""
+        """The node's ports; raises ServerNotReady before its first start."""
         try:
             return RabbitPorts(**json.loads(self._ports_file.read_text()))
         except FileNotFoundError:
-            raise NotReady(f"RabbitMQ was never started in {self.folder}, so it has no ports.") from None
+            raise ServerNotReady(f"RabbitMQ was never started in {self.folder}, so it has no ports.") from None
 
     @property
     def name(self) -> str:
@@ -82,11 +82,11 @@ class RabbitNode:
         return f"gantt-{self.ports.amqp}@localhost"
 
     def start(self) -> None:
-        """Start, and return when a client can log in. Raises ServerError, and then leaves nothing running."""
+        """Start, and return when a client can log in. On ServerError nothing is left running."""
         self._broker.require_stopped()
         programs = rabbit_programs()
         private_folder(self.folder)
-        self._settle_ports()
+        self._choose_ports()
         self._write_configuration()
         try:
             if self._epmd.pid is None:
@@ -94,30 +94,30 @@ class RabbitNode:
                 self._epmd.spawn(command, {"PATH": SYSTEM_PATH}, self.folder)
                 self._epmd.wait_ready(lambda: answers(self.ports.epmd), EPMD_SECONDS)
             self._broker.spawn([str(programs.server)], self._environment(), self.folder)
-            self._broker.wait_ready(self._lets_in, START_SECONDS)
+            self._broker.wait_ready(self._accepts_login, START_SECONDS)
         except BaseException:
             self._broker.kill()
             self._epmd.kill()
             raise
 
     def stop(self) -> None:
-        """Shut the node down and end its port mapper; nothing happens when it is not running."""
+        """Stop the node and its port mapper; does nothing when it is not running."""
         self._broker.stop(STOP_SECONDS)
         self._epmd.stop(STOP_SECONDS)
 
     def kill(self) -> None:
-        """End the broker with SIGKILL, as a fault does; its port mapper stays for the next start."""
+        """Kill the broker with SIGKILL, as in a crash; its port mapper keeps running for the next start."""
         self._broker.kill()
 
     def restart(self) -> None:
-        """Stop when running, then start on the same folder and ports."""
+        """Stop if running, then start with the same folder and ports."""
         self.stop()
         self.start()
 
     def url(self, user: str = ADMIN, driver: str = CONFINED_DRIVER) -> str:
         """The node's oslo.messaging transport URL for this user, password included.
 
-        The service users can work with the confined driver only; all who talk to each other need the same.
+        The service users work with the confined driver only; all processes on the bus must use the same driver.
         """
         password = quote(self.passwords.of(user), safe="")
         return f"{driver}://{user}:{password}@{LOOPBACK}:{self.ports.amqp}/{VHOST}"
@@ -126,15 +126,15 @@ class RabbitNode:
     def _ports_file(self) -> Path:
         return self.folder / "ports.json"
 
-    def _settle_ports(self) -> None:
-        kept = self.ports if self._ports_file.exists() else None
-        if kept is None or self._wanted_port not in (None, kept.amqp):
-            kept = RabbitPorts.pick(self._wanted_port)
-        require_free(kept.amqp, "RabbitMQ")
-        require_free(kept.distribution, "RabbitMQ (Erlang distribution)")
+    def _choose_ports(self) -> None:
+        ports = self.ports if self._ports_file.exists() else None
+        if ports is None or self._configured_port not in (None, ports.amqp):
+            ports = RabbitPorts.pick(self._configured_port)
+        require_free(ports.amqp, "RabbitMQ")
+        require_free(ports.distribution, "RabbitMQ (Erlang distribution)")
         if self._epmd.pid is None:
-            require_free(kept.epmd, "RabbitMQ (Erlang port mapper)")
-        write_private(self._ports_file, json.dumps(asdict(kept)))
+            require_free(ports.epmd, "RabbitMQ (Erlang port mapper)")
+        write_private(self._ports_file, json.dumps(asdict(ports)))
 
     def _write_configuration(self) -> None:
         write_private(self.folder / "definitions.json", definitions(self.users, self.passwords))
@@ -143,18 +143,18 @@ class RabbitNode:
             f"load_definitions = {self.folder / 'definitions.json'}",
             "log.console = false",
             "log.file.level = info",
-            # The machine is shared with what is being tested: its free memory and disk say nothing.
+            # The machine is shared with the processes under test: its free memory and disk are no indicator.
             "disk_free_limit.absolute = 50MB",
         ]
         write_private(self.folder / "rabbitmq.conf", "\n".join([*lines, ""]))
         write_private(self.folder / "enabled_plugins", "[].\n")
         cookie = self.folder / ".erlang.cookie"
         if not cookie.exists():
-            # Erlang would make one from the clock; whoever guesses it commands the node.
+            # Erlang would derive one from the clock; anyone who guesses it controls the node.
             write_private(cookie, secrets.token_hex(24))
 
     def _environment(self) -> dict[str, str]:
-        """Only what the node needs: nothing of the caller's RABBITMQ_* or the system's may leak in."""
+        """Return only what the node needs, so that RABBITMQ_* variables of the caller or the system have no effect."""
         folder, ports = self.folder, self.ports
         return {
             "PATH": SYSTEM_PATH,
@@ -162,7 +162,7 @@ class RabbitNode:
             "HOME": str(folder),
             "ERL_EPMD_PORT": str(ports.epmd),
             "ERL_EPMD_ADDRESS": LOOPBACK,
-            # The script then becomes the Erlang machine instead of a shell that watches it.
+            # The script then replaces itself by the Erlang VM instead of supervising it.
             "RUNNING_UNDER_SYSTEMD": "true",
             "RABBITMQ_CONF_ENV_FILE": os.devnull,
             "RABBITMQ_NODENAME": self.name,
@@ -178,7 +178,7 @@ class RabbitNode:
             "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "-kernel inet_dist_use_interface {127,0,0,1}",
         }
 
-    def _lets_in(self) -> bool:
+    def _accepts_login(self) -> bool:
         try:
             with amqp.Connection(
                 host=f"{LOOPBACK}:{self.ports.amqp}",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the distribution's package keeps RabbitMQ's server script and Erlang's port mapper."""
+"""Paths of RabbitMQ's server script and Erlang's port mapper from the distribution's packages."""
 
 import shutil
 from dataclasses import dataclass
@@ -7,21 +7,21 @@ from pathlib import Path
 
 from devstack.servers.errors import BinaryMissing
 
-# Not the wrapper in /usr/sbin, which insists on user `rabbitmq` and the system's folders.
+# Not the wrapper in /usr/sbin, which requires user `rabbitmq` and the system's folders.
 SERVER_SCRIPT = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 @dataclass(frozen=True)
 class RabbitPrograms:
-    """The programs that a node consists of."""
+    """The programs of a RabbitMQ node."""
 
     server: Path
     epmd: Path
 
 
 def rabbit_programs() -> RabbitPrograms:
-    """The installed programs. Raises BinaryMissing, saying how to install them."""
+    """Return the installed programs. Raises BinaryMissing with installation advice."""
     epmd = shutil.which("epmd", path=SYSTEM_PATH)
     if epmd is None or not SERVER_SCRIPT.exists():
         raise BinaryMissing(

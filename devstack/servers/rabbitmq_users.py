@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RabbitMQ users: each service may serve its own topics and call those it must; the broker sees to it.
+"""RabbitMQ users: the broker allows each service to serve only its own topics and to call only those it needs.
 
-An RPC goes to the exchange `gantt-<service>` with the topic (or `topic.server`) as routing key, so who may call
-whom is who may write where. Queues are named like their routing keys; a fanout has an exchange of its own,
-`<topic>_fanout`, and a reply goes to a queue `reply_<unguessable>` through the exchange `gantt-replies` (see
-rpcapi/drivers/confined_rabbit.py for why not through the default exchange).
+An RPC goes to the exchange `gantt-<service>` with the topic (or `topic.server`) as routing key, so write permission
+on an exchange is the permission to call that service. Queues are named like their routing keys; a fanout has an
+exchange of its own, `<topic>_fanout`, and a reply goes to a queue `reply_<unguessable>` through the exchange
+`gantt-replies` (rpcapi/drivers/confined_rabbit.py explains why not through the default exchange).
 """
 
 import base64
@@ -19,14 +19,14 @@ from devstack.servers.folder import Passwords
 
 VHOST = "gantt"
 REPLY_QUEUES = r"reply_.+"
-# Nobody may write to the default exchange: it reaches every queue by name, an agent's too.
+# No user may write to the default exchange: it reaches every queue by name, including agents' queues.
 REPLY_EXCHANGE = "gantt-replies"
 REPLY_KEYS = f"^{REPLY_QUEUES}$"
 
 
 @dataclass(frozen=True)
 class RabbitUser:
-    """Who a daemon is to the broker: the services it is, those it calls, those it speaks to all servers of."""
+    """A broker user: the services it serves, those it calls, and those it sends fanouts to."""
 
     name: str
     serves: tuple[str, ...] = ()
@@ -35,25 +35,25 @@ class RabbitUser:
 
     @property
     def configure(self) -> str:
-        """What the user may declare: its own queues, and the exchanges it serves on or publishes to."""
+        """Pattern of what the user may declare: its own queues, and the exchanges it serves on or publishes to."""
         exchanges = [*_exchanges((*self.serves, *self.calls)), *_fanouts((*self.serves, *self.fans_out))]
         return _any_of([REPLY_EXCHANGE, REPLY_QUEUES, *exchanges, *_queues(self.serves)])
 
     @property
     def write(self) -> str:
-        """What the user may publish to, and which queues it may bind."""
+        """Pattern of the exchanges that the user may publish to and the queues that it may bind."""
         exchanges = [*_exchanges(self.calls), *_fanouts(self.fans_out)]
         return _any_of([REPLY_EXCHANGE, REPLY_QUEUES, *exchanges, *_queues(self.serves)])
 
     @property
     def read(self) -> str:
-        """What the user may consume, and which exchanges it may bind a queue to."""
+        """Pattern of the queues that the user may consume and the exchanges that it may bind a queue to."""
         exchanges = [*_exchanges(self.serves), *_fanouts(self.serves)]
         return _any_of([REPLY_EXCHANGE, REPLY_QUEUES, *exchanges, *_queues(self.serves)])
 
 
 def _any_of(patterns: Iterable[str]) -> str:
-    """One anchored regular expression that takes each of the patterns."""
+    """Return one anchored regular expression that matches any of the patterns."""
     return f"^({'|'.join(patterns)})$"
 
 
@@ -62,33 +62,33 @@ def _exchanges(services: Iterable[str]) -> list[str]:
 
 
 def _fanouts(services: Iterable[str]) -> list[str]:
-    """The exchanges of fanouts; a service may have a topic per partition: `claims.cell1`."""
+    """Return patterns of the fanout exchanges; a service may have a topic per partition: `claims.cell1`."""
     return [rf"{service}(\..+)?_fanout" for service in services]
 
 
 def _queues(services: Iterable[str]) -> list[str]:
-    """A service's topics, its servers' own queues, and their shares of a fanout."""
+    """Return patterns of the services' queues: topics, servers' own queues, and fanout queues."""
     return [rf"{service}(\..+)?(_fanout_.+)?" for service in services]
 
 
 SERVICE_USERS = (
-    # The scheduler decides and never commands a host; it asks the conductor for objects of an older version.
+    # The scheduler never calls agents; it asks the conductor to backport objects to an older version.
     RabbitUser("scheduler", serves=("scheduler", "claims"), calls=("conductor",)),
     RabbitUser("conductor", serves=("conductor",), calls=("scheduler", "claims", "compute"), fans_out=("compute",)),
-    # An agent reports and confirms; it commands neither itself nor another agent.
+    # An agent reports and confirms; it calls no agent.
     RabbitUser("compute", serves=("compute",), calls=("scheduler", "claims", "conductor")),
     RabbitUser("client", calls=("scheduler", "claims", "conductor")),
 )
-# The run folder's owner, and the tests of the message protocol. No service knows its password.
+# For the run folder's owner and the tests of the message protocol. No service has its password.
 ADMIN = "admin"
 
 
 def definitions(users: Iterable[RabbitUser], passwords: Passwords) -> str:
-    """The broker's definitions file (JSON): one virtual host, the users, their permissions."""
+    """Return the broker's definitions file (JSON): one virtual host, the users, their permissions."""
     users = tuple(users)
     permissions = [_permission(ADMIN, ".*", ".*", ".*")]
     permissions += [_permission(user.name, user.configure, user.write, user.read) for user in users]
-    # Without these a user could bind the replies to a queue of its own, and read or forward those of others.
+    # Without these a user could bind the replies exchange to a queue of its own, and read or forward others' replies.
     replies = [
         {"user": user.name, "vhost": VHOST, "exchange": REPLY_EXCHANGE, "write": REPLY_KEYS, "read": REPLY_KEYS}
         for user in users

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A private redis-server in a run folder: on a Unix socket, on a loopback port too when one is asked for."""
+"""A private redis-server in a run folder: on a Unix socket, and optionally on a loopback port."""
 
 import os
 import signal
@@ -26,13 +26,13 @@ STOP_SECONDS = 30.0
 
 
 class RedisServer:
-    """A redis-server whose configuration, users, data and log lie in `folder` (mode 0700).
+    """A redis-server; its configuration, users, data and log are in `folder` (mode 0700).
 
-    `appendonly` is "no" (all is lost at the end), "everysec" (survives SIGKILL of Redis) or "always" (an
-    answered write survives the machine's power loss). `port` opens a loopback TCP port beside the socket.
-    With `users` the default user is off and each user has a random password in a 0600 file; without, the
-    default user may do everything. `replica_of` needs a primary with a port and shares its users' passwords;
-    `passwords` shares those of other servers. `settings` are more lines of its configuration.
+    `appendonly` is "no" (data is lost at the end), "everysec" (survives SIGKILL of Redis) or "always" (an acknowledged
+    write survives a power loss of the machine). `port` opens a loopback TCP port beside the socket. With `users` the
+    default user is off and each user has a random password in a file of mode 0600; without, the default user has all
+    permissions. `replica_of` needs a primary with a port and shares its users' passwords; `passwords` shares those of
+    other servers. `settings` are additional lines of its configuration.
     """
 
     def __init__(
@@ -66,9 +66,9 @@ class RedisServer:
         return self._process.pid
 
     def start(self) -> None:
-        """Start, and return when it answers, a replica when it has its primary's data.
+        """Start, and return when it answers; a replica when it has its primary's data.
 
-        Raises ServerError, and then leaves nothing running.
+        On ServerError nothing is left running.
         """
         self._process.require_stopped()
         binary = self.binary or redis_binary()
@@ -80,35 +80,35 @@ class RedisServer:
         if self.users:
             write_private(self.folder / "users.acl", acl_file((*self.users, ADMIN), self.passwords))
         write_private(self.folder / "redis.conf", self._configuration())
-        # A socket that a killed server left behind would make the new one look ready before it is.
+        # A stale socket of a killed server would make the new one appear ready too early.
         self.socket.unlink(missing_ok=True)
         self._process.start([str(binary), str(self.folder / "redis.conf")], self.folder, self._answers, START_SECONDS)
 
     def stop(self) -> None:
-        """Let the server write what it owes and end; nothing happens when it is not running."""
+        """Stop the server after it has written its data; does nothing when it is not running."""
         self._process.stop(STOP_SECONDS)
 
     def kill(self) -> None:
-        """End the server with SIGKILL, as a fault does."""
+        """Kill the server with SIGKILL, as in a crash."""
         self._process.kill()
 
     def pause(self) -> None:
-        """Let the server hang, as a machine does that swaps or is cut off; its kernel still takes connections."""
+        """Suspend the server, as on a machine that swaps or is cut off; the kernel still accepts connections."""
         self._process.signal(signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Let it go on, with what it believed before."""
+        """Resume the suspended server."""
         self._process.signal(signal.SIGCONT)
 
     def restart(self) -> None:
-        """Stop when running, then start on the same folder, socket and port."""
+        """Stop if running, then start with the same folder, socket and port."""
         self.stop()
         self.start()
 
     def promote(self) -> None:
-        """Make this replica a primary, whatever it has or lacks of the old one's writes.
+        """Make this replica a primary, whether or not it has all of the old primary's writes.
 
-        When the old primary is down, its socket's path leads here from now on: clients need not be told.
+        If the old primary is down, its socket path becomes a link to this server: clients need no new address.
         """
         with self.client() as client:
             client.execute_command("REPLICAOF", "NO", "ONE")
@@ -122,7 +122,7 @@ class RedisServer:
         return f"unix://{self._credentials(user)}{self.socket}?db=0"
 
     def tcp_url(self, user: str | None = None) -> str:
-        """The address by TCP. Raises ServerError when the server has no port."""
+        """The TCP address. Raises ServerError when the server has no port."""
         if self.port is None:
             raise ServerError(f"{self.name} listens on its Unix socket {self.socket} only.")
         return f"redis://{self._credentials(user)}{LOOPBACK}:{self.port}/0"
@@ -132,7 +132,7 @@ class RedisServer:
         return f"gantt+redis://{self._credentials(user)}/0?socket={quote(str(self.socket))}"
 
     def client(self, user: str | None = None) -> redis.Redis:
-        """A client that decodes text; without a user, one that may do everything."""
+        """Return a client that decodes text; without `user`, one with all permissions."""
         name = user or (ADMIN.name if self.users else None)
         return redis.Redis.from_url(self.url(name), decode_responses=True)
 
@@ -165,7 +165,7 @@ class RedisServer:
             "unixsocketperm 700",
             f'dir "{self.folder / "data"}"',
             "daemonize no",
-            # Only the append-only file is durable here: a snapshot now and then would promise too much.
+            # Durability comes from the append-only file only.
             'save ""',
             f"appendonly {'no' if self.appendonly == 'no' else 'yes'}",
             f"appendfsync {'everysec' if self.appendonly == 'no' else self.appendonly}",

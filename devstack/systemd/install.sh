@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs the units, their users and their folders, on this machine or below a root folder:
 #   install.sh [ROOT]
-# It expects the programs in /opt/gantt/bin (python3 -m venv /opt/gantt && /opt/gantt/bin/pip install '.[all]')
-# and starts nothing; write /etc/gantt/gantt-*.conf, run it again to tighten their modes, then for instance
+# Requires the programs in /opt/gantt/bin (python3 -m venv /opt/gantt && /opt/gantt/bin/pip install '.[all]')
+# and starts nothing; write /etc/gantt/gantt-*.conf, run it again to set their modes, then for instance
 #   systemctl enable --now gantt-conductor gantt-scheduler@1 gantt-compute gantt.target
 set -eu
 
@@ -11,7 +11,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 root=${1:-}
 
 if [ "$(id -u)" -ne 0 ]; then
-    echo "install.sh: units and users are root's to install; run it as root" >&2
+    echo "install.sh: only root can install units and users; run it as root" >&2
     exit 1
 fi
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What names in flavors stand for: PCI aliases, device profiles, and the size of large pages."""
+"""Options for names used in flavors: PCI aliases, device profiles, and the size of large pages."""
 
 from oslo_config import cfg
 
@@ -7,7 +7,7 @@ from rpcapi import errors
 from rpcapi.conf import pairs
 from rpcapi.edge import devices
 from rpcapi.edge.catalog import LARGE_PAGE_KB, Catalog
-from rpcapi.edge.devices import Profile
+from rpcapi.edge.devices import DeviceProfile
 from rpcapi.model import pci
 from rpcapi.model.inventory import MAX_AMOUNT
 
@@ -21,9 +21,9 @@ PCI_OPTS = [
         "alias",
         default=[],
         sample_default=['{"name": "QuickAssist", "vendor_id": "8086", "product_id": "0443", "numa_policy": "legacy"}'],
-        help="A name under which flavors ask for PCI devices, as JSON as in Nova; give the option once an alias. "
-        "'resource_class', or 'vendor_id' and 'product_id', say which devices it means, 'traits' what they must have, "
-        "'numa_policy' how near to the guest's memory they must be: required, legacy, preferred or socket.",
+        help="A PCI alias, by which flavors request PCI devices, as JSON as in Nova; repeat the option for each alias. "
+        "'resource_class', or 'vendor_id' and 'product_id', select the devices, 'traits' are their required traits, "
+        "'numa_policy' is their NUMA affinity to the guest: required, legacy, preferred or socket.",
     )
 ]
 
@@ -33,8 +33,8 @@ GUESTS_OPTS = [
         default=LARGE_PAGE_KB,
         min=5,
         max=MAX_AMOUNT,
-        help="Size in KiB of the pages that hw:mem_page_size=large means. A request says which size it wants before "
-        "hosts are looked at, so that 'large' is one size in a cloud.",
+        help="Page size in KiB for hw:mem_page_size=large. A request is translated before hosts are considered, so "
+        "'large' is one size in the whole cloud.",
     )
 ]
 
@@ -43,14 +43,14 @@ PROFILE_OPTS = [
         "group",
         default=[],
         sample_default=["resources:FPGA=1, trait:CUSTOM_AES=required"],
-        help="What accel:device_profile=NAME asks of one device: resources:CLASS=N and trait:NAME=required or "
-        "=forbidden, separated by commas; give the option once a device.",
+        help="The request group of one device of accel:device_profile=NAME: resources:CLASS=N and trait:NAME=required "
+        "or =forbidden, separated by commas; repeat the option for each device.",
     )
 ]
 
 
 def load(conf: cfg.ConfigOpts) -> Catalog:
-    """Return what the configuration says, from a ``conf`` whose files have been read; raises BadConfiguration."""
+    """Return the catalog of a ``conf`` that has been loaded; raises BadConfiguration."""
     for group, options in ((PCI_GROUP, PCI_OPTS), (GUESTS_GROUP, GUESTS_OPTS)):
         conf.register_opts(options, group=group)
     sections = (section for section in conf.list_all_sections() if section.startswith(PREFIX))
@@ -61,12 +61,12 @@ def load(conf: cfg.ConfigOpts) -> Catalog:
         raise errors.BadConfiguration(why=f"[{GUESTS_GROUP}] {error}") from error
 
 
-def _profile(conf: cfg.ConfigOpts, section: str) -> Profile:
+def _profile(conf: cfg.ConfigOpts, section: str) -> DeviceProfile:
     conf.register_opts(PROFILE_OPTS, group=section)
     groups = [pairs.read(f"[{section}] group", text.split(",")) for text in conf[section].group]
     if not groups:
-        raise errors.BadConfiguration(why=f"[{section}] asks for nothing: it has no 'group'")
+        raise errors.BadConfiguration(why=f"[{section}] needs at least one option 'group'")
     try:
-        return devices.profile(section.removeprefix(PREFIX), groups)
+        return devices.parse_profile(section.removeprefix(PREFIX), groups)
     except errors.InvalidRequest as error:
         raise errors.BadConfiguration(why=f"[{section}] {error.sentence}") from error

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Flavors from the configuration, beside the built-in ones: one group ``[flavor:NAME]`` each."""
+"""Flavors from the configuration, one group ``[flavor:NAME]`` for each, in addition to the built-in ones."""
 
 from oslo_config import cfg
 
@@ -19,8 +19,8 @@ OPTS = [
         min=0,
         max=MAX_AMOUNT,
         sample_default=2,
-        help="Virtual CPUs (VCPU) of a server of this flavor. The group's name gives the flavor's, so that "
-        "[flavor:c1.large] describes 'c1.large'; one that is built in is replaced.",
+        help="Virtual CPUs (VCPU) of a server of this flavor. The group name contains the flavor name: "
+        "[flavor:c1.large] defines 'c1.large'. A built-in flavor of the same name is replaced.",
     ),
     cfg.IntOpt(
         "memory_mb",
@@ -30,30 +30,30 @@ OPTS = [
         sample_default=4096,
         help="Memory (MEMORY_MB) in MiB.",
     ),
-    cfg.IntOpt("disk_gb", default=0, min=0, max=MAX_AMOUNT, help="Local disk (DISK_GB) in GiB; 0 asks for none."),
+    cfg.IntOpt("disk_gb", default=0, min=0, max=MAX_AMOUNT, help="Local disk (DISK_GB) in GiB; 0 requests none."),
     pairs.option(
         "extra_specs",
         default=[],
         sample_default=["trait:HW_CPU_X86_AVX2=required", "resources:CUSTOM_LICENCE=1", "hw:cpu_policy=dedicated"],
-        help="Extra specs as key=value, separated by commas; one whose value holds a comma stands in quotes. They are "
-        "those of Nova: docs/requests.md tells what becomes of each.",
+        help="Extra specs as key=value, separated by commas; quote a pair when its value contains a comma. They are "
+        " those of Nova; docs/requests.md describes how each is translated.",
     ),
 ]
 
 
-def load(conf: cfg.ConfigOpts, known: Catalog = EMPTY) -> dict[str, Flavor]:
-    """Return all flavors by name, from a ``conf`` whose files have been read; ``known`` is what they may name.
+def load(conf: cfg.ConfigOpts, catalog: Catalog = EMPTY) -> dict[str, Flavor]:
+    """Return all flavors by name from a ``conf`` that has been loaded; ``catalog`` is used to check them.
 
-    Raises BadConfiguration, naming the group, for one that cannot be asked for.
+    Raises BadConfiguration with the group for an invalid flavor.
     """
-    found = dict(BUILT_IN)
+    flavors = dict(BUILT_IN)
     for section in conf.list_all_sections():
         if section.startswith(PREFIX):
-            found[section.removeprefix(PREFIX)] = _read(conf, section, known)
-    return found
+            flavors[section.removeprefix(PREFIX)] = _read(conf, section, catalog)
+    return flavors
 
 
-def _read(conf: cfg.ConfigOpts, section: str, known: Catalog) -> Flavor:
+def _read(conf: cfg.ConfigOpts, section: str, catalog: Catalog) -> Flavor:
     conf.register_opts(OPTS, group=section)
     try:
         values = conf[section]
@@ -67,7 +67,7 @@ def _read(conf: cfg.ConfigOpts, section: str, known: Catalog) -> Flavor:
             disk_gb=values.disk_gb,
             extra_specs=pairs.read(f"[{section}] extra_specs", values.extra_specs),
         )
-        flavor.request(catalog=known)
+        flavor.request(catalog=catalog)
     except (cfg.Error, ValueError) as error:
         raise errors.BadConfiguration(why=f"[{section}] {error}") from error
     except errors.InvalidRequest as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images that servers can boot from: one group ``[image:NAME]`` each."""
+"""Images from the configuration, one group ``[image:NAME]`` for each."""
 
 from oslo_config import cfg
 
@@ -17,26 +17,28 @@ OPTS = [
         "id",
         default="",
         sample_default="0f6f1f0e-5a35-4d6c-9e0b-b1a5d3f0c2a4",
-        help="The image's id, by which hosts may be isolated for it. Empty: its name, which the group's name gives, so "
-        "that [image:debian-12] describes 'debian-12'.",
+        help="The id of the image, which isolated hosts can refer to. Empty: its name. The name is in the group name: "
+        "[image:debian-12] defines 'debian-12'.",
     ),
-    cfg.StrOpt("disk_format", default="", sample_default="qcow2", help="Format of its disk; empty: not told."),
+    cfg.StrOpt("disk_format", default="", sample_default="qcow2", help="Disk format of the image; empty: unknown."),
     pairs.option(
         "properties",
         default=[],
         sample_default=["hw_architecture=x86_64", "trait:HW_CPU_X86_AVX2=required"],
-        help="Its properties as key=value, separated by commas; one whose value holds a comma stands in quotes. They "
-        "are those of Glance: docs/requests.md tells which of them a host must meet.",
+        help="Image properties as key=value, separated by commas; quote a pair when its value contains a comma. They "
+        " are those of Glance; docs/requests.md describes which of them a host must satisfy.",
     ),
-    cfg.IntOpt("min_ram_mb", default=0, min=0, max=MAX_AMOUNT, help="Memory in MiB that a flavor needs to boot it."),
-    cfg.IntOpt("min_disk_gb", default=0, min=0, max=MAX_AMOUNT, help="Disk in GiB that a flavor needs to boot it."),
+    cfg.IntOpt(
+        "min_ram_mb", default=0, min=0, max=MAX_AMOUNT, help="Minimum memory in MiB of a flavor for this image."
+    ),
+    cfg.IntOpt("min_disk_gb", default=0, min=0, max=MAX_AMOUNT, help="Minimum disk in GiB of a flavor for this image."),
 ]
 
 
 def load(conf: cfg.ConfigOpts) -> dict[str, Image]:
-    """Return all images by name, from a ``conf`` whose files have been read.
+    """Return all images by name from a ``conf`` that has been loaded.
 
-    Raises BadConfiguration, naming the group, for one that cannot be asked for.
+    Raises BadConfiguration with the group for an invalid image.
     """
     sections = (section for section in conf.list_all_sections() if section.startswith(PREFIX))
     return {image.name: image for image in (_read(conf, section) for section in sections)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The contract's options, for the generated sample file."""
+"""Options of rpcapi for oslo-config-generator."""
 
 from oslo_config import cfg
 
@@ -7,7 +7,7 @@ from rpcapi.conf import catalog, flavors, images, rpc, scheduler_client, service
 
 
 def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
-    """Return the options by group, as oslo-config-generator asks for them."""
+    """Return the options by group."""
     modules = (transport, rpc, scheduler_client, service_group, upgrade_levels, flavors, images)
     return [
         *((module.GROUP, module.OPTS) for module in modules),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A URL that names several servers: those to ask where the Redis is that takes the writes. Read without redis-py."""
+"""Parser of Redis URLs with several servers (Sentinel or Redis Cluster), without redis-py."""
 
 import re
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ OPTIONS = {
 }
 SENTINEL_OPTIONS = {"sentinel_username", "sentinel_password"}
 _SENTINEL_PORT, _REDIS_PORT = 26379, 6379
-_SERVICE = re.compile(r"[A-Za-z0-9._-]+")  # what Sentinel itself allows
+_SERVICE = re.compile(r"[A-Za-z0-9._-]+")  # allowed by Sentinel
 _FORMS = {
     "sentinel": "redis+sentinel://user:password@host1:26379,host2:26379,host3:26379/service/0",
     "cluster": "redis+cluster://user:password@host1:6379,host2:6379,host3:6379",
@@ -28,39 +28,39 @@ _FORMS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Nodes:
-    """Several servers. URLs are as redis-py reads them, and hold passwords: they are never shown.
+class RedisNodes:
+    """The servers of a Sentinel or Cluster URL. URLs are in the form of redis-py and have passwords: never show them.
 
-    ``asked`` are the sentinels, or nodes of the cluster, that tell where the primary is; ``names`` the same as
-    host:port. ``server`` is how to talk to the primary, but for the host and port. ``service`` is empty in a cluster.
+    ``seed_urls`` are the sentinels or cluster nodes that know the primary; ``names`` are the same as host:port.
+    ``primary_url`` is a URL for the primary except for host and port. ``service`` is empty for a cluster.
     """
 
     kind: Literal["sentinel", "cluster"]
     tls: bool
     names: tuple[str, ...]
     service: str
-    asked: tuple[str, ...] = field(repr=False)
-    server: str = field(repr=False)
+    seed_urls: tuple[str, ...] = field(repr=False)
+    primary_url: str = field(repr=False)
 
 
-def names_several(url: str) -> bool:
-    """Tell whether ``url`` has a scheme of several servers."""
+def has_multiple_servers(url: str) -> bool:
+    """Return whether ``url`` has a scheme for several servers."""
     return url.partition("://")[0] in SCHEMES
 
 
-def parse(url: str, group: str) -> Nodes:
-    """Read a URL of one of SCHEMES; raises BadConfiguration for option ``url`` of ``group``, without showing it."""
+def parse(url: str, group: str) -> RedisNodes:
+    """Parse a URL of one of SCHEMES; raises BadConfiguration for ``[group] url`` without showing the URL."""
     scheme = url.partition("://")[0]
     tls, kind = scheme.startswith("rediss"), scheme.partition("+")[2]
     authority, path, query_text = _parts(url)
     credentials, at, hosts = authority.rpartition("@")
-    names = tuple(_address(group, kind, each) for each in hosts.split(","))
+    names = tuple(_address(group, kind, host) for host in hosts.split(","))
     options = dict(parse_qsl(query_text, keep_blank_values=True))
-    known = OPTIONS | (SENTINEL_OPTIONS if kind == "sentinel" else set())
-    if any(name not in known and not (tls and name.startswith("ssl_")) for name in options):
+    valid_options = OPTIONS | (SENTINEL_OPTIONS if kind == "sentinel" else set())
+    if any(name not in valid_options and not (tls and name.startswith("ssl_")) for name in options):
         more = ", ssl_..." if tls else ""
         raise errors.BadConfiguration(
-            why=f"[{group}] url has an unknown option after its '?'; there are {', '.join(sorted(known))}{more}"
+            why=f"[{group}] url has an unknown option after its '?'; known: {', '.join(sorted(valid_options))}{more}"
         )
     base = "rediss" if tls else "redis"
     query = urlencode({name: value for name, value in options.items() if name not in SENTINEL_OPTIONS})
@@ -68,16 +68,16 @@ def parse(url: str, group: str) -> Nodes:
     if kind == "sentinel":
         service, db = _service(group, path)
         server = f"{base}://{login}{names[0]}/{db}?{query}"
-        asked = tuple(_sentinel(base, name, options) for name in names)
-        return Nodes("sentinel", tls, names, service, asked, server)
+        seed_urls = tuple(_sentinel(base, name, options) for name in names)
+        return RedisNodes("sentinel", tls, names, service, seed_urls, server)
     if path.strip("/") not in ("", "0"):
-        raise errors.BadConfiguration(why=f"[{group}] url names a database that a Redis Cluster has not: it has 0 only")
-    asked = tuple(f"{base}://{login}{name}/0?{query}" for name in names)
-    return Nodes("cluster", tls, names, "", asked, asked[0])
+        raise errors.BadConfiguration(why=f"[{group}] url: Redis Cluster supports only database 0")
+    seed_urls = tuple(f"{base}://{login}{name}/0?{query}" for name in names)
+    return RedisNodes("cluster", tls, names, "", seed_urls, seed_urls[0])
 
 
 def _parts(url: str) -> tuple[str, str, str]:
-    """Return authority, path and query; urlsplit takes an address in brackets only where it is the one host."""
+    """Return authority, path and query; urlsplit accepts an address in brackets only for a single host."""
     rest = url.partition("://")[2].partition("#")[0]
     before, _, query = rest.partition("?")
     authority, slash, path = before.partition("/")
@@ -92,7 +92,7 @@ def _address(group: str, kind: str, text: str) -> str:
         host, port = None, None
     if not host:
         raise errors.BadConfiguration(
-            why=f"[{group}] url has an address that is none: write {_FORMS[kind]}, with special characters of the "
+            why=f"[{group}] url has an invalid address: write {_FORMS[kind]}, with special characters of the "
             "password as %nn"
         )
     port = port or (_SENTINEL_PORT if kind == "sentinel" else _REDIS_PORT)
@@ -103,10 +103,10 @@ def _service(group: str, path: str) -> tuple[str, int]:
     service, _, db = path.strip("/").partition("/")
     if not _SERVICE.fullmatch(service):
         raise errors.BadConfiguration(
-            why=f"[{group}] url names no service that sentinels could watch: write {_FORMS['sentinel']}"
+            why=f"[{group}] url has no valid Sentinel service name: write {_FORMS['sentinel']}"
         )
     if db and not (db.isascii() and db.isdigit()):
-        raise errors.BadConfiguration(why=f"[{group}] url has a db that is no number")
+        raise errors.BadConfiguration(why=f"[{group}] url: db must be a number")
     return service, int(db or 0)
 
 

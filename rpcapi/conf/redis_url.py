@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is a URL one of a Redis? Told without redis-py, which a daemon's master must not need."""
+"""Validation of Redis URLs without redis-py, which the master process of a daemon must not import."""
 
 from urllib.parse import parse_qsl, urlsplit
 
@@ -7,46 +7,46 @@ from rpcapi import errors
 from rpcapi.conf import redis_nodes
 
 SCHEMES = ("redis", "rediss", "unix")
-MEMORY = "memory"  # the store of one process, for trials
-_ANYWHERE = {"db", "username", "password", "client_name", "socket_timeout", "health_check_interval"}
-_OVER_TCP = _ANYWHERE | {"socket_connect_timeout", "socket_keepalive"}
+MEMORY = "memory"  # the in-process store, for trials
+_OPTIONS_ANY_SCHEME = {"db", "username", "password", "client_name", "socket_timeout", "health_check_interval"}
+_OPTIONS_TCP = _OPTIONS_ANY_SCHEME | {"socket_connect_timeout", "socket_keepalive"}
 
 
 def check(group: str, url: str) -> None:
-    """Raise BadConfiguration unless option ``url`` of ``group`` can name a store.
+    """Raise BadConfiguration unless option ``url`` of ``group`` is a valid store URL.
 
-    It is not shown: a password may be anywhere in it, for one that is mistyped.
+    The URL is not shown: a mistyped one may have the password anywhere.
     """
-    if redis_nodes.names_several(url):
+    if redis_nodes.has_multiple_servers(url):
         redis_nodes.parse(url, group)
         return
-    known = ", ".join(f"{scheme}://" for scheme in (*SCHEMES, *redis_nodes.SCHEMES, MEMORY))
+    valid_options = ", ".join(f"{scheme}://" for scheme in (*SCHEMES, *redis_nodes.SCHEMES, MEMORY))
     scheme, separator, _ = url.partition("://")
     if not separator or scheme not in (*SCHEMES, MEMORY):
-        raise errors.BadConfiguration(why=f"[{group}] url must begin with one of {known}")
+        raise errors.BadConfiguration(why=f"[{group}] url must begin with one of {valid_options}")
     try:
         parts = urlsplit(url)
-        _ = parts.port  # read, it is checked
+        _ = parts.port  # reading it validates it
     except ValueError:
         raise errors.BadConfiguration(
-            why=f"[{group}] url has an address that is none: write {scheme}://user:password@host:port/0, with special "
+            why=f"[{group}] url has an invalid address: write {scheme}://user:password@host:port/0, with special "
             "characters of the password as %nn"
         ) from None
     if scheme == MEMORY:
         return
     if scheme == "unix" and not parts.path.strip("/"):
-        raise errors.BadConfiguration(why=f"[{group}] url names no socket: write unix:///path/redis.sock?db=0")
+        raise errors.BadConfiguration(why=f"[{group}] url has no socket path: write unix:///path/redis.sock?db=0")
     for name, value in parse_qsl(parts.query, keep_blank_values=True):
         _check_option(group, scheme, name, value)
 
 
 def _check_option(group: str, scheme: str, name: str, value: str) -> None:
-    known = _ANYWHERE if scheme == "unix" else _OVER_TCP
-    if name not in known and not (scheme == "rediss" and name.startswith("ssl_")):
-        # Named by what is known: with a password's '?' not written as %3F this is half of the password.
+    valid_options = _OPTIONS_ANY_SCHEME if scheme == "unix" else _OPTIONS_TCP
+    if name not in valid_options and not (scheme == "rediss" and name.startswith("ssl_")):
+        # The option is not shown: when a '?' in the password is not written as %3F, it is a part of the password.
         more = ", ssl_..." if scheme == "rediss" else ""
         raise errors.BadConfiguration(
-            why=f"[{group}] url has an unknown option after its '?'; there are {', '.join(sorted(known))}{more}"
+            why=f"[{group}] url has an unknown option after its '?'; known: {', '.join(sorted(valid_options))}{more}"
         )
     if name == "db" and not (value.isascii() and value.isdigit()):
-        raise errors.BadConfiguration(why=f"[{group}] url has a db that is no number")
+        raise errors.BadConfiguration(why=f"[{group}] url: db must be a number")

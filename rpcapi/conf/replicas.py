@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many replicas must have a write before it is acknowledged: options that every group of a Redis has."""
+"""Options for the replicas that must acknowledge a write; every group of a Redis has them."""
 
 from dataclasses import dataclass
 
@@ -11,29 +11,29 @@ OPTS: list[cfg.Opt] = [
         default=0,
         min=0,
         max=16,
-        help="Replicas of the Redis that must have received a write before it is answered; 0: none is waited for, and "
-        "a failover loses what was not yet replicated. With so many replicas away nothing is acknowledged any more. "
-        "Set 1 where the url is one of Sentinel or of a Redis Cluster.",
+        help="Number of Redis replicas that must have received a write before it is acknowledged. 0: no wait; a "
+        "failover loses writes that are not replicated. With fewer reachable replicas no write is acknowledged. "
+        "Set 1 when the url is one of Sentinel or of a Redis Cluster.",
     ),
     cfg.FloatOpt(
         "wait_timeout",
         default=1.0,
         min=0.01,
         max=5.0,
-        help="Seconds that the replicas are waited for. When they are over the write is answered as if the store were "
-        "away, though it stands: it is repeated, and is acknowledged when they have it.",
+        help="Seconds to wait for the replicas. After that the write fails as if the store were unavailable, although "
+        "it is applied: the caller repeats it, and it is acknowledged when the replicas have it.",
     ),
 ]
 
 
 @dataclass(frozen=True, slots=True)
-class Replicas:
-    """So many must have a write, waited for so long."""
+class ReplicaAcknowledgement:
+    """Number of replicas that must acknowledge a write, and how long to wait for them."""
 
-    wanted: int = 0
+    count: int = 0
     wait_ms: int = 1000
 
 
-def configured(group: cfg.ConfigOpts.GroupAttr) -> Replicas:
-    """Return what the options of ``group`` say."""
-    return Replicas(group.replicas_acknowledge, round(1000 * group.wait_timeout))
+def from_options(group: cfg.ConfigOpts.GroupAttr) -> ReplicaAcknowledgement:
+    """Return the values of the options of ``group``."""
+    return ReplicaAcknowledgement(group.replicas_acknowledge, round(1000 * group.wait_timeout))

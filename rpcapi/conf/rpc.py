@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long callers wait."""
+"""Options of group [rpc]: time-outs, the partition and limits of requests."""
 
 from oslo_config import cfg
 
@@ -11,15 +11,15 @@ OPTS = [
         "call_timeout",
         default=30.0,
         min=0.1,
-        help="Seconds a caller waits for an answer where its request has no earlier deadline. A message lost with "
-        "a killed service costs this long before its sender tries again.",
+        help="Seconds a caller waits for an answer when its request has no earlier deadline. When a message is lost "
+        "with a killed service, its sender retries after this time.",
     ),
     cfg.FloatOpt(
         "call_monitor_timeout",
         default=10.0,
         min=0.1,
-        help="Seconds without a heartbeat of the service after which a waiting caller gives a long call up. Below 2, "
-        "or from the call's own timeout on, it means nothing: no heartbeats are asked for.",
+        help="Seconds without a heartbeat of the service after which a waiting caller gives up a long call. Below 2, "
+        "or not below the timeout of the call, it has no effect: no heartbeats are requested.",
     ),
     cfg.StrOpt(
         "partition",
@@ -33,7 +33,7 @@ OPTS = [
         default=1000,
         min=1,
         max=10000,
-        help="The most instances that one request may carry; a larger one is refused and must be split.",
+        help="Maximum number of instances in one request; a larger request is refused and must be split.",
     ),
 ]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which scheduler answers."""
+"""Option for the scheduler backend of clients."""
 
 from oslo_config import cfg
 

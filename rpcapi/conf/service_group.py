@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who tells which services live."""
+"""Options of the service group: how live services are detected."""
 
 import importlib.metadata
 import importlib.util
@@ -17,16 +17,16 @@ OPTS: list[cfg.Opt] = [
         "driver",
         default=STORE,
         choices=[
-            (STORE, "a service lives as long as its reports reach the scheduler's store"),
-            (TOOZ, "a service lives as long as it is in a group of the coordination service at backend_url"),
+            (STORE, "a service is up while its reports reach the scheduler's store"),
+            (TOOZ, "a service is up while it is in a group of the coordination service at backend_url"),
         ],
-        help="Who tells which services live. It must be the same in all services of a partition.",
+        help="Driver that detects which services are up. It must be the same in all services of a partition.",
     ),
     cfg.StrOpt(
         "backend_url",
         default="",
         secret=True,
-        help="The coordination service, as tooz names it: zookeeper://host:2181, etcd3+http://host:2379, "
+        help="URL of the coordination service in the form of tooz: zookeeper://host:2181, etcd3+http://host:2379, "
         "redis://host:6379, memcached://host:11211. Its own timeouts are set from 'timeout'. Only with the driver "
         "'tooz'.",
     ),
@@ -35,8 +35,8 @@ OPTS: list[cfg.Opt] = [
         default=30.0,
         min=4.0,
         max=3600.0,
-        help="Seconds after which a service that has died is known to be down, and its hosts take no instances. Half "
-        "of it is the length of a session. Only with the driver 'tooz'; with 'store' it is [store] service_down_time.",
+        help="Seconds after which a dead service is marked down and its hosts get no instances. Half of it is the "
+        "length of a session. Only with the driver 'tooz'; with 'store' it is [store] service_down_time.",
     ),
 ]
 
@@ -47,14 +47,14 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration where the driver cannot work; the URL is not shown, for a password may be in it."""
+    """Raise BadConfiguration when the driver cannot work; the URL is not shown, as it may contain a password."""
     if conf.service_group.driver != TOOZ:
         return
     if importlib.util.find_spec("tooz") is None:
         raise errors.BadConfiguration(why=f"[{GROUP}] driver: 'tooz' is not installed; run: pip install 'gantt[tooz]'")
     scheme = conf.service_group.backend_url.partition("://")[0]
-    known = sorted(each.name for each in importlib.metadata.entry_points(group=BACKENDS))
-    if scheme not in known:
+    schemes = sorted(name.name for name in importlib.metadata.entry_points(group=BACKENDS))
+    if scheme not in schemes:
         raise errors.BadConfiguration(
-            why=f"[{GROUP}] backend_url must begin with one of {', '.join(f'{each}://' for each in known)}"
+            why=f"[{GROUP}] backend_url must begin with one of {', '.join(f'{name}://' for name in schemes)}"
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the bus is: oslo.messaging registers this option, we tell of it in the sample file and before the fork."""
+"""The option transport_url: oslo.messaging registers it; gantt documents it and checks it before the fork."""
 
 import importlib.metadata
 from urllib.parse import urlsplit
@@ -16,66 +16,64 @@ OPTS = [
         "transport_url",
         secret=True,
         sample_default="gantt+redis:///0?socket=/run/gantt/bus.sock",
-        help="Where the message bus is; every service and client must name the same one. RabbitMQ, under a user of "
-        "the service's own: 'gantt-rabbit://user:password@host:5672/vhost'. The embedded bus, on a redis-server that "
-        "serves nothing else: 'gantt+redis://user:password@host:6379/0', or over a Unix socket "
+        help="URL of the message bus, the same for all services and clients. RabbitMQ, with a separate user for each "
+        "service: 'gantt-rabbit://user:password@host:5672/vhost'. The embedded bus, on a dedicated "
+        "redis-server: 'gantt+redis://user:password@host:6379/0', or over a Unix socket "
         "'gantt+redis://user:password@/0?socket=/path'.",
     ),
 ]
 
-# What it may begin with, of what oslo.messaging finds: the rest is untried here.
+# Supported drivers; oslo.messaging has others, which gantt is not tested with.
 DRIVERS = ("gantt-rabbit", "gantt+redis", "rabbit")
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration where the files that ``conf`` was read from name a bus that cannot be.
+    """Raise BadConfiguration when transport_url in the files of ``conf`` is invalid.
 
-    Told without oslo.messaging, which a daemon's master must not import; what RabbitMQ's driver makes of the options in
-    its URLs is told when the bus is opened.
+    Works without oslo.messaging, which the master process of a daemon must not import; the options in the URL are
+    checked by the driver when the bus is opened.
     """
-    url = _written(conf)
+    url = _read_transport_url(conf)
     if url is None:
         return
     scheme, separator, rest = url.partition("://")
     if not separator:
-        raise malformed()
-    if scheme.partition("+")[0] not in _installed():
+        raise malformed_url()
+    if scheme.partition("+")[0] not in _installed_drivers():
         raise unknown_driver(scheme)
     try:
         for host in urlsplit(f"//{rest}").netloc.split(","):
-            _ = urlsplit(f"//{host.rpartition('@')[2]}").port  # read, it is checked
+            _ = urlsplit(f"//{host.rpartition('@')[2]}").port  # reading it validates it
     except ValueError:
-        raise malformed() from None
+        raise malformed_url() from None
     if scheme.partition("+")[0] == "gantt":
         address.parse(url)
 
 
-def malformed() -> errors.BadConfiguration:
-    """Return what to raise for a URL that is none; it is not shown, a password may be anywhere in it."""
+def malformed_url() -> errors.BadConfiguration:
+    """Return the error for a malformed URL; the URL is not shown, as it may contain a password."""
     return errors.BadConfiguration(
-        # Logs hide whatever looks like credentials in a URL, an example too.
+        # The example has no password part, because logs mask everything that looks like credentials in a URL.
         why="transport_url is malformed: write driver://host:port/virtual_host, where the host may have "
         "user:password@ before it, with special characters as %nn"
     )
 
 
 def unknown_driver(name: str) -> errors.BadConfiguration:
-    """Return what to raise for a URL that begins with ``name``."""
-    # A URL that lacks "//" could put anything there.
-    named = f" is no '{name}'" if name.replace("-", "").replace("+", "").isalnum() else " is none of that name"
-    return errors.BadConfiguration(
-        why=f"transport_url asks for an unknown driver: there{named}; there are {', '.join(DRIVERS)}"
-    )
+    """Return the error for a URL with the unknown driver ``name``."""
+    # In a malformed URL this may be anything, even a password.
+    problem = f" '{name}'" if name.replace("-", "").replace("+", "").isalnum() else ""
+    return errors.BadConfiguration(why=f"transport_url has an unknown driver{problem}; known: {', '.join(DRIVERS)}")
 
 
-def _written(conf: cfg.ConfigOpts) -> str | None:
-    """Read the option on a configuration of its own: oslo.messaging, later, refuses one that is not exactly its."""
-    aside = cfg.ConfigOpts()
-    aside.register_opts(OPTS)
-    aside([], project="gantt", default_config_files=conf.config_file, default_config_dirs=conf.config_dir)
-    url: str | None = aside.transport_url
+def _read_transport_url(conf: cfg.ConfigOpts) -> str | None:
+    """Read the option with a separate ConfigOpts: oslo.messaging later refuses a differing registration of it."""
+    own_conf = cfg.ConfigOpts()
+    own_conf.register_opts(OPTS)
+    own_conf([], project="gantt", default_config_files=conf.config_file, default_config_dirs=conf.config_dir)
+    url: str | None = own_conf.transport_url
     return url
 
 
-def _installed() -> set[str]:
+def _installed_drivers() -> set[str]:
     return {driver.name for driver in importlib.metadata.entry_points(group="oslo.messaging.drivers")}

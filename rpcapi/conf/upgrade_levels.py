@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Caps on the versions that are sent, for upgrades while the cluster runs."""
+"""Caps on the RPC versions that are sent, for rolling upgrades."""
 
 from oslo_config import cfg
 
@@ -9,8 +9,8 @@ OPTS = [
     cfg.StrOpt(
         service,
         regex=r"^\d+\.\d+$",
-        help=f"The newest RPC version, such as '1.0', that may be sent to the {service} service. Set it to what the "
-        "oldest running one knows while services are upgraded; unset: no cap.",
+        help=f"The newest RPC version, such as '1.0', that may be sent to the {service} service. During an upgrade set "
+        "it to the version of the oldest running one; unset: no cap.",
     )
     for service in ("scheduler", "claims", "conductor", "compute")
 ]

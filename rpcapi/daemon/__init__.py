@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The frame that the daemons share: configuration, worker processes, logs, metrics, systemd.
+"""Daemon framework: configuration, worker processes, logs, metrics, systemd.
 
 Only a service's ``cmd`` package starts it, in its console script::
 
@@ -11,30 +11,30 @@ Only a service's ``cmd`` package starts it, in its console script::
             workers=lambda conf: conf.scheduler.workers,
         )
 
-``run`` (``rpcapi.daemon.main``) reads the configuration with nothing but oslo.config imported, then forks.
-The master never imports eventlet, opens no connection and starts no thread; so the factory is given by name,
-and its module is imported in the worker, after the fork and after the patch. ``register_opts`` functions run
+``run`` (``rpcapi.daemon.main``) reads the configuration with only oslo.config imported, then forks.
+The master never imports eventlet, opens no connection and starts no thread. The factory is therefore passed by name,
+and its module is imported in the worker, after the fork and after the monkey-patching. ``register_opts`` functions run
 in the master and must import no more than oslo.config and ``rpcapi.errors``.
 
 The service protocol (``rpcapi.daemon.service.Service``), all of it called in the worker process::
 
     make_service(conf, worker_index) -> service
-        Makes the object; quick, no I/O. ``worker_index`` is 0..N-1; a respawned worker takes the index that
-        fell free.
+        Creates the object; quick, no I/O. ``worker_index`` is 0..N-1; a respawned worker reuses the index of
+        the dead one.
     service.start()
-        Connects and begins to serve; returns when the worker really serves (READY is told to systemd when
-        every worker is there). Waits for what is away with ``rpcapi.daemon.waiting.wait_for(what, probe,
-        stopping)``. Raises errors.BadConfiguration when what it was configured with cannot work: the daemon
+        Connects and begins to serve; returns when the worker serves (READY is sent to systemd when
+        every worker does). Waits for unreachable dependencies with ``rpcapi.daemon.waiting.wait_for(what, probe,
+        stopping)``. Raises errors.BadConfiguration when the configuration cannot work: the daemon
         exits with that line.
     service.stop()
-        Begins the drain: stops consuming, lets what is in flight finish. May come while start() still runs,
-        from another thread: then start() has to give up soon (set the event that wait_for was given). Called
+        Begins the drain: stops consuming and lets in-flight work finish. May be called from another thread
+        while start() still runs: start() must then return soon (set the event passed to wait_for). Called
         once.
     service.wait()
-        Returns when the drain is over. stop() and wait() together are given ``graceful_shutdown_timeout``
+        Returns when the drain is over. stop() and wait() together may take ``graceful_shutdown_timeout``
         seconds.
     service.reset()
-        SIGHUP: the mutable options have been read anew, use them.
+        SIGHUP: the mutable options were reloaded; apply them.
 
 Services use the standard library's threading names; under the eventlet executor these are green. They set no
 signal handlers. Metrics are declared with ``rpcapi.daemon.metrics``, which only a worker may import.

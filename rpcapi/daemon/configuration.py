@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading a daemon's configuration: all of it is checked before anything is started."""
+"""Reads and checks a daemon's whole configuration before anything starts."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -12,9 +12,9 @@ RegisterOpts = Callable[[cfg.ConfigOpts], None]
 
 
 def load(prog: str, register_opts: Iterable[RegisterOpts], argv: Sequence[str] | None) -> cfg.ConfigOpts:
-    """Return a private ConfigOpts with every option registered, read and of the right type.
+    """Return a private ConfigOpts with every option registered and its value checked.
 
-    Files are those named by --config-file and --config-dir, else gantt.conf and <prog>.conf in oslo.config's
+    Files are those of --config-file and --config-dir, else gantt.conf and <prog>.conf in oslo.config's
     usual places (/etc/gantt among them). Raises BadConfiguration, in one line.
     """
     conf = cfg.ConfigOpts()
@@ -23,7 +23,7 @@ def load(prog: str, register_opts: Iterable[RegisterOpts], argv: Sequence[str] |
     for register in register_opts:
         register(conf)
     try:
-        conf(argv, project="gantt", prog=prog, version=version.installed())
+        conf(argv, project="gantt", prog=prog, version=version.installed_version())
         _read_all(conf)
     except (cfg.Error, ValueError) as exc:
         raise errors.BadConfiguration(why=" ".join(str(exc).split())) from exc
@@ -31,7 +31,7 @@ def load(prog: str, register_opts: Iterable[RegisterOpts], argv: Sequence[str] |
 
 
 def _read_all(values: Mapping[str, object]) -> None:
-    """Read every option once: oslo.config checks a value of a file only when it is read."""
+    """Read every option once: oslo.config checks the value of an option only on access."""
     for name in values:
         value = values[name]
         if isinstance(value, Mapping) and isinstance(value, cfg.ConfigOpts.GroupAttr):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A group of services at a coordination service, by tooz: being in it, and seeing who is. All waits are bounded."""
+"""Group membership at a coordination service, through tooz. All waits are bounded."""
 
 import contextlib
 import threading
@@ -12,16 +12,16 @@ from oslo_config import cfg
 from rpcapi import errors
 from rpcapi.conf import service_group
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
-ANSWER_SECONDS = 5.0  # that anything asked of a coordination service may take
+ANSWER_SECONDS = 5.0  # limit of each operation at the coordination service
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """A group of services, and the seconds after which a dead one is known to be dead.
+class CoordinationGroup:
+    """A group of services, and ``timeout``, the seconds within which a dead one is detected.
 
-    Worst case: its session lasts a half, a look is an eighth late, and it must be missing for a quarter.
+    Worst case: its session lasts half of it, a poll is an eighth late, and it must be missing for a quarter.
     """
 
     url: str
@@ -29,44 +29,44 @@ class Group:
     timeout: float
 
     @classmethod
-    def from_conf(cls, conf: cfg.ConfigOpts, partition: str) -> "Group | None":
-        """Return the group of a partition's services, None where the store tells who lives."""
+    def from_conf(cls, conf: cfg.ConfigOpts, partition: str) -> "CoordinationGroup | None":
+        """Return the group of a partition's services, None if the store tracks liveness."""
         if conf.service_group.driver != service_group.TOOZ:
             return None
         return cls(conf.service_group.backend_url, f"gantt.{partition}", conf.service_group.timeout)
 
     @property
-    def session(self) -> float:
-        """Seconds that the coordination service keeps a silent member."""
+    def session_timeout(self) -> float:
+        """Seconds after which the coordination service removes a silent member."""
         return self.timeout / 2
 
     @property
     def interval(self) -> float:
-        """Seconds between a member's signs of life, and between looks at the group."""
+        """Seconds between a member's heartbeats, and between polls of the group."""
         return self.timeout / 8
 
     @property
     def grace(self) -> float:
-        """Seconds that a member may be missing: it may have to join again."""
+        """Seconds that a member may be missing before it counts as dead: it may have to join again."""
         return self.timeout / 4
 
 
 class Coordinator:
-    """One identity at the coordination service; one thread at a time. Each call raises Unavailable where it is away."""
+    """One member's client of the coordination service; not thread-safe. Calls raise Unavailable when it is down."""
 
-    def __init__(self, group: Group, member: str) -> None:
+    def __init__(self, group: CoordinationGroup, member: str) -> None:
         self._group = group
         self._member = member
         self._driver: Any = None
 
-    def keep(self) -> None:
-        """Be a member, from now on for a session: join where that is not so, and give a sign of life."""
+    def renew_membership(self) -> None:
+        """Send a heartbeat and join the group if necessary; the membership lasts for a session from now."""
         name = self._group.name.encode()
 
         def act(driver: Any) -> None:
             from tooz import coordination  # noqa: PLC0415 - an extra, needed where it is configured
 
-            if not _keeps_its_session(driver):
+            if not _has_persistent_session(driver):
                 driver.heartbeat()
             try:
                 driver.join_group(name).get(timeout=ANSWER_SECONDS)
@@ -76,66 +76,69 @@ class Coordinator:
                 self._create(driver)
                 driver.join_group(name).get(timeout=ANSWER_SECONDS)
 
-        self._do(act)
+        self._call_driver(act)
 
     def members(self) -> frozenset[str]:
-        """Return who is in the group; raises Unavailable too where there is no group: it was never made, or lost."""
+        """Return the members of the group; raises Unavailable also when the group does not exist or was lost."""
         name = self._group.name.encode()
-        found = self._do(lambda driver: driver.get_members(name).get(timeout=ANSWER_SECONDS))
-        return frozenset(each.decode() for each in found)
+        member_ids = self._call_driver(lambda driver: driver.get_members(name).get(timeout=ANSWER_SECONDS))
+        return frozenset(member_id.decode() for member_id in member_ids)
 
     def close(self) -> None:
-        """Leave at once, if the coordination service answers, and let go of the connection."""
+        """Leave the group, if the coordination service answers, and close the connection."""
         driver, self._driver = self._driver, None
         if driver is not None:
-            with contextlib.suppress(errors.Unavailable):  # its session ends by itself
-                self._within(driver.stop)
+            with contextlib.suppress(errors.Unavailable):  # the session expires by itself
+                self._call_bounded(driver.stop)
 
-    def _do(self, act: Callable[[Any], Answer]) -> Answer:
-        opened: list[Any] = [] if self._driver is None else [self._driver]
+    def _call_driver(self, act: Callable[[Any], Result]) -> Result:
+        drivers: list[Any] = [] if self._driver is None else [self._driver]
 
-        def whole() -> Answer:
-            if not opened:
-                opened.append(self._open())
-            return act(opened[0])
+        def open_and_act() -> Result:
+            if not drivers:
+                drivers.append(self._open())
+            return act(drivers[0])
 
         try:
-            answer = self._within(whole)
+            answer = self._call_bounded(open_and_act)
         except errors.Unavailable:
-            # One with a session finds its way back to it. Another is let go: it may be trying again for a minute.
-            self._driver = opened[0] if opened and _keeps_its_session(opened[0]) else None
+            # A driver with a persistent session reconnects by itself. Others are dropped: they may retry for a minute.
+            self._driver = drivers[0] if drivers and _has_persistent_session(drivers[0]) else None
             raise
-        self._driver = opened[0]
+        self._driver = drivers[0]
         return answer
 
-    def _within(self, act: Callable[[], Answer]) -> Answer:
-        """Return what ``act`` does, in a thread of its own: the libraries wait, and try again, as long as they like."""
-        outcome: list[Answer] = []
-        failure: list[Exception] = []
+    def _call_bounded(self, act: Callable[[], Result]) -> Result:
+        """Run ``act`` in a separate thread with a time limit: the libraries wait and retry without one."""
+        results: list[Result] = []
+        failures: list[Exception] = []
 
         def run() -> None:
             try:
-                outcome.append(act())
+                results.append(act())
             except Exception as error:
-                # Besides its own errors tooz lets those of the library behind it through, whichever that is.
-                failure.append(error)
+                # Besides its own errors tooz raises those of the library behind it.
+                failures.append(error)
 
         thread = threading.Thread(target=run, name="coordination", daemon=True)
         thread.start()
         thread.join(ANSWER_SECONDS)
-        if outcome:
-            return outcome[0]
-        error = failure[0] if failure else TimeoutError(f"no answer in {ANSWER_SECONDS:g} s")
-        why = f"{type(error).__name__}: {str(error) or 'no more is known'}"
+        if results:
+            return results[0]
+        error = failures[0] if failures else TimeoutError(f"no answer in {ANSWER_SECONDS:g} s")
+        why = f"{type(error).__name__}: {str(error) or 'no details'}"
         raise errors.Unavailable(what=f"The service group {self._group.name}", why=why) from error
 
     def _open(self) -> Any:
         from tooz import coordination  # noqa: PLC0415 - an extra, needed where it is configured
 
         group = self._group
-        options: dict[str, Any] = {"timeout": str(max(2, round(group.session))), "membership_timeout": group.session}
+        options: dict[str, Any] = {
+            "timeout": str(max(2, round(group.session_timeout))),
+            "membership_timeout": group.session_timeout,
+        }
         if group.url.partition(":")[0] in ("zookeeper", "kazoo"):
-            # Its library would wait ever longer, up to a minute, before it looks whether the service is back.
+            # Without this its library backs off for up to a minute before it tries to reconnect.
             options["connection_retry"] = {"max_tries": -1, "delay": 0.1, "max_delay": group.interval}
         driver = coordination.get_coordinator(group.url, self._member.encode(), **options)
         driver.start()
@@ -148,7 +151,7 @@ class Coordinator:
             driver.create_group(self._group.name.encode()).get(timeout=ANSWER_SECONDS)
 
 
-def _keeps_its_session(driver: Any) -> bool:
+def _has_persistent_session(driver: Any) -> bool:
     from tooz import coordination  # noqa: PLC0415 - an extra, needed where it is configured
 
     return coordination.Characteristics.NON_TIMEOUT_BASED in driver.CHARACTERISTICS

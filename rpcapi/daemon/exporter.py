@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Serves the sum of all workers' figures to Prometheus, in a process of its own.
+"""Serves the sum of all workers' metrics to Prometheus, in a separate process.
 
-Of its own, so that neither a slow scraper nor a thread comes into the master; the master binds the address,
-so that a bad one is told at start, and it stays bound when this process is respawned.
+A separate process keeps slow scrapers and threads out of the master. The master binds the address,
+so that a bad one is reported at start, and stays bound when this process is respawned.
 """
 
 import socket
@@ -19,7 +19,7 @@ from rpcapi.daemon.service import Factory, Service
 def bind(listen: str) -> socket.socket:
     """Return a listening socket on ``host:port`` or ``[IPv6]:port``.
 
-    Raises BadConfiguration when that is no address, or one that cannot be had.
+    Raises BadConfiguration for an invalid address, or one that cannot be bound.
     """
     host, _, port = listen.rpartition(":")
     if not host or not port.isdigit() or int(port) > 65535:
@@ -30,14 +30,14 @@ def bind(listen: str) -> socket.socket:
         )[0]
         return socket.create_server(address[:2], family=family, backlog=16)
     except OSError as exc:
-        raise errors.BadConfiguration(why=f"[metrics] listen = '{listen}' cannot be had: {exc}") from exc
+        raise errors.BadConfiguration(why=f"[metrics] listen = '{listen}' cannot be bound: {exc}") from exc
 
 
 class Exporter:
-    """A service, in the frame's protocol, that answers GET with the figures in ``folder``."""
+    """A service of the daemon framework that answers GET with the metrics in ``folder``."""
 
     def __init__(self, listener: socket.socket, folder: Path) -> None:
-        # Imported in this process only: the master must not, see figures.use().
+        # Imported in this process only: the master must not import it, see figures.use_folder().
         from prometheus_client import CollectorRegistry, multiprocess  # noqa: PLC0415
         from prometheus_client.exposition import MetricsHandler  # noqa: PLC0415
 
@@ -50,19 +50,19 @@ class Exporter:
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.1,), name="exporter", daemon=True)
 
     def start(self) -> None:
-        """Begin to answer."""
+        """Start serving."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Answer no more."""
+        """Stop serving."""
         self._server.shutdown()
 
     def wait(self) -> None:
-        """Return when the last answer has been begun; a scraper can ask again."""
+        """Return when the server loop has ended; an unfinished scrape is repeated by the scraper."""
         self._thread.join()
 
     def reset(self) -> None:
-        """Do nothing: address and folder are settled at start."""
+        """Do nothing: address and folder are fixed at start."""
 
 
 def factory(listener: socket.socket, folder: Path) -> Factory:

@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which of several processes says what all of them have found."""
+"""Lets one of several processes report an error that all of them find."""
 
 import fcntl
 import os
 
 
-class FirstWord:
-    """Made before the forks; of the processes that then ask, one is told that the word is its own.
+class ProcessOnceFlag:
+    """A flag created before the forks that exactly one process can acquire.
 
-    Kept in a file without a name, under a lock that the kernel drops with its holder: under eventlet it works as it
-    does with native threads, and no process can die holding it.
+    Stored in an anonymous file under a kernel lock that is released when its holder dies; works the same under
+    eventlet and with native threads.
     """
 
     def __init__(self) -> None:
         self._file = os.memfd_create("first-word")
 
-    def take(self) -> bool:
-        """Tell whether nobody took it before; from now on somebody has."""
+    def acquire(self) -> bool:
+        """Acquire the flag; return False when it was acquired before."""
         fcntl.lockf(self._file, fcntl.LOCK_EX)
         try:
             if os.pread(self._file, 1, 0):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""oslo.log as every daemon sets it up: request id, project and user in each line, no secrets."""
+"""Configures oslo.log for daemons: request id, project and user in each line, no secrets."""
 
 from oslo_config import cfg
 from oslo_log import log
@@ -7,26 +7,26 @@ from oslo_log import log
 from rpcapi import errors
 from rpcapi.daemon import redaction
 
-WHEN_AND_WHERE = "%(asctime)s.%(msecs)03d %(process)d %(levelname)s %(name)s "
-CONTEXT_FORMAT = WHEN_AND_WHERE + "[%(request_id)s %(project_id)s %(user_id)s] %(message)s"
-DEFAULT_FORMAT = WHEN_AND_WHERE + "[-] %(message)s"
+LINE_PREFIX = "%(asctime)s.%(msecs)03d %(process)d %(levelname)s %(name)s "
+CONTEXT_FORMAT = LINE_PREFIX + "[%(request_id)s %(project_id)s %(user_id)s] %(message)s"
+DEFAULT_FORMAT = LINE_PREFIX + "[-] %(message)s"
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register oslo.log's options, with our line formats as their defaults."""
+    """Register oslo.log's options, with gantt's line formats as defaults."""
     log.register_options(conf)
     conf.set_default("logging_context_format_string", CONTEXT_FORMAT)
     conf.set_default("logging_default_format_string", DEFAULT_FORMAT)
 
 
 def setup(conf: cfg.ConfigOpts, prog: str, version: str) -> None:
-    """Send logs where the configuration says: standard error, journal, syslog or a file.
+    """Set up logging as configured: standard error, journal, syslog or a file.
 
     A worker calls it again after the fork, since handlers made before the patch hold native locks.
     Raises BadConfiguration when a log file cannot be written or the logging configuration is wrong.
     """
     if not (conf.log_file or conf.log_dir or conf.use_journal or conf.log_config_append):
-        # oslo.log would fall back on standard output, which is for a program's results.
+        # oslo.log would default to standard output, which is for a program's results.
         conf.set_override("use_stderr", True)
     try:
         log.setup(conf, prog, version)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The body of each daemon's console script."""
+"""Entry point of the daemons' console scripts."""
 
 import contextlib
 import socket
@@ -15,8 +15,8 @@ from rpcapi.daemon import concurrency, configuration, exporter, figures, launch,
 from rpcapi.daemon.notify import Notifier
 
 
-def one_worker(conf: cfg.ConfigOpts) -> int:
-    """Say that a daemon has a single worker process."""
+def single_worker(conf: cfg.ConfigOpts) -> int:
+    """Return 1: the daemon has a single worker process."""
     return 1
 
 
@@ -25,15 +25,15 @@ def run(
     make_service: str,
     *,
     register_opts: Iterable[configuration.RegisterOpts] = (),
-    workers: Callable[[cfg.ConfigOpts], int] = one_worker,
+    workers: Callable[[cfg.ConfigOpts], int] = single_worker,
     check: Callable[[cfg.ConfigOpts], None] | None = None,
     argv: Sequence[str] | None = None,
 ) -> int:
-    """Be the daemon ``prog`` until it is told to stop; return the status to exit with.
+    """Run the daemon ``prog`` until it is stopped; return the exit status.
 
-    ``make_service`` names the factory as ``package.module:function``; ``workers`` and ``check`` are given the
-    configuration, and ``check`` raises BadConfiguration for what an option's type cannot tell. The status is
-    0 after a clean drain, 78 after a bad configuration (one line on standard error), 70 when a worker failed.
+    ``make_service`` names the factory as ``package.module:function``; ``workers`` and ``check`` are called with the
+    configuration, and ``check`` raises BadConfiguration for values that an option's type does not exclude. The status
+    is 0 after a clean drain, 78 after a bad configuration (one line on standard error), 70 when a worker failed.
     """
     notifier = Notifier.from_environment()
     try:
@@ -41,8 +41,8 @@ def run(
         transport.check(conf)
         if check is not None:
             check(conf)
-        logs.setup(conf, prog, version.installed())
-        concurrency.require_light()
+        logs.setup(conf, prog, version.installed_version())
+        concurrency.require_no_worker_modules()
         return _run(prog, make_service, workers(conf), conf, notifier)
     except errors.BadConfiguration as exc:
         print(f"{prog}: {exc}", file=sys.stderr)
@@ -56,15 +56,15 @@ def _run(prog: str, make_service: str, workers: int, conf: cfg.ConfigOpts, notif
         roles = []
         if conf.metrics.listen:
             listener = stack.enter_context(exporter.bind(conf.metrics.listen))
-            folder = stack.enter_context(figures.folder(conf.metrics.folder))
+            folder = stack.enter_context(figures.shared_folder(conf.metrics.folder))
             roles.append(_exporter_role(prog, exporter.factory(listener, folder)))
         roles += [_worker_role(prog, make_service, index, folder, listener) for index in range(workers)]
 
-        def on_death(role: worker.Role) -> None:
+        def on_worker_exit(role: worker.Role) -> None:
             if folder is not None:
-                figures.forget_gauges(folder, role.index)
+                figures.remove_gauges(folder, role.index)
 
-        return launch.Master(conf, roles, notifier, on_death).run()
+        return launch.Master(conf, roles, notifier, on_worker_exit).run()
 
 
 def _worker_role(
@@ -72,18 +72,18 @@ def _worker_role(
 ) -> worker.Role:
     def prepare(conf: cfg.ConfigOpts) -> None:
         if listener is not None:
-            # A worker that outlives its master to drain must not keep the address from the next one.
+            # A worker that drains after its master's death must not block the address for the next master.
             listener.close()
-        concurrency.choose(conf.executor)
+        concurrency.configure_executor(conf.executor)
         if folder is not None:
-            figures.use(folder, index)
-        logs.setup(conf, prog, version.installed())
+            figures.use_folder(folder, index)
+        logs.setup(conf, prog, version.installed_version())
 
     return worker.Role(f"worker {index}", index, prepare, lambda: service.load_factory(make_service))
 
 
 def _exporter_role(prog: str, factory: service.Factory) -> worker.Role:
     def prepare(conf: cfg.ConfigOpts) -> None:
-        logs.setup(conf, prog, version.installed())
+        logs.setup(conf, prog, version.installed_version())
 
     return worker.Role("metrics exporter", -1, prepare, lambda: factory)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keeping services of this process in their service group, as long as it lives."""
+"""Maintains the group memberships of this process's services."""
 
 import threading
 from collections.abc import Sequence
@@ -7,60 +7,63 @@ from collections.abc import Sequence
 from oslo_log import log
 
 from rpcapi import errors
-from rpcapi.daemon.coordination import Coordinator, Group
+from rpcapi.daemon.coordination import CoordinationGroup, Coordinator
 
 LOG = log.getLogger(__name__)
 
 
 class Membership:
-    """One thread for all services of the process, by the names under which the scheduler knows them.
+    """Renews the memberships in one thread; members are named as the scheduler knows the services.
 
-    A coordination service that is away is no reason to serve nobody: it is tried again, and told once.
+    When the coordination service is unreachable, the process keeps serving: renewal is retried, and one warning logged.
     """
 
-    def __init__(self, group: Group, services: Sequence[str]) -> None:
+    def __init__(self, group: CoordinationGroup, services: Sequence[str]) -> None:
         self._group = group
-        self._seats = [Coordinator(group, name) for name in services]
+        self._coordinators = [Coordinator(group, name) for name in services]
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="service group", daemon=True)
-        self._away = False
+        self._unavailable = False
 
     def start(self) -> None:
-        """Join, as soon as that is possible, and stay."""
+        """Start joining and renewing in the background."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Leave: nothing new is to come here."""
+        """Start leaving the group, so that no new work is sent here."""
         self._stopping.set()
 
     def wait(self) -> None:
-        """Return when all have left, or cannot."""
+        """Return when all members have left, or failed to."""
         if self._thread.ident is not None:
             self._thread.join()
 
     def _run(self) -> None:
         while not self._stopping.is_set():
-            self._keep()
+            self._renew_memberships()
             self._stopping.wait(self._group.interval)
-        # Side by side: where the coordination service is away, each takes as long as it may.
-        leaving = [threading.Thread(target=seat.close, name="leaving", daemon=True) for seat in self._seats]
-        for each in leaving:
-            each.start()
-        for each in leaving:
-            each.join()
+        # In parallel: each may take its full time limit while the coordination service is unreachable.
+        leaving = [
+            threading.Thread(target=coordinator.close, name="leaving", daemon=True)
+            for coordinator in self._coordinators
+        ]
+        for thread in leaving:
+            thread.start()
+        for thread in leaving:
+            thread.join()
 
-    def _keep(self) -> None:
+    def _renew_memberships(self) -> None:
         try:
-            for seat in self._seats:
+            for coordinator in self._coordinators:
                 if self._stopping.is_set():
                     return
-                seat.keep()
-            if self._away:
-                LOG.warning("The service group %s is there again", self._group.name)
-            self._away = False
+                coordinator.renew_membership()
+            if self._unavailable:
+                LOG.warning("Service group %s is reachable again", self._group.name)
+            self._unavailable = False
         except errors.Unavailable as error:
-            (LOG.debug if self._away else LOG.warning)("%s; trying again", error)
-            self._away = True
+            (LOG.debug if self._unavailable else LOG.warning)("%s; retrying", error)
+            self._unavailable = True
         except Exception:
-            # The edge of a thread: were it to end, these services would be taken for dead for good.
-            LOG.exception("Staying in the service group %s failed; trying again", self._group.name)
+            # Top level of the thread: if it ended, these services would count as dead for ever.
+            LOG.exception("Renewing the membership in service group %s failed; retrying", self._group.name)

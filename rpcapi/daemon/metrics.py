@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a service declares its metrics; they are summed over the daemon's workers where that makes sense.
+"""Declares Prometheus metrics of services, aggregated over the daemon's workers.
 
-Declare them at module level in modules that only workers import: the frame decides where the figures are kept
-just before it imports the service. With metrics off they are plain counters in memory. Every name begins with
-``gantt_``.
+Declare them at module level in modules that only workers import: the framework sets the folder of the metrics
+just before it imports the service. With metrics disabled they are plain in-memory counters. Every name begins
+with ``gantt_``.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from typing import Literal
 import prometheus_client
 
 PREFIX = "gantt_"
-# Seconds, from a decision (tens of microseconds) to a call that times out.
+# Seconds: from a decision (tens of microseconds) to a call that times out.
 TIME_BUCKETS = (
     0.0001,
     0.00025,
@@ -41,16 +41,16 @@ _LIVE: dict[str, Literal["livesum", "livemax", "livemin", "liveall"]] = {
 
 
 def counter(name: str, text: str, labels: Sequence[str] = ()) -> prometheus_client.Counter:
-    """Declare a count that only grows; it goes on where a dead worker of the same index left it."""
+    """Declare a counter; a respawned worker continues that of the dead worker of its index."""
     return prometheus_client.Counter(PREFIX + name, text, labels)
 
 
 def gauge(
     name: str, text: str, labels: Sequence[str] = (), across: Literal["sum", "max", "min", "all"] = "sum"
 ) -> prometheus_client.Gauge:
-    """Declare a figure that goes up and down; a dead worker's is dropped.
+    """Declare a gauge; a dead worker's value is dropped.
 
-    ``across`` says what is shown of the workers' values: the sum, the largest, the smallest, or all (each
+    ``across`` says how the workers' values are combined: the sum, the largest, the smallest, or all (each
     with its worker's index as label ``pid``).
     """
     return prometheus_client.Gauge(PREFIX + name, text, labels, multiprocess_mode=_LIVE[across])
@@ -59,5 +59,5 @@ def gauge(
 def histogram(
     name: str, text: str, labels: Sequence[str] = (), buckets: Sequence[float] = TIME_BUCKETS
 ) -> prometheus_client.Histogram:
-    """Declare a distribution; the default buckets are seconds."""
+    """Declare a histogram; the default buckets are in seconds."""
     return prometheus_client.Histogram(PREFIX + name, text, labels, buckets=buckets)

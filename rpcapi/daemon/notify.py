@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the master tells the service manager, in the protocol of sd_notify(3)."""
+"""Notifies the service manager, in the protocol of sd_notify(3)."""
 
 import os
 import socket
@@ -7,20 +7,20 @@ import time
 
 
 class Notifier:
-    """Tells systemd how the daemon is; silent where none listens.
+    """Sends the daemon's state to systemd; does nothing without a notification socket.
 
-    oslo.service tells READY before a worker serves and knows no watchdog, hence our own.
+    oslo.service's notifier is not used: it sends READY before a worker serves and has no watchdog.
     """
 
     def __init__(self, address: str = "", watchdog: float = 0.0) -> None:
         """``address`` is a datagram socket ('@' begins an abstract one), ``watchdog`` is in seconds."""
         self._address = "\0" + address[1:] if address.startswith("@") else address
-        self._pat_every = watchdog / 3
-        self._patted = 0.0
+        self._watchdog_interval = watchdog / 3
+        self._watchdog_sent_at = 0.0
 
     @classmethod
     def from_environment(cls) -> "Notifier":
-        """Take the manager's variables out of the environment, so that no worker speaks for the master."""
+        """Remove the manager's variables from the environment, so that no worker notifies in the master's place."""
         address = os.environ.pop("NOTIFY_SOCKET", "")
         watchdog = float(os.environ.pop("WATCHDOG_USEC", "0")) / 1e6
         for_pid = os.environ.pop("WATCHDOG_PID", "")
@@ -29,30 +29,30 @@ class Notifier:
         return cls(address, watchdog)
 
     def starting(self, status: str, extend: float) -> None:
-        """Say that the start goes on and may take another ``extend`` seconds."""
+        """Report a start in progress that may take another ``extend`` seconds."""
         self._send(f"EXTEND_TIMEOUT_USEC={int(extend * 1e6)}", f"STATUS={status}")
 
     def ready(self, status: str) -> None:
-        """Say that every worker serves, at first or again after a reload."""
+        """Report that every worker serves, after the start or a reload."""
         self._send("READY=1", f"STATUS={status}")
 
     def status(self, status: str) -> None:
-        """Say one line for ``systemctl status``."""
+        """Set the line shown by ``systemctl status``."""
         self._send(f"STATUS={status}")
 
     def reloading(self) -> None:
-        """Say that the configuration is being read anew."""
+        """Report that the configuration is being reloaded."""
         now = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
         self._send("RELOADING=1", f"MONOTONIC_USEC={now}", "STATUS=reloading the configuration")
 
     def stopping(self) -> None:
-        """Say that the daemon drains."""
+        """Report that the daemon is draining."""
         self._send("STOPPING=1", "STATUS=draining")
 
     def alive(self, now: float) -> None:
-        """Pat the watchdog when it is due; ``now`` is monotonic seconds."""
-        if self._pat_every and now - self._patted >= self._pat_every:
-            self._patted = now
+        """Ping the watchdog when it is due; ``now`` is in monotonic seconds."""
+        if self._watchdog_interval and now - self._watchdog_sent_at >= self._watchdog_interval:
+            self._watchdog_sent_at = now
             self._send("WATCHDOG=1")
 
     def _send(self, *lines: str) -> None:
@@ -63,5 +63,5 @@ class Notifier:
             try:
                 sock.sendto("\n".join(lines).encode(), self._address)
             except OSError:
-                # A manager that is away or swamped must not take the daemon down: its watchdog decides.
+                # An unreachable or overloaded manager must not stop the daemon; the manager's watchdog decides.
                 return

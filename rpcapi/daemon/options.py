@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The options that every daemon has."""
+"""Options of every daemon."""
 
 from oslo_config import cfg
 
@@ -8,24 +8,24 @@ DAEMON: list[cfg.Opt] = [
         "executor",
         default="eventlet",
         choices=[
-            ("eventlet", "green threads: thousands of waiting requests in one system thread"),
+            ("eventlet", "green threads: thousands of waiting requests in one native thread"),
             ("threading", "native threads: a pool of them handles the requests"),
         ],
-        help="What a worker process runs its requests on. It is read once, before the workers are forked.",
+        help="Concurrency model of worker processes. It is read once, before the workers are forked.",
     ),
     cfg.IntOpt(
         "graceful_shutdown_timeout",
         default=30,
         min=1,
-        help="Seconds that a worker is given, after SIGTERM, to finish what it has taken. Then it is ended, "
-        "and its callers see timeouts. A service manager's own stop timeout must be longer.",
+        help="Seconds that a worker may take, after SIGTERM, to finish its requests in progress. Then it is killed, "
+        "and its callers see timeouts. The stop timeout of the service manager must be longer.",
     ),
     cfg.IntOpt(
         "worker_hang_timeout",
         default=30,
         min=2,
-        help="Seconds without a sign of life after which a serving worker process counts as hung: its stacks "
-        "are written to standard error, it is killed and another takes its place. While it starts it has at "
+        help="Seconds without a heartbeat after which a serving worker process counts as hung: its stacks "
+        "are written to standard error, it is killed and replaced. During its start the limit is at "
         "least two minutes.",
     ),
 ]
@@ -36,24 +36,24 @@ METRICS: list[cfg.Opt] = [
     cfg.StrOpt(
         "listen",
         default="",
-        help="Address, as host:port or [IPv6]:port, on which the daemon serves the sum of all its workers to "
-        "Prometheus. There is no authentication: keep it on loopback or a management network. Empty means "
-        "none.",
+        help="Address, as host:port or [IPv6]:port, on which the daemon serves the metrics of all its workers to "
+        "Prometheus. There is no authentication: use loopback or a management network. Empty means "
+        "disabled.",
     ),
     cfg.StrOpt(
         "folder",
         default="",
-        help="Folder in which the workers share their figures; what an earlier run left there is removed at "
-        "start. Empty means a private one under the service manager's runtime folder, or the system's "
+        help="Folder of the workers' metrics; files of an earlier run are removed at "
+        "start. Empty means a private folder under the service manager's runtime folder, or the system's "
         "temporary folder.",
     ),
 ]
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the frame's options on ``conf``."""
+    """Register the daemon options on ``conf``."""
     conf.register_opts(DAEMON)
-    # By name: copies of one OptGroup share what is registered and overridden, and so would all configurations.
+    # By name: copies of one OptGroup share registered and overridden options, across all configurations.
     conf.register_opts(METRICS, group=METRICS_GROUP.name)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Forking a worker, and signals as bytes on a socket, the same in native and in green processes."""
+"""Forks workers, and delivers signals as bytes on a socket, in native and green processes alike."""
 
 import os
 import signal
@@ -14,10 +14,10 @@ EX_CONFIG = 78
 
 
 def fork(child: Callable[[], int]) -> int:
-    """Fork and return the pid; the child process runs ``child`` and exits with what that returns.
+    """Fork and return the pid; the child process runs ``child`` and exits with its result.
 
-    The handled signals are blocked across the fork, so that none is taken by the master's handlers in the
-    child: the child begins with them blocked and at their defaults, and SignalSocket lets them through.
+    The handled signals are blocked across the fork, so that the master's handlers never run in the
+    child: the child starts with them blocked and with default handlers, and SignalSocket unblocks them.
     """
     sys.stdout.flush()
     sys.stderr.flush()
@@ -31,7 +31,7 @@ def fork(child: Callable[[], int]) -> int:
                 signal.signal(signo, signal.SIG_DFL)
             status = child()
         except BaseException:
-            # Whatever escaped, the child must not run on as a second master.
+            # Whatever was raised, the child must not continue as a second master.
             traceback.print_exc()
         finally:
             os._exit(status)
@@ -40,10 +40,9 @@ def fork(child: Callable[[], int]) -> int:
 
 
 class SignalSocket:
-    """Turns signals into bytes, read in order; other threads may put bytes of their own among them.
+    """Turns signals into bytes, read in order; other threads may add bytes.
 
-    A handler that only sets an event is not noticed by eventlet's hub, which sleeps on in its poll; a byte
-    is.
+    A handler that only sets an event does not wake eventlet's hub from its poll; a byte on a socket does.
     """
 
     def __init__(self, signals: Iterable[signal.Signals]) -> None:
@@ -55,15 +54,15 @@ class SignalSocket:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, HANDLED)
 
     def put(self, number: int) -> None:
-        """Add a byte, as if signal ``number`` had come."""
+        """Add a byte, as if signal ``number`` had arrived."""
         self._writer.send(bytes([number]))
 
     def read(self) -> bytes:
-        """Return the numbers that came, in order; blocks while there are none."""
+        """Return the received numbers, in order; blocks while there are none."""
         return self.reader.recv(64)
 
     def close(self) -> None:
-        """Close both ends; signals are lost from here on."""
+        """Close both ends; later signals are lost."""
         signal.set_wakeup_fd(-1)
         self.reader.close()
         self._writer.close()

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps passwords out of the logs: whatever is logged, tracebacks included, passes here last."""
+"""Masks passwords in logs, tracebacks included, as the last formatting step."""
 
 import logging
 import re
 
 # User info in URLs, oslo.messaging's lists of hosts (rabbit://u:p@one,u:p@two) included.
 _CREDENTIALS = re.compile(r"(://|,)[^/\s@'\",:]*:[^/\s@'\",]*@")
-# oslo.utils' mask_password knows more forms, but eats the neighbours of a masked key.
+# oslo.utils' mask_password covers more forms, but also masks text next to a key.
 _KEYED = re.compile(r"((?:password|passwd|passphrase|secret)['\"]?\s*[:=]\s*['\"]?)[^\s'\",;&}]+", re.IGNORECASE)
 
 
@@ -16,21 +16,21 @@ def redact(text: str) -> str:
 
 
 class RedactingFormatter(logging.Formatter):
-    """Formats with another formatter, then redacts; a line without a request says '-' for whose it is."""
+    """Formats with another formatter, then redacts; project and user are '-' in lines without a request."""
 
     def __init__(self, inner: logging.Formatter) -> None:
         super().__init__()
         self.inner = inner
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the finished line(s)."""
+        """Return the redacted line(s)."""
         record.__dict__.setdefault("project_id", "-")
         record.__dict__.setdefault("user_id", "-")
         return redact(self.inner.format(record))
 
 
 def redact_handlers() -> None:
-    """Wrap the formatter of every handler there is; doing it twice is harmless."""
+    """Wrap the formatters of all present handlers; idempotent."""
     loggers = [logging.getLogger(), *(logging.getLogger(name) for name in logging.root.manager.loggerDict)]
     for handler in {handler for logger in loggers for handler in logger.handlers}:
         if not isinstance(handler.formatter, RedactingFormatter):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One place for a worker process, as its master sees it: empty, starting, serving, hung."""
+"""The master's state of one worker process: none, starting, serving or hung."""
 
 import contextlib
 import os
@@ -14,17 +14,17 @@ from rpcapi.daemon import process, worker
 LOG = log.getLogger(__name__)
 
 # A worker that served this long and then died is respawned at once; otherwise each death doubles the pause.
-STEADY_AFTER = 10.0
+STABLE_AFTER = 10.0
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 30.0
-# Seconds that a worker's imports may take, during which it can give no sign of life: on a busy machine many.
+# Seconds that a worker's imports may take, during which it sends no heartbeat: many on a busy machine.
 START_LIMIT = 120.0
 # Seconds for a hung worker to write its stacks before it is killed.
-LAST_WORDS = 2.0
+STACK_DUMP_SECONDS = 2.0
 
 
 class Slot:
-    """Holds at most one process of a role; all times are monotonic seconds, given by the caller."""
+    """Supervises at most one process of a role; all times are monotonic seconds, passed by the caller."""
 
     def __init__(self, role: worker.Role) -> None:
         self.role = role
@@ -34,47 +34,47 @@ class Slot:
         self.reloading = False
         self.spawn_at = 0.0
         self._spawned = 0.0
-        self._heard = 0.0
-        self._condemned = 0.0
+        self._last_contact = 0.0
+        self._abort_sent_at = 0.0
         self._deaths = 0
 
     def spawn(self, now: float, be_worker: Callable[[int], int]) -> None:
         """Fork a process that runs ``be_worker(channel file descriptor)``."""
-        mine, theirs = socket.socketpair()
-        mine.setblocking(False)
+        master_end, worker_end = socket.socketpair()
+        master_end.setblocking(False)
 
         def child() -> int:
-            mine.close()
-            return be_worker(theirs.detach())
+            master_end.close()
+            return be_worker(worker_end.detach())
 
         try:
             self.pid = process.fork(child)
         except OSError as exc:
-            # No memory or no process left for us just now: the next try comes after a pause, as after a death.
+            # No memory or process slot is available now: retry after a pause, as after a death.
             LOG.error("%s cannot be started: %s", self.role.name, exc)
-            mine.close()
-            self.empty(now)
+            master_end.close()
+            self.clear(now)
             return
         finally:
-            theirs.close()
-        self.channel = mine
+            worker_end.close()
+        self.channel = master_end
         self.serving = self.reloading = False
-        self._spawned = self._heard = now
-        self._condemned = 0.0
+        self._spawned = self._last_contact = now
+        self._abort_sent_at = 0.0
         LOG.info("%s is process %d", self.role.name, self.pid)
 
-    def hear(self, now: float) -> None:
-        """Take in what the worker said; its silence is judged by hung()."""
-        assert self.channel is not None  # noqa: S101 - only an occupied slot is listened to
+    def read_channel(self, now: float) -> None:
+        """Read the worker's messages; end_if_hung() judges its silence."""
+        assert self.channel is not None  # noqa: S101 - only a slot with a process is read
         try:
-            said = self.channel.recv(4096)
+            messages = self.channel.recv(4096)
         except BlockingIOError:
             return
-        if said:
-            self._heard = now
-        if worker.SERVING in said:
+        if messages:
+            self._last_contact = now
+        if worker.SERVING in messages:
             self.serving = True
-        if worker.RELOADED in said:
+        if worker.RELOADED in messages:
             self.reloading = False
 
     def signal(self, signo: signal.Signals) -> None:
@@ -84,20 +84,20 @@ class Slot:
                 os.kill(self.pid, signo)
 
     def end_if_hung(self, now: float, limit: float) -> None:
-        """End a process that was silent for ``limit`` seconds: first its stacks, then SIGKILL."""
+        """End a process that was silent for ``limit`` seconds: SIGABRT to dump its stacks, then SIGKILL."""
         if not self.serving:
             limit = max(limit, START_LIMIT)
-        if not self.pid or now - self._heard < limit:
+        if not self.pid or now - self._last_contact < limit:
             return
-        if not self._condemned:
-            LOG.error("%s (process %d) gave no sign of life for %d s: ending it", self.role.name, self.pid, limit)
-            self._condemned = now
+        if not self._abort_sent_at:
+            LOG.error("%s (process %d) sent no heartbeat for %d s: killing it", self.role.name, self.pid, limit)
+            self._abort_sent_at = now
             self.signal(signal.SIGABRT)
-        elif now - self._condemned > LAST_WORDS:
+        elif now - self._abort_sent_at > STACK_DUMP_SECONDS:
             self.signal(signal.SIGKILL)
 
     def reap(self) -> int | None:
-        """Return how the process ended (status, or minus the signal); None if it runs or is none."""
+        """Return how the process ended (status, or minus the signal); None if it runs or there is none."""
         if not self.pid:
             return None
         pid, status = os.waitpid(self.pid, os.WNOHANG)
@@ -105,15 +105,15 @@ class Slot:
             return None
         code = os.waitstatus_to_exitcode(status)
         how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"exited with status {code}"
-        # Of a bad configuration the worker has told what there is to tell.
+        # The worker has already logged a bad configuration.
         level = {0: log.INFO, process.EX_CONFIG: log.DEBUG}.get(code, log.WARNING)
         LOG.log(level, "%s (process %d) %s", self.role.name, pid, how)
         return code
 
-    def empty(self, now: float) -> None:
-        """Forget the process that ended, and settle when the next may be spawned."""
-        steady = self.serving and now - self._spawned > STEADY_AFTER
-        self._deaths = 1 if steady else self._deaths + 1
+    def clear(self, now: float) -> None:
+        """Clear the slot after its process ended, and set when the next may be spawned."""
+        stable = self.serving and now - self._spawned > STABLE_AFTER
+        self._deaths = 1 if stable else self._deaths + 1
         pause = 0.0 if self._deaths == 1 else min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (self._deaths - 2))
         self.spawn_at = now + pause
         self.pid = 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options in the files that nothing reads: most are typing errors, and silence would hide them."""
+"""Warns of options in the configuration files that no code reads: most are typing errors."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,28 +11,27 @@ LOG = log.getLogger(__name__)
 
 
 def warn(conf: cfg.ConfigOpts) -> None:
-    """Log each unknown option of the files that ``conf`` was read from.
+    """Log each unknown option of the files of ``conf``.
 
-    Call it when the service serves: libraries register their options when they are first used. A section that
-    is unknown as a whole may be another daemon's, since one file can serve all of them, and is told at a
-    lower level.
+    Call it when the service serves: libraries register their options on first use. A wholly unknown section may
+    belong to another daemon that shares the file, and is logged at a lower level.
     """
     for path in _files(conf):
         sections: dict[str, dict[str, list[str]]] = {}
         try:
             cfg.ConfigParser(str(path), sections).parse()
         except (OSError, cfg.Error) as exc:
-            LOG.warning("%s cannot be read any more: %s", path, exc)
+            LOG.warning("%s can no longer be read: %s", path, exc)
             continue
         for section, entries in sections.items():
             if section != "DEFAULT" and section not in conf:
-                LOG.info("%s: this daemon reads nothing of section [%s]", path, section)
+                LOG.info("%s: this daemon does not read section [%s]", path, section)
                 continue
-            known = conf if section == "DEFAULT" else conf[section]
+            registered = conf if section == "DEFAULT" else conf[section]
             for name in entries:
-                if name.replace("-", "_") not in known:
+                if name.replace("-", "_") not in registered:
                     LOG.warning(
-                        "%s: nothing reads option '%s' of section [%s]; is it spelt right?",
+                        "%s: unknown option '%s' in section [%s]; check its spelling",
                         path,
                         name,
                         section,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waiting for a part that is away, such as the broker or Redis at start."""
+"""Waits for an unreachable dependency, such as the broker or Redis at start."""
 
 import threading
 from collections.abc import Callable
@@ -9,52 +9,52 @@ import tenacity
 from oslo_log import log
 
 LOG = log.getLogger(__name__)
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 
-class Stopped(Exception):
-    """Raised when the service was told to stop before what it waited for came."""
+class ShutdownRequested(Exception):
+    """Raised when the service is stopped before the dependency became reachable."""
 
 
 def wait_for(
     what: str,
-    probe: Callable[[], Answer],
+    probe: Callable[[], Result],
     stopping: threading.Event,
     *,
     away: tuple[type[Exception], ...] = (OSError,),
-    first: float = 0.5,
-    most: float = 15.0,
-) -> Answer:
-    """Call ``probe`` until it returns, and return its answer.
+    first_pause: float = 0.5,
+    max_pause: float = 15.0,
+) -> Result:
+    """Call ``probe`` until it returns, and return its result.
 
-    ``away`` lists the exceptions that mean "not there yet"; any other one goes to the caller. Each failed
-    attempt is one log line; the pause grows from ``first`` to ``most`` seconds, with jitter so that workers
-    do not call in step. Raises Stopped as soon as ``stopping`` is set.
+    ``away`` lists the exceptions that mean "not reachable yet"; others are raised. Each failed
+    attempt logs one line; the pause grows from ``first_pause`` to ``max_pause`` seconds, with jitter so that workers
+    do not call in step. Raises ShutdownRequested as soon as ``stopping`` is set.
     """
 
-    def say(state: tenacity.RetryCallState) -> None:
+    def log_retry(state: tenacity.RetryCallState) -> None:
         if state.outcome is not None and state.next_action is not None:
             why = state.outcome.exception()
             LOG.warning(
-                "%s is away (attempt %d: %s); next try in %.1f s",
+                "%s is unreachable (attempt %d: %s); retrying in %.1f s",
                 what,
                 state.attempt_number,
                 str(why) or type(why).__name__,
                 state.next_action.sleep,
             )
 
-    def attempt() -> Answer:
+    def attempt() -> Result:
         if stopping.is_set():
-            raise Stopped(what)
+            raise ShutdownRequested(what)
         return probe()
 
     retrying = tenacity.Retrying(
         retry=tenacity.retry_if_exception_type(away),
-        wait=tenacity.wait_exponential(multiplier=first, max=most) + tenacity.wait_random(0, first),
+        wait=tenacity.wait_exponential(multiplier=first_pause, max=max_pause) + tenacity.wait_random(0, first_pause),
         sleep=tenacity.sleep_using_event(stopping),
-        before_sleep=say,
+        before_sleep=log_retry,
     )
     answer = retrying(attempt)
     if retrying.statistics.get("attempt_number", 1) > 1:
-        LOG.info("%s is there", what)
+        LOG.info("%s is reachable", what)
     return answer

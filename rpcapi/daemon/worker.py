@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A worker process: makes its service after the fork, runs it, and tells the master how it is."""
+"""A worker process: creates its service after the fork, runs it, and reports its state to the master."""
 
 import faulthandler
 import gc
@@ -16,25 +16,24 @@ from oslo_log import log
 
 from rpcapi import errors
 from rpcapi.daemon import process, unknown_options
-from rpcapi.daemon.first_word import FirstWord
+from rpcapi.daemon.first_word import ProcessOnceFlag
 from rpcapi.daemon.service import Factory, Service
-from rpcapi.daemon.waiting import Stopped
+from rpcapi.daemon.waiting import ShutdownRequested
 
 LOG = log.getLogger(__name__)
 
-# What a worker says to its master, a byte each.
-SERVING, BEAT, RELOADED = b"r", b".", b"l"
-BEAT_EVERY = 0.5
-# A number among the signals that is none: start() has ended, well or badly.
+# Messages of a worker to its master, a byte each.
+SERVING, HEARTBEAT, RELOADED = b"r", b".", b"l"
+HEARTBEAT_INTERVAL = 0.5
+# Not a signal number: start() has ended, successfully or not.
 _START_ENDED = 0
 
 
 @dataclass(frozen=True)
 class Role:
-    """What one worker process is for: its name in logs, its index, and what it has to make.
+    """The role of a worker process: its name in logs, its index, and its service factory.
 
-    ``prepare`` runs first in the child: the patch, the logs, where the figures go; ``load`` then imports the
-    factory.
+    ``prepare`` runs first in the child: monkey-patching, logs, metrics folder; ``load`` then imports the factory.
     """
 
     name: str
@@ -44,19 +43,19 @@ class Role:
 
 
 class Worker:
-    """Runs one service from start to drain; only the master holds the other end of ``channel``.
+    """Runs one service from start to drain; only the master has the other end of ``channel``.
 
-    Of the workers that find the same fault in the configuration, the one that takes ``first_word`` tells it; without
-    one each tells it.
+    Of the workers that find the same error in the configuration, only the one that acquires ``once_flag`` logs it;
+    without a flag each logs it.
     """
 
     def __init__(
-        self, conf: cfg.ConfigOpts, role: Role, channel: socket.socket, first_word: FirstWord | None = None
+        self, conf: cfg.ConfigOpts, role: Role, channel: socket.socket, once_flag: ProcessOnceFlag | None = None
     ) -> None:
         self._conf = conf
         self._role = role
         self._channel = channel
-        self._first_word = first_word
+        self._once_flag = once_flag
         self._sending = threading.Lock()
         self._stopping = threading.Event()
         self._service: Service | None = None
@@ -65,9 +64,9 @@ class Worker:
         self._inbox = process.SignalSocket([signal.SIGTERM, signal.SIGHUP])
 
     def run(self) -> int:
-        """Return the status to exit with, after SIGTERM, the master's death or a start that failed."""
-        threading.Thread(target=self._beat, name="beat", daemon=True).start()
-        threading.Thread(target=self._await_orphaning, name="orphaning", daemon=True).start()
+        """Run until SIGTERM, the master's death or a failed start; return the exit status."""
+        threading.Thread(target=self._send_heartbeats, name="beat", daemon=True).start()
+        threading.Thread(target=self._watch_master, name="orphaning", daemon=True).start()
         starter = threading.Thread(target=self._start, name="start", daemon=True)
         starter.start()
         serving = False
@@ -77,7 +76,7 @@ class Worker:
                     self._stopping.set()
                 elif number == _START_ENDED:
                     serving = True
-                    self._say(SERVING)
+                    self._send(SERVING)
                     if self._role.index == 0:
                         unknown_options.warn(self._conf)
                 elif number == signal.SIGHUP:
@@ -86,31 +85,31 @@ class Worker:
         return self._exit_status
 
     def _start(self) -> None:
-        fault = ""
+        start_error = ""
         try:
             service = self._role.load()(self._conf, self._role.index)
             self._service = service
             if not self._stopping.is_set():
                 service.start()
-                # What a start leaves (modules, tables) stays as long as the worker: no look at it again.
+                # Objects of the start (modules, tables) live as long as the worker: exempt them from the collector.
                 gc.collect()
                 gc.freeze()
-        except Stopped as exc:
-            LOG.info("%s stops before %s came", self._role.name, exc)
+        except ShutdownRequested as exc:
+            LOG.info("%s stops: %s was not reachable yet", self._role.name, exc)
             if not self._stopping.is_set():
-                LOG.error("%s gave up its start though nobody stopped it", self._role.name)
+                LOG.error("%s: startup aborted unexpectedly", self._role.name)
                 self._exit_status = process.EX_SOFTWARE
         except (errors.BadConfiguration, cfg.Error) as exc:
-            fault = " ".join(str(exc).split())
+            start_error = " ".join(str(exc).split())
             self._exit_status = process.EX_CONFIG
         except Exception:
-            # The edge of the process: any fault in a service's start ends this worker, with its traceback in
+            # Top level of the process: any error in a service's start ends this worker, with a traceback in
             # the log.
             LOG.exception("%s cannot start", self._role.name)
             self._exit_status = process.EX_SOFTWARE
-        # Told only here: while an exception is handled, oslo.log adds its text to each line.
-        if fault and (self._first_word is None or self._first_word.take()):
-            LOG.critical("%s cannot start: %s", self._role.name, fault)
+        # Logged only here: while an exception is handled, oslo.log adds its text to each line.
+        if start_error and (self._once_flag is None or self._once_flag.acquire()):
+            LOG.critical("%s cannot start: %s", self._role.name, start_error)
         self._inbox.put(_START_ENDED)
 
     def _reload(self, serving: bool) -> None:
@@ -119,11 +118,11 @@ class Worker:
             if serving and self._service is not None:
                 self._service.reset()
         except cfg.Error as exc:
-            LOG.error("%s keeps the configuration it has: %s", self._role.name, exc)
+            LOG.error("%s: reload failed, the configuration is unchanged: %s", self._role.name, exc)
         except Exception:
-            # A reload that fails must not cost a worker that serves.
-            LOG.exception("%s could not use the configuration it read", self._role.name)
-        self._say(RELOADED)
+            # A failed reload must not stop a serving worker.
+            LOG.exception("%s could not apply the reloaded configuration", self._role.name)
+        self._send(RELOADED)
 
     def _drain(self, starter: threading.Thread) -> None:
         if self._exit_status:
@@ -133,7 +132,9 @@ class Worker:
         finisher.start()
         finisher.join(limit)
         if finisher.is_alive():
-            LOG.error("%s did not drain within %d s and is ended; what it held is lost", self._role.name, limit)
+            LOG.error(
+                "%s did not drain within %d s and is killed; its requests in progress are lost", self._role.name, limit
+            )
             self._exit_status = process.EX_SOFTWARE
 
     def _finish(self, starter: threading.Thread) -> None:
@@ -148,34 +149,34 @@ class Worker:
             LOG.exception("%s could not drain", self._role.name)
             self._exit_status = process.EX_SOFTWARE
 
-    def _beat(self) -> None:
-        # Starved when the hub or the interpreter hangs, which is what the master wants to know.
-        while self._say(BEAT):
-            time.sleep(BEAT_EVERY)
+    def _send_heartbeats(self) -> None:
+        # Stops when the hub or the interpreter hangs, so that the master notices.
+        while self._send(HEARTBEAT):
+            time.sleep(HEARTBEAT_INTERVAL)
 
-    def _await_orphaning(self) -> None:
+    def _watch_master(self) -> None:
         while self._channel.recv(64):
             pass
-        LOG.error("%s drains: its master is gone", self._role.name)
+        LOG.error("%s drains: its master has died", self._role.name)
         self._inbox.put(signal.SIGTERM)
 
-    def _say(self, word: bytes) -> bool:
+    def _send(self, message: bytes) -> bool:
         with self._sending:
             try:
-                self._channel.sendall(word)
+                self._channel.sendall(message)
             except OSError:
                 return False
         return True
 
 
-def run(conf: cfg.ConfigOpts, role: Role, channel_fd: int, first_word: FirstWord | None = None) -> int:
-    """Be the worker of ``role``, in a process just forked that has nothing but ``channel_fd``."""
+def run(conf: cfg.ConfigOpts, role: Role, channel_fd: int, once_flag: ProcessOnceFlag | None = None) -> int:
+    """Run the worker of ``role`` in a freshly forked process; ``channel_fd`` leads to the master."""
     faulthandler.enable()
     random.seed()
     role.prepare(conf)
-    # Made only now, so that under eventlet it is a green socket.
+    # Created after the patching, so that under eventlet it is a green socket.
     channel = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, channel_fd)
-    status = Worker(conf, role, channel, first_word).run()
-    # What is wrong with the configuration has been told, and is one line.
+    status = Worker(conf, role, channel, once_flag).run()
+    # A bad configuration has been logged already, in one line.
     LOG.log(log.DEBUG if status == process.EX_CONFIG else log.INFO, "%s ends with status %d", role.name, status)
     return status

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drivers of oslo.messaging: the embedded bus over Redis, and RabbitMQ with replies confined."""
+"""oslo.messaging drivers: the embedded bus over Redis, and RabbitMQ with a separate exchange for replies."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the bus's Redis is: from a transport URL to what redis-py is told. A daemon's master may import this."""
+"""Parses the transport URL of the embedded bus into redis-py connection arguments. A daemon's master may import it."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,8 +12,8 @@ DEFAULT_PORT = 6379
 
 
 @dataclass(frozen=True)
-class Address:
-    """One Redis server and database. Its text never shows the password."""
+class RedisAddress:
+    """One Redis server and database. `str()` and `repr()` never show the password."""
 
     host: str | None
     port: int
@@ -27,36 +27,36 @@ class Address:
 
     def connection_arguments(self) -> dict[str, Any]:
         """The keyword arguments of a redis-py connection to this server."""
-        who = {"username": self.username, "password": self.password, "db": self.database}
+        credentials = {"username": self.username, "password": self.password, "db": self.database}
         if self.socket:
-            return {**who, "path": self.socket}
-        return {**who, "host": self.host, "port": self.port}
+            return {**credentials, "path": self.socket}
+        return {**credentials, "host": self.host, "port": self.port}
 
 
-def parse(url: str) -> Address:
+def parse(url: str) -> RedisAddress:
     """Read `gantt+redis://user:password@host:port/database` or `gantt+redis:///database?socket=/path`.
 
-    :raises rpcapi.errors.BadConfiguration: for any other form, naming what is wrong without showing credentials
+    :raises rpcapi.errors.BadConfiguration: for any other form; the text says what is wrong and shows no credentials
     """
     scheme, _, rest = url.partition("://")
     if scheme != "gantt+redis":
-        raise _unusable(f"the bus cannot use '{scheme}': write gantt+redis://")
+        raise _bad_url(f"the bus cannot use '{scheme}': write gantt+redis://")
     parts = urlsplit(f"//{rest}")
     if "," in parts.netloc:
-        raise _unusable("the bus is one Redis server, and the URL names several hosts")
+        raise _bad_url("the bus uses one Redis server, but the URL names several hosts")
     query = dict(parse_qsl(parts.query))
     unknown = sorted(set(query) - {"socket"})
     if unknown:
-        raise _unusable(f"the URL has an unknown parameter: {', '.join(unknown)}")
-    who, _, where = parts.netloc.rpartition("@")
+        raise _bad_url(f"the URL has an unknown parameter: {', '.join(unknown)}")
+    credentials, _, server_part = parts.netloc.rpartition("@")
     socket = query.get("socket")
-    if socket and where:
-        raise _unusable("the URL names both a host and a socket: leave one out")
+    if socket and server_part:
+        raise _bad_url("the URL names both a host and a socket: use one of them")
     if socket and not socket.startswith("/"):
-        raise _unusable(f"the socket in the URL is not an absolute path: {socket}")
-    username, _, password = who.partition(":")
-    server = urlsplit(f"//{where}")
-    return Address(
+        raise _bad_url(f"the socket in the URL is not an absolute path: {socket}")
+    username, _, password = credentials.partition(":")
+    server = urlsplit(f"//{server_part}")
+    return RedisAddress(
         host=None if socket else server.hostname or DEFAULT_HOST,
         port=server.port or DEFAULT_PORT,
         socket=socket,
@@ -68,9 +68,9 @@ def parse(url: str) -> Address:
 
 def _database(path: str) -> int:
     if path and not path.isdecimal():
-        raise _unusable(f"the database in the URL is not a number: {path}")
+        raise _bad_url(f"the database in the URL is not a number: {path}")
     return int(path or 0)
 
 
-def _unusable(why: str) -> errors.BadConfiguration:
+def _bad_url(why: str) -> errors.BadConfiguration:
     return errors.BadConfiguration(why=f"transport_url cannot be used: {why}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long to pause between attempts to reach Redis."""
+"""Exponential backoff between attempts to reach Redis."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Backoff:
-    """Pauses in seconds that double from the first to the longest."""
+    """Pauses in seconds that double from `initial` to `maximum`."""
 
-    first: float
-    longest: float
+    initial: float
+    maximum: float
 
     def pauses(self) -> Iterator[float]:
-        """The pauses before each further attempt, without end."""
-        pause = min(self.first, self.longest)
+        """Yield the pause before each further attempt, without end."""
+        pause = min(self.initial, self.maximum)
         while True:
             yield pause
-            pause = min(pause * 2, self.longest)
+            pause = min(pause * 2, self.maximum)

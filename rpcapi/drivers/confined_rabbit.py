@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""oslo.messaging's RabbitMQ driver, with replies on an exchange of their own.
+"""oslo.messaging's RabbitMQ driver, with a separate exchange for replies.
 
-The stock driver publishes replies through the broker's default exchange. Whoever may write there may put a
-message into any queue by its name, so a user with that right commands every agent, whatever topics he is
-denied. Here replies go through the exchange `gantt-replies`, and no service needs the default exchange. It is
-a topic exchange, though each reply has one reader, because only there the broker checks routing keys. Both ends
-of a bus must use the same driver: `gantt-rabbit://` in place of `rabbit://` in the transport URL.
+The stock driver publishes replies through the broker's default exchange. A user with write permission there can put a
+message into any queue by its name, and so can command every agent, whatever topics are denied to this
+user. This driver sends replies through the exchange `gantt-replies`, and no service needs the default exchange. It is
+a topic exchange, although each reply has one reader, because the broker checks routing keys only on topic exchanges.
+Both ends of a bus must use the same driver: `gantt-rabbit://` in place of `rabbit://` in the transport URL.
 """
 
 import copy
@@ -22,7 +22,7 @@ REPLY_EXCHANGE = "gantt-replies"
 
 
 class ConfinedConnection(BoundedConnection):
-    """A connection of the stock driver that declares and answers reply queues through REPLY_EXCHANGE."""
+    """A connection that declares reply queues on, and publishes replies through, REPLY_EXCHANGE."""
 
     def declare_direct_consumer(self, topic: str, callback: Any) -> None:
         """Consume the reply queue named `topic`, bound to the reply exchange by its name."""
@@ -53,11 +53,11 @@ class ConfinedConnection(BoundedConnection):
             type="topic",
             durable=self.rabbit_transient_quorum_queue,
             auto_delete=False,
-            # The caller declared it before it asked; to declare it here would hide that the caller is gone.
+            # The caller declared it before its call; declaring it here would hide that the caller is gone.
             passive=True,
         )
         options = oslo_messaging.TransportOptions(at_least_once=self.direct_mandatory_flag)
-        with patience.at_least_bounded(SEND_SECONDS):
+        with patience.limit_wait_if_unbounded(SEND_SECONDS):
             self._ensure_publishing(
                 self._publish_and_raises_on_missing_exchange,
                 exchange,

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the bus refuses or cannot do; each reaches a caller as oslo.messaging wraps driver errors."""
+"""Errors of the embedded bus; oslo.messaging wraps them as driver errors for callers."""
 
 from oslo_messaging._drivers import base
 
 
 class BusError(base.TransportDriverError):
-    """Raised when the bus cannot do what it was asked for."""
+    """Raised when the bus cannot do a requested operation."""
 
 
 class BusInstallationError(BusError):
@@ -17,11 +17,11 @@ class MessageTooLarge(BusError):
 
 
 class BusRefused(BusError):
-    """Raised when Redis answers, but refuses: no permission, out of memory, or not a bus."""
+    """Raised when Redis answers with an error: no permission, out of memory, or wrong data type."""
 
 
 class NotificationsUnsupported(BusError, NotImplementedError):
-    """Raised when notifications are asked for: this bus carries RPC only."""
+    """Raised when notifications are requested: this bus carries RPC only."""
 
 
 class MessageForeign(BusError):
@@ -29,12 +29,12 @@ class MessageForeign(BusError):
 
 
 class ClaimedElsewhere(BusError):
-    """Raised when a message was handed to another server meanwhile, so that this one must not run it."""
+    """Raised when another server received the message meanwhile, so that this one must not run it."""
 
 
 class MessageExpired(BusError):
     """Raised when a message outlived its deadline before a server could run it."""
 
 
-# What a server of this driver may send back by itself, next to what the transport was opened with.
+# Modules of the errors that a server of this driver sends itself, besides those the transport allows.
 REMOTE_EXMODS = [__name__]

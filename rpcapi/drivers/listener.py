@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One RPC server's end of the bus: what it received and has not begun yet."""
+"""The listener of one RPC server: hands it requests and tracks those that were not begun."""
 
 import logging
 import threading
@@ -14,14 +14,14 @@ from rpcapi.drivers import names
 from rpcapi.drivers.errors import ClaimedElsewhere, MessageExpired
 from rpcapi.drivers.incoming import BusIncoming, Delivery, ReplyLimits
 from rpcapi.drivers.outbox import Outbox
-from rpcapi.drivers.recent import Recent
+from rpcapi.drivers.recent import RecentIds
 
 LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a server listens: its two queues, its fan-out, and its name in logs."""
+class ListenTarget:
+    """The two queues and the fan-out of a server, and its label in logs."""
 
     topic_queue: str
     server_queue: str
@@ -29,7 +29,7 @@ class Place:
     label: str
 
     @classmethod
-    def of(cls, target: Target, exchange: str) -> "Place":
+    def of(cls, target: Target, exchange: str) -> "ListenTarget":
         return cls(
             names.topic_queue(exchange, target.topic),
             names.server_queue(exchange, target.topic, target.server),
@@ -38,107 +38,109 @@ class Place:
         )
 
     def queues(self) -> tuple[str, str]:
-        """The lists that this server reads."""
+        """Return the keys of the lists that this server reads."""
         return (self.topic_queue, self.server_queue)
 
 
 class BusListener(base.Listener):
-    """Hands requests to an RPC server, and stops asking for more while it holds `prefetch` of them unbegun.
+    """Hands requests to an RPC server; reading pauses while `prefetch` requests were received and not begun.
 
-    It has no thread: the process's one receiver calls `offer`, and executor threads begin what was offered.
+    It has no thread: the process's single receiver calls `offer`, and executor threads begin the offered requests.
     """
 
     def __init__(
         self,
-        place: Place,
+        listen_target: ListenTarget,
         outbox: Outbox,
         limits: ReplyLimits,
         *,
         prefetch: int,
-        changed: Callable[[], None],
-        leave: Callable[["BusListener"], None],
+        on_change: Callable[[], None],
+        on_stop: Callable[["BusListener"], None],
     ) -> None:
         super().__init__(1, None, prefetch)
-        self.place = place
+        self.listen_target = listen_target
         self._outbox = outbox
         self._limits = limits
         self._prefetch = prefetch
-        self._changed = changed
-        self._leave = leave
+        self._on_change = on_change
+        self._on_stop = on_stop
         self._lock = threading.Lock()
-        self._held: set[str] = set()
+        self._unacknowledged: set[str] = set()
         self._serving = False
         self._full = False
-        self._recent = Recent()
+        self._begun_ids = RecentIds()
 
     @property
     def open(self) -> bool:
         """Whether the queues should be read."""
         return self._serving and not self._full
 
-    def held(self) -> list[str]:
-        """Tags of what was received and not yet begun."""
+    def unacknowledged_tags(self) -> list[str]:
+        """Return the delivery tags of requests that were received and not yet begun."""
         with self._lock:
-            return list(self._held)
+            return list(self._unacknowledged)
 
     def start(self, on_incoming_callback: Callable[[list[Any]], None]) -> None:
         super().start(on_incoming_callback)
         self._serving = True
-        self._changed()
+        self._on_change()
 
     def stop(self) -> None:
-        """Receive no more; returns when nothing more can be offered. What was offered may still begin."""
+        """Stop receiving; returns when nothing more can be offered. Requests offered before may still begin."""
         self._serving = False
-        self._leave(self)
+        self._on_stop(self)
         super().stop()
 
     def cleanup(self) -> None:
-        """Give back what never began: oslo.messaging calls this when the server's executor has ended."""
-        for tag in self.held():
-            self._put_back(tag)
+        """Requeue requests that never began; oslo.messaging calls this when the server's executor has ended."""
+        for tag in self.unacknowledged_tags():
+            self._requeue(tag)
 
     def offer(self, delivery: Delivery) -> None:
-        """Pass a request to the server, or put it back when the server is stopping."""
+        """Pass a request to the server, or requeue it when the server is stopping."""
         if delivery.tag is not None:
             with self._lock:
-                self._held.add(delivery.tag)
-                self._full = len(self._held) >= self._prefetch
+                self._unacknowledged.add(delivery.tag)
+                self._full = len(self._unacknowledged) >= self._prefetch
         incoming = BusIncoming(delivery, self._outbox, self._limits, self._begin)
         try:
             if not self._serving or self.on_incoming_callback is None:
                 raise RuntimeError("the server has stopped")
             self.on_incoming_callback([incoming])
-        except RuntimeError as error:  # an executor that was shut down takes no more
-            LOG.info("%s gives message %s back: %s", self.place.label, delivery.request.id, error)
+        except RuntimeError as error:  # an executor that was shut down accepts no work
+            LOG.info("%s requeues message %s: %s", self.listen_target.label, delivery.request.id, error)
             if delivery.tag is not None:
-                self._put_back(delivery.tag)
+                self._requeue(delivery.tag)
 
     def _begin(self, delivery: Delivery) -> None:
         request = delivery.request
         try:
-            taken = delivery.tag is None or self._outbox.take(delivery.tag)
+            acknowledged = delivery.tag is None or self._outbox.acknowledge(delivery.tag)
         finally:
             self._release(delivery.tag)
-        if not taken:
-            raise ClaimedElsewhere(f"Message {request.id} was given to another server of {self.place.label}.")
+        if not acknowledged:
+            raise ClaimedElsewhere(f"Message {request.id} was given to another server of {self.listen_target.label}.")
         if request.expired():
-            raise MessageExpired(f"Message {request.id} outlived its deadline before {self.place.label} began it.")
-        if not self._recent.first(request.id):
-            raise ClaimedElsewhere(f"Message {request.id} was sent twice, {self.place.label} ran it already.")
+            raise MessageExpired(
+                f"Message {request.id} outlived its deadline before {self.listen_target.label} began it."
+            )
+        if not self._begun_ids.add_if_new(request.id):
+            raise ClaimedElsewhere(f"Message {request.id} was sent twice, {self.listen_target.label} ran it already.")
 
-    def _put_back(self, tag: str) -> None:
+    def _requeue(self, tag: str) -> None:
         self._release(tag)
         try:
             self._outbox.requeue(tag)
-        except Exception:  # whatever keeps Redis from it, the visibility timeout does it later
-            LOG.warning("%s could not put a message back; it is redelivered later", self.place.label)
+        except Exception:  # on any failure the visibility timeout requeues it later
+            LOG.warning("%s could not requeue a message; it is redelivered later", self.listen_target.label)
 
     def _release(self, tag: str | None) -> None:
         with self._lock:
-            self._held.discard(tag or "")
-            # Not at the first free place: each change makes the receiver begin its read anew.
-            reopen = self._full and len(self._held) <= self._prefetch // 2
+            self._unacknowledged.discard(tag or "")
+            # Not at the first free slot: each change makes the receiver restart its read.
+            reopen = self._full and len(self._unacknowledged) <= self._prefetch // 2
             if reopen:
                 self._full = False
         if reopen:
-            self._changed()
+            self._on_change()

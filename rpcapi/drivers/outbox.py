@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sending: one kombu channel per process, used by all its threads, tried again while Redis is away."""
+"""Sends messages: one kombu channel per process, shared by its threads, with retries while Redis is unreachable."""
 
 import logging
 import threading
@@ -11,7 +11,7 @@ from oslo_messaging import exceptions
 from redis import exceptions as redis_exceptions
 
 from rpcapi.drivers import names, transport, wire
-from rpcapi.drivers.address import Address
+from rpcapi.drivers.address import RedisAddress
 from rpcapi.drivers.backoff import Backoff
 from rpcapi.drivers.errors import BusRefused
 
@@ -21,13 +21,15 @@ T = TypeVar("T")
 
 
 class Outbox:
-    """What a process writes to the bus: messages, acknowledgements, and its place in fan-outs.
+    """All writes of a process to the bus: messages, acknowledgements, and memberships in fan-outs.
 
-    All methods may be called from any thread. Those that do not say that they retry raise one of
-    `transport.AWAY`.
+    All methods may be called from any thread. Methods that do not retry raise one of
+    `transport.CONNECTION_ERRORS`.
     """
 
-    def __init__(self, address: Address, limits: transport.Limits, backoff: Backoff, max_message_bytes: int):
+    def __init__(
+        self, address: RedisAddress, limits: transport.TransportLimits, backoff: Backoff, max_message_bytes: int
+    ):
         self._address = address
         self._limits = limits
         self._backoff = backoff
@@ -37,92 +39,92 @@ class Outbox:
         self._channel: transport.BusChannel | None = None
 
     def send(
-        self, queue: str, body: wire.Request | wire.Reply, ttl: int, deadline: float, *, direct: bool = False
+        self, queue: str, body: wire.WireRequest | wire.WireReply, ttl: int, deadline: float, *, direct: bool = False
     ) -> None:
-        """Append to a queue, trying again until `deadline` (of the monotonic clock). To an inbox it goes `direct`.
+        """Append to a queue, with retries until `deadline` (monotonic clock). Messages to an inbox are `direct`.
 
-        A connection that breaks while a request is under way leaves open whether it arrived; its receipt
-        tells before it is sent again. An answer may arrive twice, its reader takes the first.
+        When a connection breaks during a send, the outcome is unknown: the receipt of a request is checked
+        before it is sent again. A reply may arrive twice; its reader uses the first.
 
         :raises MessageTooLarge, BusRefused: at once
-        :raises oslo_messaging.MessageDeliveryFailure: when Redis stayed away until the deadline
+        :raises oslo_messaging.MessageDeliveryFailure: when Redis stayed unreachable until the deadline
         """
         text = wire.encode(body, self._max_message_bytes)
-        receipt = names.receipt(queue, body.id) if isinstance(body, wire.Request) else None
-        parcel = transport.Parcel(queue, text, wire.CONTENT_TYPE, ttl, direct, receipt)
-        unanswered = False
+        receipt = names.receipt(queue, body.id) if isinstance(body, wire.WireRequest) else None
+        outgoing = transport.OutgoingMessage(queue, text, wire.CONTENT_TYPE, ttl, direct, receipt)
+        outcome_unknown = False
 
         def attempt() -> None:
-            nonlocal unanswered
+            nonlocal outcome_unknown
             channel = self.channel()
-            if unanswered and receipt is not None and channel.arrived(receipt):
+            if outcome_unknown and receipt is not None and channel.has_arrived(receipt):
                 return
-            unanswered = True
-            channel.publish(parcel)
+            outcome_unknown = True
+            channel.publish(outgoing)
 
         self.retry(attempt, deadline)
 
     def retry(self, action: Callable[[], T], deadline: float) -> T:
-        """Do something with Redis, trying again until `deadline` (of the monotonic clock).
+        """Run `action` on Redis, with retries until `deadline` (monotonic clock).
 
         :raises BusRefused: when Redis answers with an error
-        :raises oslo_messaging.MessageDeliveryFailure: when Redis stayed away
+        :raises oslo_messaging.MessageDeliveryFailure: when Redis stayed unreachable
         """
         pauses = self._backoff.pauses()
         while True:
             try:
                 return action()
             except redis_exceptions.AuthenticationError as error:
-                raise BusRefused(f"The bus at {self._address} refused: {error}.") from error
-            except transport.AWAY as error:
+                raise BusRefused(f"The bus at {self._address} rejected the command: {error}.") from error
+            except transport.CONNECTION_ERRORS as error:
                 pause = next(pauses)
                 if time.monotonic() + pause >= deadline:
                     raise exceptions.MessageDeliveryFailure(
-                        f"The bus does not answer at {self._address}: {error}. Nothing more is tried."
+                        f"The bus does not answer at {self._address}: {error}. Retries are exhausted."
                     ) from error
-                LOG.warning("The bus does not answer at %s (%s); trying again in %.1f s", self._address, error, pause)
+                LOG.warning("The bus does not answer at %s (%s); retrying in %.1f s", self._address, error, pause)
                 time.sleep(pause)
             except redis_exceptions.RedisError as error:
-                raise BusRefused(f"The bus at {self._address} refused: {error}.") from error
+                raise BusRefused(f"The bus at {self._address} rejected the command: {error}.") from error
 
     def channel(self) -> transport.BusChannel:
-        """The channel to send on; made, and Redis pinged, when there is none yet."""
+        """Return the channel to send on; connects and pings Redis when there is none yet."""
         with self._lock:
             if self._channel is None:
                 self._connection, self._channel = transport.connect(self._address, self._limits)
             return self._channel
 
-    def take(self, delivery_tag: str) -> bool:
-        """Acknowledge a received message; False when it was given to somebody else meanwhile.
+    def acknowledge(self, delivery_tag: str) -> bool:
+        """Acknowledge a received message; return False when another server received it meanwhile.
 
-        Tried again for half a visibility timeout. Nobody can have been given the message by then, so finding
-        it gone after an attempt without an answer means that this attempt had succeeded.
+        Retries for half a visibility timeout. No other server can have received the message by then, so a message
+        that is missing after an attempt without a response means that this attempt had succeeded.
 
         :raises BusRefused, oslo_messaging.MessageDeliveryFailure: see `retry`
         """
-        unanswered = False
+        outcome_unknown = False
 
         def attempt() -> bool:
-            nonlocal unanswered
+            nonlocal outcome_unknown
             try:
-                return self.channel().take(delivery_tag) or unanswered
-            except transport.AWAY:
-                unanswered = True
+                return self.channel().acknowledge(delivery_tag) or outcome_unknown
+            except transport.CONNECTION_ERRORS:
+                outcome_unknown = True
                 raise
 
         return self.retry(attempt, time.monotonic() + self._limits.visibility_timeout / 2)
 
     def requeue(self, delivery_tag: str) -> None:
-        """Put a received message back, first in line."""
+        """Return a received message to the front of its queue."""
         self.channel().requeue(delivery_tag)
 
     def wake(self, inbox: str, ttl: int) -> None:
-        """End the current read of this process's receiver."""
+        """Interrupt the current read of this process's receiver."""
         text = wire.encode(wire.WAKE, self._max_message_bytes)
-        self.channel().publish(transport.Parcel(inbox, text, wire.CONTENT_TYPE, ttl, direct=True))
+        self.channel().publish(transport.OutgoingMessage(inbox, text, wire.CONTENT_TYPE, ttl, direct=True))
 
     def join(self, fanouts: Iterable[str], inbox: str, ttl: int) -> None:
-        """Say that this inbox takes part in these fan-outs for `ttl` more seconds; forget who was silent longer."""
+        """Register this inbox in these fan-outs for `ttl` seconds; remove members that did not renew for as long."""
         now = time.time()
         with self.channel().conn_or_acquire() as client, client.pipeline(transaction=False) as pipe:
             for fanout in fanouts:
@@ -130,12 +132,12 @@ class Outbox:
             pipe.execute()
 
     def leave(self, fanout: str, inbox: str) -> None:
-        """Take no more part in a fan-out."""
+        """Remove an inbox from a fan-out."""
         with self.channel().conn_or_acquire() as client:
             client.zrem(fanout, inbox)
 
     def members(self, fanout: str, ttl: int) -> list[str]:
-        """The inboxes that said within the last `ttl` seconds that they take part."""
+        """Return the inboxes registered in a fan-out within the last `ttl` seconds."""
         with self.channel().conn_or_acquire() as client:
             members = client.zrangebyscore(fanout, time.time() - ttl, "+inf")
         return [member.decode() for member in members]

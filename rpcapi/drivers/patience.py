@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Until when what a thread does now may wait, however deep below the code of somebody else."""
+"""Thread-local deadline for waits, effective through third-party code that passes no timeout."""
 
 import threading
 import time
@@ -7,34 +7,34 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
-class _Current(threading.local):
+class _ThreadDeadline(threading.local):
     deadline: float | None = None
 
 
-_CURRENT = _Current()
+_THREAD = _ThreadDeadline()
 
 
 @contextmanager
-def within(seconds: float) -> Iterator[None]:
-    """Let this thread wait for so many seconds from now, or until the deadline it has if that is sooner."""
-    before, mine = _CURRENT.deadline, time.monotonic() + seconds
-    _CURRENT.deadline = mine if before is None else min(mine, before)
+def limit_wait(seconds: float) -> Iterator[None]:
+    """Set the thread's deadline to `seconds` from now, or keep the present one if that is sooner."""
+    previous_deadline, new_deadline = _THREAD.deadline, time.monotonic() + seconds
+    _THREAD.deadline = new_deadline if previous_deadline is None else min(new_deadline, previous_deadline)
     try:
         yield
     finally:
-        _CURRENT.deadline = before
+        _THREAD.deadline = previous_deadline
 
 
 @contextmanager
-def at_least_bounded(seconds: float) -> Iterator[None]:
-    """Let this thread wait for so many seconds where it has no deadline; leave one that it has."""
-    if _CURRENT.deadline is not None:
+def limit_wait_if_unbounded(seconds: float) -> Iterator[None]:
+    """Set the thread's deadline to `seconds` from now if it has none."""
+    if _THREAD.deadline is not None:
         yield
         return
-    with within(seconds):
+    with limit_wait(seconds):
         yield
 
 
-def left() -> float | None:
-    """The seconds left, never negative; None where this thread may wait without an end."""
-    return None if _CURRENT.deadline is None else max(0.0, _CURRENT.deadline - time.monotonic())
+def remaining_seconds() -> float | None:
+    """Return the seconds until the thread's deadline, never negative; None if it has no deadline."""
+    return None if _THREAD.deadline is None else max(0.0, _THREAD.deadline - time.monotonic())

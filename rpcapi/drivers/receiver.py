@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Receiving: one thread and one blocking read per process, however many RPC servers it runs."""
+"""Receives messages: one thread and one blocking read per process, for any number of RPC servers."""
 
 import logging
 import threading
@@ -10,7 +10,7 @@ from typing import Any
 from oslo_messaging import exceptions
 
 from rpcapi.drivers import names, transport, wire
-from rpcapi.drivers.address import Address
+from rpcapi.drivers.address import RedisAddress
 from rpcapi.drivers.backoff import Backoff
 from rpcapi.drivers.errors import BusRefused, MessageForeign
 from rpcapi.drivers.incoming import Delivery
@@ -19,26 +19,26 @@ from rpcapi.drivers.outbox import Outbox
 
 LOG = logging.getLogger(__name__)
 
-# Seconds without a message after which the receiver looks at the clock.
-TURN = 1.0
+# Seconds without a message after which the receiver checks whether a renewal is due.
+POLL_SECONDS = 1.0
 
 
 class Receiver:
     """Reads the process's inbox and the queues of its listeners.
 
-    What to read is a wish that any thread may change; the receiver's own thread makes it so between two
-    reads, and all over again after every new connection.
+    Any thread may change the set of queues to read; the receiver's thread applies the change between two
+    reads, and applies the whole set after every new connection.
     """
 
     def __init__(
         self,
-        address: Address,
-        limits: transport.Limits,
+        address: RedisAddress,
+        limits: transport.TransportLimits,
         backoff: Backoff,
         outbox: Outbox,
         *,
         reply_ttl: int,
-        on_reply: Callable[[wire.Reply], None],
+        on_reply: Callable[[wire.WireReply], None],
     ) -> None:
         self.inbox = names.inbox(wire.new_id())
         self._address = address
@@ -47,13 +47,13 @@ class Receiver:
         self._outbox = outbox
         self._reply_ttl = reply_ttl
         self._on_reply = on_reply
-        self._keep_every = min(limits.visibility_timeout, reply_ttl) / 3
-        self._keep_at = 0.0
+        self._renew_interval = min(limits.visibility_timeout, reply_ttl) / 3
+        self._next_renewal = 0.0
         self._condition = threading.Condition()
         self._listeners: list[BusListener] = []
-        self._wish = 0
-        self._granted = -1
-        self._reading: set[str] = set()
+        self._requested_version = 0
+        self._applied_version = -1
+        self._subscribed_queues: set[str] = set()
         self._by_queue: dict[str, BusListener] = {}
         self._connection: Any = None
         self._channel: transport.BusChannel | None = None
@@ -61,40 +61,42 @@ class Receiver:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Start the thread, once; it is not there before a process first calls or listens."""
+        """Start the thread unless it runs; a process has none before its first call or listener."""
         with self._condition:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="gantt-bus", daemon=True)
                 self._thread.start()
 
     def stop(self) -> None:
-        """Receive no more and close the connection."""
+        """Stop receiving and close the connection."""
         self._stopping.set()
         if self._thread is not None:
-            self.changed()
+            self.refresh_subscriptions()
             self._thread.join()
 
-    def changed(self) -> None:
-        """Look again at which queues to read, without waiting for the current read to end by itself."""
+    def refresh_subscriptions(self) -> None:
+        """Update the set of queues to read, interrupting the current read."""
         with self._condition:
-            self._wish += 1
+            self._requested_version += 1
         try:
             self._outbox.wake(self.inbox, self._reply_ttl)
-        except transport.AWAY:
-            LOG.debug("The bus is away; the receiver looks again when it returns")
+        except transport.CONNECTION_ERRORS:
+            LOG.debug("Bus unreachable; the receiver updates its queues after reconnecting")
 
     def add(self, listener: BusListener) -> None:
-        """Read for this listener from now on. Requests fanned out after this returned will reach it.
+        """Start reading for this listener. Requests fanned out after the return will reach it.
 
-        :raises BusRefused: when Redis is there, but does not let this process in
+        :raises BusRefused: when Redis answers, but denies access
         """
         with self._condition:
             self._listeners.append(listener)
         try:
-            fanouts = [listener.place.fanout]
+            fanouts = [listener.listen_target.fanout]
             self._outbox.retry(lambda: self._outbox.join(fanouts, self.inbox, self._reply_ttl), time.monotonic())
         except exceptions.MessageDeliveryFailure:
-            LOG.warning("The bus is away at %s; %s listens when it returns", self._address, listener.place.label)
+            LOG.warning(
+                "Bus unreachable at %s; %s listens after reconnecting", self._address, listener.listen_target.label
+            )
         except BusRefused:
             with self._condition:
                 self._listeners.remove(listener)
@@ -102,21 +104,25 @@ class Receiver:
         self.start()
 
     def remove(self, listener: BusListener) -> None:
-        """Read no more for this listener; returns when nothing can reach it any more."""
+        """Stop reading for this listener; returns when no more messages can reach it."""
         with self._condition:
             self._listeners.remove(listener)
-            last = all(other.place.fanout != listener.place.fanout for other in self._listeners)
-        if last:
+            last_of_fanout = all(
+                other.listen_target.fanout != listener.listen_target.fanout for other in self._listeners
+            )
+        if last_of_fanout:
             try:
-                self._outbox.leave(listener.place.fanout, self.inbox)
-            except transport.AWAY:
-                LOG.debug("The bus is away; it forgets the fan-out of %s by itself", listener.place.label)
-        self.changed()
+                self._outbox.leave(listener.listen_target.fanout, self.inbox)
+            except transport.CONNECTION_ERRORS:
+                LOG.debug(
+                    "Bus unreachable; the fan-out membership of %s expires by itself", listener.listen_target.label
+                )
+        self.refresh_subscriptions()
         with self._condition:
-            wish = self._wish
+            requested_version = self._requested_version
             self._condition.wait_for(
-                # Without a connection nothing is read at all.
-                lambda: self._granted >= wish or self._channel is None,
+                # Without a connection nothing is read.
+                lambda: self._applied_version >= requested_version or self._channel is None,
                 self._limits.socket_timeout * 2,
             )
 
@@ -124,34 +130,34 @@ class Receiver:
         pauses = self._backoff.pauses()
         while not self._stopping.is_set():
             try:
-                self._turn()
+                self._run_once()
                 pauses = self._backoff.pauses()
-            except transport.AWAY as error:
+            except transport.CONNECTION_ERRORS as error:
                 pause = next(pauses)
-                LOG.warning("The bus is away at %s (%s); trying again in %.1f s", self._address, error, pause)
+                LOG.warning("Bus unreachable at %s (%s); retrying in %.1f s", self._address, error, pause)
                 self._disconnect()
                 self._stopping.wait(pause)
-            except Exception:  # one bad message or reply of Redis must not deafen the process
-                LOG.exception("The bus's receiver failed at %s and begins anew", self._address)
+            except Exception:  # one bad message or response of Redis must not stop the receiver
+                LOG.exception("The bus's receiver failed at %s; reconnecting", self._address)
                 self._disconnect()
                 self._stopping.wait(next(pauses))
         if self._connection is not None:
             self._connection.release()
 
-    def _turn(self) -> None:
+    def _run_once(self) -> None:
         channel = self._channel or self._connect()
-        if not channel.reading():
-            self._grant(channel)
-        if time.monotonic() >= self._keep_at:
-            self._keep(channel)
+        if not channel.is_reading():
+            self._apply_subscriptions(channel)
+        if time.monotonic() >= self._next_renewal:
+            self._renew(channel)
         try:
-            self._connection.drain_events(timeout=TURN)
+            self._connection.drain_events(timeout=POLL_SECONDS)
         except TimeoutError:
-            LOG.debug("Nothing on the bus for %.0f s", TURN)
+            LOG.debug("No message on the bus for %.0f s", POLL_SECONDS)
 
     def _connect(self) -> transport.BusChannel:
         self._connection, channel = transport.connect(self._address, self._limits)
-        self._reading, self._granted, self._keep_at = set(), -1, 0.0
+        self._subscribed_queues, self._applied_version, self._next_renewal = set(), -1, 0.0
         self._channel = channel
         LOG.info("Receiving from the bus at %s", self._address)
         return channel
@@ -166,38 +172,40 @@ class Receiver:
                 channel.abandon()
             if connection is not None:
                 connection.release()
-        except transport.AWAY:
-            LOG.debug("The lost connection to the bus could not be closed in order")
+        except transport.CONNECTION_ERRORS:
+            LOG.debug("The broken connection to the bus could not be closed")
 
-    def _grant(self, channel: transport.BusChannel) -> None:
-        """Read exactly the queues that are wished for."""
+    def _apply_subscriptions(self, channel: transport.BusChannel) -> None:
+        """Subscribe to exactly the queues of the inbox and of the open listeners."""
         with self._condition:
-            wish = self._wish
-            if self._granted == wish:
+            requested_version = self._requested_version
+            if self._applied_version == requested_version:
                 return
             listeners = list(self._listeners)
-        self._by_queue = {queue: each for each in listeners if each.open for queue in each.place.queues()}
-        wanted = {self.inbox, *self._by_queue}
-        for queue in self._reading - wanted:
+        self._by_queue = {
+            queue: listener for listener in listeners if listener.open for queue in listener.listen_target.queues()
+        }
+        queues = {self.inbox, *self._by_queue}
+        for queue in self._subscribed_queues - queues:
             channel.basic_cancel(queue)
-        for queue in wanted - self._reading:
+        for queue in queues - self._subscribed_queues:
             channel.basic_consume(queue, no_ack=True, callback=self._receive, consumer_tag=queue)
-        self._reading = wanted
+        self._subscribed_queues = queues
         with self._condition:
-            self._granted = wish
+            self._applied_version = requested_version
             self._condition.notify_all()
 
-    def _keep(self, channel: transport.BusChannel) -> None:
-        """Renew what this process holds and where it takes part, and put back what the dead held."""
+    def _renew(self, channel: transport.BusChannel) -> None:
+        """Renew this process's messages and fan-out memberships, and requeue messages of dead receivers."""
         with self._condition:
             listeners = list(self._listeners)
-        if fanouts := {each.place.fanout for each in listeners}:
+        if fanouts := {listener.listen_target.fanout for listener in listeners}:
             self._outbox.join(fanouts, self.inbox, self._reply_ttl)
-        if held := [tag for each in listeners for tag in each.held()]:
-            channel.renew(held)
+        if tags := [tag for listener in listeners for tag in listener.tags()]:
+            channel.renew(tags)
         channel.restore_abandoned()
         channel.ring(sorted(self._by_queue))
-        self._keep_at = time.monotonic() + self._keep_every
+        self._next_renewal = time.monotonic() + self._renew_interval
 
     def _receive(self, message: Any) -> None:
         queue = message.delivery_info["routing_key"]
@@ -206,30 +214,30 @@ class Receiver:
         except MessageForeign as error:
             LOG.warning("%s", error)
             if queue != self.inbox:
-                self._outbox.take(message.delivery_tag)
+                self._outbox.acknowledge(message.delivery_tag)
             return
-        if isinstance(body, wire.Reply):
+        if isinstance(body, wire.WireReply):
             self._on_reply(body)
         elif body.fanout is not None:
-            self._spread(body)
+            self._deliver_fanout(body)
         else:
-            self._hand_over(queue, body, message)
+            self._deliver_request(queue, body, message)
 
-    def _spread(self, request: wire.Request) -> None:
+    def _deliver_fanout(self, request: wire.WireRequest) -> None:
         with self._condition:
-            listeners = [each for each in self._listeners if each.place.fanout == request.fanout]
+            listeners = [listener for listener in self._listeners if listener.listen_target.fanout == request.fanout]
         for listener in listeners:
             listener.offer(Delivery(request))
 
-    def _hand_over(self, queue: str, request: wire.Request, message: Any) -> None:
+    def _deliver_request(self, queue: str, request: wire.WireRequest, message: Any) -> None:
         listener = self._by_queue.get(queue)
         if listener is None:
             self._outbox.requeue(message.delivery_tag)
         elif request.expired():
-            LOG.info("Message %s to %s outlived its deadline and is dropped", request.id, listener.place.label)
-            self._outbox.take(message.delivery_tag)
+            LOG.info("Message %s to %s dropped: its deadline has passed", request.id, listener.listen_target.label)
+            self._outbox.acknowledge(message.delivery_tag)
         else:
             listener.offer(Delivery(request, message.delivery_tag))
             if not listener.open:
                 with self._condition:
-                    self._wish += 1
+                    self._requested_version += 1

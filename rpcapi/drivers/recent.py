@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Remember what was begun lately, so that a message sent twice runs once."""
+"""Remembers the ids of recently begun requests, so that a request sent twice runs once."""
 
 import threading
 from collections import OrderedDict
 
 
-class Recent:
-    """The last so many keys."""
+class RecentIds:
+    """A bounded set of the most recent keys."""
 
-    def __init__(self, most: int = 1024) -> None:
-        self._most = most
+    def __init__(self, max_keys: int = 1024) -> None:
+        self._max_keys = max_keys
         self._lock = threading.Lock()
         self._keys: OrderedDict[str, None] = OrderedDict()
 
-    def first(self, key: str) -> bool:
-        """Whether this key is new; it no longer is afterwards."""
+    def add_if_new(self, key: str) -> bool:
+        """Add a key; return whether it was new."""
         with self._lock:
             if key in self._keys:
                 return False
             self._keys[key] = None
-            if len(self._keys) > self._most:
+            if len(self._keys) > self._max_keys:
                 self._keys.popitem(last=False)
             return True

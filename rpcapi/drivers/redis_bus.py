@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The `gantt+redis` driver of oslo.messaging: RPC over kombu's Redis transport.
 
-Topic and server requests wait in lists, and are recorded as received until a server begins them. Answers and
-fanned-out requests go to one list per process, its inbox. Whatever a dead process leaves behind expires.
-Redis decides what outlives its own restart: with the bus's server, which keeps nothing on disk, what was
-queued at that moment is gone, and callers time out.
+Topic and server requests wait in lists, and are recorded as received until a server begins them. Replies and
+fan-out requests go to one list per process, its inbox. Data of a dead process expires.
+Persistence is that of the Redis server: the bus's own server keeps nothing on disk, so that its restart loses
+queued messages, and callers time out.
 """
 
 import logging
@@ -20,10 +20,10 @@ from oslo_messaging.server import ServerListenError
 from rpcapi.drivers import address, errors, names, opts, scripts, transport, wire
 from rpcapi.drivers.backoff import Backoff
 from rpcapi.drivers.incoming import ReplyLimits
-from rpcapi.drivers.listener import BusListener, Place
+from rpcapi.drivers.listener import BusListener, ListenTarget
 from rpcapi.drivers.outbox import Outbox
 from rpcapi.drivers.receiver import Receiver
-from rpcapi.drivers.replies import Replies
+from rpcapi.drivers.replies import PendingReplies
 
 LOG = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ class RedisBusDriver(base.BaseDriver):
     ) -> None:
         """Read the options and scripts; nothing connects before the first message or listener.
 
-        :raises rpcapi.errors.BadConfiguration: when the URL does not name one Redis server
+        :raises rpcapi.errors.BadConfiguration: when the URL is not that of one Redis server
         :raises BusInstallationError: when a script is missing
         """
         super().__init__(conf, url, default_exchange, allowed_remote_exmods)
@@ -51,22 +51,22 @@ class RedisBusDriver(base.BaseDriver):
         self._request_ttl = options.request_ttl
         self._send_timeout = options.send_timeout
         self._reply_limits = ReplyLimits(options.reply_ttl, options.send_timeout)
-        where = address.parse(str(url))
+        redis_address = address.parse(str(url))
         backoff = Backoff(options.reconnect_backoff, options.reconnect_backoff_max)
-        limits = transport.Limits(
+        limits = transport.TransportLimits(
             socket_timeout=options.socket_timeout,
             visibility_timeout=options.visibility_timeout,
             queue_ttl=options.request_ttl,
             connections=options.max_connections,
         )
-        self._outbox = Outbox(where, limits, backoff, options.max_message_bytes)
-        self._replies = Replies([*(allowed_remote_exmods or []), *errors.REMOTE_EXMODS])
+        self._outbox = Outbox(redis_address, limits, backoff, options.max_message_bytes)
+        self._replies = PendingReplies([*(allowed_remote_exmods or []), *errors.REMOTE_EXMODS])
         self._receiver = Receiver(
-            where, limits, backoff, self._outbox, reply_ttl=options.reply_ttl, on_reply=self._replies.deliver
+            redis_address, limits, backoff, self._outbox, reply_ttl=options.reply_ttl, on_reply=self._replies.deliver
         )
 
     def require_features(self, requeue: bool = False) -> None:
-        """Every feature is there."""
+        """Accept: every feature is supported."""
 
     def send(
         self,
@@ -80,12 +80,12 @@ class RedisBusDriver(base.BaseDriver):
         retry: int | None = None,
         transport_options: Any = None,
     ) -> Any:
-        """Call when `wait_for_reply`, else cast. `retry` 0 tries a cast once; other values are left to
-        `[gantt_bus] send_timeout`.
+        """Call when `wait_for_reply`, else cast. `retry` 0 tries a cast once; other values are ignored in favour
+        of `[gantt_bus] send_timeout`.
 
-        :raises oslo_messaging.MessagingTimeout: no answer to a call in time, or no bus to send it over
-        :raises oslo_messaging.MessageDeliveryFailure: no bus to send a cast over
-        :raises BusError: refused, or too large
+        :raises oslo_messaging.MessagingTimeout: no reply to a call in time, or the bus was unreachable
+        :raises oslo_messaging.MessageDeliveryFailure: the bus was unreachable for a cast
+        :raises BusError: rejected, or too large
         """
         if wait_for_reply:
             return self._call(target, ctxt, message, timeout, call_monitor_timeout)
@@ -100,59 +100,59 @@ class RedisBusDriver(base.BaseDriver):
         timeout: float | None,
         monitor: float | None,
     ) -> Any:
-        waited = self._request_ttl if timeout is None else timeout
-        if monitor is not None and monitor >= waited:
+        wait_seconds = self._request_ttl if timeout is None else timeout
+        if monitor is not None and monitor >= wait_seconds:
             monitor = None
-        # A server that has not begun within the monitor's time finds nobody waiting any more.
-        request = wire.Request(
+        # When no server begins within the monitor's time, the caller has stopped waiting.
+        request = wire.WireRequest(
             ctxt=ctxt,
             message=message,
-            expires_at=time.time() + min(waited, monitor or waited),
+            expires_at=time.time() + min(wait_seconds, monitor or wait_seconds),
             reply_to=self._receiver.inbox,
             monitor=monitor,
         )
-        deadline = time.monotonic() + waited
+        deadline = time.monotonic() + wait_seconds
         what = f"{message.get('method')} on {target.topic}"
         self._receiver.start()
-        with self._replies.expected(request.id) as arrivals:
+        with self._replies.register(request.id) as reply_queue:
             try:
                 self._outbox.send(self._queue(target), request, self._request_ttl, deadline)
             except oslo_messaging.MessageDeliveryFailure as error:
                 raise oslo_messaging.MessagingTimeout(f"{what}: not sent in time. {error}") from error
-            return self._replies.wait(arrivals, what, deadline, monitor)
+            return self._replies.wait(reply_queue, what, deadline, monitor)
 
-    def _cast(self, target: Target, ctxt: dict[str, Any], message: dict[str, Any], tries: float) -> None:
-        deadline = time.monotonic() + tries
+    def _cast(self, target: Target, ctxt: dict[str, Any], message: dict[str, Any], retry_seconds: float) -> None:
+        deadline = time.monotonic() + retry_seconds
         expires_at = time.time() + self._request_ttl
         if not target.fanout:
-            request = wire.Request(ctxt, message, expires_at)
+            request = wire.WireRequest(ctxt, message, expires_at)
             self._outbox.send(self._queue(target), request, self._request_ttl, deadline)
             return
         ttl = self._reply_limits.ttl
         fanout = names.fanout_members(self._exchange(target), target.topic)
-        request = wire.Request(ctxt, message, expires_at, fanout=fanout)
+        request = wire.WireRequest(ctxt, message, expires_at, fanout=fanout)
         for inbox in self._outbox.retry(lambda: self._outbox.members(fanout, ttl), deadline):
             self._outbox.send(inbox, request, ttl, deadline, direct=True)
 
     def listen(self, target: Target, batch_size: int, batch_timeout: float | None) -> BusListener:
-        """Listen for an RPC server: to its topic, to its own name, and to what is fanned out.
+        """Listen for an RPC server: to its topic, its own name, and fan-outs.
 
-        When Redis is away, listening begins when it returns.
+        When Redis is unreachable, listening begins after the connection succeeds.
 
-        :raises oslo_messaging.server.ServerListenError: when Redis is there, but does not let this process in
+        :raises oslo_messaging.server.ServerListenError: when Redis answers, but denies access
         """
         listener = BusListener(
-            Place.of(target, self._exchange(target)),
+            ListenTarget.of(target, self._exchange(target)),
             self._outbox,
             self._reply_limits,
             prefetch=self.prefetch_size,
-            changed=self._receiver.changed,
-            leave=self._receiver.remove,
+            on_change=self._receiver.refresh_subscriptions,
+            on_stop=self._receiver.remove,
         )
         try:
             self._receiver.add(listener)
         except errors.BusRefused as error:
-            # Raised by oslo.messaging itself for driver errors, were its attempt not broken.
+            # oslo.messaging should raise this for driver errors itself, but its code for that is broken.
             raise ServerListenError(target, error) from error
         return listener
 
@@ -169,7 +169,7 @@ class RedisBusDriver(base.BaseDriver):
         self, targets_and_priorities: Any, pool: Any, batch_size: int, batch_timeout: float | None
     ) -> BusListener:
         """:raises NotificationsUnsupported: always"""
-        raise errors.NotificationsUnsupported("The embedded bus carries RPC only: nothing notifies over it.")
+        raise errors.NotificationsUnsupported("The embedded bus carries RPC only, no notifications.")
 
     def cleanup(self) -> None:
         """Stop receiving and close every connection."""

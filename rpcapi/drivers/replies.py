@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Callers waiting for answers, all through the one reply queue of their process."""
+"""Matches replies from the process's inbox to waiting callers."""
 
 import logging
 import queue
@@ -17,55 +17,57 @@ from rpcapi.drivers import wire
 LOG = logging.getLogger(__name__)
 
 
-class Replies:
-    """Who waits for which answer. Any thread may wait; the receiver's thread delivers."""
+class PendingReplies:
+    """The calls that wait for a reply. Any thread may wait; the receiver's thread delivers."""
 
     def __init__(self, allowed_remote_exmods: list[str]) -> None:
         self._allowed_remote_exmods = allowed_remote_exmods
         self._lock = threading.Lock()
-        self._waiting: dict[str, queue.Queue[wire.Reply]] = {}
+        self._queues: dict[str, queue.Queue[wire.WireReply]] = {}
 
     @contextmanager
-    def expected(self, request_id: str) -> Iterator["queue.Queue[wire.Reply]"]:
-        """Where the answers to this request arrive; those that come later are dropped."""
-        arrivals: queue.Queue[wire.Reply] = queue.Queue()
+    def register(self, request_id: str) -> Iterator["queue.Queue[wire.WireReply]"]:
+        """Register a request and yield the queue of its replies; later replies are dropped."""
+        reply_queue: queue.Queue[wire.WireReply] = queue.Queue()
         with self._lock:
-            self._waiting[request_id] = arrivals
+            self._queues[request_id] = reply_queue
         try:
-            yield arrivals
+            yield reply_queue
         finally:
             with self._lock:
-                del self._waiting[request_id]
+                del self._queues[request_id]
 
-    def deliver(self, reply: wire.Reply) -> None:
-        """Hand an answer to whoever waits for it."""
+    def deliver(self, reply: wire.WireReply) -> None:
+        """Pass a reply to the call that waits for it."""
         with self._lock:
-            arrivals = self._waiting.get(reply.id)
-        if arrivals is None:
-            LOG.debug("Nobody waits any more for the answer to %s", reply.id)
+            reply_queue = self._queues.get(reply.id)
+        if reply_queue is None:
+            LOG.debug("Reply to %s dropped: no caller waits for it", reply.id)
         else:
-            arrivals.put(reply)
+            reply_queue.put(reply)
 
-    def wait(self, arrivals: "queue.Queue[wire.Reply]", what: str, deadline: float, monitor: float | None) -> Any:
-        """The result of the call, or what the server raised.
+    def wait(
+        self, reply_queue: "queue.Queue[wire.WireReply]", what: str, deadline: float, monitor: float | None
+    ) -> Any:
+        """Return the result of the call, or raise the server's exception.
 
-        `deadline` is of the monotonic clock. With `monitor`, so many seconds without a sign of life from the
+        `deadline` is in monotonic seconds. With `monitor`, that many seconds without a heartbeat of the
         server end the wait earlier.
 
-        :raises oslo_messaging.MessagingTimeout: when no answer came in time
+        :raises oslo_messaging.MessagingTimeout: when no reply arrived in time
         """
         while True:
             now = time.monotonic()
-            silent_at = deadline if monitor is None else min(deadline, now + monitor)
+            wait_until = deadline if monitor is None else min(deadline, now + monitor)
             try:
-                reply = arrivals.get(timeout=max(silent_at - now, 0))
+                reply = reply_queue.get(timeout=max(wait_until - now, 0))
             except queue.Empty:
-                why = "no sign of life from the server" if silent_at < deadline else "no answer in time"
+                why = "no heartbeat from the server" if wait_until < deadline else "no reply in time"
                 raise oslo_messaging.MessagingTimeout(f"{what}: {why}.") from None
             if reply.ending:
-                return self._outcome(reply)
+                return self._result_of(reply)
 
-    def _outcome(self, reply: wire.Reply) -> Any:
+    def _result_of(self, reply: wire.WireReply) -> Any:
         if reply.failure is not None:
             raise common.deserialize_remote_exception(reply.failure, self._allowed_remote_exmods)
         return reply.result

@@ -12,21 +12,19 @@ FOLDER = Path(__file__).parent / "lua"
 
 @cache
 def text(verb: str) -> str:
-    """The script of this verb.
+    """Return the source of this verb's script.
 
     :raises BusInstallationError: when it cannot be read
     """
     try:
         return (FOLDER / f"{verb}.lua").read_text(encoding="utf-8")
     except OSError as error:
-        # As it is, it would be taken for a broken connection, and waited out for ever.
-        raise BusInstallationError(
-            f"The bus's script {verb}.lua cannot be read: {error}. Install gantt anew."
-        ) from error
+        # An OSError would be taken for a broken connection and retried for ever.
+        raise BusInstallationError(f"The bus's script {verb}.lua cannot be read: {error}. Reinstall gantt.") from error
 
 
 def load() -> None:
-    """Read all of them.
+    """Read all scripts.
 
     :raises BusInstallationError: when one cannot be read
     """

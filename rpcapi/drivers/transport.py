@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""kombu's Redis transport, with a receipt of messages that a dying receiver cannot break.
+"""kombu's Redis transport with atomic receipt: a receiver that dies loses no message.
 
-kombu pops a message and then records it as received: what is popped for a connection that breaks just then is
-lost. Here a queue is two lists. kombu pops from the first, which holds only bells, and a script then moves
-the oldest body from the second to the record of what was received. A bell that is lost is rung again. What
-has one reader, who alone would miss it, is sent the plain way, as a bell that is the message itself.
+kombu pops a message and then records it as received: a message popped for a connection that breaks in between is
+lost. This transport uses two lists per queue. kombu pops from the first, which holds only wake-up tokens ("bells"),
+and a script then moves the oldest body from the second list to the record of received messages. A lost bell is
+replaced. A message for a single reader (a `direct` one) is stored in the first list itself, instead of a bell.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from kombu.utils.json import dumps, loads
 from redis.commands.core import Script
 
 from rpcapi.drivers import scripts
-from rpcapi.drivers.address import Address
+from rpcapi.drivers.address import RedisAddress
 
 PREFIX = "gantt_bus"
 BODIES = ":bodies"
@@ -29,8 +29,8 @@ BELL = 0
 TAG_LENGTH = 36
 RECEIPT_SECONDS = 20
 
-# What redis-py raises while Redis cannot be reached, or not yet: worth another attempt.
-AWAY = (
+# Errors of redis-py while Redis is unreachable or still loading: worth a retry.
+CONNECTION_ERRORS = (
     redis.exceptions.ConnectionError,
     redis.exceptions.TimeoutError,
     redis.exceptions.BusyLoadingError,
@@ -39,8 +39,8 @@ AWAY = (
 
 
 @dataclass(frozen=True)
-class Limits:
-    """How a connection behaves: seconds, but for `connections`, which counts."""
+class TransportLimits:
+    """Limits of a connection: seconds, except `connections`, a number."""
 
     socket_timeout: float
     visibility_timeout: int
@@ -49,10 +49,10 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Parcel:
-    """A message to append to a queue, which is then kept for `ttl` seconds after this last message.
+class OutgoingMessage:
+    """A message to append to a queue; the queue expires `ttl` seconds after its last message.
 
-    One to a single reader goes `direct`. With `receipt`, a key of that name says for RECEIPT_SECONDS that the
+    A message for a single reader is `direct`. With `receipt`, a key of that name exists for RECEIPT_SECONDS once the
     message arrived.
     """
 
@@ -70,49 +70,49 @@ class BusChannel(kombu_redis.Channel):
     received_key = f"{PREFIX}:received"
     received_index_key = f"{PREFIX}:received_index"
     queue_ttl = 3600
-    address: Address
+    address: RedisAddress
     connection_class: Any
     _brpop_sent_at: Any = None
     from_transport_options: Any = (*kombu_redis.Channel.from_transport_options, "address", "queue_ttl")
 
     @contextmanager
     def conn_or_acquire(self, client: Any = None) -> Iterator[Any]:
-        # kombu makes a new client for every operation; that alone costs a third of a millisecond, several
-        # times a call. A redis-py client on a pool may be shared between threads, so one does for all.
+        # kombu creates a new client for every operation, which costs a third of a millisecond, several
+        # times a call. A redis-py client on a pool may be shared between threads, so one is enough.
         yield client or self._shared_client
 
     @cached_property
     def _shared_client(self) -> redis.Redis:
         return self._create_client()
 
-    def publish(self, parcel: Parcel) -> None:
+    def publish(self, outgoing: OutgoingMessage) -> None:
         """Append to a queue."""
-        message = self.prepare_message(parcel.text, content_type=parcel.content_type, content_encoding="utf-8")
-        self.basic_publish(message, exchange="", routing_key=parcel.queue, parcel=parcel)
+        message = self.prepare_message(outgoing.text, content_type=outgoing.content_type, content_encoding="utf-8")
+        self.basic_publish(message, exchange="", routing_key=outgoing.queue, outgoing=outgoing)
 
     def _put(self, queue: str, message: dict[str, Any], **kwargs: Any) -> None:
-        parcel: Parcel = kwargs["parcel"]
+        outgoing: OutgoingMessage = kwargs["outgoing"]
         body = dumps(message)
-        # Not as a transaction: all goes out in one packet, and MULTI and EXEC would double the answers.
+        # Not a transaction: all goes out in one packet, and MULTI and EXEC would double the responses.
         with self.conn_or_acquire() as client, client.pipeline(transaction=False) as pipe:
-            if parcel.direct:
+            if outgoing.direct:
                 pipe.lpush(queue, body)
             else:
                 pipe.lpush(queue + BODIES, message["properties"]["delivery_tag"] + body)
-                pipe.expire(queue + BODIES, parcel.ttl)
+                pipe.expire(queue + BODIES, outgoing.ttl)
                 pipe.lpush(queue, BELL)
-            pipe.expire(queue, parcel.ttl)
-            if parcel.receipt:
-                pipe.set(parcel.receipt, "", ex=RECEIPT_SECONDS)
+            pipe.expire(queue, outgoing.ttl)
+            if outgoing.receipt:
+                pipe.set(outgoing.receipt, "", ex=RECEIPT_SECONDS)
             pipe.execute()
 
-    def arrived(self, receipt: str) -> bool:
-        """Whether a parcel with this receipt is known to have arrived."""
+    def has_arrived(self, receipt: str) -> bool:
+        """Return whether a message with this receipt has arrived."""
         with self.conn_or_acquire() as client:
             return bool(client.exists(receipt))
 
     def claim(self, queue: str) -> dict[str, Any] | None:
-        """Receive the oldest message of a queue; None when it is empty, or what lay there was no message."""
+        """Receive the oldest message of a queue; None when it is empty or the entry is not a message."""
         keys = [queue + BODIES, self.received_key, self.received_index_key]
         body = self._claim(keys=keys, args=[TAG_LENGTH, time(), queue])
         if body is None:
@@ -121,12 +121,12 @@ class BusChannel(kombu_redis.Channel):
         try:
             return dict(loads(text))
         except (TypeError, ValueError):
-            kombu_redis.warning("What lay in %s is no message and is dropped: %r", queue, text[:200])
-            self.take(tag)
+            kombu_redis.warning("Entry of %s dropped, it is not a message: %r", queue, text[:200])
+            self.acknowledge(tag)
             return None
 
-    def take(self, delivery_tag: str | bytes) -> bool:
-        """Acknowledge; False when the message was given to somebody else meanwhile."""
+    def acknowledge(self, delivery_tag: str | bytes) -> bool:
+        """Acknowledge a message; return False when another server received it meanwhile."""
         with self.conn_or_acquire() as client, client.pipeline(transaction=False) as pipe:
             _, removed = (
                 pipe.zrem(self.received_index_key, delivery_tag).hdel(self.received_key, delivery_tag).execute()
@@ -134,16 +134,16 @@ class BusChannel(kombu_redis.Channel):
         return bool(removed)
 
     def renew(self, delivery_tags: list[str]) -> None:
-        """Say that these are still held, for another visibility timeout."""
+        """Renew received messages for another visibility timeout."""
         with self.conn_or_acquire() as client:
             client.zadd(self.received_index_key, dict.fromkeys(delivery_tags, time()), xx=True)
 
     def requeue(self, delivery_tag: str) -> None:
-        """Put a received message back, first in line."""
+        """Return a received message to the front of its queue."""
         self._restore_received("", delivery_tag)
 
     def restore_abandoned(self) -> None:
-        """Put back what nobody renewed for a visibility timeout, at most 100 at a time."""
+        """Requeue messages that were not renewed for a visibility timeout, at most 100 at a time."""
         self._restore_received(time() - self.visibility_timeout, "")
 
     def _restore_received(self, until: float | str, tag: str) -> None:
@@ -151,7 +151,7 @@ class BusChannel(kombu_redis.Channel):
         self._restore_script(keys=keys, args=[until, tag, 100, self.queue_ttl, BODIES])
 
     def ring(self, queues: list[str]) -> None:
-        """Make sure that there is a bell for each body in these queues."""
+        """Ensure that these queues have a bell for each body."""
         with self.conn_or_acquire() as client, client.pipeline(transaction=False) as pipe:
             for queue in queues:
                 self._ring(keys=[queue, queue + BODIES], args=[self.queue_ttl], client=pipe)
@@ -170,7 +170,7 @@ class BusChannel(kombu_redis.Channel):
         return self._shared_client.register_script(scripts.text("ring"))
 
     def _brpop_start(self, timeout: float | None = None) -> None:
-        # As kombu does it, less what costs time per queue for priorities and prefixes: there may be hundreds.
+        # As in kombu, without its per-queue work for priorities and prefixes: there may be hundreds of queues.
         queues = self._queue_cycle.consume(len(self._active_queues))
         if queues:
             self._in_poll = self.client.connection
@@ -179,11 +179,11 @@ class BusChannel(kombu_redis.Channel):
 
     @property
     def active_queues(self) -> list[str]:
-        """The queues that are read."""
+        """Return the queues that are read."""
         return list(self._active_queues)
 
-    def reading(self) -> bool:
-        """Whether a blocking read of the queues is under way."""
+    def is_reading(self) -> bool:
+        """Return whether a blocking read of the queues is in progress."""
         return bool(self._in_poll)
 
     def abandon(self) -> None:
@@ -192,7 +192,7 @@ class BusChannel(kombu_redis.Channel):
         self.close()
 
     def _connparams(self, asynchronous: bool = False) -> dict[str, Any]:
-        # kombu would carry the address through a URL; given as it is, no quoting can go wrong.
+        # kombu would carry the address through a URL; passing it as arguments avoids quoting errors.
         self.connection_class = redis.UnixDomainSocketConnection if self.address.socket else redis.Connection
         parameters = super()._connparams(asynchronous=asynchronous)
         for name in ("host", "port", "path", "username", "password", "db"):
@@ -209,7 +209,7 @@ class BusChannel(kombu_redis.Channel):
 
 
 class BusTransport(kombu_redis.Transport):
-    """The transport that makes such channels, and answers a bell by fetching the message."""
+    """The transport of BusChannel; fetches the message of each received bell."""
 
     Channel = BusChannel
 
@@ -220,14 +220,14 @@ class BusTransport(kombu_redis.Transport):
             super()._deliver(message, queue)
 
     def _reject_inbound_message(self, raw_message: dict[str, Any]) -> None:
-        # Received for a listener that has stopped since the read began.
+        # The listener of this message stopped after the read began.
         self.channels[0].requeue(raw_message["properties"]["delivery_tag"])
 
 
-def connect(address: Address, limits: Limits) -> tuple[Connection, BusChannel]:
-    """A kombu connection to the bus and a channel on it; Redis has answered on it once.
+def connect(address: RedisAddress, limits: TransportLimits) -> tuple[Connection, BusChannel]:
+    """Return a connection to the bus and a channel on it, after Redis has answered once.
 
-    :raises AWAY: when Redis cannot be reached; it is tried once
+    :raises CONNECTION_ERRORS: when Redis cannot be reached; there is one attempt
     """
     connection = Connection(
         transport=BusTransport,
@@ -246,6 +246,6 @@ def connect(address: Address, limits: Limits) -> tuple[Connection, BusChannel]:
             "client_name": PREFIX,
         },
     )
-    # Whoever connects decides how often to try again; kombu left to itself would sleep for two seconds.
+    # Retries are up to the caller; kombu itself would sleep for two seconds.
     connection.ensure_connection(max_retries=0, reraise_as_library_errors=False)
     return connection, connection.channel()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What travels: requests and replies, as one JSON object each inside kombu's message."""
+"""Wire format of the embedded bus: requests and replies, one JSON object each, inside kombu's message."""
 
 import time
 import uuid
@@ -18,16 +18,16 @@ WIRE_VERSION = 1
 
 
 def new_id() -> str:
-    """An id that no other message has."""
+    """Return a new unique message id."""
     return uuid.uuid4().hex
 
 
 @dataclass(frozen=True)
-class Request:
+class WireRequest:
     """One call or cast.
 
-    `expires_at` is seconds since the epoch; `monitor` the seconds that the caller bears without a sign of
-    life; `fanout` the key of the fan-out that it was sent through, if it was.
+    `expires_at` is in seconds since the epoch; `monitor` is the seconds that the caller waits without a
+    heartbeat; `fanout` is the key of the fan-out, if the request was sent through one.
     """
 
     ctxt: dict[str, Any]
@@ -39,13 +39,13 @@ class Request:
     id: str = field(default_factory=new_id)
 
     def expired(self) -> bool:
-        """Whether its sender has stopped waiting, or would not want it to happen any more."""
+        """Return whether the deadline has passed, so that the request must not run any more."""
         return time.time() >= self.expires_at
 
 
 @dataclass(frozen=True)
-class Reply:
-    """An answer to the request of this id; one that is not the ending only says that the server is alive."""
+class WireReply:
+    """A reply to the request of this id; one with `ending` false is only a heartbeat of the server."""
 
     id: str
     result: Any = None
@@ -53,39 +53,39 @@ class Reply:
     ending: bool = True
 
 
-# Received like an answer that nobody waits for: it only ends the receiver's current read.
-WAKE = Reply(id="wake")
+# A reply without a waiting caller: it only ends the receiver's current read.
+WAKE = WireReply(id="wake")
 
 
-def encode(body: Request | Reply, most_bytes: int) -> str:
-    """The JSON text of a message.
+def encode(body: WireRequest | WireReply, max_bytes: int) -> str:
+    """Return the JSON text of a message.
 
-    :raises MessageTooLarge: when it is longer than `most_bytes`
+    :raises MessageTooLarge: when it is longer than `max_bytes`
     """
-    # A shallow copy of the fields: asdict would walk and copy the whole payload.
+    # A shallow copy of the fields: asdict would copy the whole payload. The wire's "kind" has no prefix.
     fields = {name: getattr(body, name) for name in body.__dataclass_fields__}
-    text = jsonutils.dumps({"wire": WIRE_VERSION, "kind": type(body).__name__, **fields})
-    # A character takes at most four bytes, so that most texts need not be encoded to be measured.
-    if len(text) * 4 > most_bytes and (size := len(text.encode())) > most_bytes:
+    text = jsonutils.dumps({"wire": WIRE_VERSION, "kind": type(body).__name__.removeprefix("Wire"), **fields})
+    # A character takes at most four bytes, so most texts need not be encoded to check their size.
+    if len(text) * 4 > max_bytes and (size := len(text.encode())) > max_bytes:
         raise MessageTooLarge(
-            f"A message of {size} bytes is larger than the {most_bytes} that [gantt_bus] max_message_bytes "
+            f"A message of {size} bytes is larger than the {max_bytes} that [gantt_bus] max_message_bytes "
             "allows. Send it in parts, or raise the limit on every process."
         )
     return text
 
 
-def decode(message: Any) -> Request | Reply:
-    """Read what kombu received.
+def decode(message: Any) -> WireRequest | WireReply:
+    """Decode a message that kombu received.
 
     :raises MessageForeign: when it is not JSON, of another wire version, or lacks a field
     """
     message.accept = ACCEPT
     try:
         body = message.decode()
-        kind = {"Request": Request, "Reply": Reply}[body.pop("kind")]
+        kind = {"Request": WireRequest, "Reply": WireReply}[body.pop("kind")]
         version = body.pop("wire")
         if version == WIRE_VERSION:
             return kind(**body)
     except (ContentDisallowed, DecodeError, KeyError, TypeError, AttributeError, ValueError) as error:
-        raise MessageForeign(f"A message on the bus is not gantt's and was dropped: {error!r}.") from error
-    raise MessageForeign(f"A message has wire version {version}, this process knows {WIRE_VERSION}.")
+        raise MessageForeign(f"A message on the bus is not in gantt's format and was dropped: {error!r}.") from error
+    raise MessageForeign(f"A message has wire version {version}, this process supports {WIRE_VERSION}.")

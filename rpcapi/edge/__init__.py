@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where wishes become a request: flavors, images, devices, ports and volumes, translated once, before it is sent."""
+"""The request builder: translates flavor, image, devices, ports and volumes into a request spec."""

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Device profiles: what a flavor's ``accel:device_profile`` stands for, as Cyborg's profiles do."""
+"""Device profiles for ``accel:device_profile`` of a flavor, as in Cyborg."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rpcapi import errors
 from rpcapi.edge import extra_specs
-from rpcapi.edge.asked import Asked
-from rpcapi.edge.draft import FORBIDDEN, REQUIRED, Draft
+from rpcapi.edge.asked import FlavorImageProperties
+from rpcapi.edge.draft import FORBIDDEN, REQUIRED, SpecDraft
 from rpcapi.model.groups import RequestGroup
 
 DEVICE = "_dev{}"
@@ -15,43 +15,45 @@ KEY = "accel:device_profile"
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
-    """A name for devices: of each group one provider gives all that it asks."""
+class DeviceProfile:
+    """A named list of request groups, each served by one device."""
 
     name: str
     groups: tuple[RequestGroup, ...]
 
 
-def profile(name: str, groups: Sequence[Mapping[str, str]]) -> Profile:
-    """Return a profile of groups, each written in extra specs: ``resources:CLASS=N`` and ``trait:NAME=required``.
+def parse_profile(name: str, groups: Sequence[Mapping[str, str]]) -> DeviceProfile:
+    """Build a profile from groups, each given as extra specs ``resources:CLASS=N`` and ``trait:NAME=required``.
 
-    Raises InvalidSpec for keys and values that are none.
+    Raises InvalidSpec for malformed keys and values.
     """
-    found = []
-    for number, told in enumerate(groups):
-        draft = Draft()
-        for key, value in told.items():
+    request_groups = []
+    for number, extra_spec_group in enumerate(groups):
+        draft = SpecDraft()
+        for key, value in extra_spec_group.items():
             match = extra_specs.match(key)
-            what = f"{key!r} of device profile {name!r}"
+            label = f"{key!r} of device profile {name!r}"
             if match is None or match[2]:
-                raise errors.InvalidSpec(why=f"{what} is neither resources:CLASS nor trait:NAME")
-            extra_specs.add(draft, match, value, what)
-        asked = draft.groups[""]
-        amounts = {resource_class: amount for resource_class, amount in asked.resources.items() if amount}
+                raise errors.InvalidSpec(why=f"{label} must be resources:CLASS or trait:NAME")
+            extra_specs.add_to_draft(draft, match, value, label)
+        group = draft.groups[""]
+        amounts = {resource_class: amount for resource_class, amount in group.resources.items() if amount}
         if not amounts:
-            raise errors.InvalidSpec(why=f"a group of device profile {name!r} asks for no resources")
-        traits = {kind: tuple(asked.traits[kind]) for kind in (REQUIRED, FORBIDDEN)}
-        found.append(RequestGroup(DEVICE.format(number), amounts, traits[REQUIRED], forbidden=traits[FORBIDDEN]))
-    return Profile(name, tuple(found))
+            raise errors.InvalidSpec(why=f"a group of device profile {name!r} requests no resources")
+        traits = {kind: tuple(group.traits[kind]) for kind in (REQUIRED, FORBIDDEN)}
+        request_groups.append(
+            RequestGroup(DEVICE.format(number), amounts, traits[REQUIRED], forbidden=traits[FORBIDDEN])
+        )
+    return DeviceProfile(name, tuple(request_groups))
 
 
-def translate(asked: Asked, draft: Draft, profiles: Mapping[str, Profile]) -> None:
-    """Add the groups of the flavor's device profile; raises InvalidSpec where there is none of that name."""
-    name = asked.of_flavor("device_profile", prefix="accel")
+def translate(flavor_image: FlavorImageProperties, draft: SpecDraft, profiles: Mapping[str, DeviceProfile]) -> None:
+    """Add the groups of the flavor's device profile; raises InvalidSpec for an unknown profile."""
+    name = flavor_image.flavor_value("device_profile", prefix="accel")
     if name is None:
         return
     if name not in profiles:
-        known = ", ".join(sorted(profiles)) or "none"
-        raise asked.refuse(KEY, f"names device profile {name!r}, which is not there; known: {known}")
+        profile_names = ", ".join(sorted(profiles)) or "none"
+        raise flavor_image.invalid(KEY, f"names unknown device profile {name!r}; known: {profile_names}")
     for group in profiles[name].groups:
-        draft.add(group)
+        draft.add_group(group)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Extra specs and image properties that name resource classes and traits outright."""
+"""Extra specs and image properties that request resource classes and traits directly."""
 
 import re
 
 from rpcapi import errors
-from rpcapi.edge.asked import Asked, integer
-from rpcapi.edge.draft import KINDS, REQUIRED, Draft
+from rpcapi.edge.asked import FlavorImageProperties, parse_integer
+from rpcapi.edge.draft import KINDS, REQUIRED, SpecDraft
 from rpcapi.model.groups import POLICIES
 
 RESOURCES = "resources"
@@ -14,43 +14,43 @@ POLICY = "group_policy"
 _KEY = re.compile(r"(resources|trait)([A-Za-z0-9_-]{1,64})?:(.*)", re.DOTALL)
 
 
-def translate(asked: Asked, draft: Draft) -> None:
+def translate(flavor_image: FlavorImageProperties, draft: SpecDraft) -> None:
     """Add ``resources[N]:CLASS``, ``trait[N]:NAME`` and ``group_policy`` of the flavor, and the image's traits.
 
-    Raises InvalidSpec for a value that is none; names are checked with the whole request. All other extra specs are
-    left to whoever reads them: filters, by aggregates or by capabilities.
+    Raises InvalidSpec for an invalid value; names are checked later with the whole request. All other extra specs are
+    left to the filters.
     """
-    for key, value in asked.flavor.extra_specs.items():
-        found = _KEY.fullmatch(key)
-        if found is not None:
-            add(draft, found, value, f"extra spec {key!r} of flavor {asked.flavor.name!r}")
+    for key, value in flavor_image.flavor.extra_specs.items():
+        match = _KEY.fullmatch(key)
+        if match is not None:
+            add_to_draft(draft, match, value, f"extra spec {key!r} of flavor {flavor_image.flavor.name!r}")
         elif key == POLICY:
             if value not in POLICIES:
-                raise asked.refuse(key, f"must be one of {', '.join(POLICIES)}, not {value!r}")
+                raise flavor_image.invalid(key, f"must be one of {', '.join(POLICIES)}, not {value!r}")
             draft.policy = value
-    for key, value in asked.image.properties.items():
+    for key, value in flavor_image.image.properties.items():
         if key.startswith(f"{TRAIT}:"):
             if value != REQUIRED:
                 raise errors.InvalidSpec(
-                    why=f"property {key!r} of image {asked.image.name!r} must be {REQUIRED!r}, not {value!r}"
+                    why=f"property {key!r} of image {flavor_image.image.name!r} must be {REQUIRED!r}, not {value!r}"
                 )
-            draft.trait(key.removeprefix(f"{TRAIT}:"))
+            draft.add_trait(key.removeprefix(f"{TRAIT}:"))
 
 
 def match(key: str) -> re.Match[str] | None:
-    """Return what ``add`` takes where ``key`` names a resource class or a trait of a group, else None."""
+    """Match ``key`` for ``add_to_draft``; returns None when it is not a resource class or trait of a group."""
     return _KEY.fullmatch(key)
 
 
-def add(draft: Draft, found: re.Match[str], value: str, what: str) -> None:
-    """Add one key and its value to the draft; ``what`` names them in the error."""
-    prefix, suffix, name = found[1], found[2] or "", found[3]
+def add_to_draft(draft: SpecDraft, match: re.Match[str], value: str, label: str) -> None:
+    """Add one key and its value to the draft; ``label`` names them in errors."""
+    prefix, suffix, name = match[1], match[2] or "", match[3]
     if prefix == RESOURCES:
-        amount = integer(value)
+        amount = parse_integer(value)
         if amount is None:
-            raise errors.InvalidSpec(why=f"{what} must be an integer from 0 up, not {value!r}")
-        draft.amount(name, amount, suffix)
+            raise errors.InvalidSpec(why=f"{label} must be a non-negative integer, not {value!r}")
+        draft.add_amount(name, amount, suffix)
         return
     if value not in KINDS:
-        raise errors.InvalidSpec(why=f"{what} must be {' or '.join(map(repr, KINDS))}, not {value!r}")
-    draft.trait(name, value, suffix)
+        raise errors.InvalidSpec(why=f"{label} must be {' or '.join(map(repr, KINDS))}, not {value!r}")
+    draft.add_trait(name, value, suffix)

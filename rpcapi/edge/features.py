@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What guests ask of a host's firmware, processors and memory beside amounts: mostly a trait each. As in Nova."""
+"""Guest features that become required traits: firmware, processor and memory features, as in Nova."""
 
 import os_resource_classes as orc
 import os_traits as ot
 
-from rpcapi.edge.asked import Asked
-from rpcapi.edge.draft import Draft
+from rpcapi.edge.asked import FlavorImageProperties
+from rpcapi.edge.draft import SpecDraft
 from rpcapi.model.images import NO_IMAGE
 
 ENCRYPTED = {
@@ -24,45 +24,45 @@ SECURE_BOOT = ("required", "disabled", "optional")
 UEFI = "uefi"
 
 
-def translate(asked: Asked, draft: Draft) -> None:
+def translate(flavor_image: FlavorImageProperties, draft: SpecDraft) -> None:
     """Add memory encryption, persistent memory, TPM, secure boot, address space and firmware.
 
-    Raises InvalidSpec for values that are none, and where flavor and image contradict each other.
+    Raises InvalidSpec for invalid values, and when flavor and image contradict each other.
     """
-    _memory_encryption(asked, draft)
-    for label in persistent_memory(asked):
-        draft.amount(orc.normalize_name(f"PMEM_NAMESPACE_{label}"), 1)
-    _tpm(asked, draft)
-    if asked.one("secure_boot", SECURE_BOOT, prefix="os") == "required":
-        draft.trait(ot.COMPUTE_SECURITY_UEFI_SECURE_BOOT)
-    address_space = asked.one("maxphysaddr_mode", ADDRESS_SPACES)
+    _memory_encryption(flavor_image, draft)
+    for label in persistent_memory(flavor_image):
+        draft.add_amount(orc.normalize_name(f"PMEM_NAMESPACE_{label}"), 1)
+    _tpm(flavor_image, draft)
+    if flavor_image.value("secure_boot", SECURE_BOOT, prefix="os") == "required":
+        draft.add_trait(ot.COMPUTE_SECURITY_UEFI_SECURE_BOOT)
+    address_space = flavor_image.value("maxphysaddr_mode", ADDRESS_SPACES)
     if address_space is not None:
-        draft.trait(ADDRESS_SPACES[address_space])
-    if asked.of_image("firmware_type") == UEFI and asked.flag("firmware_stateless"):
-        draft.trait(ot.COMPUTE_SECURITY_STATELESS_FIRMWARE)
+        draft.add_trait(ADDRESS_SPACES[address_space])
+    if flavor_image.image_value("firmware_type") == UEFI and flavor_image.flag("firmware_stateless"):
+        draft.add_trait(ot.COMPUTE_SECURITY_STATELESS_FIRMWARE)
 
 
-def persistent_memory(asked: Asked) -> list[str]:
-    """Return the labels of the persistent memory namespaces that a flavor asks for."""
-    return [label for each in (asked.of_flavor("pmem") or "").split(",") if (label := each.strip())]
+def persistent_memory(flavor_image: FlavorImageProperties) -> list[str]:
+    """Return the labels of the persistent memory namespaces that the flavor requests."""
+    return [label for part in (flavor_image.flavor_value("pmem") or "").split(",") if (label := part.strip())]
 
 
-def _memory_encryption(asked: Asked, draft: Draft) -> None:
-    if not asked.flag("mem_encryption"):
+def _memory_encryption(flavor_image: FlavorImageProperties, draft: SpecDraft) -> None:
+    if not flavor_image.flag("mem_encryption"):
         return
-    model = asked.one("mem_encryption_model", ENCRYPTED) or "amd-sev"
-    if asked.image is not NO_IMAGE and asked.of_image("firmware_type") != UEFI:
-        raise asked.refuse("hw:mem_encryption", f"needs an image with hw_firmware_type={UEFI}")
-    draft.amount(orc.MEM_ENCRYPTION_CONTEXT, 1)
-    draft.trait(ENCRYPTED[model])
+    model = flavor_image.value("mem_encryption_model", ENCRYPTED) or "amd-sev"
+    if flavor_image.image is not NO_IMAGE and flavor_image.image_value("firmware_type") != UEFI:
+        raise flavor_image.invalid("hw:mem_encryption", f"needs an image with hw_firmware_type={UEFI}")
+    draft.add_amount(orc.MEM_ENCRYPTION_CONTEXT, 1)
+    draft.add_trait(ENCRYPTED[model])
 
 
-def _tpm(asked: Asked, draft: Draft) -> None:
-    version = asked.one("tpm_version", TPM_VERSIONS)
+def _tpm(flavor_image: FlavorImageProperties, draft: SpecDraft) -> None:
+    version = flavor_image.value("tpm_version", TPM_VERSIONS)
     if version is None:
         return
-    model = asked.one("tpm_model", TPM_MODELS) or "tpm-tis"
+    model = flavor_image.value("tpm_model", TPM_MODELS) or "tpm-tis"
     if model == "tpm-crb" and version != "2.0":
-        raise asked.refuse("hw:tpm_model", "is tpm-crb, which is for hw:tpm_version 2.0")
-    draft.trait(TPM_MODELS[model])
-    draft.trait(TPM_VERSIONS[version])
+        raise flavor_image.invalid("hw:tpm_model", "is tpm-crb, which needs hw:tpm_version 2.0")
+    draft.add_trait(TPM_MODELS[model])
+    draft.add_trait(TPM_VERSIONS[version])

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The size of the pages that back a guest's memory."""
+"""Page size of a guest's memory."""
 
 import re
 
 from rpcapi import errors
-from rpcapi.edge.asked import Asked, integer
-from rpcapi.model.checks.text import shown
+from rpcapi.edge.asked import FlavorImageProperties, parse_integer
+from rpcapi.model.checks.text import abbreviate
 
 ANY, LARGE, SMALL = "any", "large", "small"
 SMALL_KB = 4
@@ -14,34 +14,34 @@ _UNITS = {"K": 1, "M": 1024, "G": 1024**2, "T": 1024**3}
 _SIZE = re.compile(r"(\d{1,9})\s*([KMGT])(?:i?B)?", re.IGNORECASE)
 
 
-def asked_for(asked: Asked) -> str | None:
-    """Return the size that is asked for, as it was written, or None.
+def requested_page_size(flavor_image: FlavorImageProperties) -> str | None:
+    """Return the requested page size as a string, or None.
 
-    An image may choose beside a flavor that says "any" or "large", and not otherwise: raises InvalidSpec.
+    An image may set it only when the flavor has "any" or "large"; else raises InvalidSpec.
     """
-    own, other = asked.of_flavor(KEY), asked.of_image(KEY)
-    if other is None:
-        return own
-    if own not in (ANY, LARGE):
+    flavor_size, image_size = flavor_image.flavor_value(KEY), flavor_image.image_value(KEY)
+    if image_size is None:
+        return flavor_size
+    if flavor_size not in (ANY, LARGE):
         raise errors.InvalidSpec(
-            why=f"image {asked.image.name!r} says hw_{KEY}={other}; it may choose beside hw:{KEY} {ANY} or "
-            f"{LARGE}, and that of flavor {asked.flavor.name!r} is {own or 'not there'}"
+            why=f"image {flavor_image.image.name!r} sets hw_{KEY}={image_size}, which needs hw:{KEY} {ANY} or "
+            f"{LARGE}; flavor {flavor_image.flavor.name!r} has {flavor_size or 'none'}"
         )
-    return other
+    return image_size
 
 
-def size_kb(asked: Asked, text: str, large_kb: int) -> int | None:
-    """Return the size of huge pages in KiB, or None for small ones, which are plain memory.
+def parse_size_kb(flavor_image: FlavorImageProperties, text: str, large_kb: int) -> int | None:
+    """Return the size of huge pages in KiB, or None for small pages (MEMORY_MB).
 
-    ``large_kb`` is what "large" means in this cloud; "any" are small ones. Raises InvalidSpec for what is no size.
+    ``large_kb`` is the size of "large"; "any" means small pages. Raises InvalidSpec for a malformed size.
     """
     if text in (ANY, SMALL):
         return None
     if text == LARGE:
         return large_kb
-    found = _SIZE.fullmatch(text.strip())
-    size = int(found[1]) * _UNITS[found[2].upper()] if found else integer(text)
+    match = _SIZE.fullmatch(text.strip())
+    size = int(match[1]) * _UNITS[match[2].upper()] if match else parse_integer(text)
     if not size:
-        known = f"{ANY}, {LARGE}, {SMALL}, a number of KiB, or a size such as 2MB"
-        raise asked.refuse(f"hw:{KEY}", f"must be {known}, not {shown(text)}")
+        allowed = f"{ANY}, {LARGE}, {SMALL}, a number of KiB, or a size such as 2MB"
+        raise flavor_image.invalid(f"hw:{KEY}", f"must be {allowed}, not {abbreviate(text)}")
     return None if size == SMALL_KB else size

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ports that exist before their server: the bandwidth they take, the network they reach, the segment they are on."""
+"""Existing ports to attach to a server: bandwidth, physical network and segment."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -9,8 +9,8 @@ from typing import Any
 import os_resource_classes as orc
 
 from rpcapi import errors
-from rpcapi.edge.asked import integer
-from rpcapi.edge.draft import Draft
+from rpcapi.edge.asked import parse_integer
+from rpcapi.edge.draft import SpecDraft
 from rpcapi.model.groups import RequestGroup
 
 PORT = "_port{}"
@@ -23,7 +23,7 @@ KEYS = (*AMOUNTS, "physnet", "vnic", "segment")
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """A port: bandwidth by resource class, the physical network and kind of its interface, its segment."""
+    """A port: bandwidth by resource class, physical network, vnic type and segment."""
 
     bandwidth: Mapping[str, int]
     physnet: str | None = None
@@ -31,42 +31,42 @@ class Port:
     segment: str | None = None
 
 
-def read(told: Mapping[str, str]) -> Port:
-    """Return the port that texts describe; raises InvalidSpec for what is none."""
-    unknown = sorted(told.keys() - set(KEYS))
-    if unknown or not told:
-        what = f"has no {unknown[0]!r}" if unknown else "needs something to be told by"
-        raise errors.InvalidSpec(why=f"a port {what}; known: {', '.join(KEYS)}")
-    empty = next((key for key, text in told.items() if not text), None)
+def read(texts: Mapping[str, str]) -> Port:
+    """Build a port from its options; raises InvalidSpec for a malformed one."""
+    unknown = sorted(texts.keys() - set(KEYS))
+    if unknown or not texts:
+        problem = f"has unknown option {unknown[0]!r}" if unknown else "needs at least one option"
+        raise errors.InvalidSpec(why=f"a port {problem}; known: {', '.join(KEYS)}")
+    empty = next((key for key, text in texts.items() if not text), None)
     if empty is not None:
         raise errors.InvalidSpec(why=f"{empty} of a port is empty")
     bandwidth = {}
     for key, resource_class in AMOUNTS.items():
-        amount = integer(told.get(key, "0"))
+        amount = parse_integer(texts.get(key, "0"))
         if amount is None:
-            raise errors.InvalidSpec(why=f"{key} of a port must be an integer from 0 up, not {told[key]!r}")
+            raise errors.InvalidSpec(why=f"{key} of a port must be a non-negative integer, not {texts[key]!r}")
         if amount:
             bandwidth[resource_class] = amount
-    if "vnic" in told and not bandwidth:
-        raise errors.InvalidSpec(why="vnic says whose bandwidth a port takes; it takes none")
-    return Port(bandwidth, told.get("physnet"), told.get("vnic"), told.get("segment"))
+    if "vnic" in texts and not bandwidth:
+        raise errors.InvalidSpec(why="vnic of a port needs egress_kbps or ingress_kbps")
+    return Port(bandwidth, texts.get("physnet"), texts.get("vnic"), texts.get("segment"))
 
 
-def translate(ports: Sequence[Port], draft: Draft) -> list[dict[str, Any]]:
-    """Add a group for each port that takes bandwidth, its traits named as by Neutron; return RequestSpec.ports.
+def translate(ports: Sequence[Port], draft: SpecDraft) -> list[dict[str, Any]]:
+    """Add a group for each port with bandwidth, with the traits of Neutron; returns RequestSpec.ports.
 
-    Who gives a port's bandwidth is on its network by its trait; of a port without any the network service must know.
+    The group of a port with bandwidth requires the trait of its network; other ports keep ``physnet`` for the filters.
     """
-    told = []
+    spec_ports = []
     for number, port in enumerate(ports):
         group = PORT.format(number) if port.bandwidth else None
         if group is not None:
             traits = [f"CUSTOM_PHYSNET_{_name(port.physnet)}"] if port.physnet else []
             traits += [f"CUSTOM_VNIC_TYPE_{_name(port.vnic)}"] if port.vnic else []
-            draft.add(RequestGroup(group, port.bandwidth, tuple(traits)))
+            draft.add_group(RequestGroup(group, port.bandwidth, tuple(traits)))
         fields = {"physnet": None if group else port.physnet, "segment": port.segment, "group": group}
-        told.append({key: value for key, value in fields.items() if value})
-    return told
+        spec_ports.append({key: value for key, value in fields.items() if value})
+    return spec_ports
 
 
 def _name(text: str) -> str:

@@ -1,75 +1,78 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A guest's NUMA topology, and the request groups of its cells."""
+"""Translation of a guest's NUMA topology and the request groups of its cells."""
 
 import os_resource_classes as orc
 
 from rpcapi.edge import cells, cpus, features, pages
-from rpcapi.edge.asked import Asked
-from rpcapi.edge.cells import Part
-from rpcapi.edge.cpus import Cpus
-from rpcapi.edge.draft import Draft
+from rpcapi.edge.asked import FlavorImageProperties
+from rpcapi.edge.cells import CellShare
+from rpcapi.edge.cpus import CpuLayout
+from rpcapi.edge.draft import SpecDraft
 from rpcapi.model.checks import topology
 from rpcapi.model.groups import RequestGroup
-from rpcapi.model.numa.cells import THREADS_TRAIT, TRAIT
+from rpcapi.model.numa.cells import CELL_TRAIT, THREADS_TRAIT
 
 CELL = "_numa{}"
 _OF_CELLS = (orc.VCPU, orc.PCPU, orc.MEMORY_MB)
 
 
-def translate(asked: Asked, draft: Draft, large_kb: int) -> None:
-    """Add the guest's cells, where cells, pinned cpus, a page size or persistent memory are asked for.
+def translate(flavor_image: FlavorImageProperties, draft: SpecDraft, large_kb: int) -> None:
+    """Add the guest's cells when cells, pinned cpus, a page size or persistent memory are requested.
 
-    A cell is a group of its own, which a NUMA cell of a host serves. Raises InvalidSpec for what contradicts itself.
+    Each cell is a request group, served by a NUMA cell of a host. Raises InvalidSpec for contradictions.
     """
-    found = cpus.read(asked, draft)
-    nodes, page_size = cells.count(asked), pages.asked_for(asked)
-    if asked.flag("locked_memory") and page_size is None:
-        raise asked.refuse("hw:locked_memory", "needs hw:mem_page_size")
-    if not (nodes or page_size or found.pinned or features.persistent_memory(asked)):
+    layout = cpus.read(flavor_image, draft)
+    nodes, page_size = cells.count_cells(flavor_image), pages.requested_page_size(flavor_image)
+    if flavor_image.flag("locked_memory") and page_size is None:
+        raise flavor_image.invalid("hw:locked_memory", "needs hw:mem_page_size")
+    if not (nodes or page_size or layout.pinned or features.persistent_memory(flavor_image)):
         return
-    _check_amounts(asked, draft, found)
-    parted = cells.parts(asked, nodes or 1)
+    _check_amounts(flavor_image, draft, layout)
+    shares = cells.split_into_cells(flavor_image, nodes or 1)
     draft.numa = {
-        "cells": [_cell(number, part, found) for number, part in enumerate(parted)],
-        "cpu_policy": found.policy or topology.SHARED,
-        "thread_policy": found.thread_policy,
-        "page_size_kb": None if page_size is None else pages.size_kb(asked, page_size, large_kb),
+        "cells": [_cell(number, share, layout) for number, share in enumerate(shares)],
+        "cpu_policy": layout.policy or topology.SHARED,
+        "thread_policy": layout.thread_policy,
+        "page_size_kb": None if page_size is None else pages.parse_size_kb(flavor_image, page_size, large_kb),
     }
-    if found.emulator_threads is not None:
-        draft.numa["emulator_threads"] = found.emulator_threads
-    _add_groups(draft, found)
+    if layout.emulator_threads is not None:
+        draft.numa["emulator_threads"] = layout.emulator_threads
+    _add_groups(draft, layout)
 
 
-def _check_amounts(asked: Asked, draft: Draft, found: Cpus) -> None:
-    """Raise where amounts that the cells take are named outright, other than as the flavor has them."""
+def _check_amounts(flavor_image: FlavorImageProperties, draft: SpecDraft, layout: CpuLayout) -> None:
+    """Raise InvalidSpec for explicit amounts of the resources of cells that differ from the flavor."""
     for suffix, group in draft.groups.items():
-        named = [resource_class for resource_class in _OF_CELLS if group.resources.get(resource_class)]
-        if suffix and named:
-            why = f"cannot be asked of group {suffix!r} beside a NUMA topology, whose cells have it"
-            raise asked.refuse(f"resources{suffix}:{named[0]}", why)
-    for resource_class, amount in ((orc.VCPU, asked.flavor.vcpus), (orc.MEMORY_MB, asked.flavor.memory_mb)):
-        told = draft.plain.get(resource_class, amount)
-        all_pinned = resource_class == orc.VCPU and found.policy == topology.DEDICATED  # and VCPU=0 says the same
-        if told != amount and not (all_pinned and told == 0):
-            why = f"is {told}, but the cells of the NUMA topology part the flavor's {amount}"
-            raise asked.refuse(f"resources:{resource_class}", why)
+        cell_classes = [resource_class for resource_class in _OF_CELLS if group.resources.get(resource_class)]
+        if suffix and cell_classes:
+            why = f"cannot be requested in group {suffix!r} with a NUMA topology, as its cells request it"
+            raise flavor_image.invalid(f"resources{suffix}:{cell_classes[0]}", why)
+    for resource_class, amount in (
+        (orc.VCPU, flavor_image.flavor.vcpus),
+        (orc.MEMORY_MB, flavor_image.flavor.memory_mb),
+    ):
+        requested_amount = draft.unsuffixed.get(resource_class, amount)
+        all_pinned = resource_class == orc.VCPU and layout.policy == topology.DEDICATED  # then VCPU=0 means the same
+        if requested_amount != amount and not (all_pinned and requested_amount == 0):
+            why = f"is {requested_amount}, but the cells of the NUMA topology need the flavor's {amount}"
+            raise flavor_image.invalid(f"resources:{resource_class}", why)
 
 
-def _cell(number: int, part: Part, found: Cpus) -> dict[str, object]:
+def _cell(number: int, share: CellShare, layout: CpuLayout) -> dict[str, object]:
     return {
         "id": number,
         "group": CELL.format(number),
-        "cpus": sorted(part.cpus),
-        "pcpus": sorted(part.cpus & found.pinned),
-        "memory_mb": part.memory_mb,
+        "cpus": sorted(share.cpus),
+        "pcpus": sorted(share.cpus & layout.pinned),
+        "memory_mb": share.memory_mb,
     }
 
 
-def _add_groups(draft: Draft, found: Cpus) -> None:
-    required = (TRAIT, THREADS_TRAIT) if found.thread_policy == topology.REQUIRE else (TRAIT,)
-    forbidden = (THREADS_TRAIT,) if found.thread_policy == topology.ISOLATE else ()
+def _add_groups(draft: SpecDraft, layout: CpuLayout) -> None:
+    required = (CELL_TRAIT, THREADS_TRAIT) if layout.thread_policy == topology.REQUIRE else (CELL_TRAIT,)
+    forbidden = (THREADS_TRAIT,) if layout.thread_policy == topology.ISOLATE else ()
     for number, cell in enumerate(draft.numa["cells"]):
-        amounts = topology.takes(draft.numa, number)
-        draft.add(RequestGroup(cell["group"], amounts, required=required, forbidden=forbidden))
+        amounts = topology.cell_resources(draft.numa, number)
+        draft.add_group(RequestGroup(cell["group"], amounts, required=required, forbidden=forbidden))
     for resource_class in _OF_CELLS:
-        draft.plain[resource_class] = 0
+        draft.unsuffixed[resource_class] = 0

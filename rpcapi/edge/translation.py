@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A flavor, an image and what hangs on a server, as one request spec."""
+"""Translation of flavor, image, volumes and ports into one request spec."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -8,9 +8,9 @@ import os_resource_classes as orc
 
 from rpcapi import errors
 from rpcapi.edge import devices, extra_specs, features, pci, ports, topology, volumes
-from rpcapi.edge.asked import Asked
+from rpcapi.edge.asked import FlavorImageProperties
 from rpcapi.edge.catalog import EMPTY, Catalog
-from rpcapi.edge.draft import FORBIDDEN, Draft
+from rpcapi.edge.draft import FORBIDDEN, SpecDraft
 from rpcapi.edge.ports import Port
 from rpcapi.edge.volumes import Volume
 from rpcapi.model.request import check_spec
@@ -18,7 +18,7 @@ from rpcapi.objects.request_spec import RequestSpec
 
 
 def translate(
-    asked: Asked,
+    flavor_image: FlavorImageProperties,
     catalog: Catalog = EMPTY,
     *,
     attached_volumes: Sequence[Volume] = (),
@@ -27,59 +27,59 @@ def translate(
     forbidden_traits: Iterable[str] = (),
     **values: Any,
 ) -> RequestSpec:
-    """Return the spec of a server, checked; ``values`` are its other fields.
+    """Return the checked request spec of a server; ``values`` are its other fields.
 
-    Raises what rpcapi.model.request.check_spec raises, and InvalidSpec where flavor and image contradict themselves
+    Raises the errors of rpcapi.model.request.check_spec, and InvalidSpec when flavor or image contradict themselves
     or each other.
     """
     boots_from_volume = any(volume.boot for volume in attached_volumes)
-    _check_image_fits(asked, boots_from_volume)
-    draft = Draft()
-    extra_specs.translate(asked, draft)
-    features.translate(asked, draft)
-    topology.translate(asked, draft, catalog.large_page_kb)
-    pci.translate(asked, draft, catalog.aliases)
-    devices.translate(asked, draft, catalog.profiles)
-    told_ports = ports.translate(attached_ports, draft)
-    _add_defaults(asked, draft, boots_from_volume)
+    _check_image_fits(flavor_image, boots_from_volume)
+    draft = SpecDraft()
+    extra_specs.translate(flavor_image, draft)
+    features.translate(flavor_image, draft)
+    topology.translate(flavor_image, draft, catalog.large_page_kb)
+    pci.translate(flavor_image, draft, catalog.aliases)
+    devices.translate(flavor_image, draft, catalog.profiles)
+    spec_ports = ports.translate(attached_ports, draft)
+    _add_defaults(flavor_image, draft, boots_from_volume)
     for name in required_traits:
-        draft.trait(name)
+        draft.add_trait(name)
     for name in forbidden_traits:
-        draft.trait(name, FORBIDDEN)
-    told_volumes = volumes.translate(attached_volumes, draft)
-    image = asked.image.as_dict()
+        draft.add_trait(name, FORBIDDEN)
+    spec_volumes = volumes.translate(attached_volumes, draft)
+    image = flavor_image.image.as_dict()
     if boots_from_volume:
-        image.pop("disk_format", None)  # a volume has none: no host needs to know the image's
-    spec = draft.spec(
-        flavor=asked.flavor.name,
+        image.pop("disk_format", None)  # a volume has no disk format, so no host needs to support the image's
+    spec = draft.build_spec(
+        flavor=flavor_image.flavor.name,
         image=image,
-        extra_specs=dict(asked.flavor.extra_specs),
-        volumes=told_volumes,
-        ports=told_ports,
+        extra_specs=dict(flavor_image.flavor.extra_specs),
+        volumes=spec_volumes,
+        ports=spec_ports,
         **values,
     )
     check_spec(spec)
     return spec
 
 
-def _add_defaults(asked: Asked, draft: Draft, boots_from_volume: bool) -> None:
-    """Ask for what the flavor says of each class that nothing has named; the cells of a topology have named theirs."""
-    named, flavor = draft.merged(), asked.flavor
-    if orc.VCPU not in named and orc.PCPU not in named:
-        draft.amount(orc.VCPU, flavor.vcpus)
-    if orc.MEMORY_MB not in named:
-        draft.amount(orc.MEMORY_MB, flavor.memory_mb)
-    if orc.DISK_GB not in named and not boots_from_volume:
-        draft.amount(orc.DISK_GB, flavor.disk_gb)
+def _add_defaults(flavor_image: FlavorImageProperties, draft: SpecDraft, boots_from_volume: bool) -> None:
+    """Add the flavor's amount of each resource class that is not set; NUMA cells have set theirs."""
+    requested, flavor = draft.total_resources(), flavor_image.flavor
+    if orc.VCPU not in requested and orc.PCPU not in requested:
+        draft.add_amount(orc.VCPU, flavor.vcpus)
+    if orc.MEMORY_MB not in requested:
+        draft.add_amount(orc.MEMORY_MB, flavor.memory_mb)
+    if orc.DISK_GB not in requested and not boots_from_volume:
+        draft.add_amount(orc.DISK_GB, flavor.disk_gb)
 
 
-def _check_image_fits(asked: Asked, boots_from_volume: bool) -> None:
-    flavor, image = asked.flavor, asked.image
-    for what, has, needs in (
+def _check_image_fits(flavor_image: FlavorImageProperties, boots_from_volume: bool) -> None:
+    flavor, image = flavor_image.flavor, flavor_image.image
+    for unit, provided, required in (
         ("MiB of memory", flavor.memory_mb, image.min_ram_mb),
         ("GiB of disk", flavor.disk_gb, 0 if boots_from_volume else image.min_disk_gb),
     ):
-        if has < needs:
+        if provided < required:
             raise errors.InvalidSpec(
-                why=f"image {image.name!r} needs {needs} {what}, and flavor {flavor.name!r} has {has}"
+                why=f"image {image.name!r} needs {required} {unit}, and flavor {flavor.name!r} has {provided}"
             )

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pure arithmetic and vocabulary that deciders, claimers and agents share."""
+"""Resource arithmetic and vocabulary shared by the scheduler workers, the claim store and the agents."""

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The vocabulary of claims: states a claim is in, and what the verbs answer."""
+"""The vocabulary of claims: the states of a claim and the answers of the claim verbs."""
 
 from enum import StrEnum
 
-# The reason under which NoValidHost counts hosts that live and will take claims again after their audit.
+# The reason in NoValidHost for hosts that are alive and accept claims again after their audit.
 NOT_AUDITED = "not audited in this epoch"
 
-# The reason under which it counts hosts of partitions whose stores do not answer now.
-PARTITION_AWAY = "partition unavailable"
+# The reason in NoValidHost for hosts of partitions with an unreachable store.
+PARTITION_UNAVAILABLE = "partition unavailable"
 
 
 class ClaimState(StrEnum):
-    """Where a claim stands; the last three are final."""
+    """State of a claim; the last three are final."""
 
     PREPARED = "prepared"
     CONFIRMED = "confirmed"
@@ -21,38 +21,38 @@ class ClaimState(StrEnum):
 
 
 class Verdict(StrEnum):
-    """What the claim script says of one candidate."""
+    """Result of the claim script for one candidate."""
 
     FITS = "FITS"
-    FULL = "FULL"  # does not fit, and the decider's view was current
-    CONCURRENT = "CONCURRENT"  # does not fit because of a change after the decider's view
-    STALE = "STALE"  # the host's eligibility changed after the decider's view
-    GROUP = "GROUP"  # the group's policy forbids it
-    PASSED = "PASSED"  # not tried: it changed after the decider's view, and one about as good that had not was taken
+    FULL = "FULL"  # does not fit, and the scheduler worker's replica was current
+    CONCURRENT = "CONCURRENT"  # does not fit because of a change after the position of the worker's replica
+    STALE = "STALE"  # the host's eligibility changed after the position of the worker's replica
+    GROUP = "GROUP"  # the server group's policy forbids it
+    PASSED = "PASSED"  # not tried: it changed since the replica, and an unchanged host of similar weight was claimed
     CLOSED = "CLOSED"  # the host has not been audited in this epoch
     UNKNOWN = "UNKNOWN"  # no such provider, or it lacks the resource class
 
 
 class Answer(StrEnum):
-    """What a claim verb answers for one claim: its state after the call, or why there is none."""
+    """Answer of a claim verb for one claim: its state after the call, or why there is no claim."""
 
     PREPARED = "prepared"
     CONFIRMED = "confirmed"
     RELEASED = "released"
     ABORTED = "aborted"
     EXPIRED = "expired"
-    UNKNOWN = "unknown"  # no claim of that identity is known
-    FOREIGN = "foreign"  # the claim is on another host than the caller's
-    REFUSED = "refused"  # prepare: no candidate would take it
-    ENDED = "ended"  # prepare: this attempt, or a later one, has ended already
+    UNKNOWN = "unknown"  # no claim has that identity
+    FOREIGN = "foreign"  # the claim belongs to another host than the caller
+    REFUSED = "refused"  # prepare: no candidate accepted the claim
+    ENDED = "ended"  # prepare: this attempt or a later one has already ended
     CONFLICT = "conflict"  # prepare: the consumer has a live claim of another attempt
-    CLOSED = "closed"  # a host must be audited in this epoch before anybody can know: ask again
+    CLOSED = "closed"  # undecided until a host has been audited in this epoch: retry
 
 
 class GroupPolicy(StrEnum):
-    """Server group policies. Members are counted for each; the claim script enforces the first two."""
+    """Server group policies. The store counts members for all; the claim script enforces the first two."""
 
     AFFINITY = "affinity"
     ANTI_AFFINITY = "anti-affinity"
-    SOFT_AFFINITY = "soft-affinity"  # a wish: weighed, and never a refusal
+    SOFT_AFFINITY = "soft-affinity"  # best effort: a weigher prefers it, no filter enforces it
     SOFT_ANTI_AFFINITY = "soft-anti-affinity"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does an amount fit an inventory? The rule that table, claim script and agent all follow."""
+"""The rule whether an amount fits an inventory; host table, claim script and agent all follow it."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ from rpcapi.model.inventory import Inventory
 
 
 def fits(inventory: Inventory | None, used: int, amount: int) -> bool:
-    """Tell whether ``amount`` more fits beside ``used``, and is a size this inventory hands out."""
+    """Return whether ``amount`` fits beside ``used`` and obeys min_unit, max_unit and step_size."""
     return (
         inventory is not None
         and used + amount <= inventory.capacity
@@ -17,7 +17,7 @@ def fits(inventory: Inventory | None, used: int, amount: int) -> bool:
 
 
 def misfit(inventories: Mapping[str, Inventory], used: Mapping[str, int], resources: Mapping[str, int]) -> str | None:
-    """Return the first resource class of ``resources`` that does not fit, or None when all do."""
+    """Return the first resource class of ``resources`` that does not fit, or None when all fit."""
     for resource_class, amount in resources.items():
         if not fits(inventories.get(resource_class), used.get(resource_class, 0), amount):
             return resource_class

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Flavors: named shapes of servers, translated into a request spec once, at the edge."""
+"""Flavors: named server sizes, translated into a request spec by the client."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Any
 
 from rpcapi import errors
 from rpcapi.edge import translation
-from rpcapi.edge.asked import Asked
+from rpcapi.edge.asked import FlavorImageProperties
 from rpcapi.edge.catalog import EMPTY, Catalog
 from rpcapi.model.images import NO_IMAGE, Image
 from rpcapi.objects.request_spec import RequestSpec
@@ -15,9 +15,9 @@ from rpcapi.objects.request_spec import RequestSpec
 
 @dataclass(frozen=True, slots=True)
 class Flavor:
-    """A shape of server; amounts of 0 are not asked for.
+    """A server size; an amount of 0 is not requested.
 
-    ``extra_specs`` as in Nova, all of them texts; docs/requests.md tells what becomes of each.
+    ``extra_specs`` are as in Nova, all values strings; docs/requests.md describes how each is translated.
     """
 
     name: str
@@ -27,16 +27,16 @@ class Flavor:
     extra_specs: Mapping[str, str] = field(default_factory=dict)
 
     def resources(self) -> dict[str, int]:
-        """Return what one server takes of its host itself, by resource class; raises what ``request`` raises."""
+        """Return the amounts of the group without a suffix, by resource class; raises the errors of ``request``."""
         return dict(self.request().resources)
 
     def request(self, image: Image = NO_IMAGE, catalog: Catalog = EMPTY, **values: Any) -> RequestSpec:
-        """Return the spec of a server of this flavor, checked; ``values`` as rpcapi.edge.translation takes them.
+        """Return the checked request spec of a server of this flavor.
 
-        Raises what rpcapi.model.request.check_spec raises, and InvalidSpec for extra specs and image properties that
-        make no sense, alone or together.
+        ``values`` are passed to rpcapi.edge.translation.translate. Raises the errors of
+        rpcapi.model.request.check_spec, and InvalidSpec for invalid or contradictory extra specs and image properties.
         """
-        return translation.translate(Asked(self, image), catalog, **values)
+        return translation.translate(FlavorImageProperties(self, image), catalog, **values)
 
 
 BUILT_IN = {
@@ -52,7 +52,7 @@ BUILT_IN = {
 
 
 def find(flavors: Mapping[str, Flavor], name: str) -> Flavor:
-    """Return the flavor of that name; raises UnknownFlavor, which names those that there are."""
+    """Return the flavor of that name; raises UnknownFlavor, which lists the known names."""
     try:
         return flavors[name]
     except KeyError:

@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Request groups: what one part of a request asks of one provider, as Placement's granular groups do."""
+"""Request groups, as the granular request groups of Placement."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-NONE = "none"  # suffixed groups may share a provider
-ISOLATE = "isolate"  # each suffixed group takes a provider of its own
+NONE = "none"  # suffixed groups may be served by the same provider
+ISOLATE = "isolate"  # each suffixed group is served by a different provider
 POLICIES = (NONE, ISOLATE)
 
 
 @dataclass(frozen=True, slots=True)
 class RequestGroup:
-    """Amounts by resource class, and what is asked of whoever gives them.
+    """Amounts by resource class, and the requirements on the providers that serve them.
 
-    The group with suffix "" may be spread over a tree and what shares with it, a class from one provider each; any
-    other is served by one provider. ``required`` traits must all be there, of each element of ``any_of`` one,
-    ``forbidden`` ones not. ``member_of`` is met where of each of its elements one aggregate holds the provider;
-    ``in_tree`` names any provider of the tree to take from.
+    The group with suffix "" may be spread over the providers of a tree and its sharing providers, each resource class
+    from one of them; every other group is served by one provider. A provider must have all ``required`` traits, at
+    least one of each element of ``any_of`` and none that are ``forbidden``. It must be in at least one aggregate of
+    each element of ``member_of``. ``in_tree`` names any provider of the required tree.
     """
 
     suffix: str = ""
@@ -30,33 +30,33 @@ class RequestGroup:
     in_tree: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the form that a RequestSpec carries under the group's suffix: what is not asked is left out."""
-        told: dict[str, Any] = {"resources": dict(self.resources)} if self.resources else {}
+        """Return the mapping that RequestSpec.groups has under the group's suffix; empty fields are omitted."""
+        fields: dict[str, Any] = {"resources": dict(self.resources)} if self.resources else {}
         for name in ("required", "forbidden", "forbidden_aggregates"):
             if getattr(self, name):
-                told[name] = list(getattr(self, name))
+                fields[name] = list(getattr(self, name))
         for name in ("any_of", "member_of"):
             if getattr(self, name):
-                told[name] = [list(each) for each in getattr(self, name)]
+                fields[name] = [list(alternatives) for alternatives in getattr(self, name)]
         if self.in_tree is not None:
-            told["in_tree"] = self.in_tree
-        return told
+            fields["in_tree"] = self.in_tree
+        return fields
 
     @classmethod
-    def from_dict(cls, suffix: str, told: Mapping[str, Any]) -> "RequestGroup":
-        """Read what ``as_dict`` returns; its shape was checked before (rpcapi.model.request)."""
+    def from_dict(cls, suffix: str, fields: Mapping[str, Any]) -> "RequestGroup":
+        """Build from what ``as_dict`` returns; rpcapi.model.request must have checked it before."""
         return cls(
             suffix,
-            dict(told.get("resources", {})),
-            tuple(told.get("required", ())),
-            alternatives(told.get("any_of", ())),
-            tuple(told.get("forbidden", ())),
-            alternatives(told.get("member_of", ())),
-            tuple(told.get("forbidden_aggregates", ())),
-            told.get("in_tree"),
+            dict(fields.get("resources", {})),
+            tuple(fields.get("required", ())),
+            freeze_alternatives(fields.get("any_of", ())),
+            tuple(fields.get("forbidden", ())),
+            freeze_alternatives(fields.get("member_of", ())),
+            tuple(fields.get("forbidden_aggregates", ())),
+            fields.get("in_tree"),
         )
 
 
-def alternatives(told: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
-    """Return lists of names of which one each is wanted, as values that do not change."""
-    return tuple(tuple(each) for each in told)
+def freeze_alternatives(lists: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
+    """Return lists of alternative names as immutable tuples."""
+    return tuple(tuple(names) for names in lists)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images: what servers boot from, and what their properties ask of a host."""
+"""Images that servers boot from, and their properties."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -7,7 +7,7 @@ from typing import Any
 
 from rpcapi import errors
 
-# Names that properties had once, as Nova still reads them.
+# Former names of properties, which Nova still accepts.
 RENAMED = {
     "architecture": "hw_architecture",
     "auto_disk_config": "hw_auto_disk_config",
@@ -26,9 +26,9 @@ RENAMED = {
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """What a server boots from; ``properties`` as in Glance: texts, of which traits and hw_*, img_* and os_* are read.
+    """An image; ``properties`` as in Glance, all strings, of which traits, hw_*, img_* and os_* are used.
 
-    ``min_ram_mb`` and ``min_disk_gb`` are what a flavor must have for it to boot.
+    ``min_ram_mb`` and ``min_disk_gb`` are the smallest memory and disk of a flavor that can boot it.
     """
 
     name: str
@@ -39,25 +39,25 @@ class Image:
     min_disk_gb: int = 0
 
     def with_properties(self, properties: Mapping[str, str]) -> "Image":
-        """Return it with these properties beside, or in place of, its own."""
+        """Return a copy with these properties added; they replace those of the same name."""
         return replace(self, properties={**self.properties, **properties})
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the form that a RequestSpec carries, its properties under the names that they have today."""
-        told = {
+        """Return the mapping that RequestSpec.image has, with current property names."""
+        fields = {
             "id": self.id or self.name or None,
             "name": self.name or None,
             "disk_format": self.disk_format,
             "properties": {RENAMED.get(key, key): value for key, value in self.properties.items()} or None,
         }
-        return {key: value for key, value in told.items() if value is not None}
+        return {key: value for key, value in fields.items() if value is not None}
 
 
 NO_IMAGE = Image("")
 
 
 def find(images: Mapping[str, Image], name: str) -> Image:
-    """Return the image of that name or id; raises UnknownImage, which names those that there are."""
+    """Return the image of that name or id; raises UnknownImage, which lists the known names."""
     if name in images:
         return images[name]
     for image in images.values():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inventory of one resource class at one provider, and what it can carry."""
+"""Inventory of one resource class at one provider, and its capacity."""
 
 import math
 from collections.abc import Mapping
@@ -16,14 +16,14 @@ MAX_RATIO = 10_000.0
 def capacity(total: int, reserved: int, allocation_ratio: float) -> int:
     """Return floor((total - reserved) * allocation_ratio), exact in decimal.
 
-    A binary product loses: 100 * 1.15 is 114.999... and would sell one unit less than configured.
+    A binary product would be one too low: 100 * 1.15 is 114.999...
     """
     return math.floor((total - reserved) * Decimal(repr(float(allocation_ratio))))
 
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """What a provider holds of one resource class, shaped as in Placement."""
+    """Inventory of one resource class, with the fields of Placement."""
 
     total: int
     reserved: int = 0
@@ -34,47 +34,49 @@ class Inventory:
 
     @property
     def capacity(self) -> int:
-        """How much live claims may hold in sum."""
+        """The largest sum of live claims."""
         return capacity(self.total, self.reserved, self.allocation_ratio)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the stored form: the six given figures and the capacity computed from them."""
+        """Return the stored form: the six fields and the computed capacity."""
         return asdict(self) | {"capacity": self.capacity}
 
     @classmethod
     def from_dict(cls, resource_class: str, raw: Any) -> "Inventory":
-        """Build from a peer's mapping; a stored ``capacity`` is recomputed, never trusted.
+        """Build from a peer's mapping; ``capacity`` is ignored and recomputed.
 
-        Raises InvalidStats, naming the class and the figure, when a figure is missing, unknown or impossible.
+        Raises InvalidStats with the class and the field when a field is missing, unknown or invalid.
         """
         if not isinstance(raw, Mapping) or "total" not in raw:
             raise errors.InvalidStats(what=f"inventory of {resource_class}", why="it must be a mapping with 'total'")
-        given = {key: value for key, value in raw.items() if key != "capacity"}
-        unknown = given.keys() - cls.__slots__
+        fields = {key: value for key, value in raw.items() if key != "capacity"}
+        unknown = fields.keys() - cls.__slots__
         if unknown:
             raise errors.InvalidStats(
                 what=f"inventory of {resource_class}", why=f"it has unknown keys {sorted(unknown)}"
             )
-        for key, value in given.items():
+        for key, value in fields.items():
             _check_figure(resource_class, key, value)
-        found = cls(**given)
-        if found.reserved > found.total:
+        inventory = cls(**fields)
+        if inventory.reserved > inventory.total:
             raise errors.InvalidStats(
                 what=f"inventory of {resource_class}",
-                why=f"reserved {found.reserved} is more than the total {found.total}",
+                why=f"reserved {inventory.reserved} is more than the total {inventory.total}",
             )
-        if found.capacity > MAX_AMOUNT:
-            raise errors.InvalidStats(what=f"inventory of {resource_class}", why=f"its capacity passes {MAX_AMOUNT}")
-        return found
+        if inventory.capacity > MAX_AMOUNT:
+            raise errors.InvalidStats(
+                what=f"inventory of {resource_class}", why=f"its capacity is more than {MAX_AMOUNT}"
+            )
+        return inventory
 
 
 def _check_figure(resource_class: str, key: str, value: Any) -> None:
     if key == "allocation_ratio":
-        good = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= MAX_RATIO
-        wanted = f"a number from 0 to {MAX_RATIO:g}"
+        valid = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= MAX_RATIO
+        allowed = f"a number from 0 to {MAX_RATIO:g}"
     else:
-        least = 0 if key in ("total", "reserved") else 1
-        good = isinstance(value, int) and not isinstance(value, bool) and least <= value <= MAX_AMOUNT
-        wanted = f"an integer from {least} to {MAX_AMOUNT}"
-    if not good:
-        raise errors.InvalidStats(what=f"{key} of {resource_class}", why=f"it must be {wanted}, not {value!r}")
+        minimum = 0 if key in ("total", "reserved") else 1
+        valid = isinstance(value, int) and not isinstance(value, bool) and minimum <= value <= MAX_AMOUNT
+        allowed = f"an integer from {minimum} to {MAX_AMOUNT}"
+    if not valid:
+        raise errors.InvalidStats(what=f"{key} of {resource_class}", why=f"it must be {allowed}, not {value!r}")

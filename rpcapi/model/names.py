@@ -12,7 +12,7 @@ MAX_LENGTH = 255
 
 
 def canonical(name: ResourceName) -> str:
-    """Return the one string that stands for ``name`` in records and on the wire.
+    """Return the canonical string of ``name``, as used in records and on the wire.
 
     ``"host"`` stays itself, ``("host", "node")`` becomes ``"host/node"``; a canonical string is its own
     canonical form. Raises InvalidName for anything else.
@@ -31,15 +31,15 @@ def canonical(name: ResourceName) -> str:
     if len(text) > MAX_LENGTH:
         raise errors.InvalidName(name=text[:40] + "...", why=f"it is longer than {MAX_LENGTH} characters")
     if not text.isprintable() or "|" in text or " " in text:
-        raise errors.InvalidName(name=name, why="it holds a space, a '|' or a character that does not print")
+        raise errors.InvalidName(name=name, why="it contains a space, a '|' or a character that is not printable")
     return text
 
 
 def host_of(name: str) -> str:
-    """Return the service host of a canonical name: what stands before the first separator."""
+    """Return the service host of a canonical name: the part before the first separator."""
     return name.partition(SEPARATOR)[0]
 
 
-def matches(name: str, wanted: str) -> bool:
-    """Tell whether canonical ``name`` is meant by ``wanted``: the same resource, or any node of that host."""
-    return wanted in (name, host_of(name))
+def matches(name: str, pattern: str) -> bool:
+    """Return whether ``pattern`` is the canonical ``name`` or its service host."""
+    return pattern in (name, host_of(name))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PCI aliases: names under which flavors ask for devices."""
+"""PCI aliases: names by which flavors request devices."""
 
 import json
 import re
@@ -12,7 +12,7 @@ import os_traits
 
 from rpcapi import errors
 from rpcapi.model import vocabulary
-from rpcapi.model.checks.text import shown
+from rpcapi.model.checks.text import abbreviate
 
 REQUIRED, LEGACY, PREFERRED, SOCKET = NUMA_POLICIES = ("required", "legacy", "preferred", "socket")
 DEVICE_TYPES = ("type-PCI", "type-PF", "type-VF")
@@ -24,8 +24,8 @@ _ID = re.compile(r"[0-9a-fA-F]{4}")
 
 
 @dataclass(frozen=True, slots=True)
-class Alias:
-    """A kind of device: the class that its providers have one inventory of, and the traits that they must have."""
+class PciAlias:
+    """A type of device: the resource class of its providers and the traits that they must have."""
 
     name: str
     resource_class: str
@@ -34,57 +34,61 @@ class Alias:
 
 
 def resource_class(vendor_id: str, product_id: str) -> str:
-    """Return the class of devices of that vendor and product, as the agent reports it."""
+    """Return the resource class that agents report for devices of that vendor and product."""
     return f"CUSTOM_PCI_{vendor_id}_{product_id}".upper()
 
 
-def parse(texts: Sequence[str]) -> dict[str, Alias]:
-    """Return the aliases, each written as JSON as for Nova; raises BadConfiguration for what is none."""
-    found: dict[str, Alias] = {}
+def parse(texts: Sequence[str]) -> dict[str, PciAlias]:
+    """Return the aliases by name, each given as JSON as in Nova; raises BadConfiguration for a malformed one."""
+    aliases: dict[str, PciAlias] = {}
     for text in texts:
         alias = _alias(text)
-        if found.get(alias.name, alias) != alias:
-            raise _bad(f"alias {alias.name!r} is there twice; give one resource_class to all devices that it may mean")
-        found[alias.name] = alias
-    return found
+        if aliases.get(alias.name, alias) != alias:
+            raise _bad_alias(
+                f"alias {alias.name!r} is defined twice; for several types of devices set one common resource_class"
+            )
+        aliases[alias.name] = alias
+    return aliases
 
 
-def _alias(text: str) -> Alias:
+def _alias(text: str) -> PciAlias:
     try:
-        told = json.loads(text)
+        fields = json.loads(text)
     except (ValueError, RecursionError) as why:
-        raise _bad(f"alias {shown(text)} is no JSON: {why}") from None
-    if not isinstance(told, dict) or not all(isinstance(value, str) for value in told.values()):
-        raise _bad(f"alias {shown(text)} must be a JSON object of texts")
-    name = told.get("name", "").strip()
-    unknown = sorted(told.keys() - set(KEYS))
+        raise _bad_alias(f"alias {abbreviate(text)} is not valid JSON: {why}") from None
+    if not isinstance(fields, dict) or not all(isinstance(value, str) for value in fields.values()):
+        raise _bad_alias(f"alias {abbreviate(text)} must be a JSON object with string values")
+    name = fields.get("name", "").strip()
+    unknown = sorted(fields.keys() - set(KEYS))
     if not name:
-        raise _bad(f"alias {shown(text)} has no name")
+        raise _bad_alias(f"alias {abbreviate(text)} has no name")
     if unknown:
-        raise _bad(f"alias {name!r} has an unknown key {unknown[0]!r}")
-    policy = told.get("numa_policy", LEGACY)
+        raise _bad_alias(f"alias {name!r} has an unknown key {unknown[0]!r}")
+    policy = fields.get("numa_policy", LEGACY)
     if policy not in NUMA_POLICIES:
-        raise _bad(f"numa_policy of alias {name!r} must be one of {', '.join(NUMA_POLICIES)}, not {policy!r}")
-    if told.get("device_type", DEVICE_TYPES[0]) not in DEVICE_TYPES:
-        raise _bad(f"device_type of alias {name!r} must be one of {', '.join(DEVICE_TYPES)}")
-    return Alias(name, _class(name, told), _traits(told.get("traits", "")), policy)
+        raise _bad_alias(f"numa_policy of alias {name!r} must be one of {', '.join(NUMA_POLICIES)}, not {policy!r}")
+    if fields.get("device_type", DEVICE_TYPES[0]) not in DEVICE_TYPES:
+        raise _bad_alias(f"device_type of alias {name!r} must be one of {', '.join(DEVICE_TYPES)}")
+    return PciAlias(name, _class(name, fields), _traits(fields.get("traits", "")), policy)
 
 
-def _class(name: str, told: Mapping[str, Any]) -> str:
-    named = told.get("resource_class")
-    if named:
-        upper = named.upper()
-        found = upper if upper in orc.STANDARDS or orc.is_custom(upper) else orc.normalize_name(named)
+def _class(name: str, fields: Mapping[str, Any]) -> str:
+    text = fields.get("resource_class")
+    if text:
+        upper = text.upper()
+        resource_class_name = upper if upper in orc.STANDARDS or orc.is_custom(upper) else orc.normalize_name(text)
     else:
-        ids = told.get("vendor_id", ""), told.get("product_id", "")
+        ids = fields.get("vendor_id", ""), fields.get("product_id", "")
         if not all(map(_ID.fullmatch, ids)):
-            raise _bad(f"alias {name!r} needs a resource_class, or vendor_id and product_id of four hex digits each")
-        found = resource_class(*ids)
+            raise _bad_alias(
+                f"alias {name!r} needs a resource_class, or vendor_id and product_id of four hex digits each"
+            )
+        resource_class_name = resource_class(*ids)
     try:
-        vocabulary.check_resource_class(found)
+        vocabulary.check_resource_class(resource_class_name)
     except errors.UnknownResourceClass as why:
-        raise _bad(f"alias {name!r}: {why.sentence}") from None
-    return found
+        raise _bad_alias(f"alias {name!r}: {why.sentence}") from None
+    return resource_class_name
 
 
 def _traits(text: str) -> tuple[str, ...]:
@@ -95,5 +99,5 @@ def _traits(text: str) -> tuple[str, ...]:
     )
 
 
-def _bad(why: str) -> errors.BadConfiguration:
+def _bad_alias(why: str) -> errors.BadConfiguration:
     return errors.BadConfiguration(why=f"[pci] {why}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is a request one that anybody could serve? Asked at the edge, and again by each service before it acts."""
+"""Validation of requests, by the client and again by each service."""
 
 import re
 import uuid as uuid_module
@@ -7,7 +7,7 @@ from typing import Any
 
 from rpcapi import errors
 from rpcapi.model.checks import amounts, attachments, documents, groups, hints, places, server_group, topology, traits
-from rpcapi.model.checks.text import check_text, refuse, shown
+from rpcapi.model.checks.text import abbreviate, check_text, invalid_spec
 from rpcapi.objects.request_spec import RequestSpec
 
 SERVICES = ("compute", "volume", "network")
@@ -17,10 +17,10 @@ _DRIVER = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
 def check_spec(spec: Any) -> None:
-    """Raise when no host could ever satisfy ``spec``, or when it contradicts itself; it is not changed.
+    """Raise when ``spec`` is invalid, contradicts itself or cannot be satisfied by any host.
 
-    Raises MalformedObject for what is no RequestSpec, UnknownResourceClass, UnknownTrait, InvalidName, and
-    InvalidSpec, with a sentence, for all else.
+    Raises MalformedObject when it is not a RequestSpec; UnknownResourceClass, UnknownTrait or InvalidName; and
+    InvalidSpec with a reason in all other cases.
     """
     if not isinstance(spec, RequestSpec):
         raise errors.MalformedObject(name="RequestSpec", why=f"it is of type {type(spec).__name__}")
@@ -33,22 +33,26 @@ def check_spec(spec: Any) -> None:
     if spec.volumes or spec.ports:
         attachments.check(spec.volumes, spec.ports, spec.groups)
     if not _CONSUMER_TYPE.fullmatch(spec.consumer_type):
-        raise refuse("the consumer type must be 1 to 255 of A-Z, 0-9 and '_', such as 'INSTANCE'")
+        raise invalid_spec("the consumer type must be 1 to 255 characters of A-Z, 0-9 and '_', such as 'INSTANCE'")
     if spec.service not in SERVICES:
-        raise refuse(f"there is no service {shown(spec.service)} to place for; known: {', '.join(SERVICES)}")
+        raise invalid_spec(f"unknown service {abbreviate(spec.service)}; known: {', '.join(SERVICES)}")
     if spec.driver is not None and not _DRIVER.fullmatch(spec.driver):
-        raise refuse(f"a driver's name has 1 to 64 letters, digits, '_', '.' and '-'; {shown(spec.driver)} has not")
+        raise invalid_spec(
+            f"a driver name must be 1 to 64 letters, digits, '_', '.' or '-', not {abbreviate(spec.driver)}"
+        )
 
 
 def _check_providers(spec: RequestSpec) -> None:
-    """Check the group without a suffix, and all others: most requests have little of it."""
+    """Check all request groups; parts that most requests do not have are skipped when empty."""
     amounts.check(spec.resources)
     if not spec.resources and not spec.groups:
-        raise refuse(f"it must ask for 1 to {amounts.MAX_CLASSES} resource classes, not 0")
-    asked = [*spec.required_traits, *spec.any_traits, *spec.forbidden_traits]
-    if asked and not spec.resources:
-        raise refuse("it asks for traits of who gives no resources; those of the host itself are root_required")
-    if asked:
+        raise invalid_spec(f"it must request 1 to {amounts.MAX_CLASSES} resource classes, got 0")
+    traits_by_group = [*spec.required_traits, *spec.any_traits, *spec.forbidden_traits]
+    if traits_by_group and not spec.resources:
+        raise invalid_spec(
+            "it has traits but no resources in the group without a suffix; use root_required for traits of the host"
+        )
+    if traits_by_group:
         traits.check(spec.required_traits, spec.any_traits, spec.forbidden_traits)
     if spec.root_required or spec.root_forbidden:
         traits.check(spec.root_required, (), spec.root_forbidden, " of the root")
@@ -60,7 +64,7 @@ def _check_providers(spec: RequestSpec) -> None:
 
 
 def _check_documents(spec: RequestSpec) -> None:
-    """Check the fields that may hold whatever JSON can hold; {} is none of it."""
+    """Check the fields of free JSON; {} means not set."""
     if spec.hints != {}:
         hints.check(spec.hints)
     if spec.numa != {}:
@@ -71,37 +75,37 @@ def _check_documents(spec: RequestSpec) -> None:
         documents.check_extra_specs(spec.extra_specs)
 
 
-def check_count(count: Any, most: int) -> None:
-    """Raise InvalidCount unless ``count`` is an integer from 1 to ``most`` ([rpc] max_instances)."""
-    if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= most:
-        error = errors.InvalidCount(count=count, most=most)
-        if isinstance(count, int) and count > most:
-            raise errors.InvalidCount(f"{error}; split it", count=count, most=most)
+def check_count(count: Any, maximum: int) -> None:
+    """Raise InvalidCount unless ``count`` is an integer from 1 to ``maximum`` ([rpc] max_instances)."""
+    if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= maximum:
+        error = errors.InvalidCount(count=count, most=maximum)
+        if isinstance(count, int) and count > maximum:
+            raise errors.InvalidCount(f"{error}; split the request", count=count, most=maximum)
         raise error
 
 
 def check_uuid(text: Any) -> None:
     """Raise InvalidName unless ``text`` is a uuid in its canonical form: lower case, with hyphens."""
     try:
-        good = isinstance(text, str) and str(uuid_module.UUID(text)) == text
+        valid = isinstance(text, str) and str(uuid_module.UUID(text)) == text
     except ValueError:
-        good = False
-    if not good:
+        valid = False
+    if not valid:
         why = "it must be a uuid in lower case with hyphens"
-        raise errors.InvalidName(f"{str(text)[:60]!r} cannot name an instance: {why}")
+        raise errors.InvalidName(f"{str(text)[:60]!r} is not the uuid of an instance: {why}")
 
 
-def check_uuids(uuids: Any, most: int) -> None:
-    """Raise unless ``uuids`` is a list of 1 to ``most`` different uuids.
+def check_uuids(uuids: Any, maximum: int) -> None:
+    """Raise unless ``uuids`` is a list of 1 to ``maximum`` different uuids.
 
-    Raises InvalidCount, InvalidName, and InvalidRequest for what is no list or names an instance twice.
+    Raises InvalidCount, InvalidName, or InvalidRequest when it is not a list or contains an instance twice.
     """
     if not isinstance(uuids, (list, tuple)):
-        raise errors.InvalidRequest(why=f"the uuids must be a list, not of type {type(uuids).__name__}")
-    check_count(len(uuids), most)
-    seen = set()
+        raise errors.InvalidRequest(why=f"the uuids must be a list, not a {type(uuids).__name__}")
+    check_count(len(uuids), maximum)
+    unique_uuids = set()
     for text in uuids:
         check_uuid(text)
-        if text in seen:
-            raise errors.InvalidRequest(why=f"instance {text} is named twice")
-        seen.add(text)
+        if text in unique_uuids:
+            raise errors.InvalidRequest(why=f"instance {text} is given twice")
+        unique_uuids.add(text)

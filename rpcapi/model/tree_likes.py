@@ -1,79 +1,87 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which providers of a tree stand for each other, as long as nothing of them is used."""
+"""Symmetry breaking in the tree search: interchangeable unused providers are tried only once."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from rpcapi.model.tree_wishes import Wish
-from rpcapi.model.trees import Tree, Wanted
+from rpcapi.model.tree_wishes import GroupRequirement
+from rpcapi.model.trees import ProviderTree, TreeRequest
 
 
-class Likes:
-    """Tells providers that a search need not try: an alike one was tried, and neither was touched.
+class SymmetryBreaker:
+    """Skips providers that are equivalent to one already tried, while both are unused.
 
-    Two providers are alike where exchanging them, with all that is below them, leaves a tree as it was in all that the
-    request asks about.
+    Two providers are equivalent when swapping them, with their subtrees, does not change anything that matters to the
+    request.
     """
 
-    def __init__(self, tree: Tree, wishes: Sequence[Wish], wanted: Wanted) -> None:
-        numbers = {each.id: number for number, each in enumerate(tree.providers)}
-        self._parents = [numbers.get(each.parent or "", -1) for each in tree.providers] + [-1] * len(tree.sharing)
-        self._kinds = _kinds(tree, wishes, wanted, self._parents)
-        self._touches = [0] * len(self._kinds)
+    def __init__(self, tree: ProviderTree, requirements: Sequence[GroupRequirement], request: TreeRequest) -> None:
+        numbers = {provider.id: number for number, provider in enumerate(tree.providers)}
+        self._parents = [numbers.get(provider.parent or "", -1) for provider in tree.providers] + [-1] * len(
+            tree.sharing
+        )
+        self._classes = _number_equivalence_classes(tree, requirements, request, self._parents)
+        self._uses = [0] * len(self._classes)
         self._paths: list[list[int]] = []  # from the root down to each provider
-        self.ancestors: list[int] = []  # as bits, each one's own among them
+        self.ancestors: list[int] = []  # of each provider a bit mask, including its own bit
         for number, parent in enumerate(self._parents):
             above = self._paths[parent] if parent >= 0 else []
             self._paths.append([*above, number])
-            self.ancestors.append(sum(1 << each for each in self._paths[-1]))
+            self.ancestors.append(sum(1 << ancestor for ancestor in self._paths[-1]))
 
-    def touch(self, number: int) -> None:
-        """Note that a provider is used, and so all above it are no longer like others."""
-        for each in self._paths[number]:
-            self._touches[each] += 1
+    def mark_used(self, number: int) -> None:
+        """Mark a provider as used: it and its ancestors are no longer interchangeable."""
+        for ancestor in self._paths[number]:
+            self._uses[ancestor] += 1
 
-    def let_go(self, number: int) -> None:
-        """Take one ``touch`` back."""
-        for each in self._paths[number]:
-            self._touches[each] -= 1
+    def unmark_used(self, number: int) -> None:
+        """Undo one ``mark_used``."""
+        for ancestor in self._paths[number]:
+            self._uses[ancestor] -= 1
 
-    def unlike(self, numbers: Iterable[int]) -> Iterator[int]:
-        """Yield those of ``numbers`` to which no earlier one is alike, as things stand when each is asked for."""
-        seen = set()
+    def skip_equivalent(self, numbers: Iterable[int]) -> Iterator[int]:
+        """Yield those of ``numbers`` that are not equivalent to an earlier one, judged at the time of each step."""
+        tried_keys = set()
         for number in list(numbers):
             key = self._key(number)
-            if key not in seen:
-                seen.add(key)
+            if key not in tried_keys:
+                tried_keys.add(key)
                 yield number
 
     def _key(self, number: int) -> tuple[int, ...]:
         path = self._paths[number]
-        for depth, each in enumerate(path):
-            if not self._touches[each]:
-                return (path[depth - 1] if depth else -1, *(self._kinds[below] for below in path[depth:]))
+        for depth, ancestor in enumerate(path):
+            if not self._uses[ancestor]:
+                return (path[depth - 1] if depth else -1, *(self._classes[descendant] for descendant in path[depth:]))
         return (number,)
 
 
-def _kinds(tree: Tree, wishes: Sequence[Wish], wanted: Wanted, parents: Sequence[int]) -> list[int]:
-    """Return a number for each provider: that of all that are the same, with all that is below them."""
-    asked = {name for wish in wishes for name, _ in wish.amounts}
-    told = {name for each in wanted.groups for names in (each.required, *each.any_of) for name in names}
-    masks = [wish.mask for wish in wishes]
+def _number_equivalence_classes(
+    tree: ProviderTree, requirements: Sequence[GroupRequirement], request: TreeRequest, parents: Sequence[int]
+) -> list[int]:
+    """Return the number of the equivalence class of each provider; its subtree is compared too."""
+    requested_classes = {name for requirement in requirements for name, _ in requirement.amounts}
+    requested_traits = {name for group in request.groups for names in (group.required, *group.any_of) for name in names}
+    masks = [requirement.mask for requirement in requirements]
     providers = [*tree.providers, *tree.sharing]
-    below: list[list[int]] = [[] for _ in providers]
-    kinds = [0] * len(providers)
-    known: dict[object, int] = {}
-    for number in range(len(providers) - 1, -1, -1):  # children come after their parents
-        each = providers[number]
-        outside = number >= len(tree.providers)
-        kind = (
+    child_classes: list[list[int]] = [[] for _ in providers]
+    classes = [0] * len(providers)
+    class_numbers: dict[object, int] = {}
+    for number in range(len(providers) - 1, -1, -1):  # children first
+        provider = providers[number]
+        is_sharing = number >= len(tree.providers)
+        key = (
             tuple(mask >> number & 1 for mask in masks),
-            frozenset((name, stock.room) for name, stock in each.stocks.items() if name in asked),
-            each.traits and each.traits & told,
-            each.mark,
-            number if outside else None,
-            tuple(sorted(below[number])),
+            frozenset(
+                (name, inventory.max_allocation)
+                for name, inventory in provider.inventories.items()
+                if name in requested_classes
+            ),
+            provider.traits and provider.traits & requested_traits,
+            provider.symmetry_key,
+            number if is_sharing else None,
+            tuple(sorted(child_classes[number])),
         )
-        kinds[number] = known.setdefault(kind, len(known))
+        classes[number] = class_numbers.setdefault(key, len(class_numbers))
         if parents[number] >= 0:
-            below[parents[number]].append(kinds[number])
-    return kinds
+            child_classes[parents[number]].append(classes[number])
+    return classes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The exact search for allocations in one provider tree: lazy, in bounded steps, no alike way twice."""
+"""Exact search for allocation candidates in a provider tree: lazy, bounded in steps, equivalent ones pruned."""
 
 import enum
 from collections import Counter
@@ -7,223 +7,267 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from rpcapi.model import groups
-from rpcapi.model.tree_likes import Likes
-from rpcapi.model.tree_wishes import Wish, serves_at_all, wishes_of
-from rpcapi.model.trees import Allocations, Found, Provider, Stock, Tree, Wanted, has_traits
+from rpcapi.model.tree_likes import SymmetryBreaker
+from rpcapi.model.tree_wishes import GroupRequirement, list_group_requirements, root_satisfies
+from rpcapi.model.trees import (
+    AllocationCandidate,
+    Allocations,
+    Provider,
+    ProviderInventory,
+    ProviderTree,
+    TreeRequest,
+    has_traits,
+)
 
-STEPS = 4000  # of one search: some tens of milliseconds
+MAX_STEPS = 4000  # of one search; they take some tens of milliseconds
 
-Accept = Callable[[Found], bool]
+Accept = Callable[[AllocationCandidate], bool]
 
 
-class Miss(enum.StrEnum):
-    """Why a search found nothing."""
+class NoCandidateReason(enum.StrEnum):
+    """Why a search found no candidate."""
 
     NONE = "no provider tree fits"
     REFUSED = "no fitting provider tree was accepted"
     STEPS = "no provider tree found within the steps allowed"
 
 
-class Steps:
-    """How many times a part of a request may still be tried on a provider; several searches may share them."""
+class StepBudget:
+    """Remaining attempts to place a requirement on a provider; several searches may share a budget."""
 
-    __slots__ = ("left",)
+    __slots__ = ("remaining",)
 
-    def __init__(self, limit: int = STEPS) -> None:
-        self.left = limit
+    def __init__(self, limit: int = MAX_STEPS) -> None:
+        self.remaining = limit
 
-    def take(self) -> bool:
-        """Count one, and tell whether it was there."""
-        self.left -= 1
-        return self.left >= 0
+    def consume(self) -> bool:
+        """Use one step; return False when the budget was already used up."""
+        self.remaining -= 1
+        return self.remaining >= 0
 
     @property
-    def spent(self) -> bool:
-        """Tell whether more were asked for than there were."""
-        return self.left < 0
+    def exhausted(self) -> bool:
+        """Return whether more steps were requested than allowed."""
+        return self.remaining < 0
 
 
-def first(tree: Tree, wanted: Wanted, steps: Steps, accept: Accept | None = None) -> Found | Miss:
-    """Return the first way to serve ``wanted`` that is accepted, or why there is none."""
-    refused = False
-    for found in search(tree, wanted, steps):
-        if accept is None or accept(found):
-            return found
-        refused = True
-    if steps.spent:
-        return Miss.STEPS
-    return Miss.REFUSED if refused else Miss.NONE
+def find_first(
+    tree: ProviderTree, request: TreeRequest, steps: StepBudget, accept: Accept | None = None
+) -> AllocationCandidate | NoCandidateReason:
+    """Return the first candidate for ``request`` that ``accept`` accepts, or the reason why there is none."""
+    any_refused = False
+    for candidate in search(tree, request, steps):
+        if accept is None or accept(candidate):
+            return candidate
+        any_refused = True
+    if steps.exhausted:
+        return NoCandidateReason.STEPS
+    return NoCandidateReason.REFUSED if any_refused else NoCandidateReason.NONE
 
 
-def search(tree: Tree, wanted: Wanted, steps: Steps) -> Iterator[Found]:
-    """Yield ways to serve ``wanted``, until there is no other or the steps are spent.
+def search(tree: ProviderTree, request: TreeRequest, steps: StepBudget) -> Iterator[AllocationCandidate]:
+    """Yield allocation candidates for ``request`` until there are no more or the steps are exhausted.
 
-    Of ways that differ only in which of several alike groups is served by which provider, or in which of several alike
-    providers serve, one is yielded: Provider.mark keeps providers apart.
+    Of candidates that differ only by a swap of equal groups or of equivalent providers, one is yielded;
+    Provider.symmetry_key makes providers distinct.
     """
-    if serves_at_all(tree, wanted):
-        wishes = wishes_of(tree, wanted)
-        if _could_be(tree, wanted, wishes):
-            yield from _Search(tree, wanted, wishes, steps).placed(0)
+    if root_satisfies(tree, request):
+        requirements = list_group_requirements(tree, request)
+        if _may_fit(tree, request, requirements):
+            yield from _Search(tree, request, requirements, steps).complete_from(0)
 
 
-def retraced(tree: Tree, wanted: Wanted, allocations: Allocations, steps: Steps) -> Iterator[Found]:
-    """Yield the ways in which exactly ``allocations`` serve ``wanted``: which group is whose.
+def match_allocations(
+    tree: ProviderTree, request: TreeRequest, allocations: Allocations, steps: StepBudget
+) -> Iterator[AllocationCandidate]:
+    """Yield the assignments of request groups to providers that result in exactly ``allocations``.
 
-    For who was handed them: of ``tree`` the shape and the traits are read; capacity, use and aggregates were the
-    claim's. A provider of ``allocations`` that is not in it is another host's, and its traits are not known.
+    For the agent that got a claim: only the shape and the traits of ``tree`` are used; the claim checked capacity, use
+    and aggregates. A provider of ``allocations`` that is not in ``tree`` belongs to another host; its traits are
+    unknown.
     """
-    asked: Counter[str] = Counter()
-    given: Counter[str] = Counter()
-    for group in wanted.groups:
-        asked.update(group.resources)
+    requested_amounts: Counter[str] = Counter()
+    allocated_amounts: Counter[str] = Counter()
+    for group in request.groups:
+        requested_amounts.update(group.resources)
     for amounts in allocations.values():
-        given.update(amounts)
-    if asked != given:
+        allocated_amounts.update(amounts)
+    if requested_amounts != allocated_amounts:
         return
-    known = {each.id for each in tree.providers}
-    held = [replace(each, stocks=_stocks(allocations, each.id), aggregates=frozenset()) for each in tree.providers]
-    others = [Provider(name, None, _stocks(allocations, name), None) for name in allocations if name not in known]
-    asked_groups = [replace(each, member_of=(), forbidden_aggregates=(), in_tree=None) for each in wanted.groups]
-    claimed = replace(wanted, groups=asked_groups, root_required=(), root_forbidden=())
-    yield from search(Tree(held, others), claimed, steps)
+    provider_ids = {provider.id for provider in tree.providers}
+    providers = [
+        replace(provider, inventories=_inventories_of(allocations, provider.id), aggregates=frozenset())
+        for provider in tree.providers
+    ]
+    foreign_providers = [
+        Provider(name, None, _inventories_of(allocations, name), None)
+        for name in allocations
+        if name not in provider_ids
+    ]
+    request_groups = [replace(group, member_of=(), forbidden_aggregates=(), in_tree=None) for group in request.groups]
+    claimed_request = replace(request, groups=request_groups, root_required=(), root_forbidden=())
+    yield from search(ProviderTree(providers, foreign_providers), claimed_request, steps)
 
 
-def _stocks(allocations: Allocations, name: str) -> dict[str, Stock]:
-    return {resource_class: Stock(amount) for resource_class, amount in allocations.get(name, {}).items()}
+def _inventories_of(allocations: Allocations, name: str) -> dict[str, ProviderInventory]:
+    return {resource_class: ProviderInventory(amount) for resource_class, amount in allocations.get(name, {}).items()}
 
 
 class _Search:
-    """The depth-first search with its state: what is placed, what room that leaves, who is touched by it."""
+    """State of the depth-first search: placements, free amounts and used providers."""
 
-    def __init__(self, tree: Tree, wanted: Wanted, wishes: Sequence[Wish], steps: Steps) -> None:
+    def __init__(
+        self, tree: ProviderTree, request: TreeRequest, requirements: Sequence[GroupRequirement], steps: StepBudget
+    ) -> None:
         self._steps = steps
-        self._wishes = wishes
+        self._requirements = requirements
         self._providers = [*tree.providers, *tree.sharing]
-        self._collective = next((each for each in wanted.groups if not each.suffix), None)
-        self._isolated = wanted.policy == groups.ISOLATE
-        self._likes = Likes(tree, wishes, wanted)
-        self._room = [{name: stock.room for name, stock in each.stocks.items()} for each in self._providers]
-        self._place: list[int] = []  # the provider of each wish so far
-        self._taken = 0  # bits of the providers of suffixed groups
-        self._members = [
-            [number for number, wish in enumerate(wishes) if rule in wish.related]
-            for rule in range(len(wanted.same_subtree))
+        self._collective = next((group for group in request.groups if not group.suffix), None)
+        self._isolated = request.policy == groups.ISOLATE
+        self._symmetry = SymmetryBreaker(tree, requirements, request)
+        self._free = [
+            {name: inventory.max_allocation for name, inventory in provider.inventories.items()}
+            for provider in self._providers
         ]
-        self._last_collective = max((n for n, wish in enumerate(wishes) if not wish.suffix), default=-1)
+        self._placements: list[int] = []  # the provider of each requirement placed so far
+        self._suffixed_providers = 0  # bit mask of the providers of suffixed groups
+        self._members = [
+            [number for number, requirement in enumerate(requirements) if rule in requirement.subtree_rules]
+            for rule in range(len(request.same_subtree))
+        ]
+        self._last_collective = max(
+            (n for n, requirement in enumerate(requirements) if not requirement.suffix), default=-1
+        )
 
-    def placed(self, number: int) -> Iterator[Found]:
-        """Yield all ways to place the wishes from ``number`` on."""
-        if number == len(self._wishes):
-            yield self._found()
+    def complete_from(self, number: int) -> Iterator[AllocationCandidate]:
+        """Yield all candidates that complete the placement from requirement ``number`` on."""
+        if number == len(self._requirements):
+            yield self._candidate()
             return
-        wish = self._wishes[number]
-        for option in self._likes.unlike(self._allowed(number, wish)):
-            if not self._steps.take():
+        requirement = self._requirements[number]
+        for option in self._symmetry.skip_equivalent(self._usable_options(number, requirement)):
+            if not self._steps.consume():
                 return
-            self._put(wish, option, -1)
-            if self._holds(number, wish):
-                yield from self.placed(number + 1)
-            self._put(wish, option, +1)
-            if self._steps.spent:
+            self._place(requirement, option, -1)
+            if self._is_viable(number, requirement):
+                yield from self.complete_from(number + 1)
+            self._place(requirement, option, +1)
+            if self._steps.exhausted:
                 return
 
-    def _allowed(self, number: int, wish: Wish) -> Iterator[int]:
-        """Yield the options with room left; alike wishes are placed in the order of the providers."""
-        least = 0
-        if number and self._wishes[number - 1].alike == wish.alike and wish.suffix:
-            least = self._place[-1]
-        for option in wish.options:
-            if option < least or (self._isolated and wish.suffix and self._taken >> option & 1):
+    def _usable_options(self, number: int, requirement: GroupRequirement) -> Iterator[int]:
+        """Yield the options with enough free amounts; interchangeable requirements use providers in ascending order."""
+        first_option = 0
+        if (
+            number
+            and self._requirements[number - 1].interchange_key == requirement.interchange_key
+            and requirement.suffix
+        ):
+            first_option = self._placements[-1]
+        for option in requirement.options:
+            if option < first_option or (
+                self._isolated and requirement.suffix and self._suffixed_providers >> option & 1
+            ):
                 continue
-            room = self._room[option]
-            if all(room[name] >= amount for name, amount in wish.amounts):
+            free = self._free[option]
+            if all(free[name] >= amount for name, amount in requirement.amounts):
                 yield option
 
-    def _put(self, wish: Wish, option: int, sign: int) -> None:
-        """Place a wish (-1), or take the last one back (+1)."""
-        room = self._room[option]
-        for name, amount in wish.amounts:
-            room[name] += sign * amount
+    def _place(self, requirement: GroupRequirement, option: int, sign: int) -> None:
+        """Place a requirement (sign -1), or undo the last placement (sign +1)."""
+        free = self._free[option]
+        for name, amount in requirement.amounts:
+            free[name] += sign * amount
         if sign < 0:
-            self._place.append(option)
-            self._likes.touch(option)
-            if wish.suffix:
-                self._taken |= 1 << option
+            self._placements.append(option)
+            self._symmetry.mark_used(option)
+            if requirement.suffix:
+                self._suffixed_providers |= 1 << option
         else:
-            self._place.pop()
-            self._likes.let_go(option)
-            if wish.suffix and not any(
-                at == option and each.suffix for each, at in zip(self._wishes, self._place, strict=False)
+            self._placements.pop()
+            self._symmetry.unmark_used(option)
+            if requirement.suffix and not any(
+                placement == option and other.suffix
+                for other, placement in zip(self._requirements, self._placements, strict=False)
             ):
-                self._taken &= ~(1 << option)
+                self._suffixed_providers &= ~(1 << option)
 
-    def _holds(self, number: int, wish: Wish) -> bool:
-        """Tell whether what was placed last can still be part of an answer."""
+    def _is_viable(self, number: int, requirement: GroupRequirement) -> bool:
+        """Return whether the last placement can still be part of a candidate."""
         if number == self._last_collective and not self._has_collective_traits():
             return False
-        return all(self._may_be_subtree(self._members[rule]) for rule in wish.related)
+        return all(self._may_be_subtree(self._members[rule]) for rule in requirement.subtree_rules)
 
     def _has_collective_traits(self) -> bool:
         group = self._collective
         if group is None:
             return True
-        used = [self._providers[at] for wish, at in zip(self._wishes, self._place, strict=False) if not wish.suffix]
-        traits = frozenset[str]().union(*(each.traits or () for each in used))
-        return any(each.traits is None for each in used) or has_traits(traits, group.required, group.any_of, ())
+        used = [
+            self._providers[placement]
+            for requirement, placement in zip(self._requirements, self._placements, strict=False)
+            if not requirement.suffix
+        ]
+        traits = frozenset[str]().union(*(provider.traits or () for provider in used))
+        return any(provider.traits is None for provider in used) or has_traits(traits, group.required, group.any_of, ())
 
     def _may_be_subtree(self, members: Sequence[int]) -> bool:
-        """Tell whether one of the rule's providers is, or can still become, above all others placed."""
-        above, placed = -1, 0
+        """Return whether one of the rule's providers is or can still be an ancestor of all others."""
+        common_ancestors, provider_mask = -1, 0
         for number in members:
-            if number < len(self._place):
-                above &= self._likes.ancestors[self._place[number]]
-                placed |= 1 << self._place[number]
-        return bool(above & placed) or any(
-            above & self._wishes[number].mask for number in members if number >= len(self._place)
+            if number < len(self._placements):
+                common_ancestors &= self._symmetry.ancestors[self._placements[number]]
+                provider_mask |= 1 << self._placements[number]
+        return bool(common_ancestors & provider_mask) or any(
+            common_ancestors & self._requirements[number].mask for number in members if number >= len(self._placements)
         )
 
-    def _found(self) -> Found:
+    def _candidate(self) -> AllocationCandidate:
         allocations: dict[str, dict[str, int]] = {}
         providers: dict[str, tuple[str, ...]] = {}
-        for wish, at in zip(self._wishes, self._place, strict=True):
-            name = self._providers[at].id
-            amounts = allocations.setdefault(name, {}) if wish.amounts else {}
-            for resource_class, amount in wish.amounts:
+        for requirement, placement in zip(self._requirements, self._placements, strict=True):
+            name = self._providers[placement].id
+            amounts = allocations.setdefault(name, {}) if requirement.amounts else {}
+            for resource_class, amount in requirement.amounts:
                 amounts[resource_class] = amounts.get(resource_class, 0) + amount
-            known = providers.get(wish.suffix, ())
-            providers[wish.suffix] = known if name in known else (*known, name)
-        return Found(allocations, providers)
+            names = providers.get(requirement.suffix, ())
+            providers[requirement.suffix] = names if name in names else (*names, name)
+        return AllocationCandidate(allocations, providers)
 
 
-def _could_be(tree: Tree, wanted: Wanted, wishes: Sequence[Wish]) -> bool:
-    """Tell by sums whether a search is worth its while; most trees that do not fit fall here."""
+def _may_fit(tree: ProviderTree, request: TreeRequest, requirements: Sequence[GroupRequirement]) -> bool:
+    """Return by sums whether a search can succeed; rules out most trees that do not fit."""
     providers = [*tree.providers, *tree.sharing]
-    if any(not wish.options for wish in wishes):
+    if any(not requirement.options for requirement in requirements):
         return False
-    asked: Counter[str] = Counter()
-    givers: dict[str, int] = {}
-    for wish in wishes:
-        for name, amount in wish.amounts:
-            asked[name] += amount
-            givers[name] = givers.get(name, 0) | wish.mask
-    for name, amount in asked.items():
-        if amount > sum(each.stocks[name].room for n, each in enumerate(providers) if givers[name] >> n & 1):
+    requested_amounts: Counter[str] = Counter()
+    option_masks: dict[str, int] = {}
+    for requirement in requirements:
+        for name, amount in requirement.amounts:
+            requested_amounts[name] += amount
+            option_masks[name] = option_masks.get(name, 0) | requirement.mask
+    for name, amount in requested_amounts.items():
+        if amount > sum(
+            provider.inventories[name].max_allocation
+            for n, provider in enumerate(providers)
+            if option_masks[name] >> n & 1
+        ):
             return False
-    return wanted.policy != groups.ISOLATE or _all_apart([wish for wish in wishes if wish.suffix])
+    return request.policy != groups.ISOLATE or _distinct_providers_exist(
+        [requirement for requirement in requirements if requirement.suffix]
+    )
 
 
-def _all_apart(wishes: Sequence[Wish]) -> bool:
-    """Tell whether each wish can have a provider of its own: a matching, by augmenting paths."""
+def _distinct_providers_exist(requirements: Sequence[GroupRequirement]) -> bool:
+    """Return whether each requirement can have its own provider: a bipartite matching by augmenting paths."""
     holder: dict[int, int] = {}
 
-    def give(number: int, seen: set[int]) -> bool:
-        for option in wishes[number].options:
-            if option not in seen:
-                seen.add(option)
-                if option not in holder or give(holder[option], seen):
+    def give(number: int, visited: set[int]) -> bool:
+        for option in requirements[number].options:
+            if option not in visited:
+                visited.add(option)
+                if option not in holder or give(holder[option], visited):
                     holder[option] = number
                     return True
         return False
 
-    return all(give(number, set()) for number in range(len(wishes)))
+    return all(give(number, set()) for number in range(len(requirements)))

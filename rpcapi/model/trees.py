@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Provider trees, what is asked of one, and what was found in it. Placement's semantics of request groups."""
+"""Provider trees, requests to them and allocation candidates, with Placement's semantics of request groups."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,11 +10,11 @@ from rpcapi.model.inventory import MAX_AMOUNT, Inventory
 
 Allocations = Mapping[str, Mapping[str, int]]  # provider -> resource class -> amount
 
-SHARES = "MISC_SHARES_VIA_AGGREGATE"  # the trait of a provider that serves trees of its aggregates
+SHARING_TRAIT = "MISC_SHARES_VIA_AGGREGATE"  # the trait of a provider that shares with all trees of its aggregates
 
 
-class Stock(NamedTuple):
-    """What a provider has of one resource class, and what of it is in use."""
+class ProviderInventory(NamedTuple):
+    """Inventory of one resource class of a provider, with its use."""
 
     capacity: int
     used: int = 0
@@ -23,56 +23,56 @@ class Stock(NamedTuple):
     step_size: int = 1
 
     @classmethod
-    def of(cls, inventory: Inventory, used: int = 0) -> "Stock":
-        """Return the stock that an inventory makes."""
+    def from_inventory(cls, inventory: Inventory, used: int = 0) -> "ProviderInventory":
+        """Build from an Inventory."""
         return cls(inventory.capacity, used, inventory.min_unit, inventory.max_unit, inventory.step_size)
 
     @property
-    def room(self) -> int:
-        """Return how much one consumer may be given at most, in sum over all its groups."""
+    def max_allocation(self) -> int:
+        """Return the largest amount that one consumer can get, summed over its request groups."""
         return min(self.capacity - self.used, self.max_unit)
 
-    def gives(self, amount: int) -> bool:
-        """Tell whether ``amount`` fits, and is a size that is handed out."""
-        return self.min_unit <= amount <= self.room and amount % self.step_size == 0
+    def can_allocate(self, amount: int) -> bool:
+        """Return whether ``amount`` fits and obeys min_unit and step_size."""
+        return self.min_unit <= amount <= self.max_allocation and amount % self.step_size == 0
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """One provider of a tree, or one that shares with it; ``parent`` None: a root.
+    """A provider of a tree, or a sharing provider; ``parent`` is None for a root.
 
-    ``aggregates`` are those that name the provider itself, or, of a root, its service host. ``traits`` None: they are
-    not known, and taken to be what is asked for. ``mark`` is whatever else tells it from its likes: providers that
-    differ in nothing, marks included, stand for each other in a search.
+    ``aggregates`` are those of the provider itself or, for a root, of its service host. ``traits`` None: they are
+    unknown and assumed to satisfy the request. Providers that are equal in everything, including ``symmetry_key``, are
+    interchangeable in a search, and only one of them is tried.
     """
 
     id: str
     parent: str | None = None
-    stocks: Mapping[str, Stock] = field(default_factory=dict)
+    inventories: Mapping[str, ProviderInventory] = field(default_factory=dict)
     traits: frozenset[str] | None = frozenset()
     aggregates: frozenset[str] = frozenset()
-    mark: Hashable = None
+    symmetry_key: Hashable = None
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
-    """The providers of a tree, its root first and parents before children, and the roots that share with it."""
+class ProviderTree:
+    """The providers of a tree, the root first and parents before children, and the sharing providers."""
 
     providers: Sequence[Provider]
     sharing: Sequence[Provider] = ()
 
     @property
     def root(self) -> Provider:
-        """Return the root."""
+        """Return the root provider."""
         return self.providers[0]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What one consumer asks of a tree: its request groups and how they are related.
+class TreeRequest:
+    """The request groups of one consumer and their relations.
 
-    ``policy`` is groups.NONE, groups.ISOLATE or None; ``same_subtree`` has suffixes of groups of which one provider
-    must be an ancestor of all others', or the same.
+    ``policy`` is groups.NONE, groups.ISOLATE or None; each element of ``same_subtree`` has the suffixes of
+    groups of which one provider must be equal to or an ancestor of the providers of all others.
     """
 
     groups: Sequence[RequestGroup]
@@ -83,8 +83,8 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A way to serve all groups: ``allocations`` in sum, and which providers serve the group of each suffix."""
+class AllocationCandidate:
+    """One way to serve a request: the total ``allocations``, and the providers of each group by its suffix."""
 
     allocations: Allocations
     providers: Mapping[str, tuple[str, ...]]
@@ -93,14 +93,14 @@ class Found:
 def has_traits(
     traits: frozenset[str] | None, required: Sequence[str], any_of: Sequence[Sequence[str]], forbidden: Sequence[str]
 ) -> bool:
-    """Tell whether these traits are what is asked for; None: they are taken to be."""
+    """Return whether ``traits`` satisfy the requirements; None (unknown) is assumed to."""
     return traits is None or (
         traits.issuperset(required)
-        and all(not traits.isdisjoint(each) for each in any_of)
+        and all(not traits.isdisjoint(alternatives) for alternatives in any_of)
         and traits.isdisjoint(forbidden)
     )
 
 
 def in_aggregates(aggregates: frozenset[str], member_of: Sequence[Sequence[str]]) -> bool:
-    """Tell whether one aggregate of each element of ``member_of`` is among ``aggregates``."""
-    return all(not aggregates.isdisjoint(each) for each in member_of)
+    """Return whether ``aggregates`` has at least one aggregate of each element of ``member_of``."""
+    return all(not aggregates.isdisjoint(alternatives) for alternatives in member_of)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which resource classes and traits there are: the standard ones, and whatever begins with CUSTOM_."""
+"""Known resource classes and traits: the standard ones and those that begin with CUSTOM_."""
 
 import functools
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The versioned objects: every payload that crosses the bus."""
+"""Versioned objects: all payloads of RPC messages."""
 
 from rpcapi.objects.build import BuildReport, BuildRequest
 from rpcapi.objects.claim import (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every versioned object of gantt shares."""
+"""Base class and field types of all versioned objects of gantt."""
 
 import copy
 import functools
@@ -13,33 +13,33 @@ from rpcapi import errors
 
 
 class GanttObjectRegistry(base.VersionedObjectRegistry):
-    """All objects that may cross the bus, by name and version."""
+    """Registry of the versioned objects by name and version."""
 
 
 class GanttObject(base.VersionedObject):
-    """A payload on the bus. Inside a service, dataclasses and arrays are used instead."""
+    """A message payload. Inside a service, dataclasses and arrays are used instead."""
 
     OBJ_PROJECT_NAMESPACE = "gantt"
     OBJ_SERIAL_NAMESPACE = "gantt_object"
 
-    # Names of the columns that must be as long as each other; none for an object that is not a batch.
+    # Names of the columns of a batch, which must have equal lengths; empty for other objects.
     COLUMNS: tuple[str, ...] = ()
-    # Names of columns that are as long as those, or empty.
+    # Names of columns that have that length or are empty.
     SPARSE: tuple[str, ...] = ()
 
     def complete(self) -> "GanttObject":
-        """Fill what a peer left out with defaults, check the whole, and return self.
+        """Set missing fields to their defaults, check the object, and return self.
 
         Raises MalformedObject when a field without a default is missing or the columns differ in length.
         """
-        held = self.__dict__
+        attributes = self.__dict__
         for name, attribute, field in self._layout():
-            if attribute not in held:
+            if attribute not in attributes:
                 if field.default is fields.UnspecifiedDefault:
-                    raise errors.MalformedObject(name=self.obj_name(), why=f"it lacks {name!r}")
-                held[attribute] = _anew(field.default)
+                    raise errors.MalformedObject(name=self.obj_name(), why=f"field {name!r} is missing")
+                attributes[attribute] = _copy_default(field.default)
         lengths = {name: len(getattr(self, name)) for name in self.COLUMNS}
-        lengths |= {name: len(told) for name in self.SPARSE if (told := getattr(self, name))}
+        lengths |= {name: len(data) for name in self.SPARSE if (data := getattr(self, name))}
         if len(set(lengths.values())) > 1:
             raise errors.MalformedObject(name=self.obj_name(), why=f"its columns differ in length: {lengths}")
         self._changed_fields.clear()
@@ -47,68 +47,69 @@ class GanttObject(base.VersionedObject):
 
     @classmethod
     def _obj_from_primitive(cls, context: Any, objver: str, primitive: dict[str, Any]) -> "GanttObject":
-        """Read a peer's object, and each object in it, whole: what an older peer did not know has its default."""
-        made = cls()
-        made._context = context
-        told, held = cls._obj_primitive_field(primitive, "data"), made.__dict__
+        """Build from a peer's primitive; fields that an older peer does not know get their defaults."""
+        instance = cls()
+        instance._context = context
+        data, attributes = cls._obj_primitive_field(primitive, "data"), instance.__dict__
         for name, attribute, field in cls._layout():
-            if name in told:
-                held[attribute] = field.coerce(made, name, field.from_primitive(made, name, told[name]))
-        return made.complete()
+            if name in data:
+                attributes[attribute] = field.coerce(instance, name, field.from_primitive(instance, name, data[name]))
+        return instance.complete()
 
     def obj_to_primitive(
         self, target_version: str | None = None, version_manifest: dict[str, str] | None = None
     ) -> dict[str, Any]:
-        """Return what crosses the bus: a field that holds its default is left out, whoever reads puts it there."""
+        """Return the primitive for the bus; fields with their default value are omitted; the receiver restores them."""
         if target_version not in (None, self.VERSION) or version_manifest or self._changed_fields:
             return super().obj_to_primitive(target_version, version_manifest)
-        held = self.__dict__
-        told = {
-            name: field.to_primitive(self, name, held[attribute])
+        attributes = self.__dict__
+        data = {
+            name: field.to_primitive(self, name, attributes[attribute])
             for name, attribute, field in self._layout()
-            if attribute in held and (field.default is fields.UnspecifiedDefault or held[attribute] != field.default)
+            if attribute in attributes
+            and (field.default is fields.UnspecifiedDefault or attributes[attribute] != field.default)
         }
         return {
             f"{self.OBJ_SERIAL_NAMESPACE}.name": self.obj_name(),
             f"{self.OBJ_SERIAL_NAMESPACE}.namespace": self.OBJ_PROJECT_NAMESPACE,
             f"{self.OBJ_SERIAL_NAMESPACE}.version": self.VERSION,
-            f"{self.OBJ_SERIAL_NAMESPACE}.data": told,
+            f"{self.OBJ_SERIAL_NAMESPACE}.data": data,
         }
 
     @classmethod
     def of(cls, **values: Any) -> Any:
-        """Build a complete object from its fields; raises MalformedObject on an unknown one or a wrong value."""
+        """Build a complete object from its fields; raises MalformedObject for an unknown field or an invalid value."""
         unknown = sorted(values.keys() - cls.fields.keys())
         if unknown:
             raise errors.MalformedObject(name=cls.obj_name(), why=f"it has no field {', '.join(unknown)}")
-        made = cls()
-        held = made.__dict__
+        instance = cls()
+        attributes = instance.__dict__
         try:
             for name, attribute, field in cls._layout():
                 if name in values:
-                    held[attribute] = field.coerce(made, name, values[name])
+                    attributes[attribute] = field.coerce(instance, name, values[name])
         except (ValueError, TypeError) as error:
             raise errors.MalformedObject(name=cls.obj_name(), why=str(error)) from error
-        return made.complete()
+        return instance.complete()
 
     @classmethod
     @functools.cache
     def _layout(cls) -> tuple[tuple[str, str, Any], ...]:
-        """Return each field's name, the attribute that holds it, and the field.
+        """Return (name, attribute, field) of each field.
 
-        An object crosses the bus twice a call, at each end of it. oslo's own methods set each field through a property
-        that looks up, compares and notes what changed: half of what a client's call cost.
+        For speed, as every call converts objects at both ends: oslo's own methods set each field through a property
+        that also tracks changes, which was half of the cost of a client's call.
         """
         return tuple((name, f"_obj_{name}", field) for name, field in cls.fields.items())
 
 
-def _anew(default: Any) -> Any:
-    """Return a default that is nobody else's; each is given as its field would coerce it."""
+def _copy_default(default: Any) -> Any:
+    """Return an unshared copy of a default; defaults are already in coerced form."""
     return default if isinstance(default, (str, int, float, NoneType)) else copy.deepcopy(default)
 
 
 class _Json(fields.FieldType):
-    """Plain JSON data, carried as it is: no coercion an element, so that large columns stay cheap."""
+    """Plain JSON data without coercion of elements, so that large columns stay cheap."""
 
     @staticmethod
     def coerce(obj: Any, attr: str, value: Any) -> Any:
@@ -131,13 +132,13 @@ class _Json(fields.FieldType):
 
 
 class JsonField(fields.AutoTypedField):
-    """A field of plain JSON data whose shape its object's ``obj_check`` knows."""
+    """A field of plain JSON data."""
 
     AUTO_TYPE = _Json()
 
 
 class _Amounts(fields.FieldType):
-    """A mapping of names to integers, taken as they are: oslo's own would make 1 of 1.9 and of "1"."""
+    """A mapping of names to integers without coercion: oslo's own type would turn 1.9 and "1" into 1."""
 
     @staticmethod
     def coerce(obj: Any, attr: str, value: Any) -> Any:
@@ -164,7 +165,7 @@ class AmountsField(fields.AutoTypedField):
 
 
 class _Column(fields.FieldType):
-    """A list of one plain type, checked in one pass."""
+    """A list of elements of one plain type, checked in one pass."""
 
     def __init__(self, kind: type, nullable: bool = False) -> None:
         self.kinds = (kind, type(None)) if nullable else (kind,)
@@ -188,9 +189,9 @@ class _Column(fields.FieldType):
 
 
 class ColumnField(fields.AutoTypedField):
-    """One column of a batch: element i of every column speaks of the batch's element i.
+    """One column of a batch: element i of every column belongs to element i of the batch.
 
-    Batches are columns, not lists of nested objects: an object's envelope costs more than a decision.
+    Batches have columns instead of nested objects, because the envelope of an object costs more than a decision.
     """
 
     def __init__(self, kind: type, *, nullable_items: bool = False, **kwargs: Any) -> None:
@@ -198,5 +199,5 @@ class ColumnField(fields.AutoTypedField):
         super().__init__(**kwargs)
 
     def __repr__(self) -> str:
-        """Name the items' type: an object's fingerprint must change with it."""
+        """Include the item type, so that the fingerprint of an object changes with it."""
         return f"Column[{'|'.join(kind.__name__ for kind in self.AUTO_TYPE.kinds)}]({self._default!r})"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the conductor asks of an agent, and what the agent reports back."""
+"""Build requests of the conductor to an agent, and build reports of the agent."""
 
 from typing import Any, ClassVar
 
@@ -10,11 +10,11 @@ from rpcapi.objects import base, versions
 
 @base.GanttObjectRegistry.register
 class BuildRequest(base.GanttObject):
-    """Instances to build on one service host: each under its claim, on the node that the claim names.
+    """Instances to build on one service host, each on the node of its claim.
 
-    The agent confirms a claim before it spawns; one whose deadline passed on the way is refused there.
-    ``allocations`` has what each claim holds, {provider: {class: amount}}; None: the spec's resources at the node.
-    It is empty where that is so for all.
+    The agent confirms each claim before it spawns the guest; a claim with a passed deadline is refused then.
+    ``allocations`` has the allocation of each claim, {provider: {class: amount}}; None: the spec's resources at the
+    node. It is empty when all elements would be None.
 
     Version 1.0: Initial version
     Version 1.1: Add allocations
@@ -24,7 +24,7 @@ class BuildRequest(base.GanttObject):
     COLUMNS = ("uuids", "attempts", "names")
     SPARSE = ("allocations",)
 
-    # The spec that an agent of each version knows, where it does not say so itself.
+    # The RequestSpec version for each version of this object, for agents that do not send a manifest.
     obj_relationships: ClassVar = {"spec": [("1.0", "1.1"), ("1.1", "1.2")]}
 
     fields = {
@@ -45,11 +45,11 @@ class BuildRequest(base.GanttObject):
 
 @base.GanttObjectRegistry.register
 class BuildReport(base.GanttObject):
-    """What became of instances on a host; sent again until it is answered.
+    """Outcome of builds and deletions on a host; the agent repeats it until it is answered.
 
     ``outcomes``: "active" (runs under a confirmed claim), "refused" (not admitted, or the claim had ended), "failed"
-    (spawn failed; the claim is released), "gone" (stopped and released, as asked). ``reasons`` has a sentence each;
-    of an active one, what it was given beside amounts, such as the CPUs that it is pinned to, or nothing.
+    (spawn failed; the claim is released), "gone" (deleted on request; the claim is released). ``reasons`` has a
+    sentence for each; for an active instance its assignments beside amounts, such as pinned CPUs, or "".
 
     Version 1.0: Initial version
     """

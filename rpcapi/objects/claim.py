@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims on the bus: who claims what where, and what the store answered."""
+"""Claims in messages: requests to the claim verbs and their answers."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ _ERRORS: dict[str, type[errors.ClaimError]] = {
 
 @base.GanttObjectRegistry.register
 class ClaimRefs(base.GanttObject):
-    """Which claims are meant: a claim's identity is (consumer, attempt).
+    """References to claims; the identity of a claim is (consumer, attempt).
 
     Version 1.0: Initial version
     """
@@ -44,10 +44,10 @@ class ClaimRefs(base.GanttObject):
 
 @base.GanttObjectRegistry.register
 class ClaimIntents(base.GanttObject):
-    """What prepare_claims is asked: for each consumer the hosts to try, best first.
+    """Request of prepare_claims: for each consumer the candidate hosts, best first.
 
-    ``replaces`` is the attempt that the new one takes the place of (None: none): it is ended in the same verb,
-    and where it was confirmed already nothing happens. All consumers are served, or none.
+    ``replaces`` is the attempt that the new one replaces (None: none): it is ended by the same verb; when it is already
+    confirmed, nothing is changed. All consumers get a claim, or none.
 
     Version 1.0: Initial version
     """
@@ -68,9 +68,9 @@ class ClaimIntents(base.GanttObject):
 
 @base.GanttObjectRegistry.register
 class ClaimAnswers(base.GanttObject):
-    """What a claim verb answered, one element a claim: an Answer, its host, and a sentence why.
+    """Answers of a claim verb, one element per claim: an Answer, its host, and the reason.
 
-    ``allocations`` is as in Selections, for what was prepared.
+    ``allocations`` is as in Selections, for prepared claims.
 
     Version 1.0: Initial version
     Version 1.1: Add allocations
@@ -94,18 +94,18 @@ class ClaimAnswers(base.GanttObject):
         super().obj_make_compatible(primitive, target_version)
         versions.drop_later(primitive, target_version, {"allocations": (1, 1)})
 
-    def raise_unless(self, *wanted: Answer) -> None:
-        """Raise the typed ClaimError of the first answer that is not among ``wanted``."""
+    def raise_unless(self, *accepted: Answer) -> None:
+        """Raise the ClaimError subclass of the first answer that is not in ``accepted``."""
         rows = zip(self.consumers, self.attempts, self.answers, self.reasons, self.hosts, strict=True)
         for consumer, attempt, answer, why, host in rows:
-            if answer not in wanted:
-                kind = _ERRORS.get(answer, errors.ClaimError)
-                raise kind(consumer=consumer, attempt=attempt, why=why or answer, host=host)
+            if answer not in accepted:
+                error_class = _ERRORS.get(answer, errors.ClaimError)
+                raise error_class(consumer=consumer, attempt=attempt, why=why or answer, host=host)
 
 
 @base.GanttObjectRegistry.register
 class ClaimPage(base.GanttObject):
-    """One page of live claims, as the store holds them; ``marker`` is None on the last page.
+    """One page of live claims in the store; ``marker`` is None on the last page.
 
     Each element of ``claims`` is a mapping with: consumer, attempt, generation, type, project, user, state, host,
     allocations ({provider: {class: amount}}), deadline_ms, request_id, group_id, alternates, created_ms.
@@ -123,11 +123,11 @@ class ClaimPage(base.GanttObject):
 
 @base.GanttObjectRegistry.register
 class AuditReport(base.GanttObject):
-    """All that runs, or is about to run, on a service host by its agent's journal.
+    """All instances that run or will run on a service host, from its agent's journal.
 
-    ``states`` holds "confirmed" for what was confirmed to the agent, "prepared" for an intent still waiting.
-    ``allocations`` holds {provider: {class: amount}} and ``owners`` {type, project, user, request_id, group_id,
-    group_policy, group_max_per_host} of each, which is what the store needs to re-assert a claim it lost.
+    ``states`` has "confirmed" for a claim whose confirmation the agent received, "prepared" for a pending intent.
+    ``allocations`` has {provider: {class: amount}} and ``owners`` {type, project, user, request_id, group_id,
+    group_policy, group_max_per_host} of each, which the store needs to re-assert a claim that it lost.
 
     Version 1.0: Initial version
     """
@@ -149,12 +149,12 @@ class AuditReport(base.GanttObject):
 
 @base.GanttObjectRegistry.register
 class AuditAnswer(base.GanttObject):
-    """What the store made of an audit.
+    """Answer of the store to an audit.
 
-    ``answers`` has one Answer a reported claim: "confirmed" and "prepared" stand; "aborted", "expired" and
-    "released" mean that the claim has ended and the agent must stop what runs under it; "conflict" means that the
-    consumer holds a live claim elsewhere. ``orphans`` counts the host's claims that the agent did not report and
-    whose grace still runs: the agent audits again after ``again_s`` seconds (0: no need).
+    ``answers`` has one Answer per reported claim: "confirmed" and "prepared" claims are valid; "aborted", "expired" and
+    "released" mean that the claim has ended and the agent must stop its guest; "conflict" means that the consumer has a
+    live claim elsewhere. ``orphans`` counts the host's claims that the agent did not report and whose grace period has
+    not ended: the agent audits again after ``again_s`` seconds (0: not needed).
 
     Version 1.0: Initial version
     """
@@ -176,9 +176,9 @@ class AuditAnswer(base.GanttObject):
 
 @base.GanttObjectRegistry.register
 class VerifyReport(base.GanttObject):
-    """What verify found: ``problems`` are broken sums, ``excess`` are providers flagged as over capacity.
+    """Result of verify: ``problems`` are wrong sums, ``excess`` are providers over their capacity.
 
-    ``awaited`` are service hosts that may run claims which the store forgot, and have not audited since.
+    ``awaited`` are service hosts that may run claims that the store lost, and have not audited since.
 
     Version 1.0: Initial version
     Version 1.1: Add awaited
@@ -203,5 +203,5 @@ class VerifyReport(base.GanttObject):
 
     @property
     def clean(self) -> bool:
-        """Whether every sum is right and nothing is overcommitted."""
+        """Return whether all sums are right and no provider is over its capacity."""
         return not self.problems and not self.excess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The records of decisions, as explain and list_decisions answer them."""
+"""Decision records, as returned by explain and list_decisions."""
 
 from oslo_versionedobjects import fields
 
@@ -8,20 +8,19 @@ from rpcapi.objects import base
 
 @base.GanttObjectRegistry.register
 class Decision(base.GanttObject):
-    """Why a request was answered as it was.
+    """The record of one scheduling decision.
 
-    ``document`` holds: at_ms, driver, seed, epoch, position, instances, spec (what was asked), hosts (how many were
-    looked at), reasons ({reason: hosts that fell to it}), best ([{name, score, weights: {weigher: value}}]),
-    outcome ("selected", "refused", or "shadow" where nothing was to be claimed),
+    ``document`` has: at_ms, driver, seed, epoch, position, instances, spec (of the request), hosts (the number
+    considered), reasons ({reason: number of hosts rejected}), best ([{name, score, weights: {weigher: value}}]),
+    outcome ("selected", "refused", or "shadow" when nothing was to be claimed),
     verdicts ([{consumer, answer, host, tried: [[name, verdict], ...]}]).
 
-    It may hold: samples (of a refusal {reason: some of the hosts that fell to it}), answered_position (the log's when
-    the store had answered), heard_s (how many seconds before the store had last told the worker what is new, or that
-    nothing is), why (of a refusal), dry_run (true where nothing was asked of the store), candidates (of a dry run: for
-    each instance the hosts that would be tried) and batch (of a request that was placed together with others: {calls,
-    served, served_one_by_one, is_most, objective, ms}), and lost ([[name, verdict], ...]: candidates that did not take
-    the claim in earlier rounds). In spec, rewritten tells what prefilters added: {prefilter:
-    {field: [...]}}.
+    It may have: samples (of a refusal, {reason: some of the rejected hosts}), answered_position (log position at the
+    store's answer), heard_s (seconds since the store's last update of the worker's replica), why (of a refusal),
+    dry_run (true when the store was not called), candidates (of a dry run: for each instance the hosts that would be
+    tried), batch (of a request decided together with others: {calls, served, served_one_by_one, is_most, objective,
+    ms}), and lost ([[name, verdict], ...]: candidates that refused the claim in earlier retries). In spec, rewritten
+    has the additions of the prefilters: {prefilter: {field: [...]}}.
 
     Version 1.0: Initial version
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What decides: the filters and weighers that a scheduler worker has."""
+"""The filters and weighers of a scheduler worker."""
 
 from oslo_versionedobjects import fields
 
@@ -8,12 +8,12 @@ from rpcapi.objects import base
 
 @base.GanttObjectRegistry.register
 class FilterList(base.GanttObject):
-    """The filters and weighers of the worker that answers, in the order in which they run; a column each.
+    """Filters and weighers of the worker that answers, in the order in which they run; one element for each.
 
-    ``kinds`` are "filter" or "weigher", ``forms`` "columnar" or "per-host", None where it is not loaded. ``sources``
-    are distributions with their versions. ``reads`` maps namespaces of host state to the keys that are read of them.
-    ``calls``, ``errors``, ``seconds`` and ``hosts`` are sums over what was measured since the worker's start: each look
-    of what is not gantt's own, and of the others one in a number of decisions. ``hosts`` are those that were looked at.
+    ``kinds`` are "filter" or "weigher"; ``forms`` are "columnar" or "per-host", None when not loaded. ``sources`` are
+    distributions with their versions. ``reads`` maps namespaces of host state to the keys read. ``calls``, ``errors``,
+    ``seconds`` and ``hosts`` are sums over the measured calls since the worker's start: all calls of plugins, and a
+    sample of the calls of gantt's own filters and weighers. ``hosts`` counts the hosts evaluated.
 
     Version 1.0: Initial version
     """

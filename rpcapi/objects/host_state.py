@@ -10,12 +10,12 @@ from rpcapi.objects import base, versions
 
 @base.GanttObjectRegistry.register
 class HostState(base.GanttObject):
-    """A document and the version that an update must name.
+    """A document and its version, which an update must give.
 
-    Namespace ``compute`` (one a node): inventories with capacity, used, traits, availability_zone, metrics.
-    Namespace ``service`` (one a service host): binary, enabled, disabled_reason, alive, last_report_ms, audited.
-    Others hold what their declared writer put there. A version of 0 stands for a document that is yet to be.
-    ``partition`` is where the document lies; None: where the host of that name is.
+    Namespace ``compute`` (one per node): inventories with capacity, used, traits, availability_zone, metrics.
+    Namespace ``service`` (one per service host): binary, enabled, disabled_reason, alive, last_report_ms, audited.
+    The content of other namespaces is up to their declared writers. Version 0 means that the document does not exist
+    yet. ``partition`` is the partition of the document; None: that of the host with this name.
 
     Version 1.0: Initial version
     Version 1.1: Add partition
@@ -38,7 +38,7 @@ class HostState(base.GanttObject):
 
 @base.GanttObjectRegistry.register
 class HostStatePage(base.GanttObject):
-    """One page of documents, by name; ``marker`` is None on the last page.
+    """One page of documents, ordered by name; ``marker`` is None on the last page.
 
     Version 1.0: Initial version
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An instance, as the conductor records it."""
+"""Instances in the records of the conductor."""
 
 from oslo_versionedobjects import fields
 
@@ -10,9 +10,9 @@ from rpcapi.objects import base
 class Instance(base.GanttObject):
     """One server. ``status``: SCHEDULING, BUILDING, ACTIVE, ERROR, DELETING or DELETED.
 
-    ``host`` is the resource name of its present or last attempt; ``reason`` says why it is in ERROR, or what an ACTIVE
-    one was given beside amounts, such as the CPUs that it is pinned to; ``history`` holds {attempt, host, outcome,
-    reason} of each attempt that ended.
+    ``host`` is the resource name of its present or last attempt. ``reason`` is the error in status ERROR; in status
+    ACTIVE it has the assignments beside amounts, such as pinned CPUs. ``history`` has {attempt, host, outcome, reason}
+    of each attempt that ended.
 
     Version 1.0: Initial version
     """

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The partitions of a deployment, as one scheduler worker sees them."""
+"""The partitions of a deployment from the view of one scheduler worker."""
 
 from rpcapi.objects import base
 
 
 @base.GanttObjectRegistry.register
 class PartitionList(base.GanttObject):
-    """One row a partition, in the order of the configuration.
+    """One element per partition, in the order of the configuration.
 
-    ``available`` is whether its store answers now. ``epochs`` and ``positions`` are those of the worker's replica,
-    ``hosts`` the nodes in it and ``alive`` those that could take something; ``claims`` holds {state: number}, None
-    where the store did not answer.
+    ``available`` is whether the store of the partition answers. ``epochs`` and ``positions`` are those of the worker's
+    replica, ``hosts`` counts its nodes and ``alive`` the nodes that can accept claims; ``claims`` has {state: number},
+    None when the store did not answer.
 
     Version 1.0: Initial version
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is asked for: one shape of server, for as many instances as the call names."""
+"""The request spec: one server configuration for all instances of a call."""
 
 from typing import Any
 
@@ -16,28 +16,27 @@ _SINCE_1_2 = (
     *("service", "driver"),
 )
 
-# What an older peer must not do without: it would leave out a part of what is asked for.
+# Fields that must not be dropped for an older peer, which would ignore a part of the request.
 _BINDING = tuple(name for name in _SINCE_1_2 if name not in ("image", "extra_specs", "driver"))
 
 
 @base.GanttObjectRegistry.register
 class RequestSpec(base.GanttObject):
-    """A request as the scheduler reads it: flavor and image are translated into it once, at the edge.
+    """A scheduling request; the client translates flavor and image into it.
 
-    The server group's policy, and ``group_max_per_host``, count nodes: two nodes of one service host are apart.
+    The policy of a server group and ``group_max_per_host`` apply to nodes: two nodes of one service host are different.
 
-    What is asked of providers is shaped as rpcapi.model.groups.RequestGroup: ``resources``, the traits, ``member_of``,
-    ``forbidden_aggregates`` and ``in_tree`` are the group without a suffix, ``groups`` maps the suffix of each other
-    one to its mapping; ``groups_policy`` says whether these may share a provider. ``root_required``, ``root_forbidden``
+    Request groups are those of rpcapi.model.groups.RequestGroup: ``resources``, the traits, ``member_of``,
+    ``forbidden_aggregates`` and ``in_tree`` are the unsuffixed group; ``groups`` maps the suffix of each other group to
+    its mapping; ``groups_policy`` defines whether these may share a provider. ``root_required``, ``root_forbidden``
     and ``same_subtree`` (lists of suffixes) are as in Placement.
 
     ``numa`` is {} or {"cells": [{"id", "group", "cpus", "pcpus", "memory_mb"}], "cpu_policy", "thread_policy",
-    "page_size_kb"}: the guest's topology, of which ``group`` names the request group of a cell. ``image`` is {"id",
-    "properties": {...}}, ``extra_specs`` the flavor's, for filters that read them. ``volumes`` and ``ports`` are what
-    the server is to be attached to: {"pool": name} is a volume that exists; {"size_gb", "group"} one that is made,
-    whose space that request group asks for; {"physnet", "segment", "group"} a port with what of it is asked, its
-    bandwidth being the group's. ``service`` is whose resource is placed, ``driver`` who decides (None: whoever is
-    configured).
+    "page_size_kb"}: the guest's topology, where ``group`` is the request group of a cell. ``image`` is {"id",
+    "properties": {...}}, ``extra_specs`` those of the flavor, both for filters. ``volumes`` and ``ports`` are to be
+    attached: {"pool": name} is an existing volume; {"size_gb", "group"} a new one, with the request group of its space;
+    {"physnet", "segment", "group"} a port, with the request group of its bandwidth. ``service`` is the service whose
+    resource is scheduled, ``driver`` the scheduler driver (None: the configured one).
 
     Version 1.0: Initial version
     Version 1.1: Add group_id, group_policy and group_max_per_host
@@ -85,14 +84,14 @@ class RequestSpec(base.GanttObject):
         versions.drop_later(primitive, target_version, dict.fromkeys(_SINCE_1_2, (1, 2)))
 
     def _check_placeable(self, target_version: str) -> None:
-        """Raise IncompatibleObject where an older peer would place, or build, something else than is asked for."""
+        """Raise IncompatibleObject when an older peer would ignore a part of the request."""
         if versionutils.convert_version_to_tuple(target_version) >= (1, 2):
             return
-        asked = [name for name in _BINDING if name in self and getattr(self, name) != self.fields[name].default]
-        if asked:
+        set_fields = [name for name in _BINDING if name in self and getattr(self, name) != self.fields[name].default]
+        if set_fields:
             raise errors.IncompatibleObject(
-                f"A request that sets {', '.join(asked)} cannot go to a service that knows RequestSpec "
-                f"{target_version} only: upgrade it",
+                f"A request that sets {', '.join(set_fields)} cannot be sent to a service that knows RequestSpec "
+                f"{target_version} only: upgrade that service",
                 name="RequestSpec",
                 version=self.VERSION,
                 supported=target_version,

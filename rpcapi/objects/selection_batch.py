@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What select_batch is asked, and what it answers."""
+"""Request and answer of select_batch."""
 
 from oslo_versionedobjects import fields
 
@@ -9,7 +9,7 @@ from rpcapi.objects.selections import Selections
 
 @base.GanttObjectRegistry.register
 class SelectionRequests(base.GanttObject):
-    """Requests that are decided together, each with its own id, spec and list of uuids.
+    """Requests to decide together, each with its own id, spec and list of uuids.
 
     Version 1.0: Initial version
     """
@@ -28,10 +28,10 @@ class SelectionRequests(base.GanttObject):
 
 @base.GanttObjectRegistry.register
 class SelectionAnswers(base.GanttObject):
-    """For each request, in their order, what it was given, or why it was given nothing.
+    """For each request, in order, its selections or the reason of its refusal.
 
-    ``served`` points into ``selections``, or is None; then ``codes`` has the code of the error that select_destinations
-    would have raised, ``reasons`` its sentence.
+    ``served`` has the index in ``selections``, or None; then ``codes`` has the code of the error that
+    select_destinations would have raised, and ``reasons`` its message.
 
     Version 1.0: Initial version
     """
@@ -46,7 +46,7 @@ class SelectionAnswers(base.GanttObject):
         "reasons": base.ColumnField(str),
     }
 
-    def given(self, index: int) -> Selections | None:
-        """Return what request ``index`` was given, None where it was refused."""
+    def selections_of(self, index: int) -> Selections | None:
+        """Return the selections of request ``index``, None when it was refused."""
         number = self.served[index]
         return None if number is None else self.selections[number]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What select_destinations answers."""
+"""Answer of select_destinations."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,13 +11,13 @@ from rpcapi.objects import base, versions
 
 @base.GanttObjectRegistry.register
 class Selections(base.GanttObject):
-    """For each instance of the request, in its order: the chosen host, claimed, and the next-best hosts.
+    """For each instance of the request, in order: the selected, claimed host and its alternates.
 
-    ``names`` is a table of resource names; ``chosen`` (one integer an instance) and ``alternates`` (one list of
-    integers an instance) point into it, so that 100 instances cost little more than one. ``epoch`` and
-    ``position`` say which state of the partition was decided on: a later claim on an alternate passes them on.
-    ``allocations`` has {provider: {class: amount}} an instance: what was claimed where it is not simply the request's
-    resources at the host itself; it is empty where that is so for all of them.
+    ``names`` is a table of resource names; ``chosen`` (one index per instance) and ``alternates`` (one list of indices
+    per instance) refer to it, so that 100 instances cost little more than one. ``epoch`` and ``position`` identify the
+    partition state of the decision; a later claim on an alternate passes them on. ``allocations`` has {provider:
+    {class: amount}} of each claim, or None for the request's resources at the host itself; it is empty when all
+    elements would be None.
 
     Version 1.0: Initial version
     Version 1.1: Add allocations
@@ -44,25 +44,25 @@ class Selections(base.GanttObject):
         versions.drop_later(primitive, target_version, {"allocations": (1, 1)})
 
     def host(self, index: int) -> str:
-        """Return the resource name that instance ``index`` was given."""
+        """Return the selected resource name of instance ``index``."""
         return self.names[self.chosen[index]]
 
     def allocations_of(self, index: int) -> dict[str, dict[str, int]] | None:
-        """Return what instance ``index`` was given of which provider; None: the request's resources at its host."""
+        """Return the allocation of instance ``index``; None: the request's resources at its host."""
         return self.allocations[index] if self.allocations else None
 
     def alternates_of(self, index: int) -> list[str]:
-        """Return the next-best resource names of instance ``index``, best first."""
+        """Return the alternates of instance ``index``, best first."""
         return [self.names[number] for number in self.alternates[index]]
 
     @classmethod
     def build(cls, hosts: Sequence[str], alternates: Sequence[Sequence[str]], **values: object) -> "Selections":
-        """Build from names, one host and one list of alternates an instance."""
+        """Build from resource names: one host and one list of alternates per instance."""
         table: dict[str, int] = {}
 
         def number(name: str) -> int:
             return table.setdefault(name, len(table))
 
-        chosen = [number(host) for host in hosts]
+        host_numbers = [number(host) for host in hosts]
         columns = [[number(name) for name in names] for names in alternates]
-        return cls.of(names=list(table), chosen=chosen, alternates=columns, **values)
+        return cls.of(names=list(table), chosen=host_numbers, alternates=columns, **values)

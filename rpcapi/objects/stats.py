@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a host reports of itself, and what it is answered."""
+"""Resource reports of hosts and their answers."""
 
 from typing import Any
 
@@ -8,20 +8,20 @@ from oslo_versionedobjects import fields
 
 from rpcapi.objects import base, versions
 
-_SINCE_1_2 = frozenset({"parent", "kind", "facts", "host_ip", "numa"})  # of a node
+_SINCE_1_2 = frozenset({"parent", "kind", "facts", "host_ip", "numa"})  # keys of a node
 
 
 @base.GanttObjectRegistry.register
 class StatsReport(base.GanttObject):
-    """The state of one service host's nodes: all of it (``full``), or what changed since report ``base``.
+    """The state of the nodes of one service host: complete (``full``), or the changes since report ``base``.
 
-    ``incarnation`` is new for each start of the agent and grows; ``sequence`` counts its reports from 1.
+    ``incarnation`` increases with each start of the agent; ``sequence`` numbers its reports from 1.
     ``nodes`` maps a resource name to {"inventories": {class: {total, reserved, ...}}, "traits": [...],
     "availability_zone": text, "metrics": {name: number}, "facts": {...}, "host_ip": text, "numa": [...], "kind":
-    "compute" | "volume" | "network"}; in a delta only the keys that changed are there. A name with a "parent", the name
-    of another provider of this host, is no node but what hangs below one: it has inventories and traits alone.
-    A full report names all nodes of the host: others that the host had are gone. No nodes in a delta: a heartbeat.
-    ``partition`` is where the host belongs; None, as from an older agent: where the scheduler itself does.
+    "compute" | "volume" | "network"}; a delta has only the changed keys. An entry with a
+    "parent", the name of another provider of this host, is a nested provider: it has inventories and traits only. A
+    full report has all nodes of the host; nodes that are not in it are removed. A delta without nodes is a heartbeat.
+    ``partition`` is the partition of the host; None (from an older agent): that of the scheduler.
 
     Version 1.0: Initial version
     Version 1.1: Add partition
@@ -43,30 +43,30 @@ class StatsReport(base.GanttObject):
         super().obj_make_compatible(primitive, target_version)
         versions.drop_later(primitive, target_version, {"partition": (1, 1)})
         if versionutils.convert_version_to_tuple(target_version) < (1, 2):
-            primitive["nodes"] = _flat(self.nodes)
+            primitive["nodes"] = _drop_later_nodes(self.nodes)
 
 
-def _flat(nodes: Any) -> Any:
-    """Return what an older scheduler knows, which refuses all else: hosts of servers, and nothing below them.
+def _drop_later_nodes(nodes: Any) -> Any:
+    """Return the nodes without what an older scheduler refuses: only compute nodes, no nested providers, no later keys.
 
-    What is no report is for the receiver to refuse.
+    Malformed nodes are returned unchanged; the receiver refuses them.
     """
-    if not isinstance(nodes, dict) or not all(isinstance(told, dict) for told in nodes.values()):
+    if not isinstance(nodes, dict) or not all(isinstance(node, dict) for node in nodes.values()):
         return nodes
     return {
-        name: {part: value for part, value in told.items() if part not in _SINCE_1_2}
-        for name, told in nodes.items()
-        if told.get("parent") is None and told.get("kind", "compute") == "compute"
+        name: {part: value for part, value in node.items() if part not in _SINCE_1_2}
+        for name, node in nodes.items()
+        if node.get("parent") is None and node.get("kind", "compute") == "compute"
     }
 
 
 @base.GanttObjectRegistry.register
 class StatsAnswer(base.GanttObject):
-    """Whether the report was applied; ``need_full`` asks for a full one, ``audit`` for an audit in ``epoch``.
+    """Answer to a report; ``need_full`` requests a full report, ``audit`` an audit in ``epoch``.
 
-    ``wanted`` names the keys of a node's state that are read here, and that reports need to hold from now on:
-    "inventories", "traits", "availability_zone", "facts", "host_ip", "numa" and "metrics.<name>", where a name that
-    ends in "=" stands for all that begin so. None: every key.
+    ``wanted`` lists the keys of a node's state that the scheduler uses and later reports must contain: "inventories",
+    "traits", "availability_zone", "facts", "host_ip", "numa" and "metrics.<name>", where a name that ends in "=" is a
+    prefix. None: all keys.
 
     Version 1.0: Initial version
     Version 1.1: Add wanted

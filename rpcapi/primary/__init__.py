@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Redis that takes the writes: where it is now, connections that follow it, and what its replicas have."""
+"""Redis fail-over: locates the primary, connects to it, and waits for its replicas."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run a script, and let its answer wait until enough replicas have what it wrote."""
+"""Runs a script and waits until enough replicas have its writes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,40 +7,48 @@ from typing import Any
 import redis
 from redis.exceptions import NoScriptError
 
-from rpcapi.conf.replicas import Replicas
+from rpcapi.conf.replicas import ReplicaAcknowledgement
 
 
 class NotReplicated(redis.RedisError):
-    """Raised when too few replicas have a write in time. The write stands; to repeat it waits for them again."""
+    """Raised when too few replicas have a write in time. The write stands; a repetition waits for them again."""
 
 
 def evaluate(
-    client: redis.Redis, sha: str, text: str, keys: Sequence[str], arguments: Sequence[Any], *, replicas: Replicas
+    client: redis.Redis,
+    sha: str,
+    text: str,
+    keys: Sequence[str],
+    arguments: Sequence[Any],
+    *,
+    replicas: ReplicaAcknowledgement,
 ) -> Any:
-    """Return the script's answer; one that the server has forgotten is loaded again. Raises redis-py's errors.
+    """Return the script's result; loads a script that the server does not know. Raises redis-py's errors.
 
-    With ``replicas.wanted`` also NotReplicated: WAIT goes with the script, in the same round trip. It waits for all
-    that this server has written so far, so that a repetition which finds all done waits for its first time's write.
+    With ``replicas.wanted`` also raises NotReplicated: WAIT is sent with the script, in the same round trip. It covers
+    all writes of this server so far, so that a repetition that writes nothing waits for the original write.
     """
     try:
-        return _once(client, sha, keys, arguments, replicas)
+        return _evaluate_once(client, sha, keys, arguments, replicas)
     except NoScriptError:
         client.script_load(text)
-        return _once(client, sha, keys, arguments, replicas)
+        return _evaluate_once(client, sha, keys, arguments, replicas)
 
 
-def _once(client: redis.Redis, sha: str, keys: Sequence[str], arguments: Sequence[Any], replicas: Replicas) -> Any:
-    if not replicas.wanted:
+def _evaluate_once(
+    client: redis.Redis, sha: str, keys: Sequence[str], arguments: Sequence[Any], replicas: ReplicaAcknowledgement
+) -> Any:
+    if not replicas.count:
         return client.evalsha(sha, len(keys), *keys, *arguments)
     pipeline = client.pipeline(transaction=False)
     pipeline.evalsha(sha, len(keys), *keys, *arguments)
-    pipeline.execute_command("WAIT", replicas.wanted, replicas.wait_ms)
+    pipeline.execute_command("WAIT", replicas.count, replicas.wait_ms)
     answer, reached = pipeline.execute(raise_on_error=False)
     for error in (answer, reached):
         if isinstance(error, redis.RedisError):
             raise error
-    if reached < replicas.wanted:
+    if reached < replicas.count:
         raise NotReplicated(
-            f"{reached} of {replicas.wanted} replicas had the write after {replicas.wait_ms} ms; it is not acknowledged"
+            f"{reached} of {replicas.count} replicas had the write after {replicas.wait_ms} ms; it is not acknowledged"
         )
     return answer

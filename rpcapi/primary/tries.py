@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The few tries that one verb has: each is idempotent, so that one which got no answer may be sent again."""
+"""Retries of Redis commands: every verb is idempotent, so that one without a response may be sent again."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -8,35 +8,35 @@ import redis
 import tenacity
 from redis.exceptions import TryAgainError
 
-from rpcapi.primary.connection import is_elsewhere
+from rpcapi.primary.connection import is_not_primary
 
 T = TypeVar("T")
 
-TRIES = 3
+ATTEMPTS = 3
 LONGEST_PAUSE = 0.5  # seconds
-_NO_ANSWER = (redis.ConnectionError, redis.TimeoutError, TryAgainError)
+_UNANSWERED_ERRORS = (redis.ConnectionError, redis.TimeoutError, TryAgainError)
 
 
-def got_no_answer(error: BaseException) -> bool:
-    """Tell whether the server is away, or not yet or no more what it has to be, and was not asked for nonsense."""
-    return isinstance(error, _NO_ANSWER) or (isinstance(error, redis.RedisError) and is_elsewhere(error))
+def is_retryable(error: BaseException) -> bool:
+    """Return whether the server was unreachable or not the primary, so that a retry may succeed."""
+    return isinstance(error, _UNANSWERED_ERRORS) or (isinstance(error, redis.RedisError) and is_not_primary(error))
 
 
-def run(once: Callable[[], T], *more: type[Exception]) -> T:
+def run_with_retries(operation: Callable[[], T], *extra_errors: type[Exception]) -> T:
     """Return what ``once`` does, tried again where no answer came, or one of ``more``; raises the last error."""
 
-    def again(error: BaseException) -> bool:
-        return got_no_answer(error) or isinstance(error, more)
+    def should_retry(error: BaseException) -> bool:
+        return is_retryable(error) or isinstance(error, extra_errors)
 
     try:
-        return once()
+        return operation()
     except redis.RedisError as error:
-        if not again(error):
+        if not should_retry(error):
             raise
     retrying = tenacity.Retrying(
-        stop=tenacity.stop_after_attempt(TRIES - 1),
+        stop=tenacity.stop_after_attempt(ATTEMPTS - 1),
         wait=tenacity.wait_random_exponential(multiplier=0.05, max=LONGEST_PAUSE),
-        retry=tenacity.retry_if_exception(again),
+        retry=tenacity.retry_if_exception(should_retry),
         reraise=True,
     )
-    return retrying(once)
+    return retrying(operation)

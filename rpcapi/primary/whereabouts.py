@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the primary is now: asked of sentinels, or of a cluster's nodes, each time that a connection is made.
+"""Locates the primary through sentinels or cluster nodes, each time a connection is opened.
 
-No answer is used twice: an address that was right is what a failover changes.
+Addresses are not cached, because a fail-over changes them.
 """
 
 import abc
@@ -14,89 +14,88 @@ from redis.backoff import NoBackoff
 from redis.crc import key_slot
 from redis.retry import Retry
 
-from rpcapi.conf.redis_nodes import Nodes
+from rpcapi.conf.redis_nodes import RedisNodes
 
 LOG = logging.getLogger(__name__)
 
-LOOKUP_SECONDS = 1.0  # to connect to one that is asked, and again for its answer
+LOOKUP_SECONDS = 1.0  # to connect to a sentinel or node, and again for its response
 
-Address = tuple[str, int]
+HostPort = tuple[str, int]
 
 
-class Whereabouts(abc.ABC):
-    """Knows whom to ask. May be shared by threads."""
+class PrimaryLocator(abc.ABC):
+    """Locates the primary of a service or slot. Thread-safe."""
 
-    def __init__(self, nodes: Nodes, what: str) -> None:
+    def __init__(self, nodes: RedisNodes, what: str) -> None:
         self._what = what
-        self._order: Sequence[tuple[str, str]] = tuple(zip(nodes.names, nodes.asked, strict=True))
-        self._told: Address | None = None
+        self._order: Sequence[tuple[str, str]] = tuple(zip(nodes.names, nodes.seed_urls, strict=True))
+        self._last_address: HostPort | None = None
 
-    def primary(self) -> Address:
-        """Return host and port; raises redis.ConnectionError when nobody can tell."""
-        found = self._look_up()
-        if self._told not in (None, found):
-            LOG.warning("The primary of %s is now %s:%d", self._what, *found)
-        self._told = found
-        return found
+    def primary(self) -> HostPort:
+        """Return host and port; raises redis.ConnectionError when the primary cannot be located."""
+        address = self._locate()
+        if self._last_address not in (None, address):
+            LOG.warning("The primary of %s is now %s:%d", self._what, *address)
+        self._last_address = address
+        return address
 
     @abc.abstractmethod
-    def _look_up(self) -> Address:
-        """Ask, and return host and port; raises redis.ConnectionError when nobody can tell."""
+    def _locate(self) -> HostPort:
+        """Query for host and port; raises redis.ConnectionError when the primary cannot be located."""
 
     def _unknown(self, failures: dict[str, redis.RedisError]) -> redis.ConnectionError:
-        told = "; ".join(f"{name}: {error}" for name, error in failures.items())
-        return redis.ConnectionError(f"nobody tells where the primary of {self._what} is ({told})")
+        reasons = "; ".join(f"{name}: {error}" for name, error in failures.items())
+        return redis.ConnectionError(f"the primary of {self._what} cannot be located ({reasons})")
 
 
-class Sentinels(Whereabouts):
-    """Believes the newest word of more than half of the sentinels, or of all that answer.
+class SentinelLocator(PrimaryLocator):
+    """Uses the newest configuration of more than half of the sentinels, or of all that answer.
 
-    One alone may have been away while the others failed over: it would lead back to the old primary. Still it is
-    believed where the others are silent: without it nobody could be reached, and what keeps an old primary that is cut
-    off from promising anything are its replicas (``replicas_acknowledge``), not the sentinels.
+    A single sentinel may have been cut off while the others failed over, and so return the old primary. It is
+    still used when the others do not answer, because otherwise no primary could be reached; an isolated old primary
+    is prevented from acknowledging writes by its replicas (``replicas_acknowledge``), not by the sentinels.
     """
 
-    def __init__(self, nodes: Nodes) -> None:
+    def __init__(self, nodes: RedisNodes) -> None:
         super().__init__(nodes, f"service {nodes.service!r}")
         self._service = nodes.service
 
-    def _look_up(self) -> Address:
-        heard: dict[str, tuple[int, Address]] = {}
+    def _locate(self) -> HostPort:
+        answers: dict[str, tuple[int, HostPort]] = {}
         failures: dict[str, redis.RedisError] = {}
         order = self._order
         for name, url in order:
             try:
-                heard[name] = self._ask(url)
+                answers[name] = self._ask(url)
             except redis.RedisError as error:
                 failures[name] = error
-            if 2 * len(heard) > len(order):
+            if 2 * len(answers) > len(order):
                 break
-        # Who was silent costs time: it is asked last from now on.
-        self._order = tuple(sorted(order, key=lambda each: each[0] in failures))
-        if not heard:
+        # A sentinel that does not answer costs time, so query it last from now on.
+        self._order = tuple(sorted(order, key=lambda sentinel: sentinel[0] in failures))
+        if not answers:
             raise self._unknown(failures)
-        return max(heard.values())[1]
+        return max(answers.values())[1]
 
-    def _ask(self, url: str) -> tuple[int, Address]:
-        """Return the configuration's epoch and the primary's address, as one sentinel knows them."""
+    def _ask(self, url: str) -> tuple[int, HostPort]:
+        """Return the configuration epoch and the primary's address from one sentinel."""
         with _client(url) as client:
             flat: list[str] = client.execute_command("SENTINEL", "MASTER", self._service)
-        word = dict(zip(flat[::2], flat[1::2], strict=True))
-        return int(word["config-epoch"]), (word["ip"], int(word["port"]))
+        fields = dict(zip(flat[::2], flat[1::2], strict=True))
+        return int(fields["config-epoch"]), (fields["ip"], int(fields["port"]))
 
 
-class SlotOwner(Whereabouts):
-    """Asks one node after the other who owns a key's slot, each time beginning with another one.
+class SlotOwnerLocator(PrimaryLocator):
+    """Queries cluster nodes in turn for the owner of a key's slot, starting with another node each time.
 
-    A node that is cut off still names the owner that it knew. Its word shows as wrong when one connects, and the
-    next question goes to its neighbour.
+    An isolated node may return an old owner. Connecting to it then fails, and the next query goes to the next node.
     """
 
-    def __init__(self, nodes: Nodes, key: str) -> None:
+    def __init__(self, nodes: RedisNodes, key: str) -> None:
         self._slot = key_slot(key.encode())
         super().__init__(nodes, f"slot {self._slot}")
 
-    def _look_up(self) -> Address:
+    def _locate(self) -> HostPort:
         failures: dict[str, redis.RedisError] = {}
         order = self._order
         self._order = (*order[1:], order[0])
@@ -108,22 +107,22 @@ class SlotOwner(Whereabouts):
                 continue
             if owner is not None:
                 return owner
-            failures[name] = redis.RedisError("it knows no owner")
+            failures[name] = redis.RedisError("no owner known")
         raise self._unknown(failures)
 
-    def _ask(self, url: str) -> Address | None:
+    def _ask(self, url: str) -> HostPort | None:
         with _client(url) as client:
             ranges: list[Any] = client.execute_command("CLUSTER", "SLOTS")
-            asked = client.connection_pool.connection_kwargs["host"]
+            node_host = client.connection_pool.connection_kwargs["host"]
         for first, last, (host, port, *_), *_replicas in ranges:
             if first <= self._slot <= last:
-                return host or asked, int(port)  # without a name it is the host that was asked
+                return host or node_host, int(port)  # an empty host means the queried node
         return None
 
 
-def find(nodes: Nodes, key: str) -> Whereabouts:
-    """Return who tells where the primary of ``key`` is."""
-    return Sentinels(nodes) if nodes.kind == "sentinel" else SlotOwner(nodes, key)
+def make_locator(nodes: RedisNodes, key: str) -> PrimaryLocator:
+    """Return the locator of the primary of ``key``."""
+    return SentinelLocator(nodes) if nodes.kind == "sentinel" else SlotOwnerLocator(nodes, key)
 
 
 def _client(url: str) -> redis.Redis:

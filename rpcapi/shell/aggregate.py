@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gantt aggregate``: hosts that belong together, and what is said of them."""
+"""``gantt aggregate``: groups of hosts with metadata."""
 
 import argparse
 from collections.abc import Iterable, Sequence
@@ -7,8 +7,8 @@ from typing import Any
 
 from rpcapi import errors
 from rpcapi.model import names
-from rpcapi.shell.aggregate_write import NAMESPACE, Document, read, write
-from rpcapi.shell.columns import Fields, Lines, Text
+from rpcapi.shell.aggregate_write import NAMESPACE, AggregateDocument, get_aggregate, update_aggregate
+from rpcapi.shell.columns import FieldsColumn, LinesColumn, TextColumn
 from rpcapi.shell.command import Command, Lister, ShowOne
 
 COLUMNS = ("id", "name", "hosts", "metadata")
@@ -22,7 +22,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _add_id(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", type=names.canonical, help="The aggregate's id: what requests name in member_of.")
+    parser.add_argument("id", type=names.canonical, help="The aggregate's id, as used in member_of of requests.")
 
 
 def _add_hosts(parser: argparse.ArgumentParser, option: str, what: str) -> None:
@@ -36,23 +36,25 @@ def _add_hosts(parser: argparse.ArgumentParser, option: str, what: str) -> None:
     )
 
 
-class AggregateList(Lister):
+class ListAggregates(Lister):
     """List all aggregates."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument("--host", type=names.canonical, help="Only aggregates that name this host.")
+        parser.add_argument("--host", type=names.canonical, help="Only aggregates with this host.")
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
-        states = self.session.pages(self.session.scheduler.list_host_state, "states", NAMESPACE)
-        # Every partition has all of them.
-        held = {state.name: state.document for state in states if "deleted" not in state.document}
-        named = parsed_args.host
-        return COLUMNS, [_row(name, told) for name, told in held.items() if named in (None, *told["hosts"])]
+        states = self.session.list_all(self.session.scheduler.list_host_state, "states", NAMESPACE)
+        # Every partition has all aggregates.
+        documents = {state.name: state.document for state in states if "deleted" not in state.document}
+        host = parsed_args.host
+        return COLUMNS, [
+            _row(name, document) for name, document in documents.items() if host in (None, *document["hosts"])
+        ]
 
 
-class AggregateShow(ShowOne):
+class ShowAggregate(ShowOne):
     """Show one aggregate."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -61,61 +63,65 @@ class AggregateShow(ShowOne):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
-        held = read(self.session, parsed_args.id)
-        if held is None or "deleted" in held:
+        document = get_aggregate(self.session, parsed_args.id)
+        if document is None or "deleted" in document:
             raise _unknown(parsed_args.id)
-        return COLUMNS, _row(parsed_args.id, held)
+        return COLUMNS, _row(parsed_args.id, document)
 
 
-class AggregateSet(Command):
-    """Add hosts and metadata to an aggregate, and make it where there is none."""
-
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        _add_id(parser)
-        parser.add_argument("metadata", type=_pair, nargs="*", metavar="KEY=VALUE", help="Metadata, both texts.")
-        _add_hosts(parser, "--host", "joins")
-        parser.add_argument("--name", help="The name that people know it by. Default: as it is, or the id.")
-        parser.add_argument("--zone", help="Make it this availability zone: metadata availability_zone.")
-        return parser
-
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
-        said = dict(parsed_args.metadata) | ({"availability_zone": parsed_args.zone} if parsed_args.zone else {})
-        named = {"name": parsed_args.name} if parsed_args.name else {}
-
-        def changed(held: Document | None) -> Document:
-            before = held or {"hosts": []}
-            hosts = list(dict.fromkeys([*before["hosts"], *parsed_args.host]))
-            return {**before, **named, "hosts": hosts, "metadata": {**before.get("metadata", {}), **said}}
-
-        written = write(self.session, parsed_args.id, changed)
-        self.tell(f"{parsed_args.id} has {len(written['hosts'])} hosts")
-
-
-class AggregateUnset(Command):
-    """Take hosts and metadata from an aggregate."""
+class SetAggregate(Command):
+    """Add hosts and metadata to an aggregate; creates it if necessary."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         _add_id(parser)
-        parser.add_argument("keys", nargs="*", metavar="KEY", help="Metadata that goes.")
-        _add_hosts(parser, "--host", "leaves")
+        parser.add_argument("metadata", type=_pair, nargs="*", metavar="KEY=VALUE", help="Metadata; both are text.")
+        _add_hosts(parser, "--host", "is added")
+        parser.add_argument("--name", help="Display name. Default: the present one, or the id.")
+        parser.add_argument(
+            "--zone", help="Sets metadata availability_zone: the aggregate becomes this availability zone."
+        )
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        def changed(held: Document | None) -> Document:
-            if held is None:
+        metadata = dict(parsed_args.metadata) | ({"availability_zone": parsed_args.zone} if parsed_args.zone else {})
+        display_name = {"name": parsed_args.name} if parsed_args.name else {}
+
+        def changed(document: AggregateDocument | None) -> AggregateDocument:
+            present = document or {"hosts": []}
+            hosts = list(dict.fromkeys([*present["hosts"], *parsed_args.host]))
+            return {**present, **display_name, "hosts": hosts, "metadata": {**present.get("metadata", {}), **metadata}}
+
+        written = update_aggregate(self.session, parsed_args.id, changed)
+        self.show_message(f"{parsed_args.id} has {len(written['hosts'])} hosts")
+
+
+class UnsetAggregate(Command):
+    """Remove hosts and metadata from an aggregate."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        _add_id(parser)
+        parser.add_argument("keys", nargs="*", metavar="KEY", help="Metadata keys to remove.")
+        _add_hosts(parser, "--host", "is removed")
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        def changed(document: AggregateDocument | None) -> AggregateDocument:
+            if document is None:
                 raise _unknown(parsed_args.id)
-            metadata = {key: value for key, value in held.get("metadata", {}).items() if key not in parsed_args.keys}
-            hosts = [host for host in held["hosts"] if host not in parsed_args.host]
-            return {**held, "hosts": hosts, "metadata": metadata}
+            metadata = {
+                key: value for key, value in document.get("metadata", {}).items() if key not in parsed_args.keys
+            }
+            hosts = [host for host in document["hosts"] if host not in parsed_args.host]
+            return {**document, "hosts": hosts, "metadata": metadata}
 
-        written = write(self.session, parsed_args.id, changed)
-        self.tell(f"{parsed_args.id} has {len(written['hosts'])} hosts")
+        written = update_aggregate(self.session, parsed_args.id, changed)
+        self.show_message(f"{parsed_args.id} has {len(written['hosts'])} hosts")
 
 
-class AggregateDelete(Command):
-    """Delete an aggregate; fine where there is none. Its hosts stay."""
+class DeleteAggregate(Command):
+    """Delete an aggregate, not its hosts. Succeeds when there is none."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -123,12 +129,17 @@ class AggregateDelete(Command):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        self.session.ask(self.session.scheduler.delete_aggregate, parsed_args.id)
-        self.tell(f"{parsed_args.id} is deleted")
+        self.session.call(self.session.scheduler.delete_aggregate, parsed_args.id)
+        self.show_message(f"{parsed_args.id} is deleted")
 
 
-def _row(name: str, held: Document) -> tuple[Any, ...]:
-    return name, Text(held.get("name")), Lines(held["hosts"]), Fields(held.get("metadata", {}))
+def _row(name: str, document: AggregateDocument) -> tuple[Any, ...]:
+    return (
+        name,
+        TextColumn(document.get("name")),
+        LinesColumn(document["hosts"]),
+        FieldsColumn(document.get("metadata", {})),
+    )
 
 
 def _unknown(name: str) -> errors.NotFound:

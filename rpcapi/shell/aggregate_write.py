@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changing an aggregate that others may change at the same time."""
+"""Changes an aggregate with retries against concurrent changes."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -9,38 +9,41 @@ from rpcapi import errors
 if TYPE_CHECKING:
     from rpcapi.shell.session import Session
 
-Document = dict[str, Any]
+AggregateDocument = dict[str, Any]
 
 NAMESPACE = "aggregate"
 ATTEMPTS = 5
 
 
-def read(session: "Session", name: str) -> Document | None:
-    """Return what is recorded of an aggregate, None where there is nothing; one that was deleted says so."""
+def get_aggregate(session: "Session", name: str) -> AggregateDocument | None:
+    """Return an aggregate's document, None if there is none; a deleted one has the key ``deleted``."""
     try:
-        return dict(session.ask(session.scheduler.get_host_state, NAMESPACE, name).document)
+        return dict(session.call(session.scheduler.get_host_state, NAMESPACE, name).document)
     except errors.UnknownHost:
         return None
 
 
-def write(session: "Session", name: str, change: Callable[[Document | None], Document]) -> Document:
-    """Tell what ``change`` makes of an aggregate (None: there is none) as its next version, and return it.
+def update_aggregate(
+    session: "Session", name: str, change: Callable[[AggregateDocument | None], AggregateDocument]
+) -> AggregateDocument:
+    """Apply ``change`` to an aggregate's document (None: there is none), store the next version and return it.
 
-    Of two that are told of the same version the first is taken: what is recorded then is changed once more. Raises
-    Conflict where others go on changing it, or where its owner has an order of its own.
+    Of two documents of the same version the first is stored; the change is then repeated on that one. Raises
+    Conflict when concurrent changes continue, or when its owner uses other than integer versions.
     """
     for _ in range(ATTEMPTS):
-        held = read(session, name)
-        version = (held or {}).get("version", 0)
+        document = get_aggregate(session, name)
+        version = (document or {}).get("version", 0)
         if isinstance(version, str):
             raise errors.Conflict(
-                what=f"Changing aggregate {name!r}", why=f"its owner has given it version {version!r}: change it there"
+                what=f"Changing aggregate {name!r}",
+                why=f"its owner set the non-integer version {version!r}: change it at its owner",
             )
-        changed = change(None if held is None or "deleted" in held else held)
-        if changed == held:
-            return changed
-        wanted = {**changed, "version": version + 1}
-        session.ask(session.scheduler.update_aggregates, [{**wanted, "id": name}])
-        if read(session, name) == wanted:
-            return wanted
-    raise errors.Conflict(what=f"Changing aggregate {name!r}", why="others change it at the same time; try again")
+        new_document = change(None if document is None or "deleted" in document else document)
+        if new_document == document:
+            return new_document
+        update = {**new_document, "version": version + 1}
+        session.call(session.scheduler.update_aggregates, [{**update, "id": name}])
+        if get_aggregate(session, name) == update:
+            return update
+    raise errors.Conflict(what=f"Changing aggregate {name!r}", why="too many concurrent changes; retry")

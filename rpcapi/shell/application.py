@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the commands ``gantt`` and ``gantt-lab`` have in common: commands by name, and quiet logs."""
+"""Base of the commands ``gantt`` and ``gantt-lab``: sub-commands by name, and logging."""
 
 import importlib.metadata
 import logging
@@ -14,22 +14,22 @@ from rpcapi import version
 
 
 class Application(app.App):
-    """A command with sub-commands, each of which is a run of its own.
+    """A command with sub-commands.
 
-    ``commands`` maps their names to ``module:Class``: a module is imported when its command is used.
+    ``commands`` maps their names to ``module:Class``; a module is imported when its command is used.
     """
 
     LOG: logging.Logger
-    LEVELS: ClassVar[Mapping[int, int]]  # what LOG shows by how often -v was given; beyond them, all
+    LEVELS: ClassVar[Mapping[int, int]]  # level of LOG by number of -v options; DEBUG beyond them
 
     def __init__(self, description: str, commands: Mapping[str, str], **streams: Any) -> None:
         manager = commandmanager.CommandManager()
         for name, value in commands.items():
             manager.commands[name] = importlib.metadata.EntryPoint(name, value, self.NAME)
-        super().__init__(description, version.installed(), manager, deferred_help=True, **streams)
+        super().__init__(description, version.installed_version(), manager, deferred_help=True, **streams)
 
     def configure_logging(self) -> None:
-        """Send our own lines to standard error; libraries' and services' only where -v asks for them."""
+        """Log gantt's own lines to standard error, and those of libraries and services only with -v."""
         console = logging.StreamHandler(self.stderr)
         console.setFormatter(logging.Formatter(self.CONSOLE_MESSAGE_FORMAT))
         root = logging.getLogger()
@@ -39,11 +39,11 @@ class Application(app.App):
         self.LOG.setLevel(self.LEVELS.get(level, logging.DEBUG))
 
     def interact(self) -> None:
-        """Show what there is instead of a prompt."""
+        """Show the help instead of an interactive prompt."""
         self.run_subcommand(["help"])
 
 
 def hush_libraries() -> None:
-    """Show no warnings, unless Python was told to: what libraries deprecate is nothing to who uses a command."""
+    """Suppress warnings unless Python options enable them: library deprecations do not concern users."""
     if not sys.warnoptions:
         warnings.simplefilter("ignore")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a server is to be and where it may go, as options of a command, and the request spec that they make."""
+"""Command options that describe servers and their placement, and the request spec made from them."""
 
 import argparse
 from collections.abc import Callable, Sequence
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def add(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
-    """Add the options; ``spec`` reads them, for which there must be a flavor at least."""
-    parser.add_argument("--flavor", required=required, help="Their flavor; see `gantt flavor list`.")
+def add_options(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
+    """Add the options that ``make_spec`` reads; it needs at least ``--flavor``."""
+    parser.add_argument("--flavor", required=required, help="Flavor of the servers; see `gantt flavor list`.")
     _add_parts(parser)
     _add_placement(parser)
 
 
-def spec(session: "Session", args: argparse.Namespace) -> "RequestSpec":
-    """Return what the options ask for, checked; raises what a bad request is told."""
+def make_spec(session: "Session", args: argparse.Namespace) -> "RequestSpec":
+    """Return the checked request spec of the options; raises the errors of an invalid request."""
     from rpcapi.edge import ports, volumes  # noqa: PLC0415 - lazy: brings the versioned objects
     from rpcapi.model import flavors, images  # noqa: PLC0415 - lazy, see above
 
@@ -34,22 +34,28 @@ def spec(session: "Session", args: argparse.Namespace) -> "RequestSpec":
     return flavor.request(
         image,
         session.catalog,
-        attached_volumes=_each("--volume", args.volume, volumes.read),
-        attached_ports=_each("--port", args.port, ports.read),
+        attached_volumes=_parse_items("--volume", args.volume, volumes.read),
+        attached_ports=_parse_items("--port", args.port, ports.read),
         **_placement(args),
     )
 
 
 def _add_parts(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("what they are made of").add_argument
-    add("--image", metavar="NAME", help="Image they boot from; see `gantt image list`.")
-    add("--property", action="append", default=[], metavar="K=V", help="An image property, in place of the image's.")
+    add = parser.add_argument_group("flavor, image and devices").add_argument
+    add("--image", metavar="NAME", help="Image to boot from; see `gantt image list`.")
+    add(
+        "--property",
+        action="append",
+        default=[],
+        metavar="K=V",
+        help="Image property; overrides the image's own value.",
+    )
     add(
         *("--volume",),
         action="append",
         default=[],
         metavar="K=V,...",
-        help="A volume: size=GIB to make one, pool=NAME for where it is or is to be, boot=true for the root disk.",
+        help="A volume: size=GIB creates one, pool=NAME is its present or future pool, boot=true is the root disk.",
     )
     add(
         *("--port",),
@@ -61,33 +67,45 @@ def _add_parts(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_placement(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("where they may go").add_argument
+    add = parser.add_argument_group("placement").add_argument
     add("--az", metavar="ZONE", help="Availability zone.")
     add(
         *("--trait",),
         action="append",
         default=[],
         metavar="T|!T|T,T",
-        help="A trait that hosts must have, or (!) lack; of several with commas between, one.",
+        help="Required trait of hosts; !T forbids it; T,T requires at least one of them. Repeatable.",
     )
-    add("--member-of", action="append", default=[], metavar="A[,A]", help="An aggregate, or one of many; repeatable.")
-    add("--not-member-of", action="append", default=[], metavar="A", help="Not in this aggregate; repeatable.")
-    add("--in-tree", metavar="NAME", help="Only from the tree of this provider.")
+    add(
+        "--member-of",
+        action="append",
+        default=[],
+        metavar="A[,A]",
+        help="Host must be in this aggregate, or in one of these; repeatable.",
+    )
+    add(
+        "--not-member-of",
+        action="append",
+        default=[],
+        metavar="A",
+        help="Host must not be in this aggregate; repeatable.",
+    )
+    add("--in-tree", metavar="NAME", help="Only hosts in the tree of this provider.")
     add("--hint", action="append", default=[], metavar="K=V", help="A scheduler hint; a repeated key makes a list.")
     add("--host", action="append", default=[], metavar="NAME", help="Only this host, or node as host/node; repeatable.")
     add("--not-host", action="append", default=[], metavar="NAME", help="Not this host or node; repeatable.")
-    add("--group", metavar="ID", help="Server group, which the claims of all its servers obey.")
+    add("--group", metavar="ID", help="Server group; its policy is enforced when resources are claimed.")
     add(
         *("--group-policy",),
         metavar="POLICY",
-        help="Its policy: affinity (all on one node), anti-affinity, or either one with soft- before it, as a wish.",
+        help="Policy of the group: affinity (all on one node), anti-affinity, soft-affinity or soft-anti-affinity.",
     )
-    add("--group-max-per-host", type=int, default=1, metavar="N", help="How many of it a node may hold (1).")
-    add("--driver", metavar="NAME", help="Who decides, where [scheduler] lets requests choose.")
+    add("--group-max-per-host", type=int, default=1, metavar="N", help="Maximum servers of the group on one node (1).")
+    add("--driver", metavar="NAME", help="Scheduler driver, if [scheduler] allows requests to choose one.")
 
 
 def _placement(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the fields of the request spec that the options give."""
+    """Return the placement fields of the request spec."""
     hints = _hints(args.hint)
     return {
         "availability_zone": args.az,
@@ -108,14 +126,14 @@ def _placement(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _hints(pairs: Sequence[str]) -> dict[str, Any]:
-    found: dict[str, list[str]] = {}
+    values_by_key: dict[str, list[str]] = {}
     for pair in pairs:
         key, value = _pair("--hint", pair)
-        found.setdefault(key, []).append(value)
-    return {key: values[0] if len(values) == 1 else values for key, values in found.items()}
+        values_by_key.setdefault(key, []).append(value)
+    return {key: values[0] if len(values) == 1 else values for key, values in values_by_key.items()}
 
 
-def _each(option: str, texts: Sequence[str], read: Callable[[dict[str, str]], T]) -> list[T]:
+def _parse_items(option: str, texts: Sequence[str], read: Callable[[dict[str, str]], T]) -> list[T]:
     return [read(dict(_pair(option, pair) for pair in text.split(","))) for text in texts]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is this cluster fit to be upgraded? Asked over the bus alone."""
+"""Upgrade checks of `gantt-status`, over the message bus only."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -19,98 +19,100 @@ from rpcapi.shell import faults
 from rpcapi.shell.session import Session
 
 Check = Callable[["StatusChecks"], Result]
-LISTED = 5  # names in a sentence
+MAX_NAMES = 5  # names in a message
 
 
-def _answered(check: Check) -> Check:
-    """Turn what keeps a check from its answer into a failed check."""
+def _fail_on_error(check: Check) -> Check:
+    """Turn errors of a check into a failed result."""
 
     @functools.wraps(check)
-    def checked(self: "StatusChecks") -> Result:
+    def run_check(self: "StatusChecks") -> Result:
         try:
             return check(self)
         except (errors.GanttError, messaging.MessagingException) as error:
-            return Result(Code.FAILURE, faults.sentence(error))
+            return Result(Code.FAILURE, faults.describe_error(error))
 
-    return checked
+    return run_check
 
 
-class _Conductor(ConductorAPI):
+class _ConductorProbe(ConductorAPI):
     call = ServiceClient._call
 
 
-class _Claims(ClaimsAPI):
+class _ClaimsProbe(ClaimsAPI):
     call = ServiceClient._call
 
 
 class StatusChecks(upgradecheck.UpgradeCommands):
-    """The checks; each is one call or one listing, and changes nothing."""
+    """The upgrade checks; each makes one read-only call or listing."""
 
     display_title = "Cluster status"
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         self.session = Session()
-        self.session.conf = conf  # read already, by the command line's own options
+        self.session.conf = conf  # already loaded from the command-line options
 
-    @_answered
+    @_fail_on_error
     def configuration(self) -> Result:
-        """Are the flavors of the configuration ones that can be asked for?"""
+        """Check that the configured flavors are valid."""
         return Result(Code.SUCCESS, f"{len(self.session.flavors)} flavors")
 
-    @_answered
+    @_fail_on_error
     def conductor(self) -> Result:
-        """Does a conductor answer, and know the newest version of its contract?"""
-        client = _Conductor(self.session.conf, self.session.transport)
-        return self._knows(client, "list_instances", limit=1)
+        """Check that a conductor answers at the newest RPC version."""
+        client = _ConductorProbe(self.session.conf, self.session.transport)
+        return self._check_version(client, "list_instances", limit=1)
 
-    @_answered
+    @_fail_on_error
     def scheduler(self) -> Result:
-        """Does a scheduler answer, and know the newest version of its contract?"""
+        """Check that a scheduler answers at the newest RPC version."""
         client = BusBackend(self.session.conf, self.session.transport)
-        return self._knows(client, "list_host_state", namespace="service", limit=1)
+        return self._check_version(client, "list_host_state", namespace="service", limit=1)
 
-    @_answered
+    @_fail_on_error
     def claims(self) -> Result:
-        """Do the claims of the partition answer, and know the newest version of their contract?"""
-        client = _Claims(self.session.conf, self.session.transport, self.session.conf.rpc.partition)
-        return self._knows(client, "list_claims", limit=1)
+        """Check that the claims service of the partition answers at the newest RPC version."""
+        client = _ClaimsProbe(self.session.conf, self.session.transport, self.session.conf.rpc.partition)
+        return self._check_version(client, "list_claims", limit=1)
 
-    @_answered
+    @_fail_on_error
     def services(self) -> Result:
-        """Is every service up, and every agent audited in this epoch?"""
-        states = list(self.session.pages(self.session.scheduler.list_host_state, "states", "service"))
+        """Check that every service is up, and every agent was audited in this epoch."""
+        states = list(self.session.list_all(self.session.scheduler.list_host_state, "states", "service"))
         down = [state.name for state in states if not state.document.get("alive")]
         agents = [state for state in states if state.document.get("binary") == "gantt-compute"]
         unaudited = [state.name for state in agents if not state.document.get("audited")]
-        said = [_named("down", down), _named("not audited in this epoch", unaudited)]
+        details = [_format_names("down", down), _format_names("not audited in this epoch", unaudited)]
         if not agents:
-            said.append("no agent has ever reported")
-        faulty = [sentence for sentence in said if sentence]
+            details.append("no agent has reported yet")
+        faulty = [sentence for sentence in details if sentence]
         return Result(Code.WARNING if faulty else Code.SUCCESS, "; ".join(faulty) or f"{len(states)} services up")
 
-    @_answered
+    @_fail_on_error
     def partitions(self) -> Result:
-        """Is every sum of each partition what its claims make it, and nothing over capacity?"""
+        """Check that all sums of each partition match its claims, and nothing exceeds its capacity."""
         results = [self._verified(name) for name in self.session.partitions()]
         return Result(max(result.code for result in results), "; ".join(result.details or "" for result in results))
 
     def _verified(self, partition: str) -> Result:
-        report = self.session.ask(self.session.claims_of(partition).verify)
-        where = f"partition {report.partition}, epoch {report.epoch}"
+        report = self.session.call(self.session.claims_of(partition).verify)
+        prefix = f"partition {report.partition}, epoch {report.epoch}"
         if report.problems:
-            return Result(Code.FAILURE, f"{where}: {'; '.join(report.problems[:LISTED])}")
+            return Result(Code.FAILURE, f"{prefix}: {'; '.join(report.problems[:MAX_NAMES])}")
         if report.excess:
-            return Result(Code.WARNING, f"{where}: {len(report.excess)} providers hold more than their capacity")
-        return Result(Code.SUCCESS, f"{where}: {sum(report.claims.values())} claims, every sum is right")
+            return Result(Code.WARNING, f"{prefix}: {len(report.excess)} providers exceed their capacity")
+        return Result(Code.SUCCESS, f"{prefix}: {sum(report.claims.values())} claims, all sums match")
 
-    def _knows(self, client: "BusBackend | _Conductor | _Claims", method: str, **values: Any) -> Result:
-        """Ask a harmless question at the newest version: a service that is older refuses it."""
+    def _check_version(
+        self, client: "BusBackend | _ConductorProbe | _ClaimsProbe", method: str, **values: Any
+    ) -> Result:
+        """Make a read-only call at the newest version; an older service rejects it."""
         try:
-            self.session.ask(client.call, client.VERSION, method, **values)
+            self.session.call(client.call, client.VERSION, method, **values)
         except errors.UnknownMethod:
             return Result(
                 Code.FAILURE,
-                f"it does not know version {client.VERSION} of its contract: upgrade it, or cap it in [upgrade_levels]",
+                f"RPC version {client.VERSION} is not supported: upgrade the service, or cap it in [upgrade_levels]",
             )
         return Result(Code.SUCCESS, f"answers at version {client.VERSION}")
 
@@ -124,8 +126,8 @@ class StatusChecks(upgradecheck.UpgradeCommands):
     )
 
 
-def _named(what: str, names: Sequence[str]) -> str:
+def _format_names(what: str, names: Sequence[str]) -> str:
     if not names:
         return ""
-    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
-    return f"{what}: {', '.join(names[:LISTED])}{more}"
+    rest = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+    return f"{what}: {', '.join(names[:MAX_NAMES])}{rest}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gantt claim``: what the store holds for whom, and whether its sums are right."""
+"""``gantt claim``: live claims, and verification of the store's sums."""
 
 import argparse
 from collections import Counter
@@ -8,18 +8,18 @@ from typing import Any
 
 from rpcapi import errors
 from rpcapi.shell import partition
-from rpcapi.shell.columns import Counts, Fields, Lines, Moment, Text
+from rpcapi.shell.columns import CountsColumn, FieldsColumn, LinesColumn, TextColumn, TimestampColumn
 from rpcapi.shell.command import Lister, ShowOne
 
 COLUMNS = ("consumer", "attempt", "state", "host", "type", "resources", "deadline", "partition")
 
 
-class _Amounts(Fields):
+class _ClaimAmountsColumn(FieldsColumn):
     def human_readable(self) -> str:
         return ", ".join(f"{amount} {resource_class}" for resource_class, amount in self._value.items())
 
 
-class _Allocations(Fields):
+class _AllocationsColumn(FieldsColumn):
     def human_readable(self) -> str:
         return "\n".join(
             f"{provider}: " + ", ".join(f"{amount} {resource_class}" for resource_class, amount in amounts.items())
@@ -27,7 +27,7 @@ class _Allocations(Fields):
         )
 
 
-def _sum(allocations: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
+def _sum_amounts(allocations: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
     total: dict[str, int] = {}
     for amounts in allocations.values():
         for resource_class, amount in amounts.items():
@@ -35,18 +35,18 @@ def _sum(allocations: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
     return total
 
 
-class ClaimList(Lister):
-    """List live claims, partition by partition."""
+class ListClaims(Lister):
+    """List live claims by partition."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument("--host", help="Only those on this host, or node as host/node.")
-        parser.add_argument("--consumer", metavar="UUID", help="Only those of this consumer.")
-        partition.add_option(parser)
+        parser.add_argument("--host", help="Only claims on this host, or node as host/node.")
+        parser.add_argument("--consumer", metavar="UUID", help="Only claims of this consumer.")
+        partition.add_partition_option(parser)
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
-        wanted = {"host": parsed_args.host, "consumer": parsed_args.consumer}
+        filters = {"host": parsed_args.host, "consumer": parsed_args.consumer}
         return COLUMNS, [
             (
                 claim["consumer"],
@@ -54,35 +54,35 @@ class ClaimList(Lister):
                 claim["state"],
                 claim["host"],
                 claim["type"],
-                _Amounts(_sum(claim["allocations"])),
-                Moment(claim.get("deadline_ms")),
+                _ClaimAmountsColumn(_sum_amounts(claim["allocations"])),
+                TimestampColumn(claim.get("deadline_ms")),
                 name,
             )
             for name in self.session.partitions(parsed_args.partition)
-            for claim in self.session.pages(self.session.claims_of(name).list_claims, "claims", **wanted)
+            for claim in self.session.list_all(self.session.claims_of(name).list_claims, "claims", **filters)
         ]
 
 
-class ClaimShow(ShowOne):
+class ShowClaim(ShowOne):
     """Show the live claim of a consumer."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument("consumer", metavar="UUID", help="The consumer: an instance, or a migration.")
+        parser.add_argument("consumer", metavar="UUID", help="The consumer: an instance or a migration.")
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
         uuid = parsed_args.consumer
-        found = [
+        matches = [
             (name, claim)
             for name in self.session.partitions()
-            for claim in self.session.pages(self.session.claims_of(name).list_claims, "claims", consumer=uuid)
+            for claim in self.session.list_all(self.session.claims_of(name).list_claims, "claims", consumer=uuid)
         ]
-        if not found:
+        if not matches:
             raise errors.NotFound(what=f"A live claim of {uuid}")
-        where, claim = found[0]
-        shown = {
-            "partition": where,
+        partition_name, claim = matches[0]
+        columns = {
+            "partition": partition_name,
             "consumer": claim["consumer"],
             "attempt": claim["attempt"],
             "generation": claim["generation"],
@@ -91,55 +91,55 @@ class ClaimShow(ShowOne):
             "user": claim["user"],
             "state": claim["state"],
             "host": claim["host"],
-            "allocations": _Allocations(claim["allocations"]),
-            "alternates": Lines(claim.get("alternates") or []),
-            "group": Text(claim.get("group_id")),
+            "allocations": _AllocationsColumn(claim["allocations"]),
+            "alternates": LinesColumn(claim.get("alternates") or []),
+            "group": TextColumn(claim.get("group_id")),
             "request_id": claim["request_id"],
-            "created": Moment(claim.get("created_ms")),
-            "deadline": Moment(claim.get("deadline_ms")),
+            "created": TimestampColumn(claim.get("created_ms")),
+            "deadline": TimestampColumn(claim.get("deadline_ms")),
         }
-        return tuple(shown), tuple(shown.values())
+        return tuple(columns), tuple(columns.values())
 
 
-class ClaimVerify(ShowOne):
-    """Recompute every sum from the claims and compare, in each partition; exits 1 unless all is clean."""
+class VerifyClaims(ShowOne):
+    """Recompute all sums from the claims in each partition; exits 1 if any differs."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        partition.add_option(parser)
+        partition.add_partition_option(parser)
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
         names = self.session.partitions(parsed_args.partition)
-        reports = [self.session.ask(self.session.claims_of(name).verify) for name in names]
+        reports = [self.session.call(self.session.claims_of(name).verify) for name in names]
         clean = all(report.clean for report in reports)
         self.exit_code = 0 if clean else 1
         claims: Counter[str] = Counter()
         for report in reports:
             claims.update(report.claims)
-        shown = {
+        columns = {
             "partition": ", ".join(names),
             "clean": clean,
-            "claims": Counts(dict(claims)),
+            "claims": CountsColumn(dict(claims)),
             "providers": sum(report.providers for report in reports),
-            "problems": Lines(_told_apart(reports, "problems")),
-            "excess": Lines([one for report in reports for one in report.excess]),
-            "awaited": Lines(_told_apart(reports, "awaited")),
-            "epoch": _each(reports, "epoch"),
-            "position": _each(reports, "position"),
+            "problems": LinesColumn(_report_lines(reports, "problems")),
+            "excess": LinesColumn([excess_row for report in reports for excess_row in report.excess]),
+            "awaited": LinesColumn(_report_lines(reports, "awaited")),
+            "epoch": _report_values(reports, "epoch"),
+            "position": _report_values(reports, "position"),
         }
-        return tuple(shown), tuple(shown.values())
+        return tuple(columns), tuple(columns.values())
 
 
-def _told_apart(reports: Sequence[Any], field: str) -> list[str]:
-    """Return the lines of all reports; where there are several, each with its partition."""
+def _report_lines(reports: Sequence[Any], field: str) -> list[str]:
+    """Return the lines of all reports; if there are several, prefixed with the partition."""
     if len(reports) == 1:
         return list(getattr(reports[0], field))
     return [f"{report.partition}: {line}" for report in reports for line in getattr(report, field)]
 
 
-def _each(reports: Sequence[Any], field: str) -> Any:
-    """Return the figure of the one report, or those of all by partition."""
+def _report_values(reports: Sequence[Any], field: str) -> Any:
+    """Return the value of the only report, or the values by partition."""
     if len(reports) == 1:
         return getattr(reports[0], field)
-    return Counts({report.partition: getattr(report, field) for report in reports})
+    return CountsColumn({report.partition: getattr(report, field) for report in reports})

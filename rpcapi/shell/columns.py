@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values that read one way in a table and another in JSON."""
+"""Column values with different forms in tables and in JSON."""
 
 import datetime
 import json
@@ -8,8 +8,8 @@ from typing import Any
 from cliff import columns
 
 
-class Counts(columns.FormattableColumn):
-    """A mapping of words to numbers: one line each, the largest number first."""
+class CountsColumn(columns.FormattableColumn):
+    """A mapping of words to counts: one line each, the largest count first."""
 
     def human_readable(self) -> str:
         ordered = sorted(self._value.items(), key=lambda item: (-item[1], item[0]))
@@ -19,8 +19,8 @@ class Counts(columns.FormattableColumn):
         return dict(self._value)
 
 
-class Lines(columns.FormattableColumn):
-    """A list: one line an element, in a form that ``line`` of a subclass may choose."""
+class LinesColumn(columns.FormattableColumn):
+    """A list: one line per element, formatted by ``line``."""
 
     def human_readable(self) -> str:
         return "\n".join(self.line(item) for item in self._value)
@@ -33,7 +33,7 @@ class Lines(columns.FormattableColumn):
         return str(item)
 
 
-class Fields(columns.FormattableColumn):
+class FieldsColumn(columns.FormattableColumn):
     """A mapping: one ``key: value`` line each."""
 
     def human_readable(self) -> str:
@@ -43,21 +43,21 @@ class Fields(columns.FormattableColumn):
         return dict(self._value)
 
 
-class Document(Fields):
-    """A JSON object: one ``key: value`` line each, the value as it would be given to `gantt state set`."""
+class DocumentColumn(FieldsColumn):
+    """A JSON object: one ``key: value`` line each, with values as `gantt state set` takes them."""
 
     def human_readable(self) -> str:
         return "\n".join(f"{key}: {_json(value)}" for key, value in self._value.items())
 
 
-class Moment(columns.FormattableColumn):
-    """A time in milliseconds of Unix time, or None."""
+class TimestampColumn(columns.FormattableColumn):
+    """A time in milliseconds since the epoch, or None."""
 
     def human_readable(self) -> str:
         if not self._value:
             return "-"
-        moment = datetime.datetime.fromtimestamp(self._value / 1000, tz=datetime.UTC)
-        return moment.strftime("%Y-%m-%d %H:%M:%S")
+        timestamp = datetime.datetime.fromtimestamp(self._value / 1000, tz=datetime.UTC)
+        return timestamp.strftime("%Y-%m-%d %H:%M:%S")
 
     def machine_readable(self) -> Any:
         if not self._value:
@@ -65,7 +65,7 @@ class Moment(columns.FormattableColumn):
         return datetime.datetime.fromtimestamp(self._value / 1000, tz=datetime.UTC).isoformat(timespec="milliseconds")
 
 
-class Text(columns.FormattableColumn):
+class TextColumn(columns.FormattableColumn):
     """A text, or None."""
 
     def human_readable(self) -> str:
@@ -76,7 +76,7 @@ class Text(columns.FormattableColumn):
 
 
 def _json(value: Any) -> str:
-    """Return a value as JSON, or as the plain text that it is where nobody can take it for something else."""
+    """Return a value as JSON, or a text that is not valid JSON as it is."""
     if isinstance(value, str) and not _is_json(value):
         return value
     return json.dumps(value, ensure_ascii=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the commands share: the session, and faults as one line."""
+"""Base classes of the commands: session access, and errors as one line."""
 
 import argparse
 from collections.abc import Iterable, Sequence
@@ -13,51 +13,51 @@ if TYPE_CHECKING:
     from rpcapi.shell.session import Session
 
 
-class _Asking:
-    """A command that asks the services through the application's session."""
+class _SessionCommand:
+    """A command that calls the services through the application's session."""
 
     app: Any
-    exit_code = 0  # what the command leaves with after it has printed
+    exit_code = 0  # exit code after the output
 
     @property
     def session(self) -> "Session":
         return self.app.session
 
-    def tell(self, line: str) -> None:
-        """Write a line for the person, beside what the command prints; -q leaves it out."""
-        self.app.tell(line)
+    def show_message(self, line: str) -> None:
+        """Log a line to standard error, besides the command's output; -q suppresses it."""
+        self.app.show_message(line)
 
     def run(self, parsed_args: argparse.Namespace) -> int:
         try:
             code = super().run(parsed_args)  # type: ignore[misc]
         except (BrokenPipeError, faults.CommandFailed):
             raise
-        except Exception as error:  # the edge of the program: whatever it was, the user is told in a line
+        except Exception as error:  # top level of the program: every error is shown in one line
             if self.app.options.debug:
                 raise
-            raise faults.CommandFailed(faults.sentence(error)) from error
+            raise faults.CommandFailed(faults.describe_error(error)) from error
         return self.exit_code or code
 
 
-class Command(_Asking, command.Command):
-    """A command that prints nothing of its own."""
+class Command(_SessionCommand, command.Command):
+    """A command without output."""
 
 
-class Lister(_Asking, lister.Lister):
-    """A command that prints rows."""
+class Lister(_SessionCommand, lister.Lister):
+    """A command that prints a table of rows."""
 
     def produce_output(
         self, parsed_args: argparse.Namespace, column_names: Sequence[str], data: Iterable[Sequence[Any]]
     ) -> int:
-        """Leave nothing where there is nothing: cliff's CSV would say "None"."""
+        """Print rows with empty values for None: cliff's CSV would print "None"."""
         if parsed_args.formatter != "table":
-            data = [[None if _is_nothing(value) else value for value in row] for row in data]
+            data = [[None if _is_empty(value) else value for value in row] for row in data]
         return super().produce_output(parsed_args, column_names, data)
 
 
-def _is_nothing(value: Any) -> bool:
+def _is_empty(value: Any) -> bool:
     return isinstance(value, columns.FormattableColumn) and value.machine_readable() is None
 
 
-class ShowOne(_Asking, show.ShowOne):
-    """A command that prints one thing."""
+class ShowOne(_SessionCommand, show.ShowOne):
+    """A command that prints the fields of one object."""

@@ -7,12 +7,12 @@ from rpcapi import entry
 
 
 def main() -> int:
-    """Be ``gantt``; return its exit code."""
+    """Run ``gantt``; return its exit code."""
     return entry.run("gantt", "shell", "rpcapi.shell.main:main")
 
 
 def status() -> int:
-    """Be ``gantt-status``; return its exit code."""
+    """Run ``gantt-status``; return its exit code."""
     return entry.run("gantt-status", "status", "rpcapi.shell.status:main", needs=["oslo_upgradecheck"])
 
 

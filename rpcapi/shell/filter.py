@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gantt filter`` and ``gantt weigher``: what a scheduler worker decides by, and what it costs."""
+"""``gantt filter`` and ``gantt weigher``: filters and weighers of a scheduler worker, and their costs."""
 
 import argparse
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from rpcapi.shell.columns import Lines, Text
+from rpcapi.shell.columns import LinesColumn, TextColumn
 from rpcapi.shell.command import Lister
 
 COLUMNS = (
@@ -14,59 +14,59 @@ COLUMNS = (
 )
 
 
-class _Reads(Lines):
+class _ReadsColumn(LinesColumn):
     @staticmethod
     def line(item: Any) -> str:
         namespace, keys = item
         return f"{namespace}: {', '.join(keys)}"
 
 
-class _List(Lister):
+class _ListFunctions(Lister):
     kind: ClassVar[str]
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument("--all", action="store_true", help="Those that are not enabled too.")
+        parser.add_argument("--all", action="store_true", help="Include those that are not enabled.")
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
-        found = self.session.ask(self.session.scheduler.list_filters, self.kind)
-        self.tell(f"As worker {found.worker} has counted since its start; others count for themselves")
-        each = zip(*(getattr(found, name) for name in found.COLUMNS), strict=True)
-        rows = [dict(zip(found.COLUMNS, values, strict=True)) for values in each]
-        return COLUMNS, [_row(one) for one in rows if one["enabled"] or parsed_args.all]
+        reply = self.session.call(self.session.scheduler.list_filters, self.kind)
+        self.show_message(f"Measured by worker {reply.worker} since its start; other workers measure separately")
+        columns = zip(*(getattr(reply, name) for name in reply.COLUMNS), strict=True)
+        rows = [dict(zip(reply.COLUMNS, values, strict=True)) for values in columns]
+        return COLUMNS, [_row(row) for row in rows if row["enabled"] or parsed_args.all]
 
 
-def _row(one: Mapping[str, Any]) -> tuple[Any, ...]:
-    calls, hosts, micros = one["calls"], one["hosts"], 1e6 * one["seconds"]
+def _row(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    calls, hosts, micros = row["calls"], row["hosts"], 1e6 * row["seconds"]
     return (
-        one["names"],
-        Text(one["forms"]),
-        one["sources"],
-        one["enabled"],
-        _Reads(list(one["reads"].items())),
+        row["names"],
+        TextColumn(row["forms"]),
+        row["sources"],
+        row["enabled"],
+        _ReadsColumn(list(row["reads"].items())),
         calls,
-        one["errors"],
-        Text(round(micros / calls, 1) if calls else None),
+        row["errors"],
+        TextColumn(round(micros / calls, 1) if calls else None),
         hosts,
-        Text(round(micros / hosts, 3) if hosts else None),
-        Text(one["last_errors"]),
+        TextColumn(round(micros / hosts, 3) if hosts else None),
+        TextColumn(row["last_errors"]),
     )
 
 
-class FilterList(_List):
-    """List the filters that hosts must pass, in their order: whose they are, what they read, what they cost.
+class ListFilters(_ListFunctions):
+    """List the filters that hosts must pass, in order: source, data read, and cost.
 
-    Those of gantt are measured in one decision of some, those from outside in each: calls counts what was measured.
+    Built-in filters are measured in a sample of the decisions, plugins in each; calls counts the measured ones.
     """
 
     kind = "filter"
 
 
-class WeigherList(_List):
-    """List the weighers that make up a host's score: whose they are, what they read, what they cost.
+class ListWeighers(_ListFunctions):
+    """List the weighers of a host's score: source, data read, and cost.
 
-    Those of gantt are measured in one decision of some, those from outside in each: calls counts what was measured.
+    Built-in weighers are measured in a sample of the decisions, plugins in each; calls counts the measured ones.
     """
 
     kind = "weigher"

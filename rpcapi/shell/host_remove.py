@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gantt host remove``: a host that left for good."""
+"""``gantt host remove``: removes a host that is gone for good."""
 
 import argparse
 
@@ -7,8 +7,8 @@ from rpcapi.model import names
 from rpcapi.shell.command import Command
 
 
-class HostRemove(Command):
-    """Forget a host with all its nodes; it must hold no claims. One whose agent still reports comes back."""
+class RemoveHost(Command):
+    """Remove a host with all its nodes; it must have no claims. It returns if its agent still reports."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -17,5 +17,5 @@ class HostRemove(Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         host = names.canonical(parsed_args.host)
-        self.session.ask(self.session.scheduler.remove_host, host)
-        self.tell(f"{host} is forgotten")
+        self.session.call(self.session.scheduler.remove_host, host)
+        self.show_message(f"{host} is removed")

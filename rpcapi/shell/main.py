@@ -11,39 +11,39 @@ from typing import Any, ClassVar
 from rpcapi.shell.application import Application, hush_libraries
 from rpcapi.shell.session import Session
 
-# By name, not by class: a command is imported when it is used.
+# By name, not by class: a command's module is imported on use.
 COMMANDS = {
-    "boot": "rpcapi.shell.boot:Boot",
-    "server boot": "rpcapi.shell.boot:Boot",
-    "server list": "rpcapi.shell.server:ServerList",
-    "server show": "rpcapi.shell.server:ServerShow",
-    "server delete": "rpcapi.shell.server:ServerDelete",
-    "flavor list": "rpcapi.shell.flavor:FlavorList",
-    "image list": "rpcapi.shell.image:ImageList",
-    "host list": "rpcapi.shell.host:HostList",
-    "host show": "rpcapi.shell.host:HostShow",
-    "host enable": "rpcapi.shell.host:HostEnable",
-    "host disable": "rpcapi.shell.host:HostDisable",
-    "host fence": "rpcapi.shell.host_fence:HostFence",
-    "host remove": "rpcapi.shell.host_remove:HostRemove",
-    "partition list": "rpcapi.shell.partition:PartitionList",
-    "claim list": "rpcapi.shell.claim:ClaimList",
-    "claim show": "rpcapi.shell.claim:ClaimShow",
-    "claim verify": "rpcapi.shell.claim:ClaimVerify",
-    "state list": "rpcapi.shell.state:StateList",
-    "state show": "rpcapi.shell.state:StateShow",
-    "state set": "rpcapi.shell.state:StateSet",
-    "state delete": "rpcapi.shell.state:StateDelete",
-    "aggregate list": "rpcapi.shell.aggregate:AggregateList",
-    "aggregate show": "rpcapi.shell.aggregate:AggregateShow",
-    "aggregate set": "rpcapi.shell.aggregate:AggregateSet",
-    "aggregate unset": "rpcapi.shell.aggregate:AggregateUnset",
-    "aggregate delete": "rpcapi.shell.aggregate:AggregateDelete",
-    "service list": "rpcapi.shell.service:ServiceList",
-    "explain": "rpcapi.shell.explain:Explain",
-    "filter list": "rpcapi.shell.filter:FilterList",
-    "weigher list": "rpcapi.shell.filter:WeigherList",
-    "decision export": "rpcapi.shell.decision:DecisionExport",
+    "boot": "rpcapi.shell.boot:BootServer",
+    "server boot": "rpcapi.shell.boot:BootServer",
+    "server list": "rpcapi.shell.server:ListServers",
+    "server show": "rpcapi.shell.server:ShowServer",
+    "server delete": "rpcapi.shell.server:DeleteServers",
+    "flavor list": "rpcapi.shell.flavor:ListFlavors",
+    "image list": "rpcapi.shell.image:ListImages",
+    "host list": "rpcapi.shell.host:ListHosts",
+    "host show": "rpcapi.shell.host:ShowHost",
+    "host enable": "rpcapi.shell.host:EnableHost",
+    "host disable": "rpcapi.shell.host:DisableHost",
+    "host fence": "rpcapi.shell.host_fence:FenceHost",
+    "host remove": "rpcapi.shell.host_remove:RemoveHost",
+    "partition list": "rpcapi.shell.partition:ListPartitions",
+    "claim list": "rpcapi.shell.claim:ListClaims",
+    "claim show": "rpcapi.shell.claim:ShowClaim",
+    "claim verify": "rpcapi.shell.claim:VerifyClaims",
+    "state list": "rpcapi.shell.state:ListStates",
+    "state show": "rpcapi.shell.state:ShowState",
+    "state set": "rpcapi.shell.state:SetState",
+    "state delete": "rpcapi.shell.state:DeleteState",
+    "aggregate list": "rpcapi.shell.aggregate:ListAggregates",
+    "aggregate show": "rpcapi.shell.aggregate:ShowAggregate",
+    "aggregate set": "rpcapi.shell.aggregate:SetAggregate",
+    "aggregate unset": "rpcapi.shell.aggregate:UnsetAggregate",
+    "aggregate delete": "rpcapi.shell.aggregate:DeleteAggregate",
+    "service list": "rpcapi.shell.service:ListServices",
+    "explain": "rpcapi.shell.explain:ExplainDecision",
+    "filter list": "rpcapi.shell.filter:ListFilters",
+    "weigher list": "rpcapi.shell.filter:ListWeighers",
+    "decision export": "rpcapi.shell.decision:ExportDecisions",
 }
 
 
@@ -68,18 +68,18 @@ class GanttApp(Application):
             action="append",
             default=[],
             metavar="PATH",
-            help="Configuration to use; may be repeated. Default: $GANTT_CONFIG_FILE, then gantt.conf in ~/.gantt or "
+            help="Configuration file; may be repeated. Default: $GANTT_CONFIG_FILE, then gantt.conf in ~/.gantt or "
             "/etc/gantt, then the run folder of a cluster that you started with devstack.",
         )
         parser.add_argument(
             "--project",
             default=os.environ.get("GANTT_PROJECT", "default"),
-            help="Project on whose behalf to ask. Default: $GANTT_PROJECT, else 'default'.",
+            help="Project of the requests. Default: $GANTT_PROJECT, else 'default'.",
         )
         return parser
 
     def configure_logging(self) -> None:
-        """Log to a file too where --log-file asks for it."""
+        """Log also to the file of --log-file."""
         super().configure_logging()
         if self.options.log_file:
             to_file = logging.FileHandler(self.options.log_file)
@@ -92,8 +92,8 @@ class GanttApp(Application):
     def clean_up(self, cmd: Any, result: int, err: BaseException | None) -> None:
         self.session.close()
 
-    def tell(self, line: str) -> None:
-        """Write a line for the person beside a command's output."""
+    def show_message(self, line: str) -> None:
+        """Log a line to standard error, besides a command's output."""
         self.LOG.info(line)
 
 

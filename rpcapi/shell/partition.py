@@ -1,34 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gantt partition``: the cells of the deployment."""
+"""``gantt partition``: the partitions (cells) of the deployment."""
 
 import argparse
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rpcapi.shell.columns import Counts, Text
+from rpcapi.shell.columns import CountsColumn, TextColumn
 from rpcapi.shell.command import Lister
 
 COLUMNS = ("name", "state", "hosts", "alive", "claims", "epoch", "position")
 
 
-class PartitionList(Lister):
-    """List partitions: whether their stores answer, and what is in them."""
+class ListPartitions(Lister):
+    """List partitions: state of the store, hosts and claims."""
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
-        found = self.session.ask(self.session.scheduler.list_partitions)
+        reply = self.session.call(self.session.scheduler.list_partitions)
         rows = zip(
-            found.names,
-            ["up" if available else "down" for available in found.available],
-            found.hosts,
-            found.alive,
-            [Text(None) if claims is None else Counts(claims) for claims in found.claims],
-            found.epochs,
-            found.positions,
+            reply.names,
+            ["up" if available else "down" for available in reply.available],
+            reply.hosts,
+            reply.alive,
+            [TextColumn(None) if claims is None else CountsColumn(claims) for claims in reply.claims],
+            reply.epochs,
+            reply.positions,
             strict=True,
         )
         return COLUMNS, list(rows)
 
 
-def add_option(parser: argparse.ArgumentParser) -> None:
-    """Let a command be narrowed to one partition."""
+def add_partition_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option that restricts a command to one partition."""
     parser.add_argument("--partition", metavar="NAME", help="Only this partition; see `gantt partition list`.")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is a broker there at all? A person should not wait for a call's timeout to hear that it is not."""
+"""Checks quickly that a broker is reachable, so that the user need not wait for a call's timeout."""
 
 import socket
 from typing import Any
@@ -10,10 +10,10 @@ TIMEOUT = 3.0
 RABBIT_PORT = 5672
 
 
-def check(url: Any) -> None:
+def check_broker(url: Any) -> None:
     """Raise Unavailable unless one of the brokers in a parsed ``rabbit`` transport URL accepts a connection."""
     if "rabbit" not in url.transport:
-        return  # another bus may be a socket in the file system
+        return  # other buses may use a Unix socket
     refusals = []
     for host in url.hosts:
         address = (host.hostname or "localhost", host.port or RABBIT_PORT)
@@ -22,4 +22,4 @@ def check(url: Any) -> None:
             return
         except OSError as error:
             refusals.append(f"{address[0]}:{address[1]}: {error.strerror or error}")
-    raise errors.Unavailable(what="The message bus", why="; ".join(refusals) or "its URL names no host")
+    raise errors.Unavailable(what="The message bus", why="; ".join(refusals) or "its URL has no host")

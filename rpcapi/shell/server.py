@@ -6,42 +6,42 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from rpcapi.shell import progress, waiting
-from rpcapi.shell.columns import Lines, Moment, Text
+from rpcapi.shell.columns import LinesColumn, TextColumn, TimestampColumn
 from rpcapi.shell.command import Command, Lister, ShowOne
 from rpcapi.shell.faults import CommandFailed
 
 COLUMNS = ("uuid", "flavor", "status", "host", "reason", "request_id")
-WIDE = "request_id"  # left out of a table unless it is asked for: a line has its width
+WIDE = "request_id"  # omitted from a table unless requested, to limit its width
 STATUSES = ("SCHEDULING", "BUILDING", "ACTIVE", "ERROR", "DELETING", "DELETED")
-ENDS_OF_BOOT = ("ACTIVE", "ERROR", "DELETED")
-ENDS_OF_DELETE = ("DELETED", "ERROR")
+BOOT_END_STATUSES = ("ACTIVE", "ERROR", "DELETED")
+DELETE_END_STATUSES = ("DELETED", "ERROR")
 
 
 def rows(instances: Iterable[Any], args: argparse.Namespace) -> tuple[Sequence[str], list[Any]]:
-    """Return the columns and one row a server, as a list command returns them."""
+    """Return the columns and one row per server, in the form of a list command."""
     wide = args.formatter != "table" or WIDE in args.columns
     columns = [name for name in COLUMNS if wide or name != WIDE]
-    return columns, [[Text(getattr(instance, name)) for name in columns] for instance in instances]
+    return columns, [[TextColumn(getattr(instance, name)) for name in columns] for instance in instances]
 
 
-class ServerList(Lister):
+class ListServers(Lister):
     """List servers, oldest first."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument("--host", help="Only those whose present or last attempt is on this host or node.")
-        parser.add_argument("--status", help=f"Only those in this status: {', '.join(STATUSES)}.")
-        parser.add_argument("--request", metavar="REQUEST_ID", help="Only those of this request.")
-        parser.add_argument("--deleted", action="store_true", help="Deleted ones too, as long as they are kept.")
+        parser.add_argument("--host", help="Only servers with the current or last attempt on this host or node.")
+        parser.add_argument("--status", help=f"Only servers in this status: {', '.join(STATUSES)}.")
+        parser.add_argument("--request", metavar="REQUEST_ID", help="Only servers of this request.")
+        parser.add_argument("--deleted", action="store_true", help="Include deleted servers that are still recorded.")
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
         status = None if parsed_args.status is None else _status(parsed_args.status)
-        return rows(self._wanted(parsed_args, status), parsed_args)
+        return rows(self._matching_instances(parsed_args, status), parsed_args)
 
-    def _wanted(self, args: argparse.Namespace, status: str | None) -> Iterator[Any]:
+    def _matching_instances(self, args: argparse.Namespace, status: str | None) -> Iterator[Any]:
         deleted = args.deleted or status == "DELETED"
-        for instance in self.session.pages(self.session.conductor.list_instances, "instances", deleted=deleted):
+        for instance in self.session.list_all(self.session.conductor.list_instances, "instances", deleted=deleted):
             host = instance.host or ""
             if (
                 (args.host is None or args.host in (host, host.partition("/")[0]))
@@ -53,18 +53,18 @@ class ServerList(Lister):
 
 def _status(text: str) -> str:
     if text.upper() not in STATUSES:
-        raise CommandFailed(f"There is no status {text!r}; known: {', '.join(STATUSES)}")
+        raise CommandFailed(f"Unknown status {text!r}; known: {', '.join(STATUSES)}")
     return text.upper()
 
 
-class _Attempts(Lines):
+class _AttemptsColumn(LinesColumn):
     @staticmethod
     def line(item: Any) -> str:
         return f"{item.get('attempt')}: {item.get('outcome')} on {item.get('host') or 'no host'}: {item.get('reason')}"
 
 
-class ServerShow(ShowOne):
-    """Show a server and the attempts to build it that ended."""
+class ShowServer(ShowOne):
+    """Show a server and its ended build attempts."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -72,52 +72,58 @@ class ServerShow(ShowOne):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
-        (instance,) = waiting.records(self.session, [parsed_args.uuid])
-        shown = {
+        (instance,) = waiting.fetch_instances(self.session, [parsed_args.uuid])
+        columns_by_name = {
             "uuid": instance.uuid,
-            "flavor": Text(instance.flavor),
+            "flavor": TextColumn(instance.flavor),
             "status": instance.status,
-            "host": Text(instance.host),
+            "host": TextColumn(instance.host),
             "attempt": instance.attempt,
-            "reason": Text(instance.reason),
-            "ended_attempts": _Attempts(instance.history),
+            "reason": TextColumn(instance.reason),
+            "ended_attempts": _AttemptsColumn(instance.history),
             "request_id": instance.request_id,
             "project": instance.project_id,
             "user": instance.user_id,
-            "created": Moment(instance.created_ms),
-            "updated": Moment(instance.updated_ms),
+            "created": TimestampColumn(instance.created_ms),
+            "updated": TimestampColumn(instance.updated_ms),
         }
-        return tuple(shown), tuple(shown.values())
+        return tuple(columns_by_name), tuple(columns_by_name.values())
 
 
-class ServerDelete(Command):
-    """Delete servers: stop their guests, then give their claims back."""
+class DeleteServers(Command):
+    """Delete servers: stop their guests, then release their claims."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument("uuids", nargs="+", metavar="UUID", help="The servers; all of them, or none.")
-        parser.add_argument("--wait", action="store_true", help="Return when they are gone.")
-        parser.add_argument("--timeout", type=float, default=120.0, metavar="S", help="Seconds --wait waits (120).")
+        parser.add_argument("uuids", nargs="+", metavar="UUID", help="The servers; all are deleted, or none.")
+        parser.add_argument("--wait", action="store_true", help="Return when they are deleted.")
+        parser.add_argument(
+            "--timeout", type=float, default=120.0, metavar="S", help="Limit of --wait in seconds (120)."
+        )
         progress.add_option(parser)
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        named = list(dict.fromkeys(parsed_args.uuids))
-        uuids = [each.uuid for each in waiting.records(self.session, named) if each.status != "DELETED"]
-        before = len(named) - len(uuids)
-        already = f"{before} {'is' if before == 1 else 'are'} deleted already"
+        requested = list(dict.fromkeys(parsed_args.uuids))
+        uuids = [
+            instance.uuid
+            for instance in waiting.fetch_instances(self.session, requested)
+            if instance.status != "DELETED"
+        ]
+        deleted_count = len(requested) - len(uuids)
+        already_deleted = f"{deleted_count} {'is' if deleted_count == 1 else 'are'} deleted already"
         if not uuids:
-            self.tell(already)
+            self.show_message(already_deleted)
             return
-        self.session.ask(self.session.conductor.delete_instances, uuids)
-        done = "deleted" if parsed_args.wait else "to be deleted"
+        self.session.call(self.session.conductor.delete_instances, uuids)
+        state = "deleted" if parsed_args.wait else "to be deleted"
         if parsed_args.wait:
             self._wait(uuids, parsed_args)
-        self.tell(f"{len(uuids)} {done}, {already}" if before else f"{len(uuids)} {done}")
+        self.show_message(f"{len(uuids)} {state}, {already_deleted}" if deleted_count else f"{len(uuids)} {state}")
 
     def _wait(self, uuids: Sequence[str], args: argparse.Namespace) -> None:
-        with progress.bar(len(uuids), "deleted", self.app.stderr, args) as bar:
-            found = waiting.wait_for(self.session, uuids, ENDS_OF_DELETE, args.timeout, bar)
-        left = [instance.uuid for instance in found.values() if instance.status != "DELETED"]
-        if left:
-            raise CommandFailed(f"{len(left)} of {len(uuids)} are not deleted yet: {', '.join(left[:5])}")
+        with progress.progress_bar(len(uuids), "deleted", self.app.stderr, args) as bar:
+            instances = waiting.wait_for_status(self.session, uuids, DELETE_END_STATUSES, args.timeout, bar)
+        unfinished = [instance.uuid for instance in instances.values() if instance.status != "DELETED"]
+        if unfinished:
+            raise CommandFailed(f"{len(unfinished)} of {len(uuids)} are not deleted yet: {', '.join(unfinished[:5])}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One run of the command: its configuration, its request id, and the services it asks."""
+"""Session of one command run: configuration, request id, and clients of the services."""
 
 import functools
 import getpass
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rpcapi import errors
 
-if TYPE_CHECKING:  # the bus takes half a second to import: `gantt --help` does without
+if TYPE_CHECKING:  # the bus takes half a second to import, `gantt --help` must not
     from oslo_config import cfg
 
     from rpcapi.claims import ClaimsAPI
@@ -23,14 +23,14 @@ if TYPE_CHECKING:  # the bus takes half a second to import: `gantt --help` does 
 LOG = logging.getLogger("gantt.shell")
 ATTEMPTS = 3
 PAGE = 1000
-NOWHERE = (
-    "no transport_url says where the cluster's bus is; name the configuration with --config-file or "
-    "$GANTT_CONFIG_FILE, or start a cluster of your own"
+NO_TRANSPORT_URL = (
+    "no transport_url is configured; set the configuration file with --config-file or "
+    "$GANTT_CONFIG_FILE, or start a local cluster"
 )
 
 
 class Session:
-    """Clients of the services, made when they are first asked for, and closed with the session."""
+    """Clients of the services, created on first use and closed with the session."""
 
     def __init__(self, config_files: Sequence[str] = (), project: str = "default") -> None:
         self._config_files = config_files
@@ -59,7 +59,7 @@ class Session:
 
     @functools.cached_property
     def catalog(self) -> "Catalog":
-        """What flavors name of devices; raises BadConfiguration."""
+        """The devices that flavors refer to; raises BadConfiguration."""
         from rpcapi.conf import catalog  # noqa: PLC0415 - lazy, see above
 
         return catalog.load(self.conf)
@@ -73,7 +73,7 @@ class Session:
 
     @functools.cached_property
     def transport(self) -> Any:
-        """The bus; raises BadConfiguration, and Unavailable where no broker is there."""
+        """The bus; raises BadConfiguration, and Unavailable if no broker is reachable."""
         return _open_bus(self.conf)
 
     @functools.cached_property
@@ -85,36 +85,36 @@ class Session:
 
     @functools.cached_property
     def scheduler(self) -> "SchedulerAPI":
-        """The scheduler's client, with the backend that the configuration names."""
+        """The scheduler's client, with the configured backend."""
         from rpcapi.scheduler import SchedulerAPI  # noqa: PLC0415 - lazy, see above
 
         return SchedulerAPI(self.conf, self.transport)
 
     @functools.cached_property
     def claims(self) -> "ClaimsAPI":
-        """The client of the claims of the configured partition."""
+        """The claims client of the configured partition."""
         return self.claims_of(self.conf.rpc.partition)
 
     def claims_of(self, partition: str | None) -> "ClaimsAPI":
-        """Return the client of the claims of a partition; None: of the configured one."""
+        """Return the claims client of a partition; None means the configured one."""
         from rpcapi.claims import ClaimsAPI  # noqa: PLC0415 - lazy, see above
 
         return ClaimsAPI(self.conf, self.transport, partition or self.conf.rpc.partition)
 
     def partitions(self, only: str | None = None) -> list[str]:
-        """Return the names of the deployment's partitions, or ``only`` that one; raises UnknownPartition."""
+        """Return the names of the deployment's partitions, or just ``only``; raises UnknownPartition."""
         try:
-            known = list(self.ask(self.scheduler.list_partitions).names)
-        except errors.UnknownMethod:  # a scheduler that is older has one
-            known = [self.conf.rpc.partition]
+            names = list(self.call(self.scheduler.list_partitions).names)
+        except errors.UnknownMethod:  # an older scheduler has one partition
+            names = [self.conf.rpc.partition]
         if only is None:
-            return known
-        if only not in known:
-            raise errors.UnknownPartition(partition=only, known=", ".join(known))
+            return names
+        if only not in names:
+            raise errors.UnknownPartition(partition=only, known=", ".join(names))
         return [only]
 
-    def ask(self, method: Callable[..., Any], *args: Any, **values: Any) -> Any:
-        """Call an API method in this run's context; what gets no answer is asked again, as every call may be."""
+    def call(self, method: Callable[..., Any], *args: Any, **values: Any) -> Any:
+        """Call an API method in this run's context, with retries without a reply: every call is idempotent."""
         import oslo_messaging as messaging  # noqa: PLC0415 - lazy, see above
         import tenacity  # noqa: PLC0415 - lazy, see above
 
@@ -122,29 +122,29 @@ class Session:
             retry=tenacity.retry_if_exception_type((messaging.MessagingTimeout, errors.Unavailable)),
             stop=tenacity.stop_after_attempt(ATTEMPTS),
             wait=tenacity.wait_random_exponential(multiplier=0.2, max=2),
-            before_sleep=lambda state: LOG.info("No answer yet (attempt %d), asking again", state.attempt_number),
+            before_sleep=lambda state: LOG.info("No reply yet (attempt %d), retrying", state.attempt_number),
             reraise=True,
         )
-        # A late message is dropped by the service: by then it has been sent again.
-        return retrying(lambda: method(self.ctxt.within(self.conf.rpc.call_timeout), *args, **values))
+        # A service drops a message past its deadline; it has been sent again by then.
+        return retrying(lambda: method(self.ctxt.with_timeout(self.conf.rpc.call_timeout), *args, **values))
 
-    def pages(self, method: Callable[..., Any], items: str, *args: Any, **values: Any) -> Iterator[Any]:
-        """Yield each of ``items`` of every page of a listing call, to the end."""
+    def list_all(self, method: Callable[..., Any], items: str, *args: Any, **values: Any) -> Iterator[Any]:
+        """Yield every entry in ``items`` of all pages of a listing call."""
         marker = values.pop("marker", None)
         while True:
-            page = self.ask(method, *args, marker=marker, limit=PAGE, **values)
+            page = self.call(method, *args, marker=marker, limit=PAGE, **values)
             yield from getattr(page, items)
             marker = page.marker
             if marker is None:
                 return
 
     def new_request(self) -> str:
-        """Begin another request: what is asked from here on carries a new request id, which is returned."""
+        """Start a new request: later calls carry a new request id, which is returned."""
         self.__dict__.pop("ctxt", None)
         return self.ctxt.request_id
 
     def close(self) -> None:
-        """Let go of the bus."""
+        """Close the bus."""
         if "transport" in vars(self):
             self.transport.cleanup()
 
@@ -157,12 +157,12 @@ def _open_bus(conf: "cfg.ConfigOpts") -> Any:
     from rpcapi.shell import reach  # noqa: PLC0415 - lazy, see above
 
     bus.set_defaults(conf)
-    place = conf.get_location("transport_url")
-    if place is None or place.location is Locations.opt_default:
-        raise errors.BadConfiguration(why=NOWHERE)
-    # First what says of a URL that it is wrong without quoting its password.
+    location = conf.get_location("transport_url")
+    if location is None or location.location is Locations.opt_default:
+        raise errors.BadConfiguration(why=NO_TRANSPORT_URL)
+    # First, because its errors about a malformed URL do not quote the password.
     transport = bus.get_transport(conf)
-    reach.check(TransportURL.parse(conf))
+    reach.check_broker(TransportURL.parse(conf))
     return transport
 
 

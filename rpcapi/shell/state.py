@@ -7,15 +7,15 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rpcapi.model import names
-from rpcapi.shell.columns import Document
+from rpcapi.shell.columns import DocumentColumn
 from rpcapi.shell.command import Command, Lister, ShowOne
-from rpcapi.shell.state_write import WRITER, version_of, write
+from rpcapi.shell.state_write import WRITER, get_version, update_document
 
 COLUMNS = ("name", "version", "partition", "document")
 
 
 def _pair(text: str) -> tuple[str, Any]:
-    """Return KEY=VALUE as key and value: JSON where it is some, else the text itself."""
+    """Split KEY=VALUE; the value is parsed as JSON if possible, else it is text."""
     key, equals, value = text.partition("=")
     if not equals or not key:
         raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
@@ -26,24 +26,24 @@ def _pair(text: str) -> tuple[str, Any]:
 
 
 def _add_name(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("namespace", help="For example aggregate, or one that the configuration declares.")
-    parser.add_argument("name", help="The document's name: mostly a host, or a node as host/node.")
+    parser.add_argument("namespace", help="A namespace, for example aggregate, or one declared in the configuration.")
+    parser.add_argument("name", help="The document's name: usually a host, or a node as host/node.")
 
 
 def _add_writer(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--writer",
         default=WRITER,
-        help="The namespace's declared writer, in whose place you write. Default: %(default)s.",
+        help="Write as this declared writer of the namespace. Default: %(default)s.",
     )
 
 
-class StateList(Lister):
+class ListStates(Lister):
     """List the documents of a namespace."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument("namespace", help="compute, service, aggregate, or another.")
+        parser.add_argument("namespace", help="compute, service, aggregate, or another namespace.")
         parser.add_argument("--host", help="Only documents of this service host and its nodes.")
         parser.add_argument(
             "--match",
@@ -58,14 +58,14 @@ class StateList(Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
         matching = dict(parsed_args.match) | ({"host": parsed_args.host} if parsed_args.host else {})
-        narrowing = {"matching": matching or None, "partition": parsed_args.partition}
-        given = {name: value for name, value in narrowing.items() if value is not None}
+        filters = {"matching": matching or None, "partition": parsed_args.partition}
+        options = {name: value for name, value in filters.items() if value is not None}
         listing = self.session.scheduler.list_host_state
-        states = self.session.pages(listing, "states", parsed_args.namespace, **given)
+        states = self.session.list_all(listing, "states", parsed_args.namespace, **options)
         return COLUMNS, [_row(state) for state in states]
 
 
-class StateShow(ShowOne):
+class ShowState(ShowOne):
     """Show one document."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -75,11 +75,11 @@ class StateShow(ShowOne):
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
         scheduler = self.session.scheduler
-        return COLUMNS, _row(self.session.ask(scheduler.get_host_state, parsed_args.namespace, parsed_args.name))
+        return COLUMNS, _row(self.session.call(scheduler.get_host_state, parsed_args.namespace, parsed_args.name))
 
 
-class StateSet(Command):
-    """Set keys of a document, and make it where there is none; other keys stay as they are."""
+class SetState(Command):
+    """Set keys of a document; creates it if necessary, and keeps other keys."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -89,19 +89,21 @@ class StateSet(Command):
             type=_pair,
             nargs="+",
             metavar="KEY=VALUE",
-            help="VALUE is JSON, or else a text; null drops the key.",
+            help="VALUE is JSON, otherwise text; null removes the key.",
         )
         _add_writer(parser)
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         namespace, name = parsed_args.namespace, names.canonical(parsed_args.name)
-        written = write(self.session, namespace, name, dict(parsed_args.keys), writer=parsed_args.writer, make=True)
-        self.tell(f"{name} in {namespace} is at version {written.version}")
+        written = update_document(
+            self.session, namespace, name, dict(parsed_args.keys), writer=parsed_args.writer, make=True
+        )
+        self.show_message(f"{name} in {namespace} is at version {written.version}")
 
 
-class StateDelete(Command):
-    """Delete a document; fine where there is none."""
+class DeleteState(Command):
+    """Delete a document; succeeds when there is none."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -111,11 +113,11 @@ class StateDelete(Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         namespace, name = parsed_args.namespace, names.canonical(parsed_args.name)
-        version = version_of(self.session, namespace, name)
+        version = get_version(self.session, namespace, name)
         delete = self.session.scheduler.delete_host_state
-        self.session.ask(delete, namespace, name, version=version, writer=parsed_args.writer)
-        self.tell(f"{name} in {namespace} is deleted")
+        self.session.call(delete, namespace, name, version=version, writer=parsed_args.writer)
+        self.show_message(f"{name} in {namespace} is deleted")
 
 
 def _row(state: Any) -> tuple[Any, ...]:
-    return state.name, state.version, state.partition or "", Document(state.document)
+    return state.name, state.version, state.partition or "", DocumentColumn(state.document)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writing host state against others who write the same document at the same time."""
+"""Writes host state with retries against concurrent writers of the same document."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -8,33 +8,33 @@ from rpcapi import errors
 if TYPE_CHECKING:
     from rpcapi.shell.session import Session
 
-WRITER = "gantt"  # the operators' name: the declared writer of services and aggregates
+WRITER = "gantt"  # the operators' writer name, declared for services and aggregates
 ATTEMPTS = 5
 
 
-def write(
+def update_document(
     session: "Session", namespace: str, name: str, document: dict[str, Any], *, writer: str = WRITER, make: bool = False
 ) -> Any:
-    """Merge ``document`` into what is recorded at the version that is read, and return the new state.
+    """Merge ``document`` into the stored document at its present version, and return the new state.
 
-    Somebody else's change means: read again. ``make`` makes a document where there is none; else UnknownHost.
+    Retries after a concurrent change. With ``make``, creates a missing document; otherwise raises UnknownHost.
     """
     from rpcapi import objects  # noqa: PLC0415 - lazy: brings the versioned objects
 
     for _ in range(ATTEMPTS):
-        version = version_of(session, namespace, name, make)
+        version = get_version(session, namespace, name, make)
         state = objects.HostState.of(namespace=namespace, name=name, version=version, document=document)
         try:
-            return session.ask(session.scheduler.update_host_state, state, writer=writer)
+            return session.call(session.scheduler.update_host_state, state, writer=writer)
         except errors.VersionConflict as error:
             conflict = error
     raise conflict
 
 
-def version_of(session: "Session", namespace: str, name: str, missing_ok: bool = True) -> int:
-    """Return the version of a document, 0 where there is none; then UnknownHost unless that is fine."""
+def get_version(session: "Session", namespace: str, name: str, missing_ok: bool = True) -> int:
+    """Return the version of a document, or 0 if it is missing and ``missing_ok``; else raises UnknownHost."""
     try:
-        return session.ask(session.scheduler.get_host_state, namespace, name).version
+        return session.call(session.scheduler.get_host_state, namespace, name).version
     except errors.UnknownHost:
         if not missing_ok:
             raise

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gantt-status upgrade check``: the command around the checks."""
+"""``gantt-status upgrade check``: runs the upgrade checks."""
 
 import sys
 import warnings
@@ -15,20 +15,20 @@ from rpcapi.shell import configuration, faults
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the checks; returns 0 when all pass, 1 on a warning, 2 on a failure, 255 when it cannot run."""
     if not sys.warnoptions:
-        warnings.simplefilter("ignore")  # what libraries deprecate is nothing to an operator
-    from oslo_upgradecheck import upgradecheck  # noqa: PLC0415 - the libraries warn when they are imported
+        warnings.simplefilter("ignore")  # library deprecations do not concern an operator
+    from oslo_upgradecheck import upgradecheck  # noqa: PLC0415 - the libraries warn on import
 
     from rpcapi.shell.checks import StatusChecks  # noqa: PLC0415 - as above
 
     conf = cfg.ConfigOpts()
     rpc_conf.register_opts(conf)
     checks = StatusChecks(conf)
-    given = list(sys.argv[1:] if argv is None else argv)
+    arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         files = configuration.files([])
-        return int(upgradecheck.main(conf, "gantt", checks, given, default_config_files=files))
+        return int(upgradecheck.main(conf, "gantt", checks, arguments, default_config_files=files))
     except (errors.BadConfiguration, cfg.Error) as error:
-        sys.stderr.write(f"{faults.sentence(error)}\n")
+        sys.stderr.write(f"{faults.describe_error(error)}\n")
         return 255
     finally:
         checks.session.close()

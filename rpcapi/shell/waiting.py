@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waiting for servers to reach an end state."""
+"""Waits for servers to reach an end status."""
 
 import time
 from collections.abc import Collection, Sequence
@@ -8,49 +8,51 @@ from typing import Any
 from rpcapi import errors
 from rpcapi.shell.session import Session
 
-CHUNK = 500  # instances of one question
+CHUNK = 500  # instances per call
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 2.0
 
 
-def records(session: Session, uuids: Sequence[str]) -> list[Any]:
-    """Return the servers' records, in that order; raises UnknownInstance."""
-    found: list[Any] = []
+def fetch_instances(session: Session, uuids: Sequence[str]) -> list[Any]:
+    """Return the servers' records in the order of ``uuids``; raises UnknownInstance."""
+    instances: list[Any] = []
     for start in range(0, len(uuids), CHUNK):
-        found += session.ask(session.conductor.get_instances, list(uuids[start : start + CHUNK])).instances
-    return found
+        instances += session.call(session.conductor.get_instances, list(uuids[start : start + CHUNK])).instances
+    return instances
 
 
-def wait_for(session: Session, uuids: Sequence[str], ends: Collection[str], timeout: float, bar: Any) -> dict[str, Any]:
-    """Poll until each server's status is one of ``ends``, at most ``timeout`` seconds; return records by uuid.
+def wait_for_status(
+    session: Session, uuids: Sequence[str], end_statuses: Collection[str], timeout: float, bar: Any
+) -> dict[str, Any]:
+    """Poll until each server's status is in ``end_statuses``, at most ``timeout`` seconds; return records by uuid.
 
-    Only those that are still under way are asked for again. One whose record is gone is left out of the answer.
+    Only unfinished servers are fetched again. Servers without a record any more are omitted from the result.
     """
-    until = time.monotonic() + timeout
+    deadline = time.monotonic() + timeout
     pause = FIRST_PAUSE
-    known: dict[str, Any] = {}
-    waiting = list(uuids)
+    instances: dict[str, Any] = {}
+    pending = list(uuids)
     while True:
-        seen = {instance.uuid: instance for instance in _still_recorded(session, waiting)}
-        known = {uuid: known[uuid] for uuid in known if uuid not in waiting} | seen
-        left = [uuid for uuid in seen if seen[uuid].status not in ends]
-        bar.update(len(waiting) - len(left))
-        waiting = left
-        if not waiting or time.monotonic() + pause > until:
-            return known
+        latest = {instance.uuid: instance for instance in _existing_instances(session, pending)}
+        instances = {uuid: instances[uuid] for uuid in instances if uuid not in pending} | latest
+        unfinished = [uuid for uuid in latest if latest[uuid].status not in end_statuses]
+        bar.update(len(pending) - len(unfinished))
+        pending = unfinished
+        if not pending or time.monotonic() + pause > deadline:
+            return instances
         time.sleep(pause)
         pause = min(pause * 1.5, LONGEST_PAUSE)
 
 
-def _still_recorded(session: Session, uuids: Sequence[str]) -> list[Any]:
+def _existing_instances(session: Session, uuids: Sequence[str]) -> list[Any]:
     try:
-        return records(session, uuids)
+        return fetch_instances(session, uuids)
     except errors.UnknownInstance:
-        return [instance for uuid in uuids for instance in _one(session, uuid)]
+        return [instance for uuid in uuids for instance in _get_instance_if_recorded(session, uuid)]
 
 
-def _one(session: Session, uuid: str) -> list[Any]:
+def _get_instance_if_recorded(session: Session, uuid: str) -> list[Any]:
     try:
-        return records(session, [uuid])
+        return fetch_instances(session, [uuid])
     except errors.UnknownInstance:
         return []

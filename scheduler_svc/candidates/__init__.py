@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Allocations for ranked hosts: what each tree can give, found exactly and no sooner than it is wanted."""
+"""Allocation candidates for ranked hosts: provider trees are searched exactly, and only on demand."""

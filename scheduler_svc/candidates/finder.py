@@ -1,116 +1,128 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a host's tree can give one more instance of a request: searched for when it is asked for."""
+"""Allocations of one more instance of a request on a host, searched in the host's provider tree on demand."""
 
 from collections.abc import Callable, Hashable
 from dataclasses import replace
 from typing import NamedTuple
 
-from rpcapi.model.tree_search import STEPS, Accept, Miss, Steps, first
-from rpcapi.model.tree_wishes import serves_alone
-from rpcapi.model.trees import Allocations, Found, Tree
+from rpcapi.model.tree_search import MAX_STEPS, Accept, NoCandidateReason, StepBudget, find_first
+from rpcapi.model.tree_wishes import provider_satisfies
+from rpcapi.model.trees import AllocationCandidate, Allocations, ProviderTree
 from scheduler_svc.candidates.numa import NumaFit
-from scheduler_svc.candidates.reader import Ledger, TreeReader
-from scheduler_svc.candidates.wanted import wanted
-from scheduler_svc.request import Request
+from scheduler_svc.candidates.reader import AllocationLedger, TreeReader
+from scheduler_svc.candidates.wanted import tree_request
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.table.view import View
 
-MOST_STEPS = 5 * STEPS  # of all searches of one decision
-COST = 8  # steps that it takes to read a tree
+MAX_DECISION_STEPS = 5 * MAX_STEPS  # of all searches of one decision
+TREE_READ_STEPS = 8  # search steps that reading one tree counts for
 
 
-class Offer(NamedTuple):
-    """What an instance would be given; None: the request's resources, all of the host's root."""
+class HostAllocation(NamedTuple):
+    """The allocations of an instance on a host; None: all of the request's resources from the root provider."""
 
     allocations: Allocations | None
 
 
-class Finder:
-    """Searches the trees of single hosts, beside what instances of the same call were given before."""
+class AllocationFinder:
+    """Searches the trees of single hosts, on top of what is reserved for other instances of the same call."""
 
-    def __init__(self, view: View, request: Request) -> None:
+    def __init__(self, view: View, request: SchedulingRequest) -> None:
         self._view = view
         self._request = request
-        self._wanted = wanted(request)
-        self._reader = TreeReader(view, request, self._wanted)
-        self._left = MOST_STEPS
-        self._base: dict[int, Offer | Miss] = {}  # where nothing was given yet
-        self._offers = self._base
-        self._ledger = Ledger()
+        self._tree_request = tree_request(request)
+        self._reader = TreeReader(view, request, self._tree_request)
+        self._remaining_steps = MAX_DECISION_STEPS
+        self._initial_allocations: dict[int, HostAllocation | NoCandidateReason] = {}  # with nothing reserved
+        self._allocations = self._initial_allocations
+        self._ledger = AllocationLedger()
 
     @property
     def is_needed(self) -> bool:
-        """Tell whether there is anything to search: a flat host gives a request without groups all or nothing."""
+        """Return whether trees must be searched: flat hosts serve a request without groups from the root."""
         return bool(self._request.groups) or not self._view.trees.are_flat
 
     @property
-    def is_spent(self) -> bool:
-        """Tell whether a decision has searched as much as it may."""
-        return self._left <= 0
+    def is_exhausted(self) -> bool:
+        """Return whether the search steps of this decision are used up."""
+        return self._remaining_steps <= 0
 
-    def offer(self, row: int) -> Offer | Miss:
-        """Return what one more instance would be given at a host, or why nothing."""
-        if row not in self._offers:
-            self._offers[row] = self._find(row)
-        return self._offers[row]
+    def find(self, row: int) -> HostAllocation | NoCandidateReason:
+        """Return the allocations of one more instance on a host, or why there are none."""
+        if row not in self._allocations:
+            self._allocations[row] = self._search_host(row)
+        return self._allocations[row]
 
-    def take(self, row: int) -> Allocations | None:
-        """Give what was offered to an instance; later offers are beside it."""
-        offered = self.offer(row)
-        if isinstance(offered, Miss):
-            raise ValueError(f"{self._view.name(row)} offered nothing")
-        given = self._amounts(row, offered)
-        self._ledger.add(given)
-        self._offers = {
-            each: other
-            for each, other in self._offers.items()
-            if each != row and not (isinstance(other, Offer) and given.keys() & self._amounts(each, other).keys())
+    def reserve(self, row: int) -> Allocations | None:
+        """Reserve the allocations of one instance on a host; later searches count them as used."""
+        allocation = self.find(row)
+        if isinstance(allocation, NoCandidateReason):
+            raise ValueError(f"{self._view.name(row)} has no allocation for this request")
+        amounts = self._amounts(row, allocation)
+        self._ledger.add(amounts)
+        self._allocations = {
+            other_row: other
+            for other_row, other in self._allocations.items()
+            if other_row != row
+            and not (isinstance(other, HostAllocation) and amounts.keys() & self._amounts(other_row, other).keys())
         }
-        return offered.allocations
+        return allocation.allocations
 
-    def give_back(self, allocations: Allocations) -> None:
-        """Search as if these were free by now; asked before anything is offered."""
-        self._ledger.add({name: {its: -amount for its, amount in each.items()} for name, each in allocations.items()})
+    def assume_released(self, allocations: Allocations) -> None:
+        """Count these allocations as free in later searches; call it before the first ``find``."""
+        self._ledger.add(
+            {
+                name: {resource_class: -amount for resource_class, amount in amounts.items()}
+                for name, amounts in allocations.items()
+            }
+        )
 
-    def start_over(self) -> None:
-        """Take back all that was given."""
-        self._ledger = Ledger()
-        self._offers = self._base
+    def reset(self) -> None:
+        """Drop all reservations."""
+        self._ledger = AllocationLedger()
+        self._allocations = self._initial_allocations
 
-    def _amounts(self, row: int, offer: Offer) -> Allocations:
-        if offer.allocations is not None:
-            return offer.allocations
+    def _amounts(self, row: int, allocation: HostAllocation) -> Allocations:
+        if allocation.allocations is not None:
+            return allocation.allocations
         return {self._view.name(row): self._request.resources}
 
-    def _find(self, row: int) -> Offer | Miss:
+    def _search_host(self, row: int) -> HostAllocation | NoCandidateReason:
         if not self._request.groups:
             if self._reader.is_bare(row):
-                return Offer(None)  # how many it takes was counted by columns
-            # Most hosts with something below them still give all of an ordinary request themselves.
-            if serves_alone(self._reader.root(row, self._ledger), self._wanted.groups[0]):
-                return Offer(None)
+                return HostAllocation(None)  # the columns have counted how many instances fit
+            # The root of most nested hosts serves an ordinary request by itself.
+            if provider_satisfies(self._reader.root(row, self._ledger), self._tree_request.groups[0]):
+                return HostAllocation(None)
         tree = self._reader.tree(row, self._ledger)
-        found = self._fit_cells(row, tree) if self._request.numa else self._search(tree)
-        return found if isinstance(found, Miss) else Offer(found.allocations)
+        candidate = self._search_numa(row, tree) if self._request.numa else self._search_tree(tree)
+        return candidate if isinstance(candidate, NoCandidateReason) else HostAllocation(candidate.allocations)
 
-    def _fit_cells(self, row: int, tree: Tree) -> Found | Miss:
-        """Search for what the host would pin the guest to.
+    def _search_numa(self, row: int, tree: ProviderTree) -> AllocationCandidate | NoCandidateReason:
+        """Search for allocations that the host can pin the guest to.
 
-        Cells that should be alike may have been told of differently, by a host whose claims say otherwise by now; so
-        where the first of its likes is refused, every one is tried.
+        Cells that look equivalent may differ in what the host last reported. So if one of them is rejected, the search
+        is repeated with each cell on its own.
         """
         fit = NumaFit(self._request.numa, self._view.numa(row), tree)
-        found = self._search(_marked(tree, fit.mark), fit.accepts)
-        return self._search(_marked(tree, str), fit.accepts) if found is Miss.REFUSED else found
+        candidate = self._search_tree(_with_marks(tree, fit.symmetry_key), fit.accepts)
+        return (
+            self._search_tree(_with_marks(tree, str), fit.accepts)
+            if candidate is NoCandidateReason.REFUSED
+            else candidate
+        )
 
-    def _search(self, tree: Tree, accept: Accept | None = None) -> Found | Miss:
-        if self._left <= 0:
-            return Miss.STEPS
-        steps = Steps(min(STEPS, self._left))
-        before = steps.left
-        found = first(tree, self._wanted, steps, accept)
-        self._left -= COST + before - steps.left
-        return found
+    def _search_tree(self, tree: ProviderTree, accept: Accept | None = None) -> AllocationCandidate | NoCandidateReason:
+        if self._remaining_steps <= 0:
+            return NoCandidateReason.STEPS
+        steps = StepBudget(min(MAX_STEPS, self._remaining_steps))
+        steps_before = steps.remaining
+        candidate = find_first(tree, self._tree_request, steps, accept)
+        self._remaining_steps -= TREE_READ_STEPS + steps_before - steps.remaining
+        return candidate
 
 
-def _marked(tree: Tree, mark: Callable[[str], Hashable]) -> Tree:
-    return replace(tree, providers=[replace(each, mark=mark(each.id)) for each in tree.providers])
+def _with_marks(tree: ProviderTree, symmetry_key: Callable[[str], Hashable]) -> ProviderTree:
+    return replace(
+        tree, providers=[replace(provider, symmetry_key=symmetry_key(provider.id)) for provider in tree.providers]
+    )

@@ -1,59 +1,59 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Would the host pin a guest to what was found for it? Judged by the rule that the agent pins by."""
+"""Checks whether a host can pin a guest to an allocation candidate, by the rules that the agent uses."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
-from rpcapi.model.numa.cells import Cell
+from rpcapi.model.numa.cells import HostCell
 from rpcapi.model.numa.fit import fit
 from rpcapi.model.numa.pinning import ThreadPolicy
-from rpcapi.model.numa.topology import Topology
-from rpcapi.model.trees import Found, Tree
+from rpcapi.model.numa.topology import GuestTopology
+from rpcapi.model.trees import AllocationCandidate, ProviderTree
 
 
 class NumaFit:
-    """The cells of one host as a guest's topology sees them.
+    """The cells of one host, for one guest's topology.
 
-    The host told which CPUs were taken when it reported last; how many are in use by now the claims say. What lies
-    between is taken to be as guests like this one would have it, so a host may still refuse what is accepted here: it
-    then reports at once.
+    The host's last report has the pinned CPUs; the claims have the current usage. The difference is assumed to be
+    guests like this one, so a host may still reject a guest that is accepted here; it then reports at once.
     """
 
-    def __init__(self, numa: Mapping[str, Any], told: Sequence[Any], tree: Tree) -> None:
-        """``numa`` is the request's, ``told`` the cells' states as reported, ``tree`` what is in use by now.
+    def __init__(self, numa: Mapping[str, Any], cell_states: Sequence[Any], tree: ProviderTree) -> None:
+        """``numa`` is the request's topology, ``cell_states`` are the reported cells, ``tree`` has the current usage.
 
-        States that make no sense are as good as none.
+        Malformed cell states are ignored.
         """
-        self._topology = Topology.from_dict(numa)
+        self._topology = GuestTopology.from_dict(numa)
         self._root = tree.root.id
-        self._paths = {each.id: _path(self._root, each.id) for each in tree.providers}
+        self._paths = {provider.id: _path(self._root, provider.id) for provider in tree.providers}
         used = {
-            self._paths[each.id]: {name: stock.used for name, stock in each.stocks.items()} for each in tree.providers
+            self._paths[provider.id]: {name: inventory.used for name, inventory in provider.inventories.items()}
+            for provider in tree.providers
         }
-        piece = max((len(each.pcpus) for each in self._topology.cells), default=0)
+        piece = max((len(cell.pcpus) for cell in self._topology.cells), default=0)
         self._cells = [
-            cell.with_use(used.get(cell.path, {}), piece, self._topology.thread_policy) for cell in _cells(told)
+            cell.with_use(used.get(cell.path, {}), piece, self._topology.thread_policy) for cell in _cells(cell_states)
         ]
 
-    def accepts(self, found: Found) -> bool:
-        """Tell whether the host can pin the guest to what was found."""
-        held = {self._paths.get(name, name): amounts for name, amounts in found.allocations.items()}
-        chosen = {
+    def accepts(self, candidate: AllocationCandidate) -> bool:
+        """Return whether the host can pin the guest to this candidate."""
+        allocations = {self._paths.get(name, name): amounts for name, amounts in candidate.allocations.items()}
+        cells_by_suffix = {
             suffix: self._paths[names[0]]
-            for suffix, names in found.providers.items()
+            for suffix, names in candidate.providers.items()
             if suffix and names[0] in self._paths
         }
-        return not isinstance(fit(self._cells, self._topology, chosen, held), str)
+        return not isinstance(fit(self._cells, self._topology, cells_by_suffix, allocations), str)
 
-    def mark(self, provider: str) -> Hashable:
-        """Return what tells a cell from its likes beside amounts, where it matters to the guest: on which cores its
-        free CPUs are, and which cell it is. None of a provider that is no cell.
+    def symmetry_key(self, provider: str) -> Hashable:
+        """Return what distinguishes a cell from equivalent ones besides amounts, if it matters to the guest: the cores
+        of its free CPUs, and its id. None for a provider that is not a cell.
         """
         path = _path(self._root, provider)
         for cell in self._cells:
             if path == cell.path:
-                together = self._topology.thread_policy is ThreadPolicy.REQUIRE
-                cores = tuple(sorted(len(core) for core in cell.free)) if together else ()
+                requires_siblings = self._topology.thread_policy is ThreadPolicy.REQUIRE
+                cores = tuple(sorted(len(core) for core in cell.free)) if requires_siblings else ()
                 return cores, cell.id if self._topology.devices else None
         return None
 
@@ -62,8 +62,8 @@ def _path(root: str, provider: str) -> str:
     return "" if provider == root else provider.removeprefix(f"{root}/")
 
 
-def _cells(told: Sequence[Any]) -> list[Cell]:
+def _cells(cell_states: Sequence[Any]) -> list[HostCell]:
     try:
-        return [Cell.from_dict(each) for each in told]
+        return [HostCell.from_dict(state) for state in cell_states]
     except (KeyError, TypeError, ValueError, AttributeError):
         return []

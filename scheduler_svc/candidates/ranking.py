@@ -1,110 +1,115 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A driver's ranking, with what each host's tree gives each instance; hosts whose tree gives nothing fall out."""
+"""Adds allocations to a driver's ranking, and drops hosts whose provider trees do not fit."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from rpcapi.model.tree_search import Miss
+from rpcapi.model.tree_search import NoCandidateReason
 from rpcapi.model.trees import Allocations
-from scheduler_svc.candidates.finder import Finder
-from scheduler_svc.drivers.driver import Driver, Ranking, width
-from scheduler_svc.filters.samples import MOST
-from scheduler_svc.request import Request
+from scheduler_svc.candidates.finder import AllocationFinder
+from scheduler_svc.drivers.driver import Driver, Ranking, max_candidates
+from scheduler_svc.filters.samples import MAX_SAMPLES
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.table.view import View
 
-ENOUGH = 3  # rankings for one instance that has a candidate: others can only be worse
-REASON_REST = "no provider tree fits beside the rest of this request"
+MAX_RANKINGS = 3  # of one instance that has a candidate: more can only find worse ones
+REASON_REQUEST_TREES = "no provider tree fits beside the rest of this request"
 
 
-def rank(driver: Driver, view: View, request: Request, count: int, seed: int) -> Ranking:
-    """Return ``driver``'s ranking of hosts that can really serve the request, with allocations where need be.
+def rank(driver: Driver, view: View, request: SchedulingRequest, count: int, seed: int) -> Ranking:
+    """Return ``driver``'s ranking of hosts whose trees fit the request, with allocations where needed.
 
-    The columns that it ranks by tell whose tree could serve each part of a request by itself. A host whose tree cannot
-    serve all of them together is left out, and the others are ranked once more, until the search's steps are spent.
+    The columns only show which trees could serve each part of a request on its own. A host whose tree cannot serve all
+    parts together is dropped, and the rest is ranked again, until the search steps are used up.
     """
     ranking = driver.rank(view, request, count, seed)
-    finder = Finder(view, request)
+    finder = AllocationFinder(view, request)
     if not ranking.candidates or not finder.is_needed:
         return ranking
-    plan = _Plan(view, request, finder, ranking)
+    plan = _AssignmentPlan(view, request, finder, ranking)
     rankings = 1
-    while plan.make() and not plan.is_enough(count, rankings):
-        following = driver.rank(view.limited(plan.most), request, count, seed)
-        if not following.candidates and plan.is_served:
+    while plan.assign() and not plan.is_enough(count, rankings):
+        next_ranking = driver.rank(view.with_instance_limits(plan.instance_limits), request, count, seed)
+        if not next_ranking.candidates and plan.is_served:
             break
-        plan.on = following
+        plan.base = next_ranking
         rankings += 1
     return plan.ranking()
 
 
-def fitted(view: View, request: Request, ranking: Ranking) -> Ranking | None:
-    """Return one ranking with allocations where need be, less the hosts whose trees give nothing.
+def fit_to_trees(view: View, request: SchedulingRequest, ranking: Ranking) -> Ranking | None:
+    """Return the ranking with allocations where needed, without the hosts whose trees do not fit.
 
-    None: they were all that some instance had, and it is better ranked by itself.
+    None if some instance has no host left, and should be ranked on its own.
     """
-    finder = Finder(view, request)
+    finder = AllocationFinder(view, request)
     if not ranking.candidates or not finder.is_needed:
         return ranking
-    plan = _Plan(view, request, finder, ranking)
-    plan.make()
+    plan = _AssignmentPlan(view, request, finder, ranking)
+    plan.assign()
     return plan.ranking() if plan.is_served else None
 
 
-class _Plan:
-    """Who is given what, in the order of a ranking's instances: each takes the first of its hosts that gives it any.
+class _AssignmentPlan:
+    """Assigns allocations in the order of a ranking's instances: each instance takes the first of its hosts that fits.
 
-    ``most`` tells how many instances a row takes in all, where that was found to be fewer than its columns let hope.
+    ``instance_limits`` has the number of instances that a row takes, where it is less than its columns suggest.
     """
 
-    def __init__(self, view: View, request: Request, finder: Finder, on: Ranking) -> None:
-        self.on = on
-        self.most: dict[int, int] = {}
-        self._hosts = on.hosts
+    def __init__(self, view: View, request: SchedulingRequest, finder: AllocationFinder, base: Ranking) -> None:
+        self.base = base
+        self.instance_limits: dict[int, int] = {}
+        self._hosts = base.hosts
         self._view = view
         self._request = request
         self._finder = finder
-        self._missed: dict[int, Miss] = {}
-        self._given: list[dict[str, Allocations | None]] = []
+        self._miss_reasons: dict[int, NoCandidateReason] = {}
+        self._assignments: list[dict[str, Allocations | None]] = []
 
     @property
     def is_served(self) -> bool:
-        """Tell whether each instance has a host."""
-        return bool(self._given) and all(self._given)
+        """Return whether each instance has a host."""
+        return bool(self._assignments) and all(self._assignments)
 
     def is_enough(self, count: int, rankings: int) -> bool:
-        """Tell whether another ranking would make it no better, or not by so much."""
+        """Return whether another ranking would not improve the result, or not enough."""
         if not self.is_served:
-            return self._finder.is_spent
-        return count > 1 or rankings >= ENOUGH or len(self._given[0]) >= width(count)
+            return self._finder.is_exhausted
+        return count > 1 or rankings >= MAX_RANKINGS or len(self._assignments[0]) >= max_candidates(count)
 
-    def make(self) -> bool:
-        """Give the instances of the ranking what they can have; tell whether that taught anything of a host."""
-        known = dict(self.most)
-        homes = self._view.homes({name for names in self.on.candidates for name in names})
+    def assign(self) -> bool:
+        """Assign allocations to the ranking's instances; return whether any host's limit changed."""
+        earlier_limits = dict(self.instance_limits)
+        homes = self._view.partition_numbers({name for names in self.base.candidates for name in names})
         rows = {name: row for name, number in homes.items() if (row := self._view.row(name, number)) is not None}
-        if self._request.together:
-            self._given = self._together(rows)
+        if self._request.is_affinity:
+            self._assignments = self._assign_to_one_host(rows)
         else:
-            self._finder.start_over()
-            taken: Counter[int] = Counter()
-            self._given = [self._one([(name, rows[name]) for name in names], taken) for names in self.on.candidates]
-        return self.most != known
+            self._finder.reset()
+            counts: Counter[int] = Counter()
+            self._assignments = [
+                self._assign_instance([(name, rows[name]) for name in names], counts) for names in self.base.candidates
+            ]
+        return self.instance_limits != earlier_limits
 
     def ranking(self) -> Ranking:
-        """Return the ranking with what is given; without candidates where not every instance is given anything."""
-        reasons = Counter(self.on.reasons)
-        reasons.update(str(self._missed[row]) for row, most in self.most.items() if not most)
+        """Return the ranking with allocations; without candidates if some instance has none."""
+        reasons = Counter(self.base.reasons)
+        reasons.update(str(self._miss_reasons[row]) for row, limit in self.instance_limits.items() if not limit)
         if not self.is_served:
             rest = self._hosts - reasons.total()
             if rest > 0:
-                reasons[str(Miss.STEPS) if self._finder.is_spent else REASON_REST] += rest
+                reasons[str(NoCandidateReason.STEPS) if self._finder.is_exhausted else REASON_REQUEST_TREES] += rest
             return Ranking((), self._hosts, dict(reasons), samples=self._samples())
-        candidates = [list(given) for given in self._given]
-        allocations = [{name: each for name, each in given.items() if each is not None} for given in self._given]
-        near = sum(name in self._given[0] for name in self.on.candidates[0][: self.on.near])
+        candidates = [list(assignment) for assignment in self._assignments]
+        allocations = [
+            {name: allocation for name, allocation in assignment.items() if allocation is not None}
+            for assignment in self._assignments
+        ]
+        near = sum(name in self._assignments[0] for name in self.base.candidates[0][: self.base.near])
         return replace(
-            self.on,
+            self.base,
             candidates=candidates,
             hosts=self._hosts,
             reasons=dict(reasons),
@@ -113,47 +118,47 @@ class _Plan:
         )
 
     def _samples(self) -> dict[str, list[str]]:
-        """Return up to MOST names of hosts whose trees give nothing, by why."""
-        found: dict[str, list[str]] = {}
-        for row in sorted(row for row, most in self.most.items() if not most):
-            names = found.setdefault(str(self._missed[row]), [])
-            if len(names) < MOST:
+        """Return up to MAX_SAMPLES names of hosts whose trees do not fit, by reason."""
+        samples: dict[str, list[str]] = {}
+        for row in sorted(row for row, limit in self.instance_limits.items() if not limit):
+            names = samples.setdefault(str(self._miss_reasons[row]), [])
+            if len(names) < MAX_SAMPLES:
                 names.append(self._view.name(row))
-        return found
+        return samples
 
-    def _one(self, hosts: Sequence[tuple[str, int]], taken: Counter[int]) -> dict[str, Allocations | None]:
-        """Return what one instance would be given at each host that gives it anything, and give it the first."""
-        given: dict[str, Allocations | None] = {}
+    def _assign_instance(self, hosts: Sequence[tuple[str, int]], counts: Counter[int]) -> dict[str, Allocations | None]:
+        """Return one instance's allocations on each host that fits, and reserve the first."""
+        allocations: dict[str, Allocations | None] = {}
         for name, row in hosts:
-            offer = self._finder.offer(row)
-            if isinstance(offer, Miss):
-                self._note(row, taken[row], offer)
+            allocation = self._finder.find(row)
+            if isinstance(allocation, NoCandidateReason):
+                self._record_limit(row, counts[row], allocation)
             else:
-                given[name] = offer.allocations
-        if given:
-            first = next(row for name, row in hosts if name in given)
-            self._finder.take(first)
-            taken[first] += 1
-        return given
+                allocations[name] = allocation.allocations
+        if allocations:
+            first_row = next(row for name, row in hosts if name in allocations)
+            self._finder.reserve(first_row)
+            counts[first_row] += 1
+        return allocations
 
-    def _together(self, rows: Mapping[str, int]) -> list[dict[str, Allocations | None]]:
-        """Return what each instance is given at every host that takes them all."""
-        given: list[dict[str, Allocations | None]] = [{} for _ in self.on.candidates]
-        for name in self.on.candidates[0]:
-            self._finder.start_over()
-            its = []
-            for number in range(len(given)):
-                offer = self._finder.offer(rows[name])
-                if isinstance(offer, Miss):
-                    self._note(rows[name], number, offer)
+    def _assign_to_one_host(self, rows: Mapping[str, int]) -> list[dict[str, Allocations | None]]:
+        """Return each instance's allocations on every host that takes all instances."""
+        assignments: list[dict[str, Allocations | None]] = [{} for _ in self.base.candidates]
+        for name in self.base.candidates[0]:
+            self._finder.reset()
+            host_allocations = []
+            for number in range(len(assignments)):
+                allocation = self._finder.find(rows[name])
+                if isinstance(allocation, NoCandidateReason):
+                    self._record_limit(rows[name], number, allocation)
                     break
-                its.append(self._finder.take(rows[name]))
-            if len(its) == len(given):
-                for one, allocations in zip(given, its, strict=True):
-                    one[name] = allocations
-        return given
+                host_allocations.append(self._finder.reserve(rows[name]))
+            if len(host_allocations) == len(assignments):
+                for assignment, allocations in zip(assignments, host_allocations, strict=True):
+                    assignment[name] = allocations
+        return assignments
 
-    def _note(self, row: int, most: int, why: Miss) -> None:
-        if most < self.most.get(row, most + 1):
-            self.most[row] = most
-            self._missed[row] = why
+    def _record_limit(self, row: int, limit: int, reason: NoCandidateReason) -> None:
+        if limit < self.instance_limits.get(row, limit + 1):
+            self.instance_limits[row] = limit
+            self._miss_reasons[row] = reason

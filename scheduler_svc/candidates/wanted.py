@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a request asks of a tree, as the search in trees reads it."""
+"""Converts requests for the tree search."""
 
 from collections import Counter
 from collections.abc import Mapping
 
 from rpcapi.model.groups import RequestGroup
-from rpcapi.model.trees import Wanted
-from scheduler_svc.request import Request
+from rpcapi.model.trees import TreeRequest
+from scheduler_svc.request import SchedulingRequest
 
 
-def wanted(request: Request) -> Wanted:
-    """Return the request's groups, that without a suffix first, and how they are related."""
-    own = RequestGroup(
+def tree_request(request: SchedulingRequest) -> TreeRequest:
+    """Return the request's groups, the unsuffixed one first, and their policies."""
+    unsuffixed_group = RequestGroup(
         "",
         request.resources,
         request.required_traits,
@@ -21,8 +21,8 @@ def wanted(request: Request) -> Wanted:
         request.forbidden_aggregates,
         request.in_tree,
     )
-    return Wanted(
-        (own, *request.groups),
+    return TreeRequest(
+        (unsuffixed_group, *request.groups),
         request.groups_policy,
         request.root_required,
         request.root_forbidden,
@@ -30,8 +30,8 @@ def wanted(request: Request) -> Wanted:
     )
 
 
-def demand(request: Request) -> Mapping[str, int]:
-    """Return how much of each class one instance takes, in all groups together."""
+def total_resources(request: SchedulingRequest) -> Mapping[str, int]:
+    """Return the amount of each resource class that one instance takes, over all groups."""
     if not request.groups:
         return request.resources
     amounts = Counter(request.resources)

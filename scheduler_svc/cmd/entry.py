@@ -5,7 +5,7 @@ from rpcapi import entry
 
 
 def main() -> int:
-    """Be ``gantt-scheduler``; return its exit code."""
+    """Run ``gantt-scheduler``; return its exit code."""
     return entry.run(
         "gantt-scheduler", "scheduler", "scheduler_svc.cmd.scheduler:main", needs=["numpy", "redis", "jsonschema"]
     )

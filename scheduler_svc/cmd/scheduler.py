@@ -10,12 +10,12 @@ from scheduler_svc import conf as scheduler_conf
 
 
 def workers(conf: cfg.ConfigOpts) -> int:
-    """Return how many worker processes are wanted."""
+    """Return the number of worker processes."""
     return conf.scheduler.workers
 
 
 def main() -> int:
-    """Be gantt-scheduler; return the status to exit with."""
+    """Run the daemon; return its exit status."""
     return run(
         "gantt-scheduler",
         "scheduler_svc.service:make_service",

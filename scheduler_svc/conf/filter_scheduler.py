@@ -40,9 +40,9 @@ def check(conf: cfg.ConfigOpts) -> None:
 
 def _check_names(what: str, enabled: Sequence[str], built_in: Sequence[str], group: str) -> None:
     plugins.enabled(enabled, group, built_in)
-    known = [*built_in, *plugins.installed(group)]
-    unknown = sorted(set(enabled) - set(known))
+    allowed = [*built_in, *plugins.installed(group)]
+    unknown = sorted(set(enabled) - set(allowed))
     if unknown:
         raise errors.BadConfiguration(
-            why=f"[{GROUP}] enabled_{what}s: there is no {what} {', '.join(unknown)}; known: {', '.join(known)}"
+            why=f"[{GROUP}] enabled_{what}s: there is no {what} {', '.join(unknown)}; known: {', '.join(allowed)}"
         )

@@ -9,7 +9,7 @@ from oslo_config import cfg
 from rpcapi import errors
 from rpcapi.model import names
 from scheduler_svc.conf import metrics
-from scheduler_svc.filters.options import Options
+from scheduler_svc.filters.options import FilterOptions
 
 LOG = logging.getLogger(__name__)
 
@@ -72,7 +72,7 @@ DEFAULT_FILTERS = (
     "RequestGroupsFilter",
 )
 # Former names, and what does the same now.
-FORMER = {"ServerGroupFilter": ("ServerGroupAntiAffinityFilter", "ServerGroupAffinityFilter")}
+RENAMED_FILTERS = {"ServerGroupFilter": ("ServerGroupAntiAffinityFilter", "ServerGroupAffinityFilter")}
 
 OPTS: list[cfg.Opt] = [
     cfg.ListOpt(
@@ -144,10 +144,10 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
     conf.register_opts(OPTS, group=GROUP)
 
 
-def load(conf: cfg.ConfigOpts) -> Options:
+def load(conf: cfg.ConfigOpts) -> FilterOptions:
     """Return what filters are told; raises BadConfiguration for a setting that cannot be used."""
     group = conf.filter_scheduler
-    return Options(
+    return FilterOptions(
         metrics=tuple(metrics.load(conf).ratios),
         max_io_ops_per_host=group.max_io_ops_per_host,
         max_instances_per_host=group.max_instances_per_host,
@@ -162,7 +162,9 @@ def load(conf: cfg.ConfigOpts) -> Options:
 
 def enabled(conf: cfg.ConfigOpts) -> Sequence[str]:
     """Return the names of enabled_filters, those that have a new name by that."""
-    return [now for name in conf.filter_scheduler.enabled_filters for now in FORMER.get(name, (name,))]
+    return [
+        new_name for name in conf.filter_scheduler.enabled_filters for new_name in RENAMED_FILTERS.get(name, (name,))
+    ]
 
 
 def _host(name: str) -> str:
@@ -176,6 +178,6 @@ def check(conf: cfg.ConfigOpts) -> None:
     """Raise BadConfiguration for a setting that cannot be used; warn of former names."""
     load(conf)
     for name in conf.filter_scheduler.enabled_filters:
-        if name in FORMER:
-            now = " and ".join(FORMER[name])
-            LOG.warning("[%s] enabled_filters: %s is a former name, and will go; enable %s", GROUP, name, now)
+        if name in RENAMED_FILTERS:
+            new_name = " and ".join(RENAMED_FILTERS[name])
+            LOG.warning("[%s] enabled_filters: %s is a former name, and will go; enable %s", GROUP, name, new_name)

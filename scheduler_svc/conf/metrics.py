@@ -6,7 +6,7 @@ import math
 from oslo_config import cfg
 
 from rpcapi import errors
-from scheduler_svc.metric_weights import NONE, MetricWeights
+from scheduler_svc.metric_weights import NO_METRIC_WEIGHTS, MetricWeights
 
 GROUP = "metrics"  # the daemons' frame has options of its own in it
 
@@ -35,7 +35,7 @@ OPTS: list[cfg.Opt] = [
     ),
     cfg.FloatOpt(
         "weight_of_unavailable",
-        default=NONE.unavailable,
+        default=NO_METRIC_WEIGHTS.unavailable,
         mutable=True,
         help="Figure of a host that lacks one of the metrics, where they are not required.",
     ),

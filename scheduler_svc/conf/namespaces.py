@@ -9,7 +9,7 @@ from oslo_config import cfg
 
 from rpcapi import errors
 from scheduler_svc.namespaces.namespace import Namespace
-from scheduler_svc.namespaces.registry import Registry
+from scheduler_svc.namespaces.registry import NamespaceRegistry
 
 PREFIX = "namespace:"
 GROUP = f"{PREFIX}NAME"
@@ -34,7 +34,7 @@ OPTS: list[cfg.Opt] = [
 ]
 
 
-def load(conf: cfg.ConfigOpts) -> Registry:
+def load(conf: cfg.ConfigOpts) -> NamespaceRegistry:
     """Return the built-in namespaces and the declared ones, from a ``conf`` whose files have been read.
 
     Raises BadConfiguration for a name, a writer or a schema that cannot be used.
@@ -43,7 +43,7 @@ def load(conf: cfg.ConfigOpts) -> Registry:
     if len(set(names)) < len(names):
         raise errors.BadConfiguration(why="[scheduler] namespaces: one of them is named twice")
     try:
-        return Registry([_read(conf, name) for name in names])
+        return NamespaceRegistry([_read(conf, name) for name in names])
     except ValueError as error:
         raise errors.BadConfiguration(why=f"[scheduler] namespaces: {error}") from error
 
@@ -57,7 +57,7 @@ def _read(conf: cfg.ConfigOpts, name: str) -> Namespace:
     group = f"{PREFIX}{name}"
     if not _NAME.fullmatch(name):
         raise ValueError(f"{name!r} is no name of a namespace: lower-case letters, digits, '-' and '_'")
-    if name in Registry().names:
+    if name in NamespaceRegistry().names:
         raise ValueError(f"there is a namespace {name!r} already, in every deployment")
     conf.register_opts(OPTS, group=group)
     try:

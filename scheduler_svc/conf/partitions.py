@@ -46,25 +46,25 @@ def url(conf: cfg.ConfigOpts, name: str) -> str:
 
 def check(conf: cfg.ConfigOpts) -> None:
     """Raise BadConfiguration for partitions that cannot be decided over, or stores that cannot be reached."""
-    known = names(conf)
-    if len(set(known)) < len(known):
+    configured = names(conf)
+    if len(set(configured)) < len(configured):
         raise errors.BadConfiguration(why="[scheduler] partitions: one of them is named twice")
-    if conf.rpc.partition not in known:
+    if conf.rpc.partition not in configured:
         raise errors.BadConfiguration(
             why=f"[scheduler] partitions: {conf.rpc.partition!r}, this service's own as [rpc] partition names it, is "
-            f"not among {', '.join(known)}"
+            f"not among {', '.join(configured)}"
         )
-    unknown = sorted(set(served(conf)) - set(known))
+    unknown = sorted(set(served(conf)) - set(configured))
     if unknown:
         raise errors.BadConfiguration(
             why=f"[scheduler] claims_partitions: {', '.join(unknown)} is not in [scheduler] partitions"
         )
-    spare = sorted(set(_described(conf)) - set(known))
-    if spare:
+    undeclared = sorted(set(_described(conf)) - set(configured))
+    if undeclared:
         raise errors.BadConfiguration(
-            why=f"[{PREFIX}{spare[0]}] describes a partition that [scheduler] partitions does not name"
+            why=f"[{PREFIX}{undeclared[0]}] describes a partition that [scheduler] partitions does not name"
         )
-    for name in known:
+    for name in configured:
         store_url.check(f"{PREFIX}{name}", url(conf, name))
 
 

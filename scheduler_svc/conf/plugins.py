@@ -46,10 +46,10 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
 
 def installed(group: str) -> Mapping[str, Sequence[importlib.metadata.EntryPoint]]:
     """Return the entry points of ``group`` by name; none is imported."""
-    found: dict[str, list[importlib.metadata.EntryPoint]] = {}
-    for each in importlib.metadata.entry_points(group=group):
-        found.setdefault(each.name, []).append(each)
-    return found
+    points: dict[str, list[importlib.metadata.EntryPoint]] = {}
+    for point in importlib.metadata.entry_points(group=group):
+        points.setdefault(point.name, []).append(point)
+    return points
 
 
 def source(point: importlib.metadata.EntryPoint) -> str:
@@ -62,15 +62,15 @@ def enabled(names: Collection[str], group: str, built_in: Collection[str]) -> li
 
     Raises BadConfiguration for a name that means two things: only one of them can be meant.
     """
-    there = installed(group)
-    found: list[importlib.metadata.EntryPoint] = []
+    installed_points = installed(group)
+    named_points: list[importlib.metadata.EntryPoint] = []
     for name in dict.fromkeys(names):
-        points = there.get(name, ())
+        points = installed_points.get(name, ())
         sources = [source(point) for point in points] + ["gantt itself"] * (name in built_in)
         if points and len(sources) > 1:
             raise errors.BadConfiguration(why=f"[{GROUP}] {name!r} is in {' and in '.join(sources)}: uninstall one")
-        found += points
-    return found
+        named_points += points
+    return named_points
 
 
 def multiplier(conf: cfg.ConfigOpts, name: str) -> float:

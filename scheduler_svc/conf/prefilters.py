@@ -3,7 +3,7 @@
 
 from oslo_config import cfg
 
-from scheduler_svc.prefilters.options import Options
+from scheduler_svc.prefilters.options import PrefilterOptions
 
 GROUP = "scheduler"
 
@@ -49,10 +49,10 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
     conf.register_opts(OPTS, group=GROUP)
 
 
-def load(conf: cfg.ConfigOpts) -> Options:
+def load(conf: cfg.ConfigOpts) -> PrefilterOptions:
     """Return what prefilters are told."""
     group = conf.scheduler
-    return Options(
+    return PrefilterOptions(
         limit_tenants=group.limit_tenants_to_placement_aggregate,
         tenants_need_aggregate=group.placement_aggregate_required_for_tenants,
         image_types=group.query_placement_for_image_type_support,

@@ -125,11 +125,11 @@ def drivers(conf: cfg.ConfigOpts) -> list[str]:
 
 def check(conf: cfg.ConfigOpts) -> None:
     """Raise BadConfiguration for a driver that is not installed; none is imported."""
-    known = sorted({each.name for each in importlib.metadata.entry_points(group=DRIVERS)})
+    installed = sorted({point.name for point in importlib.metadata.entry_points(group=DRIVERS)})
     for name in drivers(conf):
-        if name not in known:
+        if name not in installed:
             option = "driver" if name == conf.scheduler.driver else "drivers"
             raise errors.BadConfiguration(
                 why=f"[scheduler] {option}: no entry point {name!r} is installed in {DRIVERS!r}; "
-                f"there are {', '.join(known) or 'none: is gantt installed?'}"
+                f"there are {', '.join(installed) or 'none: is gantt installed?'}"
             )

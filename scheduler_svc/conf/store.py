@@ -110,4 +110,4 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
 def check(conf: cfg.ConfigOpts) -> None:
     """Raise BadConfiguration for a URL that can be no store's; it is not shown, for a password may be in it."""
     store_url.check(GROUP, conf.store.url)
-    store_url.check_beside(GROUP, conf.store.state_url, conf.store.state_namespaces)
+    store_url.check_state_url(GROUP, conf.store.state_url, conf.store.state_namespaces)

@@ -30,8 +30,8 @@ def check(group: str, url: str) -> None:
     if scheme == MEMCACHED:
         raise errors.BadConfiguration(why=f"[{group}] url: {NO_CLAIMS}")
     if scheme not in SCHEMES:
-        known = ", ".join(f"{one}://" for one in SCHEMES)
-        raise errors.BadConfiguration(why=f"[{group}] url must begin with one of {known}")
+        allowed = ", ".join(f"{scheme}://" for scheme in SCHEMES)
+        raise errors.BadConfiguration(why=f"[{group}] url must begin with one of {allowed}")
     if scheme == SQLITE:
         _check_sqlite(group, url)
     elif scheme == POSTGRESQL:
@@ -40,7 +40,7 @@ def check(group: str, url: str) -> None:
         redis_url.check(group, url)
 
 
-def check_beside(group: str, url: str | None, namespaces: Sequence[str]) -> None:
+def check_state_url(group: str, url: str | None, namespaces: Sequence[str]) -> None:
     """Raise BadConfiguration unless ``state_url`` is none, or a memcached's that ``namespaces`` are for."""
     if (url is None) != (not namespaces):
         raise errors.BadConfiguration(
@@ -59,9 +59,9 @@ def check_beside(group: str, url: str | None, namespaces: Sequence[str]) -> None
             why=f"[{group}] state_url must be memcached://host:port or memcached:///path/memcached.sock"
         )
     # What an aggregate's change means to claims on its members is written in the same step as its document.
-    taken = sorted({"compute", "service", "aggregate"} & set(namespaces))
-    if taken:
-        raise errors.BadConfiguration(why=f"[{group}] state_namespaces: {', '.join(taken)} cannot leave the store")
+    reserved = sorted({"compute", "service", "aggregate"} & set(namespaces))
+    if reserved:
+        raise errors.BadConfiguration(why=f"[{group}] state_namespaces: {', '.join(reserved)} cannot leave the store")
 
 
 def _check_sqlite(group: str, url: str) -> None:
@@ -86,5 +86,5 @@ def _check_postgresql(group: str, url: str) -> None:
     unknown = {name for name, _value in parse_qsl(parts.query, keep_blank_values=True)} - _POSTGRESQL_OPTIONS
     if unknown:
         # Named by what is known: with a password's '?' not written as %3F this is half of the password.
-        known = ", ".join(sorted(_POSTGRESQL_OPTIONS))
-        raise errors.BadConfiguration(why=f"[{group}] url has an unknown option after its '?'; there are {known}")
+        allowed = ", ".join(sorted(_POSTGRESQL_OPTIONS))
+        raise errors.BadConfiguration(why=f"[{group}] url has an unknown option after its '?'; there are {allowed}")

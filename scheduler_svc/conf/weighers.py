@@ -163,11 +163,11 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
 def multipliers(conf: cfg.ConfigOpts) -> dict[str, float]:
     """Return what is configured for each weigher that is built in, by its name."""
     group = conf.filter_scheduler
-    found = {name: float(group[option]) for name, option in OPTIONS.items()}
-    found[METRICS] = float(conf.metrics.weight_multiplier)
+    multipliers_by_name = {name: float(group[option]) for name, option in OPTIONS.items()}
+    multipliers_by_name[METRICS] = float(conf.metrics.weight_multiplier)
     if group.placement == PACK:
-        found |= {name: -found[name] for name in AMOUNTS}
-    return found
+        multipliers_by_name |= {name: -multipliers_by_name[name] for name in AMOUNTS}
+    return multipliers_by_name
 
 
 def image_properties(conf: cfg.ConfigOpts) -> dict[str, float]:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A decision: which hosts a call is given, claimed before it is answered."""
+"""Scheduling decisions: selects hosts for calls and claims them before answering."""

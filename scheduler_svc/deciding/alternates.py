@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims on hosts that the caller names: the alternates of an earlier decision. No ranking, no other hosts."""
+"""Claims on candidates that the caller names: alternates of an earlier decision, without a new ranking."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -8,163 +8,179 @@ from typing import NamedTuple
 from rpcapi import errors
 from rpcapi.context import RequestContext
 from rpcapi.model.claims import Verdict
-from rpcapi.model.tree_search import Miss
-from scheduler_svc.candidates.finder import Finder
-from scheduler_svc.deciding.claimer import CHUNK, Keeper
-from scheduler_svc.deciding.sight import Sight
+from rpcapi.model.tree_search import NoCandidateReason
+from scheduler_svc.candidates.finder import AllocationFinder
+from scheduler_svc.deciding.claimer import CHUNK, ClaimStore
+from scheduler_svc.deciding.sight import ReplicaView
 from scheduler_svc.filters import audited, pipeline
 from scheduler_svc.filters.sieve import Filter
-from scheduler_svc.request import Request
-from scheduler_svc.store.records import Allocations, Batch, BatchAnswer, Candidate, Intent
+from scheduler_svc.request import SchedulingRequest
+from scheduler_svc.store.records import Allocations, BatchAnswer, Candidate, ClaimBatch, Intent
 
 
-class Asked(NamedTuple):
-    """The intents that the store was given, and what it answered."""
+class PreparedChunk(NamedTuple):
+    """The intents sent to the store in one batch, and its answer."""
 
     intents: Sequence[Intent]
     answer: BatchAnswer
 
 
-def _as_it_is(request: Request) -> Request:
+def _unchanged(request: SchedulingRequest) -> SchedulingRequest:
     return request
 
 
-class Alternates:
-    """Prepares claims on given candidates.
+class AlternateClaimer:
+    """Prepares claims on candidates that the caller names.
 
-    They were chosen on a state that may be minutes old. Where the store says so (a candidate's eligibility changed, or
-    the epoch is over), or a tree gave nothing, they are filtered again on what this worker has read by then, and asked
-    for once more as of that. Room, and whether a host has been audited, are left to the store, which knows it best.
+    The candidates were selected on a state that may be minutes old. If the store reports a changed eligibility or an
+    old epoch, or a tree does not fit, the candidates are filtered again on this worker's latest table and sent once
+    more. Capacity and audits are left to the store, which knows them best.
     """
 
     def __init__(
         self,
-        claimer: Keeper,
-        sight: Sight,
+        claimer: ClaimStore,
+        replica: ReplicaView,
         filters: Sequence[Filter],
         catch_up_s: float,
-        take: Callable[[Request], Request] = _as_it_is,
+        rewrite: Callable[[SchedulingRequest], SchedulingRequest] = _unchanged,
     ) -> None:
-        """``take`` makes a request ready to be filtered: Intake.take."""
+        """``rewrite`` applies prefilters to a request before it is filtered: RequestRewriter.rewrite."""
         self._claimer = claimer
-        self._sight = sight
-        self.filters = filters  # replaced when the configuration is read anew
+        self._replica = replica
+        self.filters = filters  # replaced when the configuration is reloaded
         self._catch_up_s = catch_up_s
-        self._take = take
+        self._rewrite = rewrite
 
-    def prepare(self, ctxt: RequestContext, request: Request, batch: Batch) -> list[Asked]:
-        """Serve ``batch``, of each CHUNK intents all or none; return what was asked for at last, and the answers.
+    def prepare(self, ctxt: RequestContext, request: SchedulingRequest, batch: ClaimBatch) -> list[PreparedChunk]:
+        """Claim ``batch`` in chunks of CHUNK intents, each all or nothing; return the intents last sent, with answers.
 
-        A replaced attempt cannot be brought back, so what an earlier chunk was given stays when a later one is
-        refused. Raises DeadlinePassed, NotReady and StoreUnavailable; asking again is answered the same.
+        A replaced attempt cannot be revived, so claims of an earlier chunk stay when a later chunk is refused.
+        Raises DeadlinePassed, NotReady and StoreUnavailable; repeating the call returns the same answer.
         """
         chunks = [batch.intents[start : start + CHUNK] for start in range(0, len(batch.intents), CHUNK)]
         return [self._prepare(ctxt, request, replace(batch, intents=chunk)) for chunk in chunks or [()]]
 
-    def _prepare(self, ctxt: RequestContext, request: Request, batch: Batch) -> Asked:
-        searched = self._searched(request, batch)
-        answer = self._claimer.prepare(searched)
-        stale = any(Verdict.STALE in one.verdicts for one in answer.prepared)
-        if answer.accepted or (answer.current and not stale and _kept(searched, batch)):
-            return Asked(searched.intents, answer)
-        self._sight.reach(answer.position, min(self._catch_up_s, ctxt.remaining(self._catch_up_s)))
+    def _prepare(self, ctxt: RequestContext, request: SchedulingRequest, batch: ClaimBatch) -> PreparedChunk:
+        fitted = self._fit_to_current_trees(request, batch)
+        answer = self._claimer.prepare(fitted)
+        stale = any(Verdict.STALE in result.verdicts for result in answer.prepared)
+        if answer.accepted or (answer.current and not stale and _kept_all_candidates(fitted, batch)):
+            return PreparedChunk(fitted.intents, answer)
+        self._replica.reach(answer.position, min(self._catch_up_s, ctxt.remaining(self._catch_up_s)))
         ctxt.check_deadline()
-        ending = () if _kept(searched, batch) else self._ending(batch)
-        renewed = self._renewed(self._taken(request), batch, ending)
-        return Asked(renewed.intents, self._claimer.prepare(renewed))
+        replaced_allocations = () if _kept_all_candidates(fitted, batch) else self._replaced_allocations(batch)
+        renewed = self._filter_again(self._rewrite_request(request), batch, replaced_allocations)
+        return PreparedChunk(renewed.intents, self._claimer.prepare(renewed))
 
-    def _searched(self, request: Request, batch: Batch) -> Batch:
-        """Return the batch with what trees can give by what is asked of them once it is rewritten.
+    def _fit_to_current_trees(self, request: SchedulingRequest, batch: ClaimBatch) -> ClaimBatch:
+        """Return the batch with allocations from provider trees, for the rewritten request.
 
-        Where hosts are flat there is nothing to give otherwise, and the request need not be made ready.
+        Flat hosts need no allocations, and then the request is not rewritten.
         """
-        with self._sight.table.reading() as view:
-            if not Finder(view, request).is_needed:
+        with self._replica.table.reading() as view:
+            if not AllocationFinder(view, request).is_needed:
                 return batch
-        taken = self._taken(request)
-        return _emptied(batch) if taken is None else self._fitted(taken, batch)
+        rewritten = self._rewrite_request(request)
+        return _without_candidates(batch) if rewritten is None else self._fit_to_trees(rewritten, batch)
 
-    def _ending(self, batch: Batch) -> list[Allocations]:
-        """Return what the attempts hold that this batch takes the place of, where it may share in what they share in.
+    def _replaced_allocations(self, batch: ClaimBatch) -> list[Allocations]:
+        """Return the allocations of the attempts that this batch replaces, if sharing providers may be involved.
 
-        The store ends them in the same verb: a pool that is full with them is not full for their successors.
+        The store ends these attempts in the same verb, so their share of a pool is free for their successors.
         """
-        with self._sight.table.reading() as view:
-            if not len(view.trees.sharing):
+        with self._replica.table.reading() as view:
+            if not len(view.trees.sharing_rows):
                 return []
-        replaced = [(one.consumer, one.replaces) for one in batch.intents if one.replaces is not None]
+        replaced_attempts = [
+            (intent.consumer, intent.replaces) for intent in batch.intents if intent.replaces is not None
+        ]
         return [
             claim.allocations
-            for consumer, attempt in replaced
+            for consumer, attempt in replaced_attempts
             for claim in self._claimer.claims(consumer=consumer)[0]
             if claim.attempt == attempt
         ]
 
-    def _taken(self, request: Request) -> Request | None:
-        """Return the request ready to be filtered, None where no host will do any more."""
+    def _rewrite_request(self, request: SchedulingRequest) -> SchedulingRequest | None:
+        """Return the rewritten request, None if a prefilter rejects it."""
         try:
-            return self._take(request)
+            return self._rewrite(request)
         except (errors.NoValidHost, errors.InvalidSpec):
             return None
 
-    def _renewed(self, request: Request | None, batch: Batch, ending: Sequence[Allocations]) -> Batch:
+    def _filter_again(
+        self, request: SchedulingRequest | None, batch: ClaimBatch, replaced_allocations: Sequence[Allocations]
+    ) -> ClaimBatch:
         if request is None:
-            return _emptied(batch)
-        number = self._sight.number
-        with self._sight.table.reading() as view:
-            passes = pipeline.run(self.filters, view, request, pardoned=audited.REASONS).passes
-            epoch, position = view.standing(number)
+            return _without_candidates(batch)
+        number = self._replica.number
+        with self._replica.table.reading() as view:
+            passes = pipeline.run(self.filters, view, request, ignored_reasons=audited.REASONS).passes
+            epoch, position = view.log_position(number)
 
             def eligible(candidate: Candidate) -> bool:
                 row = view.row(candidate.host, number)
                 return row is not None and bool(passes[row])
 
             intents = [
-                replace(intent, candidates=[each for each in intent.candidates if eligible(each)])
+                replace(intent, candidates=[candidate for candidate in intent.candidates if eligible(candidate)])
                 for intent in batch.intents
             ]
-        return self._fitted(request, replace(batch, intents=intents, epoch=epoch, position=position), ending)
+        return self._fit_to_trees(
+            request, replace(batch, intents=intents, epoch=epoch, position=position), replaced_allocations
+        )
 
-    def _fitted(self, request: Request, batch: Batch, ending: Sequence[Allocations] = ()) -> Batch:
-        """Return the batch with what each instance is to be given of its candidates' trees, as they are now.
+    def _fit_to_trees(
+        self, request: SchedulingRequest, batch: ClaimBatch, replaced_allocations: Sequence[Allocations] = ()
+    ) -> ClaimBatch:
+        """Return the batch with each instance's allocations from its candidates' trees, as they are now.
 
-        ``ending`` is in use there, and will not be.
+        ``replaced_allocations`` are still in use there, and are counted as free.
         """
-        number = self._sight.number
-        with self._sight.table.reading() as view:
-            finder = Finder(view, request)
+        number = self._replica.number
+        with self._replica.table.reading() as view:
+            finder = AllocationFinder(view, request)
             if not finder.is_needed:
                 return batch
-            for each in ending:
-                finder.give_back(each)
-            rows = {each.host: view.row(each.host, number) for one in batch.intents for each in one.candidates}
-            whole = not request.groups  # what a tree does not give as it is known here, its root may give by now
-            return replace(batch, intents=[_fit(finder, rows, intent, whole) for intent in batch.intents])
+            for allocations in replaced_allocations:
+                finder.assume_released(allocations)
+            rows = {
+                candidate.host: view.row(candidate.host, number)
+                for intent in batch.intents
+                for candidate in intent.candidates
+            }
+            keeps_unfitted = not request.groups  # the root may have the capacity by now
+            return replace(
+                batch, intents=[_fit_intent(finder, rows, intent, keeps_unfitted) for intent in batch.intents]
+            )
 
 
-def _kept(searched: Batch, batch: Batch) -> bool:
-    """Tell whether no candidate was left out, as one is whose tree is not known well enough yet."""
-    pairs = zip(searched.intents, batch.intents, strict=True)
-    return all(len(one.candidates) == len(each.candidates) for one, each in pairs)
+def _kept_all_candidates(fitted: ClaimBatch, batch: ClaimBatch) -> bool:
+    """Return whether all candidates were kept; those whose tree is not known yet are dropped."""
+    pairs = zip(fitted.intents, batch.intents, strict=True)
+    return all(len(fitted_intent.candidates) == len(original.candidates) for fitted_intent, original in pairs)
 
 
-def _emptied(batch: Batch) -> Batch:
-    """Return the batch without candidates: what it was given before the store tells all the same."""
+def _without_candidates(batch: ClaimBatch) -> ClaimBatch:
+    """Return the batch without candidates; the store still answers with claims that it made before."""
     return replace(batch, intents=[replace(intent, candidates=()) for intent in batch.intents])
 
 
-def _fit(finder: Finder, rows: Mapping[str, int | None], intent: Intent, whole: bool) -> Intent:
-    """Return an intent with what its candidates can give it, less those that can give nothing unless as a whole."""
+def _fit_intent(
+    finder: AllocationFinder, rows: Mapping[str, int | None], intent: Intent, keeps_unfitted: bool
+) -> Intent:
+    """Return the intent with allocations for its candidates; drop unfit ones unless ``keeps_unfitted``."""
     candidates: list[Candidate] = []
-    taken = False
+    is_reserved = False
     for candidate in intent.candidates:
         row = rows[candidate.host]
-        offer = Miss.NONE if row is None else finder.offer(row)
-        if row is not None and not isinstance(offer, Miss):
-            candidates.append(replace(candidate, allocations=offer.allocations))
-            if not taken:
-                finder.take(row)
-                taken = True
-        elif whole:
+        allocation = NoCandidateReason.NONE if row is None else finder.find(row)
+        if row is not None and not isinstance(allocation, NoCandidateReason):
+            candidates.append(replace(candidate, allocations=allocation.allocations))
+            if not is_reserved:
+                finder.reserve(row)
+                is_reserved = True
+        elif keeps_unfitted:
             candidates.append(candidate)
     return replace(intent, candidates=candidates)

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One call for hosts, and what became of it."""
+"""A selection call and its outcome."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rpcapi import errors
-from scheduler_svc.request import Request
-from scheduler_svc.store.records import Prepared
+from scheduler_svc.request import SchedulingRequest
+from scheduler_svc.store.records import IntentResult
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """One call for hosts: the same server for each of ``consumers``, under one attempt number."""
+class SelectionCall:
+    """A call for hosts: one identical instance for each of ``consumers``, under one attempt number."""
 
-    request: Request
+    request: SchedulingRequest
     consumers: Sequence[str]
     attempt: int = 1
     alternates: int = 2
@@ -21,27 +21,27 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
-    """What was claimed, in the consumers' order, and the state of the partition that it was decided on."""
+class SelectionResult:
+    """The claims, in the consumers' order, and the partition state that they were decided on."""
 
-    prepared: Sequence[Prepared]
+    prepared: Sequence[IntentResult]
     epoch: int
     position: int
     partition: str
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
-    """Why nothing was claimed: what to raise, how many hosts were looked at, and how many fell to each reason.
+class RefusedCall:
+    """Why nothing was claimed: the error to raise, the number of hosts ranked, and how many were rejected per reason.
 
-    ``held``: all the same the partition may hold something of the request, from an earlier call, or because it could
-    not be given back.
+    ``may_hold_claims``: the partition may still hold claims of the request, from an earlier call or because an abort
+    failed.
     """
 
     error: errors.GanttError
     hosts: int
     reasons: Mapping[str, int]
-    held: bool = False
+    may_hold_claims: bool = False
 
 
-Outcome = Decided | errors.GanttError  # what became of a call: given, or the error to raise
+SelectionOutcome = SelectionResult | errors.GanttError  # the claims, or the error to raise

@@ -1,31 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the deciding core asks of a partition's store."""
+"""The write interface of the deciding core to a partition's store."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from scheduler_svc.store.records import Batch, BatchAnswer, Claim, Ended, Ref
+from scheduler_svc.store.records import BatchAnswer, Claim, ClaimBatch, ClaimRef, ClaimResult
 
 CHUNK = 100  # instances that one claim script takes
 
-Record = Callable[[str, Mapping[str, Any]], None]  # keeps the document of a decision, by request id
+DecisionRecorder = Callable[[str, Mapping[str, Any]], None]  # stores a decision record by request id
 
 
 class Claimer(Protocol):
-    """Makes what was decided hold, or says why it cannot."""
+    """Claims the candidates of a decision, or returns why they cannot be claimed."""
 
-    def prepare(self, batch: Batch) -> BatchAnswer:
-        """Claim for all intents, or none."""
+    def prepare(self, batch: ClaimBatch) -> BatchAnswer:
+        """Claim all intents of the batch, or none."""
 
-    def abort(self, refs: Sequence[Ref]) -> list[Ended]:
-        """End prepared claims."""
+    def abort(self, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
+        """Abort prepared claims."""
 
     def group_hosts(self, group_id: str) -> dict[str, int]:
-        """Tell how many live claims of a server group each host holds."""
+        """Return the number of live claims of a server group on each host."""
 
 
-class Keeper(Claimer, Protocol):
-    """A claimer that tells what it keeps, too."""
+class ClaimStore(Claimer, Protocol):
+    """A claimer that can also list claims."""
 
     def claims(self, *, consumer: str) -> tuple[list[Claim], str | None]:
-        """Return what a consumer holds, and a marker that says nothing here."""
+        """Return the claims of a consumer, and a paging marker that is unused here."""

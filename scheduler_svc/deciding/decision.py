@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One look at the hosts, and what is sent to the store because of it."""
+"""A ranking of hosts, and the claim batch and decision record built from it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -8,111 +8,126 @@ from typing import Any
 from rpcapi import errors
 from rpcapi.context import RequestContext
 from rpcapi.model.claims import Verdict
-from scheduler_svc.deciding.asked import Asked
+from scheduler_svc.deciding.asked import SelectionCall
 from scheduler_svc.deciding.claimer import CHUNK
 from scheduler_svc.drivers.driver import Ranking
-from scheduler_svc.store.records import Allocations, Batch, Candidate, Intent
-from scheduler_svc.table.partition import Standing
+from scheduler_svc.store.records import Allocations, Candidate, ClaimBatch, Intent
+from scheduler_svc.table.partition import LogPosition
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """One ranking, and the state of each partition in the table that it was made on.
+class RankingSnapshot:
+    """A ranking, and the log position of each partition of the table that it was made on.
 
-    ``homes`` says in which partition, by its number, each candidate is; ``seen`` as of which position its sums were
-    known, where that is after its partition's: a worker knows what it claimed itself before the log tells it.
-    ``informed`` tells whether it was made with what the store knew of the request's server group.
-    ``samples`` are some of the hosts that fell to each reason, where none was left.
+    ``homes`` maps each candidate to its partition's number. ``claimed_positions`` has the log positions of candidates'
+    sums where these are later than their partition's: a worker knows its own claims before it reads them in the log.
+    ``has_group_members`` says whether the members of the request's server group were known.
+    ``samples`` names some of the rejected hosts for each reason, if none passed.
     """
 
     ranking: Ranking
     seed: int
-    standings: Sequence[Standing]
+    log_positions: Sequence[LogPosition]
     homes: Mapping[str, int]
-    seen: Mapping[str, int]
-    informed: bool = False
+    claimed_positions: Mapping[str, int]
+    has_group_members: bool = False
     samples: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
-    """What one round decided for one chunk of a call, in one partition.
+class DecisionBuilder:
+    """Builds the claim batch and the record of one decision: one try for one chunk of a call, in one partition.
 
-    ``start`` is the chunk's first consumer, ``round`` counts from 0, ``at`` is the state that was decided on, and
-    ``heard_s`` how many seconds ago the store said that there is nothing newer. ``lost`` is what the store said in
-    earlier rounds of candidates that did not take the claim.
+    ``start`` is the index of the chunk's first consumer, ``retry`` is 0 at the first try, ``log_position`` is the state
+    that was decided on, ``last_contact_s`` the seconds since the store last answered. ``lost_candidates`` has the
+    store's verdicts on candidates that earlier tries lost.
     """
 
-    asked: Asked
+    call: SelectionCall
     start: int
-    round: int
-    look: Look
-    at: Standing
+    retry: int
+    snapshot: RankingSnapshot
+    log_position: LogPosition
     driver: str
-    heard_s: float = 0.0
-    lost: Mapping[str, Verdict] = field(default_factory=dict)
+    last_contact_s: float = 0.0
+    lost_candidates: Mapping[str, Verdict] = field(default_factory=dict)
 
-    def batch(self, ctxt: RequestContext, ttl_ms: int) -> Batch:
-        """Return the claims to make, with the document that tells why."""
-        asked, ranking = self.asked, self.look.ranking
-        consumers = asked.consumers[self.start : self.start + CHUNK]
-        given = ranking.allocations or [{}] * len(consumers)
-        # Asked even without any candidate: the store may know this attempt from an earlier call, and keeps the record.
+    def batch(self, ctxt: RequestContext, ttl_ms: int) -> ClaimBatch:
+        """Return the claim batch, with the decision record."""
+        call, ranking = self.call, self.snapshot.ranking
+        consumers = call.consumers[self.start : self.start + CHUNK]
+        allocations_by_host = ranking.allocations or [{}] * len(consumers)
+        # Sent even without candidates: the store may know this attempt from an earlier call, and it stores the record.
         ranked = ranking.candidates or [()] * len(consumers)
-        whole = {name: Candidate(name, seen=self.look.seen.get(name, 0)) for names in ranked for name in names}
-        return Batch(
-            request_id=asked.request.id,
+        candidates = {
+            name: Candidate(name, sums_position=self.snapshot.claimed_positions.get(name, 0))
+            for names in ranked
+            for name in names
+        }
+        return ClaimBatch(
+            request_id=call.request.id,
             project=ctxt.project_id or "",
             user=ctxt.user_id or "",
-            resources=asked.request.resources,
+            resources=call.request.resources,
             intents=[
-                Intent(consumer, asked.attempt, [_given(whole[name], its) for name in names], near=ranking.near)
-                for consumer, names, its in zip(consumers, ranked, given, strict=True)
+                Intent(
+                    consumer,
+                    call.attempt,
+                    [_with_allocations(candidates[name], host_allocations) for name in names],
+                    near=ranking.near,
+                )
+                for consumer, names, host_allocations in zip(consumers, ranked, allocations_by_host, strict=True)
             ],
-            epoch=self.at.epoch,
-            position=self.at.position,
+            epoch=self.log_position.epoch,
+            position=self.log_position.position,
             ttl_ms=ttl_ms,
-            consumer_type=asked.consumer_type,
-            group=asked.request.group,
-            alternates=asked.alternates,
+            consumer_type=call.consumer_type,
+            group=call.request.group,
+            alternates=call.alternates,
             record=self.document(),
         )
 
     def document(self) -> Mapping[str, Any]:
-        """Return the decision's document; the store adds its answer. Of a request in chunks the last one is kept."""
-        ranking = self.look.ranking
-        document = head(self.asked, self.at, self.driver) | {
-            "seed": self.look.seed,
+        """Return the decision record; the store adds its answer. Each chunk replaces the record of the one before."""
+        ranking = self.snapshot.ranking
+        document = document_header(self.call, self.log_position, self.driver) | {
+            "seed": self.snapshot.seed,
             "chunk": self.start // CHUNK,
-            "round": self.round,
+            "round": self.retry,
             "hosts": ranking.hosts,
             "reasons": dict(ranking.reasons),
             "best": list(ranking.best),
-            "heard_s": round(self.heard_s, 3),
-            **({"lost": [[name, str(each)] for name, each in self.lost.items()]} if self.lost else {}),
-            **({"samples": dict(self.look.samples)} if self.look.samples else {}),
+            "heard_s": round(self.last_contact_s, 3),
+            **(
+                {"lost": [[name, str(verdict)] for name, verdict in self.lost_candidates.items()]}
+                if self.lost_candidates
+                else {}
+            ),
+            **({"samples": dict(self.snapshot.samples)} if self.snapshot.samples else {}),
         }
         return document if ranking.batch is None else document | {"batch": dict(ranking.batch)}
 
 
-def unseen(asked: Asked, at: Standing, driver: str, refused: errors.GanttError) -> dict[str, Any]:
-    """Return the document of a refusal for which no host was looked at."""
-    said = {"hosts": 0, "reasons": {}, "best": [], "verdicts": [], "outcome": "refused", "why": refused.sentence}
-    return head(asked, at, driver) | said
+def refusal_document(
+    call: SelectionCall, log_position: LogPosition, driver: str, error: errors.GanttError
+) -> dict[str, Any]:
+    """Return the record of a refusal that was decided without ranking hosts."""
+    refusal = {"hosts": 0, "reasons": {}, "best": [], "verdicts": [], "outcome": "refused", "why": error.sentence}
+    return document_header(call, log_position, driver) | refusal
 
 
-def _given(whole: Candidate, allocations: Mapping[str, Allocations]) -> Candidate:
-    """Return a candidate with what one instance is to be given there."""
-    return replace(whole, allocations=allocations[whole.host]) if whole.host in allocations else whole
+def _with_allocations(candidate: Candidate, allocations: Mapping[str, Allocations]) -> Candidate:
+    """Return the candidate with the allocations of one instance on that host."""
+    return replace(candidate, allocations=allocations[candidate.host]) if candidate.host in allocations else candidate
 
 
-def head(asked: Asked, at: Standing, driver: str) -> dict[str, Any]:
-    """Return what every decision's document tells: who decided, on which state, what was asked."""
+def document_header(call: SelectionCall, log_position: LogPosition, driver: str) -> dict[str, Any]:
+    """Return the fields of every decision record: driver, log position and request."""
     return {
         "driver": driver,
-        "epoch": at.epoch,
-        "position": at.position,
-        "instances": len(asked.consumers),
-        "chunks": -(-len(asked.consumers) // CHUNK),
-        "spec": asked.request.as_dict(),
+        "epoch": log_position.epoch,
+        "position": log_position.position,
+        "instances": len(call.consumers),
+        "chunks": -(-len(call.consumers) // CHUNK),
+        "spec": call.request.as_dict(),
     }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What would be decided now: the deciding of a call without its claims, and without a record."""
+"""Dry run: decides a call without claims and without a decision record."""
 
 import time
 from collections.abc import Sequence
@@ -7,37 +7,37 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from rpcapi import errors
-from scheduler_svc.deciding.asked import Asked
+from scheduler_svc.deciding.asked import SelectionCall
 from scheduler_svc.deciding.claimer import CHUNK
-from scheduler_svc.deciding.decision import Decision, Look
-from scheduler_svc.deciding.intake import Intake
-from scheduler_svc.deciding.prospects import Prospects
+from scheduler_svc.deciding.decision import DecisionBuilder, RankingSnapshot
+from scheduler_svc.deciding.intake import RequestRewriter
+from scheduler_svc.deciding.prospects import PartitionProspects
 from scheduler_svc.deciding.select import Selector
 from scheduler_svc.drivers.driver import Driver
-from scheduler_svc.partitions import Partitions
-from scheduler_svc.request import Request
+from scheduler_svc.partitions import OpenPartitions
+from scheduler_svc.request import SchedulingRequest
 
 ANSWER = "dry run"
 
 
-class Outcome(NamedTuple):
-    """What would be decided, and in which partition."""
+class DryRunResult(NamedTuple):
+    """The document of the decision, and its partition."""
 
     partition: str
     document: dict[str, Any]
 
 
 class DryRun:
-    """Decides as a Chooser does, on the same table, and changes nothing; safe to call from many threads.
+    """Decides as a HostSelector does, on the same table, and changes nothing; safe to call from many threads.
 
-    It asks the stores only what a decision asks before it claims.
+    It reads from the stores only what a decision reads before it claims.
     """
 
-    def __init__(self, partitions: Partitions, selectors: Sequence[Selector], intake: Intake) -> None:
-        """``selectors`` are those of all partitions, in their order; they are used for their looks alone."""
+    def __init__(self, partitions: OpenPartitions, selectors: Sequence[Selector], rewriter: RequestRewriter) -> None:
+        """``selectors`` are those of all partitions, in their order; only their rankings are used."""
         self._partitions = partitions
         self._selectors = selectors
-        self._intake = intake
+        self._rewriter = rewriter
 
     @property
     def driver(self) -> Driver:
@@ -46,63 +46,77 @@ class DryRun:
 
     @driver.setter
     def driver(self, driver: Driver) -> None:
-        for each in self._selectors:
-            each.driver = driver
+        for selector in self._selectors:
+            selector.driver = driver
 
-    def decide(self, request: Request, count: int) -> Outcome:
-        """Decide for ``count`` instances, or for as many of them as one claim script takes.
+    def decide(self, request: SchedulingRequest, count: int) -> DryRunResult:
+        """Decide for ``count`` instances, or for as many of them as fit into one claim script.
 
-        Raises UnknownDriver, UnknownHost for a forced host that nobody knows, NotReady, StoreUnavailable where no
-        partition answers, and NoValidHost or InvalidSpec where a prefilter knows that no host could do.
+        Raises UnknownDriver, UnknownHost for an unknown forced host, NotReady, StoreUnavailable if no partition
+        answers, and NoValidHost or InvalidSpec if a prefilter rejects the request.
         """
         self.driver.check(request)
-        request = self._intake.take(request)
+        request = self._rewriter.rewrite(request)
         table = self._selectors[0].table
         for name in request.force_hosts:
-            if not table.homes(name):
+            if not table.find_partitions(name):
                 raise errors.UnknownHost(name=name)
-        away = [each.name for each in self._partitions if each.presence.away]
-        if len(away) == len(self._partitions):
-            raise errors.StoreUnavailable(why=f"none of the partitions {', '.join(away)} answers")
-        request = replace(self._informed(request, away), away=tuple(away))
-        asked = Asked(request, [f"instance {number}" for number in range(1, count + 1)])
-        prospects = Prospects(asked, self._selectors, away)
+        unavailable_partitions = [partition.name for partition in self._partitions if partition.presence.away]
+        if len(unavailable_partitions) == len(self._partitions):
+            raise errors.StoreUnavailable(why=f"none of the partitions {', '.join(unavailable_partitions)} answers")
+        request = replace(
+            self._add_group_members(request, unavailable_partitions),
+            unavailable_partitions=tuple(unavailable_partitions),
+        )
+        call = SelectionCall(request, [f"instance {number}" for number in range(1, count + 1)])
+        prospects = PartitionProspects(call, self._selectors, unavailable_partitions)
         best = prospects.best()
         selector = self._find(best) if best else self._selectors[0]
-        look = prospects.look(best) if best else prospects.common
-        if look is None:
-            look = selector.look(replace(request, partition=best), min(CHUNK, count))
+        snapshot = prospects.snapshot(best) if best else prospects.common_snapshot
+        if snapshot is None:
+            snapshot = selector.take_snapshot(replace(request, partition=best), min(CHUNK, count))
         why = None if best else prospects.refusal({})
-        return Outcome(selector.partition, self._document(asked, selector, look, why))
+        return DryRunResult(selector.partition, self._document(call, selector, snapshot, why))
 
-    def _document(self, asked: Asked, selector: Selector, look: Look, why: errors.GanttError | None) -> dict[str, Any]:
+    def _document(
+        self, call: SelectionCall, selector: Selector, snapshot: RankingSnapshot, why: errors.GanttError | None
+    ) -> dict[str, Any]:
         with selector.table.reading() as view:
-            fallen = look.samples or selector.driver.fallen(view, asked.request)
-            standing = view.standing(selector.number)
-        driver = selector.driver.name_for(asked.request)
-        decision = Decision(asked, 0, 0, replace(look, samples=fallen), standing, driver, selector.heard_s)
-        ranked = [list(names) for names in look.ranking.candidates]
-        told: dict[str, Any] = {
+            samples = snapshot.samples or selector.driver.rejected_samples(view, call.request)
+            log_position = view.log_position(selector.number)
+        driver = selector.driver.name_for(call.request)
+        decision = DecisionBuilder(
+            call, 0, 0, replace(snapshot, samples=samples), log_position, driver, selector.last_contact_s
+        )
+        candidates = [list(names) for names in snapshot.ranking.candidates]
+        outcome: dict[str, Any] = {
             "at_ms": round(1000 * time.time()),
             "dry_run": True,
             "outcome": "refused" if why else "selected",
-            "candidates": ranked,
+            "candidates": candidates,
             "verdicts": [
                 {"consumer": consumer, "answer": ANSWER, "host": names[0], "tried": []}
-                for consumer, names in zip(asked.consumers, ranked, strict=False)
+                for consumer, names in zip(call.consumers, candidates, strict=False)
             ],
         }
-        return {**decision.document(), **told, **({"why": why.sentence} if why else {})}
+        return {**decision.document(), **outcome, **({"why": why.sentence} if why else {})}
 
-    def _informed(self, request: Request, away: Sequence[str]) -> Request:
-        """Return the request with what the stores know of its group, kept to the partition that has its members."""
+    def _add_group_members(
+        self, request: SchedulingRequest, unavailable_partitions: Sequence[str]
+    ) -> SchedulingRequest:
+        """Return the request with its server group's members, limited to the partition that has most of them."""
         if request.group is None:
             return request
-        there = [each for each in self._partitions if each.name not in away]
-        members = {each.name: sum(each.store.group_hosts(request.group.id).values()) for each in there}
+        available_partitions = [
+            partition for partition in self._partitions if partition.name not in unavailable_partitions
+        ]
+        members = {
+            partition.name: sum(partition.store.group_hosts(request.group.id).values())
+            for partition in available_partitions
+        }
         home = max(members, key=lambda name: members[name])
-        informed = self._find(home).informed(request)
-        return replace(informed, partition=home) if members[home] and len(there) > 1 else informed
+        narrowed = self._find(home).add_group_members(request)
+        return replace(narrowed, partition=home) if members[home] and len(available_partitions) > 1 else narrowed
 
     def _find(self, partition: str) -> Selector:
-        return next(each for each in self._selectors if each.partition == partition)
+        return next(selector for selector in self._selectors if selector.partition == partition)

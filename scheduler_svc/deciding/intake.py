@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is done to each request once, before hosts are looked at: its hints are looked up, and prefilters rewrite it."""
+"""Preparation of requests before hosts are ranked: resolves hints and applies prefilters."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -8,119 +8,123 @@ from oslo_log import log
 
 from rpcapi import errors
 from rpcapi.context import RequestContext
-from rpcapi.model.checks.hints import first, listed
-from scheduler_svc.deciding.asked import Asked, Decided, Outcome
-from scheduler_svc.deciding.decision import unseen
-from scheduler_svc.deciding.partitioned import Chooser
+from rpcapi.model.checks.hints import as_list, single_value
+from scheduler_svc.deciding.asked import SelectionCall, SelectionOutcome, SelectionResult
+from scheduler_svc.deciding.decision import refusal_document
+from scheduler_svc.deciding.partitioned import HostSelector
 from scheduler_svc.drivers.driver import Driver
-from scheduler_svc.partitions import Partitions
+from scheduler_svc.partitions import OpenPartitions
 from scheduler_svc.prefilters import pipeline
 from scheduler_svc.prefilters.prefilter import Prefilter
-from scheduler_svc.request import Request
+from scheduler_svc.request import SchedulingRequest
 
 LOG = log.getLogger(__name__)
 
-LOCATING = ("same_host", "different_host")  # hints that name instances
-SOURCE = "source_partition"  # the hint by which a move tells where its instance is
+INSTANCE_HINTS = ("same_host", "different_host")  # hints that name instances
+SOURCE_PARTITION_HINT = "source_partition"  # the hint of a move: the partition of its instance
 
 
-class Intake:
-    """Makes requests ready to be decided; safe to call from many threads."""
+class RequestRewriter:
+    """Resolves hints of requests and applies prefilters; safe to call from many threads."""
 
-    def __init__(self, partitions: Partitions, prefilters: Sequence[Prefilter]) -> None:
+    def __init__(self, partitions: OpenPartitions, prefilters: Sequence[Prefilter]) -> None:
         self._partitions = partitions
-        self.prefilters = prefilters  # replaced when the configuration is read anew
+        self.prefilters = prefilters  # replaced when the configuration is reloaded
 
-    def take(self, request: Request) -> Request:
-        """Return the request as it is decided.
+    def rewrite(self, request: SchedulingRequest) -> SchedulingRequest:
+        """Return the request with its hints resolved and prefilters applied.
 
-        Raises NoValidHost, and InvalidSpec, where a prefilter knows that no host could do, and StoreUnavailable where
-        no partition tells where the instances of its hints are.
+        Raises NoValidHost or InvalidSpec if a prefilter rejects the request, and StoreUnavailable if no partition can
+        be asked for the hosts of hinted instances.
         """
         if request.hints:
-            source = first(request.hints.get(SOURCE))
+            source = single_value(request.hints.get(SOURCE_PARTITION_HINT))
             request = replace(
-                request, located=self._located(request), source_partition=source if isinstance(source, str) else None
+                request,
+                instance_hosts=self._find_instance_hosts(request),
+                source_partition=source if isinstance(source, str) else None,
             )
-        with self._partitions.own.replica.whole.reading() as view:
+        with self._partitions.own.replica.unchecked_table.reading() as view:
             return pipeline.run(self.prefilters, request, view.aggregates)
 
-    def _located(self, request: Request) -> Mapping[str, str]:
-        """Return on which host each instance is that a hint names, of those that are on one."""
-        named = {uuid for hint in LOCATING for uuid in listed(request.hints.get(hint, []))}
-        if not named:
+    def _find_instance_hosts(self, request: SchedulingRequest) -> Mapping[str, str]:
+        """Return the host of each instance that a hint names; instances without a host are left out."""
+        instances = {uuid for hint in INSTANCE_HINTS for uuid in as_list(request.hints.get(hint, []))}
+        if not instances:
             return {}
-        found: dict[str, str] = {}
-        away: list[errors.StoreUnavailable] = []
-        asked = [each for each in self._partitions if not each.presence.away] or [self._partitions.own]
-        for each in asked:
+        instance_hosts: dict[str, str] = {}
+        failures: list[errors.StoreUnavailable] = []
+        partitions = [partition for partition in self._partitions if not partition.presence.away] or [
+            self._partitions.own
+        ]
+        for partition in partitions:
             try:
-                found |= each.store.hosts_of(sorted(named))
+                instance_hosts |= partition.store.hosts_of(sorted(instances))
             except errors.StoreUnavailable as error:
-                each.presence.lost()
-                away.append(error)
-        # Where a partition is away nothing can be claimed, so whom it holds does not matter.
-        if len(away) == len(asked):
-            raise away[0]
-        return found
+                partition.presence.record_failure()
+                failures.append(error)
+        # Nothing can be claimed in an unavailable partition, so its instances do not matter.
+        if len(failures) == len(partitions):
+            raise failures[0]
+        return instance_hosts
 
 
-class IntakeChooser:
-    """Decides as ``chooser`` does, on requests that ``intake`` took."""
+class RewritingSelector:
+    """Selects hosts for rewritten requests."""
 
-    def __init__(self, chooser: Chooser, intake: Intake, partitions: Partitions) -> None:
-        self._chooser = chooser
-        self._intake = intake
+    def __init__(self, selector: HostSelector, rewriter: RequestRewriter, partitions: OpenPartitions) -> None:
+        self._selector = selector
+        self._rewriter = rewriter
         self._partitions = partitions
 
     @property
     def driver(self) -> Driver:
-        """The driver that decides."""
-        return self._chooser.driver
+        """The driver that ranks hosts."""
+        return self._selector.driver
 
     @driver.setter
     def driver(self, driver: Driver) -> None:
-        self._chooser.driver = driver
+        self._selector.driver = driver
 
-    def select(self, ctxt: RequestContext, asked: Asked) -> Decided:
-        """Choose and claim a host for every consumer, or for none; raises what Intake.take raises too."""
-        taken = self._taken(asked)
+    def select(self, ctxt: RequestContext, call: SelectionCall) -> SelectionResult:
+        """Select and claim a host for every consumer, or for none; also raises what RequestRewriter.rewrite raises."""
+        rewritten = self._rewrite(call)
         try:
-            return self._chooser.select(ctxt, taken)
+            return self._selector.select(ctxt, rewritten)
         except errors.PluginFailed as error:
-            self._record(taken, error)
+            self._record(rewritten, error)
             raise
 
-    def select_batch(self, ctxt: RequestContext, asked: Sequence[Asked]) -> list[Outcome]:
-        """Do that for many calls; return for each what it was given, or the error that ``select`` would raise."""
-        taken = [self._tried(one) for one in asked]
-        ready = [one for one in taken if isinstance(one, Asked)]
-        decided = self._chooser.select_batch(ctxt, ready)
-        for one, outcome in zip(ready, decided, strict=True):
+    def select_batch(self, ctxt: RequestContext, calls: Sequence[SelectionCall]) -> list[SelectionOutcome]:
+        """Select for many calls; return for each its claims, or the error that ``select`` would raise."""
+        rewritten = [self._try_rewrite(call) for call in calls]
+        ready = [call for call in rewritten if isinstance(call, SelectionCall)]
+        outcomes = self._selector.select_batch(ctxt, ready)
+        for call, outcome in zip(ready, outcomes, strict=True):
             if isinstance(outcome, errors.PluginFailed):
-                self._record(one, outcome)
-        following = iter(decided)
-        return [next(following) if isinstance(one, Asked) else one for one in taken]
+                self._record(call, outcome)
+        remaining_outcomes = iter(outcomes)
+        return [next(remaining_outcomes) if isinstance(call, SelectionCall) else call for call in rewritten]
 
-    def _tried(self, asked: Asked) -> Asked | errors.GanttError:
+    def _try_rewrite(self, call: SelectionCall) -> SelectionCall | errors.GanttError:
         try:
-            return self._taken(asked)
+            return self._rewrite(call)
         except errors.GanttError as error:
             return error
 
-    def _taken(self, asked: Asked) -> Asked:
+    def _rewrite(self, call: SelectionCall) -> SelectionCall:
         try:
-            return replace(asked, request=self._intake.take(asked.request))
+            return replace(call, request=self._rewriter.rewrite(call.request))
         except (errors.NoValidHost, errors.InvalidSpec) as error:
-            self._record(asked, error)
+            self._record(call, error)
             raise
 
-    def _record(self, asked: Asked, refused: errors.GanttError) -> None:
-        """Record a refusal for which no host was looked at."""
+    def _record(self, call: SelectionCall, cause: errors.GanttError) -> None:
+        """Record a refusal that was decided without ranking hosts."""
         own = self._partitions.own
-        document = unseen(asked, own.replica.standing, self.driver.name_for(asked.request), refused)
+        document = refusal_document(call, own.replica.log_position, self.driver.name_for(call.request), cause)
         try:
-            own.store.record_decision(asked.request.id, document)
+            own.store.record_decision(call.request.id, document)
         except errors.Unavailable as error:
-            # The refusal is what the caller must hear.
-            LOG.warning("Cannot record why request %s was refused: %s", asked.request.id, error)
+            # The caller needs the refusal, not this error.
+            LOG.warning("Cannot record the refusal of request %s: %s", call.request.id, error)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The decision over several partitions: which of them serves a call, and what to do when it cannot."""
+"""The decision over several partitions: selects the partition of a call, and falls back to the next."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -11,48 +11,50 @@ from rpcapi import errors
 from rpcapi.context import RequestContext
 from scheduler_svc import metrics
 from scheduler_svc.deciding import refusal
-from scheduler_svc.deciding.asked import Asked, Decided, Outcome, Refused
-from scheduler_svc.deciding.pins import Pins
-from scheduler_svc.deciding.prospects import Prospects
+from scheduler_svc.deciding.asked import RefusedCall, SelectionCall, SelectionOutcome, SelectionResult
+from scheduler_svc.deciding.pins import PartitionPins
+from scheduler_svc.deciding.prospects import PartitionProspects
 from scheduler_svc.deciding.select import Selector
 from scheduler_svc.drivers.driver import Driver
-from scheduler_svc.partitions import Partition, Partitions
+from scheduler_svc.partitions import OpenPartition, OpenPartitions
 
 LOG = log.getLogger(__name__)
 
-LINGER_S = 120.0  # longer than one call goes on after its partition was agreed on
+LINGER_S = 120.0  # longer than a call runs after its partition was agreed on
 GROUP_TTL_MS = 24 * 3600 * 1000  # how long a group without members keeps its partition
-SEVERAL = "there are several partitions"
+SEVERAL_PARTITIONS = "there are several partitions"
 REASON_GROUP = "server group is in another partition"
 
 
-class Chooser(Protocol):
-    """Decides for one worker, in one partition or over several."""
+class HostSelector(Protocol):
+    """Selects hosts for one worker, in one partition or over several."""
 
     driver: Driver
 
-    def select(self, ctxt: RequestContext, asked: Asked) -> Decided:
-        """Choose and claim a host for every consumer, or for none."""
+    def select(self, ctxt: RequestContext, call: SelectionCall) -> SelectionResult:
+        """Select and claim a host for every consumer, or for none."""
 
-    def select_batch(self, ctxt: RequestContext, asked: Sequence[Asked]) -> list[Outcome]:
-        """Do that for many calls; return for each what it was given, or the error that ``select`` would raise."""
+    def select_batch(self, ctxt: RequestContext, calls: Sequence[SelectionCall]) -> list[SelectionOutcome]:
+        """Select for many calls; return for each its claims, or the error that ``select`` would raise."""
 
 
 class PartitionedSelector:
-    """Has each call served in one partition; safe to call from many threads.
+    """Serves each call in one partition; safe to call from many threads.
 
-    The first to decide a call records its partition, and whoever repeats it goes there, as long as claims of the
-    first may live: no consumer has claims in two partitions. A partition that refused holds nothing of the call, and
-    another may be recorded instead. A server group is served where its members are.
+    The first worker to decide a call records its partition, and repeated calls go there while claims of the first may
+    live: no consumer has claims in two partitions. A partition that refused has no claims of the call, so another may
+    be recorded instead. A server group is served where its members are.
     """
 
-    def __init__(self, partitions: Partitions, make: Callable[[Partition], Selector], claim_ttl_s: float) -> None:
-        """``make`` gives the selector of a partition; ``claim_ttl_s`` is the life of a claim that is not confirmed."""
+    def __init__(
+        self, partitions: OpenPartitions, make: Callable[[OpenPartition], Selector], claim_ttl_s: float
+    ) -> None:
+        """``make`` builds the selector of a partition; ``claim_ttl_s`` is the lifetime of an unconfirmed claim."""
         self._partitions = partitions
-        self._selectors: Mapping[str, Selector] = {each.name: make(each) for each in partitions}
+        self._selectors: Mapping[str, Selector] = {partition.name: make(partition) for partition in partitions}
         self._claim_ttl_s = claim_ttl_s
         self._pin_ms = round(1000 * (claim_ttl_s + LINGER_S))
-        self._pins = Pins(list(partitions), claim_ttl_s + LINGER_S)
+        self._pins = PartitionPins(list(partitions), claim_ttl_s + LINGER_S)
 
     @property
     def driver(self) -> Driver:
@@ -61,120 +63,124 @@ class PartitionedSelector:
 
     @driver.setter
     def driver(self, driver: Driver) -> None:
-        for each in self._selectors.values():
-            each.driver = driver
+        for selector in self._selectors.values():
+            selector.driver = driver
 
-    def select(self, ctxt: RequestContext, asked: Asked) -> Decided:
-        """Do what Selector.select does, in the partition that is best, or that was recorded for the call.
+    def select(self, ctxt: RequestContext, call: SelectionCall) -> SelectionResult:
+        """Select as Selector.select does, in the best partition or the one recorded for the call.
 
-        Raises StoreUnavailable too where what the call may hold cannot be known, as its partition is away.
+        Also raises StoreUnavailable if an unavailable partition may have claims of the call.
         """
         ctxt.check_deadline()
-        away = [each.name for each in self._partitions if each.presence.away]
-        if len(away) == len(self._partitions):
-            raise errors.StoreUnavailable(why=f"none of the partitions {', '.join(away)} answers")
-        if asked.request.group is not None:
-            home = self._home(asked, asked.request.group.id, away)
+        unavailable = [partition.name for partition in self._partitions if partition.presence.away]
+        if len(unavailable) == len(self._partitions):
+            raise errors.StoreUnavailable(why=f"none of the partitions {', '.join(unavailable)} answers")
+        if call.request.group is not None:
+            home = self._home(call, call.request.group.id, unavailable)
             if home is not None:
-                return self._select_at_home(ctxt, asked, home)
-        return self._select(ctxt, asked, away)
+                return self._select_at_home(ctxt, call, home)
+        return self._select(ctxt, call, unavailable)
 
-    def select_batch(self, ctxt: RequestContext, asked: Sequence[Asked]) -> list[Outcome]:
-        """Serve one after the other: which partition serves a call depends on what the one before left there."""
-        found: list[Outcome] = []
-        for one in asked:
+    def select_batch(self, ctxt: RequestContext, calls: Sequence[SelectionCall]) -> list[SelectionOutcome]:
+        """Serve the calls one by one: the best partition of a call depends on what earlier calls took there."""
+        outcomes: list[SelectionOutcome] = []
+        for call in calls:
             try:
-                found.append(self.select(ctxt, one))
+                outcomes.append(self.select(ctxt, call))
             except errors.GanttError as error:
-                found.append(error)
-        metrics.ONE_BY_ONE.labels(reason=SEVERAL).inc(len(found))
-        return found
+                outcomes.append(error)
+        metrics.UNBATCHED_REQUESTS.labels(reason=SEVERAL_PARTITIONS).inc(len(outcomes))
+        return outcomes
 
-    def _select(self, ctxt: RequestContext, asked: Asked, away: list[str]) -> Decided:
-        prospects = Prospects(asked, list(self._selectors.values()), away)
-        served = self._agree(asked, prospects.best() or self._any_but(away))
-        refused: dict[str, Refused] = {}
-        while served not in refused:
-            if served in away:
-                self._check_over(asked, served)
-                refused[served] = Refused(refusal.no_valid_host(0, {}), 0, {})
+    def _select(self, ctxt: RequestContext, call: SelectionCall, unavailable: list[str]) -> SelectionResult:
+        prospects = PartitionProspects(call, list(self._selectors.values()), unavailable)
+        partition = self._agree(call, prospects.best() or self._any_but(unavailable))
+        refused: dict[str, RefusedCall] = {}
+        while partition not in refused:
+            if partition in unavailable:
+                self._check_over(call, partition)
+                refused[partition] = RefusedCall(refusal.no_valid_host(0, {}), 0, {})
             else:
-                outcome = self._place(ctxt, asked, served, prospects)
-                if isinstance(outcome, Decided):
+                outcome = self._place(ctxt, call, partition, prospects)
+                if isinstance(outcome, SelectionResult):
                     return outcome
-                if outcome.held or not isinstance(outcome.error, errors.NoValidHost):
+                if outcome.may_hold_claims or not isinstance(outcome.error, errors.NoValidHost):
                     raise outcome.error
-                refused[served] = outcome
-            following = prospects.best(but=refused)
-            if following is None:
+                refused[partition] = outcome
+            next_partition = prospects.best(excluded=refused)
+            if next_partition is None:
                 break
-            left, served = served, self._agree(asked, following, instead_of=served)
-            LOG.info("Partition %s cannot serve request %s, trying %s", left, asked.request.id, served)
+            full_partition, partition = partition, self._agree(call, next_partition, instead_of=partition)
+            LOG.info("Partition %s cannot serve request %s, trying %s", full_partition, call.request.id, partition)
         raise prospects.refusal(refused)
 
-    def _select_at_home(self, ctxt: RequestContext, asked: Asked, home: str) -> Decided:
-        """Serve a call of a server group that has members: nowhere else but where they are."""
-        outcome = self._place(ctxt, asked, home)
-        if isinstance(outcome, Decided):
+    def _select_at_home(self, ctxt: RequestContext, call: SelectionCall, home: str) -> SelectionResult:
+        """Serve a call of a server group with members, in the partition that has them."""
+        outcome = self._place(ctxt, call, home)
+        if isinstance(outcome, SelectionResult):
             return outcome
         if not isinstance(outcome.error, errors.NoValidHost):
             raise outcome.error
         here = self._partitions.find(home).replica
-        elsewhere = here.whole.hosts - here.census.hosts
+        elsewhere = here.unchecked_table.hosts - here.host_counts.hosts
         raise refusal.no_valid_host(outcome.hosts + elsewhere, {**outcome.reasons, REASON_GROUP: elsewhere})
 
     def _place(
-        self, ctxt: RequestContext, asked: Asked, partition: str, prospects: Prospects | None = None
-    ) -> Decided | Refused:
-        narrowed = replace(asked, request=replace(asked.request, partition=partition))
-        look = prospects.look(partition) if prospects else None
+        self, ctxt: RequestContext, call: SelectionCall, partition: str, prospects: PartitionProspects | None = None
+    ) -> SelectionResult | RefusedCall:
+        narrowed = replace(call, request=replace(call.request, partition=partition))
+        snapshot = prospects.snapshot(partition) if prospects else None
         try:
-            return self._selectors[partition].place(ctxt, narrowed, look)
+            return self._selectors[partition].place(ctxt, narrowed, snapshot)
         except errors.StoreUnavailable:
-            self._partitions.find(partition).presence.lost()
+            self._partitions.find(partition).presence.record_failure()
             raise
 
-    def _check_over(self, asked: Asked, partition: str) -> None:
-        """Raise StoreUnavailable while claims of an earlier call may live in a partition that is away."""
+    def _check_over(self, call: SelectionCall, partition: str) -> None:
+        """Raise StoreUnavailable while an unavailable partition may have live claims of an earlier call."""
         away_s = self._partitions.find(partition).presence.away_s
-        if asked.request.group is not None or away_s < self._claim_ttl_s:
+        if call.request.group is not None or away_s < self._claim_ttl_s:
             raise errors.StoreUnavailable(
-                why=f"partition {partition!r}, which serves this request, is away; what it may hold is not over yet"
+                why=f"partition {partition!r}, which serves this request, is unavailable; its claims may not be over yet"
             )
 
-    def _home(self, asked: Asked, group_id: str, away: Iterable[str]) -> str | None:
-        """Return the partition in which a server group has members, None where it has none that is known of."""
+    def _home(self, call: SelectionCall, group_id: str, unavailable: Iterable[str]) -> str | None:
+        """Return the partition in which a server group has members, None if it has no known members."""
         members = {}
-        for each in self._partitions:
-            if each.name not in away:
-                members[each.name] = self._members(each, group_id)
+        for partition in self._partitions:
+            if partition.name not in unavailable:
+                members[partition.name] = self._members(partition, group_id)
         home = max(members, key=lambda name: members[name])
         if not members[home]:
             return None
-        served = self._agree(asked, home)
-        if members.get(served):
-            return served
-        # It was recorded where it has no members, or none that can be asked about.
-        return self._agree(asked, home, instead_of=served)
+        pin = self._agree(call, home)
+        if members.get(pin):
+            return pin
+        # The recorded partition has no members of the group, or is unavailable.
+        return self._agree(call, home, instead_of=pin)
 
     @staticmethod
-    def _members(partition: Partition, group_id: str) -> int:
+    def _members(partition: OpenPartition, group_id: str) -> int:
         try:
             return sum(partition.store.group_hosts(group_id).values())
         except errors.StoreUnavailable:
-            partition.presence.lost()
+            partition.presence.record_failure()
             raise
 
-    def _agree(self, asked: Asked, wanted: str, instead_of: str | None = None) -> str:
-        """Return the partition that serves the call; one that is not configured any more is replaced."""
-        group = asked.request.group
-        key = f"consumer:{asked.consumers[0]}" if group is None else f"group:{group.id}"
+    def _agree(self, call: SelectionCall, proposed: str, instead_of: str | None = None) -> str:
+        """Return the partition that serves the call; replace a recorded one that is no longer configured."""
+        group = call.request.group
+        key = f"consumer:{call.consumers[0]}" if group is None else f"group:{group.id}"
         ttl_ms = self._pin_ms if group is None else GROUP_TTL_MS
-        served = self._pins.agree(key, wanted, ttl_ms, instead_of)
-        if served not in self._selectors:
-            served = self._pins.agree(key, wanted, ttl_ms, instead_of=served)
-        return served
+        partition = self._pins.agree(key, proposed, ttl_ms, instead_of)
+        if partition not in self._selectors:
+            partition = self._pins.agree(key, proposed, ttl_ms, instead_of=partition)
+        return partition
 
-    def _any_but(self, away: Iterable[str]) -> str:
-        """Return the own partition, or another that answers where it does not."""
-        return next(each.name for each in (self._partitions.own, *self._partitions) if each.name not in away)
+    def _any_but(self, unavailable: Iterable[str]) -> str:
+        """Return this daemon's partition, or another one if it is unavailable."""
+        return next(
+            partition.name
+            for partition in (self._partitions.own, *self._partitions)
+            if partition.name not in unavailable
+        )

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Saying no: reasons counted, and the typed errors that answers of the store become."""
+"""Refusals: reason counts, and the typed errors for answers of the store."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from rpcapi import errors
 from rpcapi.model.claims import NOT_AUDITED, Answer, Verdict
-from scheduler_svc.store.records import Intent, Prepared
+from scheduler_svc.store.records import Intent, IntentResult
 
-MOST_TOLD = 32  # lost candidates that a record names
+MAX_LOST_CANDIDATES = 32  # recorded in a decision
 NO_HOSTS = "no host has reported in this partition"
 
-# Why a candidate that a decision chose did not take the claim.
+# Reasons by verdict of the store on a candidate.
 REASONS: Mapping[str, str] = {
     Verdict.FULL: "claimed by others meanwhile",
     Verdict.CONCURRENT: "claimed by others meanwhile",
@@ -21,8 +21,8 @@ REASONS: Mapping[str, str] = {
     Verdict.UNKNOWN: "gone meanwhile",
 }
 
-# What no new decision can mend: the attempt itself cannot be claimed for.
-_BARRED: Mapping[str, type[errors.ClaimError]] = {
+# Answers that no retry changes: the attempt itself is refused.
+_CLAIM_ERRORS: Mapping[str, type[errors.ClaimError]] = {
     Answer.ENDED: errors.ClaimEnded,
     Answer.CONFLICT: errors.ClaimConflict,
     Answer.CONFIRMED: errors.ClaimConflict,
@@ -31,36 +31,42 @@ _BARRED: Mapping[str, type[errors.ClaimError]] = {
 
 
 def no_valid_host(hosts: int, reasons: Mapping[str, int]) -> errors.NoValidHost:
-    """Return the refusal, its reasons in the order in which they were found: "812 not enough VCPU, 88 ..."."""
-    counted = [f"{count} {reason}" for reason, count in reasons.items() if count]
-    return errors.NoValidHost(reason=", ".join(counted) if hosts and counted else NO_HOSTS, reasons=dict(reasons))
+    """Return the error, with the reasons in the order of the filters: "812 not enough VCPU, 88 ..."."""
+    reason_texts = [f"{count} {reason}" for reason, count in reasons.items() if count]
+    return errors.NoValidHost(
+        reason=", ".join(reason_texts) if hosts and reason_texts else NO_HOSTS, reasons=dict(reasons)
+    )
 
 
-def raise_barred(prepared: Iterable[Prepared], partition: str) -> None:
-    """Raise the typed ClaimError of the first attempt that no candidate could help, with where its claim is."""
-    for one in prepared:
-        kind = _BARRED.get(one.answer)
-        if kind is not None:
-            raise kind(
-                consumer=one.consumer, attempt=one.attempt, why=str(one.answer), host=one.host, partition=partition
+def raise_claim_error(prepared: Iterable[IntentResult], partition: str) -> None:
+    """Raise the ClaimError of the first refused attempt, with the host and partition of its claim."""
+    for result in prepared:
+        error_class = _CLAIM_ERRORS.get(result.answer)
+        if error_class is not None:
+            raise error_class(
+                consumer=result.consumer,
+                attempt=result.attempt,
+                why=str(result.answer),
+                host=result.host,
+                partition=partition,
             )
 
 
-def tried(intents: Sequence[Intent], prepared: Sequence[Prepared]) -> dict[str, Verdict]:
-    """Return each candidate that the store tried and the last it said of it."""
+def last_verdicts(intents: Sequence[Intent], prepared: Sequence[IntentResult]) -> dict[str, Verdict]:
+    """Return the last verdict of the store on each candidate that it tried."""
     return {
         candidate.host: verdict
-        for intent, one in zip(intents, prepared, strict=True)
-        for candidate, verdict in zip(intent.candidates, one.verdicts, strict=False)
+        for intent, result in zip(intents, prepared, strict=True)
+        for candidate, verdict in zip(intent.candidates, result.verdicts, strict=False)
     }
 
 
-def told(before: Mapping[str, Verdict], verdicts: Mapping[str, Verdict]) -> dict[str, Verdict]:
-    """Return the candidates that were lost ``before`` and now, the latest MOST_TOLD of them: for the record."""
-    every = {**before, **{host: verdict for host, verdict in verdicts.items() if verdict in REASONS}}
-    return dict(list(every.items())[-MOST_TOLD:])
+def merge_lost_candidates(earlier: Mapping[str, Verdict], verdicts: Mapping[str, Verdict]) -> dict[str, Verdict]:
+    """Return the latest MAX_LOST_CANDIDATES of the candidates lost earlier and now."""
+    candidates = {**earlier, **{host: verdict for host, verdict in verdicts.items() if verdict in REASONS}}
+    return dict(list(candidates.items())[-MAX_LOST_CANDIDATES:])
 
 
-def lost(verdicts: Mapping[str, Verdict]) -> dict[str, int]:
-    """Count the candidates that were lost, by reason."""
+def count_lost_candidates(verdicts: Mapping[str, Verdict]) -> dict[str, int]:
+    """Count lost candidates by reason."""
     return dict(Counter(REASONS[verdict] for verdict in verdicts.values() if verdict in REASONS))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The decision in one partition: rank hosts on the table, claim them in the store, and decide anew what was lost."""
+"""The decision in one partition: ranks hosts on the table, claims them in the store, and retries lost claims."""
 
 import time
 from collections import Counter
@@ -15,35 +15,35 @@ from rpcapi.model.claims import Answer, Verdict
 from scheduler_svc import metrics
 from scheduler_svc.candidates.ranking import rank
 from scheduler_svc.deciding import refusal
-from scheduler_svc.deciding.asked import Asked, Decided, Refused
-from scheduler_svc.deciding.claimer import CHUNK, Claimer, Record
-from scheduler_svc.deciding.decision import Decision, Look, unseen
-from scheduler_svc.deciding.sight import Sight
+from scheduler_svc.deciding.asked import RefusedCall, SelectionCall, SelectionResult
+from scheduler_svc.deciding.claimer import CHUNK, Claimer, DecisionRecorder
+from scheduler_svc.deciding.decision import DecisionBuilder, RankingSnapshot, refusal_document
+from scheduler_svc.deciding.sight import ReplicaView
 from scheduler_svc.drivers.driver import Driver, Ranking
-from scheduler_svc.request import Request
-from scheduler_svc.store.records import BatchAnswer, Prepared, Ref
+from scheduler_svc.request import SchedulingRequest
+from scheduler_svc.store.records import BatchAnswer, ClaimRef, IntentResult
 from scheduler_svc.table.table import HostTable
 from scheduler_svc.table.view import View
 
 LOG = log.getLogger(__name__)
 
-# What is answered of a claim that is over, and can no longer be revived.
-_OVER = (Answer.ABORTED, Answer.EXPIRED, Answer.RELEASED)
+# Answers for a claim in a final state, which no verb can revive.
+_FINAL_ANSWERS = (Answer.ABORTED, Answer.EXPIRED, Answer.RELEASED)
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """How hard a request is tried; see the options of [scheduler]."""
+class RetryLimits:
+    """Limits on retries of a decision; see the options of [scheduler]."""
 
-    rounds: int = 3
+    max_tries: int = 3
     ttl_ms: int = 60_000
     catch_up_s: float = 2.0
 
 
-class Placed(NamedTuple):
-    """What one chunk was given, on which decision, and in which round."""
+class PlacedChunk(NamedTuple):
+    """The accepted claims of one chunk, and the decision that they came from."""
 
-    decision: Decision
+    decision: DecisionBuilder
     answer: BatchAnswer
 
 
@@ -51,211 +51,232 @@ class Selector:
     """Decides in one partition for one worker; safe to call from many threads."""
 
     def __init__(
-        self, claimer: Claimer, sight: Sight, driver: Driver, patience: Patience, record: Record | None = None
+        self,
+        claimer: Claimer,
+        replica: ReplicaView,
+        driver: Driver,
+        limits: RetryLimits,
+        record: DecisionRecorder | None = None,
     ) -> None:
         self._claimer = claimer
-        self._sight = sight
+        self._replica = replica
         self.driver = driver  # replaced when the configuration is read anew
-        self._patience = patience
-        self._record_unasked = record  # where a refusal goes that the claim script, which records all others, never saw
+        self._limits = limits
+        self._record_refusal = record  # records refusals that never reach the claim script, which records all others
 
     @property
     def partition(self) -> str:
         """The partition that it decides in."""
-        return self._sight.partition
+        return self._replica.partition
 
     @property
     def number(self) -> int:
         """The partition's number in the table."""
-        return self._sight.number
+        return self._replica.number
 
     @property
     def table(self) -> HostTable:
-        """The hosts as this worker knows them now."""
-        return self._sight.table
+        """This worker's host table."""
+        return self._replica.table
 
     @property
-    def heard_s(self) -> float:
-        """How many seconds ago the partition's store told what is new, or that nothing is."""
-        return self._sight.heard_s
+    def last_contact_s(self) -> float:
+        """Seconds since the partition's store last answered, with news or without."""
+        return self._replica.last_contact_s
 
-    def select(self, ctxt: RequestContext, asked: Asked) -> Decided:
-        """Choose and claim a host for every consumer, or for none.
+    def select(self, ctxt: RequestContext, call: SelectionCall) -> SelectionResult:
+        """Select and claim a host for every consumer, or for none.
 
-        Repeating a call returns what it was answered, as long as those claims live. Raises NoValidHost, UnknownHost
-        for a forced host that nobody knows, DeadlinePassed, ClaimEnded or ClaimConflict where the attempt is over or
-        another one lives, NotReady and StoreUnavailable.
+        A repeated call returns the same answer while its claims live. Raises NoValidHost, UnknownHost for an unknown
+        forced host, DeadlinePassed, ClaimEnded or ClaimConflict where the attempt has ended or another one lives,
+        NotReady and StoreUnavailable.
         """
-        outcome = self.place(ctxt, asked)
-        if isinstance(outcome, Refused):
+        outcome = self.place(ctxt, call)
+        if isinstance(outcome, RefusedCall):
             raise outcome.error
         return outcome
 
-    def place(self, ctxt: RequestContext, asked: Asked, look: Look | None = None) -> Decided | Refused:
-        """Do what ``select`` does, but return a refusal; ``look``, where given, is the one to begin with."""
-        self._check_forced(asked)
-        prepared: list[Prepared] = []
-        made: list[Ref] = []
-        rounds = 0
-        for start in range(0, len(asked.consumers), CHUNK):
+    def place(
+        self, ctxt: RequestContext, call: SelectionCall, snapshot: RankingSnapshot | None = None
+    ) -> SelectionResult | RefusedCall:
+        """Select as ``select`` does, but return a refusal. The first try uses ``snapshot``, if there is one."""
+        self._check_forced_hosts(call)
+        prepared: list[IntentResult] = []
+        new_claims: list[ClaimRef] = []
+        tries = 0
+        for start in range(0, len(call.consumers), CHUNK):
             try:
-                placed = self._place(ctxt, asked, start, None if start else look)
+                chunk = self._place(ctxt, call, start, None if start else snapshot)
             except errors.ClaimError:
-                # Final. After an outage the caller asks again instead, and finds what is claimed; or it expires.
-                self._give_back(made)
+                # Final. After an outage the caller repeats the call instead and gets these claims back; or they expire.
+                self._abort_claims(new_claims)
                 raise
-            if isinstance(placed, Refused):
-                LOG.info("Refused: %s", placed.error)
-                held = len(prepared) > len(made)
-                return replace(placed, held=not self._give_back(made) or held or placed.held)
-            # Verdicts tell what was claimed just now; what an earlier call had claimed is its caller's.
-            made += [Ref(one.consumer, one.attempt) for one in placed.answer.prepared if one.verdicts]
-            prepared += placed.answer.prepared
-            at = placed.decision.at
-            rounds += placed.decision.round + 1
-        metrics.PLACED.inc(len(made))
-        # No more than that: who asked logs it under the same request id, `explain` tells the rest, and a line that is
-        # written costs a fifteenth of the call.
-        LOG.debug("Selected hosts for %d instances in %d rounds", len(prepared), rounds)
-        return Decided(prepared, *at, self._sight.partition)
+            if isinstance(chunk, RefusedCall):
+                LOG.info("Refused: %s", chunk.error)
+                has_earlier_claims = len(prepared) > len(new_claims)
+                return replace(
+                    chunk,
+                    may_hold_claims=not self._abort_claims(new_claims) or has_earlier_claims or chunk.may_hold_claims,
+                )
+            # A result with verdicts was claimed just now; a claim of an earlier call is left to that call.
+            new_claims += [
+                ClaimRef(result.consumer, result.attempt) for result in chunk.answer.prepared if result.verdicts
+            ]
+            prepared += chunk.answer.prepared
+            log_position = chunk.decision.log_position
+            tries += chunk.decision.retry + 1
+        metrics.INSTANCES_PLACED.inc(len(new_claims))
+        # Debug only: the caller logs the request id, `explain` has the details, and a log line costs a fifteenth of
+        # the call.
+        LOG.debug("Selected hosts for %d instances in %d tries", len(prepared), tries)
+        return SelectionResult(prepared, *log_position, self._replica.partition)
 
-    def look(self, request: Request, count: int, salt: int = 0) -> Look:
-        """Rank hosts for ``count`` instances, of all partitions that the request allows."""
+    def take_snapshot(self, request: SchedulingRequest, count: int, salt: int = 0) -> RankingSnapshot:
+        """Rank hosts of all partitions that the request allows, for ``count`` instances."""
         seed = request.seed ^ salt
-        with self._sight.table.reading() as view:
+        with self._replica.table.reading() as view:
             began = time.perf_counter()
             ranking = rank(self.driver, view, request, count, seed)
             metrics.DECISION_SECONDS.observe(time.perf_counter() - began)
-            homes = view.homes({name for names in ranking.candidates for name in names})
-            # To name hosts is dear, and asked only where a request is refused.
-            fallen = {} if ranking.candidates else {**self.driver.fallen(view, request), **ranking.samples}
-            return Look(ranking, seed, view.standings, homes, _seen(view, ranking, homes), samples=fallen)
+            homes = view.partition_numbers({name for names in ranking.candidates for name in names})
+            # Collecting host names is expensive: only for a refusal.
+            samples = {} if ranking.candidates else {**self.driver.rejected_samples(view, request), **ranking.samples}
+            return RankingSnapshot(
+                ranking, seed, view.log_positions, homes, _claimed_positions(view, ranking, homes), samples=samples
+            )
 
-    def _place(self, ctxt: RequestContext, asked: Asked, start: int, look: Look | None) -> Placed | Refused:
-        """Serve one chunk in as many rounds as it takes and patience allows."""
-        request = self.informed(asked.request)
-        count = len(asked.consumers[start : start + CHUNK])
-        refused = Refused(
+    def _place(
+        self, ctxt: RequestContext, call: SelectionCall, start: int, snapshot: RankingSnapshot | None
+    ) -> PlacedChunk | RefusedCall:
+        """Claim hosts for one chunk, with as many tries as the limits allow."""
+        request = self.add_group_members(call.request)
+        count = len(call.consumers[start : start + CHUNK])
+        refused_call = RefusedCall(
             errors.NotReady(
                 what="This scheduler worker", why="the store has begun a new epoch that it has not read yet"
             ),
             hosts=0,
             reasons={},
-            held=True,
+            may_hold_claims=True,
         )
-        lost: Mapping[str, Verdict] = {}
-        for number in range(self._patience.rounds):
-            self._drop_late(ctxt, start)
-            if look is None or (request.group is not None and not look.informed):
-                look = self.look(request, count, start + number)
-            decision = Decision(
-                asked,
+        lost_candidates: Mapping[str, Verdict] = {}
+        for retry in range(self._limits.max_tries):
+            self._check_deadline(ctxt, start)
+            if snapshot is None or (request.group is not None and not snapshot.has_group_members):
+                snapshot = self.take_snapshot(request, count, start + retry)
+            decision = DecisionBuilder(
+                call,
                 start,
-                number,
-                look,
-                look.standings[self._sight.number],
+                retry,
+                snapshot,
+                snapshot.log_positions[self._replica.number],
                 self.driver.name_for(request),
-                self._sight.heard_s,
-                lost,
+                self._replica.last_contact_s,
+                lost_candidates,
             )
-            batch = decision.batch(ctxt, self._patience.ttl_ms)
-            self._drop_late(ctxt, start)
+            batch = decision.batch(ctxt, self._limits.ttl_ms)
+            self._check_deadline(ctxt, start)
             answer = self._claimer.prepare(batch)
-            self._learn(answer)
+            self._apply_answer(answer)
             if answer.accepted:
-                return Placed(decision, answer)
-            refusal.raise_barred(answer.prepared, self._sight.partition)
-            verdicts = refusal.tried(batch.intents, answer.prepared)
-            lost = refusal.told(lost, verdicts)
+                return PlacedChunk(decision, answer)
+            refusal.raise_claim_error(answer.prepared, self._replica.partition)
+            verdicts = refusal.last_verdicts(batch.intents, answer.prepared)
+            lost_candidates = refusal.merge_lost_candidates(lost_candidates, verdicts)
             if answer.current:
-                reasons = {**look.ranking.reasons, **refusal.lost(verdicts)}
-                held = any(one.answer is Answer.PREPARED for one in answer.prepared)
-                error = refusal.no_valid_host(look.ranking.hosts, reasons)
-                refused = Refused(error, look.ranking.hosts, reasons, held)
-                if not look.ranking.candidates:
+                reasons = {**snapshot.ranking.reasons, **refusal.count_lost_candidates(verdicts)}
+                may_hold_claims = any(result.answer is Answer.PREPARED for result in answer.prepared)
+                error = refusal.no_valid_host(snapshot.ranking.hosts, reasons)
+                refused_call = RefusedCall(error, snapshot.ranking.hosts, reasons, may_hold_claims)
+                if not snapshot.ranking.candidates:
                     break
             metrics.CONFLICTS.inc()
-            request, look = _without(request, verdicts), None
-            patience = self._patience.catch_up_s
-            self._sight.reach(answer.position, min(patience, ctxt.remaining(patience)))
-        return refused
+            request, snapshot = _exclude_group_hosts(request, verdicts), None
+            catch_up_s = self._limits.catch_up_s
+            self._replica.reach(answer.position, min(catch_up_s, ctxt.remaining(catch_up_s)))
+        return refused_call
 
     @staticmethod
-    def _drop_late(ctxt: RequestContext, start: int) -> None:
-        """Raise DeadlinePassed while nothing is claimed; a request half claimed is finished, to be asked for again."""
+    def _check_deadline(ctxt: RequestContext, start: int) -> None:
+        """Raise DeadlinePassed before the first chunk only; a half claimed request is finished, for a repeated call."""
         if start == 0:
             ctxt.check_deadline()
 
-    def informed(self, request: Request) -> Request:
-        """Return the request with what the store knows of its group; whether that still holds the script judges."""
+    def add_group_members(self, request: SchedulingRequest) -> SchedulingRequest:
+        """Return the request with the current members of its server group; the claim script checks the policy again."""
         if request.group is None:
             return request
         members = self._claimer.group_hosts(request.group.id)
-        if request.together:
-            return replace(request, members=members, beside=tuple(members))
-        most = request.most_per_host  # None where the policy is a wish
-        full = tuple(host for host, count in members.items() if most is not None and count >= most)
-        return replace(request, members=members, ruled_out=full)
+        if request.is_affinity:
+            return replace(request, members=members, group_hosts=tuple(members))
+        limit = request.max_instances_per_host  # None for soft policies
+        full_hosts = tuple(host for host, count in members.items() if limit is not None and count >= limit)
+        return replace(request, members=members, excluded_hosts=full_hosts)
 
-    def _learn(self, answer: BatchAnswer) -> None:
-        self._sight.table.apply_used(answer.used, answer.position, self._sight.number)
-        for verdict, times in Counter(verdict for one in answer.prepared for verdict in one.verdicts).items():
+    def _apply_answer(self, answer: BatchAnswer) -> None:
+        self._replica.table.apply_used(answer.used, answer.position, self._replica.number)
+        for verdict, times in Counter(verdict for result in answer.prepared for verdict in result.verdicts).items():
             metrics.VERDICTS.labels(verdict=verdict).inc(times)
         if answer.accepted:
-            metrics.FIRST_CHOICES.inc(sum(_is_first_choice(one) for one in answer.prepared))
+            metrics.FIRST_CHOICES.inc(sum(_is_first_choice(result) for result in answer.prepared))
 
-    def _give_back(self, refs: Sequence[Ref]) -> bool:
-        """End what this call claimed; tell whether all of it has ended."""
-        ended = []
+    def _abort_claims(self, refs: Sequence[ClaimRef]) -> bool:
+        """Abort claims of this call; return whether all of them have ended."""
+        answers = []
         for start in range(0, len(refs), CHUNK):
             try:
-                ended += self._claimer.abort(refs[start : start + CHUNK])
+                answers += self._claimer.abort(refs[start : start + CHUNK])
             except errors.Unavailable as error:
-                # The refusal is what the caller must hear; these claims end by their deadline.
-                LOG.warning("Cannot give back %d claims, they expire: %s", len(refs) - start, error)
+                # The caller needs the refusal, not this error; these claims expire at their deadline.
+                LOG.warning("Cannot abort %d claims, they will expire: %s", len(refs) - start, error)
                 return False
-        return all(one.answer in _OVER for one in ended)
+        return all(result.answer in _FINAL_ANSWERS for result in answers)
 
-    def _check_forced(self, asked: Asked) -> None:
-        table = self._sight.table
-        for name in asked.request.force_hosts:
-            if not table.homes(name):
-                unknown = errors.UnknownHost(name=name)
-                self._explain(asked, unknown)
-                raise unknown
+    def _check_forced_hosts(self, call: SelectionCall) -> None:
+        table = self._replica.table
+        for name in call.request.force_hosts:
+            if not table.find_partitions(name):
+                error = errors.UnknownHost(name=name)
+                self._record_early_refusal(call, error)
+                raise error
 
-    def _explain(self, asked: Asked, refused: errors.GanttError) -> None:
-        """Record a refusal for which no host was looked at."""
-        if self._record_unasked is None:
+    def _record_early_refusal(self, call: SelectionCall, cause: errors.GanttError) -> None:
+        """Record a refusal that was decided without ranking hosts."""
+        if self._record_refusal is None:
             return
-        with self._sight.table.reading() as view:
-            at = view.standing(self._sight.number)
+        with self._replica.table.reading() as view:
+            log_position = view.log_position(self._replica.number)
         try:
-            self._record_unasked(asked.request.id, unseen(asked, at, self.driver.name_for(asked.request), refused))
+            self._record_refusal(
+                call.request.id, refusal_document(call, log_position, self.driver.name_for(call.request), cause)
+            )
         except errors.Unavailable as error:
-            # The refusal is what the caller must hear.
-            LOG.warning("Cannot record why request %s was refused: %s", asked.request.id, error)
+            # The caller needs the refusal, not this error.
+            LOG.warning("Cannot record the refusal of request %s: %s", call.request.id, error)
 
 
-def _seen(view: View, ranking: Ranking, homes: Mapping[str, int]) -> dict[str, int]:
-    """Return as of which position the sums of candidates are known, where that is after their partition's.
+def _claimed_positions(view: View, ranking: Ranking, homes: Mapping[str, int]) -> dict[str, int]:
+    """Return the log position of each candidate's sums, where it is later than its partition's.
 
-    Where several providers are to give something it is that of the one known least.
+    With several providers it is the position of the one known least.
     """
-    givers = {name: {name} for name in homes}
-    for its in ranking.allocations:
-        for name, allocations in its.items():
-            givers[name] |= allocations.keys()
-    since = {name: min(view.sums_since(each, homes[name]) for each in its) for name, its in givers.items()}
-    return {name: at for name, at in since.items() if at}
+    providers_by_host = {name: {name} for name in homes}
+    for host_allocations in ranking.allocations:
+        for name, allocations in host_allocations.items():
+            providers_by_host[name] |= allocations.keys()
+    since = {
+        name: min(view.sums_since(provider, homes[name]) for provider in providers)
+        for name, providers in providers_by_host.items()
+    }
+    return {name: position for name, position in since.items() if position}
 
 
-def _is_first_choice(one: Prepared) -> bool:
-    """Tell whether nothing was lost to others: what was passed over would have been no better any more."""
-    return bool(one.verdicts) and set(one.verdicts) <= {Verdict.FITS, Verdict.PASSED}
+def _is_first_choice(result: IntentResult) -> bool:
+    """Return whether no candidate was lost to other claims: those passed over were no longer better."""
+    return bool(result.verdicts) and set(result.verdicts) <= {Verdict.FITS, Verdict.PASSED}
 
 
-def _without(request: Request, verdicts: Mapping[str, Verdict]) -> Request:
-    """Return the request without hosts that its group rules out: the table does not know groups, the store does."""
-    ruled_out = [host for host, verdict in verdicts.items() if verdict is Verdict.GROUP]
-    return replace(request, ruled_out=(*request.ruled_out, *ruled_out)) if ruled_out else request
+def _exclude_group_hosts(request: SchedulingRequest, verdicts: Mapping[str, Verdict]) -> SchedulingRequest:
+    """Return the request without the hosts that the store refused by group policy: the table has no groups."""
+    excluded_hosts = [host for host, verdict in verdicts.items() if verdict is Verdict.GROUP]
+    return replace(request, excluded_hosts=(*request.excluded_hosts, *excluded_hosts)) if excluded_hosts else request

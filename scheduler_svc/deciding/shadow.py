@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shadow mode: what this scheduler would have decided, written down beside one that decides; nothing is claimed."""
+"""Shadow mode: records decisions beside another, active scheduler; claims nothing."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn, Protocol
@@ -7,107 +7,106 @@ from typing import Any, NoReturn, Protocol
 from rpcapi import errors
 from rpcapi.context import RequestContext
 from rpcapi.model.claims import Answer
-from scheduler_svc.deciding.alternates import Alternates
-from scheduler_svc.deciding.asked import Asked, Decided, Outcome
-from scheduler_svc.deciding.partitioned import Chooser
+from scheduler_svc.deciding.alternates import AlternateClaimer
+from scheduler_svc.deciding.asked import SelectionCall, SelectionOutcome, SelectionResult
+from scheduler_svc.deciding.partitioned import HostSelector
 from scheduler_svc.drivers.driver import Driver
-from scheduler_svc.request import Request
-from scheduler_svc.store.records import Batch, BatchAnswer, Ended, Intent, Prepared, Ref
+from scheduler_svc.request import SchedulingRequest
+from scheduler_svc.store.records import BatchAnswer, ClaimBatch, ClaimRef, ClaimResult, Intent, IntentResult
 
-SHADOW = "shadow"  # the outcome, and what each consumer was answered
+SHADOW = "shadow"  # the outcome, and the answer for each consumer
 
 
-class Book(Protocol):
-    """What shadow mode asks of the store: nothing that changes a claim."""
+class ShadowStore(Protocol):
+    """The store's methods that shadow mode uses; none of them changes a claim."""
 
     def record_decision(self, request_id: str, document: Mapping[str, Any]) -> None:
-        """Keep the document of a decision."""
+        """Store a decision record."""
 
     def group_hosts(self, group_id: str) -> dict[str, int]:
-        """Tell how many live claims of a server group each host holds."""
+        """Return the number of live claims of a server group on each host."""
 
 
 class ShadowClaimer:
-    """Takes the store's place in a decision: the first candidate of each instance is taken for granted."""
+    """Stands in for the store in a decision: accepts the first candidate of each instance."""
 
-    def __init__(self, book: Book) -> None:
-        self._book = book
+    def __init__(self, store: ShadowStore) -> None:
+        self._store = store
 
-    def prepare(self, batch: Batch) -> BatchAnswer:
-        """Record what would be asked for; raises StoreUnavailable."""
+    def prepare(self, batch: ClaimBatch) -> BatchAnswer:
+        """Record the batch as if it had been claimed; raises StoreUnavailable."""
         accepted = all(intent.candidates for intent in batch.intents)
-        prepared = [_granted(intent, batch.alternates, accepted) for intent in batch.intents]
-        answered = {
+        prepared = [_shadow_answer(intent, batch.alternates, accepted) for intent in batch.intents]
+        answers = {
             "mode": SHADOW,
             "outcome": SHADOW if accepted else "refused",
             "answered_position": batch.position,
             "verdicts": [
                 {
-                    "consumer": one.consumer,
-                    "answer": SHADOW if accepted else str(one.answer),
-                    "host": one.host,
+                    "consumer": result.consumer,
+                    "answer": SHADOW if accepted else str(result.answer),
+                    "host": result.host,
                     "tried": [],
                 }
-                for one in prepared
+                for result in prepared
             ],
         }
-        self._book.record_decision(batch.request_id, {**(batch.record or {}), **answered})
+        self._store.record_decision(batch.request_id, {**(batch.record or {}), **answers})
         return BatchAnswer(accepted, True, batch.epoch, batch.position, prepared)
 
-    def abort(self, refs: Sequence[Ref]) -> list[Ended]:
-        """End nothing: nothing was claimed."""
+    def abort(self, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
+        """Do nothing: there are no claims."""
         return []
 
     def group_hosts(self, group_id: str) -> dict[str, int]:
-        """Tell where a group's claims are, which audits may have brought in."""
-        return self._book.group_hosts(group_id)
+        """Return the hosts of a group's claims, which audits may have added."""
+        return self._store.group_hosts(group_id)
 
 
-def _granted(intent: Intent, alternates: int, accepted: bool) -> Prepared:
+def _shadow_answer(intent: Intent, alternates: int, accepted: bool) -> IntentResult:
     if not accepted:
-        return Prepared(intent.consumer, intent.attempt, Answer.REFUSED)
+        return IntentResult(intent.consumer, intent.attempt, Answer.REFUSED)
     names = [candidate.host for candidate in intent.candidates]
-    return Prepared(intent.consumer, intent.attempt, Answer.PREPARED, names[0], tuple(names[1 : 1 + alternates]))
+    return IntentResult(intent.consumer, intent.attempt, Answer.PREPARED, names[0], tuple(names[1 : 1 + alternates]))
 
 
-class ShadowChooser:
-    """Decides and records as ``chooser`` does, and then answers that nothing was claimed.
+class ShadowSelector:
+    """Decides and records as ``selector`` does, then answers that nothing was claimed.
 
-    Each hundred instances of a request are decided on the same state: what the hundred before would have taken is not
-    taken.
+    All chunks of a large request are decided on the same state: a chunk does not see what the one before selected.
     """
 
-    def __init__(self, chooser: Chooser) -> None:
-        self._chooser = chooser
+    def __init__(self, selector: HostSelector) -> None:
+        self._selector = selector
 
     @property
     def driver(self) -> Driver:
-        """The driver that decides."""
-        return self._chooser.driver
+        """The driver that ranks hosts."""
+        return self._selector.driver
 
     @driver.setter
     def driver(self, driver: Driver) -> None:
-        self._chooser.driver = driver
+        self._selector.driver = driver
 
-    def select(self, ctxt: RequestContext, asked: Asked) -> NoReturn:
-        """Raise NotClaimed, naming the hosts; or NoValidHost, and whatever else a decision that claims raises."""
-        decided = self._chooser.select(ctxt, asked)
-        raise errors.NotClaimed(request_id=asked.request.id, hosts=[str(one.host) for one in decided.prepared])
+    def select(self, ctxt: RequestContext, call: SelectionCall) -> NoReturn:
+        """Raise NotClaimed with the selected hosts, or any error that a claiming selector raises."""
+        selection = self._selector.select(ctxt, call)
+        raise errors.NotClaimed(request_id=call.request.id, hosts=[str(result.host) for result in selection.prepared])
 
-    def select_batch(self, ctxt: RequestContext, asked: Sequence[Asked]) -> list[Outcome]:
-        """Return what ``select`` would raise for each."""
-        outcomes = self._chooser.select_batch(ctxt, asked)
+    def select_batch(self, ctxt: RequestContext, calls: Sequence[SelectionCall]) -> list[SelectionOutcome]:
+        """Return for each call the error that ``select`` would raise."""
+        outcomes = self._selector.select_batch(ctxt, calls)
         return [
-            errors.NotClaimed(request_id=one.request.id, hosts=[str(each.host) for each in outcome.prepared])
-            if isinstance(outcome, Decided)
+            errors.NotClaimed(request_id=call.request.id, hosts=[str(result.host) for result in outcome.prepared])
+            if isinstance(outcome, SelectionResult)
             else outcome
-            for one, outcome in zip(asked, outcomes, strict=True)
+            for call, outcome in zip(calls, outcomes, strict=True)
         ]
 
 
-class ShadowAlternates(Alternates):
-    """Claims no alternates either."""
+class ShadowAlternateClaimer(AlternateClaimer):
+    """Refuses to claim alternates."""
 
-    def prepare(self, ctxt: RequestContext, request: Request, batch: Batch) -> NoReturn:
+    def prepare(self, ctxt: RequestContext, request: SchedulingRequest, batch: ClaimBatch) -> NoReturn:
         """Raise NotClaimed."""
         raise errors.NotClaimed(request_id=batch.request_id, hosts=[])

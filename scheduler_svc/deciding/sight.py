@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the deciding core sees of a partition's hosts."""
+"""The read interface of the deciding core to a partition's hosts."""
 
 from typing import Protocol
 
 from scheduler_svc.table.table import HostTable
 
 
-class Sight(Protocol):
-    """One partition, and the table that its hosts are in, perhaps among others'."""
+class ReplicaView(Protocol):
+    """One partition's view of the host table, which other partitions may share."""
 
     number: int  # the partition's, in the table
 
@@ -17,11 +17,11 @@ class Sight(Protocol):
 
     @property
     def table(self) -> HostTable:
-        """The hosts as this worker knows them now."""
+        """This worker's host table."""
 
     @property
-    def heard_s(self) -> float:
-        """How many seconds ago the partition's store told what is new, or that nothing is."""
+    def last_contact_s(self) -> float:
+        """Seconds since the partition's store last answered, with news or without."""
 
     def reach(self, position: int, timeout: float) -> bool:
-        """Wait until the table holds all of the partition up to ``position``."""
+        """Wait until the table has the partition's log up to ``position``; return whether it has."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A short wait in which calls gather, so that they are ranked together."""
+"""A micro-batching window: calls that arrive within it are ranked together."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -8,58 +8,58 @@ from concurrent.futures import Future
 from oslo_log import log
 
 from rpcapi import errors
-from scheduler_svc.deciding.asked import Asked
-from scheduler_svc.deciding.decision import Look
+from scheduler_svc.deciding.asked import SelectionCall
+from scheduler_svc.deciding.decision import RankingSnapshot
 
 LOG = log.getLogger(__name__)
 
-Looks = Callable[[Sequence[Asked]], Sequence[Look | None]]
+RankTogether = Callable[[Sequence[SelectionCall]], Sequence[RankingSnapshot | None]]
 
 
 class _Round:
-    """Calls that wait together."""
+    """The calls of one batch."""
 
     def __init__(self) -> None:
-        self.calls: list[tuple[Asked, Future[Look | None]]] = []
+        self.calls: list[tuple[SelectionCall, Future[RankingSnapshot | None]]] = []
         self.full = threading.Event()
 
 
-class Window:
-    """The first call of a round waits, then ranks all that came; the others wait for it."""
+class BatchWindow:
+    """Collects calls into rounds: the first call waits, then ranks the whole round; the others wait for it."""
 
-    def __init__(self, rank: Looks, seconds: float, most: int) -> None:
-        """A round ends after ``seconds``, or when ``most`` calls have come."""
+    def __init__(self, rank: RankTogether, seconds: float, max_calls: int) -> None:
+        """A round closes after ``seconds``, or when it has ``max_calls`` calls."""
         self._rank = rank
         self._seconds = seconds
-        self._most = most
+        self._max_calls = max_calls
         self._lock = threading.Lock()
         self._round = _Round()
 
-    def look(self, asked: Asked) -> Look | None:
-        """Return the look that was taken for this call together with others; None: it is to be decided by itself."""
-        mine: Future[Look | None] = Future()
+    def rank(self, call: SelectionCall) -> RankingSnapshot | None:
+        """Join the open round; return this call's ranking, None if the call must be decided on its own."""
+        future: Future[RankingSnapshot | None] = Future()
         with self._lock:
-            joined = self._round
-            joined.calls.append((asked, mine))
-            leads = len(joined.calls) == 1
-            if len(joined.calls) >= self._most:
-                joined.full.set()
+            round_ = self._round
+            round_.calls.append((call, future))
+            is_leader = len(round_.calls) == 1
+            if len(round_.calls) >= self._max_calls:
+                round_.full.set()
                 self._round = _Round()
-        if leads:
-            joined.full.wait(self._seconds)
-            self._close(joined)
-        return mine.result()
+        if is_leader:
+            round_.full.wait(self._seconds)
+            self._close(round_)
+        return future.result()
 
-    def _close(self, ended: _Round) -> None:
+    def _close(self, closed_round: _Round) -> None:
         with self._lock:
-            if self._round is ended:
+            if self._round is closed_round:
                 self._round = _Round()
-        looks: Sequence[Look | None] = [None] * len(ended.calls)
+        snapshots: Sequence[RankingSnapshot | None] = [None] * len(closed_round.calls)
         try:
-            looks = self._rank([asked for asked, _ in ended.calls])
+            snapshots = self._rank([call for call, _ in closed_round.calls])
         except errors.GanttError as error:
-            LOG.warning("%d requests are decided one by one: %s", len(ended.calls), error)
+            LOG.warning("%d requests are decided one by one: %s", len(closed_round.calls), error)
         finally:
-            # Whatever happened: those who wait must not wait for ever.
-            for (_, future), look in zip(ended.calls, looks, strict=True):
-                future.set_result(look)
+            # Always: the waiting calls must not hang.
+            for (_, future), snapshot in zip(closed_round.calls, snapshots, strict=True):
+                future.set_result(snapshot)

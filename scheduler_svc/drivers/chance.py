@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The driver that leaves the choice among fitting hosts to chance: what others are compared with."""
+"""The driver that selects hosts at random among those that pass the filters: a baseline for comparisons."""
 
 from collections.abc import Sequence
 
@@ -7,51 +7,53 @@ import numpy as np
 from oslo_config import cfg
 
 from scheduler_svc.conf import filters
-from scheduler_svc.drivers.driver import Driver, Ranking, width
+from scheduler_svc.drivers.driver import Driver, Ranking, max_candidates
 from scheduler_svc.drivers.filter import REASON_COUNT
-from scheduler_svc.drivers.lot import Lot
-from scheduler_svc.drivers.spread import room
+from scheduler_svc.drivers.lot import SeededRandom
+from scheduler_svc.drivers.spread import instance_capacity
 from scheduler_svc.filters import pipeline
 from scheduler_svc.filters.sieve import Filter
 from scheduler_svc.plugins import loading
 from scheduler_svc.reads import union
-from scheduler_svc.request import Request
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.table.view import View
 
 
 class ChanceDriver(Driver):
-    """Any host that passes the filters is as good as another."""
+    """Ranks the hosts that pass the filters in random order."""
 
     def __init__(self, filters: Sequence[Filter]) -> None:
         self.filters = filters
-        self.reads = union(each.reads for each in filters)
+        self.reads = union(filter_.reads for filter_ in filters)
 
     @classmethod
     def from_conf(cls, conf: cfg.ConfigOpts) -> "ChanceDriver":
         """Build with the filters that [filter_scheduler] enables."""
         return cls(pipeline.build(filters.enabled(conf), filters.load(conf), loading.filters(conf)))
 
-    def rank(self, view: View, request: Request, count: int, seed: int) -> Ranking:
-        """Draw hosts for each instance anew, among those that still take one."""
-        left = pipeline.run(self.filters, view, request)
-        if not left.left:
-            return Ranking((), left.hosts, left.reasons)
-        lot = Lot(seed)
-        rows = np.flatnonzero(left.passes)
-        most = room(view, request, rows)
-        if request.together:
-            rows = rows[most >= count]
-            drawn = [lot.draw(rows, min(width(count), len(rows))).tolist()] * count if len(rows) else []
+    def rank(self, view: View, request: SchedulingRequest, count: int, seed: int) -> Ranking:
+        """Draw hosts for each instance, among those that still have capacity."""
+        survivors = pipeline.run(self.filters, view, request)
+        if not survivors.count:
+            return Ranking((), survivors.hosts, survivors.reasons)
+        random = SeededRandom(seed)
+        rows = np.flatnonzero(survivors.passes)
+        capacities = instance_capacity(view, request, rows)
+        if request.is_affinity:
+            rows = rows[capacities >= count]
+            choices = [random.draw(rows, min(max_candidates(count), len(rows))).tolist()] * count if len(rows) else []
         else:
-            drawn = []
+            choices = []
             for _ in range(count):
-                open_rows = np.flatnonzero(most)
+                open_rows = np.flatnonzero(capacities)
                 if not len(open_rows):
-                    drawn = []
+                    choices = []
                     break
-                indexes = lot.draw(open_rows, min(width(count), len(open_rows)))
-                most[indexes[0]] -= 1
-                drawn.append(rows[indexes].tolist())
-        if not drawn:
-            return Ranking((), left.hosts, {**left.reasons, REASON_COUNT: left.left})
-        return Ranking([[view.name(row) for row in each] for each in drawn], left.hosts, left.reasons)
+                indexes = random.draw(open_rows, min(max_candidates(count), len(open_rows)))
+                capacities[indexes[0]] -= 1
+                choices.append(rows[indexes].tolist())
+        if not choices:
+            return Ranking((), survivors.hosts, {**survivors.reasons, REASON_COUNT: survivors.count})
+        return Ranking(
+            [[view.name(row) for row in chosen_rows] for chosen_rows in choices], survivors.hosts, survivors.reasons
+        )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a driver is."""
+"""The driver interface: ranks hosts for requests."""
 
 import abc
 from collections.abc import Callable, Mapping, Sequence
@@ -13,27 +13,27 @@ from rpcapi import errors
 from scheduler_svc.filters import samples
 from scheduler_svc.filters.sieve import Filter
 from scheduler_svc.reads import Reads
-from scheduler_svc.request import Request
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.store.records import Allocations
 from scheduler_svc.table.view import View
 from scheduler_svc.weighers.weigher import Weigher
 
-WIDTH = 16  # candidates an instance: what one claim script looks at
-NARROW = 8  # candidates an instance in large requests, whose instances start on many hosts as it is
-LARGE = 16  # instances beyond which a request is large
+MAX_CANDIDATES = 16  # candidates per instance that one claim script takes
+MAX_CANDIDATES_LARGE = 8  # candidates per instance of large requests, whose instances are spread over many hosts anyway
+LARGE_REQUEST = 16  # instances; a request with more is large
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """For each instance the hosts to try, best first; no list at all where not every instance can be served.
+    """The candidate hosts of each instance, best first; empty if not every instance can be served.
 
-    ``hosts`` is how many were looked at, ``reasons`` how many of them fell to what, ``best`` the leading hosts as
-    the decision's record shows them: name, score, and what each weigher added. ``near`` is how many leading candidates
-    of an instance are about equally good: one more instance there would make the best worse than they are. ``batch``
-    is what the decision's record tells of the batch that the request was ranked in, where it was ranked in one.
-    ``allocations`` tells for each instance what it is to be given by candidates where that is not the request's
-    resources, all of the host itself, and ``samples`` names some of the hosts that fell because their trees give
-    nothing, by reason; a driver need not tell either (see scheduler_svc.candidates.ranking).
+    ``hosts`` is the number of hosts that were considered, ``reasons`` the number rejected for each reason, ``best`` the
+    leading hosts for the decision record: name, score, and the weight of each weigher. ``near`` is the number of
+    leading candidates that are about equally good: one more instance would make the best worse than they are.
+    ``batch`` is the part of the decision record about the batch, if the request was ranked in one. ``allocations`` has
+    for each instance the allocations by candidate, where they differ from the request's resources on the root provider;
+    ``samples`` names some of the hosts whose trees do not fit, by reason. A driver may leave out both (see
+    scheduler_svc.candidates.ranking).
     """
 
     candidates: Sequence[Sequence[str]]
@@ -47,41 +47,41 @@ class Ranking:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What one call wants: so many alike instances."""
+class RankRequest:
+    """One call to rank: ``count`` identical instances."""
 
-    request: Request
+    request: SchedulingRequest
     count: int
     seed: int
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
-    """What ranking many calls came to: a ranking for each, None where it is better decided by itself.
+class BatchRanking:
+    """The rankings of a batch of calls; None for a call that should be decided on its own.
 
-    ``one_by_one`` counts by reason the calls that are, or were, not placed together with others.
+    ``unbatched`` counts by reason the calls that are not, or were not, placed together with others.
     """
 
     rankings: Sequence[Ranking | None]
-    one_by_one: Mapping[str, int] = field(default_factory=dict)
+    unbatched: Mapping[str, int] = field(default_factory=dict)
 
 
-Pending = Callable[[], Batch]
+PendingRanking = Callable[[], BatchRanking]
 
 
-def width(count: int) -> int:
-    """Return how many candidates each of ``count`` instances is given."""
-    return WIDTH if count <= LARGE else NARROW
+def max_candidates(count: int) -> int:
+    """Return the number of candidates for each of ``count`` instances."""
+    return MAX_CANDIDATES if count <= LARGE_REQUEST else MAX_CANDIDATES_LARGE
 
 
 class Driver(abc.ABC):
-    """Ranks hosts: no I/O, no clock, and no chance but what the seed gives.
+    """Ranks hosts: no I/O, no clock, and no randomness but from the seed.
 
-    ``reads`` is all of host state that ``rank`` may look at: the view has no more.
+    ``reads`` lists the host state that ``rank`` may read: the view has no other.
     """
 
     reads: Reads = MappingProxyType({"compute": frozenset({"availability_zone", "traits"})})
-    filters: Sequence[Filter] = ()  # that hosts must pass, in their order
+    filters: Sequence[Filter] = ()  # in the order in which they run
     weighers: Sequence[Weigher] = ()
 
     @classmethod
@@ -90,30 +90,30 @@ class Driver(abc.ABC):
         """Build with the options of ``conf``; raises BadConfiguration."""
 
     @abc.abstractmethod
-    def rank(self, view: View, request: Request, count: int, seed: int) -> Ranking:
-        """Rank hosts for ``count`` alike instances: up to ``width(count)`` candidates each, as names."""
+    def rank(self, view: View, request: SchedulingRequest, count: int, seed: int) -> Ranking:
+        """Rank hosts for ``count`` identical instances: up to ``max_candidates(count)`` host names each."""
 
-    def fallen(self, view: View, request: Request) -> Mapping[str, Sequence[str]]:
-        """Return some of the hosts that fall to each reason; it costs more than to rank."""
-        return samples.take(self.filters, view, request)
+    def rejected_samples(self, view: View, request: SchedulingRequest) -> Mapping[str, Sequence[str]]:
+        """Return some of the rejected hosts by reason; this costs more than ``rank``."""
+        return samples.collect(self.filters, view, request)
 
-    def rank_batch(self, view: View, wanted: Sequence[Wanted]) -> Pending:
-        """Look at the hosts for many calls now, and return what ranks them, which needs the view no more.
+    def rank_batch(self, view: View, requests: Sequence[RankRequest]) -> PendingRanking:
+        """Read the hosts for many calls now, and return a function that ranks them without the view.
 
-        It may take long, and may be called from another thread, once. Here each is left to be decided by itself, when
-        it is known what the one before was given.
+        The function may take long, and may be called once, from another thread. By default each call is left to be
+        decided on its own, after the calls before it.
         """
-        return lambda: Batch([None] * len(wanted))
+        return lambda: BatchRanking([None] * len(requests))
 
-    def batches(self, request: Request) -> bool:
-        """Tell whether ``rank_batch`` may rank such a request together with others."""
+    def batches(self, request: SchedulingRequest) -> bool:
+        """Return whether ``rank_batch`` may rank such a request together with others."""
         return False
 
-    def check(self, request: Request) -> None:
-        """Raise UnknownDriver where the request names a driver that it cannot have."""
+    def check(self, request: SchedulingRequest) -> None:
+        """Raise UnknownDriver if the request names a driver that is not configured."""
         if request.driver is not None:
             raise errors.UnknownDriver(name=request.driver, known="none, the configured one alone")
 
-    def name_for(self, request: Request) -> str:
-        """Return the name of the driver that ranks this request, for its record."""
+    def name_for(self, request: SchedulingRequest) -> str:
+        """Return the name of the driver that ranks this request, for the decision record."""
         return type(self).__name__

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chance, seeded by the request: a decision can be replayed, and workers do not herd onto one host."""
+"""Random numbers seeded by the request: decisions can be replayed, and workers do not herd onto one host."""
 
 import numpy as np
 import numpy.typing as npt
@@ -7,8 +7,8 @@ import numpy.typing as npt
 Rows = npt.NDArray[np.intp]
 
 
-class Lot:
-    """Draws from a generator that is made only where something is left to chance: most decisions need none."""
+class SeededRandom:
+    """A random generator that is created on first use: most decisions need none."""
 
     __slots__ = ("_generator", "_seed")
 
@@ -17,18 +17,18 @@ class Lot:
         self._generator: np.random.Generator | None = None
 
     def draw(self, rows: Rows, count: int) -> Rows:
-        """Return ``count`` different ones of ``rows``, in random order."""
-        return self._chance().choice(rows, count, replace=False)
+        """Return ``count`` distinct entries of ``rows``, in random order."""
+        return self._lazy_generator().choice(rows, count, replace=False)
 
-    def shuffled(self, rows: Rows) -> Rows:
+    def shuffle(self, rows: Rows) -> Rows:
         """Return ``rows`` in random order."""
-        return self._chance().permutation(rows)
+        return self._lazy_generator().permutation(rows)
 
-    def below(self, bound: int) -> int:
+    def random_index(self, bound: int) -> int:
         """Return a number from 0 to ``bound`` - 1."""
-        return int(self._chance().integers(bound)) if bound > 1 else 0
+        return int(self._lazy_generator().integers(bound)) if bound > 1 else 0
 
-    def _chance(self) -> np.random.Generator:
+    def _lazy_generator(self) -> np.random.Generator:
         if self._generator is None:
             self._generator = np.random.Generator(np.random.PCG64(self._seed))
         return self._generator

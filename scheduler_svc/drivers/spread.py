@@ -1,60 +1,66 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many alike instances over the best hosts, one after the other, without weighing all hosts again."""
+"""Spreads identical instances over the best hosts one by one, without weighing all hosts again."""
 
 import bisect
 from collections.abc import Sequence
 
 import numpy as np
 
-from scheduler_svc.candidates.wanted import demand
-from scheduler_svc.drivers.driver import width
-from scheduler_svc.drivers.lot import Lot, Rows
-from scheduler_svc.request import Request
+from scheduler_svc.candidates.wanted import total_resources
+from scheduler_svc.drivers.driver import max_candidates
+from scheduler_svc.drivers.lot import Rows, SeededRandom
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.table.columns import FloatColumn, IntColumn
-from scheduler_svc.table.trees import Providers
+from scheduler_svc.table.trees import ProviderColumns
 from scheduler_svc.table.view import View
 
 
-def room(view: View, request: Request, rows: Rows) -> IntColumn:
-    """Return how many more instances each of ``rows`` takes by its free amounts and the group's policy.
+def instance_capacity(view: View, request: SchedulingRequest, rows: Rows) -> IntColumn:
+    """Return how many more instances fit on each of ``rows``, by free amounts and the group's policy.
 
-    At least 1: whether a row takes one at all has been the filters' affair. Of a tree it may be fewer than its amounts
-    in sum let hope, which ``view.most`` tells where it was found out.
+    At least 1: the filters have checked that one fits. A tree may take fewer than its summed amounts suggest;
+    ``view.instance_limits`` has the limit, where it is known.
     """
-    most = np.full(len(rows), request.most_per_host or np.iinfo(np.int64).max, np.int64)
-    for resource_class, amount in demand(request).items():
-        np.minimum(most, (_free(view, resource_class).take(rows) // amount).astype(np.int64), out=most)
-    most = np.maximum(most, 1)
-    if view.most:
-        limits = np.array([view.most.get(row, -1) for row in rows.tolist()])
-        most = np.where(limits > 0, np.minimum(most, limits), most)
-    return most
+    capacities = np.full(len(rows), request.max_instances_per_host or np.iinfo(np.int64).max, np.int64)
+    for resource_class, amount in total_resources(request).items():
+        np.minimum(capacities, (_free(view, resource_class).take(rows) // amount).astype(np.int64), out=capacities)
+    capacities = np.maximum(capacities, 1)
+    if view.instance_limits:
+        limits = np.array([view.instance_limits.get(row, -1) for row in rows.tolist()])
+        capacities = np.where(limits > 0, np.minimum(capacities, limits), capacities)
+    return capacities
 
 
 def _free(view: View, resource_class: str) -> FloatColumn:
     trees = view.trees
-    return view.free(resource_class) if trees.are_flat else trees.sum(Providers.left, resource_class)
+    return view.free(resource_class) if trees.are_flat else trees.sum(ProviderColumns.available, resource_class)
 
 
 def spread(
-    scores: Sequence[float], most: Sequence[int], *, steps: Sequence[float], count: int, subset: int, lot: Lot
+    scores: Sequence[float],
+    capacities: Sequence[int],
+    *,
+    steps: Sequence[float],
+    count: int,
+    subset: int,
+    random: SeededRandom,
 ) -> list[list[int]]:
-    """Return for each of ``count`` instances up to ``width(count)`` indexes into ``scores``, best first.
+    """Return for each of ``count`` instances up to ``max_candidates(count)`` indexes into ``scores``, best first.
 
-    ``scores`` come best first. A host that is given an instance changes its score by its one of ``steps`` and leaves
-    when it holds its ``most``. ``subset`` is how many of the best each choice is drawn from. An empty list is returned
-    where the hosts do not take all.
+    ``scores`` come best first. An assigned instance lowers its host's score by the host's entry in ``steps``; a host
+    leaves the queue when it has its ``capacities`` of instances. ``subset`` is the number of best hosts that each
+    choice is drawn from. The result is empty if the hosts do not take all instances.
     """
-    line = [(-score, index) for index, score in enumerate(scores)]
-    left = list(most)
-    given = []
-    others = width(count) - 1
+    queue = [(-score, index) for index, score in enumerate(scores)]
+    remaining = list(capacities)
+    choices = []
+    alternate_count = max_candidates(count) - 1
     for _ in range(count):
-        if not line:
+        if not queue:
             return []
-        value, index = line.pop(lot.below(min(subset, len(line))))
-        given.append([index, *(other for _, other in line[:others])])
-        left[index] -= 1
-        if left[index]:
-            bisect.insort(line, (value - steps[index], index))
-    return given
+        value, index = queue.pop(random.random_index(min(subset, len(queue))))
+        choices.append([index, *(other for _, other in queue[:alternate_count])])
+        remaining[index] -= 1
+        if remaining[index]:
+            bisect.insort(queue, (value - steps[index], index))
+    return choices

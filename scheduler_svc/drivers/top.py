@@ -1,49 +1,49 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The best of many scores, ties broken by lot."""
+"""Selection of the highest scores, with random tie-breaking."""
 
 import numpy as np
 
-from scheduler_svc.drivers.lot import Lot, Rows
+from scheduler_svc.drivers.lot import Rows, SeededRandom
 from scheduler_svc.table.columns import FloatColumn
 
 BLOCK = 32  # scores
 
 
-def best(scores: FloatColumn, count: int, lot: Lot) -> Rows:
+def top_indexes(scores: FloatColumn, count: int, random: SeededRandom) -> Rows:
     """Return the indexes of the ``count`` highest scores (or of all), best first.
 
-    Of equal scores each is as likely to be among them, and to stand before another, as any.
+    Ties are broken at random, both for inclusion and for order.
     """
-    chosen = _cut(scores, count, lot) if count < len(scores) else np.arange(len(scores))
-    values = scores[chosen]
+    indexes = _unordered_top(scores, count, random) if count < len(scores) else np.arange(len(scores))
+    values = scores[indexes]
     order = np.argsort(-values, kind="stable")
     ranked = values[order]
     if (ranked[1:] == ranked[:-1]).any():
-        chosen = lot.shuffled(chosen)
-        order = np.argsort(-scores[chosen], kind="stable")
-    return chosen[order]
+        indexes = random.shuffle(indexes)
+        order = np.argsort(-scores[indexes], kind="stable")
+    return indexes[order]
 
 
-def _cut(scores: FloatColumn, count: int, lot: Lot) -> Rows:
-    """Return the indexes of the ``count`` highest scores, in an order that only the scores decide."""
-    reach = np.flatnonzero(scores >= _bar(scores, count))
-    values = scores[reach]
-    least = np.partition(values, len(values) - count)[len(values) - count]
-    above = reach[values > least]
-    tied = reach[values == least]
-    if len(above) + len(tied) == count:
-        return reach[values >= least]
-    return np.concatenate((above, lot.draw(tied, count - len(above))))
+def _unordered_top(scores: FloatColumn, count: int, random: SeededRandom) -> Rows:
+    """Return the indexes of the ``count`` highest scores, unsorted."""
+    eligible = np.flatnonzero(scores >= _threshold(scores, count))
+    values = scores[eligible]
+    lowest = np.partition(values, len(values) - count)[len(values) - count]
+    above = eligible[values > lowest]
+    ties = eligible[values == lowest]
+    if len(above) + len(ties) == count:
+        return eligible[values >= lowest]
+    return np.concatenate((above, random.draw(ties, count - len(above))))
 
 
-def _bar(scores: FloatColumn, count: int) -> np.float64:
-    """Return a score that at least ``count`` reach, and few more do.
+def _threshold(scores: FloatColumn, count: int) -> np.float64:
+    """Return a threshold that at least ``count`` scores reach, and few more.
 
-    Each of the ``count`` blocks with the highest maximum has one score that reaches the lowest of these maxima. So
-    one cheap pass leaves a handful to be partitioned, which for all scores takes most of a decision's time.
+    Each of the ``count`` blocks with the highest maxima has a score that reaches the lowest of these maxima. This cheap
+    pass leaves few scores to partition; partitioning all of them would take most of a decision's time.
     """
     blocks = len(scores) // BLOCK
     if blocks < count:
         return scores.min()
-    most = scores[: blocks * BLOCK].reshape(blocks, BLOCK).max(axis=1)
-    return np.partition(most, blocks - count)[blocks - count]
+    block_maxima = scores[: blocks * BLOCK].reshape(blocks, BLOCK).max(axis=1)
+    return np.partition(block_maxima, blocks - count)[blocks - count]

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What peers may call: each method decodes, makes one call into the domain, and encodes."""
+"""RPC endpoints of the scheduler: each method decodes, makes one domain call, and encodes."""

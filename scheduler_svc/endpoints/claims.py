@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Topic ``claims.<partition>``: claims after the decision."""
+"""Endpoint of topic ``claims.<partition>``: claims after the selection."""
 
 from collections.abc import Callable, Sequence
 
@@ -9,34 +9,34 @@ from oslo_log import log
 from rpcapi import objects
 from rpcapi.claims import ClaimsAPI
 from rpcapi.context import RequestContext
-from rpcapi.endpoint import exposed
+from rpcapi.endpoint import expose
 from rpcapi.model.claims import Answer
 from scheduler_svc import metrics
-from scheduler_svc.deciding.alternates import Alternates
+from scheduler_svc.deciding.alternates import AlternateClaimer
 from scheduler_svc.endpoints import bounds, decode, encode
-from scheduler_svc.endpoints.observed import Observed
+from scheduler_svc.endpoints.observed import MeteredEndpoint
 from scheduler_svc.store.interface import Store
-from scheduler_svc.store.records import Batch, Ended, Prepared
+from scheduler_svc.store.records import ClaimBatch, ClaimResult, IntentResult
 
 LOG = log.getLogger(__name__)
 
 
-class ClaimsEndpoint(Observed):
-    """What rpcapi.claims.ClaimsAPI calls; its docstrings say what each method does and raises."""
+class ClaimsEndpoint(MeteredEndpoint):
+    """Endpoint of rpcapi.claims.ClaimsAPI, which documents each method."""
 
     target = messaging.Target(version=ClaimsAPI.VERSION)
 
-    def __init__(self, store: Store, alternates: Alternates, ttl_ms: int, grace_ms: Callable[[], int]) -> None:
+    def __init__(self, store: Store, alternates: AlternateClaimer, ttl_ms: int, grace_ms: Callable[[], int]) -> None:
         self._store = store
         self._alternates = alternates
         self._ttl_ms = ttl_ms
         self._grace_ms = grace_ms
 
-    @exposed
+    @expose
     def prepare_claims(self, ctxt: RequestContext, intents: objects.ClaimIntents) -> objects.ClaimAnswers:
-        """Claim on the first candidate that takes it, in place of an earlier attempt."""
+        """Prepare each claim on its first matching candidate, in place of an earlier attempt."""
         request = decode.request(ctxt, intents.spec)
-        batch = Batch(
+        batch = ClaimBatch(
             request_id=request.id,
             project=ctxt.project_id or "",
             user=ctxt.user_id or "",
@@ -48,35 +48,35 @@ class ClaimsEndpoint(Observed):
             consumer_type=intents.spec.consumer_type,
             group=request.group,
         )
-        served = self._alternates.prepare(ctxt, request, batch)
-        for asked in served:
-            _count("prepare", asked.answer.prepared)
-        return encode.prepared(served)
+        chunks = self._alternates.prepare(ctxt, request, batch)
+        for chunk in chunks:
+            _count("prepare", chunk.answer.prepared)
+        return encode.prepare_answers(chunks)
 
-    @exposed
+    @expose
     def confirm_claims(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
-        """Confirm claims for their host."""
+        """Confirm claims of a host."""
         answers = self._store.confirm(host, decode.refs(refs))
         _count("confirm", answers)
-        return encode.ended(answers, Answer.CONFIRMED)
+        return encode.claim_answers(answers, Answer.CONFIRMED)
 
-    @exposed
+    @expose
     def abort_claims(
         self, ctxt: RequestContext, refs: objects.ClaimRefs, host: str | None = None
     ) -> objects.ClaimAnswers:
         """End prepared claims."""
         answers = self._store.abort(decode.refs(refs), host)
         _count("abort", answers)
-        return encode.ended(answers, Answer.ABORTED)
+        return encode.claim_answers(answers, Answer.ABORTED)
 
-    @exposed
+    @expose
     def release_claims(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
-        """Give back claims whose instances are gone."""
+        """Release the claims of instances that no longer exist."""
         answers = self._store.release(host, decode.refs(refs))
         _count("release", answers)
-        return encode.ended(answers, Answer.RELEASED)
+        return encode.claim_answers(answers, Answer.RELEASED)
 
-    @exposed
+    @expose
     def list_claims(
         self,
         ctxt: RequestContext,
@@ -87,31 +87,31 @@ class ClaimsEndpoint(Observed):
     ) -> objects.ClaimPage:
         """Return a page of live claims."""
         bounds.check_page(marker, limit)
-        found, following = self._store.claims(host=host, consumer=consumer, marker=marker, limit=limit)
-        return objects.ClaimPage.of(claims=[encode.claim(claim) for claim in found], marker=following)
+        page_claims, next_marker = self._store.claims(host=host, consumer=consumer, marker=marker, limit=limit)
+        return objects.ClaimPage.of(claims=[encode.claim(claim) for claim in page_claims], marker=next_marker)
 
-    @exposed
+    @expose
     def audit_host(self, ctxt: RequestContext, report: objects.AuditReport) -> objects.AuditAnswer:
-        """Settle with what runs on a host, and open it in this epoch."""
+        """Reconcile claims with the guests of a host, and open the host in this epoch."""
         running = decode.running(report)
         outcome = self._store.audit(report.host, report.epoch, running, self._grace_ms())
         _count("audit", outcome.answers)
-        return encode.audited(outcome)
+        return encode.audit_answer(outcome)
 
-    @exposed
+    @expose
     def verify(self, ctxt: RequestContext) -> objects.VerifyReport:
-        """Recompute every sum from the claims and compare."""
-        return encode.verified(self._store.partition, self._store.verify())
+        """Compare every sum with the claims."""
+        return encode.verify_report(self._store.partition, self._store.verify())
 
-    @exposed
+    @expose
     def fence_host(self, ctxt: RequestContext, host: str) -> int:
-        """End all claims of a host that is off or cut off."""
+        """End all claims of a host that is powered off or isolated."""
         ended = self._store.fence(host)
         metrics.CLAIMS.labels(verb="fence", answer=Answer.RELEASED).inc(ended)
-        LOG.warning("Host %s was fenced by %s: %d claims ended", host, ctxt.user_id or "an operator", ended)
+        LOG.warning("Host %s fenced by %s: %d claims ended", host, ctxt.user_id or "an operator", ended)
         return ended
 
 
-def _count(verb: str, answers: Sequence[Ended] | Sequence[Prepared]) -> None:
-    for one in answers:
-        metrics.CLAIMS.labels(verb=verb, answer=one.answer).inc()
+def _count(verb: str, answers: Sequence[ClaimResult] | Sequence[IntentResult]) -> None:
+    for answer in answers:
+        metrics.CLAIMS.labels(verb=verb, answer=answer.answer).inc()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Objects from the bus as the domain's records."""
+"""Conversion of objects from the bus to domain records."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,18 +8,18 @@ from rpcapi import errors, objects
 from rpcapi.context import RequestContext
 from rpcapi.model import names
 from rpcapi.model.claims import ClaimState, GroupPolicy
-from rpcapi.model.groups import RequestGroup, alternatives
+from rpcapi.model.groups import RequestGroup, freeze_alternatives
 from rpcapi.model.request import check_spec
-from scheduler_svc.request import Request
-from scheduler_svc.store.records import Candidate, Group, Intent, Ref, Running
+from scheduler_svc.request import SchedulingRequest
+from scheduler_svc.store.records import Candidate, ClaimGroup, ClaimRef, Intent, RunningClaim
 
 _OWNER = ("type", "project", "user", "request_id")
 
 
-def request(ctxt: RequestContext, spec: objects.RequestSpec) -> Request:
-    """Return what is asked for; raises what check_spec raises."""
+def request(ctxt: RequestContext, spec: objects.RequestSpec) -> SchedulingRequest:
+    """Return the scheduling request of a spec; raises what check_spec raises."""
     check_spec(spec)
-    return Request(
+    return SchedulingRequest(
         id=ctxt.request_id,
         resources=dict(spec.resources),
         required_traits=tuple(spec.required_traits),
@@ -29,15 +29,15 @@ def request(ctxt: RequestContext, spec: objects.RequestSpec) -> Request:
         force_hosts=tuple(map(names.canonical, spec.force_hosts)),
         hints=spec.hints,
         group=group(spec.group_id, spec.group_policy, spec.group_max_per_host),
-        any_traits=alternatives(spec.any_traits),
-        member_of=alternatives(spec.member_of),
+        any_traits=freeze_alternatives(spec.any_traits),
+        member_of=freeze_alternatives(spec.member_of),
         forbidden_aggregates=tuple(spec.forbidden_aggregates),
         in_tree=spec.in_tree,
-        groups=tuple(RequestGroup.from_dict(suffix, told) for suffix, told in spec.groups.items()),
+        groups=tuple(RequestGroup.from_dict(suffix, values) for suffix, values in spec.groups.items()),
         groups_policy=spec.groups_policy,
         root_required=tuple(spec.root_required),
         root_forbidden=tuple(spec.root_forbidden),
-        same_subtree=alternatives(spec.same_subtree),
+        same_subtree=freeze_alternatives(spec.same_subtree),
         numa=spec.numa,
         image=spec.image,
         extra_specs=spec.extra_specs,
@@ -51,32 +51,34 @@ def request(ctxt: RequestContext, spec: objects.RequestSpec) -> Request:
     )
 
 
-def group(group_id: Any, policy: Any, most: Any) -> Group | None:
-    """Return the server group's policy, or None where there is no group; raises MalformedObject."""
+def group(group_id: Any, policy: Any, max_per_host: Any) -> ClaimGroup | None:
+    """Return the server group, or None without one; raises MalformedObject."""
     if group_id is None:
         return None
     try:
-        return Group(names.canonical(group_id), GroupPolicy(policy), int(most))
+        return ClaimGroup(names.canonical(group_id), GroupPolicy(policy), int(max_per_host))
     except (ValueError, TypeError) as error:
         raise errors.MalformedObject(name="server group", why=str(error)) from error
 
 
-def intents(asked: objects.ClaimIntents) -> list[Intent]:
-    """Return the wishes; a candidate is a resource name."""
-    rows = zip(asked.consumers, asked.attempts, asked.candidates, asked.replaces, strict=True)
+def intents(claim_intents: objects.ClaimIntents) -> list[Intent]:
+    """Return the intents; their candidates are resource names."""
+    rows = zip(
+        claim_intents.consumers, claim_intents.attempts, claim_intents.candidates, claim_intents.replaces, strict=True
+    )
     return [
         Intent(consumer, attempt, [Candidate(names.canonical(name)) for name in candidates], replaces)
         for consumer, attempt, candidates, replaces in rows
     ]
 
 
-def refs(given: objects.ClaimRefs) -> list[Ref]:
-    """Return the claims that are meant."""
-    return [Ref(consumer, attempt) for consumer, attempt in given.pairs()]
+def refs(claim_refs: objects.ClaimRefs) -> list[ClaimRef]:
+    """Return the claim references."""
+    return [ClaimRef(consumer, attempt) for consumer, attempt in claim_refs.pairs()]
 
 
-def running(report: objects.AuditReport) -> list[Running]:
-    """Return what an audit reports, one record a claim."""
+def running(report: objects.AuditReport) -> list[RunningClaim]:
+    """Return the running claims of an audit report."""
     return [
         _running(consumer, attempt, state, name, holds)
         for consumer, attempt, state, name, *holds in zip(
@@ -91,14 +93,14 @@ def running(report: objects.AuditReport) -> list[Running]:
     ]
 
 
-def _running(consumer: str, attempt: int, state: str, name: str, holds: Sequence[Mapping[str, Any]]) -> Running:
+def _running(consumer: str, attempt: int, state: str, name: str, holds: Sequence[Mapping[str, Any]]) -> RunningClaim:
     allocations, owner = holds
     if state not in (ClaimState.PREPARED, ClaimState.CONFIRMED):
-        raise errors.MalformedObject(name="AuditReport", why=f"{state[:40]!r} is no state of what runs on a host")
+        raise errors.MalformedObject(name="AuditReport", why=f"unknown claim state {state[:40]!r}")
     missing = [key for key in _OWNER if not isinstance(owner.get(key), str)]
     if missing:
         raise errors.MalformedObject(name="AuditReport", why=f"the owner of {consumer} lacks {', '.join(missing)}")
-    return Running(
+    return RunningClaim(
         consumer=consumer,
         attempt=attempt,
         confirmed=state == ClaimState.CONFIRMED,

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The domain's records as objects for the bus."""
+"""Conversion of domain records to objects for the bus."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rpcapi import objects
 from rpcapi.model.claims import Answer, Verdict
-from scheduler_svc.deciding.alternates import Asked
-from scheduler_svc.deciding.asked import Decided
-from scheduler_svc.hosts.deployment_states import Held
-from scheduler_svc.partitions import Overview
-from scheduler_svc.plugins.catalogue import Listed
-from scheduler_svc.store.records import AuditOutcome, Claim, Ended, Intent, Prepared, Verification
+from scheduler_svc.deciding.alternates import PreparedChunk
+from scheduler_svc.deciding.asked import SelectionResult
+from scheduler_svc.hosts.deployment_states import LocatedDocument
+from scheduler_svc.partitions import PartitionOverview
+from scheduler_svc.plugins.catalogue import CatalogueEntry
+from scheduler_svc.store.records import AuditOutcome, Claim, ClaimResult, Intent, IntentResult, Verification
 
 _SENTENCES: Mapping[str, str] = {
-    Answer.UNKNOWN: "no claim of that consumer and attempt is known",
+    Answer.UNKNOWN: "no such claim of that consumer and attempt",
     Answer.FOREIGN: "the claim is on another host",
     Answer.EXPIRED: "the claim's deadline passed before it was confirmed",
     Answer.ABORTED: "the claim was aborted",
@@ -22,99 +22,102 @@ _SENTENCES: Mapping[str, str] = {
     Answer.ENDED: "this attempt, or a later one, has ended",
     Answer.CONFLICT: "the consumer has a live claim of another attempt",
     Answer.CONFIRMED: "the claim is confirmed: it belongs to its host",
-    Answer.CLOSED: "a host must be audited in this epoch before anybody can know",
+    Answer.CLOSED: "unknown until the host is audited in this epoch",
 }
 
 
-def selections(attempt: int, decided: Decided) -> objects.Selections:
+def selections(attempt: int, selection_result: SelectionResult) -> objects.Selections:
     """Return the answer to select_destinations."""
-    deadlines = [one.deadline_ms for one in decided.prepared if one.deadline_ms is not None]
+    deadlines = [result.deadline_ms for result in selection_result.prepared if result.deadline_ms is not None]
     return objects.Selections.build(
-        [str(one.host) for one in decided.prepared],
-        [one.alternates for one in decided.prepared],
-        partition=decided.partition,
+        [str(result.host) for result in selection_result.prepared],
+        [result.alternates for result in selection_result.prepared],
+        partition=selection_result.partition,
         attempt=attempt,
         deadline_ms=min(deadlines, default=0),
-        epoch=decided.epoch,
-        position=decided.position,
-        allocations=_allocations(decided.prepared),
+        epoch=selection_result.epoch,
+        position=selection_result.position,
+        allocations=_allocations(selection_result.prepared),
     )
 
 
-def prepared(served: Sequence[Asked]) -> objects.ClaimAnswers:
-    """Return the answer to prepare_claims; a refusal names each host that was tried and what it said.
+def prepare_answers(chunks: Sequence[PreparedChunk]) -> objects.ClaimAnswers:
+    """Return the answer to prepare_claims; a refusal lists each tried host with its verdict.
 
-    One that an audit may change is answered CLOSED.
+    A refusal that an audit may change is answered CLOSED.
     """
-    every = [one for asked in served for one in asked.answer.prepared]
+    results = [result for chunk in chunks for result in chunk.answer.prepared]
     return objects.ClaimAnswers.of(
-        consumers=[one.consumer for one in every],
-        attempts=[one.attempt for one in every],
+        consumers=[result.consumer for result in results],
+        attempts=[result.attempt for result in results],
         answers=[
-            str(Answer.CLOSED if _may_change(one, asked.answer.current) else one.answer)
-            for asked in served
-            for one in asked.answer.prepared
+            str(Answer.CLOSED if _may_change(result, chunk.answer.current) else result.answer)
+            for chunk in chunks
+            for result in chunk.answer.prepared
         ],
-        hosts=[one.host for one in every],
+        hosts=[result.host for result in results],
         reasons=[
-            _refusal(intent, one.verdicts, asked.answer.current)
-            if one.answer is Answer.REFUSED
-            else _reason(one.answer)
-            for asked in served
-            for intent, one in zip(asked.intents, asked.answer.prepared, strict=True)
+            _refusal(intent, result.verdicts, chunk.answer.current)
+            if result.answer is Answer.REFUSED
+            else _reason(result.answer)
+            for chunk in chunks
+            for intent, result in zip(chunk.intents, chunk.answer.prepared, strict=True)
         ],
-        deadlines_ms=[one.deadline_ms for one in every],
-        allocations=_allocations(every),
+        deadlines_ms=[result.deadline_ms for result in results],
+        allocations=_allocations(results),
     )
 
 
-def _allocations(prepared: Sequence[Prepared]) -> list[dict[str, dict[str, int]] | None]:
-    """Return what each claim holds of which provider; nothing where all hold the request's resources at their host."""
-    held = [one.allocations for one in prepared]
-    if not any(held):
+def _allocations(results: Sequence[IntentResult]) -> list[dict[str, dict[str, int]] | None]:
+    """Return the allocations of each claim; empty if all claims have the request's resources at their host."""
+    allocations = [result.allocations for result in results]
+    if not any(allocations):
         return []
-    return [{provider: dict(amounts) for provider, amounts in each.items()} if each else None for each in held]
+    return [
+        {provider: dict(amounts) for provider, amounts in by_provider.items()} if by_provider else None
+        for by_provider in allocations
+    ]
 
 
-def ended(answers: Sequence[Ended], wanted: Answer) -> objects.ClaimAnswers:
-    """Return the answer to a verb that carries claims on; one that was not ``wanted`` has a sentence why."""
+def claim_answers(answers: Sequence[ClaimResult], success: Answer) -> objects.ClaimAnswers:
+    """Return the answer to confirm, abort or release; an answer other than ``success`` has a reason."""
     return objects.ClaimAnswers.of(
-        consumers=[one.consumer for one in answers],
-        attempts=[one.attempt for one in answers],
-        answers=[str(one.answer) for one in answers],
-        hosts=[one.host for one in answers],
-        reasons=["" if one.answer is wanted else _reason(one.answer) for one in answers],
+        consumers=[result.consumer for result in answers],
+        attempts=[result.attempt for result in answers],
+        answers=[str(result.answer) for result in answers],
+        hosts=[result.host for result in answers],
+        reasons=["" if result.answer is success else _reason(result.answer) for result in answers],
         deadlines_ms=[None] * len(answers),
     )
 
 
-def claim(held: Claim) -> dict[str, Any]:
-    """Return one element of a page of claims."""
+def claim(claim: Claim) -> dict[str, Any]:
+    """Return a claim as a mapping, for a page of claims."""
     return {
-        "consumer": held.consumer,
-        "attempt": held.attempt,
-        "generation": held.generation,
-        "type": held.type,
-        "project": held.project,
-        "user": held.user,
-        "state": str(held.state),
-        "host": held.host,
-        "allocations": {provider: dict(amounts) for provider, amounts in held.allocations.items()},
-        "deadline_ms": held.deadline_ms,
-        "request_id": held.request_id,
-        "group_id": held.group.id if held.group else None,
-        "alternates": list(held.alternates),
-        "created_ms": held.created_ms,
+        "consumer": claim.consumer,
+        "attempt": claim.attempt,
+        "generation": claim.generation,
+        "type": claim.type,
+        "project": claim.project,
+        "user": claim.user,
+        "state": str(claim.state),
+        "host": claim.host,
+        "allocations": {provider: dict(amounts) for provider, amounts in claim.allocations.items()},
+        "deadline_ms": claim.deadline_ms,
+        "request_id": claim.request_id,
+        "group_id": claim.group.id if claim.group else None,
+        "alternates": list(claim.alternates),
+        "created_ms": claim.created_ms,
     }
 
 
-def audited(outcome: AuditOutcome) -> objects.AuditAnswer:
-    """Return the answer to audit_host; without columns where it was for another epoch."""
+def audit_answer(outcome: AuditOutcome) -> objects.AuditAnswer:
+    """Return the answer to audit_host; its columns are empty for another epoch."""
     return objects.AuditAnswer.of(
         epoch=outcome.epoch,
-        consumers=[one.consumer for one in outcome.answers],
-        attempts=[one.attempt for one in outcome.answers],
-        answers=[str(one.answer) for one in outcome.answers],
+        consumers=[result.consumer for result in outcome.answers],
+        attempts=[result.attempt for result in outcome.answers],
+        answers=[str(result.answer) for result in outcome.answers],
         reasserted=outcome.reasserted,
         released=outcome.released,
         orphans=outcome.orphans,
@@ -122,65 +125,65 @@ def audited(outcome: AuditOutcome) -> objects.AuditAnswer:
     )
 
 
-def verified(partition: str, found: Verification) -> objects.VerifyReport:
+def verify_report(partition: str, verification: Verification) -> objects.VerifyReport:
     """Return the answer to verify."""
     return objects.VerifyReport.of(
         partition=partition,
-        epoch=found.epoch,
-        position=found.position,
-        claims=dict(found.claims),
-        providers=found.providers,
-        problems=list(found.problems),
-        excess=[dict(one) for one in found.excess],
-        awaited=list(found.awaited),
+        epoch=verification.epoch,
+        position=verification.position,
+        claims=dict(verification.claims),
+        providers=verification.providers,
+        problems=list(verification.problems),
+        excess=[dict(entry) for entry in verification.excess],
+        awaited=list(verification.awaited),
     )
 
 
-def host_state(namespace: str, held: Held) -> objects.HostState:
+def host_state(namespace: str, located: LocatedDocument) -> objects.HostState:
     """Return one document of host state."""
-    name, version, document = held.state
+    name, version, document = located.state
     return objects.HostState.of(
-        namespace=namespace, name=name, version=version, document=document, partition=held.partition
+        namespace=namespace, name=name, version=version, document=document, partition=located.partition
     )
 
 
-def partitions(overviews: Sequence[Overview]) -> objects.PartitionList:
+def partitions(overviews: Sequence[PartitionOverview]) -> objects.PartitionList:
     """Return the answer to list_partitions."""
     return objects.PartitionList.of(
-        names=[each.name for each in overviews],
-        available=[each.available for each in overviews],
-        epochs=[each.epoch for each in overviews],
-        positions=[each.position for each in overviews],
-        hosts=[each.hosts for each in overviews],
-        alive=[each.alive for each in overviews],
-        claims=[None if each.claims is None else dict(each.claims) for each in overviews],
+        names=[overview.name for overview in overviews],
+        available=[overview.available for overview in overviews],
+        epochs=[overview.epoch for overview in overviews],
+        positions=[overview.position for overview in overviews],
+        hosts=[overview.hosts for overview in overviews],
+        alive=[overview.alive for overview in overviews],
+        claims=[None if overview.claims is None else dict(overview.claims) for overview in overviews],
     )
 
 
-def decisions(partition: str, found: Sequence[tuple[str, dict[str, Any]]], marker: str | None) -> objects.DecisionPage:
+def decisions(partition: str, rows: Sequence[tuple[str, dict[str, Any]]], marker: str | None) -> objects.DecisionPage:
     """Return a page of recorded decisions."""
     page = [
         objects.Decision.of(request_id=request_id, partition=partition, document=document)
-        for request_id, document in found
+        for request_id, document in rows
     ]
     return objects.DecisionPage.of(decisions=page, marker=marker)
 
 
-def filters(worker: str, found: Sequence[Listed]) -> objects.FilterList:
+def filters(worker: str, entries: Sequence[CatalogueEntry]) -> objects.FilterList:
     """Return the answer to list_filters."""
     return objects.FilterList.of(
         worker=worker,
-        names=[each.name for each in found],
-        kinds=[each.kind for each in found],
-        forms=[each.form for each in found],
-        sources=[each.source for each in found],
-        enabled=[each.enabled for each in found],
-        reads=[{namespace: sorted(keys) for namespace, keys in each.reads.items()} for each in found],
-        calls=[each.figures.calls for each in found],
-        errors=[each.figures.errors for each in found],
-        seconds=[each.figures.seconds for each in found],
-        hosts=[each.figures.hosts for each in found],
-        last_errors=[each.figures.last_error for each in found],
+        names=[entry.name for entry in entries],
+        kinds=[entry.kind for entry in entries],
+        forms=[entry.form for entry in entries],
+        sources=[entry.source for entry in entries],
+        enabled=[entry.enabled for entry in entries],
+        reads=[{namespace: sorted(keys) for namespace, keys in entry.reads.items()} for entry in entries],
+        calls=[entry.timings.calls for entry in entries],
+        errors=[entry.timings.errors for entry in entries],
+        seconds=[entry.timings.seconds for entry in entries],
+        hosts=[entry.timings.hosts for entry in entries],
+        last_errors=[entry.timings.last_error for entry in entries],
     )
 
 
@@ -188,15 +191,17 @@ def _reason(answer: Answer) -> str:
     return _SENTENCES.get(answer, "")
 
 
-def _may_change(one: Prepared, current: bool) -> bool:
-    if one.answer is not Answer.REFUSED:
+def _may_change(result: IntentResult, current: bool) -> bool:
+    if result.answer is not Answer.REFUSED:
         return False
-    # One that a host would have taken was refused for the others' sake: its own hosts are not in the way.
-    return not current or (Verdict.CLOSED in one.verdicts and Verdict.FITS not in one.verdicts)
+    # With a FITS verdict the refusal is due to other intents of the batch, not to these hosts.
+    return not current or (Verdict.CLOSED in result.verdicts and Verdict.FITS not in result.verdicts)
 
 
 def _refusal(intent: Intent, verdicts: Sequence[Verdict], current: bool) -> str:
     if not current:
         return "the store has begun a new epoch"
-    said = [f"{each.host}: {verdict}" for each, verdict in zip(intent.candidates, verdicts, strict=False)]
-    return ", ".join(said) or "no candidate is left"
+    verdict_texts = [
+        f"{candidate.host}: {verdict}" for candidate, verdict in zip(intent.candidates, verdicts, strict=False)
+    ]
+    return ", ".join(verdict_texts) or "no candidates"

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counting calls."""
+"""Metrics of RPC calls."""
 
 from scheduler_svc import metrics
 
 
-class Observed:
+class MeteredEndpoint:
     """An endpoint whose calls are counted and timed; see rpcapi.endpoint.exposed."""
 
     def _observe(self, method: str, code: str, seconds: float) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Topic ``scheduler``: decisions, reports and host state."""
+"""Endpoint of topic ``scheduler``: selections, reports and host state."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -8,60 +8,62 @@ import oslo_messaging as messaging
 
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
-from rpcapi.endpoint import exposed
+from rpcapi.endpoint import expose
 from rpcapi.model import names
 from rpcapi.model.request import check_uuids
 from rpcapi.scheduler import SchedulerAPI
-from scheduler_svc.deciding.asked import Asked
+from scheduler_svc.deciding.asked import SelectionCall
 from scheduler_svc.deciding.dry_run import DryRun
-from scheduler_svc.deciding.partitioned import Chooser
-from scheduler_svc.drivers.driver import WIDTH
+from scheduler_svc.deciding.partitioned import HostSelector
+from scheduler_svc.drivers.driver import MAX_CANDIDATES
 from scheduler_svc.endpoints import batches, bounds, decode, encode
-from scheduler_svc.endpoints.observed import Observed
-from scheduler_svc.hosts.aggregates import Aggregates
-from scheduler_svc.hosts.arrivals import Arrivals
+from scheduler_svc.endpoints.observed import MeteredEndpoint
+from scheduler_svc.hosts.aggregates import AggregateWriter
+from scheduler_svc.hosts.arrivals import HostReportRouter
 from scheduler_svc.hosts.deployment_states import DeploymentStates
 from scheduler_svc.hosts.stats import check_nodes
-from scheduler_svc.partitions import Partitions
-from scheduler_svc.plugins.catalogue import Listed
+from scheduler_svc.partitions import OpenPartitions
+from scheduler_svc.plugins.catalogue import CatalogueEntry
 from scheduler_svc.plugins.figures import FILTER, WEIGHER
 
-Wanted = Callable[[], list[str] | None]  # the keys of a node's state that decisions read now; None: any
-Filters = Callable[[str | None], Sequence[Listed]]  # what this worker decides by, of one kind or all
+GetReportedKeys = Callable[[], list[str] | None]  # node state keys that agents must report; None: all
+ListFiltersFunction = Callable[
+    [str | None], Sequence[CatalogueEntry]
+]  # filters and weighers in use, of one kind or all
 
 
-class SchedulerEndpoint(Observed):
-    """What rpcapi.scheduler.SchedulerAPI calls; its docstrings say what each method does and raises."""
+class SchedulerEndpoint(MeteredEndpoint):
+    """Endpoint of rpcapi.scheduler.SchedulerAPI, which documents each method."""
 
     target = messaging.Target(version=SchedulerAPI.VERSION)
 
     def __init__(
         self,
-        partitions: Partitions,
+        partitions: OpenPartitions,
         *,
-        selector: Chooser,
+        selector: HostSelector,
         states: DeploymentStates,
-        aggregates: Aggregates,
-        wanted: Wanted,
-        most_instances: int,
-        most_requests: int,
+        aggregates: AggregateWriter,
+        get_reported_keys: GetReportedKeys,
+        max_instances: int,
+        max_requests: int,
         dry_run: DryRun,
-        filters: Filters,
+        filters: ListFiltersFunction,
         worker: str,
     ) -> None:
         self._partitions = partitions
-        self._arrivals = Arrivals(partitions)
+        self._report_router = HostReportRouter(partitions)
         self._selector = selector
         self._states = states
         self._aggregates = aggregates
-        self._wanted = wanted
-        self._most = most_instances
-        self._most_requests = most_requests
+        self._get_reported_keys = get_reported_keys
+        self._max_instances = max_instances
+        self._max_requests = max_requests
         self._dry_run = dry_run
         self._filters = filters
         self._worker = worker
 
-    @exposed
+    @expose
     def select_destinations(
         self,
         ctxt: RequestContext,
@@ -70,31 +72,33 @@ class SchedulerEndpoint(Observed):
         attempt: int = 1,
         alternates: int = 2,
     ) -> objects.Selections:
-        """Choose and claim a host for each uuid, all or none."""
-        check_uuids(uuids, self._most)
+        """Select and claim a host for each uuid, all or none."""
+        check_uuids(uuids, self._max_instances)
         bounds.check("attempt", attempt, 1)
-        bounds.check("alternates", alternates, 0, WIDTH - 1)
+        bounds.check("alternates", alternates, 0, MAX_CANDIDATES - 1)
         request = decode.request(ctxt, spec)
         self._selector.driver.check(request)
-        asked = Asked(request, uuids, attempt, alternates, spec.consumer_type)
-        return encode.selections(attempt, self._selector.select(ctxt, asked))
+        call = SelectionCall(request, uuids, attempt, alternates, spec.consumer_type)
+        return encode.selections(attempt, self._selector.select(ctxt, call))
 
-    @exposed
+    @expose
     def select_batch(self, ctxt: RequestContext, requests: objects.SelectionRequests) -> objects.SelectionAnswers:
-        """Choose and claim for many requests at once."""
-        return batches.select(ctxt, requests, self._selector, most=self._most_requests, most_instances=self._most)
+        """Select and claim hosts for several requests together."""
+        return batches.select(
+            ctxt, requests, self._selector, max_requests=self._max_requests, max_instances=self._max_instances
+        )
 
-    @exposed
+    @expose
     def update_resource_stats(
         self, ctxt: RequestContext, name: names.ResourceName, stats: objects.StatsReport
     ) -> objects.StatsAnswer:
-        """Take a service host's report."""
+        """Apply the report of a service host."""
         host = _service_host(name)
         bounds.check("incarnation", stats.incarnation, 1)
         bounds.check("sequence", stats.sequence, 1)
         bounds.check("base", stats.base, 0, stats.sequence - 1)
         nodes = check_nodes(host, stats.nodes, stats.full)
-        outcome = self._arrivals.update_stats(
+        outcome = self._report_router.update_stats(
             host,
             stats.partition,
             incarnation=stats.incarnation,
@@ -108,15 +112,15 @@ class SchedulerEndpoint(Observed):
             need_full=outcome.need_full,
             epoch=outcome.epoch,
             audit=outcome.audit,
-            wanted=self._wanted(),
+            wanted=self._get_reported_keys(),
         )
 
-    @exposed
+    @expose
     def get_host_state(self, ctxt: RequestContext, namespace: str, name: names.ResourceName) -> objects.HostState:
         """Return one document."""
         return encode.host_state(namespace, self._states.get(namespace, names.canonical(name)))
 
-    @exposed
+    @expose
     def list_host_state(
         self,
         ctxt: RequestContext,
@@ -129,13 +133,13 @@ class SchedulerEndpoint(Observed):
     ) -> objects.HostStatePage:
         """Return a page of documents."""
         bounds.check_page(marker, limit)
-        found, following = self._states.list(namespace, marker, limit, matching, partition)
-        states = [encode.host_state(namespace, held) for held in found]
-        return objects.HostStatePage.of(states=states, marker=following)
+        documents, next_marker = self._states.list(namespace, marker, limit, matching, partition)
+        states = [encode.host_state(namespace, document) for document in documents]
+        return objects.HostStatePage.of(states=states, marker=next_marker)
 
-    @exposed
+    @expose
     def update_host_state(self, ctxt: RequestContext, state: objects.HostState, writer: str) -> objects.HostState:
-        """Merge what the declared writer changes."""
+        """Merge changes of the declared writer into a document."""
         if not isinstance(state.document, dict):
             raise errors.MalformedObject(name="HostState", why="its document must be a mapping")
         bounds.check("version", state.version, 0)
@@ -145,73 +149,73 @@ class SchedulerEndpoint(Observed):
         )
         return encode.host_state(state.namespace, updated)
 
-    @exposed
+    @expose
     def delete_host_state(
         self, ctxt: RequestContext, namespace: str, name: names.ResourceName, version: int, writer: str
     ) -> None:
-        """Delete what the declared writer put there."""
+        """Delete a document of the declared writer."""
         bounds.check("version", version, 0)
         self._states.delete(namespace, names.canonical(name), version, writer)
 
-    @exposed
+    @expose
     def update_aggregates(self, ctxt: RequestContext, aggregates: list[dict[str, Any]]) -> None:
-        """Replace aggregates whole."""
+        """Create or replace aggregates."""
         self._aggregates.update(aggregates)
 
-    @exposed
+    @expose
     def delete_aggregate(self, ctxt: RequestContext, name: str, version: int | str | None = None) -> None:
         """Delete an aggregate."""
         self._aggregates.delete(name, version)
 
-    @exposed
+    @expose
     def remove_host(self, ctxt: RequestContext, host: str) -> None:
-        """Forget a service host."""
-        self._arrivals.remove(_service_host(host))
+        """Remove a service host."""
+        self._report_router.remove(_service_host(host))
 
-    @exposed
+    @expose
     def list_partitions(self, ctxt: RequestContext) -> objects.PartitionList:
-        """Return what this worker sees of all partitions."""
-        return encode.partitions([each.look() for each in self._partitions])
+        """Return a summary of all partitions."""
+        return encode.partitions([partition.overview() for partition in self._partitions])
 
-    @exposed
+    @expose
     def report_service(self, ctxt: RequestContext, binary: str, host: str) -> None:
-        """Note that a service without nodes lives."""
+        """Record the heartbeat of a service without nodes."""
         self._partitions.own.store.heartbeat(_service_host(host), _service_host(binary))
 
-    @exposed
+    @expose
     def explain(self, ctxt: RequestContext, request_id: str) -> objects.Decision:
         """Return the record of a decision."""
         partition, document = self._partitions.find_decision(request_id)
         return objects.Decision.of(request_id=request_id, partition=partition.name, document=document)
 
-    @exposed
+    @expose
     def dry_run(self, ctxt: RequestContext, spec: objects.RequestSpec, count: int = 1) -> objects.Decision:
-        """Return the decision of a request that nobody makes."""
-        bounds.check("count", count, 1, self._most)
+        """Return the decision for a request without claiming."""
+        bounds.check("count", count, 1, self._max_instances)
         partition, document = self._dry_run.decide(decode.request(ctxt, spec), count)
         return objects.Decision.of(request_id=ctxt.request_id, partition=partition, document=document)
 
-    @exposed
+    @expose
     def list_filters(self, ctxt: RequestContext, kind: str | None = None) -> objects.FilterList:
-        """Return what this worker decides by."""
+        """Return the filters and weighers of this worker."""
         if kind not in (None, FILTER, WEIGHER):
-            raise errors.InvalidRequest(why=f"kind must be {FILTER} or {WEIGHER}, not {str(kind)[:40]!r}")
+            raise errors.InvalidRequest(why=f"kind must be {FILTER} or {WEIGHER}, got {str(kind)[:40]!r}")
         return encode.filters(self._worker, self._filters(kind))
 
-    @exposed
+    @expose
     def list_decisions(
         self, ctxt: RequestContext, partition: str | None = None, marker: str | None = None, limit: int = 100
     ) -> objects.DecisionPage:
         """Return a page of recorded decisions."""
         bounds.check_page(marker, limit)
-        asked = self._partitions.find(partition)
-        found, following = asked.store.list_decisions(marker, limit)
-        return encode.decisions(asked.name, found, following)
+        target = self._partitions.find(partition)
+        rows, next_marker = target.store.list_decisions(marker, limit)
+        return encode.decisions(target.name, rows, next_marker)
 
 
 def _service_host(name: names.ResourceName) -> str:
-    """Return a name that must be a service's, not a node's."""
+    """Return the canonical name; raises InvalidName for the name of a node."""
     canonical = names.canonical(name)
     if names.SEPARATOR in canonical:
-        raise errors.InvalidName(name=canonical, why="a service is meant, not one of its nodes")
+        raise errors.InvalidName(name=canonical, why="it must name a service, not one of its nodes")
     return canonical

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Filters: each a pure function from the host table and a request to the hosts that may take it."""
+"""Filters: pure functions from the host table and a request to a mask of the hosts that pass."""

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are the host's aggregates for servers of this flavor? Nova's AggregateTypeAffinityFilter."""
+"""Restricts aggregates to flavors: Nova's AggregateTypeAffinityFilter."""
 
 from collections.abc import Iterator
 
-from scheduler_svc.filters.aggregate_values import READS, saying
+from scheduler_svc.filters.aggregate_values import READS, members_with_value
 from scheduler_svc.filters.sieve import Filter, Sieve
-from scheduler_svc.request import Request
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.table.columns import Column
 from scheduler_svc.table.view import View
 
@@ -14,16 +14,18 @@ KEY = "instance_type"
 REASON = "aggregates of other flavors"
 
 
-def sieves(view: View, request: Request) -> Iterator[Sieve]:
-    """Let hosts pass of which no aggregate names flavors, or one of them names the request's."""
-    told = view.aggregates.having(KEY)
-    if not told:
+def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+    """Accept hosts with no aggregate that names flavors, or with one that names the requested flavor."""
+    flavors = view.aggregates.metadata_values(KEY)
+    if not flavors:
         return
 
-    def find() -> Column:
-        return ~view.aggregates.members(told) | saying(view, told, lambda flavor: flavor == request.flavor)
+    def compute() -> Column:
+        return ~view.aggregates.members(flavors) | members_with_value(
+            view, flavors, lambda flavor: flavor == request.flavor
+        )
 
-    yield Sieve(REASON, view.aggregates.once((NAME, request.flavor), find))
+    yield Sieve(REASON, view.aggregates.get_or_compute((NAME, request.flavor), compute))
 
 
 FILTER = Filter(NAME, sieves, READS)

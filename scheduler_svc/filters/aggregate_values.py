@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What aggregates say of their hosts: one text may hold several values, separated by commas."""
+"""Aggregate metadata values: one text may contain several values separated by commas."""
 
 from collections.abc import Callable, Mapping
 
@@ -10,11 +10,11 @@ from scheduler_svc.table.view import View
 READS: Reads = {"aggregate": frozenset({"hosts", "metadata"})}
 
 
-def values(text: str) -> list[str]:
-    """Return the values that a text holds, without the spaces around them."""
+def split_values(text: str) -> list[str]:
+    """Return the comma-separated values of a text, stripped of spaces."""
     return [value.strip() for value in text.split(",")]
 
 
-def saying(view: View, told: Mapping[str, str], suits: Callable[[str], bool]) -> Column:
-    """Return which rows are in an aggregate that says at least one value which suits."""
-    return view.aggregates.members([name for name, text in told.items() if any(map(suits, values(text)))])
+def members_with_value(view: View, texts: Mapping[str, str], matches: Callable[[str], bool]) -> Column:
+    """Return a mask of the rows in an aggregate with at least one value for which ``matches`` is true."""
+    return view.aggregates.members([name for name, text in texts.items() if any(map(matches, split_values(text)))])

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every host passes: Nova's AllHostsFilter, for who wants to say that no other filter is enabled."""
+"""Accepts every host: Nova's AllHostsFilter."""
 
 from collections.abc import Iterable
 
 from scheduler_svc.filters.sieve import Filter, Sieve
-from scheduler_svc.request import Request
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.table.view import View
 
 NAME = "AllHostsFilter"
 
 
-def sieves(view: View, request: Request) -> Iterable[Sieve]:
-    """Return none: nobody falls."""
+def sieves(view: View, request: SchedulingRequest) -> Iterable[Sieve]:
+    """Return nothing: no host is rejected."""
     return ()
 
 

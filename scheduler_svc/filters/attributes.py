@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Nova's HostState tells of a host, by its names there: for flavors and queries that speak of hosts in them."""
+"""Host attributes by their names in Nova's HostState, for extra specs and queries that use those names."""
 
 import ipaddress
 from collections.abc import Callable, Mapping, Sequence
@@ -9,7 +9,7 @@ import numpy as np
 
 from rpcapi import errors
 from rpcapi.model import names
-from rpcapi.model.query import ATTRIBUTES, Kind
+from rpcapi.model.query import ATTRIBUTES, TermType
 from scheduler_svc.reads import Reads
 from scheduler_svc.table.columns import Column, FloatColumn
 from scheduler_svc.table.view import View
@@ -19,10 +19,10 @@ COUNTS = {"num_instances": "instances", "num_io_ops": "io_ops", "failed_builds":
 NODES = ("nodename", "hypervisor_hostname")  # the canonical name of a node here
 
 READS: Reads = {"compute": frozenset({"facts", "host_ip", "inventories", "used"})}
-COUNTED: Reads = {"compute": frozenset(f"metrics.{metric}" for metric in COUNTS.values())}
+COUNT_READS: Reads = {"compute": frozenset(f"metrics.{metric}" for metric in COUNTS.values())}
 
 
-def _counted(metric: str) -> Callable[[View], FloatColumn]:
+def _metric_count(metric: str) -> Callable[[View], FloatColumn]:
     return lambda view: np.fmax(view.state("compute", f"metrics.{metric}"), 0.0)
 
 
@@ -30,7 +30,7 @@ def _used(view: View, resource_class: str) -> FloatColumn:
     return view.tree_capacity(resource_class) - view.tree_free(resource_class)
 
 
-# Of hosts with all that hangs below them. Totals are capacities: what is reserved is out, allocation ratios are in.
+# Sums over host trees. Totals are capacities: reserved amounts are subtracted and allocation ratios applied.
 NUMBERS: Mapping[str, Callable[[View], FloatColumn]] = {
     "vcpus_total": lambda view: view.tree_capacity("VCPU"),
     "vcpus_used": lambda view: _used(view, "VCPU"),
@@ -39,59 +39,59 @@ NUMBERS: Mapping[str, Callable[[View], FloatColumn]] = {
     "total_usable_disk_gb": lambda view: view.tree_capacity("DISK_GB"),
     "free_disk_mb": lambda view: view.tree_free("DISK_GB") * MIB_PER_GIB,
     "disk_mb_used": lambda view: _used(view, "DISK_GB") * MIB_PER_GIB,
-    **{name: _counted(metric) for name, metric in COUNTS.items()},
+    **{name: _metric_count(metric) for name, metric in COUNTS.items()},
 }
 
 
 def number(view: View, path: Sequence[str]) -> FloatColumn:
-    """Return a number a row, NaN where it is not told: of NUMBERS, or of the metrics that workers keep."""
+    """Return a number per row, NaN if unknown: an attribute of NUMBERS, or a metric that the worker stores."""
     try:
         if path[0] in NUMBERS:
             return NUMBERS[path[0]](view)
         return view.state("compute", f"metrics.{path[1]}")
-    except LookupError:  # a metric that no filter or weigher here reads, so that agents do not send it
+    except LookupError:  # no filter or weigher reads this metric, so agents do not send it
         return np.full(view.size, np.nan)
 
 
-def fact(path: Sequence[str]) -> Sequence[str]:
-    """Return the keys in a host's facts that ``path`` leads to."""
+def fact_path(path: Sequence[str]) -> Sequence[str]:
+    """Return the path within a host's facts for an attribute path."""
     return path[1:] if path[0] in ("facts", "stats") else path
 
 
-def found(facts: Mapping[str, Any], path: Sequence[str]) -> Any:
-    """Return what is at ``path``, None where nothing is."""
+def lookup(facts: Mapping[str, Any], path: Sequence[str]) -> Any:
+    """Return the value at ``path``, or None."""
     value: Any = facts
     for key in path:
         value = value.get(key) if isinstance(value, Mapping) else None
     return value
 
 
-def called(view: View, attribute: str, wanted: Sequence[str]) -> Column:
-    """Return whose host, node or address is one of ``wanted``; what can be no such name is nobody's."""
-    if ATTRIBUTES[attribute] is Kind.ADDRESS:
-        networks = [ipaddress.ip_network(text) for text in wanted if _is(ipaddress.ip_address, text)]
-        return np.logical_or.reduce([_nobody(view), *(view.within_network(network) for network in networks)])
-    good = [text for text in wanted if _is(names.canonical, text)]
+def matches_name(view: View, attribute: str, texts: Sequence[str]) -> Column:
+    """Return a mask of the rows whose host, node or address is in ``texts``; invalid texts match no row."""
+    if ATTRIBUTES[attribute] is TermType.ADDRESS:
+        networks = [ipaddress.ip_network(text) for text in texts if _is_valid(ipaddress.ip_address, text)]
+        return np.logical_or.reduce([_no_rows(view), *(view.within_network(network) for network in networks)])
+    valid = [text for text in texts if _is_valid(names.canonical, text)]
     if attribute not in NODES:
-        return view.named([text for text in good if names.SEPARATOR not in text])
-    column = _nobody(view)
-    rows = [view.row(text, number) for text in good for number in range(len(view.standings))]
+        return view.match_names([text for text in valid if names.SEPARATOR not in text])
+    column = _no_rows(view)
+    rows = [view.row(text, number) for text in valid for number in range(len(view.log_positions))]
     column[[row for row in rows if row is not None]] = True
     return column
 
 
-def addressed(view: View) -> Column:
-    """Return who tells an address."""
-    return np.logical_or.reduce([view.within_network(ipaddress.ip_network(every)) for every in ("0.0.0.0/0", "::/0")])
+def has_address(view: View) -> Column:
+    """Return a mask of the rows that reported an address."""
+    return np.logical_or.reduce([view.within_network(ipaddress.ip_network(text)) for text in ("0.0.0.0/0", "::/0")])
 
 
-def _nobody(view: View) -> Column:
+def _no_rows(view: View) -> Column:
     return np.zeros(view.size, np.bool_)
 
 
-def _is(read: Callable[[str], object], text: str) -> bool:
+def _is_valid(parse: Callable[[str], object], text: str) -> bool:
     try:
-        read(text)
+        parse(text)
     except (ValueError, errors.InvalidName):
         return False
     return True

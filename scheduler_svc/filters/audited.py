@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Has the service host audited in this epoch, or is it about to? Part of the filter ComputeFilter."""
+"""Rejects hosts that have not audited in the current epoch. Part of ComputeFilter."""
 
 from collections.abc import Iterator
 
 from rpcapi.model.claims import NOT_AUDITED
 from scheduler_svc.filters import compute
 from scheduler_svc.filters.sieve import Filter, Sieve
-from scheduler_svc.request import Request
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.table.view import View
 
 REASON_OVERDUE = "audit overdue"
@@ -14,10 +14,10 @@ REASON_CLOSED = NOT_AUDITED
 REASONS = (REASON_OVERDUE, REASON_CLOSED)
 
 
-def sieves(view: View, request: Request) -> Iterator[Sieve]:
-    """Let hosts pass that take claims in this epoch; of the others, who still has time to audit is told apart."""
+def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+    """Accept hosts that were audited in this epoch; an overdue audit has its own reason."""
     if view.audits_overdue:
-        yield Sieve(REASON_OVERDUE, view.opened | view.awaited)
+        yield Sieve(REASON_OVERDUE, view.opened | view.audit_pending)
     yield Sieve(REASON_CLOSED, view.opened)
 
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is the service host alive and enabled?"""
+"""Rejects hosts whose service host is down or disabled."""
 
 from collections.abc import Iterator
 
 from scheduler_svc.filters.sieve import Filter, Sieve
-from scheduler_svc.request import Request
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.table.view import View
 
 NAME = "ComputeFilter"
@@ -12,8 +12,8 @@ REASON_DOWN = "service down"
 REASON_DISABLED = "service disabled"
 
 
-def sieves(view: View, request: Request) -> Iterator[Sieve]:
-    """Let hosts pass whose service reported lately, and is enabled."""
+def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+    """Accept hosts whose service is alive and enabled."""
     yield Sieve(REASON_DOWN, view.alive)
     yield Sieve(REASON_DISABLED, view.enabled)
 

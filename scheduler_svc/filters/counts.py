@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What hosts count of themselves, held against a limit.
+"""Limits on counts that hosts report.
 
-Nova's IoOpsFilter and NumInstancesFilter, and the two whose limits the hosts' aggregates set.
+Nova's IoOpsFilter and NumInstancesFilter, and their variants with limits in aggregate metadata.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,57 +10,59 @@ from dataclasses import dataclass
 import numpy as np
 
 from scheduler_svc.filters.sieve import Filter, Sieve
-from scheduler_svc.request import Request
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.table.columns import FloatColumn
 from scheduler_svc.table.view import View
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
-    """A metric, the aggregates' key of its limit, and why a host falls that has reached it."""
+class LimitedMetric:
+    """A metric, the aggregate metadata key of its limit, and the reason for rejecting a host at the limit."""
 
     metric: str
     key: str
     reason: str
 
 
-IO_OPS = Count("metrics.io_ops", "max_io_ops_per_host", "too many I/O operations")
-INSTANCES = Count("metrics.instances", "max_instances_per_host", "too many instances")
+IO_OPS = LimitedMetric("metrics.io_ops", "max_io_ops_per_host", "too many I/O operations")
+INSTANCES = LimitedMetric("metrics.instances", "max_instances_per_host", "too many instances")
 
 
-def build(name: str, count: Count, most: int) -> Filter:
-    """Return the filter that lets hosts pass whose count is below ``most``."""
+def build(name: str, metric: LimitedMetric, limit: int) -> Filter:
+    """Return the filter that accepts hosts with a count below ``limit``."""
 
-    def sieves(view: View, request: Request) -> Iterator[Sieve]:
-        yield Sieve(count.reason, counted(view, count) < most)
+    def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+        yield Sieve(metric.reason, read_count(view, metric) < limit)
 
-    return Filter(name, sieves, {"compute": frozenset({count.metric})})
+    return Filter(name, sieves, {"compute": frozenset({metric.metric})})
 
 
-def build_by_aggregate(name: str, count: Count, most: int) -> Filter:
-    """Return the filter whose limit is the least that the host's aggregates set.
+def build_by_aggregate(name: str, metric: LimitedMetric, default: int) -> Filter:
+    """Return the filter with the smallest limit in the metadata of the host's aggregates.
 
-    It is ``most`` where none sets one, and where one of them sets what is no integer, as in Nova.
+    The limit is ``default`` if no aggregate sets one, or if one of them is not an integer, as in Nova.
     """
 
-    def sieves(view: View, request: Request) -> Iterator[Sieve]:
-        told = view.aggregates.having(count.key)
-        limit = view.aggregates.once((name, most), lambda: _limits(view, told, most)) if told else most
-        yield Sieve(count.reason, counted(view, count) < limit)
+    def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+        texts = view.aggregates.metadata_values(metric.key)
+        limit = (
+            view.aggregates.get_or_compute((name, default), lambda: _limits(view, texts, default)) if texts else default
+        )
+        yield Sieve(metric.reason, read_count(view, metric) < limit)
 
-    reads = {"compute": frozenset({count.metric}), "aggregate": frozenset({"hosts", "metadata"})}
+    reads = {"compute": frozenset({metric.metric}), "aggregate": frozenset({"hosts", "metadata"})}
     return Filter(name, sieves, reads)
 
 
-def counted(view: View, count: Count) -> FloatColumn:
-    """Return how many each row counts; 0 where it has not told."""
-    return np.fmax(view.state("compute", count.metric), 0.0)
+def read_count(view: View, metric: LimitedMetric) -> FloatColumn:
+    """Return the count of each row; 0 if it is not reported."""
+    return np.fmax(view.state("compute", metric.metric), 0.0)
 
 
-def _limits(view: View, told: Mapping[str, str], default: int) -> FloatColumn:
-    numbers = {name: _integer(text) for name, text in told.items()}
+def _limits(view: View, texts: Mapping[str, str], default: int) -> FloatColumn:
+    numbers = {name: _integer(text) for name, text in texts.items()}
     limits = np.full(view.size, float(default))
-    # The least comes last, and stays.
+    # In descending order, so that the smallest limit is assigned last.
     for limit in sorted({number for number in numbers.values() if number is not None}, reverse=True):
         limits[view.aggregates.members([name for name, number in numbers.items() if number == limit])] = limit
     limits[view.aggregates.members([name for name, number in numbers.items() if number is None])] = default

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operators of flavor extra specs: what a value must be, as Nova's flavors say it.
+"""The operators of flavor extra specs, as in Nova.
 
-``"4096"`` wants that text. Before one number, ``=`` and ``>=`` want at least, ``<=``, ``==`` and ``!=`` what they say;
-``s==`` and its like compare texts; ``<in>`` wants a part of the text, ``<all-in>`` each of several, and ``<or>`` one of
-several texts: ``<or> a <or> b``.
+``"4096"`` requires this text. Before a number, ``=`` and ``>=`` require at least that number; ``<=``, ``==`` and ``!=``
+compare numbers; ``s==`` and similar operators compare texts; ``<in>`` requires a substring, ``<all-in>`` several
+substrings, and ``<or>`` one of several texts: ``<or> a <or> b``.
 """
 
 import operator
@@ -35,38 +35,38 @@ _TEXTS: dict[str, Callable[[str, Sequence[str]], bool]] = {
 }
 
 
-def matches(value: str, wanted: str) -> bool:
-    """Tell whether ``value`` is what is wanted; an operator without an operand, or for other than numbers, never is."""
-    sign, *words = wanted.split() or [""]
+def matches(value: str, requirement: str) -> bool:
+    """Return whether ``value`` meets the requirement; False if an operand is missing or not a number."""
+    sign, *words = requirement.split() or [""]
     if sign in _NUMBERS:
         number, bound = _number(value), _number(words[0] if words else "")
         return number is not None and bound is not None and bool(_NUMBERS[sign](number, bound))
     if sign in _TEXTS:
         return bool(words) and _TEXTS[sign](value, words)
-    return value == wanted
+    return value == requirement
 
 
-def matching(values: FloatColumn, wanted: str) -> Column:
-    """Return where a number is what is wanted; nowhere where it is NaN."""
-    there = ~np.isnan(values)
-    sign, *words = wanted.split() or [""]
+def matches_column(values: FloatColumn, requirement: str) -> Column:
+    """Return a mask of the numbers that meet the requirement; NaN never does."""
+    present = ~np.isnan(values)
+    sign, *words = requirement.split() or [""]
     if sign in _NUMBERS:
         bound = _number(words[0] if words else "")
-        return np.zeros(len(values), np.bool_) if bound is None else there & _NUMBERS[sign](values, bound)
-    # Operators of texts are rare for numbers: each different one is asked about once.
-    different, which = np.unique(values, return_inverse=True)
-    answers = np.array([matches(_text(number), wanted) for number in different.tolist()], np.bool_)
-    return there & answers[which] if len(different) else there
+        return np.zeros(len(values), np.bool_) if bound is None else present & _NUMBERS[sign](values, bound)
+    # Text operators are rare for numbers: each distinct number is tested once.
+    distinct, indexes = np.unique(values, return_inverse=True)
+    answers = np.array([matches(_text(number), requirement) for number in distinct.tolist()], np.bool_)
+    return present & answers[indexes] if len(distinct) else present
 
 
-def texts(wanted: str) -> Sequence[str] | None:
-    """Return the texts of which one is wanted; None where more than texts is asked about."""
-    sign, *words = wanted.split() or [""]
+def accepted_texts(requirement: str) -> Sequence[str] | None:
+    """Return the texts of which one is required; None if the requirement is not an equality of texts."""
+    sign, *words = requirement.split() or [""]
     if sign == OR:
         return words[::2]
     if sign == "s==":
         return words[:1]
-    return None if sign in _NUMBERS or sign in _TEXTS else [wanted]
+    return None if sign in _NUMBERS or sign in _TEXTS else [requirement]
 
 
 def _number(text: str) -> float | None:

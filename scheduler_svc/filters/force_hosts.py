@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is the host one of those that the request insists on?"""
+"""Restricts the hosts to those that the request forces."""
 
 from collections.abc import Iterator
 
 from scheduler_svc.filters.sieve import Filter, Sieve
-from scheduler_svc.request import Request
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.table.view import View
 
 NAME = "ForceHostsFilter"
 REASON = "not a forced host"
 
 
-def sieves(view: View, request: Request) -> Iterator[Sieve]:
-    """Let only hosts pass that the request names, by node or by service host; without a name, all."""
+def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+    """Accept hosts in ``force_hosts``, by node or service host name; all hosts if it is empty."""
     if request.force_hosts:
-        yield Sieve(REASON, view.named(request.force_hosts))
+        yield Sieve(REASON, view.match_names(request.force_hosts))
 
 
 FILTER = Filter(NAME, sieves)

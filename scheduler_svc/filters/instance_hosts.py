@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is the host one on which the instances of a hint are? Nova's SameHostFilter and DifferentHostFilter."""
+"""Matches hosts with the hosts of hinted instances: Nova's SameHostFilter and DifferentHostFilter."""
 
 from collections.abc import Iterator, Sequence
 
-from rpcapi.model.checks.hints import listed
+from rpcapi.model.checks.hints import as_list
 from scheduler_svc.filters.sieve import Filter, Sieve
-from scheduler_svc.request import Request
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.table.view import View
 
 SAME_NAME = "SameHostFilter"
@@ -16,23 +16,23 @@ DIFFERENT = "different_host"
 REASON_DIFFERENT = "an instance of different_host"
 
 
-def same(view: View, request: Request) -> Iterator[Sieve]:
-    """Let hosts pass that hold one of the hint's instances at least."""
+def same(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+    """Accept hosts that run at least one of the hint's instances."""
     if request.hints.get(SAME):
-        yield Sieve(REASON_SAME, view.named(_hosts(request, SAME)))
+        yield Sieve(REASON_SAME, view.match_names(_hosts(request, SAME)))
 
 
-def different(view: View, request: Request) -> Iterator[Sieve]:
-    """Let hosts pass that hold none of the hint's instances."""
+def different(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+    """Accept hosts that run none of the hint's instances."""
     hosts = _hosts(request, DIFFERENT) if request.hints.get(DIFFERENT) else ()
     if hosts:
-        yield Sieve(REASON_DIFFERENT, ~view.named(hosts))
+        yield Sieve(REASON_DIFFERENT, ~view.match_names(hosts))
 
 
-def _hosts(request: Request, hint: str) -> Sequence[str]:
-    """Return where the instances of a hint are; of one that is nowhere nothing is known."""
-    uuids = listed(request.hints[hint])
-    return [request.located[uuid] for uuid in uuids if uuid in request.located]
+def _hosts(request: SchedulingRequest, hint: str) -> Sequence[str]:
+    """Return the hosts of a hint's instances; instances without a known host are skipped."""
+    uuids = as_list(request.hints[hint])
+    return [request.instance_hosts[uuid] for uuid in uuids if uuid in request.instance_hosts]
 
 
 SAME_FILTER = Filter(SAME_NAME, same)

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is the host, or somebody in its tree, in the aggregates and in the tree that are asked for?"""
+"""Matches hosts with the requested aggregates and tree."""
 
 from collections.abc import Iterator
 
 import numpy as np
 
 from scheduler_svc.filters.sieve import Filter, Sieve
-from scheduler_svc.request import Request
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.table.columns import Column
-from scheduler_svc.table.trees import Providers
+from scheduler_svc.table.trees import ProviderColumns
 from scheduler_svc.table.view import View
 
 NAME = "MembershipFilter"
@@ -17,17 +17,18 @@ REASON_FORBIDDEN = "in a forbidden aggregate"
 REASON_TREE = "not the tree asked for"
 
 
-def sieves(view: View, request: Request) -> Iterator[Sieve]:
-    """Let hosts pass by ``member_of``, ``forbidden_aggregates`` and ``in_tree`` of the group without a suffix.
+def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+    """Apply ``member_of``, ``forbidden_aggregates`` and ``in_tree`` of the group without a suffix.
 
-    A host's aggregates span its tree; one that is not in them passes for a member below it, or one that shares.
+    A host's aggregates apply to its whole tree. A host outside ``member_of`` passes if a provider below it or a sharing
+    provider is a member.
     """
     if request.in_tree is not None:
-        yield Sieve(REASON_TREE, view.tree_named(request.in_tree))
+        yield Sieve(REASON_TREE, view.in_tree_of(request.in_tree))
     if request.member_of:
 
-        def inside(each: Providers) -> Column:
-            return np.logical_and.reduce([each.members(names) for names in request.member_of])
+        def inside(providers: ProviderColumns) -> Column:
+            return np.logical_and.reduce([providers.members(names) for names in request.member_of])
 
         yield Sieve(REASON_AGGREGATE, view.trees.any(inside))
     if request.forbidden_aggregates:

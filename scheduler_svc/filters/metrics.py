@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Has the host reported every metric that it is weighed by? Nova's MetricsFilter."""
+"""Rejects hosts that have not reported all weighed metrics: Nova's MetricsFilter."""
 
 from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from scheduler_svc.filters.sieve import Filter, Sieve
-from scheduler_svc.request import Request
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.table.view import View
 
 NAME = "MetricsFilter"
@@ -14,10 +14,10 @@ REASON = "metric {} not reported"
 
 
 def build(metrics: Iterable[str]) -> Filter:
-    """Return the filter for these names of metrics."""
+    """Return the filter for these metric names."""
     keys = {name: f"metrics.{name}" for name in metrics}
 
-    def sieves(view: View, request: Request) -> Iterator[Sieve]:
+    def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
         for name, key in keys.items():
             yield Sieve(REASON.format(name), ~np.isnan(view.state("compute", key)))
 

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the configuration tells the filters; scheduler_svc.conf.filters reads it."""
+"""The configured options of filters; scheduler_svc.conf.filters builds them."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """``metrics`` are the names that a host must report. All else is Nova's, with its meaning and default.
+class FilterOptions:
+    """``metrics`` are the metrics that a host must report. The other options have Nova's meanings and defaults.
 
-    An empty ``default_architecture`` or ``properties_namespace`` stands for none.
+    An empty ``default_architecture`` or ``properties_namespace`` means none.
     """
 
     metrics: tuple[str, ...] = ()
@@ -22,4 +22,4 @@ class Options:
     properties_separator: str = "."
 
 
-DEFAULTS = Options()
+DEFAULTS = FilterOptions()

@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is the host in a partition whose store answers?"""
+"""Rejects hosts in partitions whose store is unreachable."""
 
 from collections.abc import Iterator
 
 import numpy as np
 
-from rpcapi.model.claims import PARTITION_AWAY
+from rpcapi.model.claims import PARTITION_UNAVAILABLE
 from scheduler_svc.filters.sieve import Filter, Sieve
-from scheduler_svc.request import Request
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.table.view import View
 
-NAME = "PartitionFilter"  # of no configuration
-REASON = PARTITION_AWAY
+NAME = "PartitionFilter"  # not configurable: always applied
+REASON = PARTITION_UNAVAILABLE
 
 
-def sieves(view: View, request: Request) -> Iterator[Sieve]:
-    """Let hosts pass in whose partition something can be claimed now."""
-    if request.away:
-        yield Sieve(REASON, ~np.logical_or.reduce([view.within(name) for name in request.away]))
+def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+    """Accept hosts in partitions that are reachable."""
+    if request.unavailable_partitions:
+        yield Sieve(REASON, ~np.logical_or.reduce([view.within(name) for name in request.unavailable_partitions]))
 
 
 FILTER = Filter(NAME, sieves)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The filters in their order, and what is left after them."""
+"""The filters in their order, and their application to a view."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,149 +37,155 @@ from scheduler_svc.filters import (
     traits,
     volume_pool,
 )
-from scheduler_svc.filters.options import DEFAULTS, Options
+from scheduler_svc.filters.options import DEFAULTS, FilterOptions
 from scheduler_svc.filters.sieve import Filter
 from scheduler_svc.plugins.figures import FILTER, Stopwatch
-from scheduler_svc.request import Request
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.table.columns import Column
 from scheduler_svc.table.view import View
 
 
-def pipeline(options: Options = DEFAULTS) -> Sequence[Filter]:
-    """Return all filters in their order, bound to what the configuration tells them."""
+def pipeline(options: FilterOptions = DEFAULTS) -> Sequence[Filter]:
+    """Return all built-in filters in their order, bound to the configured options."""
     return (
-        # No arithmetic: nobody falls.
+        # No arithmetic: it rejects no host.
         all_hosts.FILTER,
-        # Two ready columns; and what is down is no answer to "why is it full".
+        # Two existing columns. First, so that later reasons do not count hosts that are down.
         compute.FILTER,
-        # A look-up a name. First of what the request asks, since it may leave a handful of hosts.
+        # One lookup per name. First of the request's conditions, since it may leave only a few hosts.
         force_hosts.FILTER,
         ignore_hosts.FILTER,
-        # The same look-up, of the names that the store told for the hints' instances.
+        # The same lookup, for the hosts of the hinted instances, as the store reported them.
         instance_hosts.SAME_FILTER,
         instance_hosts.DIFFERENT_FILTER,
-        # The same look-up; after what the caller said, so that its reason counts what only the group forbids.
+        # The same lookup; after the caller's conditions, so that its reason counts only hosts that the group excludes.
         server_group.ANTI_AFFINITY_FILTER,
         server_group.AFFINITY_FILTER,
-        # The same look-up, of configured names.
+        # The same lookup, for configured names.
         isolated_hosts.build(options),
-        # One comparison of a column of small numbers.
+        # One comparison of an integer column.
         availability_zone.FILTER,
-        # A look-up of the names that a pool says it serves, and a bit test a network.
+        # A lookup of the host names of a pool, and a bit test per network.
         volume_pool.FILTER,
         network_segment.FILTER,
-        # Three comparisons of such columns.
+        # Three comparisons of integer columns.
         near_address.FILTER,
-        # A column that was found for an earlier request; one is found anew when aggregates change.
+        # A cached column, recomputed when aggregates change.
         aggregate_tenants.FILTER,
         aggregate_flavor.FILTER,
         aggregate_extra_specs.FILTER,
         aggregate_image_properties.build(options),
-        # A question to each different document of facts, whose answer is kept, and a look-up of it a row.
+        # A cached predicate result per distinct facts document, and a lookup per row.
         image_properties.build(options),
         compute_capabilities.FILTER,
-        # A bit test a word of aggregates.
+        # A bit test per 64-bit word of aggregates.
         membership.FILTER,
-        # A bit test for each 64 traits that the cluster knows.
+        # A bit test per 64 different traits in the cluster.
         traits.FILTER,
-        # A test a metric. After what was asked: it is about what is reported, and mostly all is.
+        # One test per metric. After the request's conditions: hosts usually report all metrics.
         metrics.build(options.metrics),
-        # A comparison of floats each; the aggregates' limits are a column that was found earlier.
+        # One float comparison each; the limits of aggregates are a cached column.
         counts.build("NumInstancesFilter", counts.INSTANCES, options.max_instances_per_host),
         counts.build_by_aggregate("AggregateNumInstancesFilter", counts.INSTANCES, options.max_instances_per_host),
         counts.build("IoOpsFilter", counts.IO_OPS, options.max_io_ops_per_host),
         counts.build_by_aggregate("AggregateIoOpsFilter", counts.IO_OPS, options.max_io_ops_per_host),
-        # As many comparisons as the query has: up to a hundred.
+        # One comparison per query term: up to a hundred.
         json_query.FILTER,
-        # Whether there is what the tree is then searched for, in the order in which it is mostly missing.
+        # Preconditions of the tree search, the most selective first.
         numa_topology.FILTER,
         pci_passthrough.FILTER,
-        # A comparison of floats a class, and arithmetic where units have rules: the dearest. This late also because
-        # its reasons should count hosts that would have been right otherwise.
+        # A float comparison per class, and arithmetic for unit rules: the most expensive. Late also because its reasons
+        # should count only hosts that meet all other conditions.
         resources.FILTER,
-        # The same for each different group of the request, and sums over trees.
+        # The same for each distinct request group, with sums over trees.
         request_groups.FILTER,
-        # As cheap as the first, but a caller waits for the hosts that fall to it: they must be right but for this.
+        # As cheap as the first, but callers wait for the hosts that it rejects: these must meet all other conditions.
         audited.FILTER,
     )
 
 
-LOOKING_AT_ROOM = (pci_passthrough, resources, request_groups)
-# Prefilters that keep projects to their aggregates rest on it: on flat hosts nobody else looks at what they add.
-ALWAYS = frozenset({membership.NAME})
+CAPACITY_FILTERS = (pci_passthrough, resources, request_groups)
+# Prefilters that restrict projects to aggregates depend on it: no other filter applies their conditions to flat hosts.
+ALWAYS_ENABLED = frozenset({membership.NAME})
 _WATCH = Stopwatch()
-NAMES = tuple(dict.fromkeys(each.name for each in pipeline()))
+NAMES = tuple(dict.fromkeys(host_filter.name for host_filter in pipeline()))
 
 
 @dataclass(frozen=True, slots=True)
 class Survivors:
-    """Which rows passed all filters, how many hosts there were, and how many fell to each reason, in order."""
+    """A mask of the rows that passed all filters, their count, the number of hosts, and rejections per reason."""
 
     passes: Column
-    left: int
+    count: int
     hosts: int
     reasons: Mapping[str, int]
 
 
-def build(enabled: Iterable[str], options: Options = DEFAULTS, plugins: Sequence[Filter] = ()) -> Sequence[Filter]:
-    """Return the enabled filters in the pipeline's order, then those of ``plugins``, which come from outside.
+def build(
+    enabled: Iterable[str], options: FilterOptions = DEFAULTS, plugins: Sequence[Filter] = ()
+) -> Sequence[Filter]:
+    """Return the enabled filters in the pipeline's order, then those of ``plugins``.
 
-    What is in ALWAYS cannot be left out. Raises BadConfiguration for an unknown name.
+    Filters in ALWAYS_ENABLED cannot be disabled. Raises BadConfiguration for an unknown name.
     """
-    there = (*pipeline(options), *plugins)
-    names = [each.name for each in there]
-    wanted = ALWAYS.union(enabled)
-    unknown = wanted - set(names)
+    available = (*pipeline(options), *plugins)
+    names = [host_filter.name for host_filter in available]
+    selected = ALWAYS_ENABLED.union(enabled)
+    unknown = selected - set(names)
     if unknown:
-        raise errors.BadConfiguration(why=f"there is no filter {', '.join(sorted(unknown))}; known: {', '.join(names)}")
-    return [each for each in there if each.name in wanted]
+        raise errors.BadConfiguration(why=f"unknown filter {', '.join(sorted(unknown))}; known: {', '.join(names)}")
+    return [host_filter for host_filter in available if host_filter.name in selected]
 
 
 def build_eligibility(
-    enabled: Iterable[str], options: Options = DEFAULTS, plugins: Sequence[Filter] = ()
+    enabled: Iterable[str], options: FilterOptions = DEFAULTS, plugins: Sequence[Filter] = ()
 ) -> Sequence[Filter]:
-    """Return the enabled filters that do not look at room; raises BadConfiguration for an unknown name."""
-    return build(set(enabled) - {each.NAME for each in LOOKING_AT_ROOM}, options, plugins)
+    """Return the enabled filters that do not check capacity; raises BadConfiguration for an unknown name."""
+    return build(set(enabled) - {module.NAME for module in CAPACITY_FILTERS}, options, plugins)
 
 
 def run(
     filters: Sequence[Filter],
     view: View,
-    request: Request,
+    request: SchedulingRequest,
     *,
-    pardoned: Collection[str] = (),
-    witness: Callable[[str, Column], None] | None = None,
+    ignored_reasons: Collection[str] = (),
+    on_rejected: Callable[[str, Column], None] | None = None,
 ) -> Survivors:
-    """Put every host through ``filters``; what falls to one is not counted by the next.
+    """Apply ``filters`` to all hosts; a rejected host is counted for the first reason only.
 
-    The reasons in ``pardoned`` are held against no host. Where the request keeps to a partition no other host is seen.
-    ``witness`` is told of each reason which hosts fell to it, which costs more than it takes to count them.
+    Tests with a reason in ``ignored_reasons`` are skipped. If the request names a partition, only its hosts count.
+    ``on_rejected`` is called with each reason and the mask of rejected hosts, which costs more than counting them.
     """
-    passes = view.there.copy()
+    passes = view.present.copy()
     kind = view.of_kind(request.service)
     if kind is not None:
         passes &= kind
     if request.partition is not None:
         passes &= view.within(request.partition)
-    hosts = left = int(np.count_nonzero(passes))
+    hosts = count = int(np.count_nonzero(passes))
     reasons: dict[str, int] = {}
     laps = _WATCH.laps()
-    # Nothing can be claimed where the store is away, so that this filter cannot be left out.
-    for each in (partition.FILTER, *filters) if request.away else filters:
-        sieves = each.sieves(view, request) if each.among is None else each.among(view, request, passes)
+    # Hosts of unreachable partitions take no claims, so this filter is always applied.
+    for host_filter in (partition.FILTER, *filters) if request.unavailable_partitions else filters:
+        sieves = (
+            host_filter.sieves(view, request)
+            if host_filter.per_host is None
+            else host_filter.per_host(view, request, passes)
+        )
         for reason, column in sieves:
-            if reason in pardoned:
+            if reason in ignored_reasons:
                 continue
-            if witness is not None:
-                witness(reason, passes & ~column)
+            if on_rejected is not None:
+                on_rejected(reason, passes & ~column)
             passes &= column
-            before, left = left, int(np.count_nonzero(passes))
-            if left < before:
-                reasons[reason] = reasons.get(reason, 0) + before - left
-            if not left:
+            before, count = count, int(np.count_nonzero(passes))
+            if count < before:
+                reasons[reason] = reasons.get(reason, 0) + before - count
+            if not count:
                 break
         if laps is not None:
-            laps.lap(FILTER, each.name, view.size, count=each.among is None)
-        if not left:
+            laps.lap(FILTER, host_filter.name, view.size, count=host_filter.per_host is None)
+        if not count:
             break
-    return Survivors(passes, left, hosts, reasons)
+    return Survivors(passes, count, hosts, reasons)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are there enough providers in the host's tree for the request's groups, each by itself?
+"""Rejects hosts whose trees lack providers for one of the request groups.
 
-Whether all of them fit together is found in the trees of the best hosts afterwards, exactly.
+Each group is checked by itself; the tree search of the best hosts checks all groups together.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,9 +11,9 @@ import numpy as np
 
 from rpcapi.model.groups import ISOLATE, RequestGroup
 from scheduler_svc.filters.sieve import Filter, Sieve
-from scheduler_svc.request import Request
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.table.columns import Column, IntColumn
-from scheduler_svc.table.trees import Providers
+from scheduler_svc.table.trees import ProviderColumns
 from scheduler_svc.table.view import View
 
 NAME = "RequestGroupsFilter"
@@ -21,52 +21,54 @@ REASON = "no provider for group {}"
 REASON_USABLE = "no usable provider of {}"
 
 
-def sieves(view: View, request: Request) -> Iterator[Sieve]:
-    """Let hosts pass where each group alone, as often as it is asked for, has providers that could serve it."""
+def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+    """Accept hosts with enough providers for each group alone; equal groups are counted together."""
     if not view.trees.are_flat:
         yield from _usable(view, request)
     isolated = request.groups_policy == ISOLATE
-    alike: dict[str, list[RequestGroup]] = {}
+    groups_by_content: dict[str, list[RequestGroup]] = {}
     for group in request.groups:
-        alike.setdefault(repr(replace(group, suffix="")), []).append(group)
-    for group, *others in alike.values():
-        yield Sieve(REASON.format(group.suffix), _serves(view, group, 1 + len(others), isolated))
+        groups_by_content.setdefault(repr(replace(group, suffix="")), []).append(group)
+    for group, *others in groups_by_content.values():
+        yield Sieve(REASON.format(group.suffix), _can_serve(view, group, 1 + len(others), isolated))
 
 
-def _usable(view: View, request: Request) -> Iterator[Sieve]:
-    """Let hosts pass where each class of the group without a suffix is given by somebody who may be used for it."""
+def _usable(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+    """Accept hosts where some provider without forbidden traits can allocate each class of the unsuffixed group."""
     if not request.forbidden_traits:
         return
     for resource_class, amount in request.resources.items():
-        usable = view.trees.any(_gives_without, resource_class, amount, request.forbidden_traits)
+        usable = view.trees.any(_can_allocate_without, resource_class, amount, request.forbidden_traits)
         yield Sieve(REASON_USABLE.format(resource_class), usable)
 
 
-def _gives_without(each: Providers, resource_class: str, amount: int, traits: Sequence[str]) -> Column:
-    return each.gives(resource_class, amount) & each.lacking(traits)
+def _can_allocate_without(
+    providers: ProviderColumns, resource_class: str, amount: int, traits: Sequence[str]
+) -> Column:
+    return providers.can_allocate(resource_class, amount) & providers.has_none(traits)
 
 
-def _serves(view: View, group: RequestGroup, times: int, isolated: bool) -> Column:
-    """Return in which trees, and who shares with them, there is room for ``times`` such groups."""
+def _can_serve(view: View, group: RequestGroup, times: int, isolated: bool) -> Column:
+    """Return a mask of the hosts whose trees and sharing providers can serve ``times`` such groups."""
 
-    def suits(each: Providers) -> Column:
-        column = each.having_all(group.required) & ~each.having_any(group.forbidden)
+    def is_suitable(providers: ProviderColumns) -> Column:
+        column = providers.has_all(group.required) & ~providers.has_any(group.forbidden)
         for choice in group.any_of:
-            column &= each.having_any(choice)
+            column &= providers.has_any(choice)
         for names in group.member_of:
-            column &= each.members(names)
+            column &= providers.members(names)
         if group.forbidden_aggregates:
-            column &= ~each.members(group.forbidden_aggregates)
+            column &= ~providers.members(group.forbidden_aggregates)
         return column
 
-    def count(each: Providers) -> IntColumn:
-        units = [each.units(name, amount) for name, amount in group.resources.items()]
-        most = np.minimum.reduce(units) if units else np.full(each.size, times, np.int64)
-        return np.where(suits(each), np.minimum(most, 1) if isolated else most, 0)
+    def count(providers: ProviderColumns) -> IntColumn:
+        units = [providers.units(name, amount) for name, amount in group.resources.items()]
+        limit = np.minimum.reduce(units) if units else np.full(providers.size, times, np.int64)
+        return np.where(is_suitable(providers), np.minimum(limit, 1) if isolated else limit, 0)
 
     column = view.trees.sum(count) >= times
     if group.in_tree is not None:
-        column &= view.tree_named(group.in_tree, sharing=True)
+        column &= view.in_tree_of(group.in_tree, sharing=True)
     return column
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Some of the hosts that fall to each reason, for who asks why."""
+"""Samples of the hosts rejected for each reason, for explain."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,22 +7,22 @@ import numpy as np
 
 from scheduler_svc.filters import pipeline
 from scheduler_svc.filters.sieve import Filter
-from scheduler_svc.request import Request
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.table.columns import Column
 from scheduler_svc.table.view import View
 
-MOST = 5  # hosts of one reason
+MAX_SAMPLES = 5  # hosts per reason
 
 
-def take(filters: Sequence[Filter], view: View, request: Request) -> Mapping[str, Sequence[str]]:
-    """Return up to MOST names of each reason, by reason, in the order in which they were found."""
-    found: dict[str, list[str]] = {}
+def collect(filters: Sequence[Filter], view: View, request: SchedulingRequest) -> Mapping[str, Sequence[str]]:
+    """Return up to MOST host names per reason, in the order in which the filters reject them."""
+    samples: dict[str, list[str]] = {}
 
-    def witness(reason: str, fell: Column) -> None:
-        rows = np.flatnonzero(fell)
+    def add_samples(reason: str, rejected: Column) -> None:
+        rows = np.flatnonzero(rejected)
         if len(rows):
-            names = found.setdefault(reason, [])
-            names += [view.name(row) for row in rows[: MOST - len(names)].tolist()]
+            names = samples.setdefault(reason, [])
+            names += [view.name(row) for row in rows[: MAX_SAMPLES - len(names)].tolist()]
 
-    pipeline.run(filters, view, request, witness=witness)
-    return found
+    pipeline.run(filters, view, request, on_rejected=add_samples)
+    return samples

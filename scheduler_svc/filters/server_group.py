@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does the host suit the request's server group, by what the store told of it?
+"""Applies the request's server group policy, as far as the store reported the group's hosts.
 
-The policy itself is the claim script's, so that it cannot be raced; these keep decisions from offering it hosts that
-it must refuse.
+The claim script enforces the policy without races; these filters avoid candidates that it would reject.
 """
 
 from collections.abc import Iterator
 
 from scheduler_svc.filters.sieve import Filter, Sieve
-from scheduler_svc.request import Request
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.table.view import View
 
 AFFINITY_NAME = "ServerGroupAffinityFilter"
@@ -16,16 +15,16 @@ ANTI_AFFINITY_NAME = "ServerGroupAntiAffinityFilter"
 REASON = "server group policy"
 
 
-def affine(view: View, request: Request) -> Iterator[Sieve]:
-    """Let hosts pass that hold the affinity group; all where it is nowhere yet."""
-    if request.beside:
-        yield Sieve(REASON, view.named(request.beside))
+def affine(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+    """Accept hosts that run members of the affinity group; all hosts if it has no members yet."""
+    if request.group_hosts:
+        yield Sieve(REASON, view.match_names(request.group_hosts))
 
 
-def anti_affine(view: View, request: Request) -> Iterator[Sieve]:
-    """Let hosts pass that hold less of the anti-affinity group than one may."""
-    if request.ruled_out:
-        yield Sieve(REASON, ~view.named(request.ruled_out))
+def anti_affine(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+    """Accept hosts that run fewer members of the anti-affinity group than a host may."""
+    if request.excluded_hosts:
+        yield Sieve(REASON, ~view.match_names(request.excluded_hosts))
 
 
 AFFINITY_FILTER = Filter(AFFINITY_NAME, affine)

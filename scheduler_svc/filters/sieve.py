@@ -1,37 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a filter is."""
+"""The interface of filters."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from scheduler_svc.reads import Reads
-from scheduler_svc.request import Request
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.table.columns import Column
 from scheduler_svc.table.view import View
 
 
 class Sieve(NamedTuple):
-    """One test that hosts pass or fall to: True in ``passes`` for each row that passes, and why others fall."""
+    """One test of a filter: a mask that is True for each row that passes, and the reason for rejecting the others."""
 
     reason: str
     passes: Column
 
 
-# It gives its sieves one by one, and none where every host would pass: what is not asked costs nothing.
-Sieves = Callable[[View, Request], Iterable[Sieve]]
-# The same, told which rows are left: for who looks at hosts one by one.
-Among = Callable[[View, Request, Column], Iterable[Sieve]]
+# Yields one Sieve per test, and none for tests that the request does not need.
+Sieves = Callable[[View, SchedulingRequest], Iterable[Sieve]]
+# The same for filters that examine single hosts; the column is a mask of the rows that passed the previous filters.
+PerHostSieves = Callable[[View, SchedulingRequest, Column], Iterable[Sieve]]
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A filter by its name in the configuration; ``reads`` is all of host state that its ``sieves`` may look at.
+    """A filter by its name in the configuration. ``reads`` lists the host state keys that its ``sieves`` may read.
 
-    ``among`` is asked in place of ``sieves`` where it is there.
+    ``per_host`` is called instead of ``sieves`` if it is not None.
     """
 
     name: str
     sieves: Sieves
     reads: Reads = field(default_factory=dict)
-    among: Among | None = None
+    per_host: PerHostSieves | None = None

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does the host reach the storage pools of the volumes that exist already?"""
+"""Rejects hosts without access to the storage pools of existing volumes."""
 
 from collections.abc import Iterator
 
 import numpy as np
 
 from scheduler_svc.filters.sieve import Filter, Sieve
-from scheduler_svc.request import Request
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.table.columns import Column
 from scheduler_svc.table.view import View
 
@@ -15,23 +15,23 @@ REASON = "no way to volume pool {}"
 NAMESPACE = "volume"
 
 
-def sieves(view: View, request: Request) -> Iterator[Sieve]:
-    """Let hosts pass that reach every pool; where a volume is yet to be made, its request group asks for that."""
+def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+    """Accept hosts with access to every pool. Volumes that do not exist yet are handled by their request groups."""
     for pool in dict.fromkeys(volume["pool"] for volume in request.volumes if volume.get("pool")):
-        yield Sieve(REASON.format(pool), _reaching(view, pool))
+        yield Sieve(REASON.format(pool), _hosts_with_access(view, pool))
 
 
-def _reaching(view: View, pool: str) -> Column:
-    """Return who reaches a pool: the hosts that it names, else those of its aggregates, else those of its zone."""
-    told = view.documents(NAMESPACE).get(pool)
-    if told is None:
+def _hosts_with_access(view: View, pool: str) -> Column:
+    """Return the hosts with access to a pool: its own list, else those of its aggregates, else those of its zone."""
+    document = view.documents(NAMESPACE).get(pool)
+    if document is None:
         return np.zeros(view.size, np.bool_)
-    if "hosts" in told:
-        return view.named(told["hosts"])
+    if "hosts" in document:
+        return view.match_names(document["hosts"])
     aggregates = view.aggregates.of(pool)
     if aggregates:
         return view.aggregates.members(aggregates)
-    zone = told.get("availability_zone")
+    zone = document.get("availability_zone")
     return np.ones(view.size, np.bool_) if zone is None else view.in_zone(zone)
 
 

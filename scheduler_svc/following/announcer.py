@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tells the conductor that hosts wait for an audit: the scheduler itself commands no host."""
+"""Notifies the conductor of hosts that need an audit; the scheduler itself sends no commands to hosts."""
 
 import threading
 
@@ -12,34 +12,34 @@ from scheduler_svc.following.replica import Replica
 
 LOG = log.getLogger(__name__)
 
-TIMEOUT = 10.0
+CALL_TIMEOUT = 10.0
 
 
-class Announcer:
-    """Tells it once for each time that a partition was loaded anew. Best effort: agents learn it from reports too."""
+class AuditAnnouncer:
+    """Requests audits after each load of a partition. Best effort: agents also learn of them from report answers."""
 
     def __init__(self, conductor: ConductorAPI) -> None:
         self._conductor = conductor
 
-    def look(self, replica: Replica) -> None:
-        """Have the hosts audited, in a thread, where the partition has living ones that are closed in its epoch."""
-        waiting, epoch = replica.census.waiting, replica.standing.epoch
+    def request_audits(self, replica: Replica) -> None:
+        """Call the conductor, in a thread, if live hosts of the partition are not yet audited in its epoch."""
+        waiting, epoch = replica.host_counts.awaiting_audit, replica.log_position.epoch
         if waiting:
             LOG.warning(
-                "%d hosts of partition %s must be audited in epoch %d before they take instances",
+                "%d hosts of partition %s must be audited in epoch %d before they accept instances",
                 waiting,
                 replica.partition,
                 epoch,
             )
-            telling = (replica.partition, epoch)
-            threading.Thread(target=self._tell, args=telling, name="announcer", daemon=True).start()
+            arguments = (replica.partition, epoch)
+            threading.Thread(target=self._call_conductor, args=arguments, name="announcer", daemon=True).start()
 
-    def _tell(self, partition: str, epoch: int) -> None:
+    def _call_conductor(self, partition: str, epoch: int) -> None:
         try:
-            self._conductor.audit_hosts(context.new().within(TIMEOUT), partition, epoch)
+            self._conductor.audit_hosts(context.new().with_timeout(CALL_TIMEOUT), partition, epoch)
         except (errors.GanttError, messaging.MessagingException, OSError) as error:
             LOG.warning(
-                "The conductor could not be told of epoch %d of partition %s; agents learn it by themselves: %s",
+                "Audit request for epoch %d of partition %s failed; agents learn of it from report answers: %s",
                 epoch,
                 partition,
                 error,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A worker's copy of a partition's hosts: loaded from a snapshot, then kept fresh from the log."""
+"""A worker's replica of a partition's hosts: loaded from a snapshot, then updated from the log."""
 
 import threading
 import time
@@ -11,8 +11,8 @@ from rpcapi import errors
 from scheduler_svc import metrics, reads
 from scheduler_svc.following.presence import Presence
 from scheduler_svc.store.interface import Store
-from scheduler_svc.table.partition import Standing
-from scheduler_svc.table.table import Census, HostTable
+from scheduler_svc.table.partition import LogPosition
+from scheduler_svc.table.table import HostCounts, HostTable
 
 LOG = log.getLogger(__name__)
 
@@ -21,23 +21,26 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0
 
 
 class Replica:
-    """Follows one partition in a thread of its own, into its rows of a table that it may share with others.
+    """Follows one partition in its own thread and updates its rows of a table that partitions may share.
 
-    While the store is away decisions go on being read from what is known (their claims will fail); before the first
-    load ``table`` raises NotReady. ``loaded`` is called each time that everything was taken anew: at start, after a
-    gap, after an outage, and in a new epoch.
+    While the store is unavailable decisions use the last known state (their claims will fail); before the first load
+    ``table`` raises NotReady. ``on_loaded`` is called after each full load: at start, after a gap in the log, after an
+    outage, and in a new epoch.
     """
 
     def __init__(
-        self, store: Store, loaded: Callable[["Replica"], None] = lambda replica: None, table: HostTable | None = None
+        self,
+        store: Store,
+        on_loaded: Callable[["Replica"], None] = lambda replica: None,
+        table: HostTable | None = None,
     ) -> None:
         self._store = store
-        self._loaded = loaded
+        self._on_loaded = on_loaded
         self._table = HostTable([store.partition]) if table is None else table
         (self.number,) = (part.number for part in self._table.partitions if part.name == store.partition)
         self.presence = Presence()
         self._moved = threading.Condition()
-        self._asked = self._served = 0  # how often everything was asked to be taken anew, and was
+        self._reloads_requested = self._reloads_done = 0  # full reloads that were requested, and that were done
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"replica {store.partition}", daemon=True)
 
@@ -48,67 +51,71 @@ class Replica:
 
     @property
     def table(self) -> HostTable:
-        """Return the table; raises NotReady before this partition is in it."""
+        """Return the table; raises NotReady until this partition is loaded."""
         if not self.ready:
             raise errors.NotReady(
                 what="This scheduler worker",
-                why=f"it has not loaded the hosts of partition {self.partition!r} from the store yet",
+                why=f"it has not yet loaded the hosts of partition {self.partition!r} from the store",
             )
         return self._table
 
     @property
-    def whole(self) -> HostTable:
-        """The table, whether or not this partition is in it yet."""
+    def unchecked_table(self) -> HostTable:
+        """The table, even if this partition is not loaded yet."""
         return self._table
 
     @property
     def ready(self) -> bool:
-        """Whether the partition was loaded."""
-        return self.standing.epoch > 0
+        """Whether the partition is loaded."""
+        return self.log_position.epoch > 0
 
     @property
-    def standing(self) -> Standing:
-        """How far the partition's log has been read."""
-        return self._table.partitions[self.number].standing
+    def log_position(self) -> LogPosition:
+        """Epoch and position of the last applied log entry."""
+        return self._table.partitions[self.number].log_position
 
     @property
-    def heard_s(self) -> float:
-        """How many seconds ago the store told what is new, or that nothing is."""
+    def last_contact_s(self) -> float:
+        """Seconds since the store last answered a read of the log, with or without entries."""
         return self.presence.silent_s
 
     @property
-    def census(self) -> Census:
-        """How many hosts the partition has."""
-        return self._table.census(self.number)
+    def host_counts(self) -> HostCounts:
+        """Counts of the partition's hosts."""
+        return self._table.host_counts(self.number)
 
     def load(self) -> None:
-        """Take a fresh copy of everything; raises StoreUnavailable."""
-        asked = self._asked
+        """Load a full snapshot; raises StoreUnavailable."""
+        request_number = self._reloads_requested
         self._store.check_identity()
-        self._table.load(self._store.snapshot(reads.kept(self._table.reads)), self.number)
-        self.presence.found()
+        self._table.load(self._store.snapshot(reads.whole_document_namespaces(self._table.reads)), self.number)
+        self.presence.record_answer()
         with self._moved:
-            self._served = asked
+            self._reloads_done = request_number
             self._moved.notify_all()
         metrics.SNAPSHOTS.labels(partition=self.partition).inc()
-        self._note(0)
-        epoch, position = self.standing
+        self._update_metrics(0)
+        epoch, position = self.log_position
         LOG.info(
-            "Loaded %d hosts of partition %s, epoch %d, position %d", self.census.hosts, self.partition, epoch, position
+            "Loaded %d hosts of partition %s, epoch %d, position %d",
+            self.host_counts.hosts,
+            self.partition,
+            epoch,
+            position,
         )
-        self._loaded(self)
+        self._on_loaded(self)
 
     def step(self, block_ms: int) -> None:
-        """Take over what the log has after the replica's position, waiting up to ``block_ms`` for it."""
-        position = self.standing.position
+        """Apply log entries after the replica's position, waiting up to ``block_ms`` for the first."""
+        position = self.log_position.position
         entries = self._store.follow(position, block_ms)
-        self.presence.found()
+        self.presence.record_answer()
         if entries is None:
-            LOG.warning("The log of %s no longer reaches back to %d: loading anew", self.partition, position)
+            LOG.warning("The log of %s no longer reaches back to %d: loading a snapshot", self.partition, position)
             self.load()
             return
         if any(entry.kind == "epoch" for entry in entries):
-            LOG.warning("The store of partition %s began a new epoch: loading anew", self.partition)
+            LOG.warning("The store of partition %s began a new epoch: loading a snapshot", self.partition)
             self.load()
             return
         for entry in entries:
@@ -116,64 +123,64 @@ class Replica:
         if entries:
             with self._moved:
                 self._moved.notify_all()
-            self._note(len(entries))
+            self._update_metrics(len(entries))
 
     def reach(self, position: int, timeout: float) -> bool:
-        """Wait until the replica holds all up to ``position``; False where it does not after ``timeout`` seconds."""
+        """Wait until the replica has applied ``position``; return False if it has not after ``timeout`` seconds."""
         deadline = time.monotonic() + timeout
         with self._moved:
-            while not self.ready or self.standing.position < position:
-                left = deadline - time.monotonic()
-                if left <= 0:
+            while not self.ready or self.log_position.position < position:
+                remaining_s = deadline - time.monotonic()
+                if remaining_s <= 0:
                     return False
-                self._moved.wait(left)
+                self._moved.wait(remaining_s)
             return True
 
-    def renew(self, timeout: float) -> bool:
-        """Have the follower take everything anew, as for a table that keeps more; False where it has not in time."""
+    def reload(self, timeout: float) -> bool:
+        """Make the follower load a full snapshot, for example after new reads; return False on time-out."""
         with self._moved:
-            self._asked += 1
-            asked = self._asked
-            return self._moved.wait_for(lambda: self._served >= asked, timeout)
+            self._reloads_requested += 1
+            request_number = self._reloads_requested
+            return self._moved.wait_for(lambda: self._reloads_done >= request_number, timeout)
 
     def start(self) -> None:
-        """Begin to follow."""
+        """Start the follower thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Follow no more; the table stays as it is."""
+        """Stop following; the table stays unchanged."""
         self._stopping.set()
 
     def wait(self) -> None:
-        """Return when the thread has ended: at most one blocking look later."""
+        """Wait until the thread has ended, at most one blocking read."""
         if self._thread.ident is not None:
             self._thread.join()
 
     def _run(self) -> None:
         pause = FIRST_PAUSE
-        fresh = self.ready
+        is_loaded = self.ready
         while not self._stopping.is_set():
             try:
-                if not fresh or self._asked > self._served:
+                if not is_loaded or self._reloads_requested > self._reloads_done:
                     self.load()
-                    fresh, pause = True, FIRST_PAUSE
+                    is_loaded, pause = True, FIRST_PAUSE
                 self.step(BLOCK_MS)
                 continue
             except errors.Unavailable as error:
-                self.presence.lost()
+                self.presence.record_failure()
                 metrics.OUTAGES.labels(partition=self.partition).inc()
-                LOG.warning("Cannot follow partition %s, next try in %.1f s: %s", self.partition, pause, error)
+                LOG.warning("Cannot follow partition %s, retrying in %.1f s: %s", self.partition, pause, error)
             except Exception:
-                # The edge of a thread: were it to end, this worker would decide on ever older hosts for good. What
-                # was half applied is replaced by the load.
-                LOG.exception("Following partition %s failed; loading anew in %.1f s", self.partition, pause)
-            fresh = False
+                # Top level of a thread: if it ended, this worker would decide on stale hosts for good. The load
+                # replaces entries that were applied partly.
+                LOG.exception("Following partition %s failed; loading a snapshot in %.1f s", self.partition, pause)
+            is_loaded = False
             self._stopping.wait(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
 
-    def _note(self, waiting: int) -> None:
-        epoch, position = self.standing
+    def _update_metrics(self, lag: int) -> None:
+        epoch, position = self.log_position
         metrics.EPOCH.labels(partition=self.partition).set(epoch)
         metrics.POSITION.labels(partition=self.partition).set(position)
-        metrics.LAG.labels(partition=self.partition).set(waiting)
-        metrics.HOSTS.labels(partition=self.partition).set(self.census.hosts)
+        metrics.LAG.labels(partition=self.partition).set(lag)
+        metrics.HOSTS.labels(partition=self.partition).set(self.host_counts.hosts)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Aggregates as their owner tells them: whole documents, in every partition, whatever order messages come in."""
+"""Writes of aggregates: whole documents, replicated to every partition, in any order of messages."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -7,128 +7,134 @@ from typing import Any
 from rpcapi import errors
 from rpcapi.model import names
 from scheduler_svc.namespaces.namespace import Namespace
-from scheduler_svc.partitions import Partitions
+from scheduler_svc.partitions import OpenPartitions
 from scheduler_svc.store.aggregates import NAMESPACE
 from scheduler_svc.store.documents import is_same
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.namespaces import check_document
 
-MOST = 200  # aggregates of one call
-ATTEMPTS = 10  # at a document that others write at the same time
+MAX_AGGREGATES = 200  # maximum aggregates of one call
+ATTEMPTS = 10  # tries to write a document under concurrent writes
 
-Document = dict[str, Any]
-Wanted = Callable[[Document | None], Document | None]  # what is held, or None, to what is to be held, or None
+AggregateDocument = dict[str, Any]
+DocumentUpdate = Callable[
+    [AggregateDocument | None], AggregateDocument | None
+]  # maps the current document, or None, to the new one, or None
 
 
-class Aggregates:
-    """The documents of namespace ``aggregate``, the same ones in each partition: claims are checked against their own.
+class AggregateWriter:
+    """Writes the documents of namespace ``aggregate`` to every partition, because claims are checked locally.
 
-    A document may have a ``version``, a number or a text that its owner makes grow: one that is not later than what is
-    held is ignored. Without one the last to arrive is taken.
+    A document may have a ``version``, an increasing number or string: a document that is not later than the stored one
+    is ignored. Without a version the last write wins.
     """
 
-    def __init__(self, partitions: Partitions, namespace: Namespace) -> None:
+    def __init__(self, partitions: OpenPartitions, namespace: Namespace) -> None:
         self._partitions = partitions
         self._namespace = namespace
 
-    def update(self, told: Sequence[Any]) -> None:
-        """Replace the documents of these aggregates whole, and make those that are not there.
+    def update(self, payloads: Sequence[Any]) -> None:
+        """Create or replace whole aggregate documents.
 
-        Each is {"id", "name", "hosts", "metadata", "version"}: the id is the name where there is none, and "hosts" all
-        that is needed besides. Raises InvalidRequest, InvalidName or InvalidHostState, and then nothing has changed;
-        StoreUnavailable where a partition does not answer: others may have the news, so say it again.
+        A payload is {"id", "name", "hosts", "metadata", "version"}: the id defaults to the name, and only "hosts" is
+        required besides. Raises InvalidRequest, InvalidName or InvalidHostState, and then nothing has changed. Raises
+        StoreUnavailable if a partition does not answer; others may have been updated, so the caller must retry.
         """
-        if len(told) > MOST:
-            raise errors.InvalidRequest(why=f"one call tells of at most {MOST} aggregates, not {len(told)}; split it")
-        documents: dict[str, Document] = {}
-        for each in told:
-            name, document = self._read(each)
+        if len(payloads) > MAX_AGGREGATES:
+            raise errors.InvalidRequest(
+                why=f"a call may contain at most {MAX_AGGREGATES} aggregates, got {len(payloads)}; split it"
+            )
+        documents: dict[str, AggregateDocument] = {}
+        for payload in payloads:
+            name, document = self._read(payload)
             if name in documents:
-                raise errors.InvalidRequest(why=f"the call tells of aggregate {name!r} twice")
+                raise errors.InvalidRequest(why=f"the call contains aggregate {name!r} twice")
             documents[name] = document
-        self._settle({name: _replaced_by(name, document) for name, document in documents.items()})
+        self._apply({name: _replace_if_later(name, document) for name, document in documents.items()})
 
     def delete(self, name: names.ResourceName, version: int | str | None = None) -> None:
-        """Delete an aggregate; fine where there is none.
+        """Delete an aggregate; does nothing if it does not exist.
 
-        With a ``version`` its name stays behind, empty, so that older news of it which arrives late does not bring it
-        back. Raises InvalidName, InvalidHostState, StoreUnavailable as ``update`` does.
+        With a ``version`` an empty tombstone remains, so that a delayed older update does not recreate the aggregate.
+        Raises InvalidName, InvalidHostState, StoreUnavailable as ``update`` does.
         """
-        called = names.canonical(name)
+        canonical_name = names.canonical(name)
         if version is None:
-            self._settle({called: lambda _held: None})
+            self._apply({canonical_name: lambda _current: None})
             return
-        grave: Document = {"hosts": [], "deleted": True, "version": version}
-        self._namespace.check_document(called, grave)
-        self._settle({called: _replaced_by(called, grave)})
+        tombstone: AggregateDocument = {"hosts": [], "deleted": True, "version": version}
+        self._namespace.check_document(canonical_name, tombstone)
+        self._apply({canonical_name: _replace_if_later(canonical_name, tombstone)})
 
-    def _read(self, told: Any) -> tuple[str, Document]:
-        """Return an aggregate's id and its document, with canonical names."""
-        called = (told.get("id") or told.get("name")) if isinstance(told, Mapping) else None
-        if not isinstance(called, str):
-            raise errors.InvalidRequest(why="an aggregate is a mapping with an 'id', or else a 'name'")
-        document = {key: value for key, value in told.items() if key != "id" and value is not None}
-        name = names.canonical(called)
+    def _read(self, payload: Any) -> tuple[str, AggregateDocument]:
+        """Return the id and the document of an aggregate payload, with canonical names."""
+        canonical_name = (payload.get("id") or payload.get("name")) if isinstance(payload, Mapping) else None
+        if not isinstance(canonical_name, str):
+            raise errors.InvalidRequest(why="an aggregate must be a mapping with an 'id' or a 'name'")
+        document = {key: value for key, value in payload.items() if key != "id" and value is not None}
+        name = names.canonical(canonical_name)
         if "deleted" in document:
-            raise errors.InvalidRequest(why=f"aggregate {name!r} is deleted by a call of its own")
+            raise errors.InvalidRequest(
+                why=f"aggregate {name!r} must not have key 'deleted'; delete it with delete_aggregate"
+            )
         if isinstance(document.get("hosts"), list):
             document["hosts"] = list(dict.fromkeys(map(names.canonical, document["hosts"])))
         self._namespace.check_document(name, document)
         check_document(NAMESPACE, document)
         return name, document
 
-    def _settle(self, wanted: Mapping[str, Wanted]) -> None:
-        """Have every partition hold what is wanted; what contradicts a document that is held is refused first."""
-        away: errors.StoreUnavailable | None = None
-        steps = [(each.store, name, want) for each in self._partitions for name, want in wanted.items()]
-        for act in (_try, _write):
-            for store, name, want in steps:
+    def _apply(self, updates: Mapping[str, DocumentUpdate]) -> None:
+        """Apply the updates in every partition; first check all of them against the stored documents."""
+        last_error: errors.StoreUnavailable | None = None
+        steps = [(partition.store, name, update) for partition in self._partitions for name, update in updates.items()]
+        for act in (_check_update, _write):
+            for store, name, update in steps:
                 try:
-                    act(store, name, want)
+                    act(store, name, update)
                 except errors.StoreUnavailable as error:
-                    away = error
-        if away is not None:
-            raise away
+                    last_error = error
+        if last_error is not None:
+            raise last_error
 
 
-def _held(store: Store, name: str) -> tuple[int, Document | None]:
+def _read_document(store: Store, name: str) -> tuple[int, AggregateDocument | None]:
     try:
         return store.get_state(NAMESPACE, name)
     except errors.UnknownHost:
         return 0, None
 
 
-def _try(store: Store, name: str, want: Wanted) -> None:
-    want(_held(store, name)[1])
+def _check_update(store: Store, name: str, update: DocumentUpdate) -> None:
+    update(_read_document(store, name)[1])
 
 
-def _write(store: Store, name: str, want: Wanted) -> None:
+def _write(store: Store, name: str, update: DocumentUpdate) -> None:
     for _ in range(ATTEMPTS):
-        at, held = _held(store, name)
-        document = want(held)
+        version, current = _read_document(store, name)
+        document = update(current)
         try:
             if document is None:
-                store.delete_state(NAMESPACE, name, at)
-            elif held is None or not is_same(held, document):
-                store.put_state(NAMESPACE, name, at, document)
+                store.delete_state(NAMESPACE, name, version)
+            elif current is None or not is_same(current, document):
+                store.put_state(NAMESPACE, name, version, document)
             return
         except errors.VersionConflict:
             continue
-    raise errors.StoreUnavailable(why=f"changes of aggregate {name!r} overtake each other; it is to be told again")
+    raise errors.StoreUnavailable(why=f"too many concurrent updates of aggregate {name!r}; retry")
 
 
-def _replaced_by(name: str, document: Document) -> Wanted:
-    def wanted(held: Document | None) -> Document:
-        return document if held is None or _is_later(name, document, held) else held
+def _replace_if_later(name: str, document: AggregateDocument) -> DocumentUpdate:
+    def replace(current: AggregateDocument | None) -> AggregateDocument:
+        return document if current is None or _is_later(name, document, current) else current
 
-    return wanted
+    return replace
 
 
-def _is_later(name: str, document: Mapping[str, Any], held: Mapping[str, Any]) -> bool:
-    told, known = document.get("version"), held.get("version")
-    if told is None or known is None:
+def _is_later(name: str, document: Mapping[str, Any], current: Mapping[str, Any]) -> bool:
+    new_version, current_version = document.get("version"), current.get("version")
+    if new_version is None or current_version is None:
         return True
-    if isinstance(told, str) is not isinstance(known, str):
-        why = f"its version {told!r} cannot be compared with {known!r}: one is a number and the other a text"
+    if isinstance(new_version, str) is not isinstance(current_version, str):
+        why = f"its version {new_version!r} cannot be compared with {current_version!r}: one is a number and the other a text"
         raise errors.InvalidHostState(name=name, namespace=NAMESPACE, why=why)
-    return bool(told > known)
+    return bool(new_version > current_version)

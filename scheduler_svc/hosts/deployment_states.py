@@ -1,39 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Host state of all partitions, as if it were in one place."""
+"""Host state across all partitions."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from rpcapi import errors
 from rpcapi.model import names
-from scheduler_svc.hosts.host_states import HostStates, State
-from scheduler_svc.partitions import Partition, Partitions
+from scheduler_svc.hosts.host_states import HostStateDocument, HostStates
+from scheduler_svc.partitions import OpenPartition, OpenPartitions
 from scheduler_svc.store import aggregates
 
 
-class Held(NamedTuple):
-    """A document, and the partition that holds it."""
+class LocatedDocument(NamedTuple):
+    """A host state document and the name of its partition."""
 
     partition: str
-    state: State
+    state: HostStateDocument
 
 
 class DeploymentStates:
-    """Finds the partition of a document, and reads pages across partitions.
+    """Finds the partition of a document, and merges pages of all partitions.
 
-    ``partition`` None in a call: wherever the document is; or, for one that is yet to be, where its host is.
+    ``partition`` None in a call: the partition of the document or, for a new document, of its host.
     """
 
-    def __init__(self, partitions: Partitions, states: Mapping[str, HostStates]) -> None:
+    def __init__(self, partitions: OpenPartitions, states: Mapping[str, HostStates]) -> None:
         self._partitions = partitions
         self._states = states
 
-    def get(self, namespace: str, name: str) -> Held:
-        """Do what HostStates.get does; raises StoreUnavailable where a partition is away that may have it."""
+    def get(self, namespace: str, name: str) -> LocatedDocument:
+        """Return a document, as HostStates.get; raises StoreUnavailable if a partition that may have it is away."""
         missing: errors.GanttError | None = None
-        for each in self._partitions.likely(names.host_of(name)):
+        for partition in self._partitions.search_order(names.host_of(name)):
             try:
-                return Held(each.name, self._states[each.name].get(namespace, name))
+                return LocatedDocument(partition.name, self._states[partition.name].get(namespace, name))
             except errors.UnknownHost as error:
                 missing = missing or error
             except errors.StoreUnavailable as error:
@@ -48,25 +48,28 @@ class DeploymentStates:
         limit: int,
         matching: Mapping[str, Any] | None = None,
         partition: str | None = None,
-    ) -> tuple[list[Held], str | None]:
-        """Do what HostStates.list does, over all partitions or one: by name, whatever the partition.
+    ) -> tuple[list[LocatedDocument], str | None]:
+        """Return a page of documents of one partition or all, as HostStates.list, sorted by name.
 
-        Raises StoreUnavailable where one that is asked is away: naming another narrows it down.
+        Raises StoreUnavailable if one of these partitions is away.
         """
-        asked = [self._partitions.find(partition)] if partition is not None else list(self._partitions)
-        pages = [(each, self._states[each.name].list(namespace, marker, limit, matching)) for each in asked]
-        found = sorted(
-            (Held(each.name, state) for each, (states, _) in pages for state in states),
-            key=lambda held: (held.state.name, held.partition),
+        partitions = [self._partitions.find(partition)] if partition is not None else list(self._partitions)
+        pages = [
+            (partition, self._states[partition.name].list(namespace, marker, limit, matching))
+            for partition in partitions
+        ]
+        documents = sorted(
+            (LocatedDocument(partition.name, state) for partition, (states, _) in pages for state in states),
+            key=lambda document: (document.state.name, document.partition),
         )
-        # Beyond the end of the shortest page others may have names that it has not come to yet.
+        # Names after the end of the shortest page may be missing: that partition has further pages.
         ends = [following for _, (_, following) in pages if following is not None]
-        if not ends and len(found) <= limit:
-            return found, None
-        last = min(ends, default=found[-1].state.name)
-        if len(found) > limit:
-            last = min(last, found[limit - 1].state.name)
-        return [held for held in found if held.state.name <= last], last
+        if not ends and len(documents) <= limit:
+            return documents, None
+        last = min(ends, default=documents[-1].state.name)
+        if len(documents) > limit:
+            last = min(last, documents[limit - 1].state.name)
+        return [document for document in documents if document.state.name <= last], last
 
     def update(
         self,
@@ -77,39 +80,39 @@ class DeploymentStates:
         *,
         writer: str,
         partition: str | None = None,
-    ) -> Held:
-        """Do what HostStates.update does; raises InvalidRequest for an aggregate, of several partitions."""
-        where = self._where(namespace, name, partition)
-        return Held(where.name, self._states[where.name].update(namespace, name, version, changes, writer))
+    ) -> LocatedDocument:
+        """Update a document, as HostStates.update; raises InvalidRequest for an aggregate in several partitions."""
+        owner = self._find_partition(namespace, name, partition)
+        return LocatedDocument(owner.name, self._states[owner.name].update(namespace, name, version, changes, writer))
 
     def delete(self, namespace: str, name: str, version: int, writer: str) -> None:
-        """Do what HostStates.delete does."""
-        self._states[self._where(namespace, name, None).name].delete(namespace, name, version, writer)
+        """Delete a document, as HostStates.delete."""
+        self._states[self._find_partition(namespace, name, None).name].delete(namespace, name, version, writer)
 
-    def _where(self, namespace: str, name: str, partition: str | None) -> Partition:
-        """Return where a document is, or is to be; raises Conflict where that is not ``partition``."""
-        named = None if partition is None else self._partitions.find(partition)
+    def _find_partition(self, namespace: str, name: str, partition: str | None) -> OpenPartition:
+        """Return the partition of an existing or new document; raises Conflict if it is not ``partition``."""
+        requested_partition = None if partition is None else self._partitions.find(partition)
         if len(self._partitions) == 1:
             return self._partitions.own
         if namespace == aggregates.NAMESPACE:
             raise errors.InvalidRequest(
-                why=f"aggregate {name!r} is in every partition: change all at once by update_aggregates and "
+                why=f"aggregate {name!r} is in every partition: change it with update_aggregates or "
                 "delete_aggregate ('gantt aggregate')"
             )
-        if named is not None and self._has(named, namespace, name):
-            return named
+        if requested_partition is not None and self._has(requested_partition, namespace, name):
+            return requested_partition
         try:
-            found = self._partitions.find(self.get(namespace, name).partition)
+            owner = self._partitions.find(self.get(namespace, name).partition)
         except errors.UnknownHost:
-            return named or next(iter(self._partitions.likely(names.host_of(name))))
-        if named is not None:
-            # A second one of its name would hold for some hosts, and the first for others.
+            return requested_partition or next(iter(self._partitions.search_order(names.host_of(name))))
+        if requested_partition is not None:
+            # Two documents of one name would apply to different hosts.
             raise errors.Conflict(
-                what=f"Making {name!r} in partition {partition!r}", why=f"it is in partition {found.name!r} already"
+                what=f"Creating {name!r} in partition {partition!r}", why=f"it is in partition {owner.name!r} already"
             )
-        return found
+        return owner
 
-    def _has(self, partition: Partition, namespace: str, name: str) -> bool:
+    def _has(self, partition: OpenPartition, namespace: str, name: str) -> bool:
         try:
             self._states[partition.name].get(namespace, name)
         except errors.UnknownHost:

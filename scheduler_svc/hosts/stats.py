@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are the figures that a service host reports possible? What passes is stored as it is."""
+"""Validation of the stats report of a service host."""
 
 import ipaddress
 import json
@@ -12,7 +12,7 @@ from rpcapi.model import names, vocabulary
 from rpcapi.model.inventory import Inventory
 from scheduler_svc.store import lineage
 
-MAX_NODES = 5000  # of one report, with what hangs below them
+MAX_NODES = 5000  # of one report, child providers included
 MAX_CLASSES = 64  # of one node
 MAX_TRAITS = 1000
 MAX_METRICS = 256
@@ -25,18 +25,20 @@ MAX_CELLS_TEXT = 64 * 1024  # bytes of JSON
 def check_nodes(host: str, nodes: Any, full: bool) -> dict[str, dict[str, Any]]:
     """Return the nodes of ``host``'s report with canonical names and each inventory's capacity computed.
 
-    A full report needs every node's inventories, and all parents; a delta holds what changed. Raises InvalidStats,
-    InvalidName, UnknownResourceClass or UnknownTrait, and then nothing of the report is kept.
+    A full report must have every node's inventories and all parents; a delta has only changes. Raises InvalidStats,
+    InvalidName, UnknownResourceClass or UnknownTrait; then the whole report is rejected.
     """
     if not isinstance(nodes, Mapping):
-        raise errors.InvalidStats(what="nodes", why="they must be a mapping from resource names")
+        raise errors.InvalidStats(what="nodes", why="must be a mapping from resource names to node states")
     if len(nodes) > MAX_NODES:
-        raise errors.InvalidStats(what="nodes", why=f"a report may name {MAX_NODES}, not {len(nodes)}; split the host")
+        raise errors.InvalidStats(
+            what="nodes", why=f"a report may contain at most {MAX_NODES} nodes, got {len(nodes)}; split the host"
+        )
     checked = {}
     for name, node in nodes.items():
         canonical = names.canonical(name)
         if names.host_of(canonical) != host:
-            raise errors.InvalidStats(what=f"node {canonical!r}", why=f"it is not one of service host {host!r}")
+            raise errors.InvalidStats(what=f"node {canonical!r}", why=f"it does not belong to service host {host!r}")
         checked[canonical] = _check_node(canonical, node, full)
     if full:
         lineage.check_full(checked)
@@ -102,7 +104,7 @@ def _check_parent(name: str, raw: Any) -> str | None:
         return None
     parent = names.canonical(raw)
     if names.host_of(parent) != names.host_of(name):
-        raise errors.InvalidStats(what=f"parent of {name!r}", why=f"{parent!r} is another service host's")
+        raise errors.InvalidStats(what=f"parent of {name!r}", why=f"{parent!r} belongs to another service host")
     return parent
 
 
@@ -123,7 +125,7 @@ def _check_host_ip(name: str, raw: Any) -> str | None:
     try:
         return None if raw is None else str(ipaddress.ip_address(raw if isinstance(raw, str) else ""))
     except ValueError as error:
-        raise errors.InvalidStats(what=f"host_ip of {name!r}", why=f"{str(raw)[:60]!r} is no address") from error
+        raise errors.InvalidStats(what=f"host_ip of {name!r}", why=f"{str(raw)[:60]!r} is not an IP address") from error
 
 
 def _check_numa(name: str, raw: Any) -> list[Any] | None:
@@ -135,13 +137,13 @@ def _check_numa(name: str, raw: Any) -> list[Any] | None:
     return raw
 
 
-def _check_size(what: str, raw: Any, most: int) -> None:
+def _check_size(what: str, raw: Any, max_bytes: int) -> None:
     try:
         size = len(json.dumps(raw, allow_nan=False, ensure_ascii=False).encode())
     except (TypeError, ValueError, RecursionError) as error:
         raise errors.InvalidStats(what=what, why=f"it must be plain JSON in Unicode: {error}") from error
-    if size > most:
-        raise errors.InvalidStats(what=what, why=f"it may have {most} bytes of JSON, not {size}")
+    if size > max_bytes:
+        raise errors.InvalidStats(what=what, why=f"it may have at most {max_bytes} bytes of JSON, got {size}")
 
 
 _CHECKS = {

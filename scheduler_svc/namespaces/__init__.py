@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The namespaces of host state: who writes each, and what a document in it looks like."""
+"""Namespaces of host state: the writer and the document schema of each."""

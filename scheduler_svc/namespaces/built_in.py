@@ -7,8 +7,8 @@ _TEXT = {"type": "string", "minLength": 1, "maxLength": 255}
 _TEXTS = {"type": "array", "items": _TEXT, "uniqueItems": True}
 _AMOUNT = {"type": "number", "minimum": 0}
 
-# One a host aggregate, as in Nova: who belongs to it, and what is said of all of them. Members are service hosts, nodes
-# and whatever else has a provider's name. An owner's version orders its messages; of one that is deleted a name stays.
+# A host aggregate, as in Nova: members and metadata. Members are service hosts, nodes and other providers, by name. The
+# version orders the owner's messages; a deleted aggregate leaves a document with key "deleted".
 AGGREGATE: Schema = {
     "type": "object",
     "properties": {
@@ -22,7 +22,7 @@ AGGREGATE: Schema = {
     "additionalProperties": False,
 }
 
-# One a storage pool, as Cinder's back ends report them. More keys may be there: back ends have many.
+# A storage pool, as Cinder's back ends report it. Further keys are allowed: back ends have many.
 VOLUME: Schema = {
     "type": "object",
     "properties": {
@@ -43,7 +43,7 @@ VOLUME: Schema = {
     "required": ["service_host", "total_gb", "free_gb"],
 }
 
-# One a host: which networks reach it. More keys may be there: mechanisms have their own.
+# The networks that reach a host. Further keys are allowed: mechanism drivers have their own.
 NETWORK: Schema = {
     "type": "object",
     "properties": {
@@ -56,7 +56,7 @@ NETWORK: Schema = {
 
 
 def build() -> list[Namespace]:
-    """Return them all. What is in ``compute`` and ``service`` is checked where it is reported and kept."""
+    """Return all built-in namespaces. Documents of ``compute`` and ``service`` are validated when reported."""
     return [
         Namespace("compute", "gantt-compute"),
         Namespace("service", "gantt"),

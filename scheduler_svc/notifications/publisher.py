@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Publishing a partition's log: at least once, in order, by one worker at a time."""
+"""Publishes a partition's log: at least once, in order, by one worker at a time."""
 
 import contextlib
 import threading
@@ -10,57 +10,57 @@ from oslo_log import log
 
 from rpcapi import errors
 from scheduler_svc import metrics
-from scheduler_svc.notifications.turn import NAMESPACE, Reached, Turn
+from scheduler_svc.notifications.turn import NAMESPACE, PublishedPosition, PublisherLease
 from scheduler_svc.store.interface import Store
-from scheduler_svc.store.records import Entry
+from scheduler_svc.store.records import LogEntry
 
 LOG = log.getLogger(__name__)
 
 VERSION = "1.0"  # of the payload
 RESYNC = "resync"
-BATCH = 200  # changes that are published before it is noted how far that came: what may be published twice
+BATCH = 200  # changes published between two renewals of the lease: at most these are published twice
 BLOCK_MS = 1000
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 10.0
 
-Send = Callable[[str, Mapping[str, Any]], None]  # event type, payload; raises Unavailable
+SendNotification = Callable[[str, Mapping[str, Any]], None]  # event type, payload; raises Unavailable
 
 
-class Publisher:
-    """Follows one partition's log in a thread of its own, with a ``store`` of its own, while it is its turn."""
+class NotificationPublisher:
+    """Follows one partition's log in its own thread, with its own ``store``, while it has the lease."""
 
-    def __init__(self, store: Store, turn: Turn, send: Send, kinds: Collection[str]) -> None:
+    def __init__(self, store: Store, lease: PublisherLease, send: SendNotification, kinds: Collection[str]) -> None:
         self._store = store
-        self._turn = turn
+        self._lease = lease
         self._send = send
         self._kinds = frozenset(kinds)
-        self._reached: Reached | None = None  # None: it is not this one's turn
+        self._published: PublishedPosition | None = None  # None: this worker does not have the lease
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"notifications {store.partition}", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Publish no more."""
+        """Stop publishing."""
         self._stopping.set()
 
     def wait(self) -> None:
-        """Return when the thread has ended."""
+        """Wait until the thread has ended."""
         if self._thread.ident is not None:
             self._thread.join()
 
     def step(self, block_ms: int) -> bool:
-        """Publish what there is, waiting up to ``block_ms`` for it; False where it is another's turn.
+        """Publish new changes, waiting up to ``block_ms``; return False if another worker has the lease.
 
-        Raises StoreUnavailable, and Unavailable where it cannot be sent: what was sent before is noted.
+        Raises StoreUnavailable, and Unavailable if sending fails; the position sent so far is recorded.
         """
-        if self._reached is None:
-            self._reached = self._turn.take(self._begin)
-            if self._reached is None:
+        if self._published is None:
+            self._published = self._lease.acquire(self._start_position)
+            if self._published is None:
                 return False
-            LOG.info("Publishing changes of partition %s after %d", self._store.partition, self._reached.position)
-        before = self._reached
+            LOG.info("Publishing changes of partition %s after %d", self._store.partition, self._published.position)
+        before = self._published
         entries = self._store.follow(before.position, block_ms, BATCH)
         sent = False
         try:
@@ -68,49 +68,53 @@ class Publisher:
                 self._resync()
                 sent = True
             for entry in entries or ():
-                if not self._turn.sure and not self._turn.note(self._reached):
-                    return self._lost()
+                if not self._lease.is_valid and not self._lease.renew(self._published):
+                    return self._stop_publishing()
                 sent = self._publish(entry) or sent
         finally:
-            if self._reached is not None and (sent or self._turn.due) and not self._turn.note(self._reached):
-                self._lost()
-        return self._reached is not None
+            if (
+                self._published is not None
+                and (sent or self._lease.renewal_due)
+                and not self._lease.renew(self._published)
+            ):
+                self._stop_publishing()
+        return self._published is not None
 
-    def _begin(self) -> Reached:
-        """Return where to begin; whoever listens is told to read everything first."""
+    def _start_position(self) -> PublishedPosition:
+        """Return the start position, after a resync notification that makes listeners read everything."""
         snapshot = self._store.snapshot()
-        reached = Reached(snapshot.epoch, snapshot.position)
-        self._notify(RESYNC, reached, {"why": "this is the beginning"})
-        return reached
+        published = PublishedPosition(snapshot.epoch, snapshot.position)
+        self._notify(RESYNC, published, {"why": "publishing has started"})
+        return published
 
     def _resync(self) -> None:
         snapshot = self._store.snapshot()
-        self._reached = Reached(snapshot.epoch, snapshot.position)
-        self._notify(RESYNC, self._reached, {"why": "the log no longer reaches back to what was published last"})
+        self._published = PublishedPosition(snapshot.epoch, snapshot.position)
+        self._notify(RESYNC, self._published, {"why": "the log no longer reaches back to the last published position"})
 
-    def _publish(self, entry: Entry) -> bool:
-        """Publish one change, unless nobody wants it, and tell whether it was."""
-        assert self._reached is not None  # noqa: S101 - it is this one's turn
-        epoch = entry.payload if entry.kind == "epoch" else self._reached.epoch
-        reached = Reached(epoch, entry.position)
-        payload = _without_our_own(entry)
-        wanted = entry.kind in self._kinds and payload != {}
-        if entry.kind == "epoch" and wanted:
-            self._notify(RESYNC, reached, {"why": "the store may have forgotten something"})
-        elif wanted:
-            self._notify(entry.kind, reached, payload)
-        self._reached = reached
-        return wanted
+    def _publish(self, entry: LogEntry) -> bool:
+        """Publish one change if its kind is configured; return whether it was published."""
+        assert self._published is not None  # noqa: S101 - this worker has the lease
+        epoch = entry.payload if entry.kind == "epoch" else self._published.epoch
+        published = PublishedPosition(epoch, entry.position)
+        payload = _without_lease_changes(entry)
+        is_published = entry.kind in self._kinds and payload != {}
+        if entry.kind == "epoch" and is_published:
+            self._notify(RESYNC, published, {"why": "the store may have lost data"})
+        elif is_published:
+            self._notify(entry.kind, published, payload)
+        self._published = published
+        return is_published
 
-    def _notify(self, kind: str, at: Reached, payload: Any) -> None:
+    def _notify(self, kind: str, at: PublishedPosition, payload: Any) -> None:
         partition = self._store.partition
-        told = {"partition": partition, "epoch": at.epoch, "position": at.position, "kind": kind, "payload": payload}
-        self._send(f"host_state.{kind}", {"version": VERSION, **told})
-        metrics.NOTIFIED.labels(partition=partition, kind=kind).inc()
+        header = {"partition": partition, "epoch": at.epoch, "position": at.position, "kind": kind, "payload": payload}
+        self._send(f"host_state.{kind}", {"version": VERSION, **header})
+        metrics.NOTIFICATIONS.labels(partition=partition, kind=kind).inc()
 
-    def _lost(self) -> bool:
-        LOG.warning("Another worker publishes the changes of partition %s now", self._store.partition)
-        self._reached = None
+    def _stop_publishing(self) -> bool:
+        LOG.warning("Lease lost: another worker now publishes the changes of partition %s", self._store.partition)
+        self._published = None
         return False
 
     def _run(self) -> None:
@@ -122,23 +126,25 @@ class Publisher:
                 pause = FIRST_PAUSE
                 continue
             except errors.Unavailable as error:
-                LOG.warning("Changes of %s wait to be published, %.1f s: %s", self._store.partition, pause, error)
+                LOG.warning(
+                    "Publishing the changes of %s is postponed for %.1f s: %s", self._store.partition, pause, error
+                )
             except Exception:
-                # The edge of a thread: whoever follows would never hear of a change again.
-                LOG.exception("Publishing the changes of %s failed; again in %.1f s", self._store.partition, pause)
-            self._reached = None  # what was noted is read again
+                # Top level of a thread: if it ended, no further change would be published.
+                LOG.exception("Publishing the changes of %s failed; retrying in %.1f s", self._store.partition, pause)
+            self._published = None  # the recorded position is read again
             self._stopping.wait(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
-        self._leave()
+        self._release()
 
-    def _leave(self) -> None:
-        if self._reached is not None:
-            with contextlib.suppress(errors.Unavailable):  # then another takes over when the lease is over
-                self._turn.leave(self._reached)
+    def _release(self) -> None:
+        if self._published is not None:
+            with contextlib.suppress(errors.Unavailable):  # then another worker takes over when the lease expires
+                self._lease.release(self._published)
 
 
-def _without_our_own(entry: Entry) -> Any:
-    """Return the payload less what publishing itself changes in the store."""
+def _without_lease_changes(entry: LogEntry) -> Any:
+    """Return the payload without the documents of the publisher lease."""
     if entry.kind != "state":
         return entry.payload
     return {namespace: documents for namespace, documents in entry.payload.items() if namespace != NAMESPACE}

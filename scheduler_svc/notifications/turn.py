@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whose turn it is to publish, and how far the last one came: a document of the store, changed by compare-and-set."""
+"""The lease of the notification publisher and the published position: a store document under compare-and-set."""
 
 import time
 from collections.abc import Callable
@@ -9,21 +9,24 @@ from typing import Any
 from rpcapi import errors
 from scheduler_svc.store.interface import Store
 
-NAMESPACE = "gantt.notifications"  # of the store alone: no Registry has it, so nobody reads or writes it over the bus
+NAMESPACE = "gantt.notifications"  # internal to the store: not in NamespaceRegistry, so not accessible over the bus
 NAME = "publisher"
-NOBODY = ""  # as the owner: whose turn it was has left
+NO_OWNER = ""  # owner of a released lease
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
-    """Everything up to ``position`` was published, in ``epoch``."""
+class PublishedPosition:
+    """The last published log position and its epoch."""
 
     epoch: int
     position: int
 
 
-class Turn:
-    """One candidate for publishing. A lease is over when its document stood still so long: no clocks are compared."""
+class PublisherLease:
+    """The publisher lease, as one worker sees it.
+
+    A lease expires when its document has not changed for ``lease`` seconds; clocks of workers are never compared.
+    """
 
     def __init__(self, store: Store, owner: str, lease: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
@@ -31,57 +34,57 @@ class Turn:
         self._lease = lease
         self._clock = clock
         self._version = 0
-        self._seen = clock()  # since when the document is at that version
-        self._mine = False
+        self._changed_at = clock()  # when this version of the document was first read
+        self._owned = False
 
     @property
-    def sure(self) -> bool:
-        """Whether nobody else can have taken over."""
-        return self._mine and self._clock() - self._seen < self._lease / 2
+    def is_valid(self) -> bool:
+        """Whether no other worker can have taken over."""
+        return self._owned and self._clock() - self._changed_at < self._lease / 2
 
     @property
-    def due(self) -> bool:
-        """Whether a sign of life is due, even where nothing was published."""
-        return self._clock() - self._seen >= self._lease / 4
+    def renewal_due(self) -> bool:
+        """Whether the lease must be renewed, even if nothing was published."""
+        return self._clock() - self._changed_at >= self._lease / 4
 
-    def take(self, start: Callable[[], Reached]) -> Reached | None:
-        """Return how far the last one came where it is this one's turn now, else None; raises StoreUnavailable.
+    def acquire(self, start: Callable[[], PublishedPosition]) -> PublishedPosition | None:
+        """Try to acquire the lease; return the published position, or None if another owner has it.
 
-        ``start`` tells where to begin where nobody ever published.
+        ``start`` returns the start position if nothing was ever published. Raises StoreUnavailable.
         """
-        self._mine = False
+        self._owned = False
         try:
-            version, held = self._store.get_state(NAMESPACE, NAME)
+            version, document = self._store.get_state(NAMESPACE, NAME)
         except errors.UnknownHost:
-            version, held = 0, {}
+            version, document = 0, {}
         if version != self._version:
-            self._version, self._seen = version, self._clock()
-        standing = self._clock() - self._seen >= self._lease
-        if version and held["owner"] not in (self._owner, NOBODY) and not standing:
+            self._version, self._changed_at = version, self._clock()
+        is_expired = self._clock() - self._changed_at >= self._lease
+        if version and document["owner"] not in (self._owner, NO_OWNER) and not is_expired:
             return None
-        reached = Reached(held["epoch"], held["position"]) if version else start()
-        return reached if self.note(reached) else None
+        published = PublishedPosition(document["epoch"], document["position"]) if version else start()
+        return published if self.renew(published) else None
 
-    def note(self, reached: Reached) -> bool:
-        """Record how far this one came, which keeps its turn; False where it was another's by then."""
-        return self._put(self._owner, reached)
+    def renew(self, published: PublishedPosition) -> bool:
+        """Record the published position and renew the lease; return False if another worker has taken over."""
+        return self._put(self._owner, published)
 
-    def leave(self, reached: Reached) -> None:
-        """Record how far this one came, and let another go on at once."""
-        self._put(NOBODY, reached)
-        self._mine = False
+    def release(self, published: PublishedPosition) -> None:
+        """Record the published position and release the lease for other workers."""
+        self._put(NO_OWNER, published)
+        self._owned = False
 
-    def _put(self, owner: str, reached: Reached) -> bool:
+    def _put(self, owner: str, published: PublishedPosition) -> bool:
         document: dict[str, Any] = {
             "owner": owner,
-            "epoch": reached.epoch,
-            "position": reached.position,
-            "beat": self._version,  # so that each is a change
+            "epoch": published.epoch,
+            "position": published.position,
+            "beat": self._version,  # makes every write a change
         }
         try:
             self._version = self._store.put_state(NAMESPACE, NAME, self._version, document)
         except errors.VersionConflict:
-            self._mine = False
+            self._owned = False
             return False
-        self._seen, self._mine = self._clock(), True
+        self._changed_at, self._owned = self._clock(), True
         return True

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Filters and weighers from outside: found by entry point, kept from harming a decision, measured."""
+"""External filters and weighers: loaded by entry point, isolated from decisions when they fail, and measured."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All filters and weighers that there are: built in or from outside, enabled or not, and what each has cost."""
+"""The catalogue of all filters and weighers, built-in and external, enabled or not, with their timings."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ from scheduler_svc.drivers.driver import Driver
 from scheduler_svc.filters import pipeline
 from scheduler_svc.filters.sieve import Filter
 from scheduler_svc.plugins import figures
-from scheduler_svc.plugins.figures import FILTER, WEIGHER, Figures
-from scheduler_svc.reads import NOTHING, Reads, union
+from scheduler_svc.plugins.figures import FILTER, WEIGHER, PluginTimings
+from scheduler_svc.reads import NO_READS, Reads, union
 from scheduler_svc.weighers import scoring
 from scheduler_svc.weighers.weigher import Weigher
 
@@ -18,8 +18,8 @@ BUILT_IN = "gantt"
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
-    """One filter or weigher; ``form`` None: it is not loaded, as it is not enabled."""
+class CatalogueEntry:
+    """One filter or weigher. ``form`` is None if it is not loaded because it is not enabled."""
 
     name: str
     kind: str
@@ -27,36 +27,38 @@ class Listed:
     source: str
     enabled: bool
     reads: Reads
-    figures: Figures
+    timings: PluginTimings
 
 
-def listed(driver: Driver, kind: str | None = None) -> list[Listed]:
-    """Return all of that kind, or of both, as ``driver`` uses them: in its order, then what it does not use."""
-    found: list[Listed] = []
+def list_entries(driver: Driver, kind: str | None = None) -> list[CatalogueEntry]:
+    """Return all filters or weighers, or both: those that ``driver`` uses in its order, then the others."""
+    entries: list[CatalogueEntry] = []
     if kind in (None, FILTER):
-        built_in = {each.name: each.reads for each in pipeline.pipeline()}
-        found += _listed(FILTER, driver.filters, {name: built_in.get(name, NOTHING) for name in pipeline.NAMES})
+        built_in = {host_filter.name: host_filter.reads for host_filter in pipeline.pipeline()}
+        entries += _list_kind(FILTER, driver.filters, {name: built_in.get(name, NO_READS) for name in pipeline.NAMES})
     if kind in (None, WEIGHER):
-        found += _listed(WEIGHER, driver.weighers, dict.fromkeys(scoring.NAMES, NOTHING))
-    return found
+        entries += _list_kind(WEIGHER, driver.weighers, dict.fromkeys(scoring.NAMES, NO_READS))
+    return entries
 
 
-def _listed(kind: str, used: Sequence[Filter] | Sequence[Weigher], built_in: dict[str, Reads]) -> Iterator[Listed]:
+def _list_kind(
+    kind: str, used: Sequence[Filter] | Sequence[Weigher], built_in: dict[str, Reads]
+) -> Iterator[CatalogueEntry]:
     group = conf_plugins.FILTERS if kind == FILTER else conf_plugins.WEIGHERS
     points = conf_plugins.installed(group)
-    outside = {name: ", ".join(map(conf_plugins.source, its)) for name, its in points.items()}
+    external = {name: ", ".join(map(conf_plugins.source, entry_points)) for name, entry_points in points.items()}
     reads: dict[str, Reads] = {}
-    for each in used:
-        reads[each.name] = union([reads.get(each.name, NOTHING), each.reads])
-    for name in dict.fromkeys([*reads, *built_in, *outside]):
-        enabled, mine = name in reads, name in built_in
-        its = figures.of(kind, name)
-        yield Listed(
+    for plugin in used:
+        reads[plugin.name] = union([reads.get(plugin.name, NO_READS), plugin.reads])
+    for name in dict.fromkeys([*reads, *built_in, *external]):
+        enabled, is_built_in = name in reads, name in built_in
+        timings = figures.find_timings(kind, name)
+        yield CatalogueEntry(
             name=name,
             kind=kind,
-            form=its.form if enabled or mine else None,
-            source=BUILT_IN if mine else outside.get(name, "uninstalled meanwhile"),
+            form=timings.form if enabled or is_built_in else None,
+            source=BUILT_IN if is_built_in else external.get(name, "uninstalled meanwhile"),
             enabled=enabled,
-            reads=reads.get(name) or built_in.get(name, NOTHING),
-            figures=its,
+            reads=reads.get(name) or built_in.get(name, NO_READS),
+            timings=timings,
         )

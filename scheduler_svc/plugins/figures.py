@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each filter and weigher of this process has cost, and how often it failed."""
+"""Timings and error counts of each filter and weigher in this process."""
 
 import time
 from dataclasses import dataclass
 
 FILTER, WEIGHER = "filter", "weigher"
 COLUMNAR, PER_HOST = "columnar", "per-host"
-EVERY = 32  # decisions of which one is measured filter by filter; what comes from outside is measured each time
+EVERY = 32  # one decision in this many measures each built-in filter and weigher; external ones are always measured
 
 
 @dataclass(slots=True)
-class Figures:
-    """Counted while the host table is held for reading, which one thread does at a time.
+class PluginTimings:
+    """The timings of one filter or weigher. Updated within HostTable.reading, by one thread at a time.
 
-    ``hosts`` is how many hosts were looked at: all of the table by one that answers columns, those that were left by
-    one that looks at hosts one by one.
+    ``hosts`` is the number of hosts examined: all rows of the table for a columnar plugin, the remaining hosts for a
+    per-host one.
     """
 
     calls: int = 0
@@ -25,37 +25,37 @@ class Figures:
     form: str = COLUMNAR
 
     def add(self, seconds: float, hosts: int) -> None:
-        """Count one look."""
+        """Add one call."""
         self.calls += 1
         self.seconds += seconds
         self.hosts += hosts
 
 
-_KEPT: dict[tuple[str, str], Figures] = {}
+_TIMINGS: dict[tuple[str, str], PluginTimings] = {}
 
 
-def of(kind: str, name: str) -> Figures:
-    """Return the figures of a "filter" or "weigher" of this name; they outlive a reload."""
-    return _KEPT.setdefault((kind, name), Figures())
+def find_timings(kind: str, name: str) -> PluginTimings:
+    """Return the timings of the "filter" or "weigher" of this name; they are kept across reloads."""
+    return _TIMINGS.setdefault((kind, name), PluginTimings())
 
 
 class Stopwatch:
-    """Times what is built in, in one decision out of EVERY: to look at the time in each would cost as much as a filter.
+    """Measures built-in filters and weighers in one decision out of EVERY: clock reads cost as much as a filter.
 
-    Used while the host table is held for reading, as Figures.
+    Used within HostTable.reading.
     """
 
     def __init__(self) -> None:
         self._decisions = 0
 
     def laps(self) -> "Laps | None":
-        """Begin a decision; None where it is not to be measured."""
+        """Begin a decision; return None if it is not measured."""
         self._decisions += 1
         return None if self._decisions % EVERY else Laps()
 
 
 class Laps:
-    """One decision that is measured: a lap is the time since the one before, or since it was begun."""
+    """The lap timer of one measured decision: a lap is the time since the previous lap or the last ``begin``."""
 
     __slots__ = ("_began",)
 
@@ -63,12 +63,12 @@ class Laps:
         self._began = time.perf_counter()
 
     def begin(self) -> None:
-        """Count for nobody what went before."""
+        """Reset the lap timer."""
         self._began = time.perf_counter()
 
     def lap(self, kind: str, name: str, hosts: int, *, count: bool) -> None:
-        """Count the time since the last lap for this filter or weigher; without ``count`` for nobody."""
+        """End a lap; with ``count`` its time is added to this filter or weigher, else discarded."""
         now = time.perf_counter()
         if count:
-            of(kind, name).add(now - self._began, hosts)
+            find_timings(kind, name).add(now - self._began, hosts)
         self._began = now

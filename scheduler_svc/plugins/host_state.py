@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One host as Nova's filters and weighers know it, read from the columns only where it is asked for."""
+"""The host_state object of Nova-style plugins, which reads the columns on access."""
 
 import math
 from collections.abc import Mapping
@@ -12,15 +12,15 @@ from rpcapi.model import names
 from scheduler_svc.reads import Reads
 from scheduler_svc.table.aggregates import ZONE
 from scheduler_svc.table.columns import IntColumn
-from scheduler_svc.table.states import METRICS
+from scheduler_svc.table.states import METRIC_PREFIX
 from scheduler_svc.table.view import View
 
-MIB = 1024  # of a GiB
-# What all of them may look at; of other metrics only those that the plugin names.
+MIB = 1024  # MiB per GiB
+# What all plugins may read; other metrics only if the plugin's reads name them.
 READS: Reads = {
     "compute": frozenset(
         {"inventories", "used", "traits", "availability_zone", "facts", "host_ip"}
-        | {f"{METRICS}{name}" for name in ("instances", "io_ops", "failed_builds")}
+        | {f"{METRIC_PREFIX}{name}" for name in ("instances", "io_ops", "failed_builds")}
     ),
     "service": frozenset({"alive", "enabled"}),
     "aggregate": frozenset({"name", "hosts", "metadata"}),
@@ -28,19 +28,18 @@ READS: Reads = {
 
 
 @dataclass(frozen=True, slots=True)
-class Aggregate:
-    """An aggregate that a host is in."""
+class HostAggregate:
+    """An aggregate of a host."""
 
     name: str
     metadata: Mapping[str, str]
 
 
-class HostState:
-    """A row of the view; valid while the plugin is asked, not to be kept.
+class PluginHostState:
+    """A row of the view with the attributes of Nova's HostState; valid only during the plugin call.
 
-    As in Nova, except that amounts count what may be claimed: a capacity has the allocation ratio in it and the
-    reserved part taken off, so that each ratio is 1.0 here. An attribute of Nova's that gantt has no figure for is not
-    there.
+    Unlike in Nova, amounts are claimable amounts: capacities include the allocation ratio and exclude the reserved
+    part, so each ratio is 1.0. Attributes of Nova's HostState without a value in gantt are not defined.
     """
 
     ram_allocation_ratio = cpu_allocation_ratio = disk_allocation_ratio = 1.0
@@ -55,59 +54,59 @@ class HostState:
         self.nodename = self.hypervisor_hostname = name.partition(names.SEPARATOR)[2] or name
 
     def __repr__(self) -> str:
-        return f"HostState({self.name!r})"
+        return f"PluginHostState({self.name!r})"
 
     def free(self, resource_class: str) -> int:
-        """Return how much of a class can still be claimed at the root; below 0 where it is over."""
+        """Return the free capacity of a class at the root provider; negative if usage exceeds the capacity."""
         return int(self._view.free(resource_class)[self._row])
 
     def capacity(self, resource_class: str) -> int:
-        """Return how much of a class there is at the root."""
+        """Return the capacity of a class at the root provider."""
         column: IntColumn = self._view.capacity(resource_class)
         return int(column[self._row])
 
     def used(self, resource_class: str) -> int:
-        """Return how much of a class is claimed at the root."""
+        """Return the usage of a class at the root provider."""
         return self.capacity(resource_class) - self.free(resource_class)
 
     @property
     def free_ram_mb(self) -> int:
-        """Return the memory that can still be claimed, in MiB."""
+        """Return the free memory in MiB."""
         return self.free(MEMORY_MB)
 
     @property
     def total_usable_ram_mb(self) -> int:
-        """Return all memory that may be claimed, in MiB."""
+        """Return the memory capacity in MiB."""
         return self.capacity(MEMORY_MB)
 
     @property
     def free_disk_mb(self) -> int:
-        """Return the disk that can still be claimed, in MiB."""
+        """Return the free disk in MiB."""
         return MIB * self.free(DISK_GB)
 
     @property
     def total_usable_disk_gb(self) -> int:
-        """Return all disk that may be claimed, in GiB."""
+        """Return the disk capacity in GiB."""
         return self.capacity(DISK_GB)
 
     @property
     def disk_mb_used(self) -> int:
-        """Return the disk that is claimed, in MiB."""
+        """Return the used disk in MiB."""
         return MIB * self.used(DISK_GB)
 
     @property
     def vcpus_total(self) -> int:
-        """Return how many processors may be claimed, shared and dedicated ones."""
+        """Return the capacity of CPUs, shared and dedicated."""
         return self.capacity(VCPU) + self.capacity(PCPU)
 
     @property
     def vcpus_used(self) -> int:
-        """Return how many processors are claimed."""
+        """Return the number of used CPUs, shared and dedicated."""
         return self.used(VCPU) + self.used(PCPU)
 
     @property
     def num_instances(self) -> int:
-        """Return the metric ``instances``, 0 where it is not reported."""
+        """Return the metric ``instances``, 0 if it is not reported."""
         return int(self.metrics.get("instances", 0))
 
     @property
@@ -122,26 +121,26 @@ class HostState:
 
     @property
     def metrics(self) -> dict[str, float]:
-        """Return those metrics that the plugin's reads name and the host reported."""
-        keys = (key for key in self._reads.get("compute", ()) if key.startswith(METRICS))
-        found = {key.removeprefix(METRICS): float(self._view.state("compute", key)[self._row]) for key in keys}
-        return {name: value for name, value in found.items() if not math.isnan(value)}
+        """Return the reported metrics that are in the plugin's reads."""
+        keys = (key for key in self._reads.get("compute", ()) if key.startswith(METRIC_PREFIX))
+        values = {key.removeprefix(METRIC_PREFIX): float(self._view.state("compute", key)[self._row]) for key in keys}
+        return {name: value for name, value in values.items() if not math.isnan(value)}
 
     @property
     def traits(self) -> set[str]:
-        """Return the traits of the root."""
+        """Return the traits of the root provider."""
         return self._view.traits(self._row)
 
     @property
-    def aggregates(self) -> list[Aggregate]:
-        """Return the aggregates that the host is in."""
-        seen = self._view.aggregates
-        return [Aggregate(name, dict(seen.metadata(name))) for name in sorted(seen.of_row(self._row))]
+    def aggregates(self) -> list[HostAggregate]:
+        """Return the aggregates of the host."""
+        aggregates = self._view.aggregates
+        return [HostAggregate(name, dict(aggregates.metadata(name))) for name in sorted(aggregates.of_row(self._row))]
 
     @property
     def availability_zone(self) -> str | None:
-        """Return the zone: that of the host's aggregates, else the one it reported."""
-        zones = [each.metadata[ZONE] for each in self.aggregates if ZONE in each.metadata]
+        """Return the availability zone of the host's aggregates, else the one it reported."""
+        zones = [aggregate.metadata[ZONE] for aggregate in self.aggregates if ZONE in aggregate.metadata]
         return zones[0] if zones else self._view.zone(self._row)
 
     @property
@@ -156,7 +155,7 @@ class HostState:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Return what the host reported of itself that seldom changes."""
+        """Return the host's facts."""
         return dict(self._view.facts.of(self._row))
 
     @property

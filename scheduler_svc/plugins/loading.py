@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loads the filters and weighers from outside that the configuration enables."""
+"""Loads the external filters and weighers that the configuration enables."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -14,66 +14,66 @@ from scheduler_svc.conf import plugins as conf_plugins
 from scheduler_svc.filters.sieve import Filter
 from scheduler_svc.plugins import per_host
 from scheduler_svc.plugins.figures import FILTER, WEIGHER
-from scheduler_svc.plugins.guard import Guard, guarded_filter, guarded_weigher, sentence
+from scheduler_svc.plugins.guard import PluginGuard, describe_error, guard_filter, guard_weigher
 from scheduler_svc.weighers.weigher import Weigher
 
 
 def filters(conf: cfg.ConfigOpts) -> list[Filter]:
-    """Return those that enabled_filters names, ready to run after what is built in: ones that look at hosts last.
+    """Return the external filters in enabled_filters: columnar ones first, then per-host ones.
 
-    Raises BadConfiguration for one that cannot be loaded, or that gives no filter.
+    Raises BadConfiguration if one cannot be loaded or is not a filter.
     """
     enabled = conf.filter_scheduler.enabled_filters
     points = conf_plugins.enabled(enabled, conf_plugins.FILTERS, filter_scheduler.FILTERS)
-    made = [(point, _made(conf, point, Filter, _filter)) for point in points]
-    ordered = sorted(made, key=lambda one: one[1].among is not None)
-    return [guarded_filter(each, _guard(conf, FILTER, point)) for point, each in ordered]
+    loaded = [(point, _load(conf, point, Filter, _to_filter)) for point in points]
+    ordered = sorted(loaded, key=lambda pair: pair[1].per_host is not None)
+    return [guard_filter(plugin, _guard(conf, FILTER, point)) for point, plugin in ordered]
 
 
 def weighers(conf: cfg.ConfigOpts) -> list[Weigher]:
-    """Return those that enabled_weighers names; raises BadConfiguration as above."""
+    """Return the external weighers in enabled_weighers; raises BadConfiguration as above."""
     enabled = conf.filter_scheduler.enabled_weighers
     points = conf_plugins.enabled(enabled, conf_plugins.WEIGHERS, filter_scheduler.WEIGHERS)
-    made = [(point, _made(conf, point, Weigher, _weigher)) for point in points]
-    return [guarded_weigher(each, _guard(conf, WEIGHER, point)) for point, each in made]
+    loaded = [(point, _load(conf, point, Weigher, _to_weigher)) for point in points]
+    return [guard_weigher(plugin, _guard(conf, WEIGHER, point)) for point, plugin in loaded]
 
 
 def multipliers(conf: cfg.ConfigOpts, weighers: Sequence[Weigher]) -> dict[str, float]:
-    """Return the weight of each by its name; raises BadConfiguration."""
-    return {each.name: conf_plugins.multiplier(conf, each.name) for each in weighers}
+    """Return the multiplier of each weigher by name; raises BadConfiguration."""
+    return {weigher.name: conf_plugins.multiplier(conf, weigher.name) for weigher in weighers}
 
 
-def _guard(conf: cfg.ConfigOpts, kind: str, point: EntryPoint) -> Guard:
+def _guard(conf: cfg.ConfigOpts, kind: str, point: EntryPoint) -> PluginGuard:
     fatal = conf.filter_scheduler.on_plugin_error == conf_plugins.FATAL
-    return Guard(kind, point.name, conf_plugins.source(point), fatal)
+    return PluginGuard(kind, point.name, conf_plugins.source(point), fatal)
 
 
-def _made(conf: cfg.ConfigOpts, point: EntryPoint, kind: type, read: Callable[[str, Any], Any]) -> Any:
-    """Load an entry point: what is wanted itself, or a callable that is given the configuration and returns it."""
+def _load(conf: cfg.ConfigOpts, point: EntryPoint, kind: type, adapt: Callable[[str, Any], Any]) -> Any:
+    """Return the plugin of an entry point: the loaded object, or its result when called with the configuration."""
     try:
-        found = read(point.name, point.load())
-        if callable(found):
-            found = read(point.name, found(conf))
-        if not isinstance(found, kind):
-            raise TypeError(f"{point.value} gives a {type(found).__name__}, which is no {kind.__name__}")
-    except Exception as error:  # what somebody else wrote may raise anything
+        plugin = adapt(point.name, point.load())
+        if callable(plugin):
+            plugin = adapt(point.name, plugin(conf))
+        if not isinstance(plugin, kind):
+            raise TypeError(f"{point.value} must be a {kind.__name__}, got {type(plugin).__name__}")
+    except Exception as error:  # plugin code may raise anything
         raise errors.BadConfiguration(
-            why=f"{point.group}: {point.name}, of {conf_plugins.source(point)}, cannot be loaded: {sentence(error)}"
+            why=f"{point.group}: cannot load {point.name} of {conf_plugins.source(point)}: {describe_error(error)}"
         ) from error
-    return found
+    return plugin
 
 
-def _filter(name: str, found: Any) -> Any:
-    if isinstance(found, Filter):
-        return replace(found, name=name)  # by which it is enabled
-    if hasattr(found, per_host.PASSES):
-        return per_host.adapted_filter(name, found() if isinstance(found, type) else found)
-    return found
+def _to_filter(name: str, plugin: Any) -> Any:
+    if isinstance(plugin, Filter):
+        return replace(plugin, name=name)  # the name by which it is enabled
+    if hasattr(plugin, per_host.PASSES):
+        return per_host.adapt_filter(name, plugin() if isinstance(plugin, type) else plugin)
+    return plugin
 
 
-def _weigher(name: str, found: Any) -> Any:
-    if isinstance(found, Weigher):
-        return replace(found, name=name)
-    if per_host.weighs(found):
-        return per_host.adapted_weigher(name, found() if isinstance(found, type) else found)
-    return found
+def _to_weigher(name: str, plugin: Any) -> Any:
+    if isinstance(plugin, Weigher):
+        return replace(plugin, name=name)
+    if per_host.find_weigh_method(plugin):
+        return per_host.adapt_weigher(name, plugin() if isinstance(plugin, type) else plugin)
+    return plugin

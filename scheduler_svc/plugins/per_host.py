@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Filters and weighers in Nova's style, which are shown one host at a time."""
+"""Adapters for Nova-style filters and weighers, which examine one host per call."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -7,70 +7,78 @@ from typing import Any
 import numpy as np
 
 from scheduler_svc.filters.sieve import Filter, Sieve
-from scheduler_svc.plugins.host_state import READS, HostState
-from scheduler_svc.plugins.spec import Spec
+from scheduler_svc.plugins.host_state import READS, PluginHostState
+from scheduler_svc.plugins.spec import PluginRequestSpec
 from scheduler_svc.reads import Reads, union
-from scheduler_svc.request import Request
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.table.columns import Column, FloatColumn, Rows
 from scheduler_svc.table.view import View
 from scheduler_svc.weighers.weigher import Weigher
 
 PASSES = "host_passes"
-WEIGHS = ("weigh", "_weigh_object")  # gantt's name for it, and Nova's
+WEIGHS = ("weigh", "_weigh_object")  # gantt's name and Nova's name
 
 
-def weighs(made: Any) -> str | None:
-    """Return the name of the method that weighs a host, None where there is none."""
-    return next((name for name in WEIGHS if callable(getattr(made, name, None))), None)
+def find_weigh_method(plugin: Any) -> str | None:
+    """Return the name of the plugin's method that weighs a host, or None."""
+    return next((name for name in WEIGHS if callable(getattr(plugin, name, None))), None)
 
 
-def adapted_filter(name: str, made: Any) -> Filter:
-    """Return the filter that asks ``made.host_passes(host_state, spec)`` of each host that is left."""
-    reads = _reads(made)
-    reason = str(getattr(made, "reason", name))
+def adapt_filter(name: str, plugin: Any) -> Filter:
+    """Return a filter that calls ``plugin.host_passes(host_state, spec)`` for each host that passed so far."""
+    reads = _reads(plugin)
+    reason = str(getattr(plugin, "reason", name))
 
-    def among(view: View, request: Request, left: Column) -> Iterable[Sieve]:
-        spec = Spec(request)
+    def per_host(view: View, request: SchedulingRequest, passed: Column) -> Iterable[Sieve]:
+        spec = PluginRequestSpec(request)
         passes = np.zeros(view.size, np.bool_)
-        for row in np.flatnonzero(left).tolist():
-            passes[row] = _asked(made.host_passes, HostState(view, row, reads), spec, (bool, np.bool_), "true or false")
+        for row in np.flatnonzero(passed).tolist():
+            passes[row] = _call_plugin(
+                plugin.host_passes, PluginHostState(view, row, reads), spec, (bool, np.bool_), "true or false"
+            )
         yield Sieve(reason, passes)
 
-    return Filter(name, lambda view, request: among(view, request, view.there), reads, among)
+    return Filter(name, lambda view, request: per_host(view, request, view.present), reads, per_host)
 
 
-def adapted_weigher(name: str, made: Any) -> Weigher:
-    """Return the weigher that asks ``made.weigh(host_state, spec)`` of each host that passed the filters.
+def adapt_weigher(name: str, plugin: Any) -> Weigher:
+    """Return a weigher that calls ``plugin.weigh(host_state, spec)`` for each host that passed the filters.
 
-    What one more instance changes is not known, so that the instances of one request are weighed alike.
+    The effect of an instance is unknown, so ``step`` is 0.
     """
-    reads = _reads(made)
-    weigh = getattr(made, str(weighs(made)))
+    reads = _reads(plugin)
+    weigh = getattr(plugin, str(find_weigh_method(plugin)))
 
-    def among(view: View, request: Request, rows: Rows | None) -> FloatColumn:
-        spec = Spec(request)
-        wanted = range(view.size) if rows is None else rows.tolist()
+    def per_host(view: View, request: SchedulingRequest, rows: Rows | None) -> FloatColumn:
+        spec = PluginRequestSpec(request)
+        row_numbers = range(view.size) if rows is None else rows.tolist()
         kinds = (int, float, np.integer, np.floating)
-        figures = (_asked(weigh, HostState(view, row, reads), spec, kinds, "a number") for row in wanted)
-        return np.fromiter(figures, np.float64, len(wanted))
+        values = (
+            _call_plugin(weigh, PluginHostState(view, row, reads), spec, kinds, "a number") for row in row_numbers
+        )
+        return np.fromiter(values, np.float64, len(row_numbers))
 
-    return Weigher(name, lambda view, request: among(view, request, None), lambda request: 0.0, reads, among)
+    return Weigher(name, lambda view, request: per_host(view, request, None), lambda request: 0.0, reads, per_host)
 
 
-def _asked(
-    question: Callable[[HostState, Spec], Any], host: HostState, spec: Spec, kinds: tuple[type, ...], what: str
+def _call_plugin(
+    function: Callable[[PluginHostState, PluginRequestSpec], Any],
+    host: PluginHostState,
+    spec: PluginRequestSpec,
+    kinds: tuple[type, ...],
+    what: str,
 ) -> Any:
     try:
-        answer = question(host, spec)
+        answer = function(host, spec)
     except Exception as error:
         error.add_note(f"at host {host.name}")
         raise
     if not isinstance(answer, kinds):
-        raise TypeError(f"it must answer {what}, not {str(answer)[:60]!r} (at host {host.name})")
+        raise TypeError(f"the plugin must return {what}, got {str(answer)[:60]!r} (at host {host.name})")
     return answer
 
 
-def _reads(made: Any) -> Reads:
-    """Return what the plugin may look at: what any may, and what its attribute ``reads`` names."""
-    more: Mapping[str, Iterable[str]] = getattr(made, "reads", {})
-    return union([READS, {namespace: frozenset(keys) for namespace, keys in more.items()}])
+def _reads(plugin: Any) -> Reads:
+    """Return what the plugin may read: READS and its own attribute ``reads``."""
+    plugin_reads: Mapping[str, Iterable[str]] = getattr(plugin, "reads", {})
+    return union([READS, {namespace: frozenset(keys) for namespace, keys in plugin_reads.items()}])

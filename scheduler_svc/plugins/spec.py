@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A request as Nova's filters and weighers know it."""
+"""The spec_obj of Nova-style plugins: a request with the attributes of Nova's RequestSpec."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,12 +7,12 @@ from typing import Any
 
 from os_resource_classes import DISK_GB, MEMORY_MB, PCPU, VCPU
 
-from scheduler_svc.request import Request
+from scheduler_svc.request import SchedulingRequest
 
 
 @dataclass(frozen=True, slots=True)
-class Flavor:
-    """What is asked for, in the words of a flavor."""
+class SpecFlavor:
+    """The requested resources as flavor attributes."""
 
     name: str | None
     vcpus: int
@@ -24,22 +24,22 @@ class Flavor:
 
 
 @dataclass(frozen=True, slots=True)
-class Image:
-    """What is booted from."""
+class SpecImage:
+    """The image to boot from."""
 
     id: str | None
     properties: Mapping[str, Any]
 
 
-class Spec:
-    """Reads like nova.objects.RequestSpec, as far as gantt's requests have the same; ``request`` is the whole.
+class PluginRequestSpec:
+    """A subset of nova.objects.RequestSpec; ``request`` is gantt's complete request.
 
-    A request of many instances is filtered once: ``num_instances`` is always 1, and there is no instance_uuid.
+    A request for many instances is filtered once: ``num_instances`` is always 1, and there is no instance_uuid.
     """
 
     num_instances = 1
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: SchedulingRequest) -> None:
         self.request = request
         self.request_id = request.id
         self.project_id = request.project
@@ -48,18 +48,18 @@ class Spec:
         self.force_hosts = list(request.force_hosts)
         self.ignore_hosts = list(request.ignore_hosts)
         self.scheduler_hints = dict(request.hints)
-        self.flavor = Flavor(
+        self.flavor = SpecFlavor(
             name=request.flavor,
             vcpus=request.resources.get(VCPU, 0) + request.resources.get(PCPU, 0),
             memory_mb=request.resources.get(MEMORY_MB, 0),
             root_gb=request.resources.get(DISK_GB, 0),
             extra_specs=request.extra_specs,
         )
-        self.image = Image(request.image.get("id"), request.image.get("properties", {}))
+        self.image = SpecImage(request.image.get("id"), request.image.get("properties", {}))
 
     def get_scheduler_hint(self, hint_name: str, default: Any = None) -> Any:
-        """Return a hint, the one value of a list of one, or ``default`` where it was not given."""
+        """Return a hint (the element of a list of length 1), or ``default`` if the request does not have it."""
         if hint_name not in self.scheduler_hints:
             return default
-        given = self.scheduler_hints[hint_name]
-        return given[0] if isinstance(given, list) and len(given) == 1 else given
+        hint = self.scheduler_hints[hint_name]
+        return hint[0] if isinstance(hint, list) and len(hint) == 1 else hint

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prefilters: each a pure function that rewrites a request once, before any host is looked at."""
+"""Prefilters: pure functions that rewrite a request before hosts are filtered."""

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asks for hosts that have the devices that the image wants; Nova's transform_image_metadata."""
+"""Requires traits for the devices in the image properties: Nova's transform_image_metadata."""
 
 from collections.abc import Mapping
 
 from scheduler_svc.prefilters import traits
 from scheduler_svc.prefilters.prefilter import Prefilter
-from scheduler_svc.request import Request
-from scheduler_svc.table.aggregates import AggregatesSeen
+from scheduler_svc.request import SchedulingRequest
+from scheduler_svc.table.aggregates import AggregateView
 
-# The property, and the beginning of the traits of its values.
+# Image property -> prefix of the traits of its values.
 PREFIXES: Mapping[str, str] = {
     "hw_cdrom_bus": "COMPUTE_STORAGE_BUS",
     "hw_disk_bus": "COMPUTE_STORAGE_BUS",
@@ -20,13 +20,15 @@ PREFIXES: Mapping[str, str] = {
 }
 
 
-def rewrite(request: Request, aggregates: AggregatesSeen) -> Request:
-    """Ask for the trait of each property's value; for none where one of them has no trait, as Nova does."""
+def rewrite(request: SchedulingRequest, aggregates: AggregateView) -> SchedulingRequest:
+    """Require the trait of each property value; none at all if a value has no trait, as Nova does."""
     properties = request.image.get("properties", {})
-    wanted = [(prefix, str(properties[key])) for key, prefix in PREFIXES.items() if key in properties]
-    found = [traits.standard(f"{prefix}_{value.replace('-', '_').upper()}") for prefix, value in wanted]
-    known = [trait for trait in found if trait]
-    return traits.required(request, *known) if len(known) == len(wanted) else request
+    values = [(prefix, str(properties[key])) for key, prefix in PREFIXES.items() if key in properties]
+    standard_traits = [
+        traits.find_standard_trait(f"{prefix}_{value.replace('-', '_').upper()}") for prefix, value in values
+    ]
+    required = [trait for trait in standard_traits if trait]
+    return traits.require_traits(request, *required) if len(required) == len(values) else request
 
 
 PREFILTER = Prefilter("transform_image_metadata", rewrite)

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asks for hosts that can boot the image's disk format; Nova's require_image_type_support."""
+"""Requires support for the image's disk format: Nova's require_image_type_support."""
 
 from scheduler_svc.prefilters import traits
 from scheduler_svc.prefilters.prefilter import Prefilter
-from scheduler_svc.request import Request
-from scheduler_svc.table.aggregates import AggregatesSeen
+from scheduler_svc.request import SchedulingRequest
+from scheduler_svc.table.aggregates import AggregateView
 
 
-def rewrite(request: Request, aggregates: AggregatesSeen) -> Request:
-    """Ask for COMPUTE_IMAGE_TYPE_<format>, where there is such a trait; a volume has no format."""
+def rewrite(request: SchedulingRequest, aggregates: AggregateView) -> SchedulingRequest:
+    """Require COMPUTE_IMAGE_TYPE_<format> if it is a standard trait. Volumes have no format."""
     disk_format = request.image.get("disk_format")
     if not isinstance(disk_format, str):
         return request
-    trait = traits.standard(f"COMPUTE_IMAGE_TYPE_{disk_format.upper()}")
-    return traits.required(request, trait) if trait else request
+    trait = traits.find_standard_trait(f"COMPUTE_IMAGE_TYPE_{disk_format.upper()}")
+    return traits.require_traits(request, trait) if trait else request
 
 
 PREFILTER = Prefilter("require_image_type_support", rewrite)

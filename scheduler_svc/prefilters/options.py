@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What prefilters are told by the configuration."""
+"""The configured options of prefilters."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """Which of the prefilters that are not always wanted are; conf.prefilters tells of each."""
+class PrefilterOptions:
+    """Which optional prefilters are enabled; conf.prefilters describes each."""
 
     limit_tenants: bool = False
     tenants_need_aggregate: bool = False
@@ -15,4 +15,4 @@ class Options:
     image_metadata: bool = False
 
 
-DEFAULTS = Options()
+DEFAULTS = PrefilterOptions()

@@ -1,64 +1,66 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The prefilters in their order, and what they made of a request."""
+"""The prefilters in their order, and their application to a request."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from scheduler_svc.prefilters import devices, image_metadata, image_type, isolated_aggregates, tenant_aggregates
-from scheduler_svc.prefilters.options import DEFAULTS, Options
+from scheduler_svc.prefilters.options import DEFAULTS, PrefilterOptions
 from scheduler_svc.prefilters.prefilter import Prefilter
-from scheduler_svc.request import COMPUTE, Request
-from scheduler_svc.table.aggregates import AggregatesSeen
+from scheduler_svc.request import COMPUTE, SchedulingRequest
+from scheduler_svc.table.aggregates import AggregateView
 
-# All that a rewriting may add to.
+# The request fields that prefilters may extend.
 REWRITTEN = ("member_of", "forbidden_aggregates", "root_required")
 
 
-def build(options: Options = DEFAULTS) -> Sequence[Prefilter]:
-    """Return the prefilters that are wanted, in Nova's order.
+def build(options: PrefilterOptions = DEFAULTS) -> Sequence[Prefilter]:
+    """Return the enabled prefilters, in Nova's order.
 
-    Of Nova's fourteen six are missing here, since what they ask is kept without them. map_az_to_placement_aggregate:
-    zones of aggregates are the table's. compute_status_filter: the table knows who is disabled. accelerators_filter:
-    devices are providers. routed_networks_filter: the segments of ports are a filter's. remote_managed_ports_filter:
-    ports are translated at the edge. owner_nova_filter: providers have one owner.
+    Six of Nova's fourteen prefilters are not needed here. map_az_to_placement_aggregate: the table resolves zones of
+    aggregates. compute_status_filter: the table has the disabled hosts. accelerators_filter: devices are providers.
+    routed_networks_filter: a filter checks the segments of ports. remote_managed_ports_filter: ports are translated
+    when the request is built. owner_nova_filter: providers have one owner.
     """
-    every = (
-        # First: it may leave a handful of hosts, or nobody.
+    available = (
+        # First: it may exclude most hosts, or all.
         (options.limit_tenants, tenant_aggregates.build(options)),
         (options.image_types, image_type.PREFILTER),
-        # Before traits are added that nobody asked for: it looks at those that were.
+        # Before other prefilters add traits: it checks the traits of the original request.
         (options.isolated_aggregates, isolated_aggregates.PREFILTER),
         (options.image_metadata, image_metadata.PREFILTER),
-        # A look at one key each.
+        # One key lookup each.
         (True, devices.PACKED_VIRTQUEUE),
         (True, devices.EPHEMERAL_ENCRYPTION),
         (True, devices.VIRTIO_SOUND),
         (True, devices.TPM_SECRET_SECURITY),
     )
-    return [each for wanted, each in every if wanted]
+    return [prefilter for enabled, prefilter in available if enabled]
 
 
-NAMES = tuple(each.name for each in build(Options(*[True] * len(Options.__slots__))))
+NAMES = tuple(prefilter.name for prefilter in build(PrefilterOptions(*[True] * len(PrefilterOptions.__slots__))))
 
 
-def run(prefilters: Sequence[Prefilter], request: Request, aggregates: AggregatesSeen) -> Request:
-    """Return the request as they rewrite it, with what each of them added; raises NoValidHost and InvalidSpec.
+def run(prefilters: Sequence[Prefilter], request: SchedulingRequest, aggregates: AggregateView) -> SchedulingRequest:
+    """Return the rewritten request, with the additions per prefilter; raises NoValidHost and InvalidSpec.
 
-    They are about servers: a volume or a port that is placed alone is not of an image, nor kept to its project's hosts.
+    Prefilters apply to servers only, not to volumes or ports that are placed alone.
     """
     if request.service != COMPUTE:
         return request
     added: dict[str, Mapping[str, list[object]]] = {}
-    for each in prefilters:
-        before, request = request, each.rewrite(request, aggregates)
+    for prefilter in prefilters:
+        before, request = request, prefilter.rewrite(request, aggregates)
         if request is not before:
-            added[each.name] = _added(before, request)
+            added[prefilter.name] = _find_additions(before, request)
     return replace(request, rewritten=added) if added else request
 
 
-def _added(before: Request, after: Request) -> Mapping[str, list[object]]:
-    found = {name: getattr(after, name)[len(getattr(before, name)) :] for name in REWRITTEN}
-    # As JSON has it: it goes into the decision's record.
+def _find_additions(before: SchedulingRequest, after: SchedulingRequest) -> Mapping[str, list[object]]:
+    additions = {name: getattr(after, name)[len(getattr(before, name)) :] for name in REWRITTEN}
+    # JSON types, for the decision record.
     return {
-        name: [list(each) if isinstance(each, tuple) else each for each in more] for name, more in found.items() if more
+        name: [list(value) if isinstance(value, tuple) else value for value in values]
+        for name, values in additions.items()
+        if values
     }

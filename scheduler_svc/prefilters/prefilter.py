@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a prefilter is."""
+"""The interface of prefilters."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from scheduler_svc.reads import Reads
-from scheduler_svc.request import Request
-from scheduler_svc.table.aggregates import AggregatesSeen
+from scheduler_svc.request import SchedulingRequest
+from scheduler_svc.table.aggregates import AggregateView
 
-Rewrite = Callable[[Request, AggregatesSeen], Request]
+Rewrite = Callable[[SchedulingRequest, AggregateView], SchedulingRequest]
 
 
 @dataclass(frozen=True, slots=True)
 class Prefilter:
-    """A rewriting by its name, which is Nova's; it returns the request itself where there is nothing to rewrite.
+    """A prefilter by its Nova name. ``rewrite`` returns the same request object if nothing changes.
 
-    It raises NoValidHost, or InvalidSpec, where no host could ever do. ``reads`` is all of host state that it looks at.
+    It raises NoValidHost or InvalidSpec if no host can match. ``reads`` lists the host state keys that it reads.
     """
 
     name: str

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who tells which services live: their own signs of life in the store, or a group at a coordination service."""
+"""Liveness of services: by heartbeats in the store, or by a group of a coordination service."""

@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a worker does about who lives, by [service_group]: nothing more than its reaper does, or look at a group."""
+"""Liveness tasks of a worker, by [service_group]: none beyond the reaper, or polling of a service group."""
 
 import os
 from collections.abc import Sequence
 
 from oslo_config import cfg
 
-from rpcapi.daemon.coordination import Coordinator, Group
+from rpcapi.daemon.coordination import CoordinationGroup, Coordinator
 from rpcapi.daemon.membership import Membership
 from scheduler_svc.periodic import Periodic
-from scheduler_svc.servicegroup.watch import Watch
+from scheduler_svc.servicegroup.watch import ServiceGroupWatcher
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.records import Liveness
 
 
-def told_by(conf: cfg.ConfigOpts) -> Liveness:
-    """Return who tells a store which services live."""
-    return "beats" if Group.from_conf(conf, conf.rpc.partition) is None else "group"
+def get_liveness_source(conf: cfg.ConfigOpts) -> Liveness:
+    """Return the source of a store's liveness information: 'beats' or 'group'."""
+    return "beats" if CoordinationGroup.from_conf(conf, conf.rpc.partition) is None else "group"
 
 
 class GroupLiveness:
@@ -25,36 +25,36 @@ class GroupLiveness:
     Without a group it does nothing. One worker of a daemon is enough to look: ``looks``.
     """
 
-    def __init__(self, conf: cfg.ConfigOpts, stores: Sequence[Store], service: str, looks: bool) -> None:
-        own = Group.from_conf(conf, conf.rpc.partition)
-        self._membership = Membership(own, [service]) if own else None
+    def __init__(self, conf: cfg.ConfigOpts, stores: Sequence[Store], service: str, polls: bool) -> None:
+        own_group = CoordinationGroup.from_conf(conf, conf.rpc.partition)
+        self._membership = Membership(own_group, [service]) if own_group else None
         self._coordinators: list[Coordinator] = []
-        self._periodics = [self._watching(conf, store) for store in stores] if own and looks else []
+        self._periodics = [self._make_watcher(conf, store) for store in stores] if own_group and polls else []
 
     def start(self) -> None:
-        """Begin."""
-        for each in (self._membership, *self._periodics):
-            if each is not None:
-                each.start()
+        """Start the membership and the polling."""
+        for component in (self._membership, *self._periodics):
+            if component is not None:
+                component.start()
 
     def stop(self) -> None:
-        """Leave, and look no more."""
-        for each in (self._membership, *self._periodics):
-            if each is not None:
-                each.stop()
+        """Leave the group and stop polling."""
+        for component in (self._membership, *self._periodics):
+            if component is not None:
+                component.stop()
 
     def wait(self) -> None:
-        """Return when that is done."""
-        for each in (self._membership, *self._periodics):
-            if each is not None:
-                each.wait()
+        """Wait until all threads have ended, then close the coordinators."""
+        for component in (self._membership, *self._periodics):
+            if component is not None:
+                component.wait()
         for coordinator in self._coordinators:
             coordinator.close()
 
-    def _watching(self, conf: cfg.ConfigOpts, store: Store) -> Periodic:
-        group = Group.from_conf(conf, store.partition)
+    def _make_watcher(self, conf: cfg.ConfigOpts, store: Store) -> Periodic:
+        group = CoordinationGroup.from_conf(conf, store.partition)
         assert group is not None  # noqa: S101 - the configuration is the same for every partition
         coordinator = Coordinator(group, f"watch:{conf.scheduler.host}:{os.getpid()}")
         self._coordinators.append(coordinator)
-        watch = Watch(store, coordinator, grace=group.grace, settling=group.timeout)
-        return Periodic("Looking at the service group", watch.look, lambda: group.interval)
+        watch = ServiceGroupWatcher(store, coordinator, grace=group.grace, settling=group.timeout)
+        return Periodic("Polling the service group", watch.poll, lambda: group.interval)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Telling the store who lives, as a service group sees it."""
+"""Updates service liveness in the store from a service group."""
 
 import time
 from collections.abc import Callable, Collection
@@ -16,18 +16,18 @@ LOG = log.getLogger(__name__)
 
 
 class ServiceGroup(Protocol):
-    """Who is there now."""
+    """The members of a service group."""
 
     def members(self) -> Collection[str]:
-        """Return the names of the services that live; raises Unavailable where that cannot be known."""
+        """Return the names of the live services; raises Unavailable if the group is not reachable."""
 
 
-class Watch:
-    """Looks at the group of one partition and settles in its store who lives.
+class ServiceGroupWatcher:
+    """Polls the group of one partition and updates in its store which services are alive.
 
-    Nobody is dead because the group is away: what was last known stands, and once it is back everybody has time to
-    join again. Who is missing has been so for ``grace`` seconds of looks that were answered, ``settling`` after an
-    outage or at the start, before that is believed.
+    An unavailable group marks no service dead: the last state stays, and after an outage all services get time to
+    rejoin. A missing service is marked dead after ``grace`` seconds of answered polls, or after ``settling`` seconds
+    at the start or after an outage.
     """
 
     def __init__(
@@ -44,36 +44,36 @@ class Watch:
         self._grace = grace
         self._settling = settling
         self._clock = clock
-        self._believed: dict[str, float] | None = None  # until when each is taken for alive without being there
+        self._alive_until: dict[str, float] | None = None  # by service: until when it counts as alive while absent
         self._away = False
 
-    def look(self) -> None:
-        """Take one look; raises StoreUnavailable."""
+    def poll(self) -> None:
+        """Poll the group once; raises StoreUnavailable."""
         try:
             present = self._group.members()
         except errors.Unavailable as error:
             metrics.GROUP_AWAY.labels(partition=self._store.partition).inc()
-            (LOG.debug if self._away else LOG.warning)("%s; who lives stands as it was", error)
+            (LOG.debug if self._away else LOG.warning)("%s; liveness of services stays unchanged", error)
             self._away = True
             return
         now = self._clock()
-        believed = self._alive(now) if self._believed is None else self._believed
+        alive_until = self._read_alive(now) if self._alive_until is None else self._alive_until
         if self._away:
-            LOG.warning("The service group of partition %s is there again", self._store.partition)
-            believed = dict.fromkeys(believed, now + self._settling)
+            LOG.warning("The service group of partition %s is available again", self._store.partition)
+            alive_until = dict.fromkeys(alive_until, now + self._settling)
             self._away = False
-        believed |= {name: max(now + self._grace, believed.get(name, 0.0)) for name in present}
-        believed = {name: until for name, until in believed.items() if until > now}
+        alive_until |= {name: max(now + self._grace, alive_until.get(name, 0.0)) for name in present}
+        alive_until = {name: until for name, until in alive_until.items() if until > now}
         metrics.GROUP_MEMBERS.labels(partition=self._store.partition).set(len(present))
-        self._store.settle_alive(frozenset(believed))
-        self._believed = believed
+        self._store.settle_alive(frozenset(alive_until))
+        self._alive_until = alive_until
 
-    def _alive(self, now: float) -> dict[str, float]:
-        """Return who the store says is alive: a worker before this one may have seen them a moment ago."""
-        found: dict[str, float] = {}
+    def _read_alive(self, now: float) -> dict[str, float]:
+        """Return the services that are alive in the store, which an earlier worker may just have written."""
+        alive_until: dict[str, float] = {}
         marker: str | None = None
         while True:
             page, marker = self._store.list_state(SERVICE, marker)
-            found |= {name: now + self._settling for name, _version, document in page if document["alive"]}
+            alive_until |= {name: now + self._settling for name, _version, document in page if document["alive"]}
             if marker is None:
-                return found
+                return alive_until

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The store: host state, claims and the log of one partition, behind one interface."""
 
-from scheduler_svc.store.factory import open_beside, open_store
+from scheduler_svc.store.factory import attach_state_store, open_store
 from scheduler_svc.store.interface import Store
 
-__all__ = ["Store", "open_beside", "open_store"]
+__all__ = ["Store", "attach_state_store", "open_store"]

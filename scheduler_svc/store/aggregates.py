@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a change of an aggregate's document means to claims: for whom decisions from before no longer hold."""
+"""Effect of aggregate changes on claims: the names whose earlier decisions become stale."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,14 +8,14 @@ NAMESPACE = "aggregate"
 
 
 def touched(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> set[str]:
-    """Return the names that join or leave; where something else is said of the members, the names of all.
+    """Return the names that join or leave an aggregate; all members where its metadata changed.
 
-    A name may be a service host, a provider, or nobody's yet. None: there is no such document.
+    A name may be a service host, a provider, or not exist yet. None means that there is no such document.
     """
-    was, will_be = _members(before), _members(after)
-    if _said(before) != _said(after):
-        return was | will_be
-    return was ^ will_be
+    old_members, new_members = _members(before), _members(after)
+    if _metadata(before) != _metadata(after):
+        return old_members | new_members
+    return old_members ^ new_members
 
 
 def _members(document: Mapping[str, Any] | None) -> set[str]:
@@ -23,5 +23,5 @@ def _members(document: Mapping[str, Any] | None) -> set[str]:
     return {name for name in hosts if isinstance(name, str)} if isinstance(hosts, list) else set()
 
 
-def _said(document: Mapping[str, Any] | None) -> Any:
+def _metadata(document: Mapping[str, Any] | None) -> Any:
     return (document or {}).get("metadata") or {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stored documents as text: canonical JSON that carries its schema version."""
+"""Encoding of stored documents: canonical JSON with a schema version."""
 
 import json
 from collections.abc import Mapping
@@ -7,21 +7,21 @@ from typing import Any
 
 from rpcapi import errors
 from rpcapi.model.claims import GroupPolicy
-from scheduler_svc.store.records import SCHEMA, Claim, Group
+from scheduler_svc.store.records import SCHEMA, Claim, ClaimGroup
 
 
 def encode(document: Any) -> str:
-    """Return the one text that stands for ``document``: equal documents are equal texts."""
+    """Return ``document`` as canonical JSON: equal documents have equal encodings."""
     return json.dumps(document, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
 
 
-def is_same(one: Any, other: Any) -> bool:
-    """Tell whether two documents are the same to a reader: to Python alone 1, 1.0 and True are."""
-    return one == other and encode(one) == encode(other)
+def is_same(first: Any, second: Any) -> bool:
+    """Return whether two documents encode to the same JSON; Python's ``==`` alone takes 1, 1.0 and True as equal."""
+    return first == second and encode(first) == encode(second)
 
 
 def decode(text: str | bytes, what: str) -> dict[str, Any]:
-    """Read a stored document; raises IncompatibleObject where a newer gantt wrote it."""
+    """Decode a stored document; raises IncompatibleObject where a newer gantt wrote it."""
     document = json.loads(text)
     if document.get("schema") != SCHEMA:
         raise errors.IncompatibleObject(name=f"stored {what}", version=document.get("schema"), supported=SCHEMA)
@@ -29,13 +29,13 @@ def decode(text: str | bytes, what: str) -> dict[str, Any]:
 
 
 def decode_state(text: str | bytes) -> tuple[int, dict[str, Any]]:
-    """Read (version, document) of a declared namespace's stored document."""
+    """Return (version, document) of a declared namespace's stored document."""
     raw = decode(text, "host state")
     return raw["version"], raw["state"]
 
 
 def decode_claim(text: str | bytes) -> Claim:
-    """Read a live claim. Its alternates are one text, names apart by a space: Lua cannot tell [] from {}."""
+    """Decode a live claim. Its alternates are stored as one string separated by spaces: Lua encodes [] as {}."""
     raw = decode(text, "claim")
     group = raw.get("group")
     return Claim(
@@ -58,11 +58,11 @@ def decode_claim(text: str | bytes) -> Claim:
     )
 
 
-def encode_group(group: Group) -> dict[str, Any]:
+def encode_group(group: ClaimGroup) -> dict[str, Any]:
     """Return the stored form of a group's policy."""
     return {"id": group.id, "policy": group.policy.value, "max_per_host": group.max_per_host}
 
 
-def decode_group(raw: Mapping[str, Any]) -> Group:
-    """Read the stored form of a group's policy."""
-    return Group(raw["id"], GroupPolicy(raw["policy"]), int(raw["max_per_host"]))
+def decode_group(raw: Mapping[str, Any]) -> ClaimGroup:
+    """Decode the stored form of a group's policy."""
+    return ClaimGroup(raw["id"], GroupPolicy(raw["policy"]), int(raw["max_per_host"]))

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Opens the store that a URL names."""
+"""Opens the store of a URL."""
 
 from collections.abc import Collection
 from typing import Any
 
 from rpcapi import errors
 from rpcapi.conf import redis_nodes, redis_url
-from rpcapi.conf.replicas import Replicas
+from rpcapi.conf.replicas import ReplicaAcknowledgement
 from scheduler_svc.conf.store_url import MEMCACHED, NO_CLAIMS, SCHEMES, SQL
 from scheduler_svc.store import validation
-from scheduler_svc.store.beside import BesideStore
+from scheduler_svc.store.beside import CompositeStore
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.records import Durability, Liveness
@@ -26,16 +26,16 @@ def open_store(
     decisions: int = 10_000,
     liveness: Liveness = "beats",
     namespaces: Collection[str] = (),
-    replicas: Replicas | None = None,
+    replicas: ReplicaAcknowledgement | None = None,
 ) -> Store:
-    """Return the store of ``partition`` behind ``url``, whose scheme is one of SCHEMES.
+    """Return the store of ``partition`` at ``url``, whose scheme is one of SCHEMES.
 
-    Nothing is sent yet: a store that is away is met by the first verb. ``durability`` is what the server's
-    appendfsync is set to: with "always" on a single server a restart forgets nothing and opens no new epoch.
-    ``log_length`` and ``decisions`` bound the log and the decision record, in entries. ``liveness`` is who tells
-    which services live, ``namespaces`` are the declared ones of host state. ``replicas`` is how many of a Redis'
-    replicas must have a claim before it is acknowledged.
-    Raises BadConfiguration for a URL of another kind, InvalidName for an impossible partition.
+    Nothing is sent yet: an unavailable server fails the first verb. ``durability`` is the server's appendfsync
+    setting: with "always" on a single server a restart forgets nothing and begins no new epoch.
+    ``log_length`` and ``decisions`` bound the log and the decision record, in entries. ``liveness`` is what decides
+    which services are alive, ``namespaces`` are the declared namespaces of host state. ``replicas`` is the number of
+    Redis replicas that must have a claim before it is acknowledged.
+    Raises BadConfiguration for a URL of another scheme, InvalidName for an invalid partition name.
     """
     validation.check_service_host(partition)
     scheme = url.partition("://")[0]
@@ -55,20 +55,22 @@ def open_store(
         return _open_sql(url, partition, durability, options)
     if scheme == MEMCACHED:
         raise errors.BadConfiguration(why=f"[store] url: {NO_CLAIMS}")
-    raise errors.BadConfiguration(why=f"[store] url has the scheme {scheme!r}; known are {', '.join(SCHEMES)}")
+    raise errors.BadConfiguration(why=f"[store] url has the scheme {scheme!r}; supported are {', '.join(SCHEMES)}")
 
 
-def open_beside(store: Store, url: str | None, apart: Collection[str], declared: Collection[str]) -> Store:
-    """Return ``store``, with the documents of namespaces ``apart`` in the memcached at ``url``, where one is given.
+def attach_state_store(
+    store: Store, url: str | None, external_namespaces: Collection[str], declared: Collection[str]
+) -> Store:
+    """Return ``store``, with the documents of ``external_namespaces`` in the memcached at ``url`` (None: unchanged).
 
     Raises BadConfiguration for a namespace that is not ``declared``.
     """
     if url is None:
         return store
-    unknown = sorted(set(apart) - set(declared))
+    unknown = sorted(set(external_namespaces) - set(declared))
     if unknown:
         raise errors.BadConfiguration(
-            why=f"[store] state_namespaces names {', '.join(unknown)}; declared are {', '.join(sorted(declared))}"
+            why=f"[store] state_namespaces: {', '.join(unknown)} not declared; declared: {', '.join(sorted(declared))}"
         )
     try:
         from scheduler_svc.store.memcached import MemcachedStates  # noqa: PLC0415 - others need no pymemcache installed
@@ -76,7 +78,7 @@ def open_beside(store: Store, url: str | None, apart: Collection[str], declared:
         raise errors.BadConfiguration(
             why=f"[store] state_url names a memcached, and {error.name} is missing: install gantt[memcached]"
         ) from error
-    return BesideStore(store, MemcachedStates(url, store.partition), apart)
+    return CompositeStore(store, MemcachedStates(url, store.partition), external_namespaces)
 
 
 def _open_sql(url: str, partition: str, durability: Durability, options: dict[str, Any]) -> Store:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The store's verbs: one interface, one test suite, several backends."""
+"""The store interface: the verbs that every backend implements and one shared test suite checks."""
 
 import abc
 from collections.abc import Collection, Mapping, Sequence
@@ -13,7 +13,7 @@ class Store(abc.ABC):
 
     Each verb is atomic and idempotent by its identity: repeating it changes nothing and returns the recorded
     answer. Time is the store's own. Every verb raises StoreUnavailable when the store does not answer, or answers
-    that it cannot serve; a rejection is data.
+    that it cannot serve. A rejection is a return value.
     """
 
     partition: str
@@ -21,41 +21,46 @@ class Store(abc.ABC):
     # -- claims ------------------------------------------------------------------------------------------------
 
     @abc.abstractmethod
-    def prepare(self, batch: records.Batch) -> records.BatchAnswer:
-        """Claim for every intent of the batch, or for none. At most MAX_INTENTS intents of MAX_CANDIDATES each."""
+    def prepare(self, batch: records.ClaimBatch) -> records.BatchAnswer:
+        """Prepare a claim for every intent of the batch, or for none.
 
-    @abc.abstractmethod
-    def confirm(self, host: str, refs: Sequence[records.Ref]) -> list[records.Ended]:
-        """Turn prepared claims of service host ``host`` into confirmed ones, each by itself.
-
-        Answers CONFIRMED (also when it was already), EXPIRED, ABORTED, RELEASED, UNKNOWN, FOREIGN, or CLOSED: the
-        host must audit first, since the claim's end may be what the store forgot.
+        A batch has at most MAX_INTENTS intents of MAX_CANDIDATES candidates each.
         """
 
     @abc.abstractmethod
-    def abort(self, refs: Sequence[records.Ref], host: str | None = None) -> list[records.Ended]:
-        """End prepared claims. A confirmed one stays: CONFIRMED. ``host``, where given, must hold it: else FOREIGN.
+    def confirm(self, host: str, refs: Sequence[records.ClaimRef]) -> list[records.ClaimResult]:
+        """Confirm prepared claims of service host ``host``, each independently.
 
-        Answers ABORTED, EXPIRED, RELEASED (what its end is), CONFIRMED, CLOSED (its host must audit first) or
-        UNKNOWN: then a tombstone is left, so that a delayed prepare of that attempt is refused. CLOSED is also
-        answered for an unknown claim that the store may have forgotten, while a host that could run it must audit.
+        Returns for each claim CONFIRMED (also when it was confirmed before), EXPIRED, ABORTED, RELEASED, UNKNOWN,
+        FOREIGN, or CLOSED: the host must audit first, because the store may have forgotten the claim's end.
         """
 
     @abc.abstractmethod
-    def release(self, host: str, refs: Sequence[records.Ref]) -> list[records.Ended]:
-        """Give back claims of service host ``host``, prepared or confirmed. RELEASED, its former end, or FOREIGN.
+    def abort(self, refs: Sequence[records.ClaimRef], host: str | None = None) -> list[records.ClaimResult]:
+        """Abort prepared claims, each independently. With ``host``, a claim on another service host answers FOREIGN.
 
-        Fine for a claim that never was: RELEASED, and a tombstone is left.
+        Returns for each claim its end (ABORTED, EXPIRED or RELEASED), CONFIRMED (a confirmed claim is not ended),
+        CLOSED (its host must audit first) or UNKNOWN. For UNKNOWN a tombstone is stored, so that a delayed prepare
+        of that attempt is refused. CLOSED is also returned for an unknown claim that the store may have forgotten,
+        while a host that could run it must still audit.
         """
 
     @abc.abstractmethod
-    def move(self, ref: records.Ref, to: records.Ref, consumer_type: str) -> records.Ended:
-        """Hand a confirmed claim over to another consumer (an instance's source to its migration, and back).
+    def release(self, host: str, refs: Sequence[records.ClaimRef]) -> list[records.ClaimResult]:
+        """Release claims of service host ``host``, prepared or confirmed.
 
-        Answers for ``to``: CONFIRMED, CONFLICT (it has a live claim) or how that attempt ended; or for ``ref``, and
-        then nothing was moved: PREPARED, UNKNOWN or its end. A refusal is final: it ends ``to``, so that the message
-        repeated later moves nothing; who wants to try again names its next attempt. CLOSED, for either, is no
-        refusal: a host must audit before anybody can know, so ask again.
+        Returns for each claim RELEASED, its former end, or FOREIGN. Releasing a claim that never existed is allowed:
+        it returns RELEASED and stores a tombstone.
+        """
+
+    @abc.abstractmethod
+    def move(self, ref: records.ClaimRef, to: records.ClaimRef, consumer_type: str) -> records.ClaimResult:
+        """Transfer a confirmed claim to another consumer (an instance's source to its migration, and back).
+
+        The result is about ``to``: CONFIRMED, CONFLICT (it has a live claim) or how that attempt ended; or about
+        ``ref``, and then nothing was moved: PREPARED, UNKNOWN or its end. A refusal is final: it ends the attempt
+        ``to``, so that the same message repeated later moves nothing; to try again, the caller uses the next attempt.
+        CLOSED, for either, is not a refusal: a host must audit first, so the caller retries.
         """
 
     @abc.abstractmethod
@@ -67,82 +72,86 @@ class Store(abc.ABC):
         marker: str | None = None,
         limit: int = 1000,
     ) -> tuple[list[records.Claim], str | None]:
-        """Return a page of live claims, by node and consumer, and the next marker; ``host`` is a host or a node.
+        """Return a page of live claims, ordered by node and consumer, and the next marker.
 
-        ``limit`` is at most MAX_PAGE, as of every page: InvalidRequest.
+        ``host`` is a service host or a node. Raises InvalidRequest where ``limit`` is above MAX_PAGE, as all pages do.
         """
 
     @abc.abstractmethod
     def group_hosts(self, group_id: str) -> dict[str, int]:
-        """Return how many live claims of a server group each host holds: where to look, not a promise.
+        """Return the number of live claims of a server group on each host: a hint, not a guarantee.
 
-        Claims past their deadline count until somebody ends them; the group's policy binds in ``prepare``.
+        Claims past their deadline count until they are ended; ``prepare`` enforces the group's policy.
         """
 
     @abc.abstractmethod
     def hosts_of(self, consumers: Sequence[str]) -> dict[str, str]:
-        """Return where the live claims of these consumers are: the node of each that has one, by consumer.
+        """Return the node of each consumer's live claim, for those that have one.
 
-        At most MAX_REFS consumers.
+        Accepts at most MAX_REFS consumers.
         """
 
     @abc.abstractmethod
     def counts(self) -> Mapping[str, int]:
-        """Return how many live claims are prepared and confirmed, at the cost of two counters.
+        """Return the number of prepared and of confirmed live claims; costs two counter reads.
 
-        Claims past their deadline count as prepared until somebody ends them, and as confirmed while their host must
-        audit before anybody can.
+        Claims past their deadline count as prepared until they are ended, and as confirmed while their host must
+        audit before they can be ended.
         """
 
     @abc.abstractmethod
-    def audit(self, host: str, epoch: int, running: Sequence[records.Running], grace_ms: int) -> records.AuditOutcome:
-        """Settle with what runs on service host ``host`` and open it in ``epoch``; another epoch opens nothing.
+    def audit(
+        self, host: str, epoch: int, running: Sequence[records.RunningClaim], grace_ms: int
+    ) -> records.AuditOutcome:
+        """Reconcile the claims of service host ``host`` with what runs there, and open the host in ``epoch``.
 
-        What runs is the truth: a confirmed claim that the store lost is re-asserted (an excess is flagged), and a
-        later attempt than the live one proves that one's end. A claim that ended stays ended and is answered so. A
-        prepared one of an earlier epoch is aborted: that it had been before may be what was forgotten. A confirmed
-        claim that is not reported is an orphan: released when it still is one after ``grace_ms``.
+        What runs is the truth. A confirmed claim that the store lost is re-asserted (an excess is flagged); a reported
+        attempt later than the live one proves that the live one had ended. A claim that ended stays ended, and the
+        answer says so. A prepared claim of an earlier epoch is aborted, because the store may have forgotten that it
+        was aborted before. A confirmed claim that is not reported is an orphan, and is released when it is still an
+        orphan after ``grace_ms``.
 
-        Answers one Ended a reported claim, in order, or none of them where ``epoch`` is not the store's: the agent
-        then audits again in the epoch answered. Raises UnknownHost where ``host`` never reported: it would be opened,
-        and then be waited for in each new epoch.
+        Returns a ClaimResult for each reported claim, in order. Where ``epoch`` is not the store's, nothing is opened
+        and no results are returned: the agent then audits again in the returned epoch. Raises UnknownHost where
+        ``host`` never reported: once opened, it would be awaited in each new epoch.
         """
 
     @abc.abstractmethod
     def fence(self, host: str) -> int:
-        """Take an operator's word that nothing runs on service host ``host``, and return how many claims that ended.
+        """Release all claims of service host ``host``, on which an operator declares that nothing runs.
 
-        All its live claims are released, and leave tombstones: an agent that comes back after all is told so by its
-        audit, and stops their guests. Nobody waits for the host any longer; in a later epoch only where it still
-        counted as alive, for it might have come back in what was forgotten. It takes claims again after its next
-        audit. Raises UnknownHost.
+        Returns the number of claims released. Their tombstones stay: if the agent comes back after all, its audit is
+        answered that they ended, and it stops their guests. The host is no longer awaited. A later epoch awaits it
+        only where it still counted as alive, because its return may be what the store forgot. The host takes claims
+        again after its next audit. Raises UnknownHost.
         """
 
     @abc.abstractmethod
     def verify(self) -> records.Verification:
-        """Recompute all sums from the claims, in one atomic look, and compare."""
+        """Recompute all sums from the claims, as of one atomic read, and return the differences."""
 
     @abc.abstractmethod
     def reap(self, *, dead_after_ms: int | None, tombstone_ms: int, limit: int = 500) -> int:
-        """Tidy: end claims past their deadline, log hosts that went down, drop old tombstones and pins.
+        """End claims past their deadline, log hosts that went down, drop old tombstones and pins.
 
-        ``dead_after_ms`` None: who lives is judged elsewhere and told by ``settle_alive``. Returns how many claims were
-        ended. Nothing else depends on it being called: deadlines bind at access.
+        ``dead_after_ms`` None: liveness is decided elsewhere and set by ``settle_alive``. Returns the number of claims
+        ended. Nothing depends on this call for correctness: deadlines are checked at access.
         """
 
     @abc.abstractmethod
     def settle_alive(self, living: Collection[str]) -> int:
-        """Log that exactly these of the known services live, and return for how many that was news.
+        """Set exactly these of the known services alive, log the changes, and return their number.
 
-        For stores opened with liveness "group", in which a sign of life is recorded but raises nobody from the dead.
+        For stores opened with liveness "group", in which a heartbeat is recorded but does not mark a dead service
+        alive.
         """
 
     @abc.abstractmethod
     def pin(self, key: str, partition: str, ttl_ms: int, instead_of: str | None = None) -> str:
-        """Record that ``key`` (a request, a server group) is served by ``partition``, and return who serves it.
+        """Pin ``key`` (a request or a server group) to ``partition``, and return the partition that serves it.
 
-        The first to ask is recorded; later ones, within ``ttl_ms`` of the last time that this answer was given, are
-        answered what is recorded. ``instead_of`` names a recorded partition that may be replaced.
+        The first call is recorded. Later calls within ``ttl_ms`` of the previous one return what is recorded.
+        ``instead_of`` is a recorded partition that may be replaced.
         """
 
     # -- host state --------------------------------------------------------------------------------------------
@@ -160,15 +169,15 @@ class Store(abc.ABC):
     ) -> records.StatsOutcome:
         """Apply a service host's report (see rpcapi.objects.StatsReport) and count it as a heartbeat.
 
-        ``nodes`` is validated already and every inventory carries its ``capacity``. Only what really changed is
-        logged. A repeated report changes nothing; an older one changes nothing; a delta whose base is not the
-        last applied report, or of another incarnation, is answered ``need_full`` and changes nothing.
+        ``nodes`` is already validated, and every inventory carries its ``capacity``. Only actual changes are logged.
+        A repeated or older report changes nothing. A delta whose base is not the last applied report, or is of
+        another incarnation, is answered ``need_full`` and changes nothing.
         Raises UnknownHost where a delta names a node that the host never reported.
         """
 
     @abc.abstractmethod
     def heartbeat(self, host: str, binary: str) -> None:
-        """Note that a service without nodes lives; it is known as ``binary@host`` (see reports.service_name)."""
+        """Record a heartbeat of a service without nodes; its name is ``binary@host`` (see reports.service_name)."""
 
     @abc.abstractmethod
     def get_state(self, namespace: str, name: str) -> tuple[int, dict[str, Any]]:
@@ -182,41 +191,41 @@ class Store(abc.ABC):
 
     @abc.abstractmethod
     def put_state(self, namespace: str, name: str, version: int, document: Mapping[str, Any]) -> int:
-        """Replace the document that is recorded at ``version`` (0: there is none), and return its new version.
+        """Replace the document recorded at ``version`` (0: there is none), and return its new version.
 
-        What is already as wanted stays as it is, whatever its version. In namespace ``service`` only ``enabled`` and
-        ``disabled_reason`` are taken, and only of a service that reported: UnknownHost. A document in ``compute``
-        is its agent's: InvalidRequest. Whether it is right is the caller's affair: ``document`` is plain JSON of at
-        most MAX_STATE bytes. Raises VersionConflict, UnknownNamespace.
+        A document that already equals ``document`` is left unchanged, whatever its version. In namespace ``service``
+        only ``enabled`` and ``disabled_reason`` can be set, and only of a service that reported (else UnknownHost).
+        Documents in ``compute`` belong to the agents: InvalidRequest. ``document`` is plain JSON of at most MAX_STATE
+        bytes; the caller checks its content. Raises VersionConflict, UnknownNamespace.
         """
 
     @abc.abstractmethod
     def delete_state(self, namespace: str, name: str, version: int) -> None:
-        """Delete the document that is recorded at ``version``; fine where there is none.
+        """Delete the document recorded at ``version``; does nothing where there is none.
 
         Raises VersionConflict, UnknownNamespace, and InvalidRequest for ``compute`` and ``service``, whose documents
-        go with their hosts (``remove``).
+        are deleted with their hosts (``remove``).
         """
 
     @abc.abstractmethod
     def remove(self, host: str) -> None:
-        """Forget service host ``host``: its nodes, its reports, its service document, and that it was awaited.
+        """Remove service host ``host``: its nodes, its reports, its service document, and that it was awaited.
 
-        Fine where it is not known. Raises HostInUse where live claims are on it, and Conflict where claims on other
-        hosts hold what it shares, or where it may run claims that the store forgot, until it has audited or was fenced.
+        Does nothing for an unknown host. Raises HostInUse where live claims are on it; Conflict where claims on other
+        hosts hold what it shares, or where it may run claims that the store forgot, until it has audited or is fenced.
         """
 
     # -- log, epoch, decisions ---------------------------------------------------------------------------------
 
     @abc.abstractmethod
     def snapshot(self, namespaces: Collection[str] = ()) -> records.Snapshot:
-        """Return a consistent copy of all that replicas hold, tagged with its log position.
+        """Return a consistent copy of the state that replicas hold, with its log position.
 
-        Of declared namespaces only those named are in it.
+        Of the declared namespaces only ``namespaces`` are included.
         """
 
     @abc.abstractmethod
-    def follow(self, position: int, block_ms: int, limit: int = 1000) -> list[records.Entry] | None:
+    def follow(self, position: int, block_ms: int, limit: int = 1000) -> list[records.LogEntry] | None:
         """Return the entries after ``position``, in order, waiting up to ``block_ms`` for the first.
 
         None means a gap: the log was trimmed past ``position``, or is shorter than it. Take a snapshot.
@@ -224,25 +233,25 @@ class Store(abc.ABC):
 
     @abc.abstractmethod
     def check_identity(self) -> tuple[int, bool]:
-        """Compare who the store is with who it was; bump the epoch when it may have forgotten something.
+        """Compare the server's identity with the recorded one; begin an epoch if the store may have forgotten anything.
 
-        Returns (epoch, whether this call bumped it). Called on every new connection.
+        Returns (epoch, whether this call began it). Called on every new connection.
         """
 
     @abc.abstractmethod
     def record_decision(self, request_id: str, document: Mapping[str, Any]) -> None:
-        """Append a decision that led to no prepare to the bounded record."""
+        """Append a decision that led to no prepare to the bounded decision record."""
 
     @abc.abstractmethod
     def find_decision(self, request_id: str) -> dict[str, Any]:
-        """Return the newest recorded decision of a request, with the script's answer; raises UnknownDecision."""
+        """Return the newest recorded decision of a request, with the claim script's answer; raises UnknownDecision."""
 
     @abc.abstractmethod
     def list_decisions(
         self, marker: str | None = None, limit: int = 100
     ) -> tuple[list[tuple[str, dict[str, Any]]], str | None]:
-        """Return a page of (request id, document), oldest first, and the next marker, an opaque text."""
+        """Return a page of (request id, document), oldest first, and the next marker, an opaque string."""
 
     @abc.abstractmethod
     def close(self) -> None:
-        """Let go of connections; the store itself stays."""
+        """Close all connections; the stored data stays."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whose child is a provider, and which root stands above it: what a report tells of its trees, checked."""
+"""Validation of the provider trees in a report: parents and roots."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -8,15 +8,15 @@ from rpcapi import errors
 from rpcapi.model import names
 
 MAX_DEPTH = 8  # providers from a root down to a leaf, both counted
-KINDS = ("compute", "volume", "network")  # of roots: which service's resource it is
-ROOTS_ONLY = ("kind", "availability_zone", "metrics", "facts", "host_ip", "numa")  # what no child reports
+KINDS = ("compute", "volume", "network")  # of roots: the service that the resource belongs to
+ROOTS_ONLY = ("kind", "availability_zone", "metrics", "facts", "host_ip", "numa")  # fields that only roots may report
 
 
 def check_full(nodes: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Return the root of each of ``nodes``, all that a service host has; raises InvalidStats where they form no trees.
+    """Return the root of each provider in ``nodes``, a full report; raises InvalidStats unless they form trees.
 
-    Each parent must be among them, and above no more than MAX_DEPTH providers in a line; a child's name must begin with
-    that of its root and a separator.
+    Each parent must be in the report, and a tree is at most MAX_DEPTH deep. A child's name must begin with the name
+    of its root and a separator.
     """
     roots = {name: _root(name, nodes) for name in nodes}
     for name, root in roots.items():
@@ -28,27 +28,27 @@ def check_full(nodes: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
 
 
 def check_delta(nodes: Mapping[str, Mapping[str, Any]], stored: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Return the root of each of ``nodes``, some that are ``stored``; raises InvalidStats where one would move.
+    """Return the root of each provider in ``nodes``, a delta to ``stored``; raises InvalidStats where one would move.
 
-    Trees grow, shrink and move in full reports only: a delta need not know all of a tree.
+    Trees change in full reports only: a delta may contain only a part of a tree.
     """
-    for name, told in nodes.items():
-        held = stored[name]
-        for part, now in (("parent", held["parent"]), ("kind", kind_of(held))):
-            if told.get(part, now) != now:
-                raise _refusal(name, f"its {part} is {now!r} and changes in a full report only")
-        if held["parent"] is not None:
-            _check_child(name, told)
+    for name, node in nodes.items():
+        recorded = stored[name]
+        for part, value in (("parent", recorded["parent"]), ("kind", kind_of(recorded))):
+            if node.get(part, value) != value:
+                raise _refusal(name, f"its {part} is {value!r} and can be changed in a full report only")
+        if recorded["parent"] is not None:
+            _check_child(name, node)
     return {name: stored[name]["root"] for name in nodes}
 
 
-def kind_of(told: Mapping[str, Any]) -> str:
-    """Return the kind that is told of a root, or the usual one."""
-    return str(told.get("kind") or KINDS[0])
+def kind_of(root: Mapping[str, Any]) -> str:
+    """Return the kind of a root, or the default kind."""
+    return str(root.get("kind") or KINDS[0])
 
 
-def above(name: str, roots: Collection[str]) -> list[str]:
-    """Return those of ``roots`` that a child of this name may have been below: it is no longer there to be asked."""
+def possible_roots(name: str, roots: Collection[str]) -> list[str]:
+    """Return those of ``roots`` that a removed child of this name may have been below, by the name alone."""
     parts = name.split(names.SEPARATOR)
     heads = (names.SEPARATOR.join(parts[:count]) for count in range(1, len(parts)))
     return [head for head in heads if head in roots]
@@ -60,17 +60,17 @@ def _root(name: str, nodes: Mapping[str, Mapping[str, Any]]) -> str:
         if parent not in nodes:
             raise _refusal(line[-1], f"its parent {parent!r} is not a provider of the same service host in this report")
         if parent in line:
-            raise _refusal(name, f"its parents go in a circle: {' -> '.join([*line, parent])}")
+            raise _refusal(name, f"its parents form a cycle: {' -> '.join([*line, parent])}")
         line.append(parent)
         if len(line) > MAX_DEPTH:
-            raise _refusal(name, f"more than {MAX_DEPTH} providers stand in a line from it to its root")
+            raise _refusal(name, f"its tree is more than {MAX_DEPTH} providers deep")
     return line[-1]
 
 
-def _check_child(name: str, told: Mapping[str, Any]) -> None:
-    given = [part for part in ROOTS_ONLY if told.get(part)]
-    if given:
-        raise _refusal(name, f"it has a parent, and {', '.join(given)} can be told of roots only")
+def _check_child(name: str, node: Mapping[str, Any]) -> None:
+    root_fields = [part for part in ROOTS_ONLY if node.get(part)]
+    if root_fields:
+        raise _refusal(name, f"it has a parent, and {', '.join(root_fields)} can be reported for roots only")
 
 
 def _refusal(name: str, why: str) -> errors.InvalidStats:

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Following the log: entries without a gap, or the news that there is one."""
+"""Gap detection in the log."""
 
-from scheduler_svc.store.records import Entry
+from scheduler_svc.store.records import LogEntry
 
 
-def without_gap(position: int, found: list[Entry], newest: int) -> list[Entry] | None:
-    """Return ``found``, the entries read after ``position``, or None where some are missing before them.
+def without_gap(position: int, entries: list[LogEntry], newest: int) -> list[LogEntry] | None:
+    """Return ``entries``, which were read after ``position``, or None where entries are missing.
 
-    ``newest`` is the log's last position. Only an ``epoch`` entry may leap: its reader starts over anyway.
+    ``newest`` is the log's last position. Only an ``epoch`` entry may skip positions: its reader resyncs anyway.
     """
     if position > newest:
         return None
-    if not found:
+    if not entries:
         return [] if position == newest else None
-    for entry in found:
+    for entry in entries:
         if entry.position != position + 1 and entry.kind != "epoch":
             return None
         position = entry.position
-    return found
+    return entries

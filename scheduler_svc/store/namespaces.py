@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The namespaces of host state that the store composes, and how their documents look to a reader."""
+"""Rules of host state namespaces, and the form in which readers get their documents."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -22,9 +22,9 @@ def check(namespace: str, declared: Collection[str]) -> None:
 
 
 def check_document(namespace: str, document: Mapping[str, Any]) -> None:
-    """Raise InvalidRequest unless this may be put into the namespace, which is known."""
+    """Raise InvalidRequest unless ``document`` may be put into the namespace, which exists."""
     if namespace == COMPUTE:
-        raise validation.refuse(f"namespace {namespace!r} changes by its hosts' reports only")
+        raise validation.refuse(f"namespace {namespace!r} can be changed by host reports only")
     is_aggregate = namespace == aggregates.NAMESPACE
     validation.check_state(document, validation.MAX_AGGREGATE if is_aggregate else validation.MAX_STATE)
     if namespace == SERVICE:
@@ -32,26 +32,26 @@ def check_document(namespace: str, document: Mapping[str, Any]) -> None:
 
 
 def check_deletable(namespace: str) -> None:
-    """Raise InvalidRequest for a namespace whose documents go with their hosts."""
+    """Raise InvalidRequest for a namespace whose documents are deleted with their hosts only."""
     if namespace in BUILT_IN:
-        raise validation.refuse(f"documents in namespace {namespace!r} go with their host; remove the host")
+        raise validation.refuse(f"documents in namespace {namespace!r} cannot be deleted; remove the host instead")
 
 
 def _check_service(changes: Mapping[str, Any]) -> None:
     unknown = sorted(changes.keys() - {"enabled", "disabled_reason"})
     if unknown:
-        raise validation.refuse(f"a service's {', '.join(unknown)} cannot be set; enabled and disabled_reason can")
+        raise validation.refuse(f"cannot set {', '.join(unknown)} of a service; only enabled and disabled_reason")
     if not isinstance(changes.get("enabled", True), bool):
-        raise validation.refuse(f"enabled must be true or false, not {changes['enabled']!r}")
+        raise validation.refuse(f"enabled must be true or false, got {changes['enabled']!r}")
     reason = changes.get("disabled_reason")
     if reason is not None and not (isinstance(reason, str) and len(reason) <= names.MAX_LENGTH):
-        raise validation.refuse(f"disabled_reason must be a text of at most {names.MAX_LENGTH} characters, or null")
+        raise validation.refuse(f"disabled_reason must be a string of at most {names.MAX_LENGTH} characters, or null")
 
 
 def merge(name: str, stored: Mapping[str, Any], version: int, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the document with ``changes`` and the next version, or as it is where it says all that already.
+    """Return the document with ``changes`` and the next version, or unchanged where it already has them.
 
-    Raises VersionConflict where it has changed since ``version``; a repeated update finds its own work done.
+    Raises VersionConflict where it has changed since ``version``. Repeating an update changes nothing.
     """
     if all(stored[key] == value for key, value in changes.items()):
         return dict(stored)
@@ -61,18 +61,18 @@ def merge(name: str, stored: Mapping[str, Any], version: int, changes: Mapping[s
 
 
 def conflict(namespace: str, name: str, recorded: int, expected: int) -> errors.VersionConflict:
-    """Return the refusal of a write that was made for another version than the recorded one."""
+    """Return the error for a write that expected another version than the recorded one."""
     return errors.VersionConflict(what=f"{namespace} {name!r}", version=recorded, expected=expected)
 
 
 def compute(document: Mapping[str, Any], used: Mapping[str, int]) -> Versioned:
-    """Return (version, document) of a node as readers see it."""
+    """Return (version, document) of a node in the form for readers."""
     version, shown = _open(document)
     return version, shown | {"used": dict(used)}
 
 
 def service(document: Mapping[str, Any], *, alive: bool, audited: bool, last_report_ms: int | None) -> Versioned:
-    """Return (version, document) of a service as readers see it."""
+    """Return (version, document) of a service in the form for readers."""
     version, shown = _open(document)
     return version, shown | {"alive": alive, "audited": audited, "last_report_ms": last_report_ms}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes into the store's verbs and what comes out: plain frozen records."""
+"""Arguments and results of the store's verbs, as frozen records."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,15 +7,15 @@ from typing import Any, Literal, NamedTuple
 
 from rpcapi.model.claims import Answer, GroupPolicy, Verdict
 
-SCHEMA = 1  # version of every stored document and log entry; an unknown one is refused, never guessed
+SCHEMA = 1  # version of every stored document and log entry; an unknown version is rejected
 
 Durability = Literal["everysec", "always"]  # what the server's appendfsync is set to
-Liveness = Literal["beats", "group"]  # who tells which services live: their signs of life here, or a service group
+Liveness = Literal["beats", "group"]  # what decides which services are alive: their heartbeats, or a service group
 Amounts = Mapping[str, int]  # resource class -> amount
 Allocations = Mapping[str, Amounts]  # provider -> amounts
 
 
-class Ref(NamedTuple):
+class ClaimRef(NamedTuple):
     """A claim's identity."""
 
     consumer: str
@@ -23,7 +23,7 @@ class Ref(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ClaimGroup:
     """A server group's policy, counted per node; ``max_per_host`` is read for anti-affinity only."""
 
     id: str
@@ -33,22 +33,22 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One host to try; ``allocations`` None means: the batch's resources, all at the host's root provider.
+    """One host to try; ``allocations`` None means the batch's resources, all at the host's root provider.
 
-    ``seen`` is the position as of which its sums were known, where that is later than the batch's.
+    ``sums_position`` is the log position as of which the host's sums were read, where it is later than the batch's.
     """
 
     host: str
     allocations: Allocations | None = None
-    seen: int = 0
+    sums_position: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """One consumer's wish: the first of ``candidates`` that takes it, in place of attempt ``replaces``.
+    """A request to place one consumer on the first of ``candidates`` that fits, in place of attempt ``replaces``.
 
-    The first ``near`` of them are about equally good: of those, one whose sums are still as they were decided on goes
-    before one that changed since. Others had the same idea, and it is no longer as good as it was.
+    The first ``near`` candidates scored about equally. Among them, candidates whose sums are unchanged since the
+    decision are tried before those that changed: other workers chose those too, so their score is out of date.
     """
 
     consumer: str
@@ -59,13 +59,13 @@ class Intent:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
-    """Intents that are served together or not at all.
+class ClaimBatch:
+    """Intents that are prepared together or not at all.
 
-    ``epoch`` and ``position`` name the state that was decided on: a host whose eligibility changed after
-    ``position`` answers STALE, one that is full because of a change after it CONCURRENT. ``record`` is the
-    decision's document; the script completes it with its own answer in the same step (None: no record).
-    ``alternates`` is how many of the candidates after the chosen one are kept on the claim.
+    ``epoch`` and ``position`` identify the state that the decision was made on: a host whose eligibility changed
+    after ``position`` answers STALE, one that is full because of a later change CONCURRENT. ``record`` is the
+    decision's document, to which the script adds its own answer in the same step (None: no record).
+    ``alternates`` is the number of candidates after the selected one that are stored on the claim.
     """
 
     request_id: str
@@ -77,22 +77,22 @@ class Batch:
     position: int
     ttl_ms: int
     consumer_type: str = "INSTANCE"
-    group: Group | None = None
+    group: ClaimGroup | None = None
     alternates: int = 2
     record: Mapping[str, Any] | None = None
 
-    def told(self, host: str, allocations: Allocations) -> Allocations | None:
-        """Return what is answered of a claim's allocations: None where they are the resources at its host."""
+    def explicit_allocations(self, host: str, allocations: Allocations) -> Allocations | None:
+        """Return a claim's allocations, or None where they are the batch's resources at ``host``."""
         return None if allocations == {host: self.resources} else allocations
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
-    """What became of one intent.
+class IntentResult:
+    """The result of one intent.
 
-    ``answer`` is PREPARED (also where this very attempt was prepared or confirmed by an earlier call: then
-    ``host`` and ``alternates`` are what was answered then), REFUSED, ENDED, CONFLICT, CONFIRMED (the attempt to
-    be replaced belongs to its host) or CLOSED. ``verdicts`` has one Verdict for each candidate that was tried.
+    ``answer`` is PREPARED (also where an earlier call prepared or confirmed this attempt: then ``host`` and
+    ``alternates`` are as in the earlier answer), REFUSED, ENDED, CONFLICT, CONFIRMED (the attempt to be replaced is
+    confirmed and belongs to its host) or CLOSED. ``verdicts`` has one Verdict for each candidate that was tried.
     ``allocations`` is what a prepared claim holds; None: the batch's resources at ``host``.
     """
 
@@ -108,26 +108,26 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class BatchAnswer:
-    """What prepare answered. ``accepted`` is all-or-nothing; ``current`` False: the batch's epoch is over.
+    """The result of ``prepare``. ``accepted`` holds for all intents; ``current`` False: the batch's epoch is over.
 
-    Where it is not accepted nothing was done, and no attempt that was to be replaced has ended: an intent that would
-    have been served answers REFUSED too, and FITS is among its verdicts.
+    A batch that is not accepted changes nothing and ends no attempt that was to be replaced. An intent that could
+    have been prepared answers REFUSED too, with FITS among its verdicts.
 
-    ``position`` is the log position after the call (a loser's next look must be at least so fresh), ``used`` the
-    absolute sums of each provider touched, as of that position.
+    ``position`` is the log position after the call (a retry must decide on a state at least as new), ``used`` the
+    absolute sums of each changed provider, as of that position.
     """
 
     accepted: bool
     current: bool
     epoch: int
     position: int
-    prepared: Sequence[Prepared]
+    prepared: Sequence[IntentResult]
     used: Mapping[str, Amounts] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
-    """What confirm, abort, release or expire answered for one claim."""
+class ClaimResult:
+    """The answer of confirm, abort, release, move or audit for one claim."""
 
     consumer: str
     attempt: int
@@ -137,7 +137,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A live claim (or, with a final state, what is remembered of an ended one)."""
+    """A live claim (or, with a final state, the record of an ended one)."""
 
     consumer: str
     attempt: int
@@ -152,14 +152,14 @@ class Claim:
     created_ms: int
     deadline_ms: int | None = None
     alternates: Sequence[str] = ()
-    group: Group | None = None
-    orphan_ms: int | None = None  # since when its host's audits do not know it
-    moved_from: str | None = None  # "consumer@attempt" that handed it over, so that a repeated move is known
+    group: ClaimGroup | None = None
+    orphan_ms: int | None = None  # since when its host's audits do not report it
+    moved_from: str | None = None  # "consumer@attempt" it was moved from, so that a repeated move is recognised
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
-    """One claim as an agent's audit reports it; ``confirmed`` False: an intent that waits for its confirm."""
+class RunningClaim:
+    """One claim as an agent's audit reports it; ``confirmed`` False: the agent has not confirmed it yet."""
 
     consumer: str
     attempt: int
@@ -170,15 +170,15 @@ class Running:
     project: str
     user: str
     request_id: str
-    group: Group | None = None
+    group: ClaimGroup | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class AuditOutcome:
-    """What an audit settled; see rpcapi.objects.AuditAnswer."""
+    """The result of an audit; see rpcapi.objects.AuditAnswer."""
 
     epoch: int
-    answers: Sequence[Ended]
+    answers: Sequence[ClaimResult]
     reasserted: int
     released: int
     orphans: int
@@ -187,7 +187,7 @@ class AuditOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What verify found in one atomic look."""
+    """The result of ``verify``, as of one atomic read."""
 
     epoch: int
     position: int
@@ -195,23 +195,23 @@ class Verification:
     providers: int
     problems: Sequence[str]
     excess: Sequence[Mapping[str, Any]]
-    awaited: Sequence[str]  # hosts that may run what the store forgot, and have not audited since
+    awaited: Sequence[str]  # hosts that may run claims which the store forgot, and have not audited since
 
 
-class Entry(NamedTuple):
+class LogEntry(NamedTuple):
     """One log entry: absolute values, as of ``position``.
 
     kind        payload
-    provider    {id: provider document}   replaces the provider whole, its ``used`` excepted
-    gone        [id, ...]                 providers that are no more
+    provider    {id: provider document}   replaces the whole provider, except its ``used``
+    gone        [id, ...]                 providers that were removed
     used        {id: {class: sum}}        sums of live claims at these providers: all their classes, zeros too
-    service     {host: service document or null}   null: it left, and is not alive nor opened any more
+    service     {host: service document or null}   null: it was removed, and is no longer alive or opened
     alive       {host: bool}              heartbeat transitions
-    opened      {host: epoch}             the host was audited in that epoch; 0: an operator fenced it, or it left
+    opened      {host: epoch}             the host was audited in that epoch; 0: it was fenced or removed
     state       {namespace: {name: document or null}}   of declared namespaces; null: it was deleted
     epoch       number                    the store may have forgotten something: resync
 
-    Positions follow on each other, except that an ``epoch`` entry leaps, past all that may have been forgotten.
+    Positions are consecutive, except that an ``epoch`` entry skips ahead, past all that may have been forgotten.
     """
 
     position: int
@@ -221,7 +221,7 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """All that a replica needs, as of ``position``: a later entry overrides, an earlier one is in it."""
+    """The state that a replica needs, as of ``position``: it includes all log entries up to there."""
 
     epoch: int
     position: int
@@ -235,7 +235,7 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class StatsOutcome:
-    """What update_stats did: ``need_full`` asks for a full report, ``audit`` for an audit in ``epoch``."""
+    """The result of ``update_stats``: ``need_full`` requests a full report, ``audit`` an audit in ``epoch``."""
 
     need_full: bool
     epoch: int

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a service host's report changes: pure comparison of what is told with what is stored."""
+"""Comparison of a service host's report with the stored documents: what the report changes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,9 +12,10 @@ from scheduler_svc.store import lineage, validation
 from scheduler_svc.store.records import SCHEMA
 
 COMPUTE = "gantt-compute"  # the binary of services that report nodes
-AWAITED = "it may run claims that the store forgot: let it audit, or fence it first"  # why a host is not removed
-SHARED = "claims on other hosts hold what it shares: delete or move those first"  # and why else
-MAX_COUNTER = 10**20 - 1  # what an incarnation may be: a start time in nanoseconds fits
+# Reasons why a host is not removed.
+AWAITED = "it may run claims that the store forgot: let it audit, or fence it first"
+SHARED = "claims on other hosts hold what it shares: delete or move those first"
+MAX_COUNTER = 10**20 - 1  # largest incarnation: a start time in nanoseconds fits
 _EMPTY: Mapping[str, Any] = {
     "inventories": {},
     "traits": [],
@@ -24,13 +25,13 @@ _EMPTY: Mapping[str, Any] = {
     "host_ip": None,
     "numa": None,
 }
-_SPARED = frozenset({"facts", "host_ip", "numa"})  # left out of a document where nothing is told: most have none
-_ELIGIBILITY = frozenset({"traits", "availability_zone", "parent", "kind"})  # what candidates are made of, room aside
+_OPTIONAL = frozenset({"facts", "host_ip", "numa"})  # omitted from a document when empty: most providers have none
+_ELIGIBILITY = frozenset({"traits", "availability_zone", "parent", "kind"})  # fields that decide eligibility
 
 
 @dataclass(frozen=True, slots=True)
-class Applied:
-    """The last report that was applied for a service host, and the nodes that it has since."""
+class AppliedReport:
+    """The last report applied for a service host, and the nodes that the host has since."""
 
     incarnation: int
     sequence: int
@@ -38,16 +39,16 @@ class Applied:
 
 
 class Freshness(Enum):
-    """What becomes of a report."""
+    """How a report is handled."""
 
     APPLY = auto()
     IGNORE = auto()  # repeated, or older than one that was applied
-    NEED_FULL = auto()  # a delta on something else than what is stored
+    NEED_FULL = auto()  # a delta whose base is not what is stored
 
 
 @dataclass(frozen=True, slots=True)
 class NodeChange:
-    """A provider's new document, and whether its inventories are news to claims."""
+    """A provider's new document, and whether its inventories changed."""
 
     document: Mapping[str, Any]
     inventory: bool
@@ -55,30 +56,30 @@ class NodeChange:
 
 @dataclass(frozen=True, slots=True)
 class ReportPlan:
-    """What a report changes: providers new or different, those gone, and all that the host has then.
+    """What a report changes: new or changed providers, removed ones, and all nodes that the host has then.
 
-    ``stale`` are the roots whose trees candidates can no longer be as they were decided on.
+    ``stale_roots`` are the roots of trees whose eligibility changed: earlier decisions on them are stale.
     """
 
     changes: Sequence[NodeChange]
-    gone: Sequence[str]
+    removed_nodes: Sequence[str]
     nodes: tuple[str, ...]
-    stale: Sequence[str]
+    stale_roots: Sequence[str]
 
 
 def check(host: str, incarnation: int, sequence: int, base: int, nodes: Mapping[str, Any]) -> None:
-    """Raise InvalidRequest, or InvalidName, unless the report can be true; its figures were validated before."""
+    """Raise InvalidRequest, or InvalidName, for invalid counters or names; the figures were validated before."""
     validation.check_service_host(host)
     for what, value in (("incarnation", incarnation), ("sequence", sequence), ("base", base)):
         validation.check_number(what, value, 0, MAX_COUNTER)
     for name in nodes:
         validation.check_name(name)
         if names.host_of(name) != host:
-            raise validation.refuse(f"host {host!r} reports {name!r}, which is another host's node")
+            raise validation.refuse(f"host {host!r} may not report {name!r}, which is a node of another host")
 
 
-def judge(last: Applied | None, incarnation: int, sequence: int, base: int, full: bool) -> Freshness:
-    """Say what becomes of report (``incarnation``, ``sequence``) after ``last``."""
+def judge(last: AppliedReport | None, incarnation: int, sequence: int, base: int, full: bool) -> Freshness:
+    """Return how to handle report (``incarnation``, ``sequence``) after ``last``."""
     if last is not None and (incarnation, sequence) <= (last.incarnation, last.sequence):
         return Freshness.IGNORE
     if not full and (last is None or (incarnation, base) != (last.incarnation, last.sequence)):
@@ -88,7 +89,7 @@ def judge(last: Applied | None, incarnation: int, sequence: int, base: int, full
 
 def plan(
     host: str,
-    last: Applied | None,
+    last: AppliedReport | None,
     full: bool,
     nodes: Mapping[str, Mapping[str, Any]],
     stored: Mapping[str, Mapping[str, Any]],
@@ -96,12 +97,12 @@ def plan(
     """Compare reported ``nodes`` with the ``stored`` documents of those nodes.
 
     Raises UnknownHost where a delta names a node that the host never reported, and InvalidStats where parents are
-    unknown, go in a circle or would change by a delta.
+    unknown, form a cycle or would be changed by a delta.
     """
-    had = last.nodes if last else ()
+    last_nodes = last.nodes if last else ()
     if not full:
         for name in nodes:
-            if name not in stored or name not in had:
+            if name not in stored or name not in last_nodes:
                 raise errors.UnknownHost(name=name)
     roots = lineage.check_full(nodes) if full else lineage.check_delta(nodes, stored)
     changes, stale = [], set()
@@ -118,26 +119,26 @@ def plan(
             changes.append(change)
         if changed & _ELIGIBILITY:
             stale |= {root, stored.get(name, fixed)["root"]}
-    gone = [name for name in had if name not in nodes] if full else []
-    stale.update(root for name in gone for root in lineage.above(name, nodes))
-    return ReportPlan(changes, gone, tuple(sorted(nodes)) if full else had, sorted(stale.difference(gone)))
+    removed = [name for name in last_nodes if name not in nodes] if full else []
+    stale.update(root for name in removed for root in lineage.possible_roots(name, nodes))
+    return ReportPlan(changes, removed, tuple(sorted(nodes)) if full else last_nodes, sorted(stale.difference(removed)))
 
 
 def capacity_of(document: Mapping[str, Any]) -> dict[str, int | list[int]]:
-    """Return what a claim needs to know of each class: its capacity, or [capacity, min_unit, max_unit, step_size].
+    """Return for each resource class its capacity, or [capacity, min_unit, max_unit, step_size].
 
-    The capacity alone stands where it is handed out in any amount: reading it is most of a claim's work.
+    The capacity alone is stored where any amount is allowed, because decoding it is most of the work of a claim.
     """
-    return {name: _unit(held) for name, held in document["inventories"].items()}
+    return {name: _unit(inventory) for name, inventory in document["inventories"].items()}
 
 
-def _unit(held: Mapping[str, Any]) -> int | list[int]:
-    capacity, least, most, step = (held[key] for key in ("capacity", "min_unit", "max_unit", "step_size"))
+def _unit(inventory: Mapping[str, Any]) -> int | list[int]:
+    capacity, least, most, step = (inventory[key] for key in ("capacity", "min_unit", "max_unit", "step_size"))
     return capacity if least <= 1 == step and most >= capacity else [capacity, least, most, step]
 
 
 def capacity_in(unit: int | Sequence[int] | None) -> int:
-    """Return the capacity alone of what ``capacity_of`` tells of a class; none is 0."""
+    """Return the capacity in an element of ``capacity_of``; None is 0."""
     return (unit if isinstance(unit, int) else unit[0]) if unit is not None else 0
 
 
@@ -152,16 +153,16 @@ def service_name(host: str, binary: str) -> str:
 
 
 def _compare(
-    fixed: dict[str, Any], told: Mapping[str, Any], stored: Mapping[str, Any] | None, full: bool
+    fixed: dict[str, Any], node: Mapping[str, Any], stored: Mapping[str, Any] | None, full: bool
 ) -> tuple[NodeChange | None, set[str]]:
-    """Return a provider's change, if it is one, and which parts of its document differ."""
+    """Return a provider's change, or None, and the parts of its document that differ."""
     before = {**_EMPTY, "kind": lineage.KINDS[0], **(stored or {})}
-    ground = _EMPTY if full else before
-    parts = {part: told.get(part, ground[part]) for part in _EMPTY} | fixed
+    defaults = _EMPTY if full else before
+    parts = {part: node.get(part, defaults[part]) for part in _EMPTY} | fixed
     parts["traits"] = sorted(parts["traits"])
     changed = {part for part, value in parts.items() if stored is None or value != before[part]}
     if not changed:
         return None, changed
-    kept = {part: value for part, value in parts.items() if part not in _SPARED or value != _EMPTY[part]}
+    document = {part: value for part, value in parts.items() if part not in _OPTIONAL or value != _EMPTY[part]}
     version = (stored["version"] if stored else 0) + 1
-    return NodeChange({"schema": SCHEMA, **kept, "version": version}, "inventories" in changed), changed
+    return NodeChange({"schema": SCHEMA, **document, "version": version}, "inventories" in changed), changed

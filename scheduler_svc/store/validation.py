@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a store refuses before anything is sent: requests that are wrong in themselves."""
+"""Validation of the arguments of store verbs, before anything is sent."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from rpcapi.model.claims import GroupPolicy
 from rpcapi.model.inventory import MAX_AMOUNT
 from scheduler_svc.store import records
 
-MAX_INTENTS = 100  # of one batch: what one script may keep the store busy with
+MAX_INTENTS = 100  # of one batch: bounds the run time of one script
 MAX_CANDIDATES = 16  # of one intent
 MAX_CLASSES = 32  # of one provider in one claim
 MAX_PROVIDERS = 64  # of one claim
@@ -21,20 +21,20 @@ MAX_REFS = 1000  # of one confirm, abort or release
 MAX_PAGE = 1000  # elements of one page of claims or documents
 MAX_MARKER = 2 * names.MAX_LENGTH + 1  # of claims: node|consumer
 MAX_STATE = 64 * 1024  # bytes of one document of host state
-MAX_AGGREGATE = 256 * 1024  # bytes of an aggregate's, which names its members
+MAX_AGGREGATE = 256 * 1024  # bytes of an aggregate's document, which lists its members
 MAX_TTL_MS = 24 * 3600 * 1000
-MAX_NUMBER = 2**53 - 1  # beyond it a script's number is not exact
+MAX_NUMBER = 2**53 - 1  # larger numbers are not exact in Lua
 
 _CLASS = re.compile(r"[A-Z][A-Z0-9_]{0,254}")
 
 
 def refuse(why: str) -> errors.InvalidRequest:
-    """Return the typed refusal of a request."""
+    """Return the error for an invalid request."""
     return errors.InvalidRequest(why=why)
 
 
-def check_batch(batch: records.Batch) -> None:
-    """Raise InvalidRequest, or InvalidName, unless every figure and name of the batch is possible."""
+def check_batch(batch: records.ClaimBatch) -> None:
+    """Raise InvalidRequest, or InvalidName, unless every number and name of the batch is valid."""
     check_number("epoch", batch.epoch, 0, MAX_NUMBER)
     check_number("position", batch.position, 0, MAX_NUMBER)
     check_number("claim lifetime in milliseconds", batch.ttl_ms, 1, MAX_TTL_MS)
@@ -42,10 +42,10 @@ def check_batch(batch: records.Batch) -> None:
     for what in ("request_id", "project", "user", "consumer_type"):
         check_text(what, getattr(batch, what))
     if not 1 <= len(batch.intents) <= MAX_INTENTS:
-        raise refuse(f"a batch holds 1 to {MAX_INTENTS} consumers, not {len(batch.intents)}; split it")
+        raise refuse(f"a batch must contain 1 to {MAX_INTENTS} consumers, got {len(batch.intents)}; split it")
     consumers = {intent.consumer for intent in batch.intents}
     if len(consumers) < len(batch.intents):
-        raise refuse("a batch names the same consumer twice")
+        raise refuse("a batch must not contain the same consumer twice")
     if batch.group is not None:
         _check_group(batch.group)
     if batch.resources:
@@ -55,39 +55,39 @@ def check_batch(batch: records.Batch) -> None:
 
 
 def _check_intent(intent: records.Intent, resources: records.Amounts) -> None:
-    check_ref(records.Ref(intent.consumer, intent.attempt))
+    check_ref(records.ClaimRef(intent.consumer, intent.attempt))
     if intent.replaces is not None:
         check_number("attempt to replace", intent.replaces, 1, intent.attempt - 1)
     if len(intent.candidates) > MAX_CANDIDATES:
-        raise refuse(f"a consumer has at most {MAX_CANDIDATES} candidates, not {len(intent.candidates)}")
+        raise refuse(f"a consumer may have at most {MAX_CANDIDATES} candidates, got {len(intent.candidates)}")
     check_number("number of near candidates", intent.near, 1, MAX_CANDIDATES)
     for candidate in intent.candidates:
         check_name(candidate.host)
-        check_number("position that was seen", candidate.seen, 0, MAX_NUMBER)
+        check_number("position of a candidate", candidate.sums_position, 0, MAX_NUMBER)
         if candidate.allocations is not None:
             check_allocations(candidate.allocations)
         elif not resources:
-            raise refuse(f"nothing is asked of {candidate.host!r}: the request names no resources")
+            raise refuse(f"candidate {candidate.host!r} has no allocations and the request no resources")
 
 
 def check_allocations(allocations: records.Allocations) -> None:
-    """Raise InvalidRequest unless these are positive amounts of named classes at named providers."""
+    """Raise InvalidRequest unless these are positive amounts of valid classes at valid provider names."""
     if not 1 <= len(allocations) <= MAX_PROVIDERS:
-        raise refuse(f"a claim is on 1 to {MAX_PROVIDERS} providers, not {len(allocations)}")
+        raise refuse(f"a claim must be on 1 to {MAX_PROVIDERS} providers, got {len(allocations)}")
     for provider, amounts in allocations.items():
         check_name(provider)
         _check_amounts(provider, amounts)
 
 
-def check_running(host: str, running: Sequence[records.Running]) -> None:
-    """Raise InvalidRequest unless all that is reported can be true and is on ``host``."""
+def check_running(host: str, running: Sequence[records.RunningClaim]) -> None:
+    """Raise InvalidRequest unless all reported claims are valid and on ``host``."""
     if len({(claim.consumer, claim.attempt) for claim in running}) < len(running):
-        raise refuse(f"the audit of {host!r} names the same claim twice")
+        raise refuse(f"the audit of {host!r} contains the same claim twice")
     for claim in running:
-        check_ref(records.Ref(claim.consumer, claim.attempt))
+        check_ref(records.ClaimRef(claim.consumer, claim.attempt))
         check_name(claim.host)
         if names.host_of(claim.host) != host:
-            raise refuse(f"the audit of {host!r} names {claim.host!r}, which is another host's node")
+            raise refuse(f"the audit of {host!r} contains {claim.host!r}, which is a node of another host")
         check_allocations(claim.allocations)
         for what in ("type", "project", "user", "request_id"):
             check_text(what, getattr(claim, what))
@@ -96,23 +96,23 @@ def check_running(host: str, running: Sequence[records.Running]) -> None:
 
 
 def check_consumers(consumers: Sequence[str]) -> None:
-    """Raise InvalidRequest unless these can be consumers, and not too many of them."""
+    """Raise InvalidRequest, or InvalidName, unless these are at most MAX_REFS valid consumer names."""
     if len(consumers) > MAX_REFS:
-        raise refuse(f"one call is about at most {MAX_REFS} consumers, not {len(consumers)}; split it")
+        raise refuse(f"a call may contain at most {MAX_REFS} consumers, got {len(consumers)}; split it")
     for consumer in consumers:
         check_name(consumer)
 
 
-def check_refs(refs: Sequence[records.Ref]) -> None:
-    """Raise InvalidRequest unless these can be identities of claims, and not too many of them."""
+def check_refs(refs: Sequence[records.ClaimRef]) -> None:
+    """Raise InvalidRequest, or InvalidName, unless these are at most MAX_REFS valid claim identities."""
     if len(refs) > MAX_REFS:
-        raise refuse(f"one call is about at most {MAX_REFS} claims, not {len(refs)}; split it")
+        raise refuse(f"a call may contain at most {MAX_REFS} claims, got {len(refs)}; split it")
     for ref in refs:
         check_ref(ref)
 
 
-def check_ref(ref: records.Ref) -> None:
-    """Raise InvalidRequest unless ``ref`` can be the identity of a claim."""
+def check_ref(ref: records.ClaimRef) -> None:
+    """Raise InvalidRequest, or InvalidName, unless ``ref`` is a valid claim identity."""
     check_name(ref.consumer)
     check_number("attempt", ref.attempt, 1, MAX_AMOUNT)
 
@@ -121,7 +121,7 @@ def check_service_host(host: Any) -> None:
     """Raise InvalidName unless ``host`` is a service host: a name without a node."""
     check_name(host)
     if names.SEPARATOR in host:
-        raise errors.InvalidName(name=host, why="a service host is meant, not one of its nodes")
+        raise errors.InvalidName(name=host, why="it must be a service host, not one of its nodes")
 
 
 def check_name(name: Any) -> None:
@@ -131,36 +131,36 @@ def check_name(name: Any) -> None:
     _canonical(name)
 
 
-_canonical = lru_cache(maxsize=1 << 17)(names.canonical)  # the same hosts are named in every batch
+_canonical = lru_cache(maxsize=1 << 17)(names.canonical)  # the same host names come in every batch
 
 
 def check_number(what: str, value: Any, least: int, most: int) -> None:
     """Raise InvalidRequest unless ``value`` is an integer from ``least`` to ``most``."""
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        raise refuse(f"the {what} must be an integer from {least} to {most}, not {value!r}")
+        raise refuse(f"the {what} must be an integer from {least} to {most}, got {value!r}")
 
 
 def check_page(limit: Any) -> None:
-    """Raise InvalidRequest unless a page may be so long."""
+    """Raise InvalidRequest unless ``limit`` is a valid page length."""
     check_number("limit of a page", limit, 1, MAX_PAGE)
 
 
 def check_marker(marker: Any) -> None:
-    """Raise InvalidRequest unless an earlier page can have given ``marker``, or it is None."""
+    """Raise InvalidRequest unless ``marker`` is None or a string that a page can have returned."""
     if marker is not None:
         check_text("marker", marker, MAX_MARKER)
 
 
 def check_text(what: str, value: Any, most: int = names.MAX_LENGTH) -> None:
-    """Raise InvalidRequest unless ``value`` is a text of at most ``most`` characters that every backend can keep."""
+    """Raise InvalidRequest unless ``value`` is a string of at most ``most`` characters that every backend can store."""
     if not isinstance(value, str) or len(value) > most:
-        raise refuse(f"{what} must be a text of at most {most} characters, not {value!r:.80}")
+        raise refuse(f"{what} must be a string of at most {most} characters, got {value!r:.80}")
     if "\0" in value or not _is_unicode(value):
-        raise refuse(f"{what} holds a character that cannot be kept: {value!a:.80}")
+        raise refuse(f"{what} contains a character that cannot be stored: {value!a:.80}")
 
 
 def _is_unicode(text: str) -> bool:
-    """Tell whether a text has no half of a surrogate pair, which JSON can carry and UTF-8 cannot."""
+    """Return whether a string can be encoded as UTF-8: it has no unpaired surrogate, which JSON allows."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -170,31 +170,31 @@ def _is_unicode(text: str) -> bool:
 
 def _check_amounts(where: str, amounts: Mapping[str, Any]) -> None:
     if not 1 <= len(amounts) <= MAX_CLASSES:
-        raise refuse(f"{where!r} is asked for {len(amounts)} resource classes; 1 to {MAX_CLASSES} are possible")
+        raise refuse(f"{where!r} must have 1 to {MAX_CLASSES} resource classes, got {len(amounts)}")
     for resource_class, amount in amounts.items():
         if not isinstance(resource_class, str) or not _CLASS.fullmatch(resource_class):
             raise refuse(f"{resource_class!r} is not a resource class")
         check_number(f"amount of {resource_class} at {where}", amount, 1, MAX_AMOUNT)
 
 
-def _check_group(group: records.Group) -> None:
+def _check_group(group: records.ClaimGroup) -> None:
     check_name(group.id)
     if not isinstance(group.policy, GroupPolicy):
         raise refuse(f"{group.policy!r} is not a group policy")
-    check_number("group's most per host", group.max_per_host, 1, MAX_AMOUNT)
+    check_number("group's max_per_host", group.max_per_host, 1, MAX_AMOUNT)
 
 
 def check_state(document: Any, most: int = MAX_STATE) -> None:
     """Raise InvalidRequest unless this is a JSON object of at most ``most`` bytes."""
     if not isinstance(document, Mapping):
-        raise refuse("a document of host state is a JSON object")
+        raise refuse("a host state document must be a JSON object")
     try:
         text = json.dumps(document, allow_nan=False)
         is_unicode = _is_unicode(json.dumps(document, ensure_ascii=False))
     except (TypeError, ValueError) as error:
-        raise refuse(f"a document of host state is plain JSON: {error}") from error
+        raise refuse(f"a host state document must be plain JSON: {error}") from error
     if not is_unicode:
-        raise refuse("a document of host state is Unicode: a text in it holds half of a surrogate pair")
+        raise refuse("a host state document must be valid Unicode: a string in it has an unpaired surrogate")
     size = len(text)
     if size > most:
-        raise refuse(f"a document of host state has at most {most} bytes here, not {size}")
+        raise refuse(f"a host state document may have at most {most} bytes here, got {size}")

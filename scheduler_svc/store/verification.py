@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arithmetic of verify: every sum and index recomputed from the claims, and compared."""
+"""Verification: recomputes every sum and index from the claims, and compares."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -13,8 +13,8 @@ from scheduler_svc.store.records import Amounts, Claim, Verification
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """All that one atomic look at a partition saw.
+class StoreDump:
+    """The claims, sums and indexes of a partition, as of one atomic read.
 
     ``capacity`` is {provider: {class: see reports.capacity_of}}, ``excess`` {(provider, class): since_ms}, ``by_host``
     the (host, consumer) pairs of the index, ``deadlines`` {consumer: ms}.
@@ -33,24 +33,24 @@ class Look:
     excess: Mapping[tuple[str, str], int]
 
 
-def verify(look: Look) -> Verification:
-    """Return what is wrong in ``look``: problems are broken records, excess is what was flagged as such."""
-    sums = _sums(look.claims)
-    problems = [*_sum_problems(look, sums), *_index_problems(look), *_excess_problems(look, sums)]
+def verify(dump: StoreDump) -> Verification:
+    """Return the problems (inconsistent records) and the flagged excess of ``dump``."""
+    sums = _sums(dump.claims)
+    problems = [*_sum_problems(dump, sums), *_index_problems(dump), *_excess_problems(dump, sums)]
     excess = [
         {
             "provider": provider,
             "class": resource_class,
             "used": sums[provider, resource_class],
-            "capacity": _capacity(look, provider, resource_class),
+            "capacity": _capacity(dump, provider, resource_class),
             "since_ms": since_ms,
         }
-        for (provider, resource_class), since_ms in sorted(look.excess.items())
+        for (provider, resource_class), since_ms in sorted(dump.excess.items())
     ]
-    states = Counter(claim.state for claim in look.claims)
-    counted = {state.value: states[state] for state in (ClaimState.PREPARED, ClaimState.CONFIRMED)}
-    awaited = sorted(look.awaited)
-    return Verification(look.epoch, look.position, counted, len(look.capacity), problems, excess, awaited)
+    states = Counter(claim.state for claim in dump.claims)
+    state_counts = {state.value: states[state] for state in (ClaimState.PREPARED, ClaimState.CONFIRMED)}
+    awaited_hosts = sorted(dump.awaited)
+    return Verification(dump.epoch, dump.position, state_counts, len(dump.capacity), problems, excess, awaited_hosts)
 
 
 def _sums(claims: Sequence[Claim]) -> Counter[tuple[str, str]]:
@@ -62,50 +62,50 @@ def _sums(claims: Sequence[Claim]) -> Counter[tuple[str, str]]:
     return sums
 
 
-def _capacity(look: Look, provider: str, resource_class: str) -> int:
-    return reports.capacity_in(look.capacity.get(provider, {}).get(resource_class))
+def _capacity(dump: StoreDump, provider: str, resource_class: str) -> int:
+    return reports.capacity_in(dump.capacity.get(provider, {}).get(resource_class))
 
 
-def _sum_problems(look: Look, sums: Mapping[tuple[str, str], int]) -> Iterator[str]:
-    stored = {(provider, name): amount for provider, used in look.used.items() for name, amount in used.items()}
+def _sum_problems(dump: StoreDump, sums: Mapping[tuple[str, str], int]) -> Iterator[str]:
+    stored = {(provider, name): amount for provider, used in dump.used.items() for name, amount in used.items()}
     for key in sorted(stored.keys() | sums.keys()):
         if stored.get(key, 0) != sums.get(key, 0):
-            yield f"{key[1]} at {key[0]}: recorded in use {stored.get(key, 0)}, claims hold {sums.get(key, 0)}"
+            yield f"{key[1]} at {key[0]}: recorded as used {stored.get(key, 0)}, used by claims {sums.get(key, 0)}"
 
 
-def _index_problems(look: Look) -> Iterator[str]:
+def _index_problems(dump: StoreDump) -> Iterator[str]:
     yield from _differences(
-        "index by host", {(claim.host, claim.consumer): 1 for claim in look.claims}, dict.fromkeys(look.by_host, 1)
+        "index by host", {(claim.host, claim.consumer): 1 for claim in dump.claims}, dict.fromkeys(dump.by_host, 1)
     )
-    counted: Counter[tuple[str, str]] = Counter(
-        (claim.group.id, claim.host) for claim in look.claims if claim.group is not None
+    group_counts: Counter[tuple[str, str]] = Counter(
+        (claim.group.id, claim.host) for claim in dump.claims if claim.group is not None
     )
-    recorded = {(group, host): n for group, hosts in look.groups.items() for host, n in hosts.items()}
-    yield from _differences("group count", counted, recorded)
-    # On a host that is not open a claim past its deadline waits for the audit, out of the reaper's sight.
+    recorded = {(group, host): n for group, hosts in dump.groups.items() for host, n in hosts.items()}
+    yield from _differences("group count", group_counts, recorded)
+    # On a host that is not open, a claim past its deadline waits for the audit and has no deadline entry.
     parked = {
         claim.consumer
-        for claim in look.claims
-        if claim.consumer not in look.deadlines and look.opened.get(names.host_of(claim.host)) != look.epoch
+        for claim in dump.claims
+        if claim.consumer not in dump.deadlines and dump.opened.get(names.host_of(claim.host)) != dump.epoch
     }
-    wanted = {
+    expected = {
         claim.consumer: claim.deadline_ms
-        for claim in look.claims
+        for claim in dump.claims
         if claim.state == ClaimState.PREPARED and claim.consumer not in parked
     }
-    yield from _differences("deadline", wanted, look.deadlines)
+    yield from _differences("deadline", expected, dump.deadlines)
 
 
-def _differences(what: str, wanted: Mapping[Any, Any], recorded: Mapping[Any, Any]) -> Iterator[str]:
-    for key in sorted(wanted.keys() | recorded.keys()):
-        if wanted.get(key) != recorded.get(key):
-            yield f"{what} of {key}: recorded {recorded.get(key)}, by the claims {wanted.get(key)}"
+def _differences(what: str, expected: Mapping[Any, Any], recorded: Mapping[Any, Any]) -> Iterator[str]:
+    for key in sorted(expected.keys() | recorded.keys()):
+        if expected.get(key) != recorded.get(key):
+            yield f"{what} of {key}: recorded {recorded.get(key)}, computed from the claims {expected.get(key)}"
 
 
-def _excess_problems(look: Look, sums: Mapping[tuple[str, str], int]) -> Iterator[str]:
-    over = {key for key, amount in sums.items() if amount > _capacity(look, *key)}
-    for provider, resource_class in sorted(over - look.excess.keys()):
-        held, capacity = sums[provider, resource_class], _capacity(look, provider, resource_class)
-        yield f"{resource_class} at {provider}: claims hold {held} of {capacity}, and nothing flags it"
-    for provider, resource_class in sorted(look.excess.keys() - over):
-        yield f"{resource_class} at {provider}: flagged as over capacity, and is not"
+def _excess_problems(dump: StoreDump, sums: Mapping[tuple[str, str], int]) -> Iterator[str]:
+    over = {key for key, amount in sums.items() if amount > _capacity(dump, *key)}
+    for provider, resource_class in sorted(over - dump.excess.keys()):
+        amount, capacity = sums[provider, resource_class], _capacity(dump, provider, resource_class)
+        yield f"{resource_class} at {provider}: claims use {amount} of {capacity}, which is not flagged as excess"
+    for provider, resource_class in sorted(dump.excess.keys() - over):
+        yield f"{resource_class} at {provider}: flagged as excess but within capacity"

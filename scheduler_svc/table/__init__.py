@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The host table: columns of all hosts, kept fresh by log entries, read by decisions."""
+"""The host table: a columnar copy of all hosts, updated from the logs and read by decisions."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Aggregates: which host belongs to which, and what is said of all of an aggregate's hosts."""
+"""Aggregates: their members and metadata."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, TypeVar
@@ -8,163 +8,163 @@ from scheduler_svc.table.columns import Column, Rows
 from scheduler_svc.table.traits import TraitColumns
 
 NAMESPACE = "aggregate"
-ZONE = "availability_zone"  # the metadata that makes an aggregate a zone
-MOST_FOUND = 1024  # things found out that are kept
+ZONE = "availability_zone"  # the metadata key that makes an aggregate an availability zone
+MAX_CACHED_ANSWERS = 1024  # entries in the cache of get_or_compute
 
 Document = Mapping[str, Any]
 Metadata = Mapping[str, str]
 T = TypeVar("T")
 
 
-class Aggregates:
-    """Documents of the aggregates by name, and a bit a row and aggregate.
+class AggregateColumns:
+    """The documents of the aggregates by name, and one membership bit per row and aggregate.
 
-    An aggregate may be told of by several partitions: then its members are those of all, and of its metadata what the
-    first of them says.
+    Several partitions may have a document of the same aggregate: its members are those of all of them; where metadata
+    differ, the first partition's value is used.
     """
 
-    __slots__ = ("_bits", "_found", "_homes", "_told")
+    __slots__ = ("_answers", "_bits", "_documents", "_memberships")
 
     def __init__(self, size: int) -> None:
-        self._told: dict[str, dict[int, Document]] = {}
-        self._homes: dict[str, set[str]] = {}  # member -> aggregates
+        self._documents: dict[str, dict[int, Document]] = {}
+        self._memberships: dict[str, set[str]] = {}  # member name -> names of its aggregates
         self._bits = TraitColumns(size)
-        self._found: dict[Hashable, Any] = {}
+        self._answers: dict[Hashable, Any] = {}
 
     @property
     def names(self) -> list[str]:
-        """The names of all."""
-        return list(self._told)
+        """The names of all aggregates."""
+        return list(self._documents)
 
     def metadata(self, name: str) -> Metadata:
-        """Return what is said of an aggregate's hosts; raises KeyError where there is no such aggregate."""
-        told = self._told[name]
-        found: dict[str, str] = {}
-        for number in sorted(told, reverse=True):
-            found |= told[number].get("metadata", {})
-        return found
+        """Return an aggregate's metadata; raises KeyError if there is no such aggregate."""
+        documents = self._documents[name]
+        metadata: dict[str, str] = {}
+        for number in sorted(documents, reverse=True):
+            metadata |= documents[number].get("metadata", {})
+        return metadata
 
-    def having(self, key: str) -> dict[str, str]:
-        """Return of each aggregate whose metadata has ``key`` what it says, by the aggregate's name."""
-        every = {name: self.metadata(name) for name in self._told}
-        return {name: metadata[key] for name, metadata in every.items() if key in metadata}
+    def metadata_values(self, key: str) -> dict[str, str]:
+        """Return the metadata value of ``key`` by aggregate name, for the aggregates that have the key."""
+        metadata_by_name = {name: self.metadata(name) for name in self._documents}
+        return {name: metadata[key] for name, metadata in metadata_by_name.items() if key in metadata}
 
     def of(self, *names: str) -> set[str]:
-        """Return the aggregates that any of ``names`` belongs to: a provider's, or its service host's."""
-        return set().union(*(self._homes.get(name, ()) for name in names))
+        """Return the aggregates that any of ``names`` (of providers or service hosts) belongs to."""
+        return set().union(*(self._memberships.get(name, ()) for name in names))
 
     def of_row(self, row: int) -> set[str]:
         """Return the aggregates of a row."""
         return self._bits.of(row)
 
     def members(self, names: Iterable[str], size: int) -> Column:
-        """Return which of the first ``size`` rows are in any of these aggregates; an unknown one has none."""
-        return self._bits.having_any(names, size)
+        """Return a mask of the first ``size`` rows: True for members of any of these aggregates."""
+        return self._bits.has_any(names, size)
 
-    def once(self, key: Hashable, find: Callable[[], T]) -> T:
-        """Return what ``find`` returns; it is asked once until documents or members change.
+    def get_or_compute(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """Return the result of ``compute``, cached until documents or members change.
 
-        ``key`` must tell it from all others, the number of rows looked at included where columns are found.
+        ``key`` must be unique to the computation, and contain the number of rows if the result is a column.
         """
-        if key not in self._found:
-            if len(self._found) >= MOST_FOUND:
-                self._found.clear()
-            self._found[key] = find()
-        return self._found[key]
+        if key not in self._answers:
+            if len(self._answers) >= MAX_CACHED_ANSWERS:
+                self._answers.clear()
+            self._answers[key] = compute()
+        return self._answers[key]
 
     def put(self, number: int, name: str, document: Document | None) -> set[str]:
-        """Take over what partition ``number`` tells of an aggregate, None: it is gone; return whom it concerns."""
+        """Set a partition's document of an aggregate, None to remove it; return the affected member names."""
         before = self._members(name)
-        told = self._told.setdefault(name, {})
+        documents = self._documents.setdefault(name, {})
         if document is None:
-            told.pop(number, None)
+            documents.pop(number, None)
         else:
-            told[number] = document
-        if not told:
-            del self._told[name]
+            documents[number] = document
+        if not documents:
+            del self._documents[name]
         after = self._members(name)
         for member in after - before:
-            self._homes.setdefault(member, set()).add(name)
+            self._memberships.setdefault(member, set()).add(name)
         for member in before - after:
-            homes = self._homes[member]
-            homes.discard(name)
-            if not homes:
-                del self._homes[member]
-        self._found.clear()
+            memberships = self._memberships[member]
+            memberships.discard(name)
+            if not memberships:
+                del self._memberships[member]
+        self._answers.clear()
         return before | after
 
     def replace(self, number: int, documents: Mapping[str, Document]) -> set[str]:
-        """Take over all that partition ``number`` tells; return whom it concerns."""
-        concerned: set[str] = set()
-        for name in [name for name, told in self._told.items() if number in told and name not in documents]:
-            concerned |= self.put(number, name, None)
+        """Replace all documents of partition ``number``; return the affected member names."""
+        affected: set[str] = set()
+        for name in [name for name, parts in self._documents.items() if number in parts and name not in documents]:
+            affected |= self.put(number, name, None)
         for name, document in documents.items():
-            concerned |= self.put(number, name, document)
-        return concerned
+            affected |= self.put(number, name, document)
+        return affected
 
-    def give(self, row: int, names: Iterable[str]) -> None:
-        """Let ``row`` belong to exactly these aggregates."""
-        self._bits.give(row, names)
-        self._found.clear()
+    def set_row(self, row: int, names: Iterable[str]) -> None:
+        """Replace the aggregates of ``row``."""
+        self._bits.set_row(row, names)
+        self._answers.clear()
 
     def grow(self, size: int) -> None:
-        """Make room for ``size`` rows."""
+        """Extend the columns to ``size`` rows."""
         self._bits.grow(size)
 
     def clear(self, rows: Rows) -> None:
-        """Let ``rows`` belong to none."""
+        """Remove ``rows`` from all aggregates."""
         self._bits.clear(rows)
-        self._found.clear()
+        self._answers.clear()
 
     def _members(self, name: str) -> set[str]:
-        return set().union(*(told.get("hosts", ()) for told in self._told.get(name, {}).values()))
+        return set().union(*(document.get("hosts", ()) for document in self._documents.get(name, {}).values()))
 
 
-class AggregatesSeen:
-    """The aggregates as a decision sees them: columns have an element a row of its view."""
+class AggregateView:
+    """The aggregates within a view: columns have one element per row of the view."""
 
-    __slots__ = ("_every", "_size")
+    __slots__ = ("_columns", "_size")
 
-    def __init__(self, every: Aggregates, size: int) -> None:
-        self._every = every
+    def __init__(self, every: AggregateColumns, size: int) -> None:
+        self._columns = every
         self._size = size
 
     @property
     def names(self) -> list[str]:
-        """The names of all."""
-        return self._every.names
+        """The names of all aggregates."""
+        return self._columns.names
 
     def metadata(self, name: str) -> Metadata:
-        """Return what is said of an aggregate's hosts; raises KeyError where there is no such aggregate."""
-        return self._every.metadata(name)
+        """Return an aggregate's metadata; raises KeyError if there is no such aggregate."""
+        return self._columns.metadata(name)
 
-    def having(self, key: str) -> dict[str, str]:
-        """Return of each aggregate whose metadata has ``key`` what it says, by the aggregate's name."""
-        return self.once(("having", key), lambda: self._every.having(key))
+    def metadata_values(self, key: str) -> dict[str, str]:
+        """Return the metadata value of ``key`` by aggregate name, for the aggregates that have the key."""
+        return self.get_or_compute(("having", key), lambda: self._columns.metadata_values(key))
 
     def members(self, names: Iterable[str]) -> Column:
-        """Return which rows are in any of these aggregates; an unknown one has none."""
-        return self._every.members(names, self._size)
+        """Return a mask of the rows in any of these aggregates; unknown ones have no members."""
+        return self._columns.members(names, self._size)
 
     def of_row(self, row: int) -> set[str]:
         """Return the aggregates of a row."""
-        return self._every.of_row(row)
+        return self._columns.of_row(row)
 
     def of(self, *names: str) -> set[str]:
-        """Return the aggregates that any of these names belongs to: a provider's, or its service host's."""
-        return self._every.of(*names)
+        """Return the aggregates that any of these names (of providers or service hosts) belongs to."""
+        return self._columns.of(*names)
 
-    def once(self, key: Hashable, find: Callable[[], T]) -> T:
-        """Return what ``find`` returns; it is asked once until documents, members or the rows change.
+    def get_or_compute(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """Return the result of ``compute``, cached until documents, members or the rows change.
 
-        ``key`` must tell it from all others.
+        ``key`` must be unique to the computation.
         """
-        return self._every.once((self._size, key), find)
+        return self._columns.get_or_compute((self._size, key), compute)
 
     def in_zone(self, zone: str, reported: Callable[[], Column]) -> Column:
-        """Return which rows are in a zone: their aggregates say so, or where none makes a zone they ``reported`` it."""
-        zones = self.having(ZONE)
+        """Return a mask of the rows in a zone: by aggregate metadata, or by ``reported()`` for rows without it."""
+        zones = self.metadata_values(ZONE)
         if not zones:
             return reported()
-        inside = self.members([name for name, its in zones.items() if its == zone])
-        return inside | (reported() & ~self.once("zoned", lambda: self.members(zones)))
+        inside = self.members([name for name, zone_name in zones.items() if zone_name == zone])
+        return inside | (reported() & ~self.get_or_compute("zoned", lambda: self.members(zones)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Facts of hosts: documents that many of them share, so that a question is put to each different one once."""
+"""Host facts: documents that many hosts share, so that a predicate runs once per different document."""
 
 import json
 from collections.abc import Callable, Hashable, Mapping
@@ -7,79 +7,79 @@ from typing import Any
 
 import numpy as np
 
-from scheduler_svc.table.columns import Column, FloatColumn, IntColumn, Rows, grown
+from scheduler_svc.table.columns import Column, FloatColumn, IntColumn, Rows, extend_column
 
-NONE = 0  # the code of a row without facts: an empty document
-MOST_ANSWERS = 1024  # answers that are kept
+NO_FACTS = 0  # the code of rows without facts, which have an empty document
+MAX_CACHED_FACT_ANSWERS = 1024  # entries in the cache of predicate results
 
 Facts = Mapping[str, Any]
 
 
 class FactColumn:
-    """Which row has which document; a cloud has few different ones."""
+    """The facts document of each row, stored as a code per row; there are few different documents."""
 
-    __slots__ = ("_answers", "_codes", "_documents", "_free", "_held", "_numbers")
+    __slots__ = ("_answers", "_codes", "_documents", "_free", "_numbers", "_row_counts")
 
     def __init__(self, size: int) -> None:
-        self._codes: IntColumn = np.full(size, NONE, np.int64)
+        self._codes: IntColumn = np.full(size, NO_FACTS, np.int64)
         self._documents: list[Facts] = [{}]
-        self._numbers: dict[str, int] = {_text({}): NONE}
-        self._held = [0]  # rows of each document
+        self._numbers: dict[str, int] = {_text({}): NO_FACTS}
+        self._row_counts = [0]  # number of rows per document
         self._free: list[int] = []
         self._answers: dict[Hashable, Any] = {}
 
     def grow(self, size: int) -> None:
-        """Make room for ``size`` rows."""
-        self._codes = grown(self._codes, size, NONE)
+        """Extend the column to ``size`` rows."""
+        self._codes = extend_column(self._codes, size, NO_FACTS)
 
-    def give(self, row: int, facts: Facts | None) -> None:
-        """Give ``row`` its facts, None: it has none."""
-        self._drop(row)
+    def set_row(self, row: int, facts: Facts | None) -> None:
+        """Set the facts of ``row``; None removes them."""
+        self._unassign(row)
         if facts:
-            self._hold(row, self._code(facts))
+            self._assign(row, self._code(facts))
 
-    def adopt(self, rows: Rows, other: "FactColumn") -> None:
-        """Take over the first rows of ``other`` as the own ``rows``."""
-        mine: dict[int, int] = {}
-        for row, theirs in zip(rows.tolist(), other._codes.tolist(), strict=False):
-            self._drop(row)
-            if theirs != NONE:
-                if theirs not in mine:
-                    mine[theirs] = self._code(other._documents[theirs])
-                self._hold(row, mine[theirs])
+    def copy_from(self, rows: Rows, other: "FactColumn") -> None:
+        """Copy the first rows of ``other`` to ``rows``."""
+        codes: dict[int, int] = {}
+        for row, other_code in zip(rows.tolist(), other._codes.tolist(), strict=False):
+            self._unassign(row)
+            if other_code != NO_FACTS:
+                if other_code not in codes:
+                    codes[other_code] = self._code(other._documents[other_code])
+                self._assign(row, codes[other_code])
 
     def clear(self, rows: Rows) -> None:
-        """Let ``rows`` have no facts."""
+        """Remove the facts of ``rows``."""
         for row in rows.tolist():
-            self.give(row, None)
+            self.set_row(row, None)
 
     def of(self, row: int) -> Facts:
         """Return the facts of ``row``."""
         return self._documents[self._codes[row]]
 
     def where(self, size: int, predicate: Callable[[Facts], bool], key: Hashable | None = None) -> Column:
-        """Return of which of the first ``size`` rows ``predicate`` is true.
+        """Return a mask of the first ``size`` rows: True where ``predicate`` is true for the row's facts.
 
-        With a ``key``, which must tell it from all others, what it says is kept until documents come or go.
+        With a ``key``, unique to the predicate, the result is cached until a document is added or removed.
         """
         answers = self._answers.get(key) if key is not None else None
         if answers is None:
-            answers = np.fromiter((bool(predicate(each)) for each in self._documents), np.bool_, len(self._documents))
-            self._keep(key, answers)
+            answers = np.fromiter((bool(predicate(facts)) for facts in self._documents), np.bool_, len(self._documents))
+            self._store_answer(key, answers)
         return answers[self._codes[:size]]
 
     def numbers(self, size: int, path: str) -> FloatColumn:
-        """Return what is at a dotted path of each of the first ``size`` rows; NaN where it is no number."""
+        """Return the number at a dotted path of the facts of the first ``size`` rows; NaN where it is not a number."""
         key = ("number at", path)
-        figures = self._answers.get(key)
-        if figures is None:
-            figures = np.array([_number(each, path) for each in self._documents])
-            self._keep(key, figures)
-        return figures[self._codes[:size]]
+        values = self._answers.get(key)
+        if values is None:
+            values = np.array([_number(facts, path) for facts in self._documents])
+            self._store_answer(key, values)
+        return values[self._codes[:size]]
 
-    def _keep(self, key: Hashable | None, answers: Any) -> None:
+    def _store_answer(self, key: Hashable | None, answers: Any) -> None:
         if key is not None:
-            if len(self._answers) >= MOST_ANSWERS:
+            if len(self._answers) >= MAX_CACHED_FACT_ANSWERS:
                 self._answers.clear()
             self._answers[key] = answers
 
@@ -95,24 +95,24 @@ class FactColumn:
 
     def _new(self) -> int:
         self._documents.append({})
-        self._held.append(0)
+        self._row_counts.append(0)
         return len(self._documents) - 1
 
-    def _hold(self, row: int, code: int) -> None:
+    def _assign(self, row: int, code: int) -> None:
         self._codes[row] = code
-        self._held[code] += 1
+        self._row_counts[code] += 1
 
-    def _drop(self, row: int) -> None:
+    def _unassign(self, row: int) -> None:
         code = int(self._codes[row])
-        if code == NONE:
+        if code == NO_FACTS:
             return
-        self._held[code] -= 1
-        if not self._held[code]:
+        self._row_counts[code] -= 1
+        if not self._row_counts[code]:
             del self._numbers[_text(self._documents[code])]
             self._documents[code] = {}
             self._free.append(code)
             self._answers.clear()
-        self._codes[row] = NONE
+        self._codes[row] = NO_FACTS
 
 
 def _text(facts: Facts) -> str:
@@ -126,8 +126,8 @@ def _number(facts: Facts, path: str) -> float:
     return float(value) if isinstance(value, (int, float)) else float("nan")
 
 
-class FactsSeen:
-    """The facts as a decision sees them: columns have an element a row of its view."""
+class FactView:
+    """The host facts within a view: columns have one element per row of the view."""
 
     __slots__ = ("_column", "_size")
 
@@ -136,14 +136,15 @@ class FactsSeen:
         self._size = size
 
     def where(self, predicate: Callable[[Facts], bool], key: Hashable | None = None) -> Column:
-        """Return of which rows ``predicate`` is true; it is put to each different document once, {} for no facts.
+        """Return a mask: True where ``predicate`` is true for the row's facts ({} if it has none).
 
-        With a ``key``, which must tell it from all others, what it says is kept until documents come or go.
+        The predicate is called once per different document. With a ``key`` the result is cached until a document is
+        added or removed. The key must be unique to the predicate.
         """
         return self._column.where(self._size, predicate, key)
 
     def numbers(self, path: str) -> FloatColumn:
-        """Return what is at a dotted path of each row's facts; NaN where it is no number, true is 1 and false 0."""
+        """Return the number at a dotted path of each row's facts; NaN if it is not a number, true is 1 and false 0."""
         return self._column.numbers(self._size, path)
 
     def of(self, row: int) -> Facts:

@@ -1,51 +1,51 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One partition's share of the host table."""
+"""The part of the host table that belongs to one partition."""
 
 from typing import NamedTuple
 
 from scheduler_svc.table.forest import Forest
-from scheduler_svc.table.services import ServiceColumns, ServiceHosts
-from scheduler_svc.table.states import Documents
+from scheduler_svc.table.services import ServiceColumns, ServiceStates
+from scheduler_svc.table.states import PartitionDocuments
 
 
-class Standing(NamedTuple):
-    """What state of a partition is read: everything up to ``position`` of its log is in it."""
+class LogPosition(NamedTuple):
+    """The point up to which a partition's log is applied: all entries up to ``position``, in ``epoch``."""
 
     epoch: int
     position: int
 
 
 class PartitionRows:
-    """Which rows of the table are the partition's, and how far its log has been read.
+    """The rows of one partition, and the position up to which its log is applied.
 
-    ``number`` is its place in the table's order. A partition that was never read is in epoch 0.
+    ``number`` is the partition's index in the table. A partition that was never loaded has epoch 0.
     """
 
     __slots__ = ("documents", "epoch", "forest", "name", "number", "position", "rows", "services")
 
-    def __init__(self, name: str, number: int, columns: ServiceColumns, documents: Documents) -> None:
+    def __init__(self, name: str, number: int, columns: ServiceColumns, documents: PartitionDocuments) -> None:
         self.name = name
         self.number = number
         self.epoch = 0
         self.position = 0
         self.rows: dict[str, int] = {}
         self.forest = Forest()
-        self.services = ServiceHosts(columns)
+        self.services = ServiceStates(columns)
         self.documents = documents
 
     @property
-    def standing(self) -> Standing:
-        """Return what has been read of it."""
-        return Standing(self.epoch, self.position)
+    def log_position(self) -> LogPosition:
+        """Return the epoch and the position up to which the log is applied."""
+        return LogPosition(self.epoch, self.position)
 
     def set_epoch(self, epoch: int) -> None:
-        """Begin an epoch, unless a later one has begun."""
+        """Begin an epoch; ignored unless it is later than the current one."""
         if epoch > self.epoch:
             self.epoch = epoch
             self.services.set_epoch(epoch)
 
-    def rows_named(self, name: str) -> list[int]:
-        """Return the rows that a canonical name means: a node's, or all that a service host ever had."""
+    def find_rows(self, name: str) -> list[int]:
+        """Return the rows of a canonical name: the row of a node, or all rows a service host ever had."""
         row = self.rows.get(name)
-        of_host = self.services.rows_of(name)
-        return of_host if row is None else [*of_host, row]
+        host_rows = self.services.rows_of(name)
+        return host_rows if row is None else [*host_rows, row]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of the host table: which there are, whose they are, and all their columns."""
+"""The rows of the host table and all their columns."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -11,142 +11,143 @@ from rpcapi.model import names
 from scheduler_svc.reads import Reads
 from scheduler_svc.table.addresses import AddressColumn
 from scheduler_svc.table.aggregates import NAMESPACE as AGGREGATE
-from scheduler_svc.table.aggregates import Aggregates
-from scheduler_svc.table.columns import FIRST_ROWS, Column, IntColumn, Rows, grown
+from scheduler_svc.table.aggregates import AggregateColumns
+from scheduler_svc.table.columns import FIRST_ROWS, Column, IntColumn, Rows, extend_column
 from scheduler_svc.table.facts import FactColumn
 from scheduler_svc.table.partition import PartitionRows
 from scheduler_svc.table.resources import ResourceColumns
 from scheduler_svc.table.services import ServiceColumns
-from scheduler_svc.table.states import Document, Documents, StateColumns
+from scheduler_svc.table.states import Document, PartitionDocuments, StateColumns
 from scheduler_svc.table.traits import TraitColumns
 
 NO_ZONE = -1
-COMPUTE = 0  # the number of kind "compute"
+COMPUTE = 0  # the code of kind "compute"
 
 
 class HostRows:
-    """One row a root provider of a partition, numbered as they were first heard of; no row is given to another.
+    """One row per root provider of a partition. A row is never reused for another provider.
 
-    A provider that is gone, or of which only its use is known so far, keeps its row with ``there`` False.
-    Partitions are told apart by their number in the order given. A name may be in two of them for a moment, while a
-    host moves, and is then two rows.
+    A provider that was deleted, or of which only the usage is known so far, has a row with ``present`` False.
+    Partitions are numbered in the order of the argument. While a host moves its name may be in two partitions, and then
+    it has two rows.
     """
 
     def __init__(self, partitions: Sequence[str], reads: Reads) -> None:
         self.reads = reads
         self.names: list[str] = []
         self.zones: dict[str, int] = {}
-        self.there: Column = np.zeros(FIRST_ROWS, np.bool_)
+        self.present: Column = np.zeros(FIRST_ROWS, np.bool_)
         self.zone: IntColumn = np.full(FIRST_ROWS, NO_ZONE, np.int64)
         self.kinds: dict[str, int] = {"compute": COMPUTE}
         self.kind: npt.NDArray[np.int8] = np.full(FIRST_ROWS, COMPUTE, np.int8)
         self.partition: npt.NDArray[np.int16] = np.zeros(FIRST_ROWS, np.int16)
         self.facts = FactColumn(FIRST_ROWS)
         self.addresses = AddressColumn(FIRST_ROWS)
-        self.numa: dict[int, Sequence[Any]] = {}  # states of the cells of those rows that have some
-        self.aggregates = Aggregates(FIRST_ROWS)
+        self.numa: dict[int, Sequence[Any]] = {}  # NUMA cell states of the rows that have cells
+        self.aggregates = AggregateColumns(FIRST_ROWS)
         self.services = ServiceColumns(FIRST_ROWS)
         self.traits = TraitColumns(FIRST_ROWS)
         self.states = StateColumns(FIRST_ROWS, reads)
         self.resources: dict[str, ResourceColumns] = {}
         self.partitions = [
-            PartitionRows(name, number, self.services, Documents(reads)) for number, name in enumerate(partitions)
+            PartitionRows(name, number, self.services, PartitionDocuments(reads))
+            for number, name in enumerate(partitions)
         ]
-        self._provider_at: IntColumn = np.zeros(FIRST_ROWS, np.int64)
-        self._used_at: IntColumn = np.zeros(FIRST_ROWS, np.int64)
+        self._provider_positions: IntColumn = np.zeros(FIRST_ROWS, np.int64)
+        self._used_positions: IntColumn = np.zeros(FIRST_ROWS, np.int64)
 
-    def _give_state(self, namespace: str, row: int) -> None:
-        self.states.give(row, namespace, self._applying(namespace, row))
+    def _apply_state(self, namespace: str, row: int) -> None:
+        self.states.set_document(row, namespace, self._find_document(namespace, row))
 
-    def _applying(self, namespace: str, row: int) -> Document | None:
-        """Return what holds for a node: the document of its own name, else that of its service host.
+    def _find_document(self, namespace: str, row: int) -> Document | None:
+        """Return the document that applies to a node: that of its own name, else that of its service host.
 
-        It may be in another partition than the node: documents stay where they are when hosts move, and may be there
-        before their host is. The node's own partition comes first.
+        The document may be in another partition than the node: documents are not moved with hosts, and may be created
+        before their host. The node's own partition has precedence.
         """
         home = self.partitions[self.partition[row]]
         for name in (self.names[row], names.host_of(self.names[row])):
-            for part in (home, *self._others(home)):
-                held = part.documents.find(namespace, name)
-                if held is not None:
-                    return held
+            for part in (home, *self._other_partitions(home)):
+                document = part.documents.find(namespace, name)
+                if document is not None:
+                    return document
         return None
 
-    def _give_aggregates(self, row: int) -> None:
+    def _apply_aggregates(self, row: int) -> None:
         name = self.names[row]
-        self.aggregates.give(row, self.aggregates.of(name, names.host_of(name)))
+        self.aggregates.set_row(row, self.aggregates.of(name, names.host_of(name)))
 
-    def _give_members(self, concerned: Iterable[str]) -> None:
-        """Give the rows of these names their aggregates anew."""
-        for name in concerned:
+    def _apply_members(self, members: Iterable[str]) -> None:
+        """Update the aggregates of the rows and child providers with these names."""
+        for name in members:
             for part in self.partitions:
-                for row in part.rows_named(name):
-                    self._give_aggregates(row)
-                part.forest.give_aggregates(name, self.aggregates.of(name))
+                for row in part.find_rows(name):
+                    self._apply_aggregates(row)
+                part.forest.set_aggregates(name, self.aggregates.of(name))
 
-    def _others(self, part: PartitionRows) -> list[PartitionRows]:
-        return [each for each in self.partitions if each is not part]
+    def _other_partitions(self, part: PartitionRows) -> list[PartitionRows]:
+        return [other for other in self.partitions if other is not part]
 
-    def _give_named(self, part: PartitionRows, documents: Documents) -> None:
-        """Give the rows of a partition anew what is said of them where ``documents`` name them."""
+    def _apply_documents(self, part: PartitionRows, documents: PartitionDocuments) -> None:
+        """Update the state columns of a partition's rows that are named in ``documents``."""
         for namespace in documents.namespaces:
             for name in documents.of(namespace):
-                for row in part.rows_named(name):
-                    self._give_state(namespace, row)
+                for row in part.find_rows(name):
+                    self._apply_state(namespace, row)
 
-    def _adopt(self, part: PartitionRows, fresh: "HostRows") -> None:
-        """Replace one partition's rows by those of a table that holds nothing else; ``fresh`` is used up."""
-        (told,) = fresh.partitions
-        lost = {name: row for name, row in part.rows.items() if name not in told.rows}
-        numbers = [self._number(part, name) for name in fresh.names]
+    def _replace_partition(self, part: PartitionRows, source: "HostRows") -> None:
+        """Replace a partition's rows by those of a table of this partition only; ``source`` must not be used again."""
+        (source_part,) = source.partitions
+        missing = {name: row for name, row in part.rows.items() if name not in source_part.rows}
+        numbers = [self._allocate_row(part, name) for name in source.names]
         rows = np.array(numbers, np.intp)
-        self._clear(np.array(list(lost.values()), np.intp))
-        zones = [self.zones.setdefault(zone, len(self.zones)) for zone in fresh.zones]
-        self.zone[rows] = np.array([*zones, NO_ZONE], np.int64)[fresh.zone[: len(rows)]]  # NO_ZONE, -1, is the last
-        for mine, its in zip(self._stamped, fresh._stamped, strict=True):
-            mine[rows] = its[: len(rows)]
-        self.traits.adopt(rows, fresh.traits)
-        self.states.adopt(rows, fresh.states)
-        self.facts.adopt(rows, fresh.facts)
-        self.addresses.adopt(rows, fresh.addresses)
-        kinds = [self.kinds.setdefault(kind, len(self.kinds)) for kind in fresh.kinds]
-        self.kind[rows] = np.array(kinds, np.int8)[fresh.kind[: len(rows)]]
+        self._clear(np.array(list(missing.values()), np.intp))
+        zones = [self.zones.setdefault(zone, len(self.zones)) for zone in source.zones]
+        self.zone[rows] = np.array([*zones, NO_ZONE], np.int64)[source.zone[: len(rows)]]  # NO_ZONE is index -1
+        for column, source_column in zip(self._zeroed_columns, source._zeroed_columns, strict=True):
+            column[rows] = source_column[: len(rows)]
+        self.traits.copy_from(rows, source.traits)
+        self.states.copy_from(rows, source.states)
+        self.facts.copy_from(rows, source.facts)
+        self.addresses.copy_from(rows, source.addresses)
+        kinds = [self.kinds.setdefault(kind, len(self.kinds)) for kind in source.kinds]
+        self.kind[rows] = np.array(kinds, np.int8)[source.kind[: len(rows)]]
         for row in numbers:
             self.numa.pop(row, None)
-        self.numa |= {numbers[row]: cells for row, cells in fresh.numa.items()}
-        for resource_class in fresh.resources.keys() - self.resources.keys():
-            self.resources[resource_class] = ResourceColumns(len(self.there))
+        self.numa |= {numbers[row]: cells for row, cells in source.numa.items()}
+        for resource_class in source.resources.keys() - self.resources.keys():
+            self.resources[resource_class] = ResourceColumns(len(self.present))
         for resource_class, columns in self.resources.items():
-            if resource_class in fresh.resources:
-                columns.adopt(rows, fresh.resources[resource_class])
+            if resource_class in source.resources:
+                columns.copy_from(rows, source.resources[resource_class])
             else:
                 columns.clear(rows)
-        self.services.adopt(rows, fresh.services)
-        part.services.adopt(numbers, told.services)
-        part.forest = told.forest
-        part.forest.move(numbers)
-        former, part.documents = part.documents, told.documents
-        part.documents.keep(self.reads)
-        for other in self._others(part):
-            self._give_named(part, other.documents)
-            self._give_named(other, former)
-            self._give_named(other, part.documents)
-        for name, row in lost.items():
-            self._place(part, row, name)
-        self._adopt_aggregates(part, rows)
-        part.epoch, part.position = told.epoch, told.position
+        self.services.copy_from(rows, source.services)
+        part.services.copy_from(numbers, source_part.services)
+        part.forest = source_part.forest
+        part.forest.renumber_hosts(numbers)
+        former, part.documents = part.documents, source_part.documents
+        part.documents.add_reads(self.reads)
+        for other in self._other_partitions(part):
+            self._apply_documents(part, other.documents)
+            self._apply_documents(other, former)
+            self._apply_documents(other, part.documents)
+        for name, row in missing.items():
+            self._initialize_row(part, row, name)
+        self._replace_aggregates(part, rows)
+        part.epoch, part.position = source_part.epoch, source_part.position
 
-    def _adopt_aggregates(self, part: PartitionRows, rows: Rows) -> None:
+    def _replace_aggregates(self, part: PartitionRows, rows: Rows) -> None:
         if AGGREGATE in part.documents.namespaces:
-            self._give_members(self.aggregates.replace(part.number, part.documents.of(AGGREGATE)))
+            self._apply_members(self.aggregates.replace(part.number, part.documents.of(AGGREGATE)))
         for row in rows.tolist():
-            self._give_aggregates(row)
+            self._apply_aggregates(row)
         for name in part.forest.names:
-            part.forest.give_aggregates(name, self.aggregates.of(name))
+            part.forest.set_aggregates(name, self.aggregates.of(name))
 
     def _clear(self, rows: Rows) -> None:
-        """Let ``rows`` be no hosts, as if nothing had been heard of them but their names."""
-        for column in self._stamped:
+        """Reset all columns of ``rows`` except their names."""
+        for column in self._zeroed_columns:
             column[rows] = 0
         self.services.clear(rows)
         self.traits.clear(rows)
@@ -160,54 +161,54 @@ class HostRows:
             columns.clear(rows)
 
     @property
-    def _stamped(self) -> tuple[npt.NDArray[Any], ...]:
-        """Columns of which a new row has 0."""
-        return self.there, self._provider_at, self._used_at
+    def _zeroed_columns(self) -> tuple[npt.NDArray[Any], ...]:
+        """The columns in which a new row is 0."""
+        return self.present, self._provider_positions, self._used_positions
 
     def _row(self, part: PartitionRows, name: str) -> int:
         row = part.rows.get(name)
         if row is None:
-            row = self._number(part, name)
-            self._place(part, row, name)
+            row = self._allocate_row(part, name)
+            self._initialize_row(part, row, name)
         return row
 
-    def _place(self, part: PartitionRows, row: int, name: str) -> None:
-        """Give a row what is known of its service host, and of its name, already."""
-        part.services.place(row, names.host_of(name))
+    def _initialize_row(self, part: PartitionRows, row: int, name: str) -> None:
+        """Fill a new row with the known state of its service host and its name."""
+        part.services.add_row(row, names.host_of(name))
         for namespace in part.documents.namespaces:
-            self._give_state(namespace, row)
-        self._give_aggregates(row)
+            self._apply_state(namespace, row)
+        self._apply_aggregates(row)
         if name in part.forest.rows:
-            self._used_at[row] = part.forest.used_at(name)
+            self._used_positions[row] = part.forest.used_position(name)
             for resource_class, amount in part.forest.used(name).items():
-                self._columns(resource_class).set_used(row, amount)
+                self._resource_columns(resource_class).set_used(row, amount)
 
-    def _columns(self, resource_class: str) -> ResourceColumns:
-        """Return the columns of a class, which nobody may have had before."""
+    def _resource_columns(self, resource_class: str) -> ResourceColumns:
+        """Return the columns of a class, created if they do not exist."""
         if resource_class not in self.resources:
-            self.resources[resource_class] = ResourceColumns(len(self.there))
+            self.resources[resource_class] = ResourceColumns(len(self.present))
         return self.resources[resource_class]
 
-    def _number(self, part: PartitionRows, name: str) -> int:
-        """Return the row of a name; a new one is given a row that is no service host's yet."""
+    def _allocate_row(self, part: PartitionRows, name: str) -> int:
+        """Return the row of a name, allocated if it is new; a new row is not yet assigned to its service host."""
         row = part.rows.setdefault(name, len(self.names))
         if row == len(self.names):
-            if row == len(self.there):
+            if row == len(self.present):
                 self._grow(2 * row)
             self.names.append(name)
             self.partition[row] = part.number
         return row
 
     def _grow(self, size: int) -> None:
-        self.there = grown(self.there, size)
-        self.zone = grown(self.zone, size, NO_ZONE)
-        self.partition = grown(self.partition, size)
-        self.kind = grown(self.kind, size, COMPUTE)
+        self.present = extend_column(self.present, size)
+        self.zone = extend_column(self.zone, size, NO_ZONE)
+        self.partition = extend_column(self.partition, size)
+        self.kind = extend_column(self.kind, size, COMPUTE)
         self.facts.grow(size)
         self.addresses.grow(size)
         self.aggregates.grow(size)
-        self._provider_at = grown(self._provider_at, size)
-        self._used_at = grown(self._used_at, size)
+        self._provider_positions = extend_column(self._provider_positions, size)
+        self._used_positions = extend_column(self._used_positions, size)
         self.services.grow(size)
         self.traits.grow(size)
         self.states.grow(size)

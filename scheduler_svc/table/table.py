@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The host table: a worker's own columnar copy of all hosts, which decisions read."""
+"""The host table: a scheduler worker's columnar copy of all hosts, read by decisions."""
 
 import contextlib
 import threading
@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scheduler_svc.reads import NOTHING, Reads, union
-from scheduler_svc.store.records import Amounts, Entry, Snapshot
+from scheduler_svc.reads import NO_READS, Reads, union
+from scheduler_svc.store.records import Amounts, LogEntry, Snapshot
 from scheduler_svc.table.aggregates import NAMESPACE as AGGREGATE
 from scheduler_svc.table.columns import FIRST_ROWS
 from scheduler_svc.table.partition import PartitionRows
@@ -20,26 +20,26 @@ from scheduler_svc.table.states import Document
 from scheduler_svc.table.view import View
 
 
-class Census(NamedTuple):
-    """How many hosts there are, how many may take instances (room aside), and how many wait for their audit."""
+class HostCounts(NamedTuple):
+    """Numbers of hosts: all, those that take instances (regardless of capacity), and those awaiting their audit."""
 
     hosts: int
-    able: int
-    waiting: int
+    schedulable: int
+    awaiting_audit: int
 
 
 class HostTable(HostRows):
     """The rows of all partitions, filled from their snapshots and logs.
 
-    Values are absolute and carry the log position that they are from, a row (or service host) and a kind of
-    value each: applying an entry twice, late, or after a snapshot that holds it already changes nothing. Of documents
-    that declared writers put, what is in ``reads`` is kept.
+    Values are absolute, and each kind of value of a row or service host has its own log position: applying an entry
+    twice, late, or after a snapshot that contains it changes nothing. Of documents by declared writers only the keys in
+    ``reads`` are stored.
     """
 
     def __init__(
         self,
         partitions: Sequence[str] = ("default",),
-        reads: Reads = NOTHING,
+        reads: Reads = NO_READS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(partitions, reads)
@@ -47,8 +47,8 @@ class HostTable(HostRows):
         self._clock = clock
 
     @classmethod
-    def from_snapshot(cls, snapshot: Snapshot, partition: str = "default", reads: Reads = NOTHING) -> "HostTable":
-        """Build the table of the one partition that ``snapshot`` describes."""
+    def from_snapshot(cls, snapshot: Snapshot, partition: str = "default", reads: Reads = NO_READS) -> "HostTable":
+        """Return a table of one partition, filled from ``snapshot``."""
         table = cls([partition], reads)
         (part,) = table.partitions
         at = snapshot.position
@@ -71,86 +71,86 @@ class HostTable(HostRows):
 
     @property
     def epoch(self) -> int:
-        """The epoch of the only partition; ValueError where there are more."""
+        """The epoch of the only partition; raises ValueError if there are several."""
         return self._only.epoch
 
     @property
     def position(self) -> int:
-        """The position of the only partition; ValueError where there are more."""
+        """The log position of the only partition; raises ValueError if there are several."""
         return self._only.position
 
     @property
     def rows(self) -> Mapping[str, int]:
-        """The rows of the only partition by name; ValueError where there are more."""
+        """The rows of the only partition by name; raises ValueError if there are several."""
         return self._only.rows
 
     @property
     def hosts(self) -> int:
-        """How many rows are hosts now."""
-        return int(np.count_nonzero(self.there))
+        """The number of rows that are hosts now."""
+        return int(np.count_nonzero(self.present))
 
-    def census(self, number: int) -> Census:
+    def host_counts(self, number: int) -> HostCounts:
         """Count the hosts of one partition."""
-        there = self.there & (self.partition == number)
+        present = self.present & (self.partition == number)
         services = self.services
-        living = there & services.alive
-        able = living & services.enabled & services.opened
-        return Census(*(int(np.count_nonzero(each)) for each in (there, able, living & ~services.opened)))
+        alive = present & services.alive
+        schedulable = alive & services.enabled & services.opened
+        return HostCounts(*(int(np.count_nonzero(mask)) for mask in (present, schedulable, alive & ~services.opened)))
 
-    def homes(self, name: str) -> list[int]:
-        """Return the numbers of the partitions in which a node, or a service host with nodes, has this name."""
-        return [part.number for part in self.partitions if self.there[part.rows_named(name)].any()]
+    def find_partitions(self, name: str) -> list[int]:
+        """Return the numbers of the partitions that have a node, or a service host with nodes, of this name."""
+        return [part.number for part in self.partitions if self.present[part.find_rows(name)].any()]
 
-    def homes_of(self, names: Iterable[str]) -> dict[str, int]:
-        """Return the number of the partition in which each node of these names is; of several the first."""
+    def partition_numbers(self, names: Iterable[str]) -> dict[str, int]:
+        """Return the partition number of each of these nodes; the first one if a node is in several."""
         if len(self.partitions) == 1:
             return dict.fromkeys(names, 0)
         return {
             name: part.number
             for name in names
             for part in reversed(self.partitions)
-            if name in part.rows and self.there[part.rows[name]]
+            if name in part.rows and self.present[part.rows[name]]
         }
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[View]:
-        """Give a view that stands still until the block ends: changes wait for it, so keep the block short."""
+        """Return a context manager that yields a View. Changes wait until the block ends, so it must be short."""
         with self._lock:
             for part in self.partitions:
-                part.services.give_up(self._clock)
+                part.services.expire_audit_waits(self._clock)
             yield View(self)
 
     def sums_since(self, name: str, number: int = 0) -> int:
-        """Return the position as of which a provider's sums are known where that is after its partition's, else 0."""
+        """Return the log position of a provider's usage if it is later than the partition's position, else 0."""
         part = self.partitions[number]
         row = part.rows.get(name)
-        since = part.forest.used_at(name) if row is None else int(self._used_at[row])
-        return since if since > part.position else 0
+        position = part.forest.used_position(name) if row is None else int(self._used_positions[row])
+        return position if position > part.position else 0
 
-    def keep(self, reads: Reads) -> None:
-        """Keep what is in ``reads`` too; it is there when each partition was loaded once more."""
+    def add_reads(self, reads: Reads) -> None:
+        """Store the keys in ``reads`` too; their columns are complete after each partition was loaded again."""
         with self._lock:
             self.reads = union((self.reads, reads))
-            self.states.keep(self.reads)
+            self.states.add_reads(self.reads)
             for part in self.partitions:
-                part.documents.keep(self.reads)
+                part.documents.add_reads(self.reads)
 
     def load(self, snapshot: Snapshot, number: int = 0) -> None:
-        """Replace all that is known of one partition. Readers wait only while columns are copied."""
+        """Replace all data of one partition by a snapshot. Readers wait only while columns are copied."""
         part = self.partitions[number]
-        fresh = HostTable.from_snapshot(snapshot, part.name, self.reads)
+        source = HostTable.from_snapshot(snapshot, part.name, self.reads)
         with self._lock:
-            self._adopt(part, fresh)
+            self._replace_partition(part, source)
 
-    def apply(self, entry: Entry, number: int = 0) -> None:
-        """Take over one entry of a partition's log; raises ValueError for a kind that this version does not know."""
+    def apply(self, entry: LogEntry, number: int = 0) -> None:
+        """Apply one entry of a partition's log; raises ValueError for an entry kind unknown to this version."""
         part = self.partitions[number]
         with self._lock:
             self._apply(part, entry)
             part.position = max(part.position, entry.position)
 
     def apply_used(self, used: Mapping[str, Amounts], position: int, number: int = 0) -> None:
-        """Take over sums that a claim answered, before the log brings them; the partition's position stays."""
+        """Apply the usage that a claim returned, ahead of its log entry; the partition's position is unchanged."""
         with self._lock:
             for name, amounts in used.items():
                 self._set_used(self.partitions[number], name, amounts, position)
@@ -160,7 +160,7 @@ class HostTable(HostRows):
         (part,) = self.partitions
         return part
 
-    def _apply(self, part: PartitionRows, entry: Entry) -> None:
+    def _apply(self, part: PartitionRows, entry: LogEntry) -> None:
         if entry.kind == "epoch":
             part.set_epoch(entry.payload)
             return
@@ -170,12 +170,12 @@ class HostTable(HostRows):
             "used": self._set_used,
             "service": self._set_service,
             "state": self._set_states,
-            "alive": lambda part, *given: part.services.set_alive(*given),
-            "opened": lambda part, *given: part.services.set_opened(*given),
+            "alive": lambda part, *args: part.services.set_alive(*args),
+            "opened": lambda part, *args: part.services.set_opened(*args),
         }
         if entry.kind not in setters:
             raise ValueError(
-                f"The log holds an entry of unknown kind {entry.kind!r} at {entry.position}: upgrade this worker"
+                f"log entry of unknown kind {entry.kind!r} at position {entry.position}: upgrade this worker"
             )
         payload = dict.fromkeys(entry.payload) if entry.kind == "gone" else entry.payload
         for name, value in payload.items():
@@ -184,52 +184,54 @@ class HostTable(HostRows):
     @staticmethod
     def _set_service(part: PartitionRows, host: str, service: Mapping[str, Any] | None, position: int) -> None:
         if service is None:
-            part.services.set_left(host, position)
+            part.services.set_deleted(host, position)
         else:
             part.services.set_enabled(host, service["enabled"], position)
 
     def _set_provider(self, part: PartitionRows, name: str, provider: Mapping[str, Any] | None, position: int) -> None:
-        """Take over a provider's document where it belongs: only roots are hosts. One may become the other."""
+        """Set a provider's document: roots become host rows, others go to the forest. Either may become the other."""
         root = name if provider is None else provider.get("root", name)
         row = part.rows.get(name)
-        if position < max(part.forest.provider_at(name), 0 if row is None else int(self._provider_at[row])):
+        if position < max(
+            part.forest.provider_position(name), 0 if row is None else int(self._provider_positions[row])
+        ):
             return
-        below = provider if root != name else None
-        if below is not None or name in part.forest.rows:
-            self._set_below(part, name, below, root, position)
-        if row is not None or (below is None and (provider is not None or name not in part.forest.rows)):
-            self._set_host(part, name, provider if below is None else None, position)
+        child = provider if root != name else None
+        if child is not None or name in part.forest.rows:
+            self._set_child(part, name, child, root, position)
+        if row is not None or (child is None and (provider is not None or name not in part.forest.rows)):
+            self._set_host(part, name, provider if child is None else None, position)
 
-    def _set_below(
+    def _set_child(
         self, part: PartitionRows, name: str, provider: Mapping[str, Any] | None, root: str, position: int
     ) -> None:
-        known = name in part.forest.rows
+        exists = name in part.forest.rows
         part.forest.set_provider(name, provider, self._row(part, root) if provider else 0, position)
-        part.forest.give_aggregates(name, self.aggregates.of(name))
-        if not known and name in part.rows:
+        part.forest.set_aggregates(name, self.aggregates.of(name))
+        if not exists and name in part.rows:
             row = part.rows[name]
-            used = {each: int(columns.used[row]) for each, columns in self.resources.items()}
-            part.forest.set_used(name, used, int(self._used_at[row]))
+            used = {resource_class: int(columns.used[row]) for resource_class, columns in self.resources.items()}
+            part.forest.set_used(name, used, int(self._used_positions[row]))
 
     def _set_host(self, part: PartitionRows, name: str, provider: Mapping[str, Any] | None, position: int) -> None:
         row = self._row(part, name)
-        self._provider_at[row] = position
-        self.there[row] = provider is not None
-        given = provider or {}
-        inventories = given.get("inventories", {})
+        self._provider_positions[row] = position
+        self.present[row] = provider is not None
+        document = provider or {}
+        inventories = document.get("inventories", {})
         for resource_class in inventories.keys() - self.resources.keys():
-            self.resources[resource_class] = ResourceColumns(len(self.there))
+            self.resources[resource_class] = ResourceColumns(len(self.present))
         for resource_class, columns in self.resources.items():
             columns.set_inventory(row, inventories.get(resource_class))
-        self.traits.give(row, given.get("traits", ()))
-        self.states.give_metrics(row, given.get("metrics", {}))
-        self.facts.give(row, given.get("facts"))
-        self.addresses.give(row, given.get("host_ip"))
-        self.kind[row] = self.kinds.setdefault(given.get("kind", "compute"), len(self.kinds))
+        self.traits.set_row(row, document.get("traits", ()))
+        self.states.set_metrics(row, document.get("metrics", {}))
+        self.facts.set_row(row, document.get("facts"))
+        self.addresses.set_row(row, document.get("host_ip"))
+        self.kind[row] = self.kinds.setdefault(document.get("kind", "compute"), len(self.kinds))
         self.numa.pop(row, None)
-        if given.get("numa"):
-            self.numa[row] = given["numa"]
-        zone = given.get("availability_zone")
+        if document.get("numa"):
+            self.numa[row] = document["numa"]
+        zone = document.get("availability_zone")
         self.zone[row] = NO_ZONE if zone is None else self.zones.setdefault(zone, len(self.zones))
 
     def _set_states(
@@ -238,11 +240,11 @@ class HostTable(HostRows):
         for name, document in documents.items():
             if part.documents.put(namespace, name, document, position):
                 if namespace == AGGREGATE:
-                    self._give_members(self.aggregates.put(part.number, name, part.documents.find(AGGREGATE, name)))
+                    self._apply_members(self.aggregates.put(part.number, name, part.documents.find(AGGREGATE, name)))
                     continue
-                for each in self.partitions:
-                    for row in each.rows_named(name):
-                        self._give_state(namespace, row)
+                for other in self.partitions:
+                    for row in other.find_rows(name):
+                        self._apply_state(namespace, row)
 
     def _set_used(self, part: PartitionRows, name: str, amounts: Amounts, position: int) -> None:
         if name in part.forest.rows:
@@ -250,10 +252,10 @@ class HostTable(HostRows):
             if name not in part.rows:
                 return
         row = self._row(part, name)
-        if position < self._used_at[row]:
+        if position < self._used_positions[row]:
             return
-        self._used_at[row] = position
+        self._used_positions[row] = position
         for resource_class in amounts.keys() - self.resources.keys():
-            self.resources[resource_class] = ResourceColumns(len(self.there))
+            self.resources[resource_class] = ResourceColumns(len(self.present))
         for resource_class, columns in self.resources.items():
             columns.set_used(row, amounts.get(resource_class, 0))

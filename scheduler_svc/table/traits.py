@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traits as bits: one column of 64-bit words for each 64 traits that any host has."""
+"""Trait sets as bit columns: one column of 64-bit words per 64 different traits."""
 
 from collections.abc import Collection, Iterable
 
 import numpy as np
 import numpy.typing as npt
 
-from scheduler_svc.table.columns import Column, Rows, grown
+from scheduler_svc.table.columns import Column, Rows, extend_column
 
 WORD = 64
 
 
 class TraitColumns:
-    """Which row has which trait."""
+    """The traits of each row, one bit per trait. Also used for aggregate membership."""
 
     __slots__ = ("_bits", "_size", "_words")
 
@@ -22,62 +22,62 @@ class TraitColumns:
         self._words: list[npt.NDArray[np.uint64]] = []
 
     def grow(self, size: int) -> None:
-        """Make room for ``size`` rows."""
+        """Extend the columns to ``size`` rows."""
         self._size = size
-        self._words = [grown(word, size) for word in self._words]
+        self._words = [extend_column(word, size) for word in self._words]
 
-    def give(self, row: int, traits: Iterable[str]) -> None:
-        """Give ``row`` exactly these traits."""
+    def set_row(self, row: int, traits: Iterable[str]) -> None:
+        """Replace the traits of ``row``."""
         mask = 0
         for trait in traits:
             mask |= 1 << self._bit(trait)
         for number, word in enumerate(self._words):
             word[row] = (mask >> (number * WORD)) & (2**WORD - 1)
 
-    def adopt(self, rows: Rows, other: "TraitColumns") -> None:
-        """Take over the first rows of ``other`` as the own ``rows``; both number traits as they met them."""
+    def copy_from(self, rows: Rows, other: "TraitColumns") -> None:
+        """Copy the first rows of ``other`` to ``rows``. Bit numbers are translated: they differ between the two."""
         self.clear(rows)
         for trait in other._bits:
             number, bit = divmod(self._bit(trait), WORD)
-            column = other.having_all((trait,), len(rows))
+            column = other.has_all((trait,), len(rows))
             self._words[number][rows] |= np.where(column, np.uint64(1 << bit), np.uint64(0))
 
     def clear(self, rows: Rows) -> None:
-        """Let ``rows`` have no traits."""
+        """Remove all traits of ``rows``."""
         for word in self._words:
             word[rows] = 0
 
-    def knows(self, trait: str) -> bool:
-        """Tell whether any row ever had ``trait``."""
+    def contains(self, trait: str) -> bool:
+        """Return whether any row ever had ``trait``."""
         return trait in self._bits
 
     def of(self, row: int, among: Collection[str] | None = None) -> set[str]:
-        """Return the traits of ``row``, or those of them that are ``among`` some."""
+        """Return the traits of ``row``; with ``among``, only those that are also in it."""
         if among is not None:
-            places = {trait: divmod(self._bits[trait], WORD) for trait in among if trait in self._bits}
-            return {trait for trait, (word, bit) in places.items() if int(self._words[word][row]) >> bit & 1}
+            bit_positions = {trait: divmod(self._bits[trait], WORD) for trait in among if trait in self._bits}
+            return {trait for trait, (word, bit) in bit_positions.items() if int(self._words[word][row]) >> bit & 1}
         mask = sum(int(word[row]) << (number * WORD) for number, word in enumerate(self._words))
         return {trait for trait, bit in self._bits.items() if mask >> bit & 1}
 
-    def having_all(self, traits: Iterable[str], size: int) -> Column:
-        """Return which of the first ``size`` rows have every one of ``traits``."""
-        wanted = set(traits)
-        if not wanted <= self._bits.keys():
+    def has_all(self, traits: Iterable[str], size: int) -> Column:
+        """Return a mask of the first ``size`` rows: True where a row has all of ``traits``."""
+        required = set(traits)
+        if not required <= self._bits.keys():
             return np.zeros(size, np.bool_)
         column = np.ones(size, np.bool_)
-        for number, mask in self._masks(wanted).items():
+        for number, mask in self._masks(required).items():
             column &= (self._words[number][:size] & mask) == mask
         return column
 
-    def having_any(self, traits: Iterable[str], size: int) -> Column:
-        """Return which of the first ``size`` rows have at least one of ``traits``."""
+    def has_any(self, traits: Iterable[str], size: int) -> Column:
+        """Return a mask of the first ``size`` rows: True where a row has at least one of ``traits``."""
         column = np.zeros(size, np.bool_)
         for number, mask in self._masks(self._bits.keys() & set(traits)).items():
             column |= (self._words[number][:size] & mask) != 0
         return column
 
     def _bit(self, trait: str) -> int:
-        """Return the number of a trait; one that was not met before gets the next."""
+        """Return the bit number of a trait; a new trait is assigned the next number."""
         bit = self._bits.setdefault(trait, len(self._bits))
         while len(self._words) * WORD < len(self._bits):
             self._words.append(np.zeros(self._size, np.uint64))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole trees as a decision sees them: a question to all providers, answered for the hosts they serve."""
+"""Columns over whole provider trees: tests and sums over all providers, reduced to their hosts."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec
 
 import numpy as np
 
-from rpcapi.model.trees import SHARES
-from scheduler_svc.table.columns import Column, FloatColumn, IntColumn, Rows, still
+from rpcapi.model.trees import SHARING_TRAIT
+from scheduler_svc.table.columns import Column, FloatColumn, IntColumn, Rows, read_only
 from scheduler_svc.table.forest import Forest
 from scheduler_svc.table.resources import ResourceColumns
 from scheduler_svc.table.rows import COMPUTE
@@ -17,13 +17,13 @@ from scheduler_svc.table.traits import TraitColumns
 
 P = ParamSpec("P")
 
-if TYPE_CHECKING:  # the table is made of what is here
-    from scheduler_svc.table.aggregates import AggregatesSeen
+if TYPE_CHECKING:  # avoids an import cycle
+    from scheduler_svc.table.aggregates import AggregateView
     from scheduler_svc.table.rows import HostRows
 
 
-class Providers:
-    """Columns of many providers, an element each: of all hosts, or of all that hangs below hosts of a partition."""
+class ProviderColumns:
+    """Columns with one element per provider: of all hosts, or of all child providers of a partition."""
 
     __slots__ = ("_aggregates", "_resources", "_traits", "size")
 
@@ -40,184 +40,186 @@ class Providers:
         self.size = size
 
     def free(self, resource_class: str) -> FloatColumn:
-        """Return capacity minus use; 0 where a provider lacks the class."""
+        """Return capacity minus usage; 0 where a provider lacks the class."""
         columns = self._resources.get(resource_class)
-        return np.zeros(self.size, np.float64) if columns is None else still(columns.free, self.size)
+        return np.zeros(self.size, np.float64) if columns is None else read_only(columns.free, self.size)
 
-    def left(self, resource_class: str) -> FloatColumn:
-        """Return what may still be given: what is free, and nothing where more is used than there is.
+    def available(self, resource_class: str) -> FloatColumn:
+        """Return the free capacity, and 0 where usage exceeds the capacity.
 
-        So that one which is over takes nothing from what another of its tree has.
+        An overcommitted provider then does not reduce the sum over its tree.
         """
         return np.maximum(self.free(resource_class), 0.0)
 
     def capacity(self, resource_class: str) -> IntColumn:
-        """Return what there is, used or not; 0 where a provider lacks the class."""
+        """Return the capacity, used or not; 0 where a provider lacks the class."""
         columns = self._resources.get(resource_class)
-        return np.zeros(self.size, np.int64) if columns is None else still(columns.capacity, self.size)
+        return np.zeros(self.size, np.int64) if columns is None else read_only(columns.capacity, self.size)
 
-    def has_room(self, resource_class: str, amount: int) -> Column:
-        """Return who has as much left."""
+    def has_capacity(self, resource_class: str, amount: int) -> Column:
+        """Return a mask of the providers with at least ``amount`` free."""
         return self.free(resource_class) >= amount
 
-    def gives(self, resource_class: str, amount: int) -> Column:
-        """Return who has as much left, and hands it out in such amounts."""
+    def can_allocate(self, resource_class: str, amount: int) -> Column:
+        """Return a mask of the providers with ``amount`` free whose unit rules allow it."""
         columns = self._resources.get(resource_class)
         if columns is None:
             return np.zeros(self.size, np.bool_)
-        room = columns.free[: self.size] >= amount
-        return room & columns.hands_out(amount)[: self.size] if columns.rules else room
+        fits = columns.free[: self.size] >= amount
+        return fits & columns.allows_amount(amount)[: self.size] if columns.rules else fits
 
     def units(self, resource_class: str, amount: int) -> IntColumn:
-        """Return how many times each provider gives ``amount`` to one consumer."""
+        """Return how many times each provider can allocate ``amount`` to one consumer."""
         columns = self._resources.get(resource_class)
         if columns is None:
             return np.zeros(self.size, np.int64)
-        room = np.minimum(columns.free, columns.max_unit)[: self.size]
-        return np.where(self.gives(resource_class, amount), room // amount, 0).astype(np.int64)
+        fits = np.minimum(columns.free, columns.max_unit)[: self.size]
+        return np.where(self.can_allocate(resource_class, amount), fits // amount, 0).astype(np.int64)
 
-    def having_all(self, traits: Iterable[str]) -> Column:
-        """Return who has every one of ``traits``."""
-        return self._traits.having_all(traits, self.size)
+    def has_all(self, traits: Iterable[str]) -> Column:
+        """Return a mask of the providers that have all of ``traits``."""
+        return self._traits.has_all(traits, self.size)
 
-    def having_any(self, traits: Iterable[str]) -> Column:
-        """Return who has at least one of ``traits``."""
-        return self._traits.having_any(traits, self.size)
+    def has_any(self, traits: Iterable[str]) -> Column:
+        """Return a mask of the providers that have at least one of ``traits``."""
+        return self._traits.has_any(traits, self.size)
 
-    def lacking(self, traits: Iterable[str]) -> Column:
-        """Return who has none of ``traits``."""
-        return ~self.having_any(traits)
+    def has_none(self, traits: Iterable[str]) -> Column:
+        """Return a mask of the providers that have none of ``traits``."""
+        return ~self.has_any(traits)
 
     def members(self, aggregates: Iterable[str]) -> Column:
-        """Return who is itself in at least one of these aggregates."""
+        """Return a mask of the providers that are themselves in at least one of these aggregates."""
         return self._aggregates(aggregates)
 
 
-Test = Callable[Concatenate[Providers, P], Column]
-Count = Callable[Concatenate[Providers, P], IntColumn | FloatColumn]
+ProviderTest = Callable[Concatenate[ProviderColumns, P], Column]
+ProviderCount = Callable[Concatenate[ProviderColumns, P], IntColumn | FloatColumn]
 
 
-class Trees:
-    """The hosts with what hangs below them, and with what shares with them by an aggregate."""
+class TreeColumns:
+    """The hosts with their child providers, and with the sharing providers of their aggregates."""
 
-    __slots__ = ("_aggregates", "_sharing", "_table", "forests", "hosts")
+    __slots__ = ("_aggregates", "_sharing_rows", "_table", "forests", "hosts")
 
-    def __init__(self, table: HostRows, aggregates: AggregatesSeen, size: int) -> None:
+    def __init__(self, table: HostRows, aggregates: AggregateView, size: int) -> None:
         self._table = table
         self._aggregates = aggregates
-        self._sharing: Rows | None = None
-        self.hosts = Providers(table.resources, table.traits, aggregates.members, size)
-        self.forests = [(each.forest, _below(each.forest)) for each in table.partitions if not each.forest.is_empty]
+        self._sharing_rows: Rows | None = None
+        self.hosts = ProviderColumns(table.resources, table.traits, aggregates.members, size)
+        self.forests = [
+            (part.forest, _descendant_columns(part.forest)) for part in table.partitions if not part.forest.is_empty
+        ]
 
     @property
-    def sharing(self) -> Rows:
-        """Return the rows of the hosts that share what they have, and may be claimed of now."""
-        if self._sharing is None:
+    def sharing_rows(self) -> Rows:
+        """Return the rows of the sharing providers that take claims now."""
+        if self._sharing_rows is None:
             table, size = self._table, self.hosts.size
-            if table.traits.knows(SHARES):
-                able = table.there & table.services.alive & table.services.enabled & table.services.opened
-                self._sharing = np.flatnonzero(able[:size] & self.hosts.having_any((SHARES,)))
+            if table.traits.contains(SHARING_TRAIT):
+                schedulable = table.present & table.services.alive & table.services.enabled & table.services.opened
+                self._sharing_rows = np.flatnonzero(schedulable[:size] & self.hosts.has_any((SHARING_TRAIT,)))
             else:
-                self._sharing = np.zeros(0, np.intp)
-        return self._sharing
+                self._sharing_rows = np.zeros(0, np.intp)
+        return self._sharing_rows
 
     @property
     def are_flat(self) -> bool:
-        """Tell whether every host is all there is to its tree."""
-        return not self.forests and not len(self.sharing)
+        """Whether no host has child providers or is served by a sharing provider."""
+        return not self.forests and not len(self.sharing_rows)
 
     @property
-    def branched(self) -> Column:
-        """Return which hosts are not all there is to their trees."""
+    def nested_hosts(self) -> Column:
+        """Return a mask of the hosts that have child providers or are served by a sharing provider."""
         column = np.zeros(self.hosts.size, np.bool_)
         for forest, _ in self.forests:
             column[list(forest.hosts)] = True
-        for row in self.sharing.tolist():
-            column |= self.served(row)
+        for row in self.sharing_rows.tolist():
+            column |= self.served_by(row)
         return column
 
     def has_rules(self, resource_class: str) -> bool:
-        """Tell whether anybody has unit rules of a class that refuse what capacity would take."""
+        """Return whether any provider's unit rules of a class can reject an amount that its capacity allows."""
         tables = (self._table.resources, *(forest.resources for forest, _ in self.forests))
-        return any(each[resource_class].rules for each in tables if resource_class in each)
+        return any(table[resource_class].rules for table in tables if resource_class in table)
 
-    def served(self, row: int) -> Column:
-        """Return with whose trees the host of ``row`` shares: those with a member in one of its aggregates.
+    def served_by(self, row: int) -> Column:
+        """Return a mask of the hosts that ``row`` shares with: those with a tree member in one of its aggregates.
 
-        Only compute hosts are served by others: a volume that is placed on a pool takes the space of that pool.
+        Only compute hosts are served: a volume that is placed on a pool uses that pool itself.
         """
-        forests = [each.forest for each in self._table.partitions]
-        key = ("served", row, *(each.version for each in forests))
-        column = self._aggregates.once(key, lambda: self._find_served(row))
+        forests = [part.forest for part in self._table.partitions]
+        key = ("served", row, *(forest.version for forest in forests))
+        column = self._aggregates.get_or_compute(key, lambda: self._find_served_by(row))
         if len(self._table.kinds) == 1:
             return column
-        open_to_others = self._table.kind[: self.hosts.size] == COMPUTE
-        open_to_others[row] = True
-        return column & open_to_others
+        servable = self._table.kind[: self.hosts.size] == COMPUTE
+        servable[row] = True
+        return column & servable
 
-    def any(self, test: Test[P], *given: P.args, **named: P.kwargs) -> Column:
-        """Return which hosts pass ``test``, or have somebody in their tree, or sharing with it, who does.
+    def any(self, test: ProviderTest[P], *args: P.args, **kwargs: P.kwargs) -> Column:
+        """Return a mask of the hosts for which ``test`` is true of any provider in their tree or sharing with it.
 
-        ``test`` is called with Providers, and with what else is given.
+        ``test`` is called with ProviderColumns and the further arguments.
         """
-        own = test(self.hosts, *given, **named)
+        own = test(self.hosts, *args, **kwargs)
         if self.are_flat:
             return own
         column = own.copy()
         for forest, below in self.forests:
-            column[forest.root[: forest.size][test(below, *given, **named) & forest.there[: forest.size]]] = True
-        for row in self.sharing[own[self.sharing]].tolist():
-            column |= self.served(row)
+            column[forest.root[: forest.size][test(below, *args, **kwargs) & forest.present[: forest.size]]] = True
+        for row in self.sharing_rows[own[self.sharing_rows]].tolist():
+            column |= self.served_by(row)
         return column
 
-    def sum(self, count: Count[P], *given: P.args, **named: P.kwargs) -> FloatColumn:
-        """Return for each host the sum of what ``count`` says of the providers of its tree, and of who shares."""
-        own = count(self.hosts, *given, **named)
+    def sum(self, count: ProviderCount[P], *args: P.args, **kwargs: P.kwargs) -> FloatColumn:
+        """Return per host the sum of ``count`` over the providers of its tree and those sharing with it."""
+        own = count(self.hosts, *args, **kwargs)
         column = own.astype(np.float64)
         for forest, below in self.forests:
-            there = forest.there[: forest.size]
-            counted = count(below, *given, **named)[there]
-            column += np.bincount(forest.root[: forest.size][there], counted, len(column))
-        for row in self.sharing.tolist():
+            present = forest.present[: forest.size]
+            counts = count(below, *args, **kwargs)[present]
+            column += np.bincount(forest.root[: forest.size][present], counts, len(column))
+        for row in self.sharing_rows.tolist():
             if own[row]:
-                served = self.served(row).copy()
-                served[row] = False  # counted as itself
+                served = self.served_by(row).copy()
+                served[row] = False  # already counted in its own tree
                 column[served] += own[row]
         return column
 
     def free(self, resource_class: str) -> FloatColumn:
-        """Return what each host and the providers below it have left of a class, in sum."""
-        return self._whole(resource_class, Providers.free)
+        """Return the sum of free capacity of each host and the providers below it."""
+        return self._sum_over_tree(resource_class, ProviderColumns.free)
 
     def capacity(self, resource_class: str) -> FloatColumn:
-        """Return what each host and the providers below it have of a class, used or not, in sum."""
-        return self._whole(resource_class, Providers.capacity)
+        """Return the sum of capacity, used or not, of each host and the providers below it."""
+        return self._sum_over_tree(resource_class, ProviderColumns.capacity)
 
-    def _whole(self, resource_class: str, figure: Count[[str]]) -> FloatColumn:
-        column = figure(self.hosts, resource_class).astype(np.float64)
+    def _sum_over_tree(self, resource_class: str, amounts: ProviderCount[[str]]) -> FloatColumn:
+        column = amounts(self.hosts, resource_class).astype(np.float64)
         for forest, below in self.forests:
             if resource_class in forest.resources:
-                there = forest.there[: forest.size]
-                its = figure(below, resource_class)[there]
-                column += np.bincount(forest.root[: forest.size][there], its, len(column))
+                present = forest.present[: forest.size]
+                values = amounts(below, resource_class)[present]
+                column += np.bincount(forest.root[: forest.size][present], values, len(column))
         return column
 
-    def sharing_with(self, row: int) -> Iterator[int]:
-        """Yield the rows of those who share with the tree of ``row``, itself excepted."""
-        for each in self.sharing.tolist():
-            if each != row and self.served(each)[row]:
-                yield each
+    def find_sharing_rows(self, row: int) -> Iterator[int]:
+        """Yield the rows of the providers that share with the tree of ``row``, except ``row`` itself."""
+        for sharing_row in self.sharing_rows.tolist():
+            if sharing_row != row and self.served_by(sharing_row)[row]:
+                yield sharing_row
 
-    def _find_served(self, row: int) -> Column:
+    def _find_served_by(self, row: int) -> Column:
         names = self._aggregates.of_row(row)
         column = self._aggregates.members(names).copy()
         for forest, below in self.forests:
-            inside = below.members(names) & forest.there[: forest.size]
+            inside = below.members(names) & forest.present[: forest.size]
             column[forest.root[: forest.size][inside]] = True
-        # All of a claim is in one partition.
+        # A claim must be within one partition.
         return column & (self._table.partition[: self.hosts.size] == self._table.partition[row])
 
 
-def _below(forest: Forest) -> Providers:
+def _descendant_columns(forest: Forest) -> ProviderColumns:
     size = forest.size
-    return Providers(forest.resources, forest.traits, lambda names: forest.aggregates.having_any(names, size), size)
+    return ProviderColumns(forest.resources, forest.traits, lambda names: forest.aggregates.has_any(names, size), size)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Weighers: each a pure function from the host table and a request to a figure for each host."""
+"""Weighers: pure functions from the host table and a request to a number per host."""

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts on which no build failed of late first: its multiplier says how bad failures are."""
+"""Prefers hosts without recent build failures; the multiplier is the penalty per failure."""
 
-from scheduler_svc.request import Request
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.table.columns import FloatColumn
 from scheduler_svc.table.view import View
 from scheduler_svc.weighers import reported
 from scheduler_svc.weighers.weigher import Weigher
 
 
-def raw(view: View, request: Request) -> FloatColumn | None:
-    """Return how many builds failed on each row since one last succeeded there."""
+def raw(view: View, request: SchedulingRequest) -> FloatColumn | None:
+    """Return the number of builds that failed on each row since the last successful build there."""
     failed = reported.count(view, reported.FAILED_BUILDS)
     return failed if failed.any() else None
 
 
-def step(request: Request) -> float:
-    """Return 0: an instance is not expected to fail."""
+def step(request: SchedulingRequest) -> float:
+    """Return 0: an instance is expected to build."""
     return 0.0
 
 

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts with more free processors first; with a negative multiplier, fuller hosts first."""
+"""Prefers hosts with more free CPUs; with a negative multiplier, with less."""
 
 from os_resource_classes import VCPU
 
-from scheduler_svc.request import Request
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.table.columns import FloatColumn
 from scheduler_svc.table.view import View
 from scheduler_svc.weighers.weigher import Weigher
 
 
-def raw(view: View, request: Request) -> FloatColumn:
-    """Return the free processors of each row and what hangs below it."""
+def raw(view: View, request: SchedulingRequest) -> FloatColumn:
+    """Return the free CPUs of each row and the providers below it."""
     return view.tree_free(VCPU)
 
 
-def step(request: Request) -> float:
-    """Return what an instance takes of it, as a change."""
+def step(request: SchedulingRequest) -> float:
+    """Return the change per instance: minus the requested amount."""
     return -request.resources.get(VCPU, 0)
 
 

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts with a newer hypervisor first, by the number that they report of it; 0 where they report none."""
+"""Prefers hosts with a newer hypervisor, by the reported version number; 0 if none is reported."""
 
 import numpy as np
 
-from scheduler_svc.request import Request
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.table.columns import FloatColumn
 from scheduler_svc.table.view import View
 from scheduler_svc.weighers.weigher import Weigher
 
 
-def raw(view: View, request: Request) -> FloatColumn:
-    """Return the version of each row's hypervisor."""
+def raw(view: View, request: SchedulingRequest) -> FloatColumn:
+    """Return the hypervisor version of each row."""
     return np.fmax(view.facts.numbers("hypervisor_version"), 0.0)
 
 
-def step(request: Request) -> float:
-    """Return 0: instances do not change it."""
+def step(request: SchedulingRequest) -> float:
+    """Return 0: instances do not change the value."""
     return 0.0
 
 

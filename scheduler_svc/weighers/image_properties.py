@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts by how many of their instances came from images with the request's properties.
+"""Weighs hosts by the number of their instances that have the request's image properties.
 
-Agents report a metric for each value of each property that is weighed: how many of their instances have it.
+Agents report, as a metric per value of each weighed property, how many of their instances have it.
 """
 
 from collections.abc import Mapping
 
 import numpy as np
 
-from scheduler_svc.request import Request
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.table.columns import FloatColumn
 from scheduler_svc.table.view import View
 from scheduler_svc.weighers import reported
@@ -18,26 +18,26 @@ NAME = "ImagePropertiesWeigher"
 
 
 def build(weights: Mapping[str, float]) -> Weigher:
-    """Return the weigher for these properties, each with what an instance of the same value counts."""
+    """Return the weigher for these properties, each with the weight of an instance with the same value."""
     families = {name: f"{reported.IMAGE}{name}=" for name in weights}
 
-    def asked(request: Request) -> dict[str, float]:
-        """Return the metrics that tell of the request's own values, each with its weight."""
+    def weighted_metrics(request: SchedulingRequest) -> dict[str, float]:
+        """Return the metrics of the request's property values, with their weights."""
         properties = request.image.get("properties", {})
         return {f"{families[name]}{properties[name]}": weights[name] for name in families if name in properties}
 
-    def raw(view: View, request: Request) -> FloatColumn | None:
-        """Return the weighed count of alike instances on each row, once for each property that is alike."""
-        wanted = asked(request)
-        if not wanted:
+    def raw(view: View, request: SchedulingRequest) -> FloatColumn | None:
+        """Return the weighted count of matching instances; an instance counts once per matching property."""
+        metrics = weighted_metrics(request)
+        if not metrics:
             return None
-        figures = np.zeros(view.size, np.float64)
-        for key, weight in wanted.items():
-            figures += weight * reported.count(view, key)
-        return figures
+        values = np.zeros(view.size, np.float64)
+        for key, weight in metrics.items():
+            values += weight * reported.count(view, key)
+        return values
 
-    def step(request: Request) -> float:
-        """Return what an instance of the request counts for the next."""
-        return sum(asked(request).values(), 0.0)
+    def step(request: SchedulingRequest) -> float:
+        """Return the weight that an instance of the request adds."""
+        return sum(weighted_metrics(request).values(), 0.0)
 
     return Weigher(NAME, raw, step, {"compute": frozenset(families.values())}, option="image_props_weight_multiplier")

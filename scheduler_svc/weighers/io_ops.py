@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts by how many instances they are building or moving: with a negative multiplier the idle first."""
+"""Weighs hosts by their running builds and moves; with a negative multiplier, idle hosts are preferred."""
 
-from scheduler_svc.request import Request
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.table.columns import FloatColumn
 from scheduler_svc.table.view import View
 from scheduler_svc.weighers import reported
 from scheduler_svc.weighers.weigher import Weigher
 
 
-def raw(view: View, request: Request) -> FloatColumn:
-    """Return how many such operations each row reports."""
+def raw(view: View, request: SchedulingRequest) -> FloatColumn:
+    """Return the number of operations that each row reports."""
     return reported.count(view, reported.IO_OPS)
 
 
-def step(request: Request) -> float:
-    """Return 1: an instance that is placed is one that is built."""
+def step(request: SchedulingRequest) -> float:
+    """Return 1: each instance is a build."""
     return 1.0
 
 

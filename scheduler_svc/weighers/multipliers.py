@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a weigher's figures are multiplied by: what is configured, or what aggregates say of their hosts.
+"""Weigher multipliers: the configured number, overridden by aggregate metadata.
 
-As in Nova (get_weight_multiplier): metadata of the multiplier's own name goes for the aggregate's hosts, of several
-aggregates the least; for a host of which one says what is no number, what is configured.
+As in Nova (get_weight_multiplier): metadata with the name of the multiplier applies to the aggregate's hosts, the
+smallest value if there are several. A host keeps the configured number if one of its aggregates has an invalid value.
 """
 
 import math
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from scheduler_svc.reads import Reads
-from scheduler_svc.table.aggregates import AggregatesSeen
+from scheduler_svc.table.aggregates import AggregateView
 from scheduler_svc.table.columns import FloatColumn
 
 READS: Reads = {"aggregate": frozenset({"hosts", "metadata"})}
@@ -19,17 +19,17 @@ READS: Reads = {"aggregate": frozenset({"hosts", "metadata"})}
 Multiplier = float | FloatColumn
 
 
-def multiplier(aggregates: AggregatesSeen, option: str, configured: float) -> Multiplier:
-    """Return one number for all hosts, or one a row where an aggregate has something to say."""
-    told = aggregates.having(option) if option else {}
-    if not told:
+def resolve_multiplier(aggregates: AggregateView, option: str, configured: float) -> Multiplier:
+    """Return one number for all hosts, or a column if an aggregate overrides it."""
+    texts = aggregates.metadata_values(option) if option else {}
+    if not texts:
         return configured
     by_value: dict[float | None, list[str]] = {}
-    for name, text in told.items():
-        by_value.setdefault(number(text), []).append(name)
-    wrong = by_value.pop(None, ())
+    for name, text in texts.items():
+        by_value.setdefault(parse_multiplier(text), []).append(name)
+    invalid = by_value.pop(None, ())
     column: FloatColumn | None = None
-    # The least last, so that it stands.
+    # In descending order, so that the smallest value is assigned last.
     for value in sorted((value for value in by_value if value is not None), reverse=True):
         members = aggregates.members(by_value[value])
         if column is None:
@@ -37,26 +37,26 @@ def multiplier(aggregates: AggregatesSeen, option: str, configured: float) -> Mu
         column[members] = value
     if column is None:
         return configured
-    if wrong:
-        column[aggregates.members(wrong)] = configured
+    if invalid:
+        column[aggregates.members(invalid)] = configured
     column.setflags(write=False)
     return column
 
 
-def complaints(metadata: Mapping[str, Mapping[str, str]], options: Iterable[str]) -> list[str]:
-    """Return a sentence for each multiplier in these aggregates' metadata that is no number."""
+def find_errors(metadata: Mapping[str, Mapping[str, str]], options: Iterable[str]) -> list[str]:
+    """Return an error text for each multiplier in these aggregates' metadata that is not a finite number."""
     return [
-        f"Aggregate {name}: {option} = {told[option][:40]!r} is no finite number, its hosts have the configured one"
-        for name, told in sorted(metadata.items())
+        f"Aggregate {name}: {option} = {values[option][:40]!r} is not a finite number; using the configured multiplier"
+        for name, values in sorted(metadata.items())
         for option in options
-        if option in told and number(told[option]) is None
+        if option in values and parse_multiplier(values[option]) is None
     ]
 
 
-def number(text: str) -> float | None:
-    """Return a multiplier, or None for what is no finite number."""
+def parse_multiplier(text: str) -> float | None:
+    """Return the multiplier, or None if the text is not a finite number."""
     try:
-        found = float(text)
+        value = float(text)
     except ValueError:
         return None
-    return found if math.isfinite(found) else None
+    return value if math.isfinite(value) else None

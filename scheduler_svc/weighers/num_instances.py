@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts by how many instances they run: with a positive multiplier the fuller first, with a negative one the others."""
+"""Weighs hosts by their number of instances; a negative multiplier prefers hosts with few."""
 
-from scheduler_svc.request import Request
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.table.columns import FloatColumn
 from scheduler_svc.table.view import View
 from scheduler_svc.weighers import reported
 from scheduler_svc.weighers.weigher import Weigher
 
 
-def raw(view: View, request: Request) -> FloatColumn:
-    """Return how many instances each row reports."""
+def raw(view: View, request: SchedulingRequest) -> FloatColumn:
+    """Return the number of instances that each row reports."""
     return reported.count(view, reported.INSTANCES)
 
 
-def step(request: Request) -> float:
-    """Return 1: an instance more."""
+def step(request: SchedulingRequest) -> float:
+    """Return 1: each instance adds one."""
     return 1.0
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts that agents report among their metrics."""
+"""Counts that agents report as metrics."""
 
 import numpy as np
 
@@ -9,9 +9,9 @@ from scheduler_svc.table.view import View
 IO_OPS = "metrics.io_ops"
 INSTANCES = "metrics.instances"
 FAILED_BUILDS = "metrics.failed_builds"
-IMAGE = "metrics.image."  # then "<property>=<value>": instances whose image has it
+IMAGE = "metrics.image."  # followed by "<property>=<value>": number of instances with this image property
 
 
 def count(view: View, key: str) -> FloatColumn:
-    """Return what each row reports under ``key``; 0 where it reports nothing, or less."""
+    """Return the metric ``key`` of each row; 0 if it is missing or negative."""
     return np.fmax(view.state("compute", key), 0.0)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The weighers together: one score a host.
+"""Host scores: the weighted sum of all weighers.
 
-score = sum over weighers of multiplier x (raw - least) / (most - least), the bounds taken over the hosts that
-passed the filters, ``least`` being the weigher's floor where it has one. As in Nova (nova/weights.py).
+score = sum over weighers of multiplier x (raw - least) / (most - least), with the bounds over the hosts that passed the
+filters; ``least`` is the weigher's floor if it has one. As in Nova (nova/weights.py).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from rpcapi import errors
-from scheduler_svc.metric_weights import NONE, MetricWeights
+from scheduler_svc.metric_weights import NO_METRIC_WEIGHTS, MetricWeights
 from scheduler_svc.plugins.figures import WEIGHER, Stopwatch
 from scheduler_svc.reads import Reads, union
-from scheduler_svc.request import Request
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.table.columns import FloatColumn, Rows
 from scheduler_svc.table.view import View
 from scheduler_svc.weighers import (
@@ -54,12 +54,12 @@ _BUILT_IN = (
     volume_near.WEIGHER,
 )
 _WATCH = Stopwatch()
-NAMES = (*(each.name for each in _BUILT_IN), image_properties.NAME, metrics.NAME)
+NAMES = (*(weigher.name for weigher in _BUILT_IN), image_properties.NAME, metrics.NAME)
 
 
-@dataclass(frozen=True, eq=False)  # told from others by what it is: what is found out for it is kept under it
-class Weighted:
-    """Weighers, and what their figures are multiplied by where no aggregate says otherwise."""
+@dataclass(frozen=True, eq=False)  # compared by identity, since it is a cache key
+class WeigherSet:
+    """Weighers with their configured multipliers, which aggregates may override."""
 
     pairs: tuple[tuple[Weigher, float], ...]
 
@@ -71,59 +71,56 @@ class Weighted:
 
     @property
     def reads(self) -> Reads:
-        """All of host state that scores follow from."""
+        """The host state keys that scores depend on."""
         overridden = multipliers.READS if any(weigher.option for weigher, _ in self.pairs) else {}
         return union([overridden, *(weigher.reads for weigher, _ in self.pairs)])
 
-    def multiplied(self, view: View) -> list[tuple[Weigher, Multiplier]]:
-        """Return the weighers that add something to some host, with one multiplier or one a row."""
+    def effective_multipliers(self, view: View) -> list[tuple[Weigher, Multiplier]]:
+        """Return the weighers that affect any host, with a multiplier for all rows or one per row."""
         aggregates = view.aggregates
 
-        def find() -> list[tuple[Weigher, Multiplier]]:
-            found = [
-                (weigher, weigher.sign * multipliers.multiplier(aggregates, weigher.option, configured))
+        def compute() -> list[tuple[Weigher, Multiplier]]:
+            pairs = [
+                (weigher, weigher.sign * multipliers.resolve_multiplier(aggregates, weigher.option, configured))
                 for weigher, configured in self.pairs
             ]
-            return [(weigher, given) for weigher, given in found if np.any(given)]
+            return [(weigher, multiplier) for weigher, multiplier in pairs if np.any(multiplier)]
 
-        return aggregates.once(self, find)
+        return aggregates.get_or_compute(self, compute)
 
 
 def build(
     configured: Mapping[str, float],
-    weights: MetricWeights = NONE,
+    weights: MetricWeights = NO_METRIC_WEIGHTS,
     plugins: Sequence[Weigher] = (),
     properties: Mapping[str, float] | None = None,
-) -> Weighted:
-    """Return the weighers that ``configured`` names with their multipliers, without those that never add anything.
+) -> WeigherSet:
+    """Return the weighers in ``configured`` with their multipliers, without those that never have an effect.
 
-    ``weights`` is for the metrics' weigher, ``properties`` for that of image properties; ``plugins`` are more weighers,
-    from outside. Raises BadConfiguration for unknown names.
+    ``weights`` configures the metrics weigher, ``properties`` the image properties weigher; ``plugins`` are additional
+    weighers. Raises BadConfiguration for unknown names.
     """
-    unknown = configured.keys() - set(NAMES) - {each.name for each in plugins}
+    unknown = configured.keys() - set(NAMES) - {weigher.name for weigher in plugins}
     if unknown:
-        raise errors.BadConfiguration(
-            why=f"there is no weigher {', '.join(sorted(unknown))}; known: {', '.join(NAMES)}"
-        )
-    there = list(_BUILT_IN)
+        raise errors.BadConfiguration(why=f"unknown weigher {', '.join(sorted(unknown))}; known: {', '.join(NAMES)}")
+    available = list(_BUILT_IN)
     if properties:
-        there.append(image_properties.build(properties))
+        available.append(image_properties.build(properties))
     if weights.ratios:
-        there.append(metrics.build(weights))
-    there += plugins
-    # One at 0 stays where an aggregate may give it weight.
-    pairs = ((weigher, configured[weigher.name]) for weigher in there if weigher.name in configured)
-    return Weighted(tuple((weigher, multiplier) for weigher, multiplier in pairs if multiplier or weigher.option))
+        available.append(metrics.build(weights))
+    available += plugins
+    # A weigher with multiplier 0 is included if aggregates may override it.
+    pairs = ((weigher, configured[weigher.name]) for weigher in available if weigher.name in configured)
+    return WeigherSet(tuple((weigher, multiplier) for weigher, multiplier in pairs if multiplier or weigher.option))
 
 
 @dataclass(frozen=True, slots=True)
-class Scores:
-    """Scores of the survivors, in their order, and what each weigher added.
+class HostScores:
+    """Scores of the survivors, in their order, and the part that each weigher added.
 
-    ``step`` is by how much one more instance changes the score of the host that takes it: one number, or one for
-    each survivor. The bounds stay those of this pass while the instances of one request are placed; only where hosts
-    differ by less than one instance is its size taken for the span, as it would be after the first: alike hosts are
-    filled evenly, not one by one.
+    ``step`` is the change of a host's score per instance that it takes: one number, or one per survivor. The bounds of
+    this pass are kept while the instances of one request are placed. If hosts differ by less than one instance, the
+    size of an instance is used as the span, as after the first placement, so that equal hosts are filled evenly.
     """
 
     values: FloatColumn
@@ -135,25 +132,27 @@ class Scores:
         return [self.step] * len(indexes) if isinstance(self.step, float) else self.step[indexes].tolist()
 
 
-def score(weighted: Weighted, view: View, request: Request, rows: npt.NDArray[np.intp] | None) -> Scores:
-    """Weigh ``rows`` (None: every row of the view); at least one row."""
+def score(
+    weighers: WeigherSet, view: View, request: SchedulingRequest, rows: npt.NDArray[np.intp] | None
+) -> HostScores:
+    """Return the scores of ``rows`` (None: all rows of the view); there must be at least one row."""
     values: FloatColumn | None = None
     step: Multiplier = 0.0
     parts: dict[str, FloatColumn] = {}
     laps = _WATCH.laps()
-    for weigher, given in weighted.multiplied(view):
+    for weigher, factor in weighers.effective_multipliers(view):
         if laps is not None:
             laps.begin()
-        raw = _figures(weigher, view, request, rows)
+        raw = _raw_values(weigher, view, request, rows)
         if laps is not None:
-            laps.lap(WEIGHER, weigher.name, view.size, count=weigher.among is None)
+            laps.lap(WEIGHER, weigher.name, view.size, count=weigher.per_host is None)
         change = weigher.step(request)
         if raw is None and not change:
             continue
-        multiplier = given if rows is None or isinstance(given, float) else given.take(rows)
+        multiplier = factor if rows is None or isinstance(factor, float) else factor.take(rows)
         span = 0.0
         if raw is not None:
-            raw, span = _scaled(weigher, raw)
+            raw, span = _scale(weigher, raw)
         if change:
             step = step + multiplier * (change / max(span, abs(change)))
         if raw is not None and span > 0:
@@ -162,11 +161,11 @@ def score(weighted: Weighted, view: View, request: Request, rows: npt.NDArray[np
             values = part if values is None else values + part
     if values is None:
         values = np.zeros(view.size if rows is None else len(rows))
-    return Scores(values, step, parts)
+    return HostScores(values, step, parts)
 
 
-def _scaled(weigher: Weigher, raw: FloatColumn) -> tuple[FloatColumn, float]:
-    """Return how much each figure is above the least, and how much the most is."""
+def _scale(weigher: Weigher, raw: FloatColumn) -> tuple[FloatColumn, float]:
+    """Return the difference of each number to the least one (or the floor), and the span."""
     least, most = raw.min(), raw.max()
     if weigher.floor is None:
         return raw - least, float(most - least)
@@ -176,8 +175,10 @@ def _scaled(weigher: Weigher, raw: FloatColumn) -> tuple[FloatColumn, float]:
     return (raw - weigher.floor if weigher.floor else raw), float(most - weigher.floor)
 
 
-def _figures(weigher: Weigher, view: View, request: Request, rows: npt.NDArray[np.intp] | None) -> FloatColumn | None:
-    if weigher.among is not None:
-        return weigher.among(view, request, rows)
-    figures = weigher.raw(view, request)
-    return figures if figures is None or rows is None else figures.take(rows)
+def _raw_values(
+    weigher: Weigher, view: View, request: SchedulingRequest, rows: npt.NDArray[np.intp] | None
+) -> FloatColumn | None:
+    if weigher.per_host is not None:
+        return weigher.per_host(view, request, rows)
+    values = weigher.raw(view, request)
+    return values if values is None or rows is None else values.take(rows)

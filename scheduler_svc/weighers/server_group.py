@@ -1,47 +1,47 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts by how many of the request's server group they hold: what the soft policies wish for."""
+"""Weighs hosts by their members of the request's server group, for the soft policies."""
 
 import numpy as np
 
 from rpcapi.model.claims import GroupPolicy
-from scheduler_svc.request import Request
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.table.columns import FloatColumn
 from scheduler_svc.table.view import View
 from scheduler_svc.weighers.weigher import Weigher
 
 
-def _weigher(name: str, policy: GroupPolicy, option: str, sign: int) -> Weigher:
-    """Return the weigher of one policy; ``sign`` is 1 where members draw each other, -1 where they keep apart."""
+def _build(name: str, policy: GroupPolicy, option: str, sign: int) -> Weigher:
+    """Return the weigher of one policy; ``sign`` is 1 for affinity and -1 for anti-affinity."""
 
-    def raw(view: View, request: Request) -> FloatColumn | None:
-        if not request.members or not _is(request, policy):
+    def raw(view: View, request: SchedulingRequest) -> FloatColumn | None:
+        if not request.members or not _has_policy(request, policy):
             return None
-        return sign * _held(view, request)
+        return sign * _count_members(view, request)
 
-    def step(request: Request) -> float:
-        return float(sign) if _is(request, policy) else 0.0
+    def step(request: SchedulingRequest) -> float:
+        return float(sign) if _has_policy(request, policy) else 0.0
 
     return Weigher(name, raw, step, option=option)
 
 
-def _is(request: Request, policy: GroupPolicy) -> bool:
+def _has_policy(request: SchedulingRequest, policy: GroupPolicy) -> bool:
     return request.group is not None and request.group.policy == policy
 
 
-def _held(view: View, request: Request) -> FloatColumn:
-    """Return how many of the group each row holds."""
-    held = np.zeros(view.size, np.float64)
-    for number in range(len(view.standings)):
+def _count_members(view: View, request: SchedulingRequest) -> FloatColumn:
+    """Return the number of group members on each row."""
+    counts = np.zeros(view.size, np.float64)
+    for number in range(len(view.log_positions)):
         for name, count in request.members.items():
             row = view.row(name, number)
             if row is not None:
-                held[row] = count
-    return held
+                counts[row] = count
+    return counts
 
 
-SOFT_AFFINITY = _weigher(
+SOFT_AFFINITY = _build(
     "ServerGroupSoftAffinityWeigher", GroupPolicy.SOFT_AFFINITY, "soft_affinity_weight_multiplier", 1
 )
-SOFT_ANTI_AFFINITY = _weigher(
+SOFT_ANTI_AFFINITY = _build(
     "ServerGroupSoftAntiAffinityWeigher", GroupPolicy.SOFT_ANTI_AFFINITY, "soft_anti_affinity_weight_multiplier", -1
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts near the storage pools of the request's volumes first: in the same location, as a rack."""
+"""Prefers hosts in the same location (such as a rack) as the storage pools of the requested volumes."""
 
 import functools
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from scheduler_svc.request import Request
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.table.columns import FloatColumn
 from scheduler_svc.table.view import View
 from scheduler_svc.weighers.weigher import Weigher
@@ -16,31 +16,31 @@ NAMESPACE = "volume"
 LOCATION = "location"  # the key of a pool's document, and of a host's facts
 
 
-def raw(view: View, request: Request) -> FloatColumn | None:
-    """Return how many of the volumes are in each row's own location; None where no volume says where it is."""
+def raw(view: View, request: SchedulingRequest) -> FloatColumn | None:
+    """Return how many of the volumes are in each row's location; None if no volume has a known location."""
     pools = [pool for volume in request.volumes if (pool := _pool(request, volume))]
     if not pools:
         return None
     documents = view.documents(NAMESPACE)
-    places = [documents[pool][LOCATION] for pool in pools if LOCATION in documents.get(pool, {})]
-    figures = np.zeros(view.size)
-    for place in places:
-        figures += view.facts.where(functools.partial(_is_at, place), (LOCATION, place))
-    return figures if places else None
+    locations = [documents[pool][LOCATION] for pool in pools if LOCATION in documents.get(pool, {})]
+    counts = np.zeros(view.size)
+    for location in locations:
+        counts += view.facts.where(functools.partial(_is_at, location), (LOCATION, location))
+    return counts if locations else None
 
 
-def _is_at(place: str, facts: Mapping[str, Any]) -> bool:
-    return facts.get(LOCATION) == place
+def _is_at(location: str, facts: Mapping[str, Any]) -> bool:
+    return facts.get(LOCATION) == location
 
 
-def _pool(request: Request, volume: Mapping[str, Any]) -> str | None:
-    """Return where a volume is, or will be; None where that is left open."""
-    groups = (each.in_tree for each in request.groups if each.suffix == volume.get("group"))
-    return volume.get("pool") or next(groups, None)
+def _pool(request: SchedulingRequest, volume: Mapping[str, Any]) -> str | None:
+    """Return the pool of a volume, existing or requested; None if the request does not choose one."""
+    pools = (group.in_tree for group in request.groups if group.suffix == volume.get("group"))
+    return volume.get("pool") or next(pools, None)
 
 
-def step(request: Request) -> float:
-    """Return 0: an instance moves no pool."""
+def step(request: SchedulingRequest) -> float:
+    """Return 0: an instance does not change the location of a pool."""
     return 0.0
 
 

@@ -1,34 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a weigher is."""
+"""The interface of weighers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from scheduler_svc.reads import Reads
-from scheduler_svc.request import Request
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.table.columns import FloatColumn, Rows
 from scheduler_svc.table.view import View
 
 
 @dataclass(frozen=True, slots=True)
 class Weigher:
-    """A figure for each row, more being better where its multiplier is positive; None where all rows are alike.
+    """A weigher: ``raw`` returns a number per row, or None if all rows are equal. More is better.
 
-    ``step`` tells by how much one more instance of the request changes the figure of the host that takes it, so
-    that many alike instances are placed with one pass over the hosts. ``reads`` is all of host state that ``raw`` may
-    look at. ``among`` is asked in place of ``raw`` where it is there: for a figure of each of the given rows alone
-    (None: of every row).
+    ``step`` returns the change of a host's number per instance of the request that it takes, so that many equal
+    instances are placed with one pass over the hosts. ``reads`` lists the host state keys that ``raw`` may read.
+    ``per_host`` is called instead of ``raw`` if it is not None: it returns numbers for the given rows only (None: all
+    rows).
 
-    ``option`` is the name of its multiplier, as an option and as metadata of aggregates, whose hosts it then goes for;
-    ``sign`` is -1 where the multiplier says how bad the figure is. Figures are scaled from ``floor`` where it has one,
-    lower ones counting as that, and else from the least.
+    ``option`` is the name of the multiplier's option, and of the aggregate metadata that overrides it. ``sign`` is -1
+    if the multiplier is a penalty. Numbers are scaled from ``floor`` if it is set (smaller ones are raised to it), else
+    from the smallest number.
     """
 
     name: str
-    raw: Callable[[View, Request], FloatColumn | None]
-    step: Callable[[Request], float]
+    raw: Callable[[View, SchedulingRequest], FloatColumn | None]
+    step: Callable[[SchedulingRequest], float]
     reads: Reads = field(default_factory=dict)
-    among: Callable[[View, Request, Rows | None], FloatColumn] | None = None
+    per_host: Callable[[View, SchedulingRequest, Rows | None], FloatColumn] | None = None
     option: str = ""
     sign: int = 1
     floor: float | None = None

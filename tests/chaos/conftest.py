@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from devstack import exercise
-from devstack.cluster import Shape
+from devstack.cluster import ClusterSize
 from tests.chaos.rigged import rig
 from tests.functional import clusters, truth
 from tests.functional.clusters import Running
@@ -37,7 +37,7 @@ Rigged = Callable[..., Path]
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Running]:
     """Two hosts of three nodes, two scheduler workers, a conductor, on the embedded bus."""
-    with clusters.running(Shape(computes=2, nodes_per_host=3), IMPATIENT) as running:
+    with clusters.running(ClusterSize(computes=2, nodes_per_host=3), IMPATIENT) as running:
         yield running
 
 
@@ -53,14 +53,14 @@ def rigged(cluster: Running, tmp_path: Path) -> Iterator[Rigged]:
     def restart(daemon: str, target: str, **options: object) -> Path:
         changed.add(daemon)
         clusters.restart(cluster, daemon, ["-m", "tests.chaos.rigged", daemon], rig(target, flag, **options))
-        exercise.wait_for_nodes(cluster.session, cluster.cluster.shape.nodes, 60, lambda known: None)
+        exercise.wait_for_nodes(cluster.session, cluster.cluster.size.nodes, 60, lambda known: None)
         assert not flag.exists(), f"{daemon} met its fault in its start, before the test began"
         return flag
 
     yield restart
     for daemon in changed:
         clusters.restart(cluster, daemon)
-    truth.until("all nodes open again", lambda: exercise.open_nodes(cluster.session) == cluster.cluster.shape.nodes)
+    truth.until("all nodes open again", lambda: exercise.open_nodes(cluster.session) == cluster.cluster.size.nodes)
 
 
 @pytest.hookimpl(hookwrapper=True)

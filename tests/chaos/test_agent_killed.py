@@ -38,7 +38,7 @@ def test_boot(cluster, rigged, target, when, nth):
     # Given an agent that dies at this step
     met = rigged("compute", target, when=when, nth=nth)
     # When servers are booted on it
-    uuids = exercise.boot(cluster.session, [workload.Request("tiny", TINY, 4)])
+    uuids = exercise.boot(cluster.session, [workload.WorkloadRequest("tiny", TINY, 4)])
     truth.until("the agent met its end", met.exists)
     # Then each is ACTIVE under a claim with one guest, or in ERROR with a reason and nothing left
     instances = truth.assert_sound(cluster, uuids)
@@ -48,14 +48,14 @@ def test_boot(cluster, rigged, target, when, nth):
 @pytest.mark.parametrize(("target", "when", "nth"), DELETE_STEPS)
 def test_delete(cluster, rigged, target, when, nth):
     # Given servers that run, and an agent that dies at this step of their end
-    uuids = exercise.boot(cluster.session, [workload.Request("tiny", TINY, 2)])
+    uuids = exercise.boot(cluster.session, [workload.WorkloadRequest("tiny", TINY, 2)])
     assert all(instance.status == "ACTIVE" for instance in truth.assert_sound(cluster, uuids))
     met = rigged("compute", target, when=when, nth=nth)
     # When they are deleted
-    cluster.session.ask(cluster.session.conductor.delete_instances, uuids)
+    cluster.session.call(cluster.session.conductor.delete_instances, uuids)
     truth.until("the agent met its end", met.exists)
     # Then in the end neither guest, nor claim, nor a wrong sum is left
     truth.until("all deleted", lambda: all(i.status == "DELETED" for i in truth.records(cluster, uuids)))
     truth.until("no claim is left", lambda: not {key for key in truth.claims(cluster) if key[0] in uuids})
     assert not {key for key in truth.guests(cluster) if key[0] in uuids}
-    assert cluster.session.ask(cluster.session.claims.verify).clean
+    assert cluster.session.call(cluster.session.claims.verify).clean

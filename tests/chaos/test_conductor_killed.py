@@ -35,9 +35,9 @@ def test_boot(cluster, rigged, target, when, nth):
     session = cluster.session
     # When servers are asked for, and asked for again while no answer comes: the same call is the same request
     uuids = [str(uuid.uuid4()) for _ in range(4)]
-    spec = workload.Request("tiny", TINY, 4).spec()
+    spec = workload.WorkloadRequest("tiny", TINY, 4).spec()
     session.new_request()
-    truth.until("the request is taken", lambda: session.ask(session.conductor.build_instances, spec, uuids) or True)
+    truth.until("the request is taken", lambda: session.call(session.conductor.build_instances, spec, uuids) or True)
     truth.until("the conductor met its end", met.exists)
     # Then all end well: nothing but a conductor was lost
     instances = truth.assert_sound(cluster, uuids)

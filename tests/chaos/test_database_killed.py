@@ -18,7 +18,7 @@ from devstack.servers.errors import BinaryMissing
 from devstack.servers.postgresql import PostgresqlServer
 from rpcapi import errors
 from rpcapi.model.claims import Answer
-from scheduler_svc.store.records import Ref
+from scheduler_svc.store.records import ClaimRef
 from scheduler_svc.store.sql import SqlStore
 from tests.conftest import missing
 from tests.run_folders import claim_folder, release_folder
@@ -86,7 +86,7 @@ class Writers:
             prepared = sure(lambda name=consumer: world.prepare(name, *HOSTS))
             if prepared.answer is not Answer.PREPARED:
                 continue  # full: others release
-            ref = Ref(consumer, 1)
+            ref = ClaimRef(consumer, 1)
             (confirmed,) = sure(lambda one=ref, host=prepared.host: world.store.confirm(host, [one]))
             assert confirmed.answer is Answer.CONFIRMED
             self.live[consumer] = prepared.host

@@ -25,12 +25,12 @@ def go_on(cluster, daemon: str) -> None:
 
 
 def spec() -> objects.RequestSpec:
-    return workload.Request("tiny", TINY, 1).spec()
+    return workload.WorkloadRequest("tiny", TINY, 1).spec()
 
 
 def select(session, uuids, attempt=1):
     session.new_request()
-    return session.ask(session.scheduler.select_destinations, spec(), uuids, attempt)
+    return session.call(session.scheduler.select_destinations, spec(), uuids, attempt)
 
 
 def refs(*pairs) -> objects.ClaimRefs:
@@ -52,7 +52,7 @@ def intents(consumer, attempt, selections, candidates, replaces=None) -> objects
 def test_agent_stopped_between_confirm_and_spawn(cluster, rigged):
     # Given an agent that stops after its confirm, before its spawn
     met = rigged("compute", SPAWN, when="before", signal_name="SIGSTOP")
-    uuids = exercise.boot(cluster.session, [workload.Request("tiny", TINY, 1)])
+    uuids = exercise.boot(cluster.session, [workload.WorkloadRequest("tiny", TINY, 1)])
     truth.until("the agent stopped", met.exists)
     # When the conductor's patience ends
     (instance,) = truth.settled(cluster, uuids)
@@ -70,7 +70,7 @@ def test_agent_stopped_between_confirm_and_spawn(cluster, rigged):
 def test_confirm_after_the_deadline(cluster, rigged):
     # Given an agent that stops before it confirms
     met = rigged("compute", CONFIRM, when="before", signal_name="SIGSTOP")
-    uuids = exercise.boot(cluster.session, [workload.Request("tiny", TINY, 1)])
+    uuids = exercise.boot(cluster.session, [workload.WorkloadRequest("tiny", TINY, 1)])
     # The host is read at once: an agent that is slow to start may stop when the claim is over already.
     first = truth.until(
         "it is claimed", lambda: next((key[1] for key in truth.claims(cluster) if key[0] in uuids), None)
@@ -92,11 +92,11 @@ def test_confirm_too_late_is_refused(cluster):
     host = found.host(0).partition("/")[0]
     truth.until("it expired", lambda: (consumer, found.host(0)) not in truth.claims(cluster))
     # When its host confirms it, then the answer says why not, as a typed error too, and nothing is held
-    answers = session.ask(session.claims.confirm_claims, host, refs((consumer, 1)))
+    answers = session.call(session.claims.confirm_claims, host, refs((consumer, 1)))
     assert answers.answers == [Answer.EXPIRED]
     with pytest.raises(errors.ClaimExpired, match="expired before it was confirmed"):
         answers.raise_unless(Answer.CONFIRMED)
-    assert session.ask(session.claims.verify).clean
+    assert session.call(session.claims.verify).clean
 
 
 def test_abort_that_loses_to_a_confirm(cluster):
@@ -104,23 +104,23 @@ def test_abort_that_loses_to_a_confirm(cluster):
     session, consumer = cluster.session, str(uuid.uuid4())
     node = select(session, [consumer]).host(0)
     host, elsewhere = node.partition("/")[0], {"compute0": "compute1", "compute1": "compute0"}
-    confirmed = session.ask(session.claims.confirm_claims, host, refs((consumer, 1)))
+    confirmed = session.call(session.claims.confirm_claims, host, refs((consumer, 1)))
     assert confirmed.answers == [Answer.CONFIRMED]
     # When the abort arrives, then it is told so and ends nothing, for it is the host's to end
     for _ in range(2):
-        late = session.ask(session.claims.abort_claims, refs((consumer, 1)))
+        late = session.call(session.claims.abort_claims, refs((consumer, 1)))
         assert late.answers == [Answer.CONFIRMED]
         assert truth.claims(cluster)[consumer, node] == "confirmed"
     # And another host can neither confirm nor release it
     for verb in (session.claims.confirm_claims, session.claims.release_claims):
-        answers = session.ask(verb, elsewhere[host], refs((consumer, 1)))
+        answers = session.call(verb, elsewhere[host], refs((consumer, 1)))
         assert answers.answers == [Answer.FOREIGN]
         with pytest.raises(errors.ClaimForeign):
             answers.raise_unless(Answer.CONFIRMED, Answer.RELEASED)
     assert truth.claims(cluster)[consumer, node] == "confirmed"
-    assert session.ask(session.claims.release_claims, host, refs((consumer, 1))).answers == [Answer.RELEASED]
+    assert session.call(session.claims.release_claims, host, refs((consumer, 1))).answers == [Answer.RELEASED]
     # And once released it stays so, whoever confirms or aborts
-    ended = session.ask(session.claims.confirm_claims, host, refs((consumer, 1)))
+    ended = session.call(session.claims.confirm_claims, host, refs((consumer, 1)))
     assert ended.answers == [Answer.RELEASED]
     with pytest.raises(errors.ClaimEnded):
         ended.raise_unless(Answer.CONFIRMED)
@@ -139,7 +139,7 @@ def test_abort_and_confirm_at_once_have_one_winner(cluster):
             one = refs((consumer, 1))
             call = session.claims.confirm_claims if verb == "confirm" else session.claims.abort_claims
             args = (host.partition("/")[0], one) if verb == "confirm" else (one,)
-            told[verb][consumer] = session.ask(call, *args).answers[0]
+            told[verb][consumer] = session.call(call, *args).answers[0]
         session.close()
 
     racers = [threading.Thread(target=each, args=(verb,)) for verb in told]
@@ -153,19 +153,19 @@ def test_abort_and_confirm_at_once_have_one_winner(cluster):
         assert told["confirm"][consumer] == told["abort"][consumer]
         assert live.get(consumer) == ("confirmed" if told["abort"][consumer] == Answer.CONFIRMED else None)
     for consumer, host in zip(consumers, hosts, strict=True):
-        cluster.session.ask(cluster.session.claims.release_claims, host.partition("/")[0], refs((consumer, 1)))
-    assert cluster.session.ask(cluster.session.claims.verify).clean
+        cluster.session.call(cluster.session.claims.release_claims, host.partition("/")[0], refs((consumer, 1)))
+    assert cluster.session.call(cluster.session.claims.verify).clean
 
 
 def test_delayed_prepare_after_abort(cluster):
     # Given a claim that was aborted
     session, consumer = cluster.session, str(uuid.uuid4())
     found = select(session, [consumer])
-    assert session.ask(session.claims.abort_claims, refs((consumer, 1))).answers == [Answer.ABORTED]
+    assert session.call(session.claims.abort_claims, refs((consumer, 1))).answers == [Answer.ABORTED]
     # When the request that prepared it arrives once more, late, by either way
     with pytest.raises(errors.ClaimEnded):
         select(session, [consumer])
-    late = session.ask(session.claims.prepare_claims, intents(consumer, 1, found, [found.host(0)]))
+    late = session.call(session.claims.prepare_claims, intents(consumer, 1, found, [found.host(0)]))
     # Then nothing is claimed
     assert late.answers == [Answer.ENDED]
     assert consumer not in {key[0] for key in truth.claims(cluster)}
@@ -176,7 +176,7 @@ def test_repeated_select_answers_the_same(cluster):
     session, consumers = cluster.session, [str(uuid.uuid4()) for _ in range(3)]
     first = select(session, consumers)
     # When the same is asked again, by whichever worker
-    again = [session.ask(session.scheduler.select_destinations, spec(), consumers, 1) for _ in range(4)]
+    again = [session.call(session.scheduler.select_destinations, spec(), consumers, 1) for _ in range(4)]
     # Then hosts, alternates and deadline are those of the first answer, and each is held once
     for answer in again:
         assert [answer.host(index) for index in range(3)] == [first.host(index) for index in range(3)]
@@ -184,24 +184,24 @@ def test_repeated_select_answers_the_same(cluster):
         assert answer.deadline_ms == first.deadline_ms
     held = [key for key in truth.claims(cluster) if key[0] in consumers]
     assert len(held) == 3
-    session.ask(session.claims.abort_claims, refs(*((consumer, 1) for consumer in consumers)))
+    session.call(session.claims.abort_claims, refs(*((consumer, 1) for consumer in consumers)))
 
 
 def test_repeated_build_and_report_change_nothing(cluster):
     # Given a server that runs
     session, consumer = cluster.session, str(uuid.uuid4())
     session.new_request()
-    session.ask(session.conductor.build_instances, spec(), [consumer])
+    session.call(session.conductor.build_instances, spec(), [consumer])
     (instance,) = truth.assert_sound(cluster, [consumer])
     assert instance.status == "ACTIVE", instance.reason
     # When the build is asked for again, and its report arrives again, and a wrong one of an older attempt
-    session.ask(session.conductor.build_instances, spec(), [consumer])
+    session.call(session.conductor.build_instances, spec(), [consumer])
     host = instance.host.partition("/")[0]
     for attempt, outcome in ((instance.attempt, "active"), (instance.attempt - 1, "failed")):
         report = objects.BuildReport.of(
             host=host, uuids=[consumer], attempts=[attempt], outcomes=[outcome], reasons=["again"]
         )
-        session.ask(session.conductor.report_builds, report)
+        session.call(session.conductor.report_builds, report)
     # Then record, guest and claim are what they were
     (after,) = truth.assert_sound(cluster, [consumer])
     assert (after.status, after.host, after.attempt) == ("ACTIVE", instance.host, instance.attempt)
@@ -211,10 +211,12 @@ def test_uuid_of_another_request_is_refused(cluster):
     # Given a server, when another request names its uuid, then it is refused and nothing of it is recorded
     session, taken, fresh = cluster.session, str(uuid.uuid4()), str(uuid.uuid4())
     session.new_request()
-    session.ask(session.conductor.build_instances, spec(), [taken])
+    session.call(session.conductor.build_instances, spec(), [taken])
     truth.settled(cluster, [taken])
     session.new_request()
     with pytest.raises(errors.InstanceConflict):
-        session.ask(session.conductor.build_instances, workload.Request("other", {"VCPU": 2}, 1).spec(), [fresh, taken])
+        session.call(
+            session.conductor.build_instances, workload.WorkloadRequest("other", {"VCPU": 2}, 1).spec(), [fresh, taken]
+        )
     with pytest.raises(errors.UnknownInstance):
         truth.records(cluster, [fresh])

@@ -14,14 +14,14 @@ import oslo_messaging as messaging
 import pytest
 
 from devstack import exercise, workload
-from devstack.cluster import Mode, Shape
+from devstack.cluster import ClusterSize, Mode
 from rpcapi import errors
 from tests.chaos.conftest import IMPATIENT
 from tests.functional import clusters, truth
 from tests.functional.clusters import Running
 from tests.functional.test_fill import requests
 
-FILLED = Shape(computes=3, nodes_per_host=4, schedulers=4)
+FILLED = ClusterSize(computes=3, nodes_per_host=4, schedulers=4)
 RECOVERY_SECONDS = 240.0
 
 
@@ -64,7 +64,7 @@ class Killer:
         server.start()
 
 
-def boot_all(running: Running, wanted: list[workload.Request], uuids: list[str]) -> None:
+def boot_all(running: Running, wanted: list[workload.WorkloadRequest], uuids: list[str]) -> None:
     """Ask for every server, again and again until it is taken: the same uuids make it the same request."""
     session = exercise.Session([str(running.cluster.client_conf)])
     for request in wanted:
@@ -73,14 +73,14 @@ def boot_all(running: Running, wanted: list[workload.Request], uuids: list[str])
         session.new_request()
         while True:
             try:
-                session.ask(session.conductor.build_instances, request.spec(), [mine])
+                session.call(session.conductor.build_instances, request.spec(), [mine])
                 break
             except (messaging.MessagingException, errors.Unavailable, errors.DeadlinePassed):
                 continue
     session.close()
 
 
-def storm(mode: Mode, wanted: list[workload.Request], seed: int, least: float, order: list[str]) -> list[str]:
+def storm(mode: Mode, wanted: list[workload.WorkloadRequest], seed: int, least: float, order: list[str]) -> list[str]:
     """Boot under kills, in ``order`` over and over for at least ``least`` seconds; assert that all is sound after."""
     with clusters.running(clusters.on(mode, FILLED), IMPATIENT) as running:
         uuids: list[str] = []

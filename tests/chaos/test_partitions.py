@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from devstack import confs, exercise, workload
-from devstack.cluster import Cluster, Shape
+from devstack.cluster import Cluster, ClusterSize
 from devstack.servers.folder import write_private
 from devstack.servers.process import ServerProcess
 from devstack.servers.redis import RedisServer
@@ -23,7 +23,7 @@ from tests.functional.clusters import Running
 from tests.run_folders import claim_folder, release_folder
 
 HERE, THERE = "default", "second"
-SHAPE = Shape(computes=4, nodes_per_host=3, schedulers=2)
+SHAPE = ClusterSize(computes=4, nodes_per_host=3, schedulers=2)
 PREPARE = "scheduler_svc.store.redis.store:RedisStore.prepare"
 
 
@@ -86,7 +86,7 @@ def boot(cluster: Running, count: int, **more: object) -> list[str]:
     uuids = [str(uuid.uuid4()) for _ in range(count)]
     for one in uuids:
         cluster.session.new_request()
-        cluster.session.ask(cluster.session.conductor.build_instances, spec(**more), [one])
+        cluster.session.call(cluster.session.conductor.build_instances, spec(**more), [one])
     return uuids
 
 
@@ -95,7 +95,7 @@ def partitions_of(cluster: Running, uuids: list[str], names: tuple[str, ...] = (
     session = cluster.session
     found: dict[str, list[str]] = collections.defaultdict(list)
     for name in names:
-        for claim in session.pages(session.claims_of(name).list_claims, "claims"):
+        for claim in session.list_all(session.claims_of(name).list_claims, "claims"):
             if claim["consumer"] in uuids:
                 found[claim["consumer"]].append(name)
     return found
@@ -107,7 +107,7 @@ def active(cluster: Running, uuids: list[str]) -> None:
 
 
 def spec(**more: object) -> objects.RequestSpec:
-    asked = workload.Request("tiny", TINY, 1).spec()
+    asked = workload.WorkloadRequest("tiny", TINY, 1).spec()
     for key, value in more.items():
         setattr(asked, key, value)
     return asked
@@ -115,7 +115,7 @@ def spec(**more: object) -> objects.RequestSpec:
 
 def select(cluster: Running, uuids: list[str], **more: object) -> objects.Selections:
     cluster.session.new_request()
-    return cluster.session.ask(cluster.session.scheduler.select_destinations, spec(**more), uuids)
+    return cluster.session.call(cluster.session.scheduler.select_destinations, spec(**more), uuids)
 
 
 def test_servers_land_in_both_partitions_and_both_are_sound(cluster: Running):
@@ -124,8 +124,8 @@ def test_servers_land_in_both_partitions_and_both_are_sound(cluster: Running):
     found = partitions_of(cluster, there + here)
     assert found == {**{each: [THERE] for each in there}, **{each: [HERE] for each in here}}
     for name in (HERE, THERE):
-        assert cluster.session.ask(cluster.session.claims_of(name).verify).clean
-    listed = cluster.session.ask(cluster.session.scheduler.list_partitions)
+        assert cluster.session.call(cluster.session.claims_of(name).verify).clean
+    listed = cluster.session.call(cluster.session.scheduler.list_partitions)
     assert (listed.names, listed.available, listed.hosts) == ([HERE, THERE], [True, True], [6, 6])
 
 
@@ -160,18 +160,18 @@ def report(cluster: Running, host: str, partition: str, sequence: int) -> object
         nodes={host: {"inventories": inventories}},
         partition=partition,
     )
-    return cluster.session.ask(cluster.session.scheduler.update_resource_stats, host, stats)
+    return cluster.session.call(cluster.session.scheduler.update_resource_stats, host, stats)
 
 
 def audit(cluster: Running, host: str, partition: str, epoch: int) -> None:
     empty = {key: [] for key in ("consumers", "attempts", "states", "names", "allocations", "owners")}
-    cluster.session.ask(
+    cluster.session.call(
         cluster.session.claims_of(partition).audit_host, objects.AuditReport.of(host=host, epoch=epoch, **empty)
     )
 
 
 def home(cluster: Running, host: str) -> str | None:
-    return cluster.session.ask(cluster.session.scheduler.get_host_state, "compute", host).partition
+    return cluster.session.call(cluster.session.scheduler.get_host_state, "compute", host).partition
 
 
 def test_a_host_moves_to_another_partition_when_it_is_empty(cluster: Running):
@@ -183,10 +183,10 @@ def test_a_host_moves_to_another_partition_when_it_is_empty(cluster: Running):
         report(cluster, "mover", HERE, 2)
     assert home(cluster, "mover") == THERE
     refs = objects.ClaimRefs.of(consumers=[consumer], attempts=[1])
-    cluster.session.ask(cluster.session.claims_of(THERE).abort_claims, refs)
+    cluster.session.call(cluster.session.claims_of(THERE).abort_claims, refs)
     report(cluster, "mover", HERE, 3)
     truth.until("the host has moved", lambda: home(cluster, "mover") == HERE)
-    cluster.session.ask(cluster.session.scheduler.remove_host, "mover")
+    cluster.session.call(cluster.session.scheduler.remove_host, "mover")
     with pytest.raises(errors.UnknownHost):
         home(cluster, "mover")
 
@@ -203,13 +203,13 @@ def test_while_one_store_is_away_servers_go_on_booting_in_the_other(cluster: Run
     try:
         truth.until(
             "the store is known to be away",
-            lambda: not cluster.session.ask(cluster.session.scheduler.list_partitions).available[1],
+            lambda: not cluster.session.call(cluster.session.scheduler.list_partitions).available[1],
         )
         uuids = boot(cluster, 12)
         active(cluster, uuids)
         assert partitions_of(cluster, uuids, (HERE,)) == {each: [HERE] for each in uuids}
         with pytest.raises(errors.StoreUnavailable):
-            cluster.session.ask(cluster.session.claims_of(THERE).verify)
+            cluster.session.call(cluster.session.claims_of(THERE).verify)
     finally:
         cell.store.start()
     # When it is back, its hosts audit and take servers again

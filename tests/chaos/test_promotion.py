@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 
 from devstack import exercise, workload
-from devstack.cluster import Shape
+from devstack.cluster import ClusterSize
 from devstack.servers.ports import free_port
 from devstack.servers.redis import RedisServer
 from devstack.servers.redis_users import STORE_USERS
@@ -27,32 +27,32 @@ def test_promoted_replica_lacks_the_last_claims(make_redis: Callable[..., RedisS
         },
         "conductor": {**IMPATIENT["conductor"], "conductor_store": {"url": apart.url("conductor")}},
     }
-    with clusters.running(Shape(computes=3, nodes_per_host=2), overrides) as running:
+    with clusters.running(ClusterSize(computes=3, nodes_per_host=2), overrides) as running:
         session = running.session
-        kept = exercise.boot(session, [workload.Request("tiny", TINY, 6)])
+        kept = exercise.boot(session, [workload.WorkloadRequest("tiny", TINY, 6)])
         truth.assert_sound(running, kept)
-        before = session.ask(session.claims.verify)
+        before = session.call(session.claims.verify)
         truth.until("the replica has it all", lambda: _offset(replica) == _offset(primary))
         # When it is cut off, more servers boot, the primary dies and the replica takes its place
         with replica.client() as client:
             client.execute_command("REPLICAOF", "NO", "ONE")
-        lost = exercise.boot(session, [workload.Request("tiny", TINY, 6)])
+        lost = exercise.boot(session, [workload.WorkloadRequest("tiny", TINY, 6)])
         assert {instance.status for instance in truth.settled(running, lost)} == {"ACTIVE"}
         primary.kill()
         replica.promote()
         # Then a new epoch begins, each host opens when its agent has audited, and what runs is claimed again
-        truth.until("a new epoch", lambda: session.ask(session.claims.verify).epoch > before.epoch)
+        truth.until("a new epoch", lambda: session.call(session.claims.verify).epoch > before.epoch)
         exercise.wait_for_nodes(session, 6, 60, lambda known: None)
         log = running.cluster.layout.log_file("compute").read_text()
         assert sum(int(count) for count in re.findall(r"(\d+) re-asserted", log)) == len(lost)
         truth.assert_sound(running, [*kept, *lost])
         hosts = {
             state.name: state.document
-            for state in session.pages(session.scheduler.list_host_state, "states", "service")
+            for state in session.list_all(session.scheduler.list_host_state, "states", "service")
         }
         assert all(hosts[f"compute{number}"]["audited"] for number in range(3))
         # And the cluster goes on
-        truth.assert_sound(running, exercise.boot(session, [workload.Request("tiny", TINY, 3)]))
+        truth.assert_sound(running, exercise.boot(session, [workload.WorkloadRequest("tiny", TINY, 3)]))
 
 
 def _offset(server: RedisServer) -> int:

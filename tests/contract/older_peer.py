@@ -53,7 +53,7 @@ def main() -> None:
     from rpcapi import bus, objects  # noqa: PLC0415
     from rpcapi import conf as rpc_conf  # noqa: PLC0415
     from rpcapi.conductor import ConductorAPI  # noqa: PLC0415
-    from rpcapi.endpoint import exposed  # noqa: PLC0415
+    from rpcapi.endpoint import expose  # noqa: PLC0415
     from rpcapi.serializer import GanttSerializer  # noqa: PLC0415
 
     conf = cfg.ConfigOpts()
@@ -66,7 +66,7 @@ def main() -> None:
     class Endpoint:
         target = messaging.Target(version="1.0")
 
-        @exposed
+        @expose
         def select_destinations(
             self, ctxt: object, spec: objects.RequestSpec, uuids: list, attempt: int, alternates: int
         ) -> objects.Selections:
@@ -74,11 +74,11 @@ def main() -> None:
             facts = {"partition": "then", "attempt": attempt, "deadline_ms": 1, "epoch": 1, "position": 1}
             return objects.Selections.build([f"spec-{spec.VERSION}"] * len(uuids), [[]] * len(uuids), **facts)
 
-        @exposed
+        @expose
         def build_instances(self, ctxt: object, request: objects.BuildRequest) -> None:
             seen.append({"version": request.spec.VERSION, "uuids": request.uuids, "hints": request.spec.hints})
 
-        @exposed
+        @expose
         def get_host_state(self, ctxt: object, namespace: str, name: str) -> objects.HostState:
             return objects.HostState.of(namespace=namespace, name=name, version=1, document={"seen": seen})
 

@@ -7,7 +7,7 @@ import pytest
 from rpcapi import conf as rpc_conf
 from rpcapi import context, errors
 from rpcapi.client import ServiceClient
-from rpcapi.endpoint import exposed
+from rpcapi.endpoint import expose
 from rpcapi.serializer import GanttSerializer
 from tests.contract.bus_peer import CALL_TIMEOUT, Peers, eventually
 
@@ -25,7 +25,7 @@ class Notes:
         if code != "ok":
             self.dropped.append(code)
 
-    @exposed
+    @expose
     def note(self, ctxt: context.RequestContext, value: str) -> None:
         """Keep the value."""
         self.seen.append(value)

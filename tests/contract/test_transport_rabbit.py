@@ -77,7 +77,7 @@ def test_without_a_broker_more_callers_than_connections_all_end(nowhere: Any) ->
     errors_seen: list[Exception] = []
 
     def ask() -> None:
-        errors_seen.append(outcome(lambda: conductor.get_instances(context.new().within(1), ["u"])))
+        errors_seen.append(outcome(lambda: conductor.get_instances(context.new().with_timeout(1), ["u"])))
 
     threads = [in_thread(ask) for _ in range(nowhere.conf.oslo_messaging_rabbit.rpc_conn_pool_size + 4)]
     for thread in threads:

@@ -10,7 +10,7 @@ from devstack.lab.peers import environments, side
 
 
 @contextlib.contextmanager
-def running(peer: environments.Peer, script: str) -> Iterator[side.Side]:
+def running(peer: environments.Peer, script: str) -> Iterator[side.PeerProcess]:
     """Run one of our scripts with the Python of a peer's environment."""
     try:
         python = environments.python(peer, environments.default_cache())

@@ -45,7 +45,7 @@ def tally():
 
 
 def compare(nova, tally, names, cloud, asked):
-    said = nova.ask("ask", cloud=cloud, asked=asked, names=list(names))
+    said = nova.ask("ask", cloud=cloud, request=asked, names=list(names))
     ours = passing(names, cloud, asked)
     for name in names:
         for host, passes in said[name].items():
@@ -78,4 +78,4 @@ def straight(query):
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 @given(cloud=clouds.clouds(), query=clouds.queries.filter(straight))
 def test_a_query_has_the_survivors_that_novas_has(nova, tally, cloud, query):
-    compare(nova, tally, ["JsonFilter"], cloud, clouds.question(query))
+    compare(nova, tally, ["JsonFilter"], cloud, clouds.query_request(query))

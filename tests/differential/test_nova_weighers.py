@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.differential, pytest.mark.timeout(3600)]
 
 
 @pytest.fixture(scope="module")
-def nova() -> Iterator[side.Side]:
+def nova() -> Iterator[side.PeerProcess]:
     """Nova's weighers in a process of its own; skips where Nova is not installed for the lab."""
     with asking.running(environments.NOVA, "nova_weighers_side.py") as running:
         yield running
@@ -35,7 +35,7 @@ def nova() -> Iterator[side.Side]:
 def ours(cloud, *names):
     weighted = weighed_clouds.weighted(cloud, *names)
     with weighed_clouds.table(cloud, weighted).reading() as view:
-        there = np.flatnonzero(view.there)
+        there = np.flatnonzero(view.present)
         found = scoring.score(weighted, view, weighed_clouds.request(cloud), there)
         return dict(zip([view.name(row) for row in there], found.values.tolist(), strict=True))
 
@@ -63,7 +63,7 @@ def ranked(scores):
 def test_every_weigher_scores_and_ranks_as_novas_does(nova, seed):
     chance = random.Random(seed)
     for _ in range(CLOUDS // 6):
-        cloud = comparable(weighed_clouds.draw(chance))
+        cloud = comparable(weighed_clouds.draw_cloud(chance))
         theirs = nova.ask("weigh", cloud=cloud, options=NOVAS)
         # Nova gives a single host no score at all.
         if len(cloud["hosts"]) < 2:

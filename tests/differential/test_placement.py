@@ -10,13 +10,13 @@ import pytest
 
 from devstack.lab.peers import environments
 from rpcapi.model.groups import ISOLATE, NONE
-from rpcapi.model.tree_search import Steps, search
-from rpcapi.model.trees import Tree
+from rpcapi.model.tree_search import StepBudget, search
+from rpcapi.model.trees import ProviderTree
 from scheduler_svc.candidates.ranking import rank
 from tests.differential import asking
 from tests.property import tree_clouds, trees
 from tests.property.test_candidates import DRIVER
-from tests.property.tree_clouds import HOSTS, POOLS, Cloud, flat
+from tests.property.tree_clouds import HOSTS, POOLS, TreeCloud, flatten
 
 pytestmark = [pytest.mark.differential, pytest.mark.timeout(3600)]
 
@@ -36,9 +36,9 @@ def test_the_candidates_are_those_of_placement(placement):
     random = Random(20)
     tally = collections.Counter()
     for _ in range(CLOUDS):
-        cloud = Cloud(random)
+        cloud = TreeCloud(random)
         placement.ask("load", providers=told(cloud))
-        wanted = [trees.wanted(random, tree_clouds.NAMES) for _ in range(REQUESTS)]
+        wanted = [trees.tree_request(random, tree_clouds.NAMES) for _ in range(REQUESTS)]
         anchors = (*HOSTS, *POOLS)
         answers = iter(placement.ask("ask", queries=[query(each, anchor) for each in wanted for anchor in anchors]))
         for each in wanted:
@@ -57,7 +57,7 @@ def compare(cloud, wanted, theirs, tally):
     mended = sums_wrongly(wanted)
     found = {
         anchor: {
-            flat({names[one]: its["resources"] for one, its in allocations.items()})
+            flatten({names[one]: its["resources"] for one, its in allocations.items()})
             for allocations, mappings in answer
             if not mended or are_apart(mappings)
         }
@@ -65,7 +65,7 @@ def compare(cloud, wanted, theirs, tally):
     }
     tally["requests whose policy was applied here"] += mended
     for anchor, ways in found.items():
-        assert {flat(each.allocations) for each in search(apart(cloud.tree(anchor)), wanted, Steps(PLENTY))} == ways
+        assert {flatten(each.allocations) for each in search(apart(cloud.tree(anchor)), wanted, StepBudget(PLENTY))} == ways
         tally["trees"] += 1
         tally["candidates"] += len(ways)
     asked = tree_clouds.request(wanted)
@@ -73,7 +73,7 @@ def compare(cloud, wanted, theirs, tally):
         ranking = rank(DRIVER, view, asked, 1, 1)
     ours = {host for hosts in ranking.candidates for host in hosts}
     assert ours == {host for host in HOSTS if found[host]}
-    assert all(tree_clouds.given(asked, ranking, 0, host) in found[host] for host in ours)
+    assert all(tree_clouds.allocation_of(asked, ranking, 0, host) in found[host] for host in ours)
     tally["requests"] += 1
     tally["requests that some host serves"] += bool(ours)
 
@@ -97,7 +97,7 @@ def are_apart(mappings):
 
 def apart(tree):
     """Return the tree with providers that are told apart, so that every way is found."""
-    return Tree(*([trees.replace(each, mark=each.id) for each in its] for its in (tree.providers, tree.sharing)))
+    return ProviderTree(*([trees.replace(each, symmetry_key=each.id) for each in its] for its in (tree.providers, tree.sharing)))
 
 
 def ident(name):
@@ -116,8 +116,8 @@ def told(cloud):
             "uuid": ident(each.id),
             "parent": each.parent and ident(each.parent),
             "root": ident(each.id.partition("/")[0]),
-            "inventories": {name: inventory(stock) for name, stock in each.stocks.items()},
-            "used": {name: stock.used for name, stock in each.stocks.items()},
+            "inventories": {name: inventory(stock) for name, stock in each.inventories.items()},
+            "used": {name: stock.used for name, stock in each.inventories.items()},
             "traits": sorted(each.traits) + ([] if each.parent else [anchor_trait(each.id)]),
             "aggregates": [ident(name) for name in sorted(each.aggregates)],
         }

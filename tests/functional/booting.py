@@ -30,7 +30,7 @@ def boot(cluster: Running, **asked: Any) -> objects.Instance:
     session, one = cluster.session, str(uuid.uuid4())
     session.new_request()
     spec = objects.RequestSpec.of(flavor="m1.tiny", resources=ASKED, **asked)
-    session.ask(session.conductor.build_instances, spec, [one])
+    session.call(session.conductor.build_instances, spec, [one])
     (found,) = exercise.wait_for_servers(session, [one], 60, tqdm(disable=True))
     return found
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from devstack import exercise
-from devstack.cluster import Cluster, Mode, Shape
+from devstack.cluster import Cluster, ClusterSize, Mode
 from devstack.confs import Groups
 from devstack.servers.process import ServerProcess
 from rpcapi.shell.session import Session
@@ -18,7 +18,7 @@ from tests.run_folders import claim_folder, release_folder
 
 READY_SECONDS = 90.0
 PROJECT = Path(__file__).resolve().parents[2]
-SMALL = Shape(computes=2, nodes_per_host=3, schedulers=2)
+SMALL = ClusterSize(computes=2, nodes_per_host=3, schedulers=2)
 
 
 @dataclasses.dataclass
@@ -36,7 +36,7 @@ class Running:
 
 @contextlib.contextmanager
 def running(
-    shape: Shape = SMALL,
+    shape: ClusterSize = SMALL,
     overrides: Mapping[str, Groups] | None = None,
     ready: bool = True,
     environment: Mapping[str, dict[str, str]] | None = None,
@@ -62,7 +62,7 @@ def running(
         release_folder(folder)
 
 
-def on(mode: Mode, shape: Shape = SMALL) -> Shape:
+def on(mode: Mode, shape: ClusterSize = SMALL) -> ClusterSize:
     """Return the shape on another bus and store."""
     return dataclasses.replace(shape, mode=mode)
 

@@ -5,14 +5,14 @@ import logging
 import signal
 import sys
 
-from rpcapi.daemon.coordination import Group
+from rpcapi.daemon.coordination import CoordinationGroup
 from rpcapi.daemon.membership import Membership
 
 if __name__ == "__main__":
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # before there are threads that could take it
     logging.basicConfig(level=logging.WARNING)
     url, group, timeout, *names = sys.argv[1:]
-    membership = Membership(Group(url, group, float(timeout)), names)
+    membership = Membership(CoordinationGroup(url, group, float(timeout)), names)
     membership.start()
     print("started", flush=True)
     signal.sigwait({signal.SIGTERM})

@@ -3,17 +3,17 @@
 
 import pytest
 
-from compute_agent.activity import Activity
-from compute_agent.calls import Calls
-from compute_agent.load import CPU_PERCENT, Load
-from compute_agent.nodes import Node, Shape
-from compute_agent.profile import Profile
-from compute_agent.reporter import Reporter
-from compute_agent.tracker import Tracker
+from compute_agent.activity import NodeActivity
+from compute_agent.calls import ServiceCalls
+from compute_agent.load import CPU_PERCENT, SimulatedLoad
+from compute_agent.nodes import Node, NodeShape
+from compute_agent.profile import HostProfile
+from compute_agent.reporter import StatsReporter
+from compute_agent.tracker import ResourceTracker
 from rpcapi.model.inventory import Inventory
-from tests.unit.scheduler_svc.rack_worker import Worker
+from tests.unit.scheduler_svc.rack_worker import RackWorker
 
-SHAPE = Shape("s", {"VCPU": Inventory(8), "MEMORY_MB": Inventory(8192)}, ("HW_CPU_X86_AVX2",))
+SHAPE = NodeShape("s", {"VCPU": Inventory(8), "MEMORY_MB": Inventory(8192)}, ("HW_CPU_X86_AVX2",))
 NODES = tuple(Node(f"west/{number}", SHAPE, "zone1") for number in range(3))
 
 
@@ -23,16 +23,16 @@ class Agent:
     def __init__(self, worker):
         self._scheduler = worker.scheduler
         self.sent = []
-        tracker = Tracker(NODES)
-        self.reporter = Reporter(
+        tracker = ResourceTracker(NODES)
+        self.reporter = StatsReporter(
             host="west",
             partition="default",
             nodes=NODES,
             tracker=tracker,
-            load=Load("west", NODES, tracker, lambda: Profile(churn=1.0)),
-            activity=Activity(),
+            load=SimulatedLoad("west", NODES, tracker, lambda: HostProfile(churn=1.0)),
+            activity=NodeActivity(),
             scheduler=self,
-            calls=Calls(10.0),
+            calls=ServiceCalls(10.0),
             incarnation=1,
         )
 
@@ -52,7 +52,7 @@ class Agent:
 def worker(tmp_path):
     schema = tmp_path / "rack.json"
     schema.write_text("{}")
-    made = Worker(schema)
+    made = RackWorker(schema)
     made.service.start()
     yield made
     made.service.stop()

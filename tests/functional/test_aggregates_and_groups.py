@@ -10,7 +10,7 @@ import pytest
 from tqdm import tqdm
 
 from devstack import exercise
-from devstack.cluster import Shape
+from devstack.cluster import ClusterSize
 from rpcapi import objects
 from rpcapi.model.names import host_of
 from tests.functional import clusters
@@ -18,7 +18,7 @@ from tests.functional.booting import ASKED, gantt
 from tests.functional.clusters import Running
 
 HOSTS = 3
-SHAPE = Shape(computes=HOSTS, nodes_per_host=1, schedulers=2)
+SHAPE = ClusterSize(computes=HOSTS, nodes_per_host=1, schedulers=2)
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def boot(cluster: Running, count: int, **asked: Any) -> list[objects.Instance]:
     for each in uuids:
         session.new_request()
         spec = objects.RequestSpec.of(flavor="m1.tiny", resources=ASKED, **asked)
-        session.ask(session.conductor.build_instances, spec, [each])
+        session.call(session.conductor.build_instances, spec, [each])
     return exercise.wait_for_servers(session, uuids, 60, tqdm(disable=True))
 
 
@@ -76,4 +76,4 @@ def test_a_server_group_is_placed_by_its_policy_though_all_boot_at_once(cluster,
         assert "server group policy" in refused.reason
     elif policy == "affinity":
         assert len(held) == 1
-    assert cluster.session.ask(cluster.session.claims.verify).problems == []
+    assert cluster.session.call(cluster.session.claims.verify).problems == []

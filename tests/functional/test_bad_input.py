@@ -37,13 +37,13 @@ READING = {"failed_builds"}  # the metrics that a weigher reads which is enabled
 
 def known(running: Running) -> set[str]:
     """Return the service hosts, and of the other services their kind."""
-    states = running.session.pages(running.session.scheduler.list_host_state, "states", "service")
+    states = running.session.list_all(running.session.scheduler.list_host_state, "states", "service")
     return {state.name.partition("@")[0] for state in states}
 
 
 def metrics(running: Running) -> list[set[str]]:
     """Return the names of what nodes measure: of what nobody reads each agent's second report takes back."""
-    states = running.session.pages(running.session.scheduler.list_host_state, "states", "compute")
+    states = running.session.list_all(running.session.scheduler.list_host_state, "states", "compute")
     return [set(state.document["metrics"]) for state in states]
 
 
@@ -53,8 +53,8 @@ def unchanged(cluster: Running) -> Iterator[None]:
 
     def state() -> tuple[object, ...]:
         session = cluster.session
-        report = session.ask(session.claims.verify)
-        instances = [i.uuid for i in session.pages(session.conductor.list_instances, "instances")]
+        report = session.call(session.claims.verify)
+        instances = [i.uuid for i in session.list_all(session.conductor.list_instances, "instances")]
         return report.clean, report.position, dict(report.claims), instances
 
     before = state()
@@ -69,7 +69,7 @@ def spec(**values) -> objects.RequestSpec:
 def build(cluster: Running, request: objects.RequestSpec, uuids: list[str] | None = None) -> None:
     session = cluster.session
     session.new_request()
-    session.ask(session.conductor.build_instances, request, [str(uuid.uuid4())] if uuids is None else uuids)
+    session.call(session.conductor.build_instances, request, [str(uuid.uuid4())] if uuids is None else uuids)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_spec(cluster, values, error, says):
     with pytest.raises(error, match=says):
         build(cluster, spec(**values))
     with pytest.raises(error, match=says):
-        cluster.session.ask(cluster.session.scheduler.select_destinations, spec(**values), [str(uuid.uuid4())])
+        cluster.session.call(cluster.session.scheduler.select_destinations, spec(**values), [str(uuid.uuid4())])
 
 
 @pytest.mark.parametrize("count", [0, 100_000])
@@ -126,7 +126,7 @@ def test_uuids(cluster, uuids):
 )
 def test_no_host_can_ever(cluster, values, says):
     with pytest.raises(errors.NoValidHost, match=says) as caught:
-        cluster.session.ask(cluster.session.scheduler.select_destinations, spec(**values), [str(uuid.uuid4())])
+        cluster.session.call(cluster.session.scheduler.select_destinations, spec(**values), [str(uuid.uuid4())])
     assert "No valid host" in str(caught.value)
 
 
@@ -134,19 +134,19 @@ def test_no_host_can_ever(cluster, values, says):
 def test_unknown_host(cluster, name):
     session = cluster.session
     with pytest.raises(errors.UnknownHost, match=name):
-        session.ask(session.scheduler.get_host_state, "compute", name)
+        session.call(session.scheduler.get_host_state, "compute", name)
     with pytest.raises(errors.UnknownHost, match=name):
-        session.ask(session.scheduler.select_destinations, spec(force_hosts=[name]), [str(uuid.uuid4())])
+        session.call(session.scheduler.select_destinations, spec(force_hosts=[name]), [str(uuid.uuid4())])
 
 
 def test_unknown_namespace_instance_and_decision(cluster):
     session = cluster.session
     with pytest.raises(errors.UnknownNamespace, match="tarot"):
-        session.ask(session.scheduler.get_host_state, "tarot", HOST)
+        session.call(session.scheduler.get_host_state, "tarot", HOST)
     with pytest.raises(errors.UnknownInstance):
-        session.ask(session.conductor.delete_instances, [str(uuid.uuid4())])
+        session.call(session.conductor.delete_instances, [str(uuid.uuid4())])
     with pytest.raises(errors.UnknownDecision):
-        session.ask(session.scheduler.explain, "req-nothing")
+        session.call(session.scheduler.explain, "req-nothing")
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def report(cluster: Running, nodes: dict[str, object], sequence: int, *, full: b
     stats = objects.StatsReport.of(
         incarnation=json.loads(path.read_text()), sequence=sequence, base=sequence - 1, full=full, nodes=nodes
     )
-    return cluster.session.ask(cluster.session.scheduler.update_resource_stats, HOST, stats)
+    return cluster.session.call(cluster.session.scheduler.update_resource_stats, HOST, stats)
 
 
 def test_stats_of_an_unknown_node(cluster):
@@ -196,7 +196,7 @@ def test_stats_of_an_unknown_node(cluster):
 def test_confirm_of_what_is_not_there(cluster):
     session = cluster.session
     unknown = objects.ClaimRefs.of(consumers=[str(uuid.uuid4())], attempts=[1])
-    answers = session.ask(session.claims.confirm_claims, HOST, unknown)
+    answers = session.call(session.claims.confirm_claims, HOST, unknown)
     assert answers.answers == [Answer.UNKNOWN]
     with pytest.raises(errors.ClaimUnknown, match="No claim of"):
         answers.raise_unless(Answer.CONFIRMED)

@@ -16,13 +16,13 @@ from compute_agent.attempt import Attempt
 from compute_agent.journal import Journal
 from compute_agent.journal_file import JournalFile
 from devstack import exercise
-from devstack.cluster import Shape
+from devstack.cluster import ClusterSize
 from rpcapi import objects
 from rpcapi.model.names import host_of
 from tests.functional import clusters, truth
 from tests.functional.clusters import Running
 
-SHAPE = Shape(computes=2, nodes_per_host=1, schedulers=2)
+SHAPE = ClusterSize(computes=2, nodes_per_host=1, schedulers=2)
 NIC, GPU = "CUSTOM_PCI_8086_154D", "VGPU"
 AGENTS = {
     # Of two cells each has a shared core and five that are pinned to, and each a card of its own.
@@ -95,7 +95,7 @@ def given(attempts: list[Attempt]) -> tuple[list[int], list[str]]:
 def pinned(cluster: Running, node: str) -> list[str]:
     """Return the CPUs that each cell of a node is known to have pinned."""
     session = cluster.session
-    return [cell["pinned"] for cell in session.ask(session.scheduler.get_host_state, "compute", node).document["numa"]]
+    return [cell["pinned"] for cell in session.call(session.scheduler.get_host_state, "compute", node).document["numa"]]
 
 
 def test_a_flavors_topology_becomes_certain_cpus_pages_and_devices(cluster: Running) -> None:
@@ -120,7 +120,7 @@ def test_a_flavors_topology_becomes_certain_cpus_pages_and_devices(cluster: Runn
     assert "256/1024 pages of 2048 kB" in gantt(cluster, "host", "show", shown["host"])
 
     # when they are deleted, all is free again
-    cluster.session.ask(cluster.session.conductor.delete_instances, [server["uuid"], other["uuid"]])
+    cluster.session.call(cluster.session.conductor.delete_instances, [server["uuid"], other["uuid"]])
     truth.until("the cells are free", lambda: pinned(cluster, shown["host"]) == ["", ""], 20)
     truth.until("no claim is left", lambda: not truth.claims(cluster))
     assert not any(held(cluster).values())
@@ -153,7 +153,7 @@ def asked(cluster: Running, count: int) -> list[str]:
     uuids = [str(uuid.uuid4()) for _ in range(count)]
     for each in uuids:
         cluster.session.new_request()
-        cluster.session.ask(cluster.session.conductor.build_instances, spec(), [each])
+        cluster.session.call(cluster.session.conductor.build_instances, spec(), [each])
     return uuids
 
 
@@ -190,5 +190,5 @@ def fill_and_empty(cluster: Running) -> None:
         assert all(kept[each.ref] == each.assignments for each in before[host] if each.ref in kept)
     assert sorted(active) == sorted(each.uuid for attempts in after.values() for each in attempts)
     assert len(active) == 20
-    cluster.session.ask(cluster.session.conductor.delete_instances, active)
+    cluster.session.call(cluster.session.conductor.delete_instances, active)
     truth.until("all is free", lambda: not any(held(cluster).values()))

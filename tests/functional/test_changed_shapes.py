@@ -9,14 +9,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from devstack.cluster import Shape
+from devstack.cluster import ClusterSize
 from rpcapi import objects
 from tests.functional import clusters, truth
 from tests.functional.clusters import Running
 
 pytestmark = pytest.mark.long
 
-SHAPE = Shape(computes=1, nodes_per_host=1, schedulers=2)
+SHAPE = ClusterSize(computes=1, nodes_per_host=1, schedulers=2)
 FLAT = {"share": 1000, "vcpus": 16, "memory_mb": 16384, "reserved_memory_mb": 0, "cpu_allocation_ratio": 1.0}
 CELLS = FLAT | {"numa_cells": 2, "threads_per_core": 2}
 SCHEDULER = {"scheduler": {"claim_ttl": 5}, "store": {"audit_grace": 2, "reap_interval": 0.5}}
@@ -48,18 +48,18 @@ def boot(running: Running, count: int) -> list[str]:
     uuids = [str(uuid.uuid4()) for _ in range(count)]
     for each in uuids:
         running.session.new_request()
-        running.session.ask(running.session.conductor.build_instances, spec, [each])
+        running.session.call(running.session.conductor.build_instances, spec, [each])
     return [each.uuid for each in truth.settled(running, uuids) if each.status == "ACTIVE"]
 
 
 def delete(running: Running, uuids: list[str]) -> None:
-    running.session.ask(running.session.conductor.delete_instances, uuids)
+    running.session.call(running.session.conductor.delete_instances, uuids)
     truth.until("their claims are over", lambda: not {name for name, _ in truth.claims(running)} & set(uuids))
 
 
 def flagged(running: Running) -> dict[tuple[str, str], tuple[int, int]]:
     """Return what is in excess, {(provider, class): (used, capacity)}, where all else is right."""
-    found = running.session.ask(running.session.claims.verify)
+    found = running.session.call(running.session.claims.verify)
     assert found.problems == []
     return {(each["provider"], each["class"]): (each["used"], each["capacity"]) for each in found.excess}
 

@@ -13,7 +13,7 @@ import pytest
 
 from devstack.servers.redis import RedisServer
 from rpcapi.model.claims import GroupPolicy
-from scheduler_svc.store.records import Batch, Candidate, Claim, Group, Intent, Ref
+from scheduler_svc.store.records import Candidate, Claim, ClaimBatch, ClaimGroup, ClaimRef, Intent
 from scheduler_svc.store.redis import RedisStore
 from tests.unit.scheduler_svc.store.backends import redis_world
 from tests.unit.scheduler_svc.store.world import World, child_stats, node_stats
@@ -56,7 +56,7 @@ class Crew:
         found, following = self.world.store.claims()
         assert following is None
         for host, held in itertools.groupby(found, key=lambda claim: claim.host):
-            self.world.store.release(host, [Ref(claim.consumer, claim.attempt) for claim in held])
+            self.world.store.release(host, [ClaimRef(claim.consumer, claim.attempt) for claim in held])
         return found
 
     def close(self) -> None:
@@ -80,7 +80,7 @@ class Round:
     number: int
     candidates: Sequence[Candidate]
     seen: tuple[int, int]  # epoch, position
-    group: Group | None = None
+    group: ClaimGroup | None = None
 
     @property
     def is_plain(self) -> bool:
@@ -95,21 +95,21 @@ class Round:
         accepted = store.prepare(self._batch(consumer, 1, ranked)).accepted
         fate = "keep" if self.is_plain else random.choice(["keep", "confirm", "abort", "replace"])
         if fate == "abort":
-            store.abort([Ref(consumer, 1)])
+            store.abort([ClaimRef(consumer, 1)])
         elif fate == "replace" and accepted:
             store.prepare(self._batch(consumer, 2, self._shuffled(random)))
         elif fate == "confirm" and accepted:
             (claim,), _marker = store.claims(consumer=consumer)
-            store.confirm(claim.host, [Ref(consumer, 1)])
+            store.confirm(claim.host, [ClaimRef(consumer, 1)])
         return accepted
 
     def _shuffled(self, random: Random) -> list[Candidate]:
         return random.sample(self.candidates, len(self.candidates))
 
-    def _batch(self, consumer: str, attempt: int, ranked: Sequence[Candidate]) -> Batch:
+    def _batch(self, consumer: str, attempt: int, ranked: Sequence[Candidate]) -> ClaimBatch:
         epoch, position = self.seen
         wish = Intent(consumer, attempt, ranked, attempt - 1 or None)
-        return Batch(
+        return ClaimBatch(
             "req-1", "p", "u", {"VCPU": 1}, [wish], epoch=epoch, position=position, ttl_ms=TTL_MS, group=self.group
         )
 
@@ -130,7 +130,7 @@ def test_sixteen_workers_boot_one_server_group_at_once(crew: Crew, policy: str, 
     # Just as many places as there are workers: where all are to be apart, each of them is needed.
     hosts, violations = HOSTS[: WORKERS // most], 0
     for number in range(rounds):
-        group = Group(f"group{number}", kind, most)
+        group = ClaimGroup(f"group{number}", kind, most)
         each = Round(number, [Candidate(host) for host in hosts], crew.seen(), group)
         served = crew.race(each.boot)
         held = Counter(claim.host for claim in crew.end_all())

@@ -11,13 +11,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from devstack import exercise
-from devstack.cluster import Shape
+from devstack.cluster import ClusterSize
 from rpcapi import context, objects
 from rpcapi.shell import waiting
 from tests.functional import clusters
 from tests.unit.scheduler_svc.plugins.outside import install_example
 
-SHAPE = Shape(computes=2, nodes_per_host=2, schedulers=2)
+SHAPE = ClusterSize(computes=2, nodes_per_host=2, schedulers=2)
 SMALL = {"VCPU": 1, "MEMORY_MB": 512}
 ENABLED = "ComputeFilter,ForceHostsFilter,TraitsFilter,ResourcesFilter,RequestGroupsFilter,MaintenanceFilter"
 
@@ -44,13 +44,13 @@ def boot(session, count=1, **asked):
     request_id = session.new_request()
     uuids = [str(uuid.uuid4()) for _ in range(count)]
     spec = objects.RequestSpec.of(**({"resources": SMALL} | asked))
-    session.ask(session.conductor.build_instances, spec, uuids)
-    known = waiting.wait_for(session, uuids, exercise.SETTLED, 60, Unseen())
+    session.call(session.conductor.build_instances, spec, uuids)
+    known = waiting.wait_for_status(session, uuids, exercise.FINAL_STATUSES, 60, Unseen())
     return request_id, [known[each] for each in uuids]
 
 
 def explained(session, request_id):
-    return session.ask(session.scheduler.explain, request_id).document
+    return session.call(session.scheduler.explain, request_id).document
 
 
 def gantt(running, *argv):
@@ -86,7 +86,7 @@ def test_a_refused_request(running):
 def test_requests_that_race_for_one_host(running):
     session = running.session
     nodes = {
-        state.name: state.document for state in session.pages(session.scheduler.list_host_state, "states", "compute")
+        state.name: state.document for state in session.list_all(session.scheduler.list_host_state, "states", "compute")
     }
     host = min(nodes)
     held = nodes[host]["inventories"]["MEMORY_MB"]["capacity"] - nodes[host]["used"].get("MEMORY_MB", 0)
@@ -97,7 +97,7 @@ def test_requests_that_race_for_one_host(running):
     def ask(ctxt):
         barrier.wait(30)
         try:
-            return session.scheduler.select_destinations(ctxt.within(30), half, [str(uuid.uuid4())])
+            return session.scheduler.select_destinations(ctxt.with_timeout(30), half, [str(uuid.uuid4())])
         except Exception as error:  # what each was told is looked at below
             return error
 
@@ -118,11 +118,11 @@ def test_a_dry_run_claims_and_records_nothing(running):
     partition = "default"
 
     def content():
-        found = session.ask(session.claims.verify)
+        found = session.call(session.claims.verify)
         assert not found.problems
-        page = session.ask(session.scheduler.list_decisions, partition, limit=1000)
+        page = session.call(session.scheduler.list_decisions, partition, limit=1000)
         claims = sorted(
-            json.dumps(each, sort_keys=True) for each in session.pages(session.claims.list_claims, "claims")
+            json.dumps(each, sort_keys=True) for each in session.list_all(session.claims.list_claims, "claims")
         )
         return found.claims, claims, [one.request_id for one in page.decisions]
 
@@ -145,10 +145,10 @@ def test_plugins_decide_and_are_listed(running):
         "gantt-racks 1.0",
         "per-host",
     )
-    names = [state.name for state in session.pages(session.scheduler.list_host_state, "states", "compute")]
+    names = [state.name for state in session.list_all(session.scheduler.list_host_state, "states", "compute")]
     roots = [name for name in names if not name.endswith("licences")]
     soon = [{"id": "soon", "hosts": roots, "metadata": {"maintenance": "soon"}}]
-    session.ask(session.scheduler.update_aggregates, soon)
+    session.call(session.scheduler.update_aggregates, soon)
     try:
         _, (server,) = boot(session)
         assert server.status == "ERROR"
@@ -156,7 +156,7 @@ def test_plugins_decide_and_are_listed(running):
         _, (server,) = boot(session, hints={"short_lived": "yes"})
         assert server.status == "ACTIVE", server.reason
     finally:
-        session.ask(session.scheduler.delete_aggregate, "soon")
+        session.call(session.scheduler.delete_aggregate, "soon")
 
 
 def test_a_resource_kind_from_outside_is_placed_and_used_up(running):
@@ -164,7 +164,7 @@ def test_a_resource_kind_from_outside_is_placed_and_used_up(running):
     session.new_request()
     held = [
         state.name
-        for state in session.pages(session.scheduler.list_host_state, "states", "compute")
+        for state in session.list_all(session.scheduler.list_host_state, "states", "compute")
         if "CUSTOM_LICENCE" in state.document.get("inventories", {})
     ]
     assert held, "some nodes are of the shape that has licences"

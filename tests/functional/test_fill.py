@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from devstack import exercise, workload
-from devstack.cluster import Mode, Shape
+from devstack.cluster import ClusterSize, Mode
 from rpcapi import errors, objects
 from tests.functional import clusters, truth
 from tests.functional.clusters import Running
@@ -16,20 +16,20 @@ REQUESTS = 400
 CALLERS = 8
 TRACE = Path(__file__).resolve().parents[3] / "shared" / "traces" / "azure_2017_vm_requests.csv.gz"
 # Twelve nodes hold about 1.6 TB of memory; the trace's first requests ask for 3.7 TB.
-TIGHT = Shape(computes=3, nodes_per_host=4, schedulers=4)
+TIGHT = ClusterSize(computes=3, nodes_per_host=4, schedulers=4)
 
 
-def requests() -> list[workload.Request]:
+def requests() -> list[workload.WorkloadRequest]:
     """Return single-server requests: the trace's, or a generated mix where there is no trace."""
-    grouped = workload.from_trace(TRACE, REQUESTS) if TRACE.exists() else workload.generated(REQUESTS, seed=7)
-    return [workload.Request(one.flavor, one.resources, 1) for one in grouped for _ in range(one.count)]
+    grouped = workload.from_trace(TRACE, REQUESTS) if TRACE.exists() else workload.generate_requests(REQUESTS, seed=7)
+    return [workload.WorkloadRequest(one.flavor, one.resources, 1) for one in grouped for _ in range(one.count)]
 
 
-def boot_from_many(running: Running, wanted: list[workload.Request]) -> list[str]:
+def boot_from_many(running: Running, wanted: list[workload.WorkloadRequest]) -> list[str]:
     """Ask for all of them from several callers at once; return the uuids."""
     uuids: list[str] = []
 
-    def caller(share: list[workload.Request]) -> None:
+    def caller(share: list[workload.WorkloadRequest]) -> None:
         session = exercise.Session([str(running.cluster.client_conf)])
         uuids.extend(exercise.boot(session, share))
         session.close()
@@ -44,7 +44,7 @@ def boot_from_many(running: Running, wanted: list[workload.Request]) -> list[str
 
 def explained(running: Running, instance: objects.Instance) -> bool:
     """Tell whether the decision record says which hosts fell to what, or what the claim script answered."""
-    document = running.session.ask(running.session.scheduler.explain, instance.request_id).document
+    document = running.session.call(running.session.scheduler.explain, instance.request_id).document
     fallen = sum(document["reasons"].values())
     tried = [verdict for told in document.get("verdicts", []) for _, verdict in told["tried"]]
     return document["outcome"] == "refused" and (fallen == document["hosts"] or bool(tried))
@@ -68,4 +68,4 @@ def test_fill_past_capacity(mode):
             assert instance.reason.startswith("No valid host"), instance.reason
             assert explained(running, instance), instance.request_id
         with pytest.raises(errors.UnknownDecision):
-            running.session.ask(running.session.scheduler.explain, "req-00000000-0000-0000-0000-000000000000")
+            running.session.call(running.session.scheduler.explain, "req-00000000-0000-0000-0000-000000000000")

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from devstack.cluster import Shape
+from devstack.cluster import ClusterSize
 from rpcapi.model.names import host_of
 from tests.functional import clusters
 from tests.functional.clusters import Running
 
-SHAPE = Shape(computes=3, nodes_per_host=1, schedulers=1)
+SHAPE = ClusterSize(computes=3, nodes_per_host=1, schedulers=1)
 AGENTS = {
     # Every node is of one shape: with cells, pinned cpus and huge pages, a device of each kind and a bandwidth.
     "shape:small": {
@@ -68,7 +68,7 @@ def boot(cluster: Running, *options: str) -> tuple[str, dict[str, dict[str, int]
     done = gantt(cluster, "server", "boot", *options, "--wait", "-f", "json")
     assert done.returncode == 0, done.stdout + done.stderr
     (server,) = json.loads(done.stdout)
-    (claim,) = cluster.session.ask(cluster.session.claims.list_claims, consumer=server["uuid"]).claims
+    (claim,) = cluster.session.call(cluster.session.claims.list_claims, consumer=server["uuid"]).claims
     assert claim["state"] == "confirmed"
     return server["uuid"], claim["allocations"]
 
@@ -124,9 +124,9 @@ def test_what_no_host_has_ends_in_error_with_the_reason(cluster, options, says):
     ],
 )
 def test_what_contradicts_itself_is_one_line_and_changes_nothing(cluster, options, says):
-    before = cluster.session.ask(cluster.session.claims.verify).position
+    before = cluster.session.call(cluster.session.claims.verify).position
     done = gantt(cluster, "boot", *options)
     assert (done.returncode, done.stdout) == (1, "")
     (line,) = done.stderr.strip().splitlines()
     assert says in line
-    assert cluster.session.ask(cluster.session.claims.verify).position == before
+    assert cluster.session.call(cluster.session.claims.verify).position == before

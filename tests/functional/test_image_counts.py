@@ -3,18 +3,18 @@
 
 import pytest
 
-from compute_agent.activity import Activity
+from compute_agent.activity import NodeActivity
 from compute_agent.attempt import Attempt, Stage
-from compute_agent.calls import Calls
-from compute_agent.load import Load
-from compute_agent.profile import Profile
-from compute_agent.reporter import Reporter
-from compute_agent.tracker import Tracker
-from compute_agent.wish import Wish
+from compute_agent.calls import ServiceCalls
+from compute_agent.load import SimulatedLoad
+from compute_agent.profile import HostProfile
+from compute_agent.reporter import StatsReporter
+from compute_agent.tracker import ResourceTracker
+from compute_agent.wish import BuildRequirements
 from rpcapi import context, objects
 from rpcapi.model import names
 from tests.unit.compute_agent.machines import node
-from tests.unit.scheduler_svc.rack_worker import Worker
+from tests.unit.scheduler_svc.rack_worker import RackWorker
 
 SHAPE = """
     [compute]
@@ -29,7 +29,7 @@ SHAPE = """
 def worker(tmp_path):
     schema = tmp_path / "rack.json"
     schema.write_text("{}")
-    made = Worker(schema)
+    made = RackWorker(schema)
     for name, value in {
         "enabled_filters": ["ComputeFilter", "ResourcesFilter"],
         "enabled_weighers": ["ImagePropertiesWeigher"],
@@ -46,10 +46,10 @@ def worker(tmp_path):
 def report(worker, host, *distros):
     """Let a host with such guests report until it knows what is read; return the metrics of its last report."""
     its = node(SHAPE.format(host))
-    tracker = Tracker([its])
+    tracker = ResourceTracker([its])
     for number, distro in enumerate(distros):
         intent = Attempt(f"{host}-{number}", 1, Stage.INTENT, 0, name=its.name, allocations={its.name: {"VCPU": 1}})
-        wish = Wish(image={"properties": {"os_distro": distro, "os_type": "linux"}})
+        wish = BuildRequirements(image={"properties": {"os_distro": distro, "os_type": "linux"}})
         tracker.hold(tracker.admit(intent, wish))
     sent = []
 
@@ -58,15 +58,15 @@ def report(worker, host, *distros):
             sent.append(stats)
             return worker.scheduler.update_resource_stats(ctxt, name, stats)
 
-    reporter = Reporter(
+    reporter = StatsReporter(
         host=host,
         partition="default",
         nodes=[its],
         tracker=tracker,
-        load=Load(host, [its], tracker, Profile),
-        activity=Activity(),
+        load=SimulatedLoad(host, [its], tracker, HostProfile),
+        activity=NodeActivity(),
         scheduler=Scheduler(),
-        calls=Calls(10.0),
+        calls=ServiceCalls(10.0),
         incarnation=1,
     )
     reporter.report()

@@ -9,7 +9,7 @@ from oslo_config import cfg
 
 from rpcapi import bus
 from scheduler_svc import conf as scheduler_conf
-from scheduler_svc.notifications.publishers import Publishers
+from scheduler_svc.notifications.publishers import NotificationPublishers
 from scheduler_svc.notifications.turn import NAMESPACE
 from scheduler_svc.store import open_store
 from tests.unit.scheduler_svc.hosts import join, node
@@ -50,7 +50,7 @@ def test_workers_publish_in_turn_and_nothing_is_left_out(rabbit_node, redis_serv
     store = opened(conf, partition)
     store.check_identity()
     join(store, {"a/1": node()})
-    first, second = (Publishers(conf, [partition], opened) for _ in range(2))
+    first, second = (NotificationPublishers(conf, [partition], opened) for _ in range(2))
     watts, version = [], 0
     first.start()
     second.start()

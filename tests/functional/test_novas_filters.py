@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from devstack.cluster import Shape
+from devstack.cluster import ClusterSize
 from rpcapi import errors, objects
 from rpcapi.model.names import host_of
 from scheduler_svc.conf.filters import FILTERS
@@ -15,7 +15,7 @@ from tests.functional import clusters
 from tests.functional.booting import ASKED, boot, gantt, home
 from tests.functional.clusters import Running
 
-SHAPE = Shape(computes=3, nodes_per_host=1, schedulers=1)
+SHAPE = ClusterSize(computes=3, nodes_per_host=1, schedulers=1)
 ENABLED = [name for name in FILTERS if name != "MetricsFilter"]  # there is no metric to be weighed by
 SCHEDULER = {
     "filter_scheduler": {
@@ -66,5 +66,5 @@ def test_a_query_that_cannot_be_used_is_refused_and_nothing_is_recorded(cluster)
     session, one = cluster.session, str(uuid.uuid4())
     spec = objects.RequestSpec.of(flavor="m1.tiny", resources=ASKED, hints={"query": ["=", "$free_ram", 1]})
     with pytest.raises(errors.InvalidSpec, match=r"no variable '\$free_ram'"):
-        session.ask(session.conductor.build_instances, spec, [one])
-    assert one not in [each.uuid for each in session.ask(session.conductor.list_instances).instances]
+        session.call(session.conductor.build_instances, spec, [one])
+    assert one not in [each.uuid for each in session.call(session.conductor.list_instances).instances]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from devstack.cluster import Shape
+from devstack.cluster import ClusterSize
 from rpcapi.model.names import host_of
 from scheduler_svc.conf.filters import DEFAULT_FILTERS
 from scheduler_svc.conf.weighers import WEIGHERS
@@ -13,7 +13,7 @@ from tests.functional import clusters
 from tests.functional.booting import boot, gantt, home
 from tests.functional.clusters import Running
 
-SHAPE = Shape(computes=3, nodes_per_host=1, schedulers=1)
+SHAPE = ClusterSize(computes=3, nodes_per_host=1, schedulers=1)
 SCHEDULER = {
     "filter_scheduler": {
         "enabled_filters": ",".join((*DEFAULT_FILTERS, "SameHostFilter", "DifferentHostFilter")),

@@ -11,7 +11,7 @@ import oslo_messaging as messaging
 import pytest
 
 from devstack import exercise, workload
-from devstack.cluster import Cluster, Mode, Shape
+from devstack.cluster import Cluster, ClusterSize, Mode
 from devstack.layout import DAEMONS
 from devstack.servers.rabbitmq import RabbitNode
 from devstack.servers.redis import RedisServer
@@ -20,8 +20,8 @@ from tests.functional import clusters, truth
 from tests.functional.clusters import Running
 from tests.run_folders import claim_folder, release_folder
 
-TINY = workload.Request("tiny", {"VCPU": 1, "MEMORY_MB": 64}, 1)
-FOUR = workload.Request("tiny", {"VCPU": 1, "MEMORY_MB": 64}, 4)
+TINY = workload.WorkloadRequest("tiny", {"VCPU": 1, "MEMORY_MB": 64}, 1)
+FOUR = workload.WorkloadRequest("tiny", {"VCPU": 1, "MEMORY_MB": 64}, 4)
 BRISK = {
     "scheduler": {"store": {"reap_interval": 0.5}},
     "conductor": {
@@ -34,7 +34,7 @@ BRISK = {
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Running]:
-    with clusters.running(Shape(computes=2, nodes_per_host=3), BRISK) as running:
+    with clusters.running(ClusterSize(computes=2, nodes_per_host=3), BRISK) as running:
         yield running
 
 
@@ -59,7 +59,7 @@ def boot_one(running: Running) -> str:
 
 def test_daemons_wait_for_what_is_away():
     # Given daemons whose bus and store do not run
-    cluster = Cluster(claim_folder(), Shape(computes=1, nodes_per_host=2), BRISK)
+    cluster = Cluster(claim_folder(), ClusterSize(computes=1, nodes_per_host=2), BRISK)
     session = exercise.Session([str(cluster.client_conf)])
     try:
         cluster.layout.make()
@@ -91,10 +91,10 @@ def test_store_away_in_mid_flight(cluster):
     # Then a request for a host fails within its time, as what it is
     session.new_request()
     with pytest.raises((errors.Unavailable, messaging.MessagingTimeout)):
-        session.scheduler.select_destinations(session.ctxt.within(10), TINY.spec(), [str(uuid.uuid4())])
+        session.scheduler.select_destinations(session.ctxt.with_timeout(10), TINY.spec(), [str(uuid.uuid4())])
     # And when it is back, all that was acknowledged is there and new servers boot
     cluster.cluster.store.start()
-    nodes = cluster.cluster.shape.nodes
+    nodes = cluster.cluster.size.nodes
     truth.until("every host is open again", lambda: exercise.open_nodes(session) == nodes)
     truth.assert_sound(cluster, [kept, *asked, boot_one(cluster)])
 
@@ -107,7 +107,7 @@ def test_bus_away_in_mid_flight(cluster):
 @pytest.mark.long
 @pytest.mark.timeout(600)
 def test_rabbitmq_away_in_mid_flight():
-    with clusters.running(clusters.on(Mode.STANDARD, Shape(computes=2, nodes_per_host=3)), BRISK) as running:
+    with clusters.running(clusters.on(Mode.STANDARD, ClusterSize(computes=2, nodes_per_host=3)), BRISK) as running:
         daemons = running.cluster.daemons
         before = {name: daemon.pid for name, daemon in daemons.items()}
         without_bus(running, running.cluster.rabbit)
@@ -124,7 +124,7 @@ def without_bus(running: Running, broker: RedisServer | RabbitNode | None) -> No
     # Then a call fails within its time, as what it is
     running.session.new_request()
     with pytest.raises((errors.Unavailable, messaging.MessagingTimeout)):
-        running.session.claims.verify(running.session.ctxt.within(3))
+        running.session.claims.verify(running.session.ctxt.with_timeout(3))
     # And when it is back, what was asked for comes to its end and new servers boot
     broker.start()
     truth.assert_sound(running, [kept, *asked, boot_one(running)])
@@ -142,7 +142,7 @@ def test_reload_and_drain_lose_no_message(cluster):
             session.new_request()
             consumer = str(uuid.uuid4())
             try:
-                session.scheduler.select_destinations(session.ctxt.within(20), TINY.spec(), [consumer])
+                session.scheduler.select_destinations(session.ctxt.with_timeout(20), TINY.spec(), [consumer])
                 answered.append(consumer)
             except (errors.GanttError, messaging.MessagingException) as why:
                 failed.append(why)

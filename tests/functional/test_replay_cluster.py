@@ -12,7 +12,7 @@ SERVERS = 60
 @pytest.mark.parametrize("together", [[], ["--together"]], ids=["one-by-one", "together"])
 def test_every_request_is_accounted_for_and_nothing_is_sold_twice(together):
     argv = ("--synthetic", "--limit", str(SERVERS), "--through", "cluster", "--drivers", "filter", "--hosts", "3")
-    rows = asking.ask("replay", *argv, *together)
+    rows = asking.run_json("replay", *argv, *together)
     for row in rows:
         assert row["overcommit"] == 0
         assert row["placed"] + row["refused"] == SERVERS

@@ -14,8 +14,8 @@ from devstack.servers.errors import BinaryMissing
 from devstack.servers.ports import free_port
 from devstack.servers.zookeeper import ZooKeeperServer
 from rpcapi import errors
-from rpcapi.daemon.coordination import Coordinator, Group
-from scheduler_svc.servicegroup.watch import Watch
+from rpcapi.daemon.coordination import CoordinationGroup, Coordinator
+from scheduler_svc.servicegroup.watch import ServiceGroupWatcher
 from scheduler_svc.store.memory import MemoryStore
 from tests.conftest import missing
 from tests.run_folders import claim_folder, release_folder
@@ -50,11 +50,11 @@ class Cluster:
     """A store of hosts, processes that are members, and a scheduler's watch."""
 
     def __init__(self, url):
-        self.group = Group(url, f"gantt.{uuid.uuid4().hex[:8]}", TIMEOUT)
+        self.group = CoordinationGroup(url, f"gantt.{uuid.uuid4().hex[:8]}", TIMEOUT)
         self.store = MemoryStore("default", liveness="group")
         join(self.store, {name: node() for name in ("a1", "a2", "b1")})
         self.coordinator = Coordinator(self.group, "watch")
-        self.watch = Watch(self.store, self.coordinator, grace=self.group.grace, settling=self.group.timeout)
+        self.watch = ServiceGroupWatcher(self.store, self.coordinator, grace=self.group.grace, settling=self.group.timeout)
         self.members = []
 
     def member(self, *names):
@@ -74,7 +74,7 @@ class Cluster:
         while self.alive != wanted:
             assert time.monotonic() < deadline, f"{self.alive} live, not {wanted}"
             assert self.alive >= set(never)
-            self.watch.look()
+            self.watch.poll()
             time.sleep(0.1)
 
     def close(self):
@@ -117,7 +117,7 @@ def test_an_outage_kills_nobody_and_everybody_comes_back(cluster, backend):
             cluster.coordinator.members()
     began = time.monotonic()
     while time.monotonic() < began + 1.5 * TIMEOUT:
-        cluster.watch.look()
+        cluster.watch.poll()
         assert cluster.alive == {"a1", "b1"}
         time.sleep(0.2)
     server.start()
@@ -133,6 +133,6 @@ def test_a_group_that_was_never_made_is_no_empty_group(cluster):
 
 
 def test_nobody_there_is_an_answer_within_bounds():
-    coordinator = Coordinator(Group(f"redis://127.0.0.1:{free_port()}", "g", TIMEOUT), "watch")
+    coordinator = Coordinator(CoordinationGroup(f"redis://127.0.0.1:{free_port()}", "g", TIMEOUT), "watch")
     with pytest.raises(errors.Unavailable, match="The service group g"):
         coordinator.members()

@@ -6,7 +6,7 @@ import uuid
 
 import pytest
 
-from devstack.cluster import Shape
+from devstack.cluster import ClusterSize
 from devstack.servers.ports import free_port
 from devstack.servers.redis import RedisServer
 from rpcapi import errors, objects
@@ -25,7 +25,7 @@ def until(what, look):
 
 
 def alive(running):
-    states = running.session.pages(running.session.scheduler.list_host_state, "states", "service")
+    states = running.session.list_all(running.session.scheduler.list_host_state, "states", "service")
     return {state.name for state in states if state.document["alive"]}
 
 
@@ -34,7 +34,7 @@ def refusal(running):
     spec = objects.RequestSpec.of(resources={"VCPU": 1})
     try:
         running.session.new_request()
-        running.session.ask(running.session.scheduler.select_destinations, spec, [str(uuid.uuid4())])
+        running.session.call(running.session.scheduler.select_destinations, spec, [str(uuid.uuid4())])
     except errors.NoValidHost as error:
         return error.kwargs["reasons"]
     return {}
@@ -53,7 +53,7 @@ def test_a_dead_agents_hosts_leave_and_a_disabled_host_leaves_at_once(group_serv
     group = {"service_group": {"driver": "tooz", "backend_url": group_server.tcp_url(), "timeout": TIMEOUT}}
     patient = {"store": {"service_down_time": 3600}}  # so that missed reports are not what is seen
     overrides = {"scheduler": group | patient, "conductor": group, "compute": group}
-    with clusters.running(Shape(computes=2, nodes_per_host=1), overrides) as running:
+    with clusters.running(ClusterSize(computes=2, nodes_per_host=1), overrides) as running:
         until("the services joined", lambda: {"compute0", "compute1"} <= alive(running) and len(alive(running)) == 4)
         until("there is a host", lambda: not refusal(running))
 
@@ -72,9 +72,9 @@ def test_a_dead_agents_hosts_leave_and_a_disabled_host_leaves_at_once(group_serv
         clusters.restart(running, "compute")
         until("the hosts are back", lambda: not refusal(running))
         for name in ("compute0", "compute1"):
-            read = running.session.ask(running.session.scheduler.get_host_state, "service", name)
+            read = running.session.call(running.session.scheduler.get_host_state, "service", name)
             state = objects.HostState.of(
                 namespace="service", name=name, version=read.version, document={"enabled": False}
             )
-            running.session.ask(running.session.scheduler.update_host_state, state, writer="gantt")
+            running.session.call(running.session.scheduler.update_host_state, state, writer="gantt")
         until("disabled hosts are no candidates", lambda: refusal(running).get("service disabled") == 2)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from devstack import exercise, workload
-from devstack.cluster import Mode, Shape
+from devstack.cluster import ClusterSize, Mode
 from devstack.servers.ports import free_port
 from devstack.servers.process import ServerProcess
 from rpcapi.model.names import host_of
@@ -17,7 +17,7 @@ from tests.functional import clusters, truth
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(400)]
 
-LARGE = Shape(computes=200, nodes_per_host=50, schedulers=1, report_interval=8.0, churn=0.1)
+LARGE = ClusterSize(computes=200, nodes_per_host=50, schedulers=1, report_interval=8.0, churn=0.1)
 MOST_BYTES = 2 * 1024**3
 MOST_PROCESSES = 4
 RESTLESS = {"compute": {"compute": {"report_interval": 1.0}, "simulator": {"restart_rate": 0.3}}}
@@ -56,9 +56,9 @@ def test_ten_thousand_nodes_in_two_gibibytes(mode: Mode) -> None:
 
         # then every one of them is alive, and its nodes are there
         session = running.session
-        services = list(session.pages(session.scheduler.list_host_state, "states", "service"))
+        services = list(session.list_all(session.scheduler.list_host_state, "states", "service"))
         alive = {state.name for state in services if state.document["alive"] and state.document["audited"]}
-        nodes = [state.name for state in session.pages(session.scheduler.list_host_state, "states", "compute")]
+        nodes = [state.name for state in session.list_all(session.scheduler.list_host_state, "states", "compute")]
         assert len(nodes) == len(set(nodes)) == shape.nodes
         assert {host_of(name) for name in nodes} <= alive
 
@@ -75,13 +75,13 @@ def test_ten_thousand_nodes_in_two_gibibytes(mode: Mode) -> None:
 
 @pytest.mark.parametrize("mode", list(Mode))
 def test_servers_boot_on_agents_that_keep_restarting(mode: Mode) -> None:
-    with clusters.running(clusters.on(mode, Shape(computes=5, nodes_per_host=4)), RESTLESS) as running:
+    with clusters.running(clusters.on(mode, ClusterSize(computes=5, nodes_per_host=4)), RESTLESS) as running:
         log = running.cluster.layout.log_file("compute")
 
         def restarts() -> int:
             return log.read_text().count("restarts: simulated")
 
-        uuids = exercise.boot(running.session, workload.generated(20, seed=3))
+        uuids = exercise.boot(running.session, workload.generate_requests(20, seed=3))
         truth.until("agents restart under their guests", lambda: restarts() >= 5, 120)
         truth.assert_sound(running, uuids, 120)
         assert "Traceback" not in log.read_text()

@@ -12,17 +12,17 @@ from devstack.servers.redis import RedisServer
 from rpcapi import context, errors, objects
 from rpcapi.model.claims import GroupPolicy
 from rpcapi.shell import waiting
-from scheduler_svc.deciding.asked import Asked, Decided
+from scheduler_svc.deciding.asked import SelectionCall, SelectionResult
 from scheduler_svc.deciding.batch import BatchSelector
-from scheduler_svc.deciding.select import Patience, Selector
-from scheduler_svc.drivers.solver.driver import Bounds, SolverDriver
-from scheduler_svc.request import Request
-from scheduler_svc.store.records import Group, Ref
+from scheduler_svc.deciding.select import RetryLimits, Selector
+from scheduler_svc.drivers.solver.driver import SolverDriver, SolverLimits
+from scheduler_svc.request import SchedulingRequest
+from scheduler_svc.store.records import ClaimGroup, ClaimRef
 from scheduler_svc.store.redis import RedisStore
 from tests.functional import clusters
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import node
-from tests.unit.scheduler_svc.sights import FollowingSight, filter_driver
+from tests.unit.scheduler_svc.sights import FollowingReplicaView, filter_driver
 from tests.unit.scheduler_svc.store.backends import redis_world
 
 WORKERS = 4
@@ -40,17 +40,17 @@ class Unseen:
 
 def worker(server, partition):
     store = RedisStore(server.url(), partition)
-    driver = SolverDriver(filter_driver(), Bounds(packs=True, limit_s=0.2))
-    sight = FollowingSight(store)
-    return store, sight, BatchSelector(Selector(store, sight, driver, Patience(rounds=20)))
+    driver = SolverDriver(filter_driver(), SolverLimits(packs=True, limit_s=0.2))
+    sight = FollowingReplicaView(store)
+    return store, sight, BatchSelector(Selector(store, sight, driver, RetryLimits(max_tries=20)))
 
 
 def calls(number, worker_number):
     """What one worker asks for in one round: several sizes, some of two instances, some of one group of the round."""
-    group = Group(f"group-{number}", GroupPolicy.ANTI_AFFINITY, 1)
+    group = ClaimGroup(f"group-{number}", GroupPolicy.ANTI_AFFINITY, 1)
     return [
-        Asked(
-            Request(f"req-{number}-{worker_number}-{at}", {"VCPU": 1 + at % 3}, group=group if at % 4 == 0 else None),
+        SelectionCall(
+            SchedulingRequest(f"req-{number}-{worker_number}-{at}", {"VCPU": 1 + at % 3}, group=group if at % 4 == 0 else None),
             [str(uuid.uuid4()) for _ in range(1 + at % 2)],
         )
         for at in range(CALLS)
@@ -81,20 +81,20 @@ def test_batches_that_race_for_the_same_hosts_sell_nothing_twice(redis_server: R
                 # Each call has all it asked for, or nothing, and knows which
                 live = {claim.consumer for claim in world.store.claims()[0]}
                 for asked, outcome in answered:
-                    assert isinstance(outcome, Decided | errors.NoValidHost)
+                    assert isinstance(outcome, SelectionResult | errors.NoValidHost)
                     assert live & set(asked.consumers) == (
-                        set(asked.consumers) if isinstance(outcome, Decided) else set()
+                        set(asked.consumers) if isinstance(outcome, SelectionResult) else set()
                     )
                 # Nobody is refused while there is room
                 used = world.store.snapshot().used
                 free = [8 - used.get(f"h{at}/n", {}).get("VCPU", 0) for at in range(8)]
                 for asked, outcome in answered:
-                    if asked.request.group is None and not isinstance(outcome, Decided):
+                    if asked.request.group is None and not isinstance(outcome, SelectionResult):
                         size = asked.request.resources["VCPU"]
                         assert sum(left // size for left in free) < len(asked.consumers)
                 assert set(world.store.group_hosts(f"group-{number}").values()) == {1}
                 for claim in world.store.claims()[0]:
-                    world.store.release(claim.host.partition("/")[0], [Ref(claim.consumer, claim.attempt)])
+                    world.store.release(claim.host.partition("/")[0], [ClaimRef(claim.consumer, claim.attempt)])
     finally:
         for store, *_ in workers:
             store.close()
@@ -111,10 +111,10 @@ def test_servers_boot_by_the_solver_where_a_request_names_it():
         for one in uuids:
             ids.append(session.new_request())
             spec = objects.RequestSpec.of(resources={"VCPU": 1, "MEMORY_MB": 512}, driver="solver")
-            session.ask(session.conductor.build_instances, spec, [one])
-        known = waiting.wait_for(session, uuids, exercise.SETTLED, 60, Unseen())
+            session.call(session.conductor.build_instances, spec, [one])
+        known = waiting.wait_for_status(session, uuids, exercise.FINAL_STATUSES, 60, Unseen())
         assert [known[one].status for one in uuids] == ["ACTIVE"] * 4
-        assert {session.ask(session.scheduler.explain, one).document["driver"] for one in ids} == {"solver"}
+        assert {session.call(session.scheduler.explain, one).document["driver"] for one in ids} == {"solver"}
         # A batch in one call is placed together, on as few hosts as take it
         request = objects.SelectionRequests.of(
             request_ids=["req-batch-1", "req-batch-2"],
@@ -122,15 +122,15 @@ def test_servers_boot_by_the_solver_where_a_request_names_it():
             uuids=[[str(uuid.uuid4())], [str(uuid.uuid4())]],
             attempts=[1, 1],
         )
-        answers = session.ask(session.scheduler.select_batch, request)
+        answers = session.call(session.scheduler.select_batch, request)
         assert answers.codes == [None, None]
-        told = session.ask(session.scheduler.explain, "req-batch-2").document["batch"]
+        told = session.call(session.scheduler.explain, "req-batch-2").document["batch"]
         assert (told["calls"], told["served"], told["objective"]) == (2, 2, "pack")
         # Whom nobody allowed is refused before any host is looked at
         session.new_request()
         refused = str(uuid.uuid4())
         spec = objects.RequestSpec.of(resources={"VCPU": 1}, driver="chance")
-        session.ask(session.conductor.build_instances, spec, [refused])
-        instance = waiting.wait_for(session, [refused], exercise.SETTLED, 60, Unseen())[refused]
+        session.call(session.conductor.build_instances, spec, [refused])
+        instance = waiting.wait_for_status(session, [refused], exercise.FINAL_STATUSES, 60, Unseen())[refused]
         assert instance.status == "ERROR"
         assert "may not be decided by driver 'chance'" in instance.reason

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from devstack import exercise, workload
-from devstack.cluster import Shape
+from devstack.cluster import ClusterSize
 from devstack.servers.postgresql import PostgresqlServer
 from tests.functional import clusters, truth
 
 TINY = {"VCPU": 1, "MEMORY_MB": 512, "DISK_GB": 1}
-SHAPE = Shape(computes=1, nodes_per_host=2, schedulers=2)
+SHAPE = ClusterSize(computes=1, nodes_per_host=2, schedulers=2)
 
 
 @pytest.fixture(params=[pytest.param("sqlite", marks=pytest.mark.long), "postgresql"])
@@ -29,11 +29,11 @@ def test_instances_boot_and_leave(store_url: str) -> None:
     overrides = {"scheduler": {"store": {"url": store_url}}}
     with clusters.running(SHAPE, overrides) as running:
         session = running.session
-        booted = exercise.boot(session, [workload.Request("tiny", TINY, 5)])
+        booted = exercise.boot(session, [workload.WorkloadRequest("tiny", TINY, 5)])
         truth.assert_sound(running, booted)
-        claims = session.ask(session.claims.verify)
+        claims = session.call(session.claims.verify)
         assert (claims.claims["confirmed"], list(claims.problems)) == (5, [])
         # Both workers made or found the same tables, and a daemon that starts again goes on in the same epoch.
         clusters.restart(running, "scheduler")
-        truth.until("it serves again", lambda: session.ask(session.claims.verify).epoch == claims.epoch)
-        truth.assert_sound(running, [*booted, *exercise.boot(session, [workload.Request("tiny", TINY, 2)])])
+        truth.until("it serves again", lambda: session.call(session.claims.verify).epoch == claims.epoch)
+        truth.assert_sound(running, [*booted, *exercise.boot(session, [workload.WorkloadRequest("tiny", TINY, 2)])])

@@ -11,7 +11,7 @@ import pytest
 from devstack.servers.ports import LOOPBACK, free_port
 from devstack.servers.redis import RedisServer
 from rpcapi.model.claims import Answer, Verdict
-from scheduler_svc.store.records import Ref
+from scheduler_svc.store.records import ClaimRef
 from scheduler_svc.store.redis import RedisStore
 from tests.unit.scheduler_svc.store.backends import redis_world
 from tests.unit.scheduler_svc.store.world import LONG_MS, SMALL, World, intent, poll, running
@@ -100,24 +100,24 @@ def test_promoted_replica_that_lacks_the_last_claims(pair: Pair, world: World) -
 
     # and no host takes anything, nor is any claim ended on hearsay
     assert tuple(world.prepare("new", "h1", "h2", "h3").verdicts) == (Verdict.CLOSED,) * 3
-    assert world.store.abort([Ref("lost", 1)], host="h2")[0].answer is Answer.CLOSED
+    assert world.store.abort([ClaimRef("lost", 1)], host="h2")[0].answer is Answer.CLOSED
     assert world.prepare("lost", "h3", attempt=2, replaces=1).answer is Answer.CLOSED
-    assert world.store.confirm("h3", [Ref("on-its-way", 1)])[0].answer is Answer.CLOSED
+    assert world.store.confirm("h3", [ClaimRef("on-its-way", 1)])[0].answer is Answer.CLOSED
 
     # until hosts audit: they open one by one, with what really runs there
-    guests = [running(Ref("known", 1), "h1"), running(Ref("on-its-way", 2), "h1")]
+    guests = [running(ClaimRef("known", 1), "h1"), running(ClaimRef("on-its-way", 2), "h1")]
     assert [one.answer for one in audit(world, "h1", *guests).answers] == [Answer.CONFIRMED] * 2
     assert world.used("h1") == {name: 2 * amount for name, amount in SMALL.items()}
     first = world.prepare("new", "h3", "h2", "h1")
     assert (first.host, tuple(first.verdicts)) == ("h1", (Verdict.CLOSED, Verdict.CLOSED, Verdict.FITS))
 
-    late = audit(world, "h3", running(Ref("on-its-way", 1), "h3", confirmed=False))
+    late = audit(world, "h3", running(ClaimRef("on-its-way", 1), "h3", confirmed=False))
     assert late.answers[0].answer is Answer.ABORTED
-    assert world.store.confirm("h3", [Ref("on-its-way", 1)])[0].answer is Answer.ABORTED
+    assert world.store.confirm("h3", [ClaimRef("on-its-way", 1)])[0].answer is Answer.ABORTED
     assert world.prepare("more", "h3").answer is Answer.PREPARED
 
-    assert audit(world, "h2", running(Ref("lost", 1), "h2")).reasserted == 1
-    assert world.store.abort([Ref("lost", 1)], host="h2")[0].answer is Answer.CONFIRMED
+    assert audit(world, "h2", running(ClaimRef("lost", 1), "h2")).reasserted == 1
+    assert world.store.abort([ClaimRef("lost", 1)], host="h2")[0].answer is Answer.CONFIRMED
     assert world.store.snapshot().opened == dict.fromkeys(("h1", "h2", "h3"), answer.epoch)
     assert world.states() == {
         "known": "confirmed",

@@ -6,7 +6,7 @@ import uuid
 import pytest
 
 from devstack import exercise
-from devstack.cluster import Shape
+from devstack.cluster import ClusterSize
 from devstack.publishers import lie
 from rpcapi import objects
 from rpcapi.model.names import host_of
@@ -14,7 +14,7 @@ from rpcapi.shell import waiting
 from tests.functional import clusters, truth
 
 SMALL = {"VCPU": 1, "MEMORY_MB": 512}
-SHAPE = Shape(computes=4, nodes_per_host=1, schedulers=1, pools=2, networks=2, report_interval=1.0)
+SHAPE = ClusterSize(computes=4, nodes_per_host=1, schedulers=1, pools=2, networks=2, report_interval=1.0)
 RACKS = 2
 
 
@@ -32,8 +32,8 @@ def running():
 
 def _told(session):
     spaces = {"volume": 2, "network": 4, "aggregate": 4}
-    found = {space: len(list(session.pages(session.scheduler.list_host_state, "states", space))) for space in spaces}
-    services = session.pages(session.scheduler.list_host_state, "states", "service")
+    found = {space: len(list(session.list_all(session.scheduler.list_host_state, "states", space))) for space in spaces}
+    services = session.list_all(session.scheduler.list_host_state, "states", "service")
     opened = {state.name for state in services if state.document.get("audited")}
     return found == spaces and {"volume0", "volume1", "network0", "network1"} <= opened
 
@@ -44,9 +44,9 @@ def place(running, count=1, **asked):
     session.new_request()
     uuids = [str(uuid.uuid4()) for _ in range(count)]
     spec = objects.RequestSpec.of(**{"resources": SMALL, **asked})
-    session.ask(session.conductor.build_instances, spec, uuids)
-    known = waiting.wait_for(session, uuids, exercise.SETTLED, 60, Unseen())
-    claims = {each["consumer"]: each for each in session.pages(session.claims.list_claims, "claims")}
+    session.call(session.conductor.build_instances, spec, uuids)
+    known = waiting.wait_for_status(session, uuids, exercise.FINAL_STATUSES, 60, Unseen())
+    claims = {each["consumer"]: each for each in session.list_all(session.claims.list_claims, "claims")}
     return [(known[each], claims.get(each)) for each in uuids]
 
 
@@ -56,9 +56,9 @@ def test_a_new_volume_is_claimed_with_its_server(running):
         assert server.status == "ACTIVE", server.reason
         assert claim["state"] == "confirmed"
         assert claim["allocations"] == {claim["host"]: SMALL, "volume1/node0": {"DISK_GB": 10}}
-    state = running.session.ask(running.session.scheduler.get_host_state, "compute", "volume1/node0")
+    state = running.session.call(running.session.scheduler.get_host_state, "compute", "volume1/node0")
     assert state.document["used"]["DISK_GB"] == 30
-    assert running.session.ask(running.session.claims.verify).clean
+    assert running.session.call(running.session.claims.verify).clean
 
 
 def test_all_or_nothing_where_one_service_has_no_room(running):
@@ -83,7 +83,7 @@ def test_nobody_reaches_a_pool_that_is_not_there(running):
 def test_a_server_is_where_its_port_can_be(running, port):
     documents = {
         state.name: state.document
-        for state in running.session.pages(running.session.scheduler.list_host_state, "states", "network")
+        for state in running.session.list_all(running.session.scheduler.list_host_state, "states", "network")
     }
     for server, _ in place(running, 3, ports=[port]):
         there = documents[host_of(server.host)]
@@ -97,7 +97,7 @@ def test_a_port_takes_its_bandwidth_of_the_network_that_its_server_is_on(running
     group = {"resources": amounts, "required": ["CUSTOM_PHYSNET_PHYSNET1", "CUSTOM_VNIC_TYPE_NORMAL"]}
     for server, claim in place(running, 2, groups={"_port0": group}, ports=[{"group": "_port0"}]):
         assert server.status == "ACTIVE", server.reason
-        assert "physnet1" in lie.networks(server.host, 2, RACKS)["physnets"]
+        assert "physnet1" in lie.network_document(server.host, 2, RACKS)["physnets"]
         assert claim["allocations"] == {claim["host"]: SMALL, "network1/node0": amounts}
 
 

@@ -51,7 +51,7 @@ def claims(running: Running) -> dict[tuple[str, str], str]:
     session = running.session
     return {
         (claim["consumer"], claim["host"]): claim["state"]
-        for claim in session.pages(session.claims.list_claims, "claims")
+        for claim in session.list_all(session.claims.list_claims, "claims")
     }
 
 
@@ -60,7 +60,7 @@ def settled(running: Running, uuids: Sequence[str], seconds: float = SETTLE_SECO
 
     def found() -> list[objects.Instance]:
         instances = records(running, uuids)
-        return instances if all(instance.status in exercise.SETTLED for instance in instances) else []
+        return instances if all(instance.status in exercise.FINAL_STATUSES for instance in instances) else []
 
     return until("every instance ACTIVE or in ERROR", found, seconds)
 
@@ -85,11 +85,11 @@ def assert_sound(running: Running, uuids: Sequence[str], seconds: float = SETTLE
         ),
         seconds,
     )
-    report = running.session.ask(running.session.claims.verify)
+    report = running.session.call(running.session.claims.verify)
     assert report.clean, (report.problems, report.excess)
     return instances
 
 
 def records(running: Running, uuids: Sequence[str]) -> list[objects.Instance]:
     """Return the instances as the conductor records them."""
-    return exercise.waiting.records(running.session, uuids)
+    return exercise.waiting.fetch_instances(running.session, uuids)

@@ -11,7 +11,7 @@ import json
 from hypothesis import strategies as st
 
 from scheduler_svc.reads import Reads
-from scheduler_svc.request import Request
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.store.records import Snapshot
 from scheduler_svc.table.table import HostTable
 from tests.unit.scheduler_svc.hosts import EPOCH, node, provider
@@ -21,7 +21,7 @@ UUIDS = tuple(f"00000000-0000-4000-8000-00000000000{number}" for number in range
 NETWORKS = ("10.0.0.", "10.0.1.", "10.9.0.")
 
 # What aggregates say, and what flavors want of it; few words, so that they meet.
-SAYINGS = {
+AGGREGATE_TEXTS = {
     "ssd": ("1", "2", " 3", "a", "a,b", "b , c", "x", "", "2.5"),
     "a:b": ("1", "a"),
     "instance_type": ("m1", "m1 , m2", "m2,a", ""),
@@ -33,13 +33,13 @@ SAYINGS = {
     "max_io_ops_per_host": ("1", "5", " 9 ", "x", "5,9", ""),
     "max_instances_per_host": ("20", "40", "55", "4.5"),
 }
-OF_TEXTS = (
+TEXT_CONDITIONS = (
     *("1", "a", "b", "= 2", ">= 2", "<= 2", "== 2", "!= 2", "s== a", "s!= a", "s< b", "s<= b", "s> a", "s>= b"),
     *("<in> a", "<in> 0", "<all-in> a b", "<all-in> a", "<or> a <or> b", "<or> x a <or>", "<or> 2 <or> 3"),
     *("= x", "== ", "s==", "<in>", "<all-in>", "<or>", "= 1e3", ">= nan", "== inf", " ", "  a", "", "QEMU", "Xen"),
     *("s== QEMU", "<or> QEMU <or> Xen", "<in> E", "<or> h0 <or> h1", "s!= h0", "<in> h", "h2", "['a', 'b']", "True"),
 )
-OF_NUMBERS = (
+NUMBER_CONDITIONS = (
     *(f"{sign} {bound}" for sign in ("=", "==", "!=", ">=", "<=") for bound in (0, 1, 2, 1024, 40960)),
     *("1024", "2", "<or> 1 <or> 2048", "<in> 0", "s== 2", "<or> 1 <or>", "= x", ">= nan", "=", "s> 1"),
 )
@@ -54,37 +54,41 @@ TEXTS = (
 )
 _numbers = st.sampled_from((*(f"capabilities:{name}" for name in NUMBERS), "free_ram_mb", "num_io_ops"))
 _texts = st.sampled_from((*(f"capabilities:{name}" for name in TEXTS), "hypervisor_type", "rack"))
-_said = st.sampled_from(("ssd", "aggregate_instance_extra_specs:ssd", "aggregate_instance_extra_specs:a:b", "rack"))
-_others = st.sampled_from(("hw:cpu_policy", "quota:cpu_shares"))
+_aggregate_keys = st.sampled_from(
+    ("ssd", "aggregate_instance_extra_specs:ssd", "aggregate_instance_extra_specs:a:b", "rack")
+)
+_other_keys = st.sampled_from(("hw:cpu_policy", "quota:cpu_shares"))
 specs = st.one_of(
-    st.dictionaries(_numbers, st.sampled_from(OF_NUMBERS), min_size=1, max_size=2),
-    st.dictionaries(_texts, st.sampled_from(OF_TEXTS), min_size=1, max_size=2),
-    st.dictionaries(_said, st.sampled_from(OF_TEXTS), min_size=1, max_size=1),
-    st.dictionaries(_said | _texts | _others, st.sampled_from(OF_TEXTS), max_size=3),
+    st.dictionaries(_numbers, st.sampled_from(NUMBER_CONDITIONS), min_size=1, max_size=2),
+    st.dictionaries(_texts, st.sampled_from(TEXT_CONDITIONS), min_size=1, max_size=2),
+    st.dictionaries(_aggregate_keys, st.sampled_from(TEXT_CONDITIONS), min_size=1, max_size=1),
+    st.dictionaries(_aggregate_keys | _texts | _other_keys, st.sampled_from(TEXT_CONDITIONS), max_size=3),
     st.fixed_dictionaries({"hw:maxphysaddr_bits": st.sampled_from(("40", "42", "46", "x"))}),
 )
 
 _versions = st.sampled_from((">=6.0", ">=6.0,<8", "==8.2.0", "!=8.2", "<1", " >= 10.0.1 "))
 _bits = st.sampled_from((40, 42, 46, 52))
-_more = {
+_other_properties = {
     "os_type": st.sampled_from(("linux", "windows")),
     "hw_disk_bus": st.sampled_from(("virtio", "scsi")),
     "os_require_quiesce": st.booleans(),
 }
-_checked = {"img_hv_requested_version": _versions, "hw_maxphysaddr_bits": _bits}
+_checked_properties = {"img_hv_requested_version": _versions, "hw_maxphysaddr_bits": _bits}
 properties = st.one_of(
-    st.fixed_dictionaries({"hw_architecture": st.sampled_from(("x86_64", "amd64"))}, optional=_checked),
+    st.fixed_dictionaries({"hw_architecture": st.sampled_from(("x86_64", "amd64"))}, optional=_checked_properties),
     st.fixed_dictionaries({"hw_vm_mode": st.sampled_from(("hv", "pv", "xen", "hvm", "exe"))}),
-    st.fixed_dictionaries({"img_hv_type": st.sampled_from(("kvm", "qemu", "xapi", "lxc"))}, optional=_checked),
-    st.fixed_dictionaries({}, optional=_more),
+    st.fixed_dictionaries(
+        {"img_hv_type": st.sampled_from(("kvm", "qemu", "xapi", "lxc"))}, optional=_checked_properties
+    ),
+    st.fixed_dictionaries({}, optional=_other_properties),
     st.fixed_dictionaries(
         {},
         optional={
             "hw_architecture": st.sampled_from(("x86_64", "aarch64", "i686", "amd64", "i386")),
             "img_hv_type": st.sampled_from(("kvm", "qemu", "xen", "xapi", "lxc")),
             "hw_vm_mode": st.sampled_from(("hvm", "xen", "hv", "pv", "exe")),
-            **_checked,
-            **_more,
+            **_checked_properties,
+            **_other_properties,
         },
     ),
 )
@@ -139,7 +143,7 @@ def clouds(draw):
                 "instances": sorted(uuid for uuid, home in homes.items() if home == name),
             }
         )
-    said = {key: st.sampled_from(texts) for key, texts in SAYINGS.items()}
+    said = {key: st.sampled_from(texts) for key, texts in AGGREGATE_TEXTS.items()}
     metadata = st.fixed_dictionaries({}, optional=said)
     members = st.lists(st.sampled_from(names), unique=True, max_size=len(names))
     aggregates = [
@@ -185,14 +189,14 @@ requests = st.fixed_dictionaries(
 )
 
 
-def question(query):
+def query_request(query):
     """Return a request that asks nothing but what the query does."""
     image = {"id": None, "properties": {}}
     hints = {"query": json.dumps(query)}
     return {"extra_specs": {}, "image": image, "flavor": "m1", "project": "p1", "hints": hints, "group": None}
 
 
-def located(cloud):
+def instance_hosts(cloud):
     """Return on which host each instance is."""
     return {uuid: host["name"] for host in cloud["hosts"] for uuid in host["instances"]}
 
@@ -225,16 +229,16 @@ def table(cloud, reads: Reads) -> HostTable:
     return HostTable.from_snapshot(snapshot, reads=reads)
 
 
-def request(cloud, asked) -> Request:
+def request(cloud, asked) -> SchedulingRequest:
     """Return what is asked as a decision reads it: what only the store knows is looked up."""
-    group, beside, ruled_out = asked["group"], (), ()
+    group, group_hosts, excluded_hosts = asked["group"], (), ()
     if group is not None:
         held = members(cloud, group)
         if group["policy"] == "affinity":
-            beside = tuple(held)
+            group_hosts = tuple(held)
         else:
-            ruled_out = tuple(name for name, count in held.items() if count >= group["most"])
-    return Request(
+            excluded_hosts = tuple(name for name, count in held.items() if count >= group["most"])
+    return SchedulingRequest(
         "req-1",
         {"VCPU": 1},
         extra_specs=asked["extra_specs"],
@@ -242,29 +246,29 @@ def request(cloud, asked) -> Request:
         flavor=asked["flavor"],
         project=asked["project"],
         hints=asked["hints"],
-        located=located(cloud),
-        beside=beside,
-        ruled_out=ruled_out,
+        instance_hosts=instance_hosts(cloud),
+        group_hosts=group_hosts,
+        excluded_hosts=excluded_hosts,
     )
 
 
 QUERY_NUMBERS = ("$free_ram_mb", "$vcpus_total", "$vcpus_used", "$num_instances", "$num_io_ops", "$free_disk_mb")
 QUERY_FACTS = ("$hypervisor_type", "$hypervisor_version")
 _numeric = st.sampled_from((*QUERY_NUMBERS, 0, 1, 2, 1024, 2.5, 6_000_000, True, None, ""))
-_any = st.sampled_from((*QUERY_FACTS, "QEMU", "Xen", 6_000_000, "2", *QUERY_NUMBERS[:2], None))
-_named = st.lists(st.sampled_from((*HOSTS, "nowhere")), min_size=1, max_size=3)
+_mixed = st.sampled_from((*QUERY_FACTS, "QEMU", "Xen", 6_000_000, "2", *QUERY_NUMBERS[:2], None))
+_host_names = st.lists(st.sampled_from((*HOSTS, "nowhere")), min_size=1, max_size=3)
 comparisons = st.one_of(
     st.builds(
         lambda sign, operands: [sign, *operands],
         st.sampled_from(("=", "<", ">", "<=", ">=", "in")),
         st.lists(_numeric, max_size=3),
     ),
-    st.builds(lambda sign, operands: [sign, *operands], st.sampled_from(("=", "in")), st.lists(_any, max_size=3)),
+    st.builds(lambda sign, operands: [sign, *operands], st.sampled_from(("=", "in")), st.lists(_mixed, max_size=3)),
     st.builds(
         lambda sign, name, texts: [sign, name, *texts],
         st.sampled_from(("=", "in")),
         st.sampled_from(("$host", "$nodename", "$hypervisor_hostname")),
-        _named,
+        _host_names,
     ),
     st.builds(lambda texts: ["in", "$host_ip", *texts], st.just(["10.0.0.10", "10.0.1.11"])),
     st.just([]),

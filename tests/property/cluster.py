@@ -7,13 +7,22 @@ from typing import Any
 from rpcapi import errors
 from rpcapi.model import names
 from rpcapi.model.claims import Answer, GroupPolicy
-from scheduler_svc.store.records import Batch, Candidate, Ended, Group, Intent, Prepared, Ref, Running
+from scheduler_svc.store.records import (
+    Candidate,
+    ClaimBatch,
+    ClaimGroup,
+    ClaimRef,
+    ClaimResult,
+    Intent,
+    IntentResult,
+    RunningClaim,
+)
 from tests.unit.scheduler_svc.store.world import LONG_MS, World, child_stats, node_stats
 
 HOSTS = ("h1", "h2")  # few of each, so that their stories cross
 POOL = "h2/pool"  # what h2 shares with h1
 CONSUMERS = tuple(f"c{n}" for n in range(3))
-GROUPS = (None, Group("g1", GroupPolicy.ANTI_AFFINITY, 1), Group("g2", GroupPolicy.AFFINITY))
+GROUPS = (None, ClaimGroup("g1", GroupPolicy.ANTI_AFFINITY, 1), ClaimGroup("g2", GroupPolicy.AFFINITY))
 FINAL = (Answer.ABORTED, Answer.EXPIRED, Answer.RELEASED)
 MIGRATION = "m-"
 
@@ -23,19 +32,19 @@ class Truth:
     """What the cluster's members know: it outlives whatever the store forgets."""
 
     attempts: dict[str, int] = field(default_factory=dict)  # the conductor's newest attempt of each consumer
-    sent: set[tuple[str, Ref]] = field(default_factory=set)  # builds that an agent has and did not decide on yet
-    running: dict[Ref, Running] = field(default_factory=dict)  # guests
-    ends: dict[Ref, Answer] = field(default_factory=dict)  # final answers that anybody was given
+    sent: set[tuple[str, ClaimRef]] = field(default_factory=set)  # builds that an agent has and did not decide on yet
+    running: dict[ClaimRef, RunningClaim] = field(default_factory=dict)  # guests
+    ends: dict[ClaimRef, Answer] = field(default_factory=dict)  # final answers that anybody was given
 
 
-class Cluster:
+class ProtocolCluster:
     """The members, and the stores (one, or several that are told the same)."""
 
     def __init__(self, worlds: list[World]) -> None:
         self.worlds = worlds
         self.truth = Truth()
         self.delayed: list[Any] = []  # messages that may arrive once more
-        self.marks: tuple[list[Any], dict[Ref, Answer]] | None = None
+        self.marks: tuple[list[Any], dict[ClaimRef, Answer]] | None = None
         for host in HOSTS:
             self.report(host, 4)
             self.audit(host)
@@ -44,7 +53,7 @@ class Cluster:
     def each(self, verb: str, *arguments: Any, **named: Any) -> Any:
         """Call a verb of every store, demand that they answer alike, and return the first one's answer."""
         answers = [getattr(world.store, verb)(*arguments, **named) for world in self.worlds]
-        assert all(_plain(answer) == _plain(answers[0]) for answer in answers), answers
+        assert all(_comparable(answer) == _comparable(answers[0]) for answer in answers), answers
         return answers[0]
 
     def report(self, host: str, vcpus: int) -> None:
@@ -70,7 +79,7 @@ class Cluster:
         self,
         wishes: dict[str, list[str]],
         vcpus: int,
-        group: Group | None,
+        group: ClaimGroup | None,
         *,
         near: int = 1,
         late: bool = False,
@@ -93,32 +102,32 @@ class Cluster:
         self.delayed.append(("prepare", batches))
         for one in answers.prepared:
             if answers.accepted:
-                self.truth.sent.add((one.host, Ref(one.consumer, one.attempt)))
+                self.truth.sent.add((one.host, ClaimRef(one.consumer, one.attempt)))
             if answers.accepted or one.answer is Answer.ENDED:
                 self.truth.attempts[one.consumer] = one.attempt
 
     def boot(self, consumer: str, host: str) -> None:
         """Prepare on ``host``, and let its agent confirm at once."""
         self.prepare({consumer: [host]}, 1, None)
-        build = (host, Ref(consumer, self.truth.attempts.get(consumer, 0)))
+        build = (host, ClaimRef(consumer, self.truth.attempts.get(consumer, 0)))
         if build in self.truth.sent:
             self.confirm(*build)
 
-    def tell_batch(self, batches: list[Batch]) -> Any:
+    def tell_batch(self, batches: list[ClaimBatch]) -> Any:
         """Send each store its batch."""
         answers = [world.store.prepare(batch) for world, batch in zip(self.worlds, batches, strict=True)]
-        assert all(_plain(answer) == _plain(answers[0]) for answer in answers), answers
+        assert all(_comparable(answer) == _comparable(answers[0]) for answer in answers), answers
         return answers[0]
 
     def abort(self, consumer: str, ahead: int) -> None:
         """Try to end the newest attempt of a consumer, or one that is still to come."""
-        ref = Ref(consumer, self.truth.attempts.get(consumer, 0) + ahead or 1)
+        ref = ClaimRef(consumer, self.truth.attempts.get(consumer, 0) + ahead or 1)
         self._note(self.each("abort", [ref]))
         self.delayed.append(("abort", [ref]))
 
     # -- agents ------------------------------------------------------------------------------------------------
 
-    def confirm(self, host: str, ref: Ref) -> None:
+    def confirm(self, host: str, ref: ClaimRef) -> None:
         """Let an agent confirm a build that it has, and spawn only when that was confirmed."""
         claim = self._listed(ref)
         (answer,) = self._note(self.each("confirm", host, [ref]))
@@ -128,29 +137,29 @@ class Cluster:
         self.truth.sent.discard((host, ref))
         if answer.answer is Answer.CONFIRMED:
             assert claim is not None
-            self.truth.running[ref] = Running(
+            self.truth.running[ref] = RunningClaim(
                 *ref, True, host, claim.allocations, claim.type, claim.project, claim.user, "req-1", claim.group
             )
 
-    def delete(self, ref: Ref) -> None:
+    def delete(self, ref: ClaimRef) -> None:
         """Let an agent stop a guest, then give its claim back."""
         host = self.truth.running.pop(ref).host
         self._note(self.each("release", host, [ref]))
         self.delayed.append(("release", host, [ref]))
 
-    def move(self, ref: Ref) -> None:
+    def move(self, ref: ClaimRef) -> None:
         """Let a guest's claim pass to a migration of its own."""
-        self._hand_over(ref, Ref(f"{MIGRATION}{ref.consumer}-{ref.attempt}", 1), "MIGRATION")
+        self._hand_over(ref, ClaimRef(f"{MIGRATION}{ref.consumer}-{ref.attempt}", 1), "MIGRATION")
 
-    def move_back(self, ref: Ref) -> None:
+    def move_back(self, ref: ClaimRef) -> None:
         """Let a migration's claim pass back to its instance, as the next attempt of that."""
         consumer = ref.consumer.removeprefix(MIGRATION).partition("-")[0]
         if consumer not in {guest.consumer for guest in self.truth.running}:
-            to = Ref(consumer, self.truth.attempts.get(consumer, 0) + 1)
+            to = ClaimRef(consumer, self.truth.attempts.get(consumer, 0) + 1)
             if self._hand_over(ref, to, "INSTANCE"):
                 self.truth.attempts[consumer] = to.attempt
 
-    def _hand_over(self, ref: Ref, to: Ref, kind: str) -> bool:
+    def _hand_over(self, ref: ClaimRef, to: ClaimRef, kind: str) -> bool:
         (answer,) = self._note([self.each("move", ref, to, kind)])
         if answer.answer is Answer.CLOSED:
             return False  # who was told to ask again goes on asking: no message of it is left behind
@@ -161,7 +170,7 @@ class Cluster:
         self.truth.running[to] = replace(guest, consumer=to.consumer, attempt=to.attempt, type=kind)
         return True
 
-    def lose_guest(self, ref: Ref) -> None:
+    def lose_guest(self, ref: ClaimRef) -> None:
         """Let a guest vanish without a word: its claim is an orphan."""
         del self.truth.running[ref]
 
@@ -174,14 +183,14 @@ class Cluster:
         outcomes = [
             world.store.audit(host, epoch, told, LONG_MS) for world, epoch in zip(self.worlds, epochs, strict=True)
         ]
-        assert all(_plain(outcome.answers) == _plain(outcomes[0].answers) for outcome in outcomes), outcomes
+        assert all(_comparable(outcome.answers) == _comparable(outcomes[0].answers) for outcome in outcomes), outcomes
         self.delayed.append(("audit", host, epochs, told))
         self._note(list(outcomes[0].answers))
         for one, answer in zip(told, outcomes[0].answers, strict=True):
             # Only its own agent ends a guest's claim: whatever was lost, no guest is told to stop.
             assert answer.answer is Answer.CONFIRMED or not one.confirmed, (one, answer)
             if answer.answer is not Answer.PREPARED:
-                self.truth.sent.discard((host, Ref(one.consumer, one.attempt)))
+                self.truth.sent.discard((host, ClaimRef(one.consumer, one.attempt)))
 
     # -- the operator ------------------------------------------------------------------------------------------
 
@@ -189,7 +198,7 @@ class Cluster:
         """Cut a host off with all that runs there, and say so."""
         claims, _marker = self.worlds[0].store.claims(host=host)
         assert self.each("fence", host) == len(claims)
-        self._note([Ended(claim.consumer, claim.attempt, Answer.RELEASED) for claim in claims])
+        self._note([ClaimResult(claim.consumer, claim.attempt, Answer.RELEASED) for claim in claims])
         self.truth.sent = {(where, ref) for where, ref in self.truth.sent if where != host}
         self.truth.running = {ref: guest for ref, guest in self.truth.running.items() if guest.host != host}
         assert self.each("fence", host) == 0
@@ -256,7 +265,7 @@ class Cluster:
         seen = [world.check() for world in self.worlds]
         assert all(one.claims == seen[0].claims for one in seen)
         assert all(_excess(one.excess) == _excess(seen[0].excess) for one in seen)
-        listed = [sorted(map(_timeless, world.store.claims()[0]), key=str) for world in self.worlds]
+        listed = [sorted(map(_without_times, world.store.claims()[0]), key=str) for world in self.worlds]
         assert all(one == listed[0] for one in listed), listed
 
     def seen(self) -> list[Any]:
@@ -273,14 +282,14 @@ class Cluster:
                 found[provider, name] = max(0, amount - held[name]["capacity"])
         return found
 
-    def _listed(self, ref: Ref) -> Any:
+    def _listed(self, ref: ClaimRef) -> Any:
         claims, _marker = self.worlds[0].store.claims(consumer=ref.consumer)
         return claims[0] if claims and claims[0].attempt == ref.attempt else None
 
-    def _note(self, answers: list[Ended]) -> list[Ended]:
+    def _note(self, answers: list[ClaimResult]) -> list[ClaimResult]:
         """Hold every final answer against what was answered before."""
         for one in answers:
-            ref = Ref(one.consumer, one.attempt)
+            ref = ClaimRef(one.consumer, one.attempt)
             before = self.truth.ends.get(ref)
             assert before is None or one.answer is before, f"{ref} was {before}, and is {one.answer} now"
             if one.answer in FINAL:
@@ -295,11 +304,11 @@ def _candidate(host: str, vcpus: int, spread: bool) -> Candidate:
     return Candidate(host, {host: {"VCPU": vcpus}, f"{host}/cell/gpu": {"CUSTOM_GPU": 1}, POOL: {"DISK_GB": 1}})
 
 
-def _waiting(ref: Ref, host: str) -> Running:
-    return Running(*ref, False, host, {host: {"VCPU": 1}}, "INSTANCE", "p", "u", "req-1")
+def _waiting(ref: ClaimRef, host: str) -> RunningClaim:
+    return RunningClaim(*ref, False, host, {host: {"VCPU": 1}}, "INSTANCE", "p", "u", "req-1")
 
 
-def _timeless(claim: Any) -> Any:
+def _without_times(claim: Any) -> Any:
     return replace(claim, created_ms=0, deadline_ms=claim.deadline_ms and 1, orphan_ms=claim.orphan_ms and 1)
 
 
@@ -307,12 +316,12 @@ def _excess(found: Any) -> list[Any]:
     return [{**one, "since_ms": 0} for one in found]
 
 
-def _plain(answer: Any) -> Any:
+def _comparable(answer: Any) -> Any:
     """Return an answer without what differs between two stores: epochs, positions and times."""
     if hasattr(answer, "prepared"):
-        return (answer.accepted, answer.current, _plain(answer.prepared), answer.used)
-    if isinstance(answer, (list, tuple)) and not isinstance(answer, Ref):
-        return [_plain(one) for one in answer]
-    if isinstance(answer, Prepared):
+        return (answer.accepted, answer.current, _comparable(answer.prepared), answer.used)
+    if isinstance(answer, (list, tuple)) and not isinstance(answer, ClaimRef):
+        return [_comparable(one) for one in answer]
+    if isinstance(answer, IntentResult):
         return replace(answer, deadline_ms=0, verdicts=tuple(answer.verdicts), alternates=tuple(answer.alternates))
     return answer

@@ -14,7 +14,7 @@ LIMIT_IO, LIMIT_INSTANCES = 8, 50
 ISOLATED_IMAGES, ISOLATED_HOSTS = ("00000000-0000-4000-8000-000000000000",), ("h0", "h3")
 
 
-def said(cloud, host, key):
+def aggregate_texts(cloud, host, key):
     """Return the texts that the host's aggregates say under a key."""
     homes = [each for each in cloud["aggregates"] if host["name"] in each["hosts"]]
     return [each["metadata"][key] for each in homes if key in each["metadata"]]
@@ -51,7 +51,7 @@ TEXTS = {
 }
 
 
-def suits(value, wanted):
+def matches_spec(value, wanted):
     """Tell whether a text is what an extra spec wants."""
     words = wanted.split()
     sign = words[0] if words else None
@@ -122,7 +122,7 @@ def compute_capabilities(cloud, host, asked):
         value = capability(host, path)
         if value is None:
             return False
-        if not suits(str(value), wanted):
+        if not matches_spec(str(value), wanted):
             return False
     return True
 
@@ -161,7 +161,7 @@ def version_is(version, condition):
 
 def aggregate_image_properties(cloud, host, asked):
     for key, value in asked["image"]["properties"].items():
-        texts = said(cloud, host, key)
+        texts = aggregate_texts(cloud, host, key)
         if value and texts and str(value) not in split(texts):
             return False
     return True
@@ -172,18 +172,20 @@ def aggregate_extra_specs(cloud, host, asked):
         scope, colon, key = spec.partition(":")
         if colon and scope != "aggregate_instance_extra_specs":
             continue
-        if not any(suits(value, wanted) for value in split(said(cloud, host, key if colon else spec))):
+        if not any(
+            matches_spec(value, wanted) for value in split(aggregate_texts(cloud, host, key if colon else spec))
+        ):
             return False
     return True
 
 
 def tenants(cloud, host, asked):
-    named = split(said(cloud, host, "filter_tenant_id") + said(cloud, host, "filter_tenant_id_2"))
+    named = split(aggregate_texts(cloud, host, "filter_tenant_id") + aggregate_texts(cloud, host, "filter_tenant_id_2"))
     return not named or asked["project"] in named
 
 
 def flavors(cloud, host, asked):
-    named = split(said(cloud, host, "instance_type"))
+    named = split(aggregate_texts(cloud, host, "instance_type"))
     return not named or asked["flavor"] in named
 
 
@@ -194,7 +196,7 @@ def below(metric, limit):
 def below_by_aggregate(metric, key, limit):
     def passes(cloud, host, asked):
         try:
-            bound = min((int(text) for text in said(cloud, host, key)), default=limit)
+            bound = min((int(text) for text in aggregate_texts(cloud, host, key)), default=limit)
         except ValueError:
             bound = limit
         return host["metrics"].get(metric, 0) < bound
@@ -243,10 +245,10 @@ def metrics(cloud, host, asked):
 
 def query(cloud, host, asked):
     told = asked["hints"].get("query")
-    return True if not told else _true(json.loads(told), host)
+    return True if not told else _evaluate(json.loads(told), host)
 
 
-def _true(told, host):
+def _evaluate(told, host):
     if not told:
         return True
     sign, *operands = told
@@ -258,10 +260,10 @@ def _true(told, host):
     first, *others = values
     if sign == "in":
         return first in others
-    return all(_stands(first, sign, other) for other in others)
+    return all(_compare(first, sign, other) for other in others)
 
 
-def _stands(first, sign, other):
+def _compare(first, sign, other):
     if sign == "=":
         return first == other
     if isinstance(first, str) != isinstance(other, str):
@@ -271,7 +273,7 @@ def _stands(first, sign, other):
 
 def _value(told, host):
     if isinstance(told, list):
-        return _true(told, host)
+        return _evaluate(told, host)
     if told == "" or told is None:
         return None
     if isinstance(told, str) and told.startswith("$"):

@@ -10,7 +10,7 @@ from tests.unit.scheduler_svc.store.world import World
 _PARTS = {"provider": "providers", "used": "used", "service": "services", "alive": "alive", "opened": "opened"}
 
 
-class Replica:
+class LogFollower:
     """A snapshot kept fresh by entries alone."""
 
     def __init__(self, world: World) -> None:
@@ -27,16 +27,16 @@ class Replica:
             if not entries:
                 return
             for entry in entries:
-                self.seen = applied(self.seen, entry.position, entry.kind, entry.payload)
+                self.seen = apply_entry(self.seen, entry.position, entry.kind, entry.payload)
 
     def check(self) -> None:
         """Demand that it is what a snapshot is; sums of nodes that are gone are no replica's business."""
         now = self.world.store.snapshot()
         assert self.seen.position == now.position
-        assert _known(self.seen) == _known(now)
+        assert _without_removed_nodes(self.seen) == _without_removed_nodes(now)
 
 
-def applied(seen: Snapshot, position: int, kind: str, payload: Any) -> Snapshot:
+def apply_entry(seen: Snapshot, position: int, kind: str, payload: Any) -> Snapshot:
     """Return ``seen`` after one entry."""
     if kind == "gone":
         left = {name: node for name, node in seen.providers.items() if name not in payload}
@@ -46,7 +46,7 @@ def applied(seen: Snapshot, position: int, kind: str, payload: Any) -> Snapshot:
     return replace(seen, position=position, **changed)
 
 
-def _known(seen: Snapshot) -> Snapshot:
+def _without_removed_nodes(seen: Snapshot) -> Snapshot:
     sums = {name: seen.used[name] for name in seen.providers if any(seen.used.get(name, {}).values())}
     opened = {host: epoch for host, epoch in seen.opened.items() if epoch}
     return replace(seen, used=sums, opened=opened)

@@ -19,8 +19,8 @@ from hypothesis.stateful import (
 
 from devstack.servers.postgresql import PostgresqlServer
 from devstack.servers.redis import RedisServer
-from tests.property.cluster import CONSUMERS, GROUPS, HOSTS, Cluster
-from tests.property.replica import Replica
+from tests.property.cluster import CONSUMERS, GROUPS, HOSTS, ProtocolCluster
+from tests.property.replica import LogFollower
 from tests.unit.scheduler_svc.store.backends import memory_world, redis_world
 from tests.unit.scheduler_svc.store.databases import sql_world
 from tests.unit.scheduler_svc.store.world import World
@@ -37,8 +37,8 @@ class ClaimsMachine(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
-        self.cluster = Cluster(type(self).make_worlds())
-        self.replicas = [Replica(world) for world in self.cluster.worlds]
+        self.cluster = ProtocolCluster(type(self).make_worlds())
+        self.replicas = [LogFollower(world) for world in self.cluster.worlds]
         self.over = self.cluster.over()
 
     @rule(

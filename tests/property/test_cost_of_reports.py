@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from compute_agent.activity import Activity
+from compute_agent.activity import NodeActivity
 from compute_agent.attempt import Attempt, Stage
-from compute_agent.calls import Calls
-from compute_agent.load import Load
-from compute_agent.nodes import Node, Shape
-from compute_agent.profile import Profile
-from compute_agent.reporter import Reporter
-from compute_agent.tracker import Tracker
+from compute_agent.calls import ServiceCalls
+from compute_agent.load import SimulatedLoad
+from compute_agent.nodes import Node, NodeShape
+from compute_agent.profile import HostProfile
+from compute_agent.reporter import StatsReporter
+from compute_agent.tracker import ResourceTracker
 from devstack.servers.redis import RedisServer
 from rpcapi import objects
 from rpcapi.model.inventory import Inventory
@@ -23,11 +23,11 @@ from scheduler_svc.store.redis import RedisStore
 from tests.unit.scheduler_svc.store.world import poll
 
 HOST = "alpha"
-SHAPE = Shape("test", {"VCPU": Inventory(8), "MEMORY_MB": Inventory(8192, reserved=512)}, ("HW_CPU_X86_AVX2",))
+SHAPE = NodeShape("test", {"VCPU": Inventory(8), "MEMORY_MB": Inventory(8192, reserved=512)}, ("HW_CPU_X86_AVX2",))
 NODES = tuple(Node(f"{HOST}/node{number}", SHAPE, "az1") for number in range(5))
 
 
-class StraightIn:
+class DirectScheduler:
     """A scheduler without a bus in between: it checks a report and hands it to the store."""
 
     def __init__(self, store: RedisStore) -> None:
@@ -48,23 +48,23 @@ class StraightIn:
         )
 
 
-class Agent:
+class ReportingAgent:
     """One host's reporter on a partition of its own."""
 
     def __init__(self, server: RedisServer) -> None:
         self.store = RedisStore(server.url(), uuid.uuid4().hex[:12])
-        self.scheduler: Any = StraightIn(self.store)
-        self.profile = Profile()
-        self.tracker = Tracker(NODES)
-        self.reporter = Reporter(
+        self.scheduler: Any = DirectScheduler(self.store)
+        self.profile = HostProfile()
+        self.tracker = ResourceTracker(NODES)
+        self.reporter = StatsReporter(
             host=HOST,
             partition="p1",
             nodes=NODES,
             tracker=self.tracker,
-            load=Load(HOST, NODES, self.tracker, lambda: self.profile),
-            activity=Activity(),
+            load=SimulatedLoad(HOST, NODES, self.tracker, lambda: self.profile),
+            activity=NodeActivity(),
             scheduler=self.scheduler,
-            calls=Calls(5.0),
+            calls=ServiceCalls(5.0),
             incarnation=1,
         )
 
@@ -82,14 +82,14 @@ class Agent:
 
 
 @pytest.fixture
-def agent(redis_server: RedisServer) -> Iterator[Agent]:
-    made = Agent(redis_server)
+def agent(redis_server: RedisServer) -> Iterator[ReportingAgent]:
+    made = ReportingAgent(redis_server)
     made.reporter.report()
     yield made
     made.store.close()
 
 
-def test_reports_of_an_unchanged_host_are_heartbeats_and_no_log_entries(agent: Agent) -> None:
+def test_reports_of_an_unchanged_host_are_heartbeats_and_no_log_entries(agent: ReportingAgent) -> None:
     before = agent.last_report_ms()
     assert agent.logged(reports=3) == []
 
@@ -100,7 +100,7 @@ def test_reports_of_an_unchanged_host_are_heartbeats_and_no_log_entries(agent: A
     poll(heard_of)
 
 
-def test_a_report_with_a_change_is_one_entry_of_what_changed(agent: Agent) -> None:
+def test_a_report_with_a_change_is_one_entry_of_what_changed(agent: ReportingAgent) -> None:
     node = NODES[3].name
     held = Attempt("a", 1, Stage.SPAWNED, 0, name=node, allocations={node: {"VCPU": 1}})
     agent.tracker.hold(held)
@@ -110,13 +110,13 @@ def test_a_report_with_a_change_is_one_entry_of_what_changed(agent: Agent) -> No
     assert agent.logged(reports=3) == [("provider", 2)]
 
 
-def test_changes_that_nobody_reads_are_heartbeats(agent: Agent) -> None:
+def test_changes_that_nobody_reads_are_heartbeats(agent: ReportingAgent) -> None:
     # given a scheduler that reads no metric, and has been told so
     agent.scheduler.wanted = ["inventories"]
     agent.reporter.report()
     agent.reporter.report()
     # when all nodes change all the time
-    agent.profile = Profile(churn=1.0)
+    agent.profile = HostProfile(churn=1.0)
     assert agent.logged(reports=3) == []
     # then one that reads them sees each of them
     agent.scheduler.wanted = None

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rpcapi.model import fit, names
 from rpcapi.model.inventory import Inventory
 from scheduler_svc.filters import pipeline
-from scheduler_svc.request import Request
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.store.records import Snapshot
 from scheduler_svc.table.table import HostTable
 from tests.unit.scheduler_svc.hosts import EPOCH, node, provider
@@ -19,13 +19,13 @@ TRAITS = tuple(f"CUSTOM_T{number}" for number in range(70))  # more than one wor
 SOME_TRAITS = st.lists(st.sampled_from((TRAITS[0], TRAITS[1], TRAITS[63], TRAITS[64], TRAITS[69])), unique=True)
 ZONES = st.sampled_from((None, "az1", "az2", "az3"))
 # The filters that a request without hints, image, extra specs or groups can be refused by.
-OWN = (
+BASIC_FILTERS = (
     *("ComputeFilter", "ForceHostsFilter", "IgnoreHostsFilter", "ServerGroupAffinityFilter"),
     *("ServerGroupAntiAffinityFilter", "AvailabilityZoneFilter", "TraitsFilter", "ResourcesFilter"),
 )
 SERVICES = ("a", "b", "c", "d")
 NAMES = (*(f"{host}/{number}" for host in SERVICES[:3] for number in range(3)), "d")
-WANTED = st.lists(st.sampled_from((*SERVICES, *NAMES, "nowhere", "a/9")), max_size=4)
+REQUESTED_HOSTS = st.lists(st.sampled_from((*SERVICES, *NAMES, "nowhere", "a/9")), max_size=4)
 
 inventories = st.builds(
     Inventory,
@@ -37,21 +37,21 @@ inventories = st.builds(
     allocation_ratio=st.sampled_from((1.0, 1.15, 4.0, 0.5)),
 )
 requests = st.builds(
-    Request,
+    SchedulingRequest,
     id=st.just("r"),
     resources=st.dictionaries(st.sampled_from(CLASSES), st.integers(1, 40), min_size=1),
     required_traits=SOME_TRAITS.map(tuple),
     forbidden_traits=SOME_TRAITS.map(tuple),
     availability_zone=ZONES,
-    ignore_hosts=WANTED.map(tuple),
-    force_hosts=WANTED.map(tuple),
-    ruled_out=st.lists(st.sampled_from(NAMES), max_size=3).map(tuple),
-    beside=st.lists(st.sampled_from(NAMES), max_size=3).map(tuple),
+    ignore_hosts=REQUESTED_HOSTS.map(tuple),
+    force_hosts=REQUESTED_HOSTS.map(tuple),
+    excluded_hosts=st.lists(st.sampled_from(NAMES), max_size=3).map(tuple),
+    group_hosts=st.lists(st.sampled_from(NAMES), max_size=3).map(tuple),
 )
 
 
 @dataclass
-class Host:
+class OracleHost:
     """What an oracle knows of one host."""
 
     name: str
@@ -72,7 +72,7 @@ def clusters(draw):
     for name in draw(st.lists(st.sampled_from(NAMES), unique=True, max_size=len(NAMES))):
         held = draw(st.dictionaries(st.sampled_from(CLASSES), inventories))
         used = {each: draw(st.integers(0, 45)) for each in held}
-        hosts.append(Host(name, held, used, set(draw(SOME_TRAITS)), draw(ZONES), *states[names.host_of(name)]))
+        hosts.append(OracleHost(name, held, used, set(draw(SOME_TRAITS)), draw(ZONES), *states[names.host_of(name)]))
     return hosts
 
 
@@ -90,12 +90,12 @@ def snapshot(hosts):
     )
 
 
-def named(host, wanted):
+def is_named(host, wanted):
     return any(names.matches(host.name, each) for each in wanted)
 
 
-def suits_group(host, asked):
-    return not named(host, asked.ruled_out) and (not asked.beside or named(host, asked.beside))
+def satisfies_group(host, asked):
+    return not is_named(host, asked.excluded_hosts) and (not asked.group_hosts or is_named(host, asked.group_hosts))
 
 
 def misfit(host, resource_class, amount):
@@ -107,14 +107,14 @@ def misfit(host, resource_class, amount):
     return f"unit rules of {resource_class}" if amount <= room else f"not enough {resource_class}"
 
 
-def fault(host, asked):
+def first_rejection(host, asked):
     """Return the first reason why a host falls, or None."""
     checks = [
         ("service down", host.alive),
         ("service disabled", host.enabled),
-        ("not a forced host", not asked.force_hosts or named(host, asked.force_hosts)),
-        ("ignored host", not named(host, asked.ignore_hosts)),
-        ("server group policy", suits_group(host, asked)),
+        ("not a forced host", not asked.force_hosts or is_named(host, asked.force_hosts)),
+        ("ignored host", not is_named(host, asked.ignore_hosts)),
+        ("server group policy", satisfies_group(host, asked)),
         ("availability zone", asked.availability_zone in (None, host.zone)),
         ("required traits", set(asked.required_traits) <= host.traits),
         ("forbidden traits", not set(asked.forbidden_traits) & host.traits),
@@ -129,24 +129,24 @@ def fault(host, asked):
 @settings(max_examples=300, deadline=None)
 @given(clusters(), requests)
 def test_the_pipeline_lets_pass_and_counts_what_a_loop_over_hosts_would(hosts, asked):
-    faults = [fault(host, asked) for host in hosts]
+    faults = [first_rejection(host, asked) for host in hosts]
     with HostTable.from_snapshot(snapshot(hosts)).reading() as view:
-        left = pipeline.run(pipeline.build(OWN), view, asked)
+        left = pipeline.run(pipeline.build(BASIC_FILTERS), view, asked)
         passing = [view.name(row) for row in range(view.size) if left.passes[row]]
     counted = {reason: faults.count(reason) for reason in set(faults) - {None}}
     assert passing == [host.name for host, why in zip(hosts, faults, strict=True) if why is None]
-    assert (left.hosts, left.left, left.reasons) == (len(hosts), len(passing), counted)
+    assert (left.hosts, left.count, left.reasons) == (len(hosts), len(passing), counted)
 
 
 @settings(max_examples=150, deadline=None)
-@given(clusters(), requests, st.sampled_from(OWN))
+@given(clusters(), requests, st.sampled_from(BASIC_FILTERS))
 def test_each_filter_alone_lets_pass_what_its_part_of_the_loop_would(hosts, asked, name):
     parts = {
         "ComputeFilter": lambda host: host.alive and host.enabled and host.opened,
-        "ForceHostsFilter": lambda host: not asked.force_hosts or named(host, asked.force_hosts),
-        "IgnoreHostsFilter": lambda host: not named(host, asked.ignore_hosts),
-        "ServerGroupAffinityFilter": lambda host: not asked.beside or named(host, asked.beside),
-        "ServerGroupAntiAffinityFilter": lambda host: not named(host, asked.ruled_out),
+        "ForceHostsFilter": lambda host: not asked.force_hosts or is_named(host, asked.force_hosts),
+        "IgnoreHostsFilter": lambda host: not is_named(host, asked.ignore_hosts),
+        "ServerGroupAffinityFilter": lambda host: not asked.group_hosts or is_named(host, asked.group_hosts),
+        "ServerGroupAntiAffinityFilter": lambda host: not is_named(host, asked.excluded_hosts),
         "AvailabilityZoneFilter": lambda host: asked.availability_zone in (None, host.zone),
         "TraitsFilter": lambda host: (
             set(asked.required_traits) <= host.traits and not set(asked.forbidden_traits) & host.traits

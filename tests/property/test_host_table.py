@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rpcapi.model.inventory import Inventory
-from scheduler_svc.store.records import Entry
+from scheduler_svc.store.records import LogEntry
 from scheduler_svc.table.table import HostTable
-from tests.unit.scheduler_svc.hosts import EPOCH, below, describe, node, provider, snapshot
+from tests.unit.scheduler_svc.hosts import EPOCH, child_provider, describe, node, provider, snapshot
 
 NAMES = ("a/1", "a/2", "b/1", "c", "a/1/x", "a/1/x/y")
 HOSTS = ("a", "b", "c")
@@ -24,7 +24,7 @@ nodes = st.builds(
     st.sampled_from((None, "az1", "az2")),
 )
 children = st.builds(
-    below,
+    child_provider,
     st.sampled_from(("a/1", "a/1/x")),
     st.sampled_from(("a/1", "a/2")),
     st.dictionaries(st.sampled_from(CLASSES), st.integers(0, 9)),
@@ -58,11 +58,11 @@ READS = {"aggregate": frozenset({"hosts", "metadata"})}
 FIRST = {"a/1": node(), "c": node(zone="az1")}
 
 
-def logged(given_changes):
-    return [Entry(101 + number, kind, payload) for number, (kind, payload) in enumerate(given_changes)]
+def log_entries(given_changes):
+    return [LogEntry(101 + number, kind, payload) for number, (kind, payload) in enumerate(given_changes)]
 
 
-def applied(entries):
+def apply_all(entries):
     table = HostTable.from_snapshot(snapshot(FIRST), reads=READS)
     for entry in entries:
         table.apply(entry)
@@ -72,10 +72,10 @@ def applied(entries):
 @settings(max_examples=200, deadline=None)
 @given(st.lists(changes, min_size=5, max_size=25), st.integers(0, 2**32))
 def test_order_and_repetition_do_not_matter(given_changes, seed):
-    entries = logged(given_changes)
+    entries = log_entries(given_changes)
     shuffled = [*entries, *entries]
     random.Random(seed).shuffle(shuffled)
-    in_order, out_of_order = applied(entries), applied(shuffled)
+    in_order, out_of_order = apply_all(entries), apply_all(shuffled)
     assert describe(out_of_order) == describe(in_order)
     assert out_of_order.position == in_order.position
 
@@ -85,10 +85,13 @@ def test_order_and_repetition_do_not_matter(given_changes, seed):
 def test_sums_that_claims_answered_early_end_as_the_log_has_them(given_changes, early):
     """Sums told ahead of the log hold until an entry of the same or a later position speaks of that provider."""
     last = 101 + len(given_changes)
-    entries = [*logged(given_changes), *(Entry(last + n, "used", {name: used}) for n, (name, used) in enumerate(early))]
+    entries = [
+        *log_entries(given_changes),
+        *(LogEntry(last + n, "used", {name: used}) for n, (name, used) in enumerate(early)),
+    ]
     table = HostTable.from_snapshot(snapshot(FIRST), reads=READS)
     for number, (name, used) in enumerate(early):
         table.apply_used({name: used}, last + number)
     for entry in entries:
         table.apply(entry)
-    assert describe(table) == describe(applied(entries))
+    assert describe(table) == describe(apply_all(entries))

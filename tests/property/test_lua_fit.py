@@ -35,7 +35,7 @@ inventories = st.builds(
 amounts = st.dictionaries(st.sampled_from(CLASSES), st.one_of(small, st.integers(1, MAX_AMOUNT)), min_size=1)
 
 
-def fits(held: dict[str, Inventory], used: dict[str, int], asked: dict[str, int]) -> bool:
+def fits_by_definition(held: dict[str, Inventory], used: dict[str, int], asked: dict[str, int]) -> bool:
     """Tell by the book whether a host takes ``asked`` beside ``used``."""
     for name, amount in asked.items():
         if name not in held:
@@ -57,7 +57,7 @@ def check(world: World, held: dict[str, Inventory], asked: list[dict[str, int]])
     world.store.audit("h1", world.store.snapshot().epoch, [], 0)
     used: dict[str, int] = {}
     for number, resources in enumerate(asked):
-        expected = fits(held, used, resources)
+        expected = fits_by_definition(held, used, resources)
         assert (misfit(held, used, resources) is None) == expected, (held, used, resources)
         taken = world.prepare(f"c{number}", "h1", resources=resources).answer is Answer.PREPARED
         assert taken == expected, (held, used, resources)

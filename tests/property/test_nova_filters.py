@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given, settings
 
 from scheduler_svc.filters import pipeline
-from scheduler_svc.filters.options import Options
+from scheduler_svc.filters.options import FilterOptions
 from scheduler_svc.reads import union
 from tests.property import clouds
 from tests.property.filter_oracles import ISOLATED_HOSTS, ISOLATED_IMAGES, ORACLES
 
-OPTIONS = Options(metrics=("heat",), isolated_images=frozenset(ISOLATED_IMAGES), isolated_hosts=ISOLATED_HOSTS)
+OPTIONS = FilterOptions(metrics=("heat",), isolated_images=frozenset(ISOLATED_IMAGES), isolated_hosts=ISOLATED_HOSTS)
 FILTERS = {name: pipeline.build([name], OPTIONS) for name in ORACLES}
 READS = union(each.reads for filters in FILTERS.values() for each in filters)
 
@@ -21,7 +21,7 @@ def passing(names, cloud, asked):
     with clouds.table(cloud, READS).reading() as view:
         for name in names:
             left = pipeline.run(FILTERS[name], view, clouds.request(cloud, asked))
-            assert left.hosts - left.left == sum(left.reasons.values())
+            assert left.hosts - left.count == sum(left.reasons.values())
             found[name] = [view.name(row) for row in range(view.size) if left.passes[row]]
     return found
 
@@ -47,7 +47,7 @@ def test_a_query_is_answered_by_column_as_it_would_be_for_each_host(examples):
     @settings(max_examples=examples, deadline=None)
     @given(cloud=clouds.clouds(), query=clouds.queries)
     def holds(cloud, query):
-        asked = clouds.question(query)
+        asked = clouds.query_request(query)
         assert passing(["JsonFilter"], cloud, asked) == expected(["JsonFilter"], cloud, asked)
 
     holds()

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compute_agent.attempt import Attempt, Ref, Stage
-from compute_agent.tracker import Tracker
-from compute_agent.wish import Wish
+from compute_agent.attempt import Attempt, AttemptRef, Stage
+from compute_agent.tracker import ResourceTracker
+from compute_agent.wish import BuildRequirements
 from rpcapi import objects
 from rpcapi.model.numa import cpu_sets
-from rpcapi.model.tree_search import Miss, Steps, first
-from rpcapi.model.trees import Found, Provider, Stock, Tree
+from rpcapi.model.tree_search import NoCandidateReason, StepBudget, find_first
+from rpcapi.model.trees import AllocationCandidate, Provider, ProviderInventory, ProviderTree
 from scheduler_svc.candidates.numa import NumaFit
 from tests.unit.compute_agent.machines import node
 
-HOST = """
+HOST_CONFIGURATION = """
     [compute]
     hosts = alpha
     [shape:x]
@@ -45,7 +45,7 @@ def hosts(draw: st.DrawFn) -> str:
     cells, threads, cores = draw(st.integers(1, 3)), draw(st.sampled_from([1, 2, 4])), draw(st.integers(1, 3))
     cpus = cells * threads * cores
     dedicated = draw(st.sets(st.integers(0, cpus - 1), min_size=cpus // 2))
-    return HOST.format(
+    return HOST_CONFIGURATION.format(
         cpus=cpus,
         memory=cells * 4096,
         cells=cells,
@@ -78,44 +78,47 @@ def specs(draw: st.DrawFn) -> objects.RequestSpec:
     if policy is not None:
         groups["_pci0"] = {"resources": {CARD: 1}}
         numa["devices"] = {"_pci0": policy}
-    return objects.RequestSpec.of(resources={"DISK_GB": 1}, groups=groups, groups_policy="none", numa=numa)
+    return objects.RequestSpec.from_inventory(resources={"DISK_GB": 1}, groups=groups, groups_policy="none", numa=numa)
 
 
-class Host:
+class TrackedHost:
     """An agent's tracker, and what a decider knows of it."""
 
     def __init__(self, text: str) -> None:
         self.node = node(text)
-        self.tracker = Tracker([self.node])
-        self.held: dict[Ref, Attempt] = {}
+        self.tracker = ResourceTracker([self.node])
+        self.held: dict[AttemptRef, Attempt] = {}
 
-    def tree(self, marks: NumaFit | None = None) -> Tree:
+    def tree(self, marks: NumaFit | None = None) -> ProviderTree:
         name = self.node.name
-        parts = [("", "", self.node.shape.traits), *((e.path, e.parent, e.traits) for e in self.node.shape.below)]
+        parts = [("", "", self.node.shape.traits), *((e.path, e.parent, e.traits) for e in self.node.shape.child_providers)]
         providers = []
         for path, parent, traits in parts:
             own = f"{name}/{path}" if path else name
             used = self.tracker.used(own)
-            stocks = {key: Stock.of(each, used.get(key, 0)) for key, each in self.tracker.inventories(own).items()}
+            stocks = {
+                key: ProviderInventory.from_inventory(each, used.get(key, 0))
+                for key, each in self.tracker.inventories(own).items()
+            }
             above = None if not path else f"{name}/{parent}" if parent else name
             mark = marks.mark(own) if marks else None
             providers.append(Provider(own, above, stocks, frozenset(traits), frozenset(), mark))
-        return Tree(providers)
+        return ProviderTree(providers)
 
-    def decided(self, spec: objects.RequestSpec) -> Found | Miss:
-        told = self.tracker.reports(self.node)["numa"]
+    def decided(self, spec: objects.RequestSpec) -> AllocationCandidate | NoCandidateReason:
+        told = self.tracker.kind_reports(self.node)["numa"]
         fit = NumaFit(spec.numa, told, self.tree())
-        steps = Steps(1_000_000)
-        return first(self.tree(fit), Wish.from_spec(spec).wanted, steps, fit.accepts)
+        steps = StepBudget(1_000_000)
+        return find_first(self.tree(fit), BuildRequirements.from_spec(spec).wanted, steps, fit.accepts)
 
     def admitted(self, number: int, spec: objects.RequestSpec, allocations: Any) -> Attempt | str:
         intent = Attempt(str(number), 1, Stage.INTENT, 0, name=self.node.name, allocations=allocations)
-        return self.tracker.admit(intent, Wish.from_spec(spec))
+        return self.tracker.admit(intent, BuildRequirements.from_spec(spec))
 
     def ways(self, spec: objects.RequestSpec) -> Iterator[dict[str, dict[str, int]]]:
         """Yield every allocation of any providers at all."""
         name = self.node.name
-        own = [f"{name}/{each.path}" for each in self.node.shape.below]
+        own = [f"{name}/{each.path}" for each in self.node.shape.child_providers]
         for served in itertools.product(own, repeat=len(spec.groups)):
             held: dict[str, dict[str, int]] = {name: dict(spec.resources)}
             for provider, group in zip(served, spec.groups.values(), strict=True):
@@ -130,20 +133,20 @@ def test_what_is_found_is_admitted_and_what_is_not_found_is_not(examples: int) -
     @settings(max_examples=examples, deadline=None)
     @given(hosts(), st.lists(st.tuples(specs(), st.integers(0, 8)), max_size=8))
     def agree(text: str, guests: list[tuple[objects.RequestSpec, int]]) -> None:
-        host = Host(text)
+        host = TrackedHost(text)
         for number, (spec, drop) in enumerate(guests):
             found = host.decided(spec)
-            assert isinstance(found, Found) == oracle(host, spec)
-            if isinstance(found, Found):
+            assert isinstance(found, AllocationCandidate) == has_capacity(host, spec)
+            if isinstance(found, AllocationCandidate):
                 got = host.admitted(number, spec, found.allocations)
                 assert isinstance(got, Attempt), got
                 host.tracker.hold(got)
                 host.held[got.ref] = got
             else:
-                assert found is not Miss.STEPS
+                assert found is not NoCandidateReason.STEPS
                 for allocations in host.ways(spec):
                     assert isinstance(host.admitted(number, spec, allocations), str), allocations
-            _nobody_shares(host)
+            _assert_exclusive(host)
             if drop < len(host.held):
                 ref = list(host.held)[drop]
                 host.tracker.drop(ref)
@@ -152,9 +155,9 @@ def test_what_is_found_is_admitted_and_what_is_not_found_is_not(examples: int) -
     agree()
 
 
-def oracle(host: Host, spec: objects.RequestSpec) -> bool:
+def has_capacity(host: TrackedHost, spec: objects.RequestSpec) -> bool:
     """Tell, from nothing but the shape and what guests were given, whether there is room for one more."""
-    cells = {each["id"]: each for each in Tracker([host.node]).reports(host.node)["numa"]}
+    cells = {each["id"]: each for each in ResourceTracker([host.node]).kind_reports(host.node)["numa"]}
     gone = {number: set[int]() for number in cells}
     for attempt in host.held.values():
         for pin in attempt.assignments.get("numa", {}).get("cells", ()):
@@ -162,13 +165,14 @@ def oracle(host: Host, spec: objects.RequestSpec) -> bool:
     wanted = spec.numa["cells"]
     for chosen in itertools.permutations(cells, len(wanted)):
         if all(
-            _lies(host, cells[number], gone[number], cell, spec) for number, cell in zip(chosen, wanted, strict=True)
-        ) and _has_card(host, spec, set(chosen)):
+            _fits_cell(host, cells[number], gone[number], cell, spec)
+            for number, cell in zip(chosen, wanted, strict=True)
+        ) and _has_device(host, spec, set(chosen)):
             return True
     return False
 
 
-def _lies(host: Host, cell: Any, gone: set[int], guest: Any, spec: objects.RequestSpec) -> bool:
+def _fits_cell(host: TrackedHost, cell: Any, gone: set[int], guest: Any, spec: objects.RequestSpec) -> bool:
     pinned, threads = len(guest["pcpus"]), cell["threads"]
     floating = len(guest["cpus"]) - pinned
     name = f"{host.node.name}/numa{cell['id']}"
@@ -187,7 +191,7 @@ def _lies(host: Host, cell: Any, gone: set[int], guest: Any, spec: objects.Reque
     return sum(free) >= pinned
 
 
-def _has_card(host: Host, spec: objects.RequestSpec, chosen: set[int]) -> bool:
+def _has_device(host: TrackedHost, spec: objects.RequestSpec, chosen: set[int]) -> bool:
     if "_pci0" not in spec.groups:
         return True
     name = host.node.name
@@ -203,7 +207,7 @@ def _has_card(host: Host, spec: objects.RequestSpec, chosen: set[int]) -> bool:
     return False
 
 
-def _nobody_shares(host: Host) -> None:
+def _assert_exclusive(host: TrackedHost) -> None:
     cpus = [
         cpu
         for each in host.held.values()

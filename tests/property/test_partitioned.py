@@ -10,16 +10,16 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from rpcapi import context, errors
 from rpcapi.model.claims import GroupPolicy
-from scheduler_svc.deciding.asked import Asked
+from scheduler_svc.deciding.asked import SelectionCall
 from scheduler_svc.deciding.partitioned import LINGER_S
-from scheduler_svc.store.records import Group, Ref
-from tests.unit.scheduler_svc.deployments import TTL_MS, Deployment
+from scheduler_svc.store.records import ClaimGroup, ClaimRef
+from tests.unit.scheduler_svc.deployments import TTL_MS, PartitionedDeployment
 from tests.unit.scheduler_svc.hosts import join, node, request
 
 NAMES = ("a", "b", "c")
 # One call each, under its uuids: repeated until it is answered, as a conductor does.
 CALLS = {"one": ["c1"], "two": ["c2"], "pair": ["c3", "c4"], "grouped": ["c5"], "grouped too": ["c6"]}
-GROUP = Group("g", GroupPolicy.ANTI_AFFINITY)
+GROUP = ClaimGroup("g", GroupPolicy.ANTI_AFFINITY)
 partitions = st.sampled_from(NAMES)
 PIN_MS = round(TTL_MS + 1000 * LINGER_S)
 
@@ -30,7 +30,7 @@ class DeploymentMachine(RuleBasedStateMachine):
     def __init__(self):
         super().__init__()
         nodes = {name: {f"{name}{number}": node({"VCPU": 3}) for number in range(2)} for name in NAMES}
-        self.deployment = Deployment(2, **nodes)
+        self.deployment = PartitionedDeployment(2, **nodes)
         self.attempts = dict.fromkeys(CALLS, 1)
         self.sequence = 1
 
@@ -41,11 +41,11 @@ class DeploymentMachine(RuleBasedStateMachine):
             chosen.follow()
         asks = replace(request({"VCPU": 2}, group=GROUP if "grouped" in call else None), id=call)
         try:
-            chosen.selector.select(context.new("p", "u"), Asked(asks, CALLS[call], self.attempts[call]))
+            chosen.selector.select(context.new("p", "u"), SelectionCall(asks, CALLS[call], self.attempts[call]))
         except errors.ClaimEnded as ended:
             with contextlib.suppress(errors.StoreUnavailable):
                 store = self.deployment.stores[ended.kwargs["partition"]]
-                store.abort([Ref(consumer, self.attempts[call]) for consumer in CALLS[call]])
+                store.abort([ClaimRef(consumer, self.attempts[call]) for consumer in CALLS[call]])
                 self.attempts[call] += 1
         except (errors.NoValidHost, errors.ClaimError, errors.Unavailable):
             pass

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from rpcapi import errors
 from rpcapi.model.groups import RequestGroup
 from scheduler_svc.prefilters import pipeline
-from scheduler_svc.prefilters.options import Options
-from scheduler_svc.request import Request
-from scheduler_svc.table.aggregates import Aggregates, AggregatesSeen
+from scheduler_svc.prefilters.options import PrefilterOptions
+from scheduler_svc.request import SchedulingRequest
+from scheduler_svc.table.aggregates import AggregateColumns, AggregateView
 
-EVERY = Options(*[True] * 5)
+ALL_PREFILTERS = PrefilterOptions(*[True] * 5)
 PROJECTS = ("p1", "p2", "p3")
 TRAITS = ("HW_CPU_X86_VMX", "CUSTOM_GOLD", "CUSTOM_LICENSED")
 METADATA = {
@@ -32,7 +32,7 @@ PROPERTIES = {
     "hw_architecture": ("x86_64", "aarch64", "vax"),
     "hw_viommu_model": ("intel", "smmuv3"),
 }
-WISHES = {
+SETTINGS = {
     "virtio_packed_ring": ("true", "no", "on"),
     "ephemeral_encryption": ("yes", "false"),
     "ephemeral_encryption_format": ("luks", "plain", "rot13"),
@@ -42,14 +42,16 @@ WISHES = {
 SECURITY = ("user", "host", "deployment", "none")
 
 
-def some(values):
+def optional_values(values):
     """Return a strategy for a mapping of some of these keys to one of their values each."""
     return st.fixed_dictionaries({}, optional={key: st.sampled_from(each) for key, each in values.items()})
 
 
-aggregates = st.lists(some(METADATA), max_size=4).map(lambda each: {f"a{at}": told for at, told in enumerate(each)})
+aggregates = st.lists(optional_values(METADATA), max_size=4).map(
+    lambda each: {f"a{at}": told for at, told in enumerate(each)}
+)
 requests = st.builds(
-    lambda project, required, suffixed, disk_format, properties, wishes, security: Request(
+    lambda project, required, suffixed, disk_format, properties, wishes, security: SchedulingRequest(
         "r",
         {"VCPU": 1},
         required_traits=tuple(required),
@@ -65,26 +67,26 @@ requests = st.builds(
     st.sets(st.sampled_from(TRAITS)),
     st.sets(st.sampled_from(TRAITS)),
     st.sampled_from((None, "raw", "qcow2", "papyrus")),
-    some(PROPERTIES),
-    st.tuples(some(WISHES), some(WISHES)),
-    some({"hw:tpm_secret_security": SECURITY}),
+    optional_values(PROPERTIES),
+    st.tuples(optional_values(SETTINGS), optional_values(SETTINGS)),
+    optional_values({"hw:tpm_secret_security": SECURITY}),
 )
 
 
-def seen(told):
+def aggregates_seen(told):
     """Return these aggregates as a decision sees them: none has a member."""
-    made = Aggregates(1)
+    made = AggregateColumns(1)
     for name, metadata in told.items():
         made.put(0, name, {"hosts": [], "metadata": metadata})
-    return AggregatesSeen(made, 1)
+    return AggregateView(made, 1)
 
 
-def rewritten(name, asked, told=None):
-    (prefilter,) = (each for each in pipeline.build(EVERY) if each.name == name)
-    return prefilter.rewrite(asked, seen(told or {}))
+def rewrite(name, asked, told=None):
+    (prefilter,) = (each for each in pipeline.build(ALL_PREFILTERS) if each.name == name)
+    return prefilter.rewrite(asked, aggregates_seen(told or {}))
 
 
-def wish(asked, key):
+def setting(asked, key):
     """Return what is wished, or an error where flavor and image differ."""
     own, other = asked.extra_specs.get(f"hw:{key}"), asked.image["properties"].get(f"hw_{key}")
     if own and other and own != other:
@@ -109,35 +111,35 @@ def trait(name):
     return name
 
 
-def packed(asked):
+def packed_virtqueue_traits(asked):
     return ["COMPUTE_NET_VIRTIO_PACKED"] if flag(asked, "virtio_packed_ring") else []
 
 
-def encrypted(asked):
+def encryption_traits(asked):
     if not flag(asked, "ephemeral_encryption"):
         return []
-    wished = wish(asked, "ephemeral_encryption_format")
+    wished = setting(asked, "ephemeral_encryption_format")
     more = [trait(f"COMPUTE_EPHEMERAL_ENCRYPTION_{wished.upper()}")] if wished else []
     return ["COMPUTE_EPHEMERAL_ENCRYPTION", *more]
 
 
-def sound(asked):
-    return ["COMPUTE_SOUND_MODEL_VIRTIO"] if wish(asked, "sound_model") == "virtio" else []
+def sound_traits(asked):
+    return ["COMPUTE_SOUND_MODEL_VIRTIO"] if setting(asked, "sound_model") == "virtio" else []
 
 
-def secret(asked):
-    if wish(asked, "tpm_version") is None:
+def tpm_secret_traits(asked):
+    if setting(asked, "tpm_version") is None:
         return []
     kept = asked.extra_specs.get("hw:tpm_secret_security", "user")
     return [trait(f"COMPUTE_SECURITY_TPM_SECRET_SECURITY_{kept.upper()}")]
 
 
-def image_type(asked):
+def image_type_traits(asked):
     name = f"COMPUTE_IMAGE_TYPE_{(asked.image['disk_format'] or '').upper()}"
     return [name] if name in os_traits.get_traits() else []
 
 
-def image_metadata(asked):
+def image_metadata_traits(asked):
     found = {
         "hw_disk_bus": "COMPUTE_STORAGE_BUS",
         "hw_vif_model": "COMPUTE_NET_VIF_MODEL",
@@ -153,12 +155,12 @@ def image_metadata(asked):
 @pytest.mark.parametrize(
     ("name", "oracle"),
     [
-        ("packed_virtqueue_filter", packed),
-        ("ephemeral_encryption_filter", encrypted),
-        ("virtio_sound_filter", sound),
-        ("tpm_secret_security_filter", secret),
-        ("require_image_type_support", image_type),
-        ("transform_image_metadata", image_metadata),
+        ("packed_virtqueue_filter", packed_virtqueue_traits),
+        ("ephemeral_encryption_filter", encryption_traits),
+        ("virtio_sound_filter", sound_traits),
+        ("tpm_secret_security_filter", tpm_secret_traits),
+        ("require_image_type_support", image_type_traits),
+        ("transform_image_metadata", image_metadata_traits),
     ],
 )
 @settings(max_examples=60, deadline=None)
@@ -168,9 +170,9 @@ def test_traits_are_asked_of_the_host_itself(name, oracle, asked):
         expected = oracle(asked)
     except ValueError:
         with pytest.raises(errors.InvalidSpec):
-            rewritten(name, asked)
+            rewrite(name, asked)
         return
-    found = rewritten(name, asked)
+    found = rewrite(name, asked)
     assert sorted(found.root_required) == sorted(set(expected))
     assert (found is asked) is not bool(expected)
 
@@ -188,7 +190,7 @@ def test_an_aggregate_for_a_trait_is_closed_to_who_does_not_ask_for_it(asked, of
             for key, value in metadata.items()
         )
     ]
-    assert sorted(rewritten("isolate_aggregates", asked, told).forbidden_aggregates) == closed
+    assert sorted(rewrite("isolate_aggregates", asked, told).forbidden_aggregates) == closed
 
 
 @settings(max_examples=100, deadline=None)
@@ -200,19 +202,19 @@ def test_a_project_is_kept_to_its_aggregates_and_refused_without_one(asked, told
         if asked.project in (metadata.get("filter_tenant_id"), metadata.get("filter_tenant_id_2"))
     ]
     if its:
-        (found,) = rewritten("require_tenant_aggregate", asked, told).member_of
+        (found,) = rewrite("require_tenant_aggregate", asked, told).member_of
         assert sorted(found) == its
     else:
         with pytest.raises(errors.NoValidHost, match="no aggregate is for project"):
-            rewritten("require_tenant_aggregate", asked, told)
+            rewrite("require_tenant_aggregate", asked, told)
 
 
 @settings(max_examples=60, deadline=None)
 @given(requests, aggregates)
 def test_a_request_tells_what_each_prefilter_added(asked, told):
-    wanted = pipeline.build(Options(limit_tenants=True, isolated_aggregates=True, image_types=True))
+    wanted = pipeline.build(PrefilterOptions(limit_tenants=True, isolated_aggregates=True, image_types=True))
     try:
-        found = pipeline.run(wanted, asked, seen(told))
+        found = pipeline.run(wanted, asked, aggregates_seen(told))
     except errors.InvalidSpec:
         return
     for name in pipeline.REWRITTEN:
@@ -225,15 +227,15 @@ def test_a_request_tells_what_each_prefilter_added(asked, told):
 
 
 def test_by_default_nothing_is_asked_that_was_not_wished_for():
-    asked = Request("r", {"VCPU": 1}, image={"disk_format": "raw", "properties": {"hw_disk_bus": "scsi"}})
+    asked = SchedulingRequest("r", {"VCPU": 1}, image={"disk_format": "raw", "properties": {"hw_disk_bus": "scsi"}})
     told = {"a": {"trait:CUSTOM_GOLD": "required", "filter_tenant_id": "p1"}}
-    assert pipeline.run(pipeline.build(), asked, seen(told)) is asked
+    assert pipeline.run(pipeline.build(), asked, aggregates_seen(told)) is asked
 
 
 @pytest.mark.parametrize("service", ["volume", "network"])
 def test_what_is_placed_alone_is_no_server(service):
-    wanted = pipeline.build(Options(limit_tenants=True, isolated_aggregates=True, image_types=True))
+    wanted = pipeline.build(PrefilterOptions(limit_tenants=True, isolated_aggregates=True, image_types=True))
     told = {"a": {"trait:CUSTOM_GOLD": "required", "filter_tenant_id": "p1"}}
-    asked = Request("r", {"DISK_GB": 1}, project="p1", service=service, image={"disk_format": "raw"})
-    assert pipeline.run(wanted, asked, seen(told)) is asked
-    assert pipeline.run(wanted, dataclasses.replace(asked, service="compute"), seen(told)) is not asked
+    asked = SchedulingRequest("r", {"DISK_GB": 1}, project="p1", service=service, image={"disk_format": "raw"})
+    assert pipeline.run(wanted, asked, aggregates_seen(told)) is asked
+    assert pipeline.run(wanted, dataclasses.replace(asked, service="compute"), aggregates_seen(told)) is not asked

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from rpcapi import errors
 from scheduler_svc.following.replica import Replica
 from scheduler_svc.store.memory import MemoryStore
-from scheduler_svc.store.records import Batch, Candidate, Intent, Ref, Running
+from scheduler_svc.store.records import Candidate, ClaimBatch, ClaimRef, Intent, RunningClaim
 from scheduler_svc.table.table import HostTable
 from tests.unit.scheduler_svc.hosts import describe, node
 
@@ -97,7 +97,7 @@ class ReplicaMachine(RuleBasedStateMachine):
             return
         self.attempt += 1
         name = f"{host}/1"
-        found = [Running(consumer, self.attempt, True, name, {name: {"VCPU": 1}}, "INSTANCE", "p", "u", "r")]
+        found = [RunningClaim(consumer, self.attempt, True, name, {name: {"VCPU": 1}}, "INSTANCE", "p", "u", "r")]
         self.store.audit(host, self.store.state.epoch, found if running else [], 0)
 
     @rule(consumer=CONSUMERS, host=HOSTS, ttl_ms=st.sampled_from((1, 60_000)))
@@ -106,12 +106,12 @@ class ReplicaMachine(RuleBasedStateMachine):
         cell = Candidate(f"{host}/1", {f"{host}/1/cell": {"VCPU": 1}})
         intent = Intent(consumer, self.attempt, [cell, *(Candidate(f"{host}/{each}") for each in "123")])
         state = self.store.state
-        self.store.prepare(Batch("r", "p", "u", {"VCPU": 1}, [intent], state.epoch, state.position, ttl_ms))
+        self.store.prepare(ClaimBatch("r", "p", "u", {"VCPU": 1}, [intent], state.epoch, state.position, ttl_ms))
 
     @rule(host=HOSTS, consumer=CONSUMERS, release=st.booleans())
     def carry_on(self, host, consumer, release):
         verb = self.store.release if release else self.store.confirm
-        verb(host, [Ref(consumer, claim.attempt) for claim in self.store.claims(consumer=consumer)[0]])
+        verb(host, [ClaimRef(consumer, claim.attempt) for claim in self.store.claims(consumer=consumer)[0]])
 
     @rule(host=HOSTS, enabled=st.booleans())
     def enable(self, host, enabled):
@@ -127,7 +127,7 @@ class ReplicaMachine(RuleBasedStateMachine):
     @rule()
     def begin_epoch(self):
         self.now += 1
-        self.store.bump()
+        self.store.begin_epoch()
 
     @rule(number=st.sampled_from((0, 1)))
     def follow(self, number):
@@ -144,9 +144,9 @@ class ReplicaMachine(RuleBasedStateMachine):
 
     def _catch_up(self, replica):
         snapshot = self.stores[replica.number].snapshot(["rack"])
-        while replica.standing.position < snapshot.position:
+        while replica.log_position.position < snapshot.position:
             replica.step(0)
-        assert replica.standing.position == snapshot.position
+        assert replica.log_position.position == snapshot.position
         expected = describe(HostTable.from_snapshot(snapshot, reads=READS))
         for name, row in expected["rows"].items():
             kept = {where: value for where, value in row["states"].items() if where[0] != "rack"}

@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from devstack.servers.redis import RedisServer
-from scheduler_svc.store.records import Ref
-from tests.property.replica import Replica, applied
+from scheduler_svc.store.records import ClaimRef
+from tests.property.replica import LogFollower, apply_entry
 from tests.unit.scheduler_svc.store.backends import memory_world, redis_world
 from tests.unit.scheduler_svc.store.world import World, node_stats
 
@@ -55,9 +55,9 @@ def change(world: World, kind: str, what: Any, *more: Any) -> None:
     elif kind == "hold":
         host, node = more
         world.prepare(what, f"{host}/{node}", resources={"VCPU": 1})
-        store.confirm(host, [Ref(what, 1)])
+        store.confirm(host, [ClaimRef(what, 1)])
     elif kind == "release":
-        store.release(more[0], [Ref(what, 1)])
+        store.release(more[0], [ClaimRef(what, 1)])
     elif kind == "disable":
         for name, version, _document in store.list_state("service")[0]:
             if name == what:
@@ -69,7 +69,7 @@ def change(world: World, kind: str, what: Any, *more: Any) -> None:
 
 
 def check(world: World, steps: list[Any]) -> None:
-    replica = Replica(world)
+    replica = LogFollower(world)
     for step in steps:
         if step[0] == "follow":
             replica.follow(limit=step[1])
@@ -103,5 +103,5 @@ def test_entries_that_a_snapshot_holds_already_do_no_harm() -> None:
     last = world.store.snapshot()
     seen = last
     for entry in world.store.follow(start, 0) or ():
-        seen = applied(seen, entry.position, entry.kind, entry.payload)
+        seen = apply_entry(seen, entry.position, entry.kind, entry.payload)
     assert seen == last

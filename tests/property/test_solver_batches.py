@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rpcapi.model.claims import GroupPolicy
-from scheduler_svc.drivers.driver import Wanted
-from scheduler_svc.drivers.solver.driver import Bounds, SolverDriver
-from scheduler_svc.request import Request
-from scheduler_svc.store.records import Group
+from scheduler_svc.drivers.driver import RankRequest
+from scheduler_svc.drivers.solver.driver import SolverDriver, SolverLimits
+from scheduler_svc.request import SchedulingRequest
+from scheduler_svc.store.records import ClaimGroup
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.sights import filter_driver
 
@@ -22,13 +22,13 @@ SOFT = (GroupPolicy.SOFT_AFFINITY, GroupPolicy.SOFT_ANTI_AFFINITY)
 
 @st.composite
 def batches(draw, grouped=True):
-    groups = [Group("pets", draw(st.sampled_from(list(GroupPolicy))), 1)] if grouped else []
+    groups = [ClaimGroup("pets", draw(st.sampled_from(list(GroupPolicy))), 1)] if grouped else []
     wanted = []
     for number in range(draw(st.integers(1, 6))):
         group = draw(st.sampled_from([None, *groups]))
         traits = ("CUSTOM_FAST",) if draw(st.booleans()) else ()
-        asked = Request(f"req-{number}", draw(AMOUNTS), required_traits=traits, group=group)
-        wanted.append(Wanted(asked, draw(st.integers(1, 3)), number))
+        asked = SchedulingRequest(f"req-{number}", draw(AMOUNTS), required_traits=traits, group=group)
+        wanted.append(RankRequest(asked, draw(st.integers(1, 3)), number))
     return wanted
 
 
@@ -43,25 +43,27 @@ def table(cloud):
 
 
 def rank(made, wanted, packs, **bounds):
-    driver = SolverDriver(filter_driver(), Bounds(packs=packs, limit_s=LONG_S, **bounds))
+    driver = SolverDriver(filter_driver(), SolverLimits(packs=packs, limit_s=LONG_S, **bounds))
     with made.reading() as view:
         pending = driver.rank_batch(view, wanted)
     return pending()
 
 
-def one_by_one(made, wanted, packs):
+def served_one_by_one(made, wanted, packs):
     """How many of the calls the driver serves when each knows what was given before."""
-    driver = SolverDriver(filter_driver(), Bounds(packs=packs))
+    driver = SolverDriver(filter_driver(), SolverLimits(packs=packs))
     used = defaultdict(Counter)
     members, served = Counter(), 0
     for each in wanted:
         request = each.request
         if request.group is not None:
             full = tuple(name for name, count in members.items() if count >= request.group.max_per_host)
-            known = {"beside": tuple(members)} if request.together else {"ruled_out": full}
-            request = Request(request.id, request.resources, request.required_traits, group=request.group, **known)
+            known = {"beside": tuple(members)} if request.is_affinity else {"ruled_out": full}
+            request = SchedulingRequest(
+                request.id, request.resources, request.required_traits, group=request.group, **known
+            )
             if request.group.policy in SOFT:
-                request = Request(request.id, request.resources, request.required_traits)
+                request = SchedulingRequest(request.id, request.resources, request.required_traits)
         with made.reading() as view:
             ranking = driver.rank(view, request, each.count, each.seed)
         served += bool(ranking.candidates)
@@ -106,7 +108,9 @@ def test_what_is_given_fits_and_keeps_the_groups_policy(cloud, wanted, packs):
 def test_no_fewer_are_served_than_one_by_one(cloud, wanted, packs):
     # The least number of hosts is looked at, so that it is the batch's size that makes them enough
     ranked = rank(table(cloud), wanted, packs, hosts=1)
-    assert sum(bool(one and one.candidates) for one in ranked.rankings) >= one_by_one(table(cloud), wanted, packs)
+    assert sum(bool(one and one.candidates) for one in ranked.rankings) >= served_one_by_one(
+        table(cloud), wanted, packs
+    )
 
 
 @given(CLOUD, batches(), st.booleans())
@@ -115,4 +119,4 @@ def test_the_same_batch_is_given_the_same(cloud, wanted, packs):
     first, again = (rank(table(cloud), wanted, packs) for _ in range(2))
     told = [[one.candidates if one else None for one in each.rankings] for each in (first, again)]
     assert told[0] == told[1]
-    assert first.one_by_one == again.one_by_one
+    assert first.unbatched == again.unbatched

@@ -16,46 +16,46 @@ FROM_0 = ("RAMWeigher", "CPUWeigher", "DiskWeigher", "IoOpsWeigher")
 AMOUNTS = {"RAMWeigher": "MEMORY_MB", "CPUWeigher": "VCPU", "DiskWeigher": "DISK_GB"}
 COUNTS = {"NumInstancesWeigher": "instances", "IoOpsWeigher": "io_ops", "BuildFailureWeigher": "failed_builds"}
 
-clouds = st.randoms(use_true_random=False).map(weighed_clouds.draw)
+clouds = st.randoms(use_true_random=False).map(weighed_clouds.draw_cloud)
 
 
-def held(host, cloud, policy):
+def group_members(host, cloud, policy):
     return host["members"] if cloud["request"]["policy"] == policy else 0
 
 
-def side(host, cloud):
+def partition_side(host, cloud):
     source = cloud["request"]["source"]
     return 0 if source is None else 1 if host["partition"] == source else -1
 
 
-def alike(host, cloud):
+def image_score(host, cloud):
     asked = cloud["request"]["image"]
     weights = {name: weight for name, weight in cloud["properties"].items() if name in asked}
-    return sum(weight * weighed_clouds.alike(host, name, asked[name]) for name, weight in weights.items())
+    return sum(weight * weighed_clouds.matching_images(host, name, asked[name]) for name, weight in weights.items())
 
 
-def measured(host, cloud):
+def metrics_score(host, cloud):
     if not cloud["metrics"].keys() <= host["metrics"].keys():
         return -100
     return sum(ratio * host["metrics"][each] for each, ratio in cloud["metrics"].items())
 
 
-def unbalanced(host, cloud):
+def balance_score(host, cloud):
     asked = {"VCPU": 1, "MEMORY_MB": 1024}
     shares = [(host["total"][key] - host["used"][key] - amount) / host["total"][key] for key, amount in asked.items()]
     return -abs(shares[0] - shares[1])
 
 
-OTHERS = {
-    "BalanceWeigher": unbalanced,
+RAW_WEIGHTS = {
+    "BalanceWeigher": balance_score,
     "HypervisorVersionWeigher": lambda host, cloud: host["facts"].get("hypervisor_version", 0),
     "PCIWeigher": lambda host, cloud: 100 - min(host["devices"], 99),
-    "CrossCellWeigher": side,
-    "ServerGroupSoftAffinityWeigher": lambda host, cloud: held(host, cloud, "soft-affinity"),
-    "ServerGroupSoftAntiAffinityWeigher": lambda host, cloud: -held(host, cloud, "soft-anti-affinity"),
-    "ImagePropertiesWeigher": alike,
+    "CrossCellWeigher": partition_side,
+    "ServerGroupSoftAffinityWeigher": lambda host, cloud: group_members(host, cloud, "soft-affinity"),
+    "ServerGroupSoftAntiAffinityWeigher": lambda host, cloud: -group_members(host, cloud, "soft-anti-affinity"),
+    "ImagePropertiesWeigher": image_score,
     "VolumeNearWeigher": lambda host, cloud: 0,  # nobody asks for a volume here
-    "MetricsWeigher": measured,
+    "MetricsWeigher": metrics_score,
 }
 
 
@@ -64,7 +64,7 @@ def raw(name, host, cloud):
         return host["total"][AMOUNTS[name]] - host["used"][AMOUNTS[name]]
     if name in COUNTS:
         return host["metrics"][COUNTS[name]]
-    return OTHERS[name](host, cloud)
+    return RAW_WEIGHTS[name](host, cloud)
 
 
 def multiplier(name, host, cloud):
@@ -95,11 +95,11 @@ def expected(name, cloud):
     }
 
 
-def scored(cloud, *names):
+def scores_and_steps(cloud, *names):
     """Return the scores and the step of each host, by its name."""
     weighted = weighed_clouds.weighted(cloud, *names)
     with weighed_clouds.table(cloud, weighted).reading() as view:
-        there = np.flatnonzero(view.there)
+        there = np.flatnonzero(view.present)
         found = scoring.score(weighted, view, weighed_clouds.request(cloud), there)
         order = [view.name(row) for row in there]
     steps = found.steps(np.arange(len(order)))
@@ -110,7 +110,7 @@ def scored(cloud, *names):
 @settings(max_examples=40, deadline=None)
 @given(clouds)
 def test_a_weigher_adds_what_plain_python_says(name, cloud):
-    assert scored(cloud, name)[0] == pytest.approx(expected(name, cloud), rel=1e-9, abs=1e-9)
+    assert scores_and_steps(cloud, name)[0] == pytest.approx(expected(name, cloud), rel=1e-9, abs=1e-9)
 
 
 @settings(max_examples=40, deadline=None)
@@ -119,7 +119,7 @@ def test_all_weighers_together_add_what_each_adds(cloud):
     wanted = [expected(name, cloud) for name in WEIGHERS]
     sums = {name: sum(each[name] for each in wanted) for name in wanted[0]}
     # A million of build failures beside parts of 1: floats hold some ten digits of them.
-    assert scored(cloud)[0] == pytest.approx(sums, rel=1e-9, abs=1e-6)
+    assert scores_and_steps(cloud)[0] == pytest.approx(sums, rel=1e-9, abs=1e-6)
 
 
 @pytest.mark.parametrize("name", ["NumInstancesWeigher", "IoOpsWeigher", "ServerGroupSoftAntiAffinityWeigher"])
@@ -128,7 +128,7 @@ def test_all_weighers_together_add_what_each_adds(cloud):
 def test_an_aggregates_multiplier_is_in_the_step_too(name, cloud):
     asked = name in COUNTS or cloud["request"]["policy"] == "soft-anti-affinity"
     sign = 1 if name in COUNTS else -1
-    found = scored(cloud, name)[1]
+    found = scores_and_steps(cloud, name)[1]
     for host in cloud["hosts"]:
         step, factor = found[host["name"]], sign * multiplier(name, host, cloud) * asked
         assert (step > 0, step < 0) == (factor > 0, factor < 0)

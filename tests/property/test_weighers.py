@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scheduler_svc.conf.filters import DEFAULT_FILTERS
-from scheduler_svc.drivers.driver import WIDTH
+from scheduler_svc.drivers.driver import MAX_CANDIDATES
 from scheduler_svc.drivers.filter import FilterDriver
-from scheduler_svc.drivers.lot import Lot
-from scheduler_svc.drivers.top import best
+from scheduler_svc.drivers.lot import SeededRandom
+from scheduler_svc.drivers.top import top_indexes
 from scheduler_svc.filters import pipeline
-from scheduler_svc.request import Request
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.weighers import scoring
 from tests.unit.scheduler_svc import hosts
 
@@ -25,7 +25,7 @@ NODES = st.lists(st.fixed_dictionaries(dict.fromkeys(CLASSES.values(), TOTAL_AND
 AMOUNTS = st.dictionaries(st.sampled_from(tuple(CLASSES.values())), st.integers(1, 20), min_size=1)
 
 
-def named(nodes, part):
+def amounts_by_node(nodes, part):
     """Return {name: {class: total or used}}."""
     return {
         f"h{number:02}": {each: figures[part] for each, figures in held.items()} for number, held in enumerate(nodes)
@@ -33,8 +33,8 @@ def named(nodes, part):
 
 
 def table(nodes):
-    totals = {name: hosts.node(held) for name, held in named(nodes, 0).items()}
-    return hosts.table(totals, used=named(nodes, 1))
+    totals = {name: hosts.node(held) for name, held in amounts_by_node(nodes, 0).items()}
+    return hosts.table(totals, used=amounts_by_node(nodes, 1))
 
 
 def free(held, resource_class):
@@ -59,8 +59,8 @@ def expected(nodes, multipliers):
 def test_scores_are_the_sum_of_normalised_weights_over_the_survivors(nodes, multipliers, data):
     rows = data.draw(st.lists(st.sampled_from(range(len(nodes))), min_size=1, unique=True).map(sorted))
     with table(nodes).reading() as view:
-        scores = scoring.score(scoring.build(multipliers), view, Request("r", {"VCPU": 1}), np.array(rows))
-        every = scoring.score(scoring.build(multipliers), view, Request("r", {"VCPU": 1}), None)
+        scores = scoring.score(scoring.build(multipliers), view, SchedulingRequest("r", {"VCPU": 1}), np.array(rows))
+        every = scoring.score(scoring.build(multipliers), view, SchedulingRequest("r", {"VCPU": 1}), None)
     assert scores.values.tolist() == pytest.approx(expected([nodes[row] for row in rows], multipliers))
     assert every.values.tolist() == pytest.approx(expected(nodes, multipliers))
     if scores.parts:
@@ -71,7 +71,7 @@ def test_scores_are_the_sum_of_normalised_weights_over_the_survivors(nodes, mult
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=80), st.integers(1, 40), st.integers(0, 2**40))
 def test_the_best_are_the_best_whatever_the_lot(figures, count, seed):
     scores = np.array(figures, dtype=float)
-    chosen = best(scores, count, Lot(seed)).tolist()
+    chosen = top_indexes(scores, count, SeededRandom(seed)).tolist()
     assert [figures[index] for index in chosen] == sorted(figures, reverse=True)[:count]
     assert len(set(chosen)) == len(chosen)
 
@@ -86,14 +86,14 @@ def test_a_ranking_gives_every_instance_room_or_none(nodes, multipliers, amounts
         for number, held in enumerate(nodes)
     }
     with table(nodes).reading() as view:
-        ranking = driver.rank(view, Request("r", amounts), count, seed)
+        ranking = driver.rank(view, SchedulingRequest("r", amounts), count, seed)
     if sum(room.values()) < count:
         assert not ranking.candidates
         assert sum(ranking.reasons.values()) == len(nodes)
         return
     assert len(ranking.candidates) == count
     for candidates in ranking.candidates:
-        assert 1 <= len(candidates) == len(set(candidates)) <= WIDTH
+        assert 1 <= len(candidates) == len(set(candidates)) <= MAX_CANDIDATES
         assert all(room[name] for name in candidates)
     given_to = Counter(candidates[0] for candidates in ranking.candidates)
     assert all(room[name] >= times for name, times in given_to.items())

@@ -4,8 +4,8 @@
 from dataclasses import replace
 
 from rpcapi.model.inventory import Inventory
-from rpcapi.model.trees import SHARES, Provider, Tree
-from scheduler_svc.request import Request
+from rpcapi.model.trees import SHARING_TRAIT, Provider, ProviderTree
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.store.records import Snapshot
 from scheduler_svc.table.table import HostTable
 from tests.property import trees
@@ -17,13 +17,13 @@ NAMES = ("h0", "h1/1", "pool0", "nowhere")  # what requests may name a tree by
 READS = {"aggregate": frozenset({"hosts", "metadata"})}
 
 
-class Cloud:
+class TreeCloud:
     """Trees of three hosts, two pools, and the table that is made of them."""
 
     def __init__(self, random):
-        self.trees = {host: [_named(each, host) for each in trees.tree(random).providers] for host in HOSTS}
+        self.trees = {host: [_rename_provider(each, host) for each in trees.tree(random).providers] for host in HOSTS}
         self.pools = [Provider(name, None, *trees.shape(random)) for name in POOLS]
-        self.pools = [replace(each, traits=each.traits | {SHARES}) for each in self.pools]
+        self.pools = [replace(each, traits=each.traits | {SHARING_TRAIT}) for each in self.pools]
         self.every = [each for its in self.trees.values() for each in its] + self.pools
 
     def table(self):
@@ -36,8 +36,8 @@ class Cloud:
             Snapshot(
                 epoch=EPOCH,
                 position=1,
-                providers={each.id: _told(each) for each in self.every},
-                used={each.id: {name: stock.used for name, stock in each.stocks.items()} for each in self.every},
+                providers={each.id: _provider_document(each) for each in self.every},
+                used={each.id: {name: stock.used for name, stock in each.inventories.items()} for each in self.every},
                 services={name: {"enabled": True} for name in services},
                 alive=dict.fromkeys(services, True),
                 opened=dict.fromkeys(services, EPOCH),
@@ -50,13 +50,13 @@ class Cloud:
         """Return a host's tree, or a pool's, with the other pools that share an aggregate with one of its members."""
         members = self.trees.get(host) or [each for each in self.pools if each.id == host]
         named = frozenset().union(*(each.aggregates for each in members))
-        return Tree(members, [each for each in self.pools if each.aggregates & named and each.id != host])
+        return ProviderTree(members, [each for each in self.pools if each.aggregates & named and each.id != host])
 
 
 def request(wanted):
     """Return the request that asks for what is wanted of a tree."""
     (own, *_) = [each for each in wanted.groups if not each.suffix] or [trees.RequestGroup()]
-    return Request(
+    return SchedulingRequest(
         "r",
         own.resources,
         own.required,
@@ -73,25 +73,25 @@ def request(wanted):
     )
 
 
-def given(asked, ranking, number, host):
+def allocation_of(asked, ranking, number, host):
     """Return what a ranking gives one instance at a host, as tuples."""
     its = ranking.allocations[number] if ranking.allocations else {}
-    return flat(its.get(host, {host: asked.resources}))
+    return flatten(its.get(host, {host: asked.resources}))
 
 
-def flat(allocations):
+def flatten(allocations):
     """Return allocations as tuples of provider, class and amount."""
     return frozenset((name, *item) for name, amounts in allocations.items() for item in amounts.items())
 
 
-def _named(each, host):
+def _rename_provider(each, host):
     def name(text):
         return text and host + text.removeprefix("root")
 
     return replace(each, id=name(each.id), parent=name(each.parent))
 
 
-def _told(each):
+def _provider_document(each):
     root = each.id.partition("/")[0]
     return {
         "id": each.id,
@@ -99,7 +99,7 @@ def _told(each):
         "parent": each.parent,
         "host": root,
         "kind": "volume" if root in POOLS else "compute",
-        "inventories": {name: _inventory(stock) for name, stock in each.stocks.items()},
+        "inventories": {name: _inventory(stock) for name, stock in each.inventories.items()},
         "traits": sorted(each.traits),
     }
 

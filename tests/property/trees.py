@@ -10,13 +10,13 @@ from dataclasses import replace
 from random import Random
 
 from rpcapi.model.groups import ISOLATE, NONE, RequestGroup
-from rpcapi.model.trees import Found, Provider, Stock, Tree, Wanted
+from rpcapi.model.trees import AllocationCandidate, Provider, ProviderInventory, ProviderTree, TreeRequest
 
 CLASSES = ("VCPU", "CUSTOM_GPU", "CUSTOM_VF")
 TRAITS = ("CUSTOM_A", "CUSTOM_B", "CUSTOM_C")
 AGGREGATES = ("g1", "g2")
 SUFFIXES = (("",), ("", "1"), ("1", "2"), ("", "1", "2"), ("1", "2", "3"), ("", "1", "2", "3"))
-SELDOM = 0.1  # of each rule that a request may have: more, and none could be served
+RULE_PROBABILITY = 0.1  # of each rule that a request may have: more, and none could be served
 
 
 def some(random: Random, names: Sequence[str], likely: float = 0.5) -> frozenset[str]:
@@ -24,24 +24,24 @@ def some(random: Random, names: Sequence[str], likely: float = 0.5) -> frozenset
     return frozenset(name for name in names if random.random() < likely)
 
 
-def stock(random: Random) -> Stock:
+def stock(random: Random) -> ProviderInventory:
     """Return amounts small enough to be used up, now and then with unit rules."""
-    least, step = (random.choice((1, 2)) if random.random() < SELDOM else 1 for _ in range(2))
-    most = random.randint(1, 3) if random.random() < SELDOM else 99
+    least, step = (random.choice((1, 2)) if random.random() < RULE_PROBABILITY else 1 for _ in range(2))
+    most = random.randint(1, 3) if random.random() < RULE_PROBABILITY else 99
     capacity = random.randint(1, 6)
-    return Stock(capacity, random.randint(0, capacity) if random.random() < 0.3 else 0, least, most, step)
+    return ProviderInventory(capacity, random.randint(0, capacity) if random.random() < 0.3 else 0, least, most, step)
 
 
-def tree(random: Random, *, marked: bool = False) -> Tree:
+def tree(random: Random, *, marked: bool = False) -> ProviderTree:
     """Return a tree of up to six providers, often alike ones, and up to two that share with it."""
     shapes = [shape(random) for _ in range(2)]
     providers: list[Provider] = []
     for number in range(random.randint(1, 6)):
         parent = random.choice(providers).id if providers else None
         name = f"{parent}/{number}" if parent else "root"
-        providers.append(Provider(name, parent, *random.choice(shapes), mark=name if marked else None))
+        providers.append(Provider(name, parent, *random.choice(shapes), symmetry_key=name if marked else None))
     pools = [Provider(f"pool{number}", None, *shape(random)) for number in range(random.choice((0, 0, 1, 2)))]
-    return Tree(providers, pools)
+    return ProviderTree(providers, pools)
 
 
 def shape(random: Random) -> tuple:
@@ -53,7 +53,7 @@ def group(random: Random, names: Sequence[str]) -> RequestGroup:
     """Return a group of few classes, with few rules."""
 
     def seldom(drawn, otherwise=()):
-        return drawn if random.random() < SELDOM else otherwise
+        return drawn if random.random() < RULE_PROBABILITY else otherwise
 
     return RequestGroup(
         resources={name: random.choice((1, 1, 2, 3)) for name in random.sample(CLASSES, random.choice((1, 1, 2)))},
@@ -66,7 +66,7 @@ def group(random: Random, names: Sequence[str]) -> RequestGroup:
     )
 
 
-def wanted(random: Random, names: Sequence[str]) -> Wanted:
+def tree_request(random: Random, names: Sequence[str]) -> TreeRequest:
     """Return a request; ``names`` are those that its groups' ``in_tree`` may be."""
     shapes = [group(random, names) for _ in range(2)]
     groups = [replace(random.choice(shapes), suffix=suffix) for suffix in random.choice(SUFFIXES)]
@@ -78,22 +78,22 @@ def wanted(random: Random, names: Sequence[str]) -> Wanted:
         related = [("_none", *random.sample(suffixes[:-1], random.randint(1, len(suffixes) - 1)))]
     elif len(suffixes) > 1 and random.random() < 0.3:
         related = [tuple(random.sample(suffixes, 2))]
-    rooted = [(random.choice(TRAITS),) if random.random() < SELDOM else () for _ in range(2)]
-    return Wanted(groups, random.choice((NONE, ISOLATE)), *rooted, same_subtree=tuple(related))
+    rooted = [(random.choice(TRAITS),) if random.random() < RULE_PROBABILITY else () for _ in range(2)]
+    return TreeRequest(groups, random.choice((NONE, ISOLATE)), *rooted, same_subtree=tuple(related))
 
 
-def every_way(tree: Tree, wanted: Wanted) -> Iterator[Found]:
+def all_candidates(tree: ProviderTree, tree_request: TreeRequest) -> Iterator[AllocationCandidate]:
     """Yield every way to serve ``wanted``: all combinations of groups and providers that are right."""
     providers = [*tree.providers, *tree.sharing]
     pieces = []
-    for group in wanted.groups:
+    for group in tree_request.groups:
         if group.suffix:
             pieces.append((group, dict(group.resources)))
         else:
             pieces += [(group, {name: amount}) for name, amount in group.resources.items()]
     for chosen in itertools.product(providers, repeat=len(pieces)):
         given = list(zip(pieces, chosen, strict=True))
-        if right(tree, wanted, given):
+        if is_valid(tree, tree_request, given):
             allocations: dict = {}
             by_suffix: dict = {}
             for (group, amounts), each in given:
@@ -101,10 +101,12 @@ def every_way(tree: Tree, wanted: Wanted) -> Iterator[Found]:
                     held = allocations.setdefault(each.id, {})
                     held[name] = held.get(name, 0) + amount
                 by_suffix.setdefault(group.suffix, set()).add(each.id)
-            yield Found(allocations, {suffix: tuple(sorted(names)) for suffix, names in by_suffix.items()})
+            yield AllocationCandidate(
+                allocations, {suffix: tuple(sorted(names)) for suffix, names in by_suffix.items()}
+            )
 
 
-def right(tree, wanted, given) -> bool:
+def is_valid(tree, tree_request, given) -> bool:
     """Tell whether a choice of providers serves a request: rule by rule, as Placement's documentation has them."""
     root = tree.providers[0]
     together: dict = {}
@@ -112,13 +114,15 @@ def right(tree, wanted, given) -> bool:
         together.setdefault(group.suffix, []).append(each)
     alone = [used[0].id for suffix, used in together.items() if suffix]
     return (
-        set(wanted.root_required) <= root.traits
-        and not set(wanted.root_forbidden) & root.traits
+        set(tree_request.root_required) <= root.traits
+        and not set(tree_request.root_forbidden) & root.traits
         and fits(given)
-        and all(suits(tree, group, each) for (group, _amounts), each in given)
-        and all(has(group, together.get(group.suffix, [root])) for group in wanted.groups)
-        and (wanted.policy != "isolate" or len(set(alone)) == len(alone))
-        and all(subtree(tree, [together[suffix][0] for suffix in suffixes]) for suffixes in wanted.same_subtree)
+        and all(may_serve(tree, group, each) for (group, _amounts), each in given)
+        and all(has_traits(group, together.get(group.suffix, [root])) for group in tree_request.groups)
+        and (tree_request.policy != "isolate" or len(set(alone)) == len(alone))
+        and all(
+            in_one_subtree(tree, [together[suffix][0] for suffix in suffixes]) for suffixes in tree_request.same_subtree
+        )
     )
 
 
@@ -127,7 +131,7 @@ def fits(given) -> bool:
     sums: dict = {}
     for (_group, amounts), each in given:
         for name, amount in amounts.items():
-            stock = each.stocks.get(name)
+            stock = each.inventories.get(name)
             if stock is None or not (stock.min_unit <= amount <= stock.max_unit) or amount % stock.step_size:
                 return False
             sums[each.id, name] = sums.get((each.id, name), 0) + amount
@@ -136,7 +140,7 @@ def fits(given) -> bool:
     return True
 
 
-def suits(tree, group, each) -> bool:
+def may_serve(tree, group, each) -> bool:
     """Tell whether a provider is one that the group may use at all."""
     root, members = tree.providers[0], {one.id for one in tree.providers}
     spanning = [each] if group.suffix or each.id not in members else [each, root]
@@ -155,13 +159,13 @@ def suits(tree, group, each) -> bool:
     )
 
 
-def has(group, used) -> bool:
+def has_traits(group, used) -> bool:
     """Tell whether those used for a group have the traits that it requires, together."""
     traits = set().union(*(each.traits for each in used))
     return set(group.required) <= traits and all(set(names) & traits for names in group.any_of)
 
 
-def subtree(tree, used) -> bool:
+def in_one_subtree(tree, used) -> bool:
     """Tell whether one of ``used`` is above all others, or the same."""
     parents = {each.id: each.parent for each in (*tree.providers, *tree.sharing)}
 

@@ -15,8 +15,8 @@ from typing import Any
 from rpcapi.model.claims import GroupPolicy
 from scheduler_svc.conf.weighers import AGGREGATE_OPTIONS, METRICS, OPTIONS
 from scheduler_svc.metric_weights import MetricWeights
-from scheduler_svc.request import Request
-from scheduler_svc.store.records import Group, Snapshot
+from scheduler_svc.request import SchedulingRequest
+from scheduler_svc.store.records import ClaimGroup, Snapshot
 from scheduler_svc.table.table import HostTable
 from scheduler_svc.weighers import scoring
 from tests.unit.scheduler_svc.hosts import EPOCH, node, provider
@@ -32,7 +32,7 @@ POLICIES = (None, "soft-affinity", "soft-anti-affinity", "anti-affinity")
 COUNTS = ("instances", "io_ops", "failed_builds")
 
 
-def draw(chance: random.Random) -> Cloud:
+def draw_cloud(chance: random.Random) -> Cloud:
     """Return a cloud."""
     hosts = [_host(chance, f"h{number}") for number in range(chance.randint(1, 9))]
     names = [host["name"] for host in hosts]
@@ -82,13 +82,13 @@ def _image(chance: random.Random) -> dict[str, str]:
     return {key: chance.choice(values) for key, values in IMAGES.items() if chance.random() < 0.6}
 
 
-def weighted(cloud: Cloud, *names: str) -> scoring.Weighted:
+def weighted(cloud: Cloud, *names: str) -> scoring.WeigherSet:
     """Return the weighers of these names, or all, as the cloud sets them."""
     configured = {name: each for name, each in cloud["multipliers"].items() if not names or name in names}
     return scoring.build(configured, MetricWeights(cloud["metrics"], -100.0), properties=cloud["properties"])
 
 
-def table(cloud: Cloud, weighing: scoring.Weighted) -> HostTable:
+def table(cloud: Cloud, weighing: scoring.WeigherSet) -> HostTable:
     """Return the table of the cloud's hosts, in their order as far as partitions let them."""
     made = HostTable(PARTITIONS, weighing.reads)
     for number, partition in enumerate(PARTITIONS):
@@ -97,7 +97,7 @@ def table(cloud: Cloud, weighing: scoring.Weighted) -> HostTable:
             Snapshot(
                 epoch=EPOCH,
                 position=100,
-                providers={name: provider(name, _told(host)) for name, host in told.items()},
+                providers={name: provider(name, _node_document(host)) for name, host in told.items()},
                 used={name: host["used"] for name, host in told.items()},
                 services={name: {"enabled": True} for name in told},
                 alive=dict.fromkeys(told, True),
@@ -109,11 +109,11 @@ def table(cloud: Cloud, weighing: scoring.Weighted) -> HostTable:
     return made
 
 
-def request(cloud: Cloud) -> Request:
+def request(cloud: Cloud) -> SchedulingRequest:
     """Return what is asked, with what a decision looks up."""
     policy = cloud["request"]["policy"]
-    group = None if policy is None else Group("g", GroupPolicy(policy), 9)
-    return Request(
+    group = None if policy is None else ClaimGroup("g", GroupPolicy(policy), 9)
+    return SchedulingRequest(
         "req-1",
         {"VCPU": 1, "MEMORY_MB": 1024},
         group=group,
@@ -123,12 +123,12 @@ def request(cloud: Cloud) -> Request:
     )
 
 
-def alike(host: Mapping[str, Any], name: str, value: str) -> int:
+def matching_images(host: Mapping[str, Any], name: str, value: str) -> int:
     """Return how many of a host's instances came from an image with this property."""
     return sum(image.get(name) == value for image in host["images"])
 
 
-def _told(host: Mapping[str, Any]) -> dict[str, Any]:
+def _node_document(host: Mapping[str, Any]) -> dict[str, Any]:
     amounts = host["total"] | ({DEVICES: host["devices"]} if host["devices"] else {})
     images = Counter(f"image.{name}={value}" for image in host["images"] for name, value in image.items())
     return {**node(amounts, metrics=host["metrics"] | images), "facts": host["facts"]}

@@ -12,7 +12,7 @@ from rpcapi import bus, context, objects
 from rpcapi import conf as rpc_conf
 from rpcapi.compute import ComputeAPI
 from rpcapi.context import RequestContext
-from rpcapi.endpoint import exposed
+from rpcapi.endpoint import expose
 from rpcapi.serializer import GanttSerializer
 
 
@@ -22,11 +22,11 @@ class Agent:
     def __init__(self) -> None:
         self.came: queue.Queue[tuple[str, RequestContext]] = queue.Queue()
 
-    @exposed
+    @expose
     def terminate_instances(self, ctxt: RequestContext, refs: objects.ClaimRefs) -> None:
         self.came.put(("terminate_instances", ctxt))
 
-    @exposed
+    @expose
     def audit(self, ctxt: RequestContext, partition: str, epoch: int) -> None:
         self.came.put(("audit", ctxt))
 

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Shared by the scripts: the store's clock, and the header line of an instance's record (see documents.py).
+-- Shared functions: the store's clock, and the header line of an instance's record (see documents.py).
 
 local function clock()
   local time = redis.call('TIME')

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Read one page of a request's instances that have a step to take, and renew the lease.
+-- Read one page of a request's instances that have a next step, and renew the lease.
 -- KEYS: requests, instances, pending, due, leases
 -- ARGV: request key, lease token, lease in ms, uuid after which to read ('' = from the first), limit
--- Returns: {} where the lease is lost, else {now, wake of the first that is not due yet ('' = none), uuid to read on
---          after ('' = read to the end), request document, uuid, record, ...}
+-- Returns: {} if the lease is lost, else {now, earliest wake time after now ('' = none), uuid after which the next
+--          page begins ('' = last page), request document, uuid, record, ...}
 --@ include _header
 
 local request = ARGV[1]
@@ -14,7 +14,7 @@ local now = clock()
 redis.call('ZADD', KEYS[4], whole(now + tonumber(ARGV[3])), request)
 local from = ARGV[4] == '' and ('[' .. request .. '|') or ('(' .. request .. '|' .. ARGV[4])
 local members = redis.call('ZRANGEBYLEX', KEYS[3], from, '(' .. request .. '}', 'LIMIT', 0, ARGV[5])
-local found = {whole(now), '', '', redis.call('HGET', KEYS[1], request)}
+local answer = {whole(now), '', '', redis.call('HGET', KEYS[1], request)}
 local first
 local uuid = ''
 for _, member in ipairs(members) do
@@ -22,16 +22,16 @@ for _, member in ipairs(members) do
   local value = redis.call('HGET', KEYS[2], uuid)
   local wake = unpack_header(value).wake
   if wake <= now then
-    found[#found + 1] = uuid
-    found[#found + 1] = value
+    answer[#answer + 1] = uuid
+    answer[#answer + 1] = value
   elseif not first or wake < first then
     first = wake
   end
 end
 if first then
-  found[2] = whole(first)
+  answer[2] = whole(first)
 end
 if #members == tonumber(ARGV[5]) then
-  found[3] = uuid
+  answer[3] = uuid
 end
-return found
+return answer

@@ -4,9 +4,9 @@
 -- ARGV: sequence after which to read, limit
 -- Returns: {uuid, record, ...}
 
-local found = {}
+local answer = {}
 for _, uuid in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. ARGV[1], '+inf', 'LIMIT', 0, ARGV[2])) do
-  found[#found + 1] = uuid
-  found[#found + 1] = redis.call('HGET', KEYS[2], uuid)
+  answer[#answer + 1] = uuid
+  answer[#answer + 1] = redis.call('HGET', KEYS[2], uuid)
 end
-return found
+return answer

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Forget deleted instances whose retention is over, and a request with the last of its instances.
+-- Remove deleted instances whose retention has passed, and a request with the last of its instances.
 -- KEYS: requests, instances, everything, left, counts, purge, due
 -- ARGV: limit
--- Returns: how many instances were forgotten
+-- Returns: number of removed instances
 --@ include _header
 
 local uuids = redis.call('ZRANGEBYSCORE', KEYS[6], '-inf', whole(clock()), 'LIMIT', 0, ARGV[1])

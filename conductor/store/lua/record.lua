@@ -2,7 +2,7 @@
 -- Record a request with all its instances, or nothing, and make it due.
 -- KEYS: meta, requests, instances, listed, everything, pending, left, due, counts
 -- ARGV: request key, request document, status, step, instance document, uuid...
--- Returns: {'recorded'}, {'known'} where the request was recorded before, or {'conflict', uuid}
+-- Returns: {'recorded'}, {'known'} if the request was already recorded, or {'conflict', uuid}
 --@ include _header
 
 local request, status, step = ARGV[1], ARGV[3], ARGV[4]

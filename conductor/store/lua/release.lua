@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Give a lease back; the request is due again at once where it was woken, else when its next step is.
+-- Release a lease; the request is due again at once if it was woken, else at the time of its next step.
 -- KEYS: due, leases, woken
--- ARGV: request key, lease token, when its next step is in ms ('' = it has none)
--- Returns: 1, or 0 where the lease was lost
+-- ARGV: request key, lease token, time of the next step in ms ('' = none)
+-- Returns: 1, or 0 if the lease was lost
 --@ include _header
 
 local request = ARGV[1]

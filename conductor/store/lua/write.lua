@@ -1,20 +1,20 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Write instances, each by compare-and-set on its version: under a lease, which is renewed, or without.
+-- Write instances, each by compare-and-set on its version, under a lease, which is renewed, or without one.
 -- KEYS: instances, listed, pending, due, leases, woken, counts, purge
 -- ARGV: request key ('' = without a lease), lease token, lease in ms, retention in ms, '1' to wake their requests,
---       then six for each instance: uuid, version, status, step, wake in ms, document
--- Returns: {} where the lease is lost, else {now, uuid that was left alone because its version is another, ...}
+--       then six arguments for each instance: uuid, version, status, step, wake in ms, document
+-- Returns: {} if the lease is lost, else {now, uuid that was skipped because its version differs, ...}
 --@ include _header
 
-local held = ARGV[1]
-if held ~= '' and not holds(KEYS[5], held, ARGV[2]) then
+local leased_request = ARGV[1]
+if leased_request ~= '' and not holds(KEYS[5], leased_request, ARGV[2]) then
   return {}
 end
 local now = clock()
 local answer = {whole(now)}
 local touched = {}
 
-local function keep_step(uuid, old, step)
+local function update_pending(uuid, old, step)
   local member = old.request .. '|' .. uuid
   if step == 'done' then
     redis.call('ZREM', KEYS[3], member)
@@ -23,7 +23,7 @@ local function keep_step(uuid, old, step)
   end
 end
 
-local function keep_status(uuid, old, status)
+local function update_status(uuid, old, status)
   if old.status == status then
     return
   end
@@ -42,8 +42,8 @@ for i = 6, #ARGV, 6 do
   if not old or old.version ~= version then
     answer[#answer + 1] = uuid
   else
-    keep_step(uuid, old, step)
-    keep_status(uuid, old, status)
+    update_pending(uuid, old, step)
+    update_status(uuid, old, status)
     touched[old.request] = true
     old.status, old.step, old.wake, old.version = status, step, tonumber(ARGV[i + 4]), version + 1
     old.updated = whole(now)
@@ -51,8 +51,8 @@ for i = 6, #ARGV, 6 do
   end
 end
 
-if held ~= '' then
-  redis.call('ZADD', KEYS[4], whole(now + tonumber(ARGV[3])), held)
+if leased_request ~= '' then
+  redis.call('ZADD', KEYS[4], whole(now + tonumber(ARGV[3])), leased_request)
 elseif ARGV[5] == '1' then
   for request in pairs(touched) do
     if redis.call('HEXISTS', KEYS[5], request) == 1 then

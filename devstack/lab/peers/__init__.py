@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab peers: the same work by what gantt was once part of, each peer in an environment of its own."""
+"""gantt-lab peers: the same work done by Nova and Placement, each in a virtual environment of its own."""

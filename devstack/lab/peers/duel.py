@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A peer and we in alternating lots: what disturbs one disturbs the other."""
+"""Alternating blocks of a peer's calls and gantt's, so that other load on the machine disturbs both equally."""
 
 import gc
 import time
@@ -9,48 +9,52 @@ from typing import Any
 
 import numpy as np
 
-from devstack.lab.timing import Subject, Times
+from devstack.lab.timing import TimedSubject, Times
 
-LOTS = 6
-Lot = Callable[[int, int], list[float]]  # (number of the first call, how many) -> the seconds that each took
+BLOCKS = 6
+TimedCalls = Callable[[int, int], list[float]]  # (number of the first call, count) -> seconds of each call
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """Both sides' times."""
+class PeerComparison:
+    """Times of the peer and of gantt."""
 
-    theirs: Times
-    ours: Times
+    peer_times: Times
+    gantt_times: Times
 
     @property
     def ratio(self) -> float:
-        """Their median over ours."""
-        return self.theirs.p50_us / self.ours.p50_us
+        """The peer's median divided by gantt's."""
+        return self.peer_times.p50_us / self.gantt_times.p50_us
 
 
-def duel(theirs: Lot, ours: Subject, *, size: int, our_size: int, tick: Callable[[], Any]) -> Measured:
-    """Let both take turns LOTS times, after a first lot of each that is thrown away; who begins takes turns, too."""
-    kept: dict[bool, list[float]] = {True: [], False: []}
-    for lot in range(LOTS + 1):
-        for is_ours in (True, False) if lot % 2 else (False, True):
-            taken = _lot(ours, lot * our_size, our_size) if is_ours else theirs(lot * size, size)
-            if lot:
-                kept[is_ours] += taken
+def interleave_with_peer(
+    peer_calls: TimedCalls, subject: TimedSubject, *, size: int, gantt_size: int, tick: Callable[[], Any]
+) -> PeerComparison:
+    """Measure BLOCKS alternating blocks after a discarded first block of each; the starting side alternates too."""
+    durations: dict[bool, list[float]] = {True: [], False: []}
+    for block in range(BLOCKS + 1):
+        for is_gantt in (True, False) if block % 2 else (False, True):
+            block_durations = (
+                _run_block(subject, block * gantt_size, gantt_size) if is_gantt else peer_calls(block * size, size)
+            )
+            if block:
+                durations[is_gantt] += block_durations
         tick()
-    return Measured(Times(np.array(kept[False])), Times(np.array(kept[True])))
+    return PeerComparison(Times(np.array(durations[False])), Times(np.array(durations[True])))
 
 
-def _lot(subject: Subject, first: int, size: int) -> list[float]:
-    """Time ours; the peer times itself in its own process."""
+def _run_block(subject: TimedSubject, first: int, size: int) -> list[float]:
+    """Time gantt's calls; the peer times its own in its process."""
     collecting = gc.isenabled()
     gc.disable()
     try:
-        taken = []
+        durations = []
         for number in range(first, first + size):
             began = time.perf_counter()
             subject(number)
-            taken.append(time.perf_counter() - began)
-        return taken
+            durations.append(time.perf_counter() - began)
+        return durations
     finally:
         if collecting:
             gc.enable()

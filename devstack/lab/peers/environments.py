@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The peers, and the virtual environments that they are installed into: never into ours."""
+"""The peers, and the separate virtual environments that they are installed into."""
 
 import os
 import shutil
@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 INSTALL_SECONDS = 1800.0
-READY = "gantt-lab-installed"  # a file that is written last: half an environment is none
+READY = "gantt-lab-installed"  # written last, so that an incomplete environment is not used
 TAIL = 600
 
 
 class PeerMissing(Exception):
-    """Raised when a peer cannot be measured here; the message says why and what to do."""
+    """Raised when a peer is not installed or cannot be; the message says why and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A project that does the same work: its name, its release on PyPI, and our script that drives it."""
+    """A project that does the same work: its name, its package and version on PyPI, and the script that runs it."""
 
     name: str
     package: str
@@ -28,7 +28,7 @@ class Peer:
 
     @property
     def release(self) -> str:
-        """Name and version for people."""
+        """Name and version as text."""
         return f"{self.name} {self.version}"
 
 
@@ -38,24 +38,24 @@ PEERS = (NOVA, PLACEMENT)
 
 
 def default_cache() -> Path:
-    """Return where environments are kept from run to run."""
+    """Return the folder of the environments."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "gantt-lab" / "peers"
 
 
 def python(peer: Peer, cache: Path) -> Path:
-    """Return the Python of the peer's environment; raises PeerMissing where it was not installed."""
+    """Return the Python of the peer's environment; raises PeerMissing if it is not installed."""
     folder = _folder(peer, cache)
     if not (folder / READY).exists():
         raise PeerMissing(
-            f"{peer.release} is not installed in {cache}: `gantt-lab peers --install` does that once, from PyPI, into "
+            f"{peer.release} is not installed in {cache}: `gantt-lab peers --install` installs it from PyPI into "
             f"a virtual environment of its own"
         )
     return folder / "bin" / "python"
 
 
 def install(peer: Peer, cache: Path) -> None:
-    """Make the peer's environment where it is not there yet; raises PeerMissing, and then leaves none."""
+    """Create the peer's environment if it is missing; raises PeerMissing and removes an incomplete one."""
     folder = _folder(peer, cache)
     if (folder / READY).exists():
         return
@@ -80,7 +80,7 @@ def _folder(peer: Peer, cache: Path) -> Path:
 
 def _run(peer: Peer, command: list[str]) -> None:
     try:
-        done = subprocess.run(  # noqa: S603 - the command is our own, no shell reads it
+        done = subprocess.run(  # noqa: S603 - a fixed command, no shell
             command, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False, stdin=subprocess.DEVNULL
         )
     except subprocess.TimeoutExpired as why:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The hosts and requests that gantt and its peers are given alike."""
+"""The common hosts and requests of gantt and its peers."""
 
 import itertools
 from dataclasses import dataclass
@@ -8,38 +8,46 @@ from typing import Any
 from devstack.lab import hosts, requests
 from devstack.lab.decide import MIX
 
-LOADED = 0.9  # each host is loaded up to a share between 0 and this
-ROOMY = {"VCPU": 16, "MEMORY_MB": 16_384, "DISK_GB": 16}  # what a host must have free to be claimed on, time and again
+MAX_LOAD = 0.9  # each host is loaded by a random share up to this
+REQUIRED_FREE = {
+    "VCPU": 16,
+    "MEMORY_MB": 16_384,
+    "DISK_GB": 16,
+}  # free amounts of a host for repeated claims
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
-    """So many hosts, unevenly loaded; the same for the same size."""
+class PeerWorkload:
+    """``size`` hosts, unevenly loaded, and requests; the same for the same size."""
 
     size: int
 
     @property
     def nodes(self) -> hosts.Nodes:
-        """The hosts as agents report them, without what is in use."""
-        return hosts.make(self.size)
+        """The hosts as agents report them, without usage."""
+        return hosts.make_nodes(self.size)
 
-    def told(self) -> list[dict[str, Any]]:
-        """Return the hosts as a peer is told of them: totals, what is reserved, what is in use."""
+    def peer_hosts(self) -> list[dict[str, Any]]:
+        """Return the hosts in the peers' form: total, reserved and used amounts."""
         nodes = self.nodes
-        used = hosts.load(nodes, LOADED)
+        used = hosts.make_usage(nodes, MAX_LOAD)
         return [
             {
                 "name": name.replace("/", "-"),
-                "total": {each: unit["total"] for each, unit in told["inventories"].items()},
-                "reserved": {each: unit["reserved"] for each, unit in told["inventories"].items()},
+                "total": {resource_class: unit["total"] for resource_class, unit in node["inventories"].items()},
+                "reserved": {resource_class: unit["reserved"] for resource_class, unit in node["inventories"].items()},
                 "used": used[name],
-                "cpu_ratio": told["inventories"]["VCPU"]["allocation_ratio"],
-                "roomy": all(told["inventories"][each]["capacity"] - used[name][each] >= ROOMY[each] for each in ROOMY),
+                "cpu_ratio": node["inventories"]["VCPU"]["allocation_ratio"],
+                "roomy": all(
+                    node["inventories"][resource_class]["capacity"] - used[name][resource_class]
+                    >= REQUIRED_FREE[resource_class]
+                    for resource_class in REQUIRED_FREE
+                ),
             }
-            for name, told in nodes.items()
+            for name, node in nodes.items()
         ]
 
     @staticmethod
-    def asked() -> list[dict[str, int]]:
-        """Return the requests that take turns."""
-        return [dict(wanted.request.resources) for wanted in itertools.islice(requests.stream(3), MIX)]
+    def peer_requests() -> list[dict[str, int]]:
+        """Return the requests, which are used in turn."""
+        return [dict(server.request.resources) for server in itertools.islice(requests.stream(3), MIX)]

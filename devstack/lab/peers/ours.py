@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our side of each comparison: the same work on the same hosts."""
+"""gantt's side of each comparison: the same work on the same hosts."""
 
 import contextlib
 import uuid
@@ -9,61 +9,61 @@ from typing import Any
 import numpy as np
 
 from devstack.lab import driver, hosts, private_redis
-from devstack.lab.peers.field import Field
-from devstack.lab.timing import Subject
+from devstack.lab.peers.field import PeerWorkload
+from devstack.lab.timing import TimedSubject
 from rpcapi.model.claims import Answer
 from rpcapi.shell.faults import CommandFailed
 from scheduler_svc.filters import pipeline
-from scheduler_svc.request import Request
-from scheduler_svc.store.records import Batch, Candidate, Intent
+from scheduler_svc.request import SchedulingRequest
+from scheduler_svc.store.records import Candidate, ClaimBatch, Intent
 from scheduler_svc.store.redis import RedisStore
 from scheduler_svc.table.table import HostTable
 
-LIMIT = 1000  # candidates that are named at most, as Nova asks Placement for
-CLAIMED = {"VCPU": 1, "MEMORY_MB": 1024, "DISK_GB": 1}
+LIMIT = 1000  # maximum number of candidates, as in Nova's requests to Placement
+RESOURCES = {"VCPU": 1, "MEMORY_MB": 1024, "DISK_GB": 1}
 TTL_MS = 86_400_000
 
 
-def candidates(table: HostTable) -> Subject:
-    """Return the question for all hosts that can take a server, and the names of up to LIMIT of them."""
+def candidates_subject(table: HostTable) -> TimedSubject:
+    """Return a subject that filters all hosts and returns the names of up to LIMIT matching ones."""
     filters = driver.filters()
-    asked = [Request("peers", amounts) for amounts in Field.asked()]
+    requests = [SchedulingRequest("peers", amounts) for amounts in PeerWorkload.peer_requests()]
 
     def find(number: int) -> Any:
         with table.reading() as view:
-            rows = np.flatnonzero(pipeline.run(filters, view, asked[number % len(asked)]).passes)[:LIMIT]
+            rows = np.flatnonzero(pipeline.run(filters, view, requests[number % len(requests)]).passes)[:LIMIT]
             return [view.name(row) for row in rows.tolist()]
 
     return find
 
 
 @contextlib.contextmanager
-def claiming(field: Field) -> Iterator[Subject]:
-    """Give a claim for a consumer of its own, on the next host, in a Redis that syncs each second."""
+def claim_subject(workload: PeerWorkload) -> Iterator[TimedSubject]:
+    """Yield a subject that claims for a new consumer on the next host, in a private Redis (everysec)."""
     with private_redis.running("everysec") as server:
         store = RedisStore(server.url(), "peers")
         with contextlib.closing(store):
             store.check_identity()
-            nodes = field.nodes
+            nodes = workload.nodes
             hosts.join(store, nodes)
             names = list(nodes)
-            seen = store.snapshot()
+            snapshot = store.snapshot()
 
             def claim(number: int) -> None:
                 consumer = str(uuid.uuid4())
-                batch = Batch(
+                batch = ClaimBatch(
                     request_id=f"req-{consumer}",
                     project="lab",
                     user="lab",
-                    resources=CLAIMED,
+                    resources=RESOURCES,
                     intents=[Intent(consumer, 1, [Candidate(names[number % len(names)])])],
-                    epoch=seen.epoch,
-                    position=seen.position,
+                    epoch=snapshot.epoch,
+                    position=snapshot.position,
                     ttl_ms=TTL_MS,
                     record={"driver": "FilterDriver", "seed": number, "hosts": len(names)},
                 )
-                answered = store.prepare(batch).prepared[0]
-                if answered.answer is not Answer.PREPARED:
-                    raise CommandFailed(f"Our own claim was answered {answered.answer}: {answered.verdicts}")
+                result = store.prepare(batch).prepared[0]
+                if result.answer is not Answer.PREPARED:
+                    raise CommandFailed(f"gantt's claim was answered {result.answer}: {result.verdicts}")
 
             yield claim

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab peers: how much of the same work do Nova's scheduler and Placement get done in the same minute?"""
+"""gantt-lab peers: speed of Nova's scheduler and Placement against gantt's, for the same work."""
 
 import argparse
 import contextlib
@@ -8,49 +8,49 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from devstack.lab.command import Question, host_count
-from devstack.lab.decide import decision
+from devstack.lab.command import Benchmark, host_count
+from devstack.lab.decide import decision_subject
 from devstack.lab.hosts import table
 from devstack.lab.peers import environments, ours, side
-from devstack.lab.peers.duel import LOTS, Measured, duel
+from devstack.lab.peers.duel import BLOCKS, PeerComparison, interleave_with_peer
 from devstack.lab.peers.environments import NOVA, PEERS, PLACEMENT, Peer, PeerMissing
-from devstack.lab.peers.field import LOADED, Field
-from devstack.lab.peers.side import PeerFailed, Side
-from devstack.lab.rows import Row
+from devstack.lab.peers.field import MAX_LOAD, PeerWorkload
+from devstack.lab.peers.side import PeerFailed, PeerProcess
+from devstack.lab.rows import ResultRow
 from devstack.lab.timing import Times
 from rpcapi.shell.faults import CommandFailed
 
-BUDGETS = {1_000: 500.0, 10_000: 2_000.0}  # by hosts: Nova's decision over ours
-LOT_HOSTS = 5_000  # hosts that one lot of a peer looks at, within bounds
+BUDGETS = {1_000: 500.0, 10_000: 2_000.0}  # by number of hosts: time of Nova's decision divided by gantt's
+BLOCK_HOSTS = 5_000  # hosts checked per block of a peer, within bounds
 OUR_SIZE = 50
 CLAIMS = 10
 
-DECIDE_LEFT_OUT = (
-    "Nova: loading hosts from its database, making host states of them (build_p50_ms), asking Placement, claiming, "
-    "RPC. Its default filters leave room to Placement; ours judge room as well. Ours: RPC, claiming."
+DECIDE_NOT_MEASURED = (
+    "Nova: loading hosts from its database, building host states (build_p50_ms), querying Placement, claiming, "
+    "RPC. Its default filters leave capacity to Placement; ours check capacity as well. Ours: RPC, claiming."
 )
-CANDIDATES_LEFT_OUT = (
-    "Placement: HTTP, Keystone, a database server (SQLite file, in process); it also writes summaries of each host. "
-    "Ours: RPC; it keeps no SQL. Both name up to 1,000 hosts."
+CANDIDATES_NOT_MEASURED = (
+    "Placement: HTTP, Keystone, a database server (SQLite file, in process); it also returns summaries of each host. "
+    "Ours: RPC; it uses no SQL. Both return up to 1,000 hosts."
 )
-CLAIM_LEFT_OUT = (
+CLAIM_NOT_MEASURED = (
     "Placement: HTTP, Keystone, a database server: SQLite syncs its file at each commit. "
-    "Ours: RPC; Redis syncs each second, and the claim is prepared, to be confirmed."
+    "Ours: RPC; Redis syncs each second, and the claim is prepared, not confirmed."
 )
 
-Measure = Callable[[Field, Side, Any], Iterator[Row]]
+Measure = Callable[[PeerWorkload, PeerProcess, Any], Iterator[ResultRow]]
 
 
 def sizes(text: str) -> list[int]:
-    """Return the numbers of hosts of a list; for argparse."""
+    """Parse numbers of hosts separated by commas; for argparse."""
     return [host_count(part) for part in text.split(",")]
 
 
-class Peers(Question):
-    """Time Nova's filters and weighers, and Placement's candidates and claims, against ours on the same hosts.
+class PeersBenchmark(Benchmark):
+    """Time Nova's filters and weighers, and Placement's candidates and claims, against gantt's on the same hosts.
 
-    Each peer runs in a virtual environment of its own, in a process that times itself, in turns with ours. What a
-    comparison leaves out is said with it.
+    Each peer runs in a virtual environment of its own, in a process that times itself, alternating with gantt's calls.
+    Each result row says what its comparison leaves out.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -61,108 +61,118 @@ class Peers(Question):
         parser.add_argument(
             "--install",
             action="store_true",
-            help=f"First install what is missing from PyPI: {', '.join(peer.release for peer in PEERS)}; some 400 MB.",
+            help=f"First install missing peers from PyPI: {', '.join(peer.release for peer in PEERS)}; about 400 MB.",
         )
         parser.add_argument(
             "--cache",
             type=Path,
             default=environments.default_cache(),
             metavar="FOLDER",
-            help="Where the environments are kept (%(default)s).",
+            help="Folder of the environments (%(default)s).",
         )
         return parser
 
-    def measure(self, args: argparse.Namespace) -> Sequence[Row]:
-        questions: list[tuple[Peer, Measure, int]] = [(NOVA, _decide, 1), (PLACEMENT, _allocate, 2)]
-        found: list[Row] = []
-        total = sum(lots for *_, lots in questions) * (LOTS + 1) * len(args.hosts)
+    def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
+        comparisons: list[tuple[Peer, Measure, int]] = [(NOVA, _decide, 1), (PLACEMENT, _allocate, 2)]
+        rows: list[ResultRow] = []
+        total = sum(lots for *_, lots in comparisons) * (BLOCKS + 1) * len(args.hosts)
         with self.bar(total, "measuring", args) as bar:
-            for peer, measure, _ in questions:
+            for peer, measure, _ in comparisons:
                 try:
-                    found += self._of(peer, measure, args, bar)
+                    rows += self._of(peer, measure, args, bar)
                 except PeerMissing as why:
                     self.app.stderr.write(f"{why}\n")
                 except PeerFailed as why:
                     self.app.stderr.write(f"{peer.release} cannot be measured: {why}\n")
-        if not found:
+        if not rows:
             raise CommandFailed("No peer could be measured: see above")
-        return found
+        return rows
 
     @staticmethod
-    def _of(peer: Peer, measure: Measure, args: argparse.Namespace, bar: Any) -> list[Row]:
+    def _of(peer: Peer, measure: Measure, args: argparse.Namespace, bar: Any) -> list[ResultRow]:
         if args.install:
             environments.install(peer, args.cache)
         command = [str(environments.python(peer, args.cache)), "-s", str(side.INSIDE / peer.script)]
-        found: list[Row] = []
+        rows: list[ResultRow] = []
         for size in args.hosts:
             with side.running(command) as running:
-                found += measure(Field(size), running, bar)
-        return found
+                rows += measure(PeerWorkload(size), running, bar)
+        return rows
 
 
-def _decide(field: Field, nova: Side, bar: Any) -> Iterator[Row]:
-    told = nova.ask("prepare", hosts=field.told(), requests=field.asked())
-    size = max(1, min(5, LOT_HOSTS // field.size))
-    measured = duel(
+def _decide(workload: PeerWorkload, nova: PeerProcess, bar: Any) -> Iterator[ResultRow]:
+    summary = nova.ask("prepare", hosts=workload.peer_hosts(), requests=workload.peer_requests())
+    size = max(1, min(5, BLOCK_HOSTS // workload.size))
+    comparison = interleave_with_peer(
         partial(_ask, nova, "decide"),
-        decision(table(field.size, LOADED)),
+        decision_subject(table(workload.size, MAX_LOAD)),
         size=size,
-        our_size=OUR_SIZE,
+        gantt_size=OUR_SIZE,
         tick=bar.update,
     )
     build = sorted(nova.ask("build", first=0, count=size + 2))
     yield _row(
-        f"decide: {NOVA.release} / ours, {field.size} hosts",
-        measured,
-        field,
-        BUDGETS.get(field.size),
-        filters=told["filters"],
-        weighers=told["weighers"],
+        f"decide: {NOVA.release} / ours, {workload.size} hosts",
+        comparison,
+        workload,
+        BUDGETS.get(workload.size),
+        filters=summary["filters"],
+        weighers=summary["weighers"],
         build_p50_ms=1000 * build[len(build) // 2],
-        left_out=DECIDE_LEFT_OUT,
+        left_out=DECIDE_NOT_MEASURED,
     )
 
 
-def _allocate(field: Field, placement: Side, bar: Any) -> Iterator[Row]:
-    told = placement.ask("prepare", hosts=field.told(), requests=field.asked())
-    size = max(1, min(5, LOT_HOSTS // field.size))
-    measured = duel(
+def _allocate(workload: PeerWorkload, placement: PeerProcess, bar: Any) -> Iterator[ResultRow]:
+    summary = placement.ask("prepare", hosts=workload.peer_hosts(), requests=workload.peer_requests())
+    size = max(1, min(5, BLOCK_HOSTS // workload.size))
+    comparison = interleave_with_peer(
         partial(_ask, placement, "candidates"),
-        ours.candidates(table(field.size, LOADED)),
+        ours.candidates_subject(table(workload.size, MAX_LOAD)),
         size=size,
-        our_size=OUR_SIZE,
+        gantt_size=OUR_SIZE,
         tick=bar.update,
     )
     yield _row(
-        f"candidates: {PLACEMENT.release} / ours, {field.size} hosts",
-        measured,
-        field,
+        f"candidates: {PLACEMENT.release} / ours, {workload.size} hosts",
+        comparison,
+        workload,
         None,
-        candidates=told["candidates"],
-        left_out=CANDIDATES_LEFT_OUT,
+        candidates=summary["candidates"],
+        left_out=CANDIDATES_NOT_MEASURED,
     )
     with contextlib.ExitStack() as stack:
-        claim = stack.enter_context(ours.claiming(field))
-        measured = duel(partial(_ask, placement, "claim"), claim, size=CLAIMS, our_size=OUR_SIZE, tick=bar.update)
-    yield _row(f"claim: {PLACEMENT.release} / ours, {field.size} hosts", measured, field, None, left_out=CLAIM_LEFT_OUT)
+        claim = stack.enter_context(ours.claim_subject(workload))
+        comparison = interleave_with_peer(
+            partial(_ask, placement, "claim"), claim, size=CLAIMS, gantt_size=OUR_SIZE, tick=bar.update
+        )
+    yield _row(
+        f"claim: {PLACEMENT.release} / ours, {workload.size} hosts",
+        comparison,
+        workload,
+        None,
+        left_out=CLAIM_NOT_MEASURED,
+    )
 
 
-def _ask(peer: Side, verb: str, first: int, count: int) -> list[float]:
-    return [float(each) for each in peer.ask(verb, first=first, count=count)]
+def _ask(peer: PeerProcess, verb: str, first: int, count: int) -> list[float]:
+    return [float(seconds) for seconds in peer.ask(verb, first=first, count=count)]
 
 
-def _row(name: str, measured: Measured, field: Field, budget: float | None, **more: float | int | str) -> Row:
+def _row(
+    name: str, comparison: PeerComparison, workload: PeerWorkload, budget: float | None, **more: float | int | str
+) -> ResultRow:
     figures: dict[str, float | int | str] = {
-        "hosts": field.size,
-        "theirs_p50_ms": _ms(measured.theirs),
-        "theirs_least_ms": 1000 * float(measured.theirs.seconds.min()),
-        "theirs_calls": len(measured.theirs.seconds),
-        "ours_p50_ms": _ms(measured.ours),
-        "ours_least_ms": 1000 * float(measured.ours.seconds.min()),
-        "ours_calls": len(measured.ours.seconds),
+        "hosts": workload.size,
+        "theirs_p50_ms": _ms(comparison.peer_times),
+        "theirs_least_ms": 1000 * float(comparison.peer_times.seconds.min()),
+        "theirs_calls": len(comparison.peer_times.seconds),
+        "ours_p50_ms": _ms(comparison.gantt_times),
+        "ours_least_ms": 1000 * float(comparison.gantt_times.seconds.min()),
+        "ours_calls": len(comparison.gantt_times.seconds),
         **more,
     }
-    return Row(name, measured.ratio, budget, "at least", figures)
+    return ResultRow(name, comparison.ratio, budget, "at least", figures)
 
 
 def _ms(times: Times) -> float:

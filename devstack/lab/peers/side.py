@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A peer as a process that is asked over its standard input, a JSON object a line, and times itself."""
+"""A peer's process: it reads requests from standard input, one JSON object per line, and times its own work."""
 
 import contextlib
 import json
@@ -13,14 +13,20 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from devstack.lab.interruption import held_back
+from devstack.lab.interruption import defer_signals
 
 ANSWER_SECONDS = 600.0
 END_SECONDS = 5.0
-MOST_BYTES = 64 * 2**20
+MAX_ANSWER_BYTES = 64 * 2**20
 READ = 2**16
 TAIL = 600
-INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR")  # not PYTHONPATH: nothing of ours may be found there
+INHERITED = (
+    "PATH",
+    "HOME",
+    "LANG",
+    "LC_ALL",
+    "TMPDIR",
+)  # not PYTHONPATH: gantt's packages must not be importable there
 INSIDE = Path(__file__).parent / "inside"
 
 
@@ -28,76 +34,76 @@ class PeerFailed(Exception):
     """Raised when a peer ends, does not answer in time, or answers an error."""
 
 
-class Side:
-    """One peer's process."""
+class PeerProcess:
+    """A running peer process."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", log: Path) -> None:
         self._process = process
         self._log = log
-        self._read = b""
+        self._buffer = b""
 
     def ask(self, verb: str, **values: Any) -> Any:
-        """Return the answer to a verb; raises PeerFailed."""
+        """Send a verb with its values and return the answer; raises PeerFailed."""
         line = json.dumps({"verb": verb, "values": values}).encode() + b"\n"
-        assert self._process.stdin is not None  # noqa: S101 - it was made with a pipe
+        assert self._process.stdin is not None  # noqa: S101 - created with a pipe
         try:
             self._process.stdin.write(line)
             self._process.stdin.flush()
         except OSError as why:
-            raise PeerFailed(f"it ended: {self._tail()}") from why
-        told = self._answer(time.monotonic() + ANSWER_SECONDS)
-        if "error" in told:
-            raise PeerFailed(f"{verb}: {told['error']}")
-        return told["answer"]
+            raise PeerFailed(f"the process ended: {self._tail()}") from why
+        reply = self._answer(time.monotonic() + ANSWER_SECONDS)
+        if "error" in reply:
+            raise PeerFailed(f"{verb}: {reply['error']}")
+        return reply["answer"]
 
     def _answer(self, deadline: float) -> dict[str, Any]:
-        assert self._process.stdout is not None  # noqa: S101 - it was made with a pipe
+        assert self._process.stdout is not None  # noqa: S101 - created with a pipe
         pipe = self._process.stdout.fileno()
-        while b"\n" not in self._read:
+        while b"\n" not in self._buffer:
             ready, _, _ = select.select([pipe], [], [], max(0.0, deadline - time.monotonic()))
             if not ready:
                 raise PeerFailed(f"no answer within {ANSWER_SECONDS:g} s")
             more = os.read(pipe, READ)
             if not more:
-                raise PeerFailed(f"it ended: {self._tail()}")
-            self._read += more
-            if len(self._read) > MOST_BYTES:
-                raise PeerFailed(f"an answer of more than {MOST_BYTES} bytes")
-        line, _, self._read = self._read.partition(b"\n")
+                raise PeerFailed(f"the process ended: {self._tail()}")
+            self._buffer += more
+            if len(self._buffer) > MAX_ANSWER_BYTES:
+                raise PeerFailed(f"the answer has more than {MAX_ANSWER_BYTES} bytes")
+        line, _, self._buffer = self._buffer.partition(b"\n")
         try:
-            told = json.loads(line)
+            reply = json.loads(line)
         except ValueError as why:
-            raise PeerFailed(f"an answer that is no JSON: {line[:80]!r}") from why
-        if not isinstance(told, dict) or not told.keys() & {"answer", "error"}:
-            raise PeerFailed(f"an answer of another form: {line[:80]!r}")
-        return told
+            raise PeerFailed(f"the answer is not JSON: {line[:80]!r}") from why
+        if not isinstance(reply, dict) or not reply.keys() & {"answer", "error"}:
+            raise PeerFailed(f"the answer has neither 'answer' nor 'error': {line[:80]!r}")
+        return reply
 
     def _tail(self) -> str:
         with contextlib.suppress(OSError):
-            return self._log.read_text(errors="replace")[-TAIL:].strip() or "it said nothing"
+            return self._log.read_text(errors="replace")[-TAIL:].strip() or "it wrote nothing"
         return "it left no log"
 
 
 @contextlib.contextmanager
-def running(command: Sequence[str]) -> Iterator[Side]:
-    """Start a peer with a folder of its own as its last argument, and leave nothing of either; raises PeerFailed."""
+def running(command: Sequence[str]) -> Iterator[PeerProcess]:
+    """Start a peer with a temporary folder as its last argument, and remove both at the end; raises PeerFailed."""
     folder = Path(tempfile.mkdtemp(prefix="gantt-lab-"))
     log = folder / "log"
     try:
-        with held_back():
-            process = _started([*command, str(folder)], folder, log)
+        with defer_signals():
+            process = _start([*command, str(folder)], folder, log)
         try:
-            yield Side(process, log)
+            yield PeerProcess(process, log)
         finally:
             _end(process)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _started(command: Sequence[str], folder: Path, log: Path) -> "subprocess.Popen[bytes]":
+def _start(command: Sequence[str], folder: Path, log: Path) -> "subprocess.Popen[bytes]":
     try:
         with log.open("wb") as errors:
-            return subprocess.Popen(  # noqa: S603 - the command is our own, no shell reads it
+            return subprocess.Popen(  # noqa: S603 - a fixed command, no shell
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -106,14 +112,14 @@ def _started(command: Sequence[str], folder: Path, log: Path) -> "subprocess.Pop
                 env={key: os.environ[key] for key in INHERITED if key in os.environ},
             )
     except OSError as why:
-        raise PeerFailed(f"it cannot be started: {why}") from why
+        raise PeerFailed(f"the process cannot be started: {why}") from why
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """End the process: at once, there is nothing in it that anybody needs."""
+    """Kill the process: it holds nothing that must be saved."""
     process.kill()
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:
-            with contextlib.suppress(OSError):  # what was not sent yet is for nobody
+            with contextlib.suppress(OSError):  # unsent data is discarded
                 pipe.close()
     process.wait(END_SECONDS)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab replay: a trace of requests, gone through with each driver side by side."""
+"""gantt-lab replay: replays a trace of requests through several drivers for comparison."""

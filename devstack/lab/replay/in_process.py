@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Placing in this process: a worker's own selector and replica on a store, without bus, conductor and agents."""
+"""Placement in this process: a worker's selector and replica on a store, without bus, conductor and agents."""
 
 import contextlib
 import time
@@ -7,120 +7,125 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from devstack.lab import hosts, private_redis
-from devstack.lab.replay.arrivals import Wanted
-from devstack.lab.replay.placer import Given, Placed, Refused
-from devstack.lab.replay.policies import Policy
+from devstack.lab.replay.arrivals import ReplayRequest
+from devstack.lab.replay.placer import AssignedHosts, OnRefusal, PlacedServer
+from devstack.lab.replay.policies import ReplayPolicy
 from rpcapi import context, errors
 from rpcapi.model.names import host_of
-from scheduler_svc.deciding.asked import Asked, Decided
+from scheduler_svc.deciding.asked import SelectionCall, SelectionResult
 from scheduler_svc.deciding.batch import BatchSelector
-from scheduler_svc.deciding.select import CHUNK, Patience, Selector
+from scheduler_svc.deciding.select import CHUNK, RetryLimits, Selector
 from scheduler_svc.drivers.driver import Driver
 from scheduler_svc.following.replica import Replica
-from scheduler_svc.request import Request
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.memory import MemoryStore
-from scheduler_svc.store.records import Ref
+from scheduler_svc.store.records import ClaimRef
 from scheduler_svc.store.redis import RedisStore
 from scheduler_svc.table.table import HostTable
 
 PARTITION = "replay"
-LONG_MS = 86_400_000  # nothing expires and no host dies while the lab runs
-TOMBSTONE_MS = 1_000  # nothing is retried
-LOG_LENGTH = 5_000  # entries of the memory backend, which looks at each of them whenever it is asked for the last
-DECISIONS = 100  # nobody reads them
-BATCH = 100  # requests that a driver ranks together, where it can
-TIDY_EVERY = 400  # departures: fewer than one round of tidying takes
+LONG_MS = 86_400_000  # no claim expires and no host counts as down during the replay
+TOMBSTONE_MS = 1_000  # no call is repeated
+LOG_LENGTH = 5_000  # entries of the memory backend, which scans all of them on each read
+DECISIONS = 100  # they are not read
+BATCH = 100  # requests per batch, for drivers that rank batches
+REAP_EVERY = 400  # departures; fewer than one reaping pass handles
 
 
-class InProcess:
-    """One worker that decides on what it knows, claims, and confirms at once in the agent's place."""
+class InProcessPlacer:
+    """A single worker that selects, claims, and immediately confirms in place of the agents."""
 
-    def __init__(self, store: Store, replica: Replica, driver: Driver, follows: bool) -> None:
-        """Place on ``store``; ``follows`` tells whether the replica follows by itself, in its thread."""
+    def __init__(self, store: Store, replica: Replica, driver: Driver, follows_in_thread: bool) -> None:
+        """Place on ``store``; ``follows_in_thread``: the replica follows the log in a thread of its own."""
         self.store = store
         self.seconds = 0.0
         self._replica = replica
-        self._follows = follows
-        selector = Selector(store, replica, driver, Patience(ttl_ms=LONG_MS), store.record_decision)
+        self._follows = follows_in_thread
+        selector = Selector(store, replica, driver, RetryLimits(ttl_ms=LONG_MS), store.record_decision)
         self._selector = BatchSelector(selector)
-        self._batch = BATCH if driver.batches(Request("look", {})) else 1
-        self._untidied = 0
+        self._batch = BATCH if driver.batches(SchedulingRequest("look", {})) else 1
+        self._unreaped = 0
 
-    def place(self, wanted: Sequence[Wanted], refused: Refused) -> list[Given]:
-        """Place one request after the other, or by batches where the driver ranks them together."""
-        given: list[Given] = []
-        for start in range(0, len(wanted), self._batch):
-            part = wanted[start : start + self._batch]
+    def place(self, requests: Sequence[ReplayRequest], on_refusal: OnRefusal) -> list[AssignedHosts]:
+        """Place requests one after the other, or in batches if the driver ranks batches."""
+        assignments: list[AssignedHosts] = []
+        for start in range(0, len(requests), self._batch):
+            chunk = requests[start : start + self._batch]
             began = time.perf_counter()
-            hosts_given = self._place(part)
+            chunk_assignments = self._place(chunk)
             self.seconds += time.perf_counter() - began
-            for one, its in zip(part, hosts_given, strict=True):
-                if its is None:
-                    refused(one)
-            given += hosts_given
-        return given
+            for request, assigned_hosts in zip(chunk, chunk_assignments, strict=True):
+                if assigned_hosts is None:
+                    on_refusal(request)
+            assignments += chunk_assignments
+        return assignments
 
-    def leave(self, leaving: Sequence[Placed]) -> None:
-        """Release the claims, as each host's agent would."""
-        for host, refs in _by_service_host((placed.member.consumer, placed.host) for placed in leaving):
+    def leave(self, leaving: Sequence[PlacedServer]) -> None:
+        """Release the claims, as the hosts' agents do."""
+        for host, refs in _by_service_host((server.member.consumer, server.host) for server in leaving):
             self.store.release(host, refs)
-        self._untidied += len(leaving)
-        while self._untidied >= TIDY_EVERY:
+        self._unreaped += len(leaving)
+        while self._unreaped >= REAP_EVERY:
             self.store.reap(dead_after_ms=LONG_MS, tombstone_ms=TOMBSTONE_MS)
-            self._untidied -= TIDY_EVERY
+            self._unreaped -= REAP_EVERY
         if not self._follows:
             self._catch_up()
 
-    def _place(self, wanted: Sequence[Wanted]) -> list[Given]:
-        calls = [Asked(Request(one.id, one.resources), [each.consumer for each in one.members]) for one in wanted]
-        given: list[Given] = []
+    def _place(self, requests: Sequence[ReplayRequest]) -> list[AssignedHosts]:
+        calls = [
+            SelectionCall(
+                SchedulingRequest(request.id, request.resources), [server.consumer for server in request.members]
+            )
+            for request in requests
+        ]
+        assignments: list[AssignedHosts] = []
         for outcome in self._selector.select_batch(context.new("lab", "lab"), calls):
-            if isinstance(outcome, Decided):
-                given.append([str(prepared.host) for prepared in outcome.prepared])
+            if isinstance(outcome, SelectionResult):
+                assignments.append([str(prepared.host) for prepared in outcome.prepared])
             elif isinstance(outcome, errors.NoValidHost):
-                given.append(None)
+                assignments.append(None)
             else:
                 raise outcome
-        placed = [
+        claims = [
             (consumer, host)
-            for call, its in zip(calls, given, strict=True)
-            for consumer, host in zip(call.consumers, its or (), strict=its is not None)
+            for call, assigned_hosts in zip(calls, assignments, strict=True)
+            for consumer, host in zip(call.consumers, assigned_hosts or (), strict=assigned_hosts is not None)
         ]
-        for host, refs in _by_service_host(iter(placed)):
+        for host, refs in _by_service_host(iter(claims)):
             self.store.confirm(host, refs)
-        return given
+        return assignments
 
     def _catch_up(self) -> None:
-        """Let the worker know all that happened."""
+        """Let the replica read the log to its end."""
         before = -1
         while before != self._replica.table.position:
             before = self._replica.table.position
             self._replica.step(0)
 
 
-def _by_service_host(claims: Iterator[tuple[str, str]]) -> Iterator[tuple[str, list[Ref]]]:
-    by_host: dict[str, list[Ref]] = defaultdict(list)
+def _by_service_host(claims: Iterator[tuple[str, str]]) -> Iterator[tuple[str, list[ClaimRef]]]:
+    by_host: dict[str, list[ClaimRef]] = defaultdict(list)
     for consumer, host in claims:
-        by_host[host_of(host)].append(Ref(consumer, 1))
+        by_host[host_of(host)].append(ClaimRef(consumer, 1))
     for host, refs in by_host.items():
         for start in range(0, len(refs), CHUNK):
             yield host, refs[start : start + CHUNK]
 
 
 @contextlib.contextmanager
-def in_memory(nodes: hosts.Nodes, policy: Policy) -> Iterator[InProcess]:
-    """Place on the memory backend: what happened before a moment the worker has seen, and all its own claims."""
+def in_memory(nodes: hosts.Nodes, policy: ReplayPolicy) -> Iterator[InProcessPlacer]:
+    """Place on the memory backend; the replica is always up to date."""
     store = MemoryStore(PARTITION, log_length=LOG_LENGTH, decisions=DECISIONS)
     hosts.join(store, nodes)
     replica = Replica(store, table=HostTable([PARTITION], policy.driver.reads))
     replica.load()
-    yield InProcess(store, replica, policy.driver, follows=False)
+    yield InProcessPlacer(store, replica, policy.driver, follows_in_thread=False)
 
 
 @contextlib.contextmanager
-def in_redis(nodes: hosts.Nodes, policy: Policy) -> Iterator[InProcess]:
-    """Place on a redis-server (everysec), with a replica that follows in its own thread; leaves nothing behind."""
+def in_redis(nodes: hosts.Nodes, policy: ReplayPolicy) -> Iterator[InProcessPlacer]:
+    """Place on a private redis-server (everysec), with a replica that follows the log in its own thread."""
     with private_redis.running("everysec") as server:
         store, followed = (RedisStore(server.url(), PARTITION, decisions=DECISIONS) for _ in range(2))
         store.check_identity()
@@ -129,7 +134,7 @@ def in_redis(nodes: hosts.Nodes, policy: Policy) -> Iterator[InProcess]:
         try:
             replica.load()
             replica.start()
-            yield InProcess(store, replica, policy.driver, follows=True)
+            yield InProcessPlacer(store, replica, policy.driver, follows_in_thread=True)
         finally:
             replica.stop()
             replica.wait()

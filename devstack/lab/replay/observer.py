@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whoever places, an observer follows the store's log and sees how full the hosts are, and how good each choice was.
+"""Observer of a replay: follows the store's log, samples the hosts' usage and judges claims.
 
-What it tells of a moment:
+A sample contains:
 
-* *density* of a class: what is in use on the hosts that are not empty, as a share of what those have of it;
-* *empty*: hosts on which nothing is in use;
+* *density* of a class: the used share of the capacity of the hosts that are not empty;
+* *empty*: the number of hosts with nothing in use;
 * *stranded* cpu: free virtual CPUs on hosts where less memory is free than a server of the trace's commonest shape
-  needs, as a share of all hosts' CPUs; stranded memory the other way round. The commonest server can have neither.
+  needs, as a share of all hosts' CPUs; stranded memory correspondingly. The most common server can use neither.
 """
 
 from collections.abc import Iterator
@@ -16,22 +16,22 @@ from typing import Any
 import numpy as np
 
 from devstack.lab import regret
-from devstack.lab.regret import Choice
-from devstack.lab.replay.arrivals import Shape
-from devstack.lab.replay.policies import Policy
-from scheduler_svc.drivers.spread import room
+from devstack.lab.regret import JudgedClaim
+from devstack.lab.replay.arrivals import ServerShape
+from devstack.lab.replay.policies import ReplayPolicy
+from scheduler_svc.drivers.spread import instance_capacity
 from scheduler_svc.filters import pipeline
-from scheduler_svc.request import Request
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.store.interface import Store
-from scheduler_svc.store.records import Amounts, Entry
+from scheduler_svc.store.records import Amounts, LogEntry
 from scheduler_svc.table.table import HostTable
 
 CPU, MEMORY = "VCPU", "MEMORY_MB"
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
-    """One moment, in seconds of the trace; shares from 0 to 1."""
+class UsageSample:
+    """Usage at one time, in seconds of the trace; shares from 0 to 1."""
 
     at: float
     cpu_density: float
@@ -44,46 +44,46 @@ class Sample:
 
     @property
     def fill(self) -> float:
-        """How much of the scarcer class is in use."""
+        """The used share of the scarcer class."""
         return max(self.cpu_used, self.memory_used)
 
 
-class Observer:
-    """Follows one partition in a table of its own; judges one claim of ``every``, in the state it was made in."""
+class ReplayObserver:
+    """Follows one partition in a table of its own; judges one of ``every`` claims, in the state before the claim."""
 
-    def __init__(self, store: Store, policy: Policy, commonest: Shape, every: int) -> None:
+    def __init__(self, store: Store, policy: ReplayPolicy, commonest: ServerShape, every: int) -> None:
         self._store = store
         self._policy = policy
         self._commonest = commonest
         self._every = every
         self._claims = 0
-        self.choices: list[Choice] = []
+        self.claims: list[JudgedClaim] = []
         self._table = HostTable.from_snapshot(store.snapshot())
 
     def catch_up(self) -> None:
-        """Take over what the log has; raises LookupError where it was trimmed before it was read."""
+        """Apply the log's new entries; raises LookupError if they were trimmed before they were read."""
         while True:
-            found = self._store.follow(self._table.position, 0)
-            if found is None:
+            entries = self._store.follow(self._table.position, 0)
+            if entries is None:
                 raise LookupError(f"The log of {self._store.partition} was trimmed before it was read")
-            if not found:
+            if not entries:
                 return
-            for entry in found:
+            for entry in entries:
                 self._judge(entry)
                 self._table.apply(entry)
 
     def could_take(self, amounts: Amounts, count: int) -> bool:
-        """Tell whether ``count`` such servers would find room, one after the other, in the state that is known."""
-        asked = Request("look", amounts)
+        """Return whether ``count`` such servers would fit, one after the other, in the current state."""
+        request = SchedulingRequest("look", amounts)
         with self._table.reading() as view:
-            rows = np.flatnonzero(pipeline.run(self._policy.filters, view, asked).passes)
-            return bool(len(rows)) and int(np.minimum(room(view, asked, rows), count).sum()) >= count
+            rows = np.flatnonzero(pipeline.run(self._policy.filters, view, request).passes)
+            return bool(len(rows)) and int(np.minimum(instance_capacity(view, request, rows), count).sum()) >= count
 
-    def sample(self, at: float) -> Sample:
-        """Look at the hosts as they are known."""
+    def sample(self, at: float) -> UsageSample:
+        """Return a sample of the current state."""
         with self._table.reading() as view:
-            there = view.there
-            capacity, free = ({name: self._column(name, what)[there] for name in (CPU, MEMORY)} for what in _COLUMNS)
+            exists = view.present
+            capacity, free = ({name: self._column(name, what)[exists] for name in (CPU, MEMORY)} for what in _COLUMNS)
         used = {name: capacity[name] - free[name] for name in capacity}
         busy = (used[CPU] > 0) | (used[MEMORY] > 0)
         vcpus, memory = self._commonest
@@ -92,7 +92,7 @@ class Observer:
         def share(part: Any, whole: Any) -> float:
             return float(part.sum() / whole.sum()) if whole.sum() else 0.0
 
-        return Sample(
+        return UsageSample(
             at=at,
             cpu_density=share(used[CPU][busy], capacity[CPU][busy]),
             memory_density=share(used[MEMORY][busy], capacity[MEMORY][busy]),
@@ -106,22 +106,25 @@ class Observer:
     def _column(self, name: str, what: str) -> Any:
         return getattr(self._table.resources[name], what)[: len(self._table.names)].copy()
 
-    def _judge(self, entry: Entry) -> None:
-        risen = list(self._risen(entry)) if entry.kind == "used" else []
-        if len(risen) != 1:  # no claim, or a whole batch, of which no single choice can be told
+    def _judge(self, entry: LogEntry) -> None:
+        increases = list(self._increases(entry)) if entry.kind == "used" else []
+        if len(increases) != 1:  # not a claim, or a batch that is not one single choice
             return
         self._claims += 1
         if self._claims % self._every == 0:
-            name, amounts = risen[0]
-            self.choices.append(regret.judge(self._table, self._policy.filters, self._policy.weighted, name, amounts))
+            name, amounts = increases[0]
+            self.claims.append(regret.judge(self._table, self._policy.filters, self._policy.weighted, name, amounts))
 
-    def _risen(self, entry: Entry) -> Iterator[tuple[str, Amounts]]:
+    def _increases(self, entry: LogEntry) -> Iterator[tuple[str, Amounts]]:
         for name, sums in entry.payload.items():
             row = self._table.rows[name]
             columns = self._table.resources
-            more = {each: amount - int(columns[each].used[row]) for each, amount in sums.items()}
-            if any(amount > 0 for amount in more.values()):
-                yield name, {each: amount for each, amount in more.items() if amount > 0}
+            increases = {
+                resource_class: amount - int(columns[resource_class].used[row])
+                for resource_class, amount in sums.items()
+            }
+            if any(amount > 0 for amount in increases.values()):
+                yield name, {resource_class: amount for resource_class, amount in increases.items() if amount > 0}
 
 
 _COLUMNS = ("capacity", "free")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The oracle: the same requests one at a time, each on the whole present state, and nobody else deciding.
+"""The oracle: places the same requests one at a time, on the complete current state, without concurrent decisions.
 
-It shares no store, no claim and no log with what it is compared with: its state is its own table, and a server that it
-places is counted there at once. It does not know the future: neither what comes next nor who leaves when.
+It shares no store, claims or log with the driver that it is compared with: its state is a table of its own, which
+counts a placed server immediately. It does not know the future: neither later arrivals nor departures.
 """
 
 import heapq
@@ -12,63 +12,63 @@ from typing import Any
 
 from devstack.lab import hosts
 from devstack.lab.driver import default
-from devstack.lab.replay.arrivals import Moment, Wanted
-from devstack.lab.replay.policies import Policy
+from devstack.lab.replay.arrivals import ArrivalBatch, ReplayRequest
+from devstack.lab.replay.policies import ReplayPolicy
 from scheduler_svc.drivers.driver import Driver
-from scheduler_svc.request import Request
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.store.records import Snapshot
 from scheduler_svc.table.table import HostTable
 
 
 @dataclass(slots=True)
-class Foresight:
-    """Whom the oracle placed: a byte a server of the trace, 1 for placed."""
+class OracleResult:
+    """Which servers the oracle placed: one byte per server of the trace, 1 if placed."""
 
-    placed: bytearray = field(default_factory=bytearray)
+    placed_flags: bytearray = field(default_factory=bytearray)
 
     @property
     def count(self) -> int:
-        """How many it placed."""
-        return sum(self.placed)
+        """Number of placed servers."""
+        return sum(self.placed_flags)
 
 
 class Oracle:
-    """Places by the weighers of a policy: a driver that chooses otherwise is compared with the default one."""
+    """Places with the weighers of a policy: packing for packing drivers, else the default driver."""
 
-    def __init__(self, snapshot: Snapshot, policy: Policy) -> None:
+    def __init__(self, snapshot: Snapshot, policy: ReplayPolicy) -> None:
         self._driver: Driver = policy.driver if policy.packs else default()
         self._table = HostTable.from_snapshot(snapshot, reads=self._driver.reads)
         self._used: dict[str, dict[str, int]] = defaultdict(dict)
         self._running: list[tuple[float, int, str, Any]] = []
-        self.foresight = Foresight()
+        self.result = OracleResult()
 
-    def go_through(self, moment: Moment) -> None:
-        """Let leave who leaves until then, and place who arrives."""
-        while self._running and self._running[0][0] <= moment.at:
-            _, _, host, wanted = heapq.heappop(self._running)
-            self._count(host, wanted, -1)
-        for wanted in moment.wanted:
-            self.foresight.placed += bytes([self._place(wanted)]) * len(wanted.members)
+    def process(self, arrivals: ArrivalBatch) -> None:
+        """Remove the servers that end until then, and place the arriving ones."""
+        while self._running and self._running[0][0] <= arrivals.at:
+            _, _, host, request = heapq.heappop(self._running)
+            self._count(host, request, -1)
+        for request in arrivals.requests:
+            self.result.placed_flags += bytes([self._place(request)]) * len(request.members)
 
-    def _place(self, wanted: Wanted) -> bool:
-        asked = Request(wanted.id, wanted.resources)
-        given: list[str] = []
-        for _ in wanted.members:
+    def _place(self, request: ReplayRequest) -> bool:
+        scheduling_request = SchedulingRequest(request.id, request.resources)
+        assigned_hosts: list[str] = []
+        for _ in request.members:
             with self._table.reading() as view:
-                ranked = self._driver.rank(view, asked, 1, asked.seed).candidates
+                ranked = self._driver.rank(view, scheduling_request, 1, scheduling_request.seed).candidates
             if not ranked:
-                for host in given:
-                    self._count(host, wanted, -1)
+                for host in assigned_hosts:
+                    self._count(host, request, -1)
                 return False
-            given.append(ranked[0][0])
-            self._count(ranked[0][0], wanted, 1)
-        for host, member in zip(given, wanted.members, strict=True):
+            assigned_hosts.append(ranked[0][0])
+            self._count(ranked[0][0], request, 1)
+        for host, member in zip(assigned_hosts, request.members, strict=True):
             if member.ends is not None:
-                heapq.heappush(self._running, (member.ends, member.number, host, wanted))
+                heapq.heappush(self._running, (member.ends, member.number, host, request))
         return True
 
-    def _count(self, host: str, wanted: Wanted, sign: int) -> None:
+    def _count(self, host: str, request: ReplayRequest, sign: int) -> None:
         used = self._used[host]
-        for name, amount in wanted.resources.items():
+        for name, amount in request.resources.items():
             used[name] = used.get(name, 0) + sign * amount
         self._table.apply_used({host: used}, hosts.POSITION)

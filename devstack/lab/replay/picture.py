@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A replay as a picture: density, empty hosts and stranded amounts over the trace's time, a line a driver."""
+"""Plot of a replay: density, empty hosts and stranded amounts over the trace's time, one line per driver."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from devstack.lab.replay.play import Run
+from devstack.lab.replay.play import ReplayRun
 
 HOUR = 3600.0
 PANELS = (
@@ -16,8 +16,8 @@ PANELS = (
 )
 
 
-def draw(figure: Any, runs: Mapping[str, Run]) -> None:
-    """Draw the runs, by driver, into a matplotlib figure."""
+def draw(figure: Any, runs: Mapping[str, ReplayRun]) -> None:
+    """Plot the runs, by driver, into a matplotlib figure."""
     figure.set_size_inches(9, 12)
     panels = figure.subplots(len(PANELS), 1, sharex=True)
     for axes, (name, title) in zip(panels, PANELS, strict=True):

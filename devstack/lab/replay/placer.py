@@ -1,33 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who places the servers of a trace: what a replay asks of it."""
+"""Interface between a replay and what places its servers."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from devstack.lab.replay.arrivals import Member, Wanted
+from devstack.lab.replay.arrivals import ReplayRequest, ReplayServer
 from scheduler_svc.store.interface import Store
 
-Given = Sequence[str] | None  # a host for each server of a request, or none for all of them
-Refused = Callable[[Wanted], None]  # is told of a refusal as soon as it is known
+AssignedHosts = Sequence[str] | None  # one host per server of a request, or None if the request was refused
+OnRefusal = Callable[[ReplayRequest], None]  # called immediately on a refusal
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
-    """A server that has a host."""
+class PlacedServer:
+    """A server and its host."""
 
-    member: Member
+    member: ReplayServer
     host: str
 
 
 class Placer(Protocol):
-    """Places and lets leave; ``store`` is for those who look on, ``seconds`` is what placing took so far."""
+    """Places and removes servers; ``store`` is for observers, ``seconds`` the time spent placing so far."""
 
     store: Store
     seconds: float
 
-    def place(self, wanted: Sequence[Wanted], refused: Refused) -> list[Given]:
-        """Place what arrives at one moment, and tell for each request where."""
+    def place(self, requests: Sequence[ReplayRequest], on_refusal: OnRefusal) -> list[AssignedHosts]:
+        """Place the requests that arrive together; return the assigned hosts of each."""
 
-    def leave(self, leaving: Sequence[Placed]) -> None:
-        """Let servers leave; what they held is free when this returns."""
+    def leave(self, servers: Sequence[PlacedServer]) -> None:
+        """Remove servers; their resources are free when this returns."""

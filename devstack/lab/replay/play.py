@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One replay: a trace's arrivals and departures in order, with whoever places."""
+"""One replay: a trace's arrivals and departures in order, through a placer."""
 
 import heapq
 import itertools
@@ -7,110 +7,112 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from devstack.lab.regret import Choice
-from devstack.lab.replay.arrivals import Moment, Survey, Wanted
-from devstack.lab.replay.observer import Observer, Sample
-from devstack.lab.replay.oracle import Foresight
-from devstack.lab.replay.placer import Given, Placed, Placer
+from devstack.lab.regret import JudgedClaim
+from devstack.lab.replay.arrivals import ArrivalBatch, ReplayRequest, TraceSummary
+from devstack.lab.replay.observer import ReplayObserver, UsageSample
+from devstack.lab.replay.oracle import OracleResult
+from devstack.lab.replay.placer import AssignedHosts, PlacedServer, Placer
 
-SAMPLES = 200  # looks over the length of the trace
-VERIFIED = 8  # of them with a recount of the store's sums
-PIECE = 500  # requests or departures between two looks at the log: fewer than any log holds
+SAMPLES = 200  # over the length of the trace
+VERIFICATIONS = 8  # samples with a verification of the store's sums
+CHUNK_LENGTH = 500  # requests or departures between two reads of the log; fewer than any log holds
 
 
 @dataclass(frozen=True, slots=True)
 class FirstRefusal:
-    """When a driver refused first: the server's number from 1, and how much of the scarcer class was in use."""
+    """The first refusal: the server's number from 1, and the used share of the scarcer class."""
 
     request: int
     fill: float
 
 
 @dataclass(slots=True)
-class Run:
-    """What became of a trace: counts of servers, and what was seen on the way.
+class ReplayRun:
+    """Result of a replay: counts of servers, samples and judged claims.
 
-    ``avoidable`` are servers that were refused while the hosts, as they were just then, had room for the request.
-    ``lost`` were refused and the oracle placed them, ``gained`` the other way round.
+    ``avoidable_refusals`` counts servers of requests that were refused although they fitted at that time.
+    ``oracle_only`` counts servers that were refused and that the oracle placed, ``driver_only`` the reverse.
     """
 
-    placed: int = 0
-    refused: int = 0
-    avoidable: int = 0
-    lost: int = 0
-    gained: int = 0
+    placements: int = 0
+    refusals: int = 0
+    avoidable_refusals: int = 0
+    oracle_only: int = 0
+    driver_only: int = 0
     overcommit: int = 0
     first_refusal: FirstRefusal | None = None
     seconds: float = 0.0
-    samples: list[Sample] = field(default_factory=list)
-    choices: Sequence[Choice] = ()
+    samples: list[UsageSample] = field(default_factory=list)
+    claims: Sequence[JudgedClaim] = ()
 
 
-class Play:
-    """Goes through a trace once."""
+class TraceReplay:
+    """Replays a trace once."""
 
-    def __init__(self, placer: Placer, observer: Observer, survey: Survey, foresight: Foresight) -> None:
+    def __init__(
+        self, placer: Placer, observer: ReplayObserver, summary: TraceSummary, oracle_result: OracleResult
+    ) -> None:
         self._placer = placer
         self._observer = observer
-        self._survey = survey
-        self._foresight = foresight
-        self._running: list[tuple[float, int, Placed]] = []
-        self.run = Run()
+        self._summary = summary
+        self._oracle_result = oracle_result
+        self._running: list[tuple[float, int, PlacedServer]] = []
+        self.run = ReplayRun()
 
-    def through(self, moments: Iterable[Moment], bar: Any) -> Run:
-        """Let leave who leaves, and place who arrives, moment by moment; return what became of all."""
-        for moment in moments:
-            self._sample_until(moment.at)
-            for leaving in _pieces(self._leaving(moment.at)):
-                self._placer.leave(leaving)
+    def replay(self, batches: Iterable[ArrivalBatch], bar: Any) -> ReplayRun:
+        """Remove the ending servers and place the arriving ones, in order of time; return the result."""
+        for batch in batches:
+            self._sample_until(batch.at)
+            for ended in _chunks(self._ended_servers(batch.at)):
+                self._placer.leave(ended)
                 self._observer.catch_up()
-            for wanted in _pieces(moment.wanted):
-                self._count(wanted, self._placer.place(wanted, self._refused))
+            for requests in _chunks(batch.requests):
+                self._count(requests, self._placer.place(requests, self._refused))
                 self._observer.catch_up()
-                bar.update(sum(len(one.members) for one in wanted))
+                bar.update(sum(len(request.members) for request in requests))
         self._sample_until(float("inf"))
-        self.run.seconds, self.run.choices = self._placer.seconds, self._observer.choices
+        self.run.seconds, self.run.claims = self._placer.seconds, self._observer.claims
         return self.run
 
-    def _leaving(self, at: float) -> Iterator[Placed]:
+    def _ended_servers(self, at: float) -> Iterator[PlacedServer]:
         while self._running and self._running[0][0] <= at:
             yield heapq.heappop(self._running)[2]
 
-    def _refused(self, one: Wanted) -> None:
+    def _refused(self, request: ReplayRequest) -> None:
         self._observer.catch_up()
-        if self._observer.could_take(one.resources, len(one.members)):
-            self.run.avoidable += len(one.members)
+        if self._observer.could_take(request.resources, len(request.members)):
+            self.run.avoidable_refusals += len(request.members)
         if self.run.first_refusal is None:
             fill = self._observer.sample(0).fill
-            self.run.first_refusal = FirstRefusal(one.members[0].number + 1, fill)
+            self.run.first_refusal = FirstRefusal(request.members[0].number + 1, fill)
 
-    def _count(self, wanted: Sequence[Wanted], given: Sequence[Given]) -> None:
-        for one, hosts in zip(wanted, given, strict=True):
-            foreseen = [bool(self._foresight.placed[member.number]) for member in one.members]
+    def _count(self, requests: Sequence[ReplayRequest], assignments: Sequence[AssignedHosts]) -> None:
+        for request, hosts in zip(requests, assignments, strict=True):
+            oracle_placed = [bool(self._oracle_result.placed_flags[member.number]) for member in request.members]
             if hosts is None:
-                self.run.refused += len(one.members)
-                self.run.lost += sum(foreseen)
+                self.run.refusals += len(request.members)
+                self.run.oracle_only += sum(oracle_placed)
                 continue
-            self.run.placed += len(one.members)
-            self.run.gained += len(foreseen) - sum(foreseen)
-            for member, host in zip(one.members, hosts, strict=True):
+            self.run.placements += len(request.members)
+            self.run.driver_only += len(oracle_placed) - sum(oracle_placed)
+            for member, host in zip(request.members, hosts, strict=True):
                 if member.ends is not None:
-                    heapq.heappush(self._running, (member.ends, member.number, Placed(member, host)))
+                    heapq.heappush(self._running, (member.ends, member.number, PlacedServer(member, host)))
 
     def _sample_until(self, at: float) -> None:
-        """Look at the state that the last moment left, as often as looks are due until ``at``."""
-        begins, span = self._survey.begins, self._survey.ends - self._survey.begins
+        """Take the samples of the current state that are due before ``at``."""
+        begins, span = self._summary.begins, self._summary.ends - self._summary.begins
         while len(self.run.samples) < SAMPLES:
-            due = begins + (len(self.run.samples) + 1) * span / SAMPLES
-            if due >= at:
+            due_at = begins + (len(self.run.samples) + 1) * span / SAMPLES
+            if due_at >= at:
                 return
-            self.run.samples.append(self._observer.sample(due))
-            if len(self.run.samples) % (SAMPLES // VERIFIED) == 0:
-                found = self._placer.store.verify()
-                self.run.overcommit += len(found.excess) + len(found.problems)
+            self.run.samples.append(self._observer.sample(due_at))
+            if len(self.run.samples) % (SAMPLES // VERIFICATIONS) == 0:
+                verification = self._placer.store.verify()
+                self.run.overcommit += len(verification.excess) + len(verification.problems)
 
 
-def _pieces(them: Iterable[Any]) -> Iterator[Sequence[Any]]:
-    source = iter(them)
-    while piece := list(itertools.islice(source, PIECE)):
-        yield piece
+def _chunks(items: Iterable[Any]) -> Iterator[Sequence[Any]]:
+    source = iter(items)
+    while chunk := list(itertools.islice(source, CHUNK_LENGTH)):
+        yield chunk

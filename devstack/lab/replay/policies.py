@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The drivers that a trace is replayed through, by name."""
+"""The drivers that a trace can be replayed through, by name."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,27 +23,27 @@ _MULTIPLIERS = ("ram_weight_multiplier", "cpu_weight_multiplier", "disk_weight_m
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
-    """A driver, what is configured for it, and the filters and weighers by which its choices are judged."""
+class ReplayPolicy:
+    """A driver, its configuration, and the filters and weighers that judge its choices."""
 
     name: str
     configured: Groups
     driver: Driver
     filters: Filters
-    weighted: scoring.Weighted
+    weighted: scoring.WeigherSet
 
     @property
     def packs(self) -> bool:
-        """Whether a fuller host is the better one."""
+        """Whether fuller hosts are preferred."""
         return self.name in (PACK, SOLVER_PACK)
 
 
-def load(name: str, limit_ms: int | None = None) -> Policy:
-    """Return the policy; raises BadConfiguration for a driver that is not installed.
+def load(name: str, limit_ms: int | None = None) -> ReplayPolicy:
+    """Return the policy of this name; raises BadConfiguration for a driver that is not installed.
 
-    ``filter`` is the default driver, which spreads; ``pack`` the same with its weighers' multipliers turned round;
-    ``solver`` and ``solver-pack`` are the solver with either objective, and ``limit_ms`` for each batch; all else is an
-    entry point in gantt.drivers with its defaults, judged as ``filter`` is.
+    ``filter`` is the default driver, which spreads; ``pack`` is the same with negated multipliers; ``solver`` and
+    ``solver-pack`` are the solver with either objective and ``limit_ms`` per batch; any other name is an entry point in
+    gantt.drivers with its defaults, judged like ``filter``.
     """
     packs = name in (PACK, SOLVER_PACK)
     sign = -1.0 if packs else 1.0
@@ -53,12 +53,12 @@ def load(name: str, limit_ms: int | None = None) -> Policy:
         "solver": {"objective": "pack" if packs else "spread"} | ({"time_limit": limit_ms} if limit_ms else {}),
     }
     conf = _conf(configured)
-    return Policy(
+    return ReplayPolicy(
         name,
         configured,
         choice.load(conf),
         pipeline.build(filters.enabled(conf)),
-        # The trace's hosts differ in nothing that the other weighers look at.
+        # The other weighers read nothing in which the trace's hosts differ.
         scoring.build(dict.fromkeys(weighers.AMOUNTS, sign)),
     )
 

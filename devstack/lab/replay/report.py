@@ -1,66 +1,66 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a replay says, a few rows a driver."""
+"""Result rows of a replay, several per driver."""
 
 from collections.abc import Iterator, Sequence
 
-from devstack.lab.regret import Choice
-from devstack.lab.replay.observer import Sample
-from devstack.lab.replay.play import Run
-from devstack.lab.replay.policies import Policy
-from devstack.lab.rows import Row
+from devstack.lab.regret import JudgedClaim
+from devstack.lab.replay.observer import UsageSample
+from devstack.lab.replay.play import ReplayRun
+from devstack.lab.replay.policies import ReplayPolicy
+from devstack.lab.rows import ResultRow
 from scheduler_svc.weighers import scoring
 
 
-def rows(policy: Policy, run: Run, foreseen: int, hosts: int) -> Iterator[Row]:
-    """Yield the rows of one driver; ``foreseen`` is how many servers the oracle placed."""
-    counts = {"placed": run.placed, "refused": run.refused, "overcommit": run.overcommit}
+def rows(policy: ReplayPolicy, run: ReplayRun, oracle_placements: int, hosts: int) -> Iterator[ResultRow]:
+    """Yield the rows of one driver; ``oracle_placements`` is the number of servers that the oracle placed."""
+    counts = {"placed": run.placements, "refused": run.refusals, "overcommit": run.overcommit}
     first = run.first_refusal
-    yield Row(f"{policy.name}: overcommit", run.overcommit, 0, figures={**counts, "hosts": hosts})
-    yield Row(
+    yield ResultRow(f"{policy.name}: overcommit", run.overcommit, 0, figures={**counts, "hosts": hosts})
+    yield ResultRow(
         f"{policy.name}: placed, beside the oracle",
-        run.placed / foreseen if foreseen else 1.0,
+        run.placements / oracle_placements if oracle_placements else 1.0,
         figures={
             **counts,
-            "oracle_placed": foreseen,
-            "refused_oracle_placed": run.lost,
-            "placed_oracle_refused": run.gained,
-            "refused_with_room": run.avoidable,
+            "oracle_placed": oracle_placements,
+            "refused_oracle_placed": run.oracle_only,
+            "placed_oracle_refused": run.driver_only,
+            "refused_with_room": run.avoidable_refusals,
             "first_refusal_request": first.request if first else 0,
             "first_refusal_fill": first.fill if first else 0.0,
-            "placed_per_s": run.placed / run.seconds if run.seconds else 0.0,
-            "ms_per_server": 1000 * run.seconds / max(1, run.placed + run.refused),
+            "placed_per_s": run.placements / run.seconds if run.seconds else 0.0,
+            "ms_per_server": 1000 * run.seconds / max(1, run.placements + run.refusals),
         },
     )
-    yield Row(
+    yield ResultRow(
         f"{policy.name}: score regret",
-        regret(policy.weighted, run.choices),
-        figures={**counts, "judged": len(run.choices)},
+        regret(policy.weighted, run.claims),
+        figures={**counts, "judged": len(run.claims)},
     )
-    yield Row(
+    yield ResultRow(
         f"{policy.name}: density, mean of cpu and memory",
         (_mean(run.samples, "cpu_density") + _mean(run.samples, "memory_density")) / 2,
         figures={**counts, **_over_time(run.samples)},
     )
 
 
-def regret(weighted: scoring.Weighted, made: Sequence[Choice]) -> float:
-    """Return by how much the chosen hosts' scores missed the best ones', as a share of what scores can differ by.
+def regret(weighted: scoring.WeigherSet, claims: Sequence[JudgedClaim]) -> float:
+    """Return by how much the claimed hosts' scores missed the best ones, as a share of the possible range of scores.
 
-    A share of the best score itself would mean nothing where multipliers are negative and the best score is 0.
+    A share of the best score itself would be meaningless with negative multipliers, where the best score is 0.
     """
-    span = len(made) * sum(abs(multiplier) for _, multiplier in weighted)
-    return sum(each.best - each.chosen for each in made) / span if span else 0.0
+    span = len(claims) * sum(abs(multiplier) for _, multiplier in weighted)
+    return sum(claim.best_score - claim.score for claim in claims) / span if span else 0.0
 
 
-def _over_time(samples: Sequence[Sample]) -> dict[str, float]:
-    """Return means over the trace's time, and the moment at which most was in use."""
-    full = max(samples, key=lambda sample: sample.fill)
-    found: dict[str, float] = {}
+def _over_time(samples: Sequence[UsageSample]) -> dict[str, float]:
+    """Return the means over the trace's time, and the values at the time of highest usage."""
+    peak = max(samples, key=lambda sample: sample.fill)
+    figures: dict[str, float] = {}
     for name in ("cpu_density", "memory_density", "empty_hosts", "stranded_cpu", "stranded_memory"):
-        found[f"{name}_mean"] = _mean(samples, name)
-        found[f"{name}_at_peak"] = getattr(full, name)
-    return {**found, "fill_at_peak": full.fill}
+        figures[f"{name}_mean"] = _mean(samples, name)
+        figures[f"{name}_at_peak"] = getattr(peak, name)
+    return {**figures, "fill_at_peak": peak.fill}
 
 
-def _mean(samples: Sequence[Sample], name: str) -> float:
+def _mean(samples: Sequence[UsageSample], name: str) -> float:
     return sum(getattr(sample, name) for sample in samples) / len(samples)

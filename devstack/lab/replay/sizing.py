@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many hosts a trace needs."""
+"""Number of hosts that a trace needs."""
 
 import functools
 import itertools
@@ -9,49 +9,49 @@ from typing import Any
 
 from devstack.confs import NODE_SHAPES
 from devstack.lab import hosts
-from devstack.lab.command import MOST_HOSTS
+from devstack.lab.command import MAX_HOSTS
 from scheduler_svc.store.records import Amounts
 
 FIRST = 64
-CPU_RATIO = 4.0  # what a simulated node sells of a processor where its shape does not say
+CPU_RATIO = 4.0  # of a simulated node whose shape does not set one
 
 
-def enough(peak: Amounts, fill: float, *, cluster: bool = False) -> int:
-    """Return the least number of hosts of which ``peak`` is no more than the share ``fill``, by the scarcer class.
+def required_hosts(peak: Amounts, fill: float, *, cluster: bool = False) -> int:
+    """Return the smallest number of hosts for which ``peak`` is at most the share ``fill`` of the scarcer class.
 
-    The lab's hosts, or with ``cluster`` those that a devstack cluster simulates, in the mean. At least 1; raises
-    ValueError where more than MOST_HOSTS would be needed.
+    Counts the lab's generated hosts, or with ``cluster`` average nodes of a devstack cluster. At least 1; raises
+    ValueError if more than MAX_HOSTS would be needed.
     """
     if cluster:
-        held = _simulated()
-        return max(1, *(math.ceil(amount / fill / held[name]) for name, amount in peak.items()))
-    size = _about(peak, fill)
-    while size <= MOST_HOSTS:
-        held_by = itertools.accumulate(map(_capacity, hosts.make(size).values()), _sum)
-        for count, total in enumerate(held_by, 1):
+        node_capacity = _simulated_capacity()
+        return max(1, *(math.ceil(amount / fill / node_capacity[name]) for name, amount in peak.items()))
+    size = _estimate(peak, fill)
+    while size <= MAX_HOSTS:
+        cumulative = itertools.accumulate(map(_capacity, hosts.make_nodes(size).values()), _sum)
+        for count, total in enumerate(cumulative, 1):
             if all(fill * total[name] >= amount for name, amount in peak.items()):
                 return count
         size *= 2
-    raise ValueError(f"the trace's peak of {dict(peak)} needs more than {MOST_HOSTS} hosts: name fewer requests")
+    raise ValueError(f"the trace's peak of {dict(peak)} needs more than {MAX_HOSTS} hosts: use fewer requests")
 
 
-def _about(peak: Amounts, fill: float) -> int:
-    """Return what should be enough, by the first hosts' mean and some more."""
-    held: Amounts = functools.reduce(_sum, map(_capacity, hosts.make(FIRST).values()))
-    return FIRST + max(math.ceil(1.1 * FIRST * amount / (fill * held[name])) for name, amount in peak.items())
+def _estimate(peak: Amounts, fill: float) -> int:
+    """Return an estimate by the first hosts' average, with a margin."""
+    capacity: Amounts = functools.reduce(_sum, map(_capacity, hosts.make_nodes(FIRST).values()))
+    return FIRST + max(math.ceil(1.1 * FIRST * amount / (fill * capacity[name])) for name, amount in peak.items())
 
 
-def _simulated() -> Mapping[str, float]:
-    """Return what a node of a devstack cluster holds in the mean."""
+def _simulated_capacity() -> Mapping[str, float]:
+    """Return the average capacity of a devstack cluster's nodes."""
     shapes: list[Mapping[str, Any]] = list(NODE_SHAPES.values())
-    shares = sum(each["share"] for each in shapes)
-    vcpus = sum(each["share"] * each["vcpus"] * each.get("cpu_allocation_ratio", CPU_RATIO) for each in shapes)
-    return {"VCPU": vcpus / shares, "MEMORY_MB": sum(each["share"] * each["memory_mb"] for each in shapes) / shares}
+    shares = sum(shape["share"] for shape in shapes)
+    vcpus = sum(shape["share"] * shape["vcpus"] * shape.get("cpu_allocation_ratio", CPU_RATIO) for shape in shapes)
+    return {"VCPU": vcpus / shares, "MEMORY_MB": sum(shape["share"] * shape["memory_mb"] for shape in shapes) / shares}
 
 
-def _capacity(told: Mapping[str, Any]) -> Amounts:
-    return {name: unit["capacity"] for name, unit in told["inventories"].items()}
+def _capacity(node: Mapping[str, Any]) -> Amounts:
+    return {name: unit["capacity"] for name, unit in node["inventories"].items()}
 
 
-def _sum(one: Amounts, other: Amounts) -> Amounts:
-    return {name: one[name] + other[name] for name in one}
+def _sum(first: Amounts, second: Amounts) -> Amounts:
+    return {name: first[name] + second[name] for name in first}

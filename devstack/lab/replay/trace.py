@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A request trace in a file: one row a server, in order of arrival, read as a stream.
+"""A request trace in a file: one row per server, in order of arrival, read as a stream.
 
-The columns that are read: ``bin_ts`` (arrival in seconds), ``batch`` (what one tenant asked for together), ``vcpu``,
+Columns: ``bin_ts`` (arrival in seconds), ``batch`` (servers that one tenant requested together), ``vcpu``,
 ``mem_gb``, ``dur_lo_s`` and ``dur_hi_s`` (bounds of the lifetime in seconds) and ``censored`` (1: it was still running
-when the trace ended). The form is that of the Azure trace as published with "trace_generation_rnn" (Huawei Cloud).
+when the trace ended). The format is that of the Azure trace as published with "trace_generation_rnn" (Huawei Cloud).
 """
 
 import csv
@@ -19,13 +19,13 @@ from rpcapi.model.inventory import MAX_AMOUNT
 
 MIB_PER_GB = 1024
 COLUMNS = ("bin_ts", "batch", "vcpu", "mem_gb", "dur_lo_s", "dur_hi_s", "censored")
-SHORTEST_S = 1.0  # a lifetime of 0 means less than the trace can tell: it still ends after it began
+SHORTEST_S = 1.0  # a lifetime of 0 is below the trace's resolution; a server still ends after it began
 SHARES = 2**32
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
-    """One server that somebody asked for; times in seconds of the trace, ``ends`` None: after the trace."""
+class TraceServer:
+    """One server of a trace; times in seconds of the trace, ``ends`` is None if it outlives the trace."""
 
     arrives: float
     batch: str
@@ -35,28 +35,28 @@ class Server:
 
 
 class Trace(Protocol):
-    """Where servers come from. It can be gone through again and again, and is the same each time."""
+    """A source of servers; it can be read repeatedly with the same result."""
 
     @property
     def name(self) -> str:
-        """What to call it."""
+        """The trace's name."""
 
-    def servers(self) -> Iterator[Server]:
+    def servers(self) -> Iterator[TraceServer]:
         """Yield the servers, in order of arrival; raises TraceError."""
 
 
 @dataclass(frozen=True, slots=True)
 class TraceFile:
-    """A trace as CSV, gzipped or not."""
+    """A trace as a CSV file, optionally gzipped."""
 
     path: Path
 
     @property
     def name(self) -> str:
-        """The file's name without what says of which kind it is."""
+        """The file's name without suffixes."""
         return self.path.name.partition(".")[0]
 
-    def servers(self) -> Iterator[Server]:
+    def servers(self) -> Iterator[TraceServer]:
         """Yield the servers; raises TraceError naming the file and the line."""
         try:
             with gzip.open(self.path, "rt") if self.path.suffix == ".gz" else self.path.open() as lines:
@@ -65,12 +65,12 @@ class TraceFile:
             raise TraceError(f"The trace {self.path} cannot be read: {why}.") from why
 
 
-def _servers(path: Path, lines: Iterable[str]) -> Iterator[Server]:
+def _servers(path: Path, lines: Iterable[str]) -> Iterator[TraceServer]:
     reader = csv.DictReader(lines)
     try:
         missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
         if missing:
-            raise TraceError(f"{path} is no request trace: it lacks the columns {', '.join(missing)}.")
+            raise TraceError(f"{path} is not a request trace: it lacks the columns {', '.join(missing)}.")
         arrived = float("-inf")
         for row in reader:
             server = _server(row, reader.line_num)
@@ -79,29 +79,29 @@ def _servers(path: Path, lines: Iterable[str]) -> Iterator[Server]:
             arrived = server.arrives
             yield server
     except UnicodeDecodeError:
-        raise  # of the file, not of a row
+        raise  # an error of the file, not of a row
     except csv.Error as why:  # raised before the line is counted
         raise TraceError(f"{path}, line {reader.line_num + 1}: {why}.") from why
     except (ValueError, TypeError, OverflowError) as why:
         raise TraceError(f"{path}, line {reader.line_num}: {why}.") from why
 
 
-def _server(row: Mapping[str, str], line: int) -> Server:
-    """Return what a row tells; raises ValueError or TypeError for one that is malformed."""
+def _server(row: Mapping[str, str], line: int) -> TraceServer:
+    """Return the server of a row; raises ValueError or TypeError if the row is malformed."""
     arrives = _number(row, "bin_ts", 0)
     least = _number(row, "dur_lo_s", 0)
     most = _number(row, "dur_hi_s", least)
     vcpus, memory_mb = int(row["vcpu"]), round(_number(row, "mem_gb", 0) * MIB_PER_GB)
     for name, amount in (("vcpu", vcpus), ("mem_gb", memory_mb)):
         if not 0 < amount <= MAX_AMOUNT:
-            raise ValueError(f"{name} is {row[name]}: it must be more than 0 and no more than a host can have")
+            raise ValueError(f"{name} is {row[name]}: it must be more than 0 and within the maximum of a host")
     censored = row["censored"]
     if censored not in ("0", "1"):
         raise ValueError(f"censored is {censored!r}: it must be 0 or 1")
-    # Spread over its bounds by the line, so that those of one kind do not all leave at once, and always alike.
+    # Spread lifetimes over their bounds by line number: equal rows end at different times, but always the same ones.
     share = zlib.crc32(b"%d" % line) / SHARES
     lifetime = max(SHORTEST_S, least + share * (most - least))
-    return Server(arrives, row["batch"], vcpus, memory_mb, None if censored == "1" else arrives + lifetime)
+    return TraceServer(arrives, row["batch"], vcpus, memory_mb, None if censored == "1" else arrives + lifetime)
 
 
 def _number(row: Mapping[str, str], name: str, least: float) -> float:

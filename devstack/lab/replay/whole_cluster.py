@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Placing through a whole embedded cluster: the conductor builds and deletes, agents confirm, over the real bus."""
+"""Placement through a whole embedded cluster: conductor, scheduler and agents on the real bus."""
 
 import contextlib
 import os
@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from devstack import confs, exercise
-from devstack.cluster import Cluster, Shape
-from devstack.lab.replay.arrivals import Wanted
-from devstack.lab.replay.placer import Given, Placed, Refused
-from devstack.lab.replay.policies import Policy
+from devstack.cluster import Cluster, ClusterSize
+from devstack.lab.replay.arrivals import ReplayRequest
+from devstack.lab.replay.placer import AssignedHosts, OnRefusal, PlacedServer
+from devstack.lab.replay.policies import ReplayPolicy
 from rpcapi import objects
 from rpcapi.shell import waiting
 from rpcapi.shell.faults import CommandFailed
@@ -24,85 +24,96 @@ from scheduler_svc.store.redis import RedisStore
 
 NODES_PER_HOST = 25
 READY_SECONDS = 120.0
-SETTLE_SECONDS = 300.0  # in which all that arrives at one moment must be built
+SETTLE_SECONDS = 300.0  # in which all simultaneous arrivals must be built
 CHUNK = 100
 INSTANT = {"simulator": {"boot_delay": 0, "boot_delay_spread": 0}}
 
 
-class _Unseen:
-    """A bar that nobody watches: what waits here is only part of a step."""
+class _NullBar:
+    """A progress bar that shows nothing."""
 
     def update(self, number: int) -> None:
-        """Show nothing."""
+        """Do nothing."""
 
 
-class WholeCluster:
-    """Builds and deletes instances as a user does, all those of a moment at once."""
+class ClusterPlacer:
+    """Builds and deletes instances as a user does; simultaneous arrivals are built together."""
 
     def __init__(self, session: Session, store: Store) -> None:
         self.store = store
         self.seconds = 0.0
         self._session = session
 
-    def place(self, wanted: Sequence[Wanted], refused: Refused) -> list[Given]:
-        """Ask for all, then wait for all: they are decided while others are."""
+    def place(self, requests: Sequence[ReplayRequest], on_refusal: OnRefusal) -> list[AssignedHosts]:
+        """Request all instances, then wait for all of them: they are scheduled concurrently."""
         began = time.perf_counter()
-        for one in wanted:
+        for request in requests:
             self._session.new_request()
-            uuids = [member.consumer for member in one.members]
-            spec = objects.RequestSpec.of(resources=dict(one.resources))
+            uuids = [member.consumer for member in request.members]
+            spec = objects.RequestSpec.of(resources=dict(request.resources))
             self._session.ask(self._session.conductor.build_instances, spec, uuids)
-        known = self._wait([member.consumer for one in wanted for member in one.members], exercise.SETTLED)
+        instances = self._wait(
+            [member.consumer for request in requests for member in request.members], exercise.FINAL_STATUSES
+        )
         self.seconds += time.perf_counter() - began
-        given: list[Given] = []
-        for one in wanted:
-            its = [known[member.consumer] for member in one.members]
-            active = [instance.host for instance in its if instance.status == "ACTIVE"]
-            # All or none are placed; where only some run, some failed afterwards, which no simulated host does here.
-            if len(active) not in (0, len(its)):
-                raise CommandFailed(f"Only {len(active)} of {len(its)} instances of one request run: {its[0].reason}")
+        assignments: list[AssignedHosts] = []
+        for request in requests:
+            request_instances = [instances[member.consumer] for member in request.members]
+            active = [instance.host for instance in request_instances if instance.status == "ACTIVE"]
+            # All or none of a request's instances are placed; if only some run, a build failed unexpectedly.
+            if len(active) not in (0, len(request_instances)):
+                raise CommandFailed(
+                    f"Only {len(active)} of {len(request_instances)} instances of one request run: "
+                    f"{request_instances[0].reason}"
+                )
             if not active:
-                refused(one)
-            given.append(active or None)
-        return given
+                on_refusal(request)
+            assignments.append(active or None)
+        return assignments
 
-    def leave(self, leaving: Sequence[Placed]) -> None:
-        """Delete the instances and wait until they are gone, their claims with them."""
-        uuids = [placed.member.consumer for placed in leaving]
+    def leave(self, servers: Sequence[PlacedServer]) -> None:
+        """Delete the instances and wait until they and their claims are removed."""
+        uuids = [server.member.consumer for server in servers]
         for start in range(0, len(uuids), CHUNK):
             self._session.new_request()
             self._session.ask(self._session.conductor.delete_instances, uuids[start : start + CHUNK])
         if uuids:
-            self._wait(uuids, ("DELETED",), gone=True)
+            self._wait(uuids, ("DELETED",), missing_is_final=True)
 
-    def _wait(self, uuids: Sequence[str], ends: Sequence[str], *, gone: bool = False) -> dict[str, objects.Instance]:
-        known = waiting.wait_for(self._session, uuids, ends, SETTLE_SECONDS, _Unseen())
-        late = [uuid for uuid in uuids if (known[uuid].status not in ends if uuid in known else not gone)]
-        if late:
-            raise CommandFailed(f"{len(late)} instances are not {' or '.join(ends)} after {SETTLE_SECONDS:g} s")
-        return known
+    def _wait(
+        self, uuids: Sequence[str], ends: Sequence[str], *, missing_is_final: bool = False
+    ) -> dict[str, objects.Instance]:
+        instances = waiting.wait_for_status(self._session, uuids, ends, SETTLE_SECONDS, _NullBar())
+        unsettled = [
+            uuid
+            for uuid in uuids
+            if (instances[uuid].status not in ends if uuid in instances else not missing_is_final)
+        ]
+        if unsettled:
+            raise CommandFailed(f"{len(unsettled)} instances are not {' or '.join(ends)} after {SETTLE_SECONDS:g} s")
+        return instances
 
 
-def shape(nodes: int) -> Shape:
-    """Return a cluster of about so many nodes: no fewer."""
+def cluster_size(nodes: int) -> ClusterSize:
+    """Return the size of a cluster with at least ``nodes`` nodes."""
     computes = -(-nodes // NODES_PER_HOST)
-    return Shape(computes=computes, nodes_per_host=-(-nodes // computes), schedulers=2)
+    return ClusterSize(computes=computes, nodes_per_host=-(-nodes // computes), schedulers=2)
 
 
 @contextlib.contextmanager
-def in_cluster(nodes: int, policy: Policy) -> Iterator[WholeCluster]:
-    """Start a cluster with the policy's driver, and leave nothing of it behind."""
+def in_cluster(nodes: int, policy: ReplayPolicy) -> Iterator[ClusterPlacer]:
+    """Start a cluster with the policy's driver, and remove it at the end."""
     folder = Path(tempfile.mkdtemp(prefix="gantt-lab-"))
-    wanted = shape(nodes)
-    cluster = Cluster(folder / "run", wanted, {"scheduler": policy.configured, "compute": INSTANT})
+    size = cluster_size(nodes)
+    cluster = Cluster(folder / "run", size, {"scheduler": policy.configured, "compute": INSTANT})
     session = Session([str(cluster.client_conf)])
     try:
         cluster.start()
-        exercise.wait_for_nodes(session, wanted.nodes, READY_SECONDS, lambda known: None)
+        exercise.wait_for_nodes(session, size.nodes, READY_SECONDS, lambda ready_nodes: None)
         store = RedisStore(cluster.store.url("scheduler"), confs.PARTITION)
         with contextlib.closing(store):
             store.check_identity()
-            yield WholeCluster(session, store)
+            yield ClusterPlacer(session, store)
     finally:
         session.close()
         _end(cluster)
@@ -110,7 +121,7 @@ def in_cluster(nodes: int, policy: Policy) -> Iterator[WholeCluster]:
 
 
 def _end(cluster: Cluster) -> None:
-    """End the daemons with all their workers at once: there is nothing in them that anybody needs."""
+    """Kill the daemons with all their workers: they hold nothing that must be saved."""
     for daemon in cluster.daemons.values():
         if daemon.pid is not None:
             with contextlib.suppress(ProcessLookupError):

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where two deciders differ on an instance, and why, as far as their records tell."""
+"""Comparison of two schedulers' decisions per instance, and the reasons for differences as recorded."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from devstack.lab.shadow.records import Decided, Records
+from devstack.lab.shadow.records import DecisionRecords, DecisionRow
 
-NOBODY = "-"  # stands for the instances of a request that neither record names
+UNNAMED_INSTANCES = "-"  # placeholder if neither record names the request's instances
 
 
-class Kind(StrEnum):
-    """What the two made of one instance."""
+class DifferenceKind(StrEnum):
+    """Result of comparing the two decisions about one instance."""
 
     SAME = "same host"
     ELSEWHERE = "another host"
@@ -23,18 +23,18 @@ class Kind(StrEnum):
     ONLY_IN_B = "only in B"
 
 
-ALIKE = (Kind.SAME, Kind.REFUSED_BY_BOTH)
+AGREEMENTS = (DifferenceKind.SAME, DifferenceKind.REFUSED_BY_BOTH)
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
-    """One instance.
+class InstanceComparison:
+    """The comparison of one instance.
 
-    ``a_scores`` is by how much A scores its own choice above B's, None where A's record does not have both;
-    ``b_scores`` the other way round.
+    ``a_scores`` is by how much A scores its own choice above B's, None if A's record does not have both scores;
+    ``b_scores`` is the same for B.
     """
 
-    kind: Kind
+    kind: DifferenceKind
     request_id: str
     consumer: str
     a_host: str | None = None
@@ -44,93 +44,108 @@ class Compared:
     why: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as programs read it."""
+        """Return the comparison for JSON output."""
         return asdict(self) | {"kind": str(self.kind)}
 
     def sentence(self) -> str:
-        """Return it as a person reads it."""
-        told = f"{self.request_id} {self.consumer}: {self.kind}"
-        if self.kind is Kind.ELSEWHERE:
-            told += f": A {self.a_host}, B {self.b_host}"
+        """Return the comparison as one line of text."""
+        text = f"{self.request_id} {self.consumer}: {self.kind}"
+        if self.kind is DifferenceKind.ELSEWHERE:
+            text += f": A {self.a_host}, B {self.b_host}"
         elif self.a_host or self.b_host:
-            told += f", the other chose {self.a_host or self.b_host}"
-        return f"{told}; {self.why}" if self.why else told
+            text += f", the other chose {self.a_host or self.b_host}"
+        return f"{text}; {self.why}" if self.why else text
 
 
-def compare(a: Records, b: Records) -> Iterator[Compared]:
-    """Yield every instance of every request that either decided."""
+def compare(a: DecisionRecords, b: DecisionRecords) -> Iterator[InstanceComparison]:
+    """Compare every instance of every request in either record."""
     for request_id in a:
         if request_id in b:
-            yield from _request(request_id, a.find(request_id), b.find(request_id))
+            yield from _compare_requests(request_id, a.find(request_id), b.find(request_id))
         else:
-            yield from _alone(Kind.ONLY_IN_A, request_id, a.find(request_id))
+            yield from _compare_unmatched(DifferenceKind.ONLY_IN_A, request_id, a.find(request_id))
     for request_id in b:
         if request_id not in a:
-            yield from _alone(Kind.ONLY_IN_B, request_id, b.find(request_id))
+            yield from _compare_unmatched(DifferenceKind.ONLY_IN_B, request_id, b.find(request_id))
 
 
-def _alone(kind: Kind, request_id: str, decided: Decided) -> Iterator[Compared]:
-    for consumer in decided.hosts or (NOBODY,):
-        yield Compared(kind, request_id, consumer)
+def _compare_unmatched(kind: DifferenceKind, request_id: str, decision: DecisionRow) -> Iterator[InstanceComparison]:
+    for consumer in decision.hosts or (UNNAMED_INSTANCES,):
+        yield InstanceComparison(kind, request_id, consumer)
 
 
-def _request(request_id: str, a: Decided, b: Decided) -> Iterator[Compared]:
-    for consumer in {**a.hosts, **b.hosts} or (NOBODY,):
-        # A refusal is one of the whole request, and need not name whom it was for.
+def _compare_requests(request_id: str, a: DecisionRow, b: DecisionRow) -> Iterator[InstanceComparison]:
+    for consumer in {**a.hosts, **b.hosts} or (UNNAMED_INSTANCES,):
+        # A refusal is for the whole request and need not name its instances.
         if not a.refused and consumer not in a.hosts:
-            yield Compared(Kind.ONLY_IN_B, request_id, consumer)
+            yield InstanceComparison(DifferenceKind.ONLY_IN_B, request_id, consumer)
         elif not b.refused and consumer not in b.hosts:
-            yield Compared(Kind.ONLY_IN_A, request_id, consumer)
+            yield InstanceComparison(DifferenceKind.ONLY_IN_A, request_id, consumer)
         else:
-            yield _instance(request_id, consumer, a, b)
+            yield _compare_instances(request_id, consumer, a, b)
 
 
-def _instance(request_id: str, consumer: str, a: Decided, b: Decided) -> Compared:
-    ours, theirs = a.host(consumer), b.host(consumer)
-    if ours is None and theirs is None:
-        return Compared(Kind.REFUSED_BY_BOTH, request_id, consumer)
-    if ours is None:
-        return Compared(Kind.REFUSED_BY_A, request_id, consumer, None, theirs, why=_refusal(a, b))
-    if theirs is None:
-        return Compared(Kind.REFUSED_BY_B, request_id, consumer, ours, None, why=_refusal(b, a))
-    if ours == theirs:
-        return Compared(Kind.SAME, request_id, consumer, ours, theirs)
-    by_a, by_b = _above(a, ours, theirs), _above(b, theirs, ours)
-    why = "; ".join(_scored(*told) for told in (("A", a, ours, "B", theirs), ("B", b, theirs, "A", ours)))
-    return Compared(Kind.ELSEWHERE, request_id, consumer, ours, theirs, by_a, by_b, why + _numbers(a, b))
+def _compare_instances(request_id: str, consumer: str, a: DecisionRow, b: DecisionRow) -> InstanceComparison:
+    a_host, b_host = a.host(consumer), b.host(consumer)
+    if a_host is None and b_host is None:
+        return InstanceComparison(DifferenceKind.REFUSED_BY_BOTH, request_id, consumer)
+    if a_host is None:
+        return InstanceComparison(
+            DifferenceKind.REFUSED_BY_A, request_id, consumer, None, b_host, why=_describe_refusal(a, b)
+        )
+    if b_host is None:
+        return InstanceComparison(
+            DifferenceKind.REFUSED_BY_B, request_id, consumer, a_host, None, why=_describe_refusal(b, a)
+        )
+    if a_host == b_host:
+        return InstanceComparison(DifferenceKind.SAME, request_id, consumer, a_host, b_host)
+    a_margin, b_margin = _margin(a, a_host, b_host), _margin(b, b_host, a_host)
+    why = "; ".join(
+        _describe_scores(*arguments) for arguments in (("A", a, a_host, "B", b_host), ("B", b, b_host, "A", a_host))
+    )
+    return InstanceComparison(
+        DifferenceKind.ELSEWHERE,
+        request_id,
+        consumer,
+        a_host,
+        b_host,
+        a_margin,
+        b_margin,
+        why + _describe_host_counts(a, b),
+    )
 
 
-def _refusal(refuser: Decided, other: Decided) -> str:
-    reasons = ", ".join(f"{count} {reason}" for reason, count in refuser.reasons.items())
-    return (refuser.why or reasons or "no reason is recorded") + _numbers(refuser, other)
+def _describe_refusal(refusing: DecisionRow, other: DecisionRow) -> str:
+    reasons = ", ".join(f"{count} {reason}" for reason, count in refusing.reasons.items())
+    return (refusing.why or reasons or "no reason is recorded") + _describe_host_counts(refusing, other)
 
 
-def _numbers(one: Decided, other: Decided) -> str:
-    """Say so where they did not look at equally many hosts: then they do not know the same cluster."""
-    if one.looked_at is None or other.looked_at is None or one.looked_at == other.looked_at:
+def _describe_host_counts(first: DecisionRow, second: DecisionRow) -> str:
+    """Return a note if the two had different numbers of hosts: then they did not know the same cluster."""
+    if first.host_count is None or second.host_count is None or first.host_count == second.host_count:
         return ""
-    return f"; they looked at {one.looked_at} and {other.looked_at} hosts"
+    return f"; they looked at {first.host_count} and {second.host_count} hosts"
 
 
-def _above(judge: Decided, own: str, other: str) -> float | None:
+def _margin(judge: DecisionRow, own: str, other: str) -> float | None:
     if own in judge.best and other in judge.best:
         return judge.best[own].score - judge.best[other].score
     return None
 
 
-def _scored(name: str, judge: Decided, own: str, other_name: str, other: str) -> str:
-    """Say how a decider scores the other's choice beside its own."""
+def _describe_scores(name: str, judge: DecisionRow, own: str, other_name: str, other: str) -> str:
+    """Describe how one scheduler scores the other's choice relative to its own."""
     if not judge.best:
         return f"{name} recorded no scores"
     if other not in judge.best:
         return f"{other_name}'s choice is not among the {len(judge.best)} best of {name}"
     if own not in judge.best:
         return f"{name}'s own choice is not among its {len(judge.best)} best"
-    above = judge.best[own].score - judge.best[other].score
-    if abs(above) < 1e-9:
+    margin = judge.best[own].score - judge.best[other].score
+    if abs(margin) < 1e-9:
         return f"{name} scores both alike"
     more = _weights(judge.best[own].weights, judge.best[other].weights)
-    return f"{name} scores its own {above:+.3f} beside {other_name}'s" + (f" ({more})" if more else "")
+    return f"{name} scores its own {margin:+.3f} beside {other_name}'s" + (f" ({more})" if more else "")
 
 
 def _weights(own: Mapping[str, float], other: Mapping[str, float]) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decision records in a file: a JSON object a line, as ``gantt decision export`` writes them; see docs/shadow.md."""
+"""Decision records in a file: one JSON object per line, as written by ``gantt decision export``; see docs/shadow.md."""
 
 import json
 from collections import defaultdict
@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
-MOST_BYTES = 8 * 2**20  # a line: a decision about a thousand instances has some hundred kilobytes
+MAX_LINE_BYTES = 8 * 2**20  # per line; a decision about a thousand instances has some hundred kilobytes
 REFUSED = "refused"
 OUTCOMES = ("selected", "shadow", REFUSED)
 
@@ -19,39 +19,39 @@ class RecordError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
-    """One of the best hosts, by the decider's own score, and what each weigher gave to it."""
+class ScoredHost:
+    """One of the best hosts: its score and each weigher's part of it."""
 
     score: float
     weights: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
-    """What became of one request: a host for each consumer that got one, and why.
+class DecisionRow:
+    """The decision about one request: a host for each consumer, and the reasons.
 
-    ``reasons`` counts hosts that fell to each reason, ``looked_at`` is how many hosts there were (None: not told).
+    ``reasons`` counts rejected hosts by reason, ``host_count`` is the number of hosts (None if not recorded).
     """
 
     hosts: Mapping[str, str | None]
     refused: bool
     reasons: Mapping[str, int]
     why: str
-    best: Mapping[str, Scored]
-    looked_at: int | None
+    best: Mapping[str, ScoredHost]
+    host_count: int | None
 
     def host(self, consumer: str) -> str | None:
-        """Return the host of a consumer, None where it was refused; raises KeyError where it was not asked for."""
+        """Return the host of a consumer, None if the request was refused; raises KeyError for an unknown consumer."""
         return None if self.refused else self.hosts[consumer]
 
 
-class Records:
-    """One file's decisions by request id; only where each lies is kept in memory."""
+class DecisionRecords:
+    """A file's decisions by request id; only their offsets are kept in memory."""
 
     def __init__(self, path: Path) -> None:
-        """Go through the file once; raises RecordError for the first line that is no decision record."""
+        """Index the file; raises RecordError for the first line that is not a decision record."""
         self._path = path
-        self._places: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        self._offsets: dict[str, list[tuple[int, int]]] = defaultdict(list)
         try:
             self._file: BinaryIO = path.open("rb")
         except OSError as why:
@@ -62,7 +62,7 @@ class Records:
             self._file.close()
             raise
 
-    def __enter__(self) -> "Records":
+    def __enter__(self) -> "DecisionRecords":
         return self
 
     def __exit__(
@@ -71,81 +71,81 @@ class Records:
         self._file.close()
 
     def __contains__(self, request_id: str) -> bool:
-        return request_id in self._places
+        return request_id in self._offsets
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the request ids, in the order in which they were decided first."""
-        return iter(self._places)
+        """Yield the request ids, in the order of their first record."""
+        return iter(self._offsets)
 
-    def find(self, request_id: str) -> Decided:
-        """Return what became of a request: of several records about a consumer the last counts; raises KeyError."""
-        found = [self._read(offset, line) for offset, line in self._places[request_id]]
-        last = found[-1]
-        hosts = {consumer: host for one in found for consumer, host in one.hosts.items()}
-        return Decided(hosts, last.refused, last.reasons, last.why, last.best, last.looked_at)
+    def find(self, request_id: str) -> DecisionRow:
+        """Return the decision about a request: the last record per consumer wins; raises KeyError."""
+        decisions = [self._read(offset, line) for offset, line in self._offsets[request_id]]
+        last = decisions[-1]
+        hosts = {consumer: host for decision in decisions for consumer, host in decision.hosts.items()}
+        return DecisionRow(hosts, last.refused, last.reasons, last.why, last.best, last.host_count)
 
     def _index(self) -> None:
         line = 0
         while True:
             offset = self._file.tell()
-            text = self._file.readline(MOST_BYTES + 1)
+            text = self._file.readline(MAX_LINE_BYTES + 1)
             if not text:
                 break
             line += 1
             if text.strip():
-                self._places[self._parsed(text, line)[0]].append((offset, line))
-        if not self._places:
-            raise RecordError(f"{self._path} holds no decision")
+                self._offsets[self._parse(text, line)[0]].append((offset, line))
+        if not self._offsets:
+            raise RecordError(f"{self._path} contains no decision")
 
-    def _read(self, offset: int, line: int) -> Decided:
+    def _read(self, offset: int, line: int) -> DecisionRow:
         self._file.seek(offset)
-        return self._parsed(self._file.readline(MOST_BYTES + 1), line)[1]
+        return self._parse(self._file.readline(MAX_LINE_BYTES + 1), line)[1]
 
-    def _parsed(self, text: bytes, line: int) -> tuple[str, Decided]:
+    def _parse(self, text: bytes, line: int) -> tuple[str, DecisionRow]:
         try:
-            if len(text) > MOST_BYTES:
-                raise ValueError(f"it has more than {MOST_BYTES} bytes")
-            told = json.loads(text)
-            return _text(told, "request_id"), _decided(told)
+            if len(text) > MAX_LINE_BYTES:
+                raise ValueError(f"the line has more than {MAX_LINE_BYTES} bytes")
+            document = json.loads(text)
+            return _text(document, "request_id"), _parse_decision(document)
         except (ValueError, TypeError, KeyError, AttributeError) as why:
-            said = f"it lacks {why}" if isinstance(why, KeyError) else str(why)
-            raise RecordError(f"{self._path}, line {line} is no decision record: {said}") from why
+            reason = f"it lacks {why}" if isinstance(why, KeyError) else str(why)
+            raise RecordError(f"{self._path}, line {line} is not a decision record: {reason}") from why
 
 
-def _decided(told: Mapping[str, Any]) -> Decided:
-    outcome = told["outcome"]
+def _parse_decision(document: Mapping[str, Any]) -> DecisionRow:
+    outcome = document["outcome"]
     if outcome not in OUTCOMES:
-        raise ValueError(f"its outcome is {outcome!r}, none of {', '.join(OUTCOMES)}")
-    hosts = {_text(one, "consumer"): one.get("host") for one in _list(told, "verdicts")}
+        raise ValueError(f"outcome is {outcome!r}, not one of {', '.join(OUTCOMES)}")
+    hosts = {_text(item, "consumer"): item.get("host") for item in _list(document, "verdicts")}
     refused = outcome == REFUSED
     if not refused and not (hosts and all(isinstance(host, str) and host for host in hosts.values())):
-        raise ValueError("it tells of hosts, but not of one for each consumer")
+        raise ValueError("the verdicts do not name a host for each consumer")
     best = {
-        _text(one, "name"): Scored(
-            float(one["score"]), {str(key): float(v) for key, v in (one.get("weights") or {}).items()}
+        _text(item, "name"): ScoredHost(
+            float(item["score"]), {str(key): float(v) for key, v in (item.get("weights") or {}).items()}
         )
-        for one in _list(told, "best")
+        for item in _list(document, "best")
     }
-    looked_at = told.get("hosts")
-    return Decided(
+    host_count = document.get("hosts")
+    return DecisionRow(
         hosts=hosts,
         refused=refused,
-        reasons={str(reason): int(count) for reason, count in (told.get("reasons") or {}).items()},
-        why=str(told.get("why") or ""),
+        reasons={str(reason): int(count) for reason, count in (document.get("reasons") or {}).items()},
+        why=str(document.get("why") or ""),
         best=best,
-        looked_at=None if looked_at is None else int(looked_at),
+        host_count=None if host_count is None else int(host_count),
     )
 
 
-def _text(told: Mapping[str, Any], key: str) -> str:
-    value = told[key]
+def _text(document: Mapping[str, Any], key: str) -> str:
+    value = document[key]
     if not isinstance(value, str) or not value:
-        raise ValueError(f"{key} is {value!r}, no text")
+        raise ValueError(f"{key} is {value!r}, not a non-empty string")
     return value
 
 
-def _list(told: Mapping[str, Any], key: str) -> Sequence[Mapping[str, Any]]:
-    value = told.get(key) or []
+def _list(document: Mapping[str, Any], key: str) -> Sequence[Mapping[str, Any]]:
+    value = document.get(key) or []
     if not isinstance(value, list):
-        raise ValueError(f"{key} is no list")
+        raise ValueError(f"{key} is not a list")
     return value

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from oslo_config import cfg
 
-from compute_agent.kinds.kind import Below, ResourceKind
+from compute_agent.kinds.kind import NodeProvider, ResourceKind
 from rpcapi.model.inventory import Inventory
 
 RESOURCE_CLASS = "CUSTOM_LICENCE"
@@ -25,6 +25,6 @@ class Licences(ResourceKind):
         number = conf[group].licences
         return cls(number) if number else None
 
-    def inventory(self) -> Sequence[Below]:
+    def inventory(self) -> Sequence[NodeProvider]:
         """Return what a node has, as a provider of its own below the node."""
-        return [Below("licences", {RESOURCE_CLASS: Inventory(self._number)})]
+        return [NodeProvider("licences", {RESOURCE_CLASS: Inventory(self._number)})]

@@ -7,7 +7,7 @@ import numpy as np
 from oslo_config import cfg
 
 from scheduler_svc.filters.sieve import Filter, Sieve
-from scheduler_svc.request import Request
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.table.columns import FloatColumn
 from scheduler_svc.table.view import View
 from scheduler_svc.weighers.weigher import Weigher
@@ -23,7 +23,7 @@ def filter_from_conf(conf: cfg.ConfigOpts) -> Filter:
     conf.register_opts(OPTS, group="gantt_racks")
     watts = conf.gantt_racks.watts_per_vcpu
 
-    def sieves(view: View, request: Request) -> Iterator[Sieve]:
+    def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
         """Let hosts pass that have the watts, and those that do not report any."""
         wanted = watts * request.resources.get("VCPU", 0)
         free = view.state("compute", WATTS)
@@ -32,7 +32,7 @@ def filter_from_conf(conf: cfg.ConfigOpts) -> Filter:
     return Filter("PowerFilter", sieves, READS)
 
 
-def spare(view: View, request: Request) -> FloatColumn:
+def spare(view: View, request: SchedulingRequest) -> FloatColumn:
     """Return the free watts of each row, 0 where none are reported: a figure must be finite."""
     return np.nan_to_num(view.state("compute", WATTS))
 

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Receive: take the oldest body of a queue and record it as received, in one step, so that no death of its
--- receiver can lose it. A body begins with its delivery tag.
+-- Receive a message: move the oldest body of a queue to the record of received messages atomically, so that a
+-- receiver that dies loses nothing. A body begins with its delivery tag.
 -- KEYS    1 bodies of the queue (list)   2 received (hash)   3 received, by time (zset)
 -- ARGV    1 length of a tag   2 now, epoch seconds   3 the queue
 -- Returns the body, or false when the queue is empty

@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Put back what was received and not renewed since some time, or one tag: first in line, with a bell for it.
--- The queues it writes to are read from the records and cannot be declared: the bus is one Redis, no cluster.
+-- Requeue received messages that were not renewed in time, or the one with a given tag: at the front of their
+-- queues, with a bell each. The queue keys are read from the records and cannot be declared in KEYS, so the bus
+-- must be a single Redis server, not a cluster.
 -- KEYS    1 received (hash)   2 received, by time (zset)
--- ARGV    1 until when, epoch seconds, or '' with a tag   2 the tag, or ''   3 most   4 seconds a queue is kept
---         5 suffix of the key of a queue's bodies
--- Returns how many were put back
+-- ARGV    1 latest renewal to requeue, epoch seconds, or '' with a tag   2 the tag, or ''   3 maximum number
+--         4 TTL of a queue, seconds   5 suffix of the key of a queue's bodies
+-- Returns the number of requeued messages
 
 local tags = { ARGV[2] }
 if ARGV[1] ~= '' then

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Ring again for bodies whose bell was lost with a connection. A bell too many finds an empty queue.
--- KEYS    1 the queue: its bells (list)   2 its bodies (list)
--- ARGV    1 seconds a queue is kept
--- Returns how many bells were missing
+-- Add bells for bodies whose bell was lost with a connection. A surplus bell finds an empty queue and is ignored.
+-- KEYS    1 bells of the queue (list)   2 bodies of the queue (list)
+-- ARGV    1 TTL of the queue, seconds
+-- Returns the number of missing bells (not positive when none is missing)
 
 local missing = redis.call('LLEN', KEYS[2]) - redis.call('LLEN', KEYS[1])
 for _ = 1, math.min(missing, 1000) do

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is asked of each part of a request spec: one module a part, put together by rpcapi.model.request."""
+"""Validation of a request spec: one module for each part of it; rpcapi.model.request combines them."""

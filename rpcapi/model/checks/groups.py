@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Request groups: what the suffixed ones ask, whether they may share, and which belong together in a tree."""
+"""Validation of the suffixed request groups, the groups policy and same_subtree."""
 
 import re
 from collections.abc import Mapping
@@ -7,51 +7,51 @@ from dataclasses import fields
 from typing import Any
 
 from rpcapi.model.checks import amounts, places, traits
-from rpcapi.model.checks.text import check_keys, check_list, check_mapping, check_texts, refuse, shown
+from rpcapi.model.checks.text import abbreviate, check_keys, check_list, check_mapping, check_texts, invalid_spec
 from rpcapi.model.groups import POLICIES, RequestGroup
 
 MAX_GROUPS = 64
 MAX_SUBTREES = 64
 SUFFIX = re.compile(r"[A-Za-z0-9_-]{1,64}")
-KEYS = frozenset(each.name for each in fields(RequestGroup)) - {"suffix"}
+KEYS = frozenset(field.name for field in fields(RequestGroup)) - {"suffix"}
 
 
 def check(groups: Any, policy: Any, same_subtree: Any) -> None:
-    """Raise InvalidSpec, UnknownTrait, UnknownResourceClass or InvalidName for groups that cannot be served."""
+    """Raise InvalidSpec, UnknownTrait, UnknownResourceClass or InvalidName for invalid groups."""
     check_mapping("the request groups", groups, MAX_GROUPS)
     _subtrees(same_subtree, groups)
-    bound = {suffix for subtree in same_subtree for suffix in subtree}
-    for suffix, told in groups.items():
+    in_subtree = {suffix for subtree in same_subtree for suffix in subtree}
+    for suffix, group in groups.items():
         if not SUFFIX.fullmatch(suffix):
-            raise refuse(f"a group's suffix must be 1 to 64 of letters, digits, '_' and '-', not {shown(suffix)}")
-        _group(suffix, told, suffix in bound)
+            raise invalid_spec(f"a group suffix must be 1 to 64 letters, digits, '_' or '-', not {abbreviate(suffix)}")
+        _group(suffix, group, suffix in in_subtree)
     if policy is not None and policy not in POLICIES:
-        raise refuse(f"there is no groups policy {shown(policy)}; known: {', '.join(POLICIES)}")
+        raise invalid_spec(f"unknown groups policy {abbreviate(policy)}; known: {', '.join(POLICIES)}")
     if policy is None and len(groups) > 1:
-        raise refuse(f"{len(groups)} request groups need a groups policy: {' or '.join(POLICIES)}")
+        raise invalid_spec(f"{len(groups)} request groups need a groups policy: {' or '.join(POLICIES)}")
 
 
-def _group(suffix: str, told: Any, bound: bool) -> None:
-    whose = f" of group {suffix!r}"
-    check_keys(f"group {suffix!r}", told, KEYS)
-    amounts.check(told.get("resources", {}), whose)
-    if not told.get("resources") and not bound:
-        raise refuse(f"group {suffix!r} asks for no resources; only one that same_subtree names may")
-    check_providers(told, whose)
+def _group(suffix: str, group: Any, in_subtree: bool) -> None:
+    qualifier = f" of group {suffix!r}"
+    check_keys(f"group {suffix!r}", group, KEYS)
+    amounts.check(group.get("resources", {}), qualifier)
+    if not group.get("resources") and not in_subtree:
+        raise invalid_spec(f"group {suffix!r} requests no resources; only a group that same_subtree names may")
+    check_providers(group, qualifier)
 
 
-def check_providers(told: Mapping[str, Any], whose: str) -> None:
-    """Raise for what a group asks of its providers beside resources: keys as RequestGroup has them."""
-    traits.check(told.get("required", ()), told.get("any_of", ()), told.get("forbidden", ()), whose)
-    places.check_aggregates(told.get("member_of", ()), told.get("forbidden_aggregates", ()), whose)
-    places.check_tree(told.get("in_tree"), whose)
+def check_providers(group: Mapping[str, Any], qualifier: str) -> None:
+    """Check the traits, aggregates and tree of a group; the keys are the fields of RequestGroup."""
+    traits.check(group.get("required", ()), group.get("any_of", ()), group.get("forbidden", ()), qualifier)
+    places.check_aggregates(group.get("member_of", ()), group.get("forbidden_aggregates", ()), qualifier)
+    places.check_tree(group.get("in_tree"), qualifier)
 
 
 def _subtrees(same_subtree: Any, groups: Mapping[str, Any]) -> None:
     check_list("same_subtree", same_subtree, MAX_SUBTREES)
-    for each in same_subtree:
-        check_texts("a list in same_subtree", each, MAX_GROUPS)
-        unknown = [suffix for suffix in each if suffix not in groups]
-        if unknown or not each:
-            named = f"group {shown(unknown[0])}, which is not asked for" if unknown else "no group"
-            raise refuse(f"same_subtree names {named}")
+    for suffixes in same_subtree:
+        check_texts("a list in same_subtree", suffixes, MAX_GROUPS)
+        unknown = [suffix for suffix in suffixes if suffix not in groups]
+        if unknown or not suffixes:
+            problem = f"group {abbreviate(unknown[0])}, which the request does not contain" if unknown else "no group"
+            raise invalid_spec(f"same_subtree names {problem}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scheduler hints: those that gantt knows must make sense, all others travel to plugins as they are."""
+"""Validation of scheduler hints. Hints that gantt does not know are passed to plugins unchanged."""
 
 import ipaddress
 import uuid
@@ -7,77 +7,78 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rpcapi.model import query
-from rpcapi.model.checks.text import check_mapping, check_size, check_text, refuse, shown
+from rpcapi.model.checks.text import abbreviate, check_mapping, check_size, check_text, invalid_spec
 
 MAX_HINTS = 50
 MAX_HINT_BYTES = 16 * 1024  # all hints as JSON
-MAX_INSTANCES = 100  # named by same_host, and by different_host
+MAX_INSTANCES = 100  # in same_host, and in different_host
 DEFAULT_CIDR = "/24"  # as Nova's
 
 
 def check(hints: Any) -> None:
-    """Raise InvalidSpec for hints that are too many, too large, or not understood."""
+    """Raise InvalidSpec for too many hints, too large hints, or an invalid value of a known hint."""
     check_mapping("the hints", hints, MAX_HINTS)
     for key in hints:
         check_text("key of a hint", key)
-    check_size("its hints", hints, MAX_HINT_BYTES)
-    for key, known in KNOWN.items():
+    check_size("the hints", hints, MAX_HINT_BYTES)
+    for key, check_hint in CHECKS.items():
         if key in hints:
-            known(hints)
+            check_hint(hints)
 
 
-def first(value: Any) -> Any:
-    """Return a hint's one value: a caller may give it in a list of one, as Nova's API does."""
+def single_value(value: Any) -> Any:
+    """Return the value of a hint; a caller may wrap it in a list of one element, as Nova's API does."""
     return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
-def listed(value: Any) -> list[Any]:
-    """Return the values of a hint that takes one or many."""
+def as_list(value: Any) -> list[Any]:
+    """Return the values of a hint that accepts one value or a list."""
     return value if isinstance(value, list) else [value]
 
 
 def _instances(key: str) -> Callable[[Mapping[str, Any]], None]:
     def check_instances(hints: Mapping[str, Any]) -> None:
-        given = listed(hints[key])
-        if len(given) > MAX_INSTANCES:
-            raise refuse(f"hint {key!r} names {len(given)} instances; at most {MAX_INSTANCES} are looked up")
-        for each in given:
+        uuids = as_list(hints[key])
+        if len(uuids) > MAX_INSTANCES:
+            raise invalid_spec(f"hint {key!r} may contain at most {MAX_INSTANCES} instances, got {len(uuids)}")
+        for instance_uuid in uuids:
             try:
-                good = isinstance(each, str) and bool(uuid.UUID(each))
+                valid = isinstance(instance_uuid, str) and bool(uuid.UUID(instance_uuid))
             except ValueError:
-                good = False
-            if not good:
-                raise refuse(f"hint {key!r} takes the uuids of instances, not {shown(each)}")
+                valid = False
+            if not valid:
+                raise invalid_spec(f"hint {key!r} must contain uuids of instances, not {abbreviate(instance_uuid)}")
 
     return check_instances
 
 
 def _near(hints: Mapping[str, Any]) -> None:
-    address, cidr = first(hints.get("build_near_host_ip")), first(hints.get("cidr", DEFAULT_CIDR))
+    address, cidr = single_value(hints.get("build_near_host_ip")), single_value(hints.get("cidr", DEFAULT_CIDR))
     if not isinstance(address, str):
-        raise refuse(f"hint 'build_near_host_ip' takes the address of a host, not {shown(address)}")
+        raise invalid_spec(f"hint 'build_near_host_ip' must be the IP address of a host, not {abbreviate(address)}")
     try:
         ipaddress.ip_address(address)
-        good = isinstance(cidr, str) and cidr.startswith("/")
+        valid = isinstance(cidr, str) and cidr.startswith("/")
         ipaddress.ip_network(f"{address}{cidr}", strict=False)
     except ValueError:
-        good = False
-    if not good:
-        raise refuse(
-            f"{shown(address)} with cidr {shown(cidr)} is no network; an address and '/' with a length make one"
+        valid = False
+    if not valid:
+        raise invalid_spec(
+            f"{abbreviate(address)} with cidr {abbreviate(cidr)} is not a network; "
+            "use an IP address and a cidr such as '/24'"
         )
 
 
 def _cidr(hints: Mapping[str, Any]) -> None:
     if "build_near_host_ip" not in hints:
-        raise refuse("hint 'cidr' says how near; 'build_near_host_ip' is missing, which says to what")
+        raise invalid_spec("hint 'cidr' needs hint 'build_near_host_ip', which is missing")
 
 
 def _query(hints: Mapping[str, Any]) -> None:
     query.parse(hints[query.HINT])
 
 
-KNOWN: Mapping[str, Callable[[Mapping[str, Any]], None]] = {
+CHECKS: Mapping[str, Callable[[Mapping[str, Any]], None]] = {
     "same_host": _instances("same_host"),
     "different_host": _instances("different_host"),
     "build_near_host_ip": _near,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Texts, lists and mappings as a peer may send them: of the right type, and bounded."""
+"""Checks of the type and size of strings, lists and mappings that a peer sent."""
 
 import json
 from collections.abc import Collection, Sequence
@@ -8,77 +8,79 @@ from typing import Any
 from rpcapi import errors
 
 MAX_TEXT = 255  # a zone, a flavor, a group, a key
-SHOWN = 40  # how much of a peer's text an error repeats
+MAX_SHOWN = 40  # characters of a peer's value that an error repeats
 
 
-def refuse(why: str) -> errors.InvalidSpec:
-    """Return the error that says ``why``."""
+def invalid_spec(why: str) -> errors.InvalidSpec:
+    """Return an InvalidSpec error with the reason ``why``."""
     return errors.InvalidSpec(why=why)
 
 
-def shown(value: Any) -> str:
-    """Return a peer's value as an error may repeat it: quoted, and short."""
+def abbreviate(value: Any) -> str:
+    """Return the repr of a peer's value, cut to MAX_SHOWN characters, for an error."""
     text = repr(value)
-    return text if len(text) <= SHOWN else text[:SHOWN] + "..."
+    return text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + "..."
 
 
-def check_text(what: str, text: Any) -> None:
+def check_text(label: str, text: Any) -> None:
     """Raise InvalidSpec unless ``text`` is a printable line of 1 to MAX_TEXT characters, or None."""
     if text is None:
         return
-    good = isinstance(text, str) and 1 <= len(text) <= MAX_TEXT and text.isprintable() and text == text.strip()
-    if not good:
-        raise refuse(f"the {what} must be 1 to {MAX_TEXT} printable characters, not {shown(text)}")
+    valid = isinstance(text, str) and 1 <= len(text) <= MAX_TEXT and text.isprintable() and text == text.strip()
+    if not valid:
+        raise invalid_spec(f"the {label} must be 1 to {MAX_TEXT} printable characters, not {abbreviate(text)}")
 
 
-def check_mapping(what: str, told: Any, most: int) -> None:
-    """Raise InvalidSpec unless ``told`` is a mapping of at most ``most`` texts to anything."""
-    if not isinstance(told, dict) or not all(isinstance(key, str) for key in told):
-        raise refuse(f"{what} must be a mapping with text as keys, not {shown(told)}")
-    if len(told) > most:
-        raise refuse(f"there are {len(told)} entries in {what}; at most {most} are taken")
+def check_mapping(label: str, value: Any, maximum: int) -> None:
+    """Raise InvalidSpec unless ``value`` is a mapping with string keys and at most ``maximum`` entries."""
+    if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
+        raise invalid_spec(f"{label} must be a mapping with string keys, not {abbreviate(value)}")
+    if len(value) > maximum:
+        raise invalid_spec(f"{label} may contain at most {maximum} entries, got {len(value)}")
 
 
-def check_keys(what: str, told: Any, known: Collection[str]) -> None:
-    """Raise InvalidSpec unless ``told`` is a mapping that has none but the ``known`` keys."""
-    check_mapping(what, told, MAX_TEXT)
-    for key in told:
-        if key not in known:
-            raise refuse(f"{what} has no {shown(key)}; known: {', '.join(sorted(known))}")
+def check_keys(label: str, value: Any, allowed_keys: Collection[str]) -> None:
+    """Raise InvalidSpec unless ``value`` is a mapping that has only keys of ``allowed_keys``."""
+    check_mapping(label, value, MAX_TEXT)
+    for key in value:
+        if key not in allowed_keys:
+            raise invalid_spec(
+                f"{label} has an unknown key {abbreviate(key)}; known: {', '.join(sorted(allowed_keys))}"
+            )
 
 
-def check_size(what: str, told: Any, most: int) -> None:
-    """Raise InvalidSpec when ``told`` takes more than ``most`` bytes as JSON, or is too deep for it."""
+def check_size(label: str, value: Any, maximum: int) -> None:
+    """Raise InvalidSpec when ``value`` takes more than ``maximum`` bytes as JSON or cannot be encoded."""
     try:
-        size = len(json.dumps(told))
+        size = len(json.dumps(value))
     except (RecursionError, ValueError, TypeError):
-        raise refuse(f"{what} cannot be written as JSON") from None
-    if size > most:
-        raise refuse(f"{what} take {size} bytes; at most {most} are carried")
+        raise invalid_spec(f"{label} cannot be encoded as JSON") from None
+    if size > maximum:
+        raise invalid_spec(f"{label} may take at most {maximum} bytes as JSON, got {size}")
 
 
-def check_list(what: str, told: Any, most: int) -> None:
-    """Raise InvalidSpec unless ``told`` is a list of at most ``most`` elements."""
-    if not isinstance(told, (list, tuple)):
-        raise refuse(f"{what} must be a list, not {shown(told)}")
-    if len(told) > most:
-        raise refuse(f"there are {len(told)} elements in {what}; at most {most} are taken")
+def check_list(label: str, value: Any, maximum: int) -> None:
+    """Raise InvalidSpec unless ``value`` is a list of at most ``maximum`` elements."""
+    if not isinstance(value, (list, tuple)):
+        raise invalid_spec(f"{label} must be a list, not {abbreviate(value)}")
+    if len(value) > maximum:
+        raise invalid_spec(f"{label} may contain at most {maximum} elements, got {len(value)}")
 
 
-def check_texts(what: str, told: Any, most: int) -> None:
-    """Raise InvalidSpec unless ``told`` is a list of at most ``most`` texts."""
-    check_list(what, told, most)
-    for each in told:
-        if not isinstance(each, str):
-            raise refuse(f"{what} must hold texts, not {shown(each)}")
+def check_texts(label: str, value: Any, maximum: int) -> None:
+    """Raise InvalidSpec unless ``value`` is a list of at most ``maximum`` strings."""
+    check_list(label, value, maximum)
+    for element in value:
+        if not isinstance(element, str):
+            raise invalid_spec(f"{label} must contain strings only, not {abbreviate(element)}")
 
 
-def is_integer(value: Any, least: int, most: int) -> bool:
-    """Tell whether ``value`` is an integer of that range; True and False are none."""
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+def is_integer(value: Any, minimum: int, maximum: int) -> bool:
+    """Return whether ``value`` is an integer in that range; True and False are not."""
+    return isinstance(value, int) and not isinstance(value, bool) and minimum <= value <= maximum
 
 
-def listed(names: Sequence[Any]) -> str:
-    """Return names for a sentence, the first few of many."""
-    told = ", ".join(str(each)[:SHOWN] for each in names[:5])
-    return told + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+def join_names(names: Sequence[Any]) -> str:
+    """Join names with commas; after five only the number of the others is given."""
+    text = ", ".join(str(name)[:MAX_SHOWN] for name in names[:5])
+    return text + (f" and {len(names) - 5} more" if len(names) > 5 else "")

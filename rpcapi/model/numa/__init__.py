@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NUMA: cells of hosts, topologies of guests, and whether and how one lies on the other."""
+"""NUMA: host cells, guest topologies, and the placement of guest cells on host cells."""

@@ -1,33 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which host CPUs of a cell a pinned guest gets, by thread policy: one rule for whoever decides and whoever pins."""
+"""Choice of host CPUs for a pinned guest by thread policy; scheduler and agent use the same rule."""
 
 from collections.abc import Sequence
 from enum import StrEnum
 
-Core = Sequence[int]  # CPUs that are threads of one core
+Core = Sequence[int]  # the CPUs (threads) of one core
 
-# The sentences of refusals; what is short is told by whoever knows the amounts.
+# Reasons for a refusal; the caller adds the amounts.
 NOT_ENOUGH = "too few CPUs are free"
-NO_THREADS = "its cores have no threads beside each other, which the thread policy 'require' needs"
-THREADS = "its cores have threads that others may be given, which the thread policy 'isolate' forbids"
-BROKEN = "too few cores have threads free beside each other, which the thread policy 'require' needs"
+NO_THREADS = "its cores have a single thread each, but the thread policy 'require' needs thread siblings"
+THREADS = "its cores have several threads, which the thread policy 'isolate' forbids"
+BROKEN = "too few cores have free thread siblings, which the thread policy 'require' needs"
 
 
 class ThreadPolicy(StrEnum):
-    """How a pinned guest's CPUs lie on cores with several threads; named as in Nova."""
+    """How a pinned guest's CPUs use cores with several threads; named as in Nova."""
 
-    PREFER = "prefer"  # beside each other where there is room so
-    REQUIRE = "require"  # beside each other, as many of each core
-    ISOLATE = "isolate"  # on a core without other threads
+    PREFER = "prefer"  # on thread siblings where possible
+    REQUIRE = "require"  # on thread siblings, the same number per core
+    ISOLATE = "isolate"  # on cores with a single thread
 
 
-def choose(
+def choose_cpus(
     free: Sequence[Core], threads: int, count: int, policy: ThreadPolicy = ThreadPolicy.PREFER
 ) -> tuple[int, ...] | str:
-    """Return ``count`` of the free CPUs, in the order in which the guest's are laid on them, or a sentence why not.
+    """Return ``count`` of the free CPUs in the order of the guest's CPUs, or the reason why there are too few.
 
-    ``free`` has the free CPUs core by core, ``threads`` is how many a core of the cell has in all. What goes to a core
-    as a whole goes where no more is free than is needed, so that whole cores stay whole.
+    ``free`` has the free CPUs by core, ``threads`` is the number of CPUs per core of the cell. Cores with the fewest
+    free CPUs that suffice are used first, so that entirely free cores stay free.
     """
     if policy is ThreadPolicy.ISOLATE and threads > 1:
         return THREADS
@@ -35,37 +35,37 @@ def choose(
         return NO_THREADS
     if count > sum(len(core) for core in free):
         return NOT_ENOUGH
-    for each in range(threads, 1, -1):
-        found = _evenly(free, each, count, strict=policy is ThreadPolicy.REQUIRE)
-        if found is not None:
-            return found
+    for cpus_per_core in range(threads, 1, -1):
+        cpus = _choose_evenly(free, cpus_per_core, count, strict=policy is ThreadPolicy.REQUIRE)
+        if cpus is not None:
+            return cpus
     if policy is ThreadPolicy.REQUIRE:
         return BROKEN
-    return _scattered(free, count)
+    return _choose_any(free, count)
 
 
-def _evenly(free: Sequence[Core], each: int, count: int, strict: bool) -> tuple[int, ...] | None:
-    """Return CPUs of which each core gives ``each``; the last one what remains.
+def _choose_evenly(free: Sequence[Core], cpus_per_core: int, count: int, strict: bool) -> tuple[int, ...] | None:
+    """Return ``count`` CPUs, ``cpus_per_core`` of each core and the remainder of the last one; None if impossible.
 
-    With ``strict`` even that one has ``each`` free, so that what remains has no neighbour who asked for less.
+    With ``strict`` the last core too must have ``cpus_per_core`` free CPUs.
     """
-    whole, rest = divmod(count, each)
-    cores = sorted((core for core in free if len(core) >= each), key=_fullness)
+    whole, remainder = divmod(count, cpus_per_core)
+    cores = sorted((core for core in free if len(core) >= cpus_per_core), key=_free_count)
     if len(cores) < whole:
         return None
-    chosen = [tuple(core[:each]) for core in cores[:whole]]
-    if rest:
-        need = each if strict else rest
-        left = [core for core in free if len(core) >= need and tuple(core[:each]) not in chosen]
-        if not left:
+    selected = [tuple(core[:cpus_per_core]) for core in cores[:whole]]
+    if remainder:
+        free_needed = cpus_per_core if strict else remainder
+        partial = [core for core in free if len(core) >= free_needed and tuple(core[:cpus_per_core]) not in selected]
+        if not partial:
             return None
-        chosen.append(tuple(min(left, key=_fullness)[:rest]))
-    return tuple(cpu for core in chosen for cpu in core)
+        selected.append(tuple(min(partial, key=_free_count)[:remainder]))
+    return tuple(cpu for core in selected for cpu in core)
 
 
-def _scattered(free: Sequence[Core], count: int) -> tuple[int, ...]:
-    return tuple(cpu for core in sorted(free, key=_fullness) for cpu in core)[:count]
+def _choose_any(free: Sequence[Core], count: int) -> tuple[int, ...]:
+    return tuple(cpu for core in sorted(free, key=_free_count) for cpu in core)[:count]
 
 
-def _fullness(core: Core) -> tuple[int, int]:
+def _free_count(core: Core) -> tuple[int, int]:
     return len(core), core[0] if core else 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The NUMA topology that a guest asks for, as RequestSpec.numa carries it."""
+"""The requested NUMA topology of a guest, from RequestSpec.numa."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,17 +10,17 @@ from rpcapi.model.numa.pinning import ThreadPolicy
 
 
 class DevicePolicy(StrEnum):
-    """Where a device must be beside the guest's cells; named as in Nova."""
+    """NUMA affinity of a device to the guest's cells; named as in Nova."""
 
-    REQUIRED = "required"  # on one of the host cells that the guest has
-    SOCKET = "socket"  # on a socket of these
-    LEGACY = "legacy"  # on one of these, or on no cell at all
+    REQUIRED = "required"  # on one of the host cells of the guest
+    SOCKET = "socket"  # on a socket of one of these cells
+    LEGACY = "legacy"  # on one of these cells, or on no cell
     PREFERRED = "preferred"  # anywhere
 
 
 @dataclass(frozen=True, slots=True)
 class GuestCell:
-    """One cell of a guest: its CPUs that float, those that are pinned, and the request group that asks for it."""
+    """One cell of a guest: its floating and its pinned CPUs, and its request group."""
 
     id: int
     group: str
@@ -30,10 +30,10 @@ class GuestCell:
 
 
 @dataclass(frozen=True, slots=True)
-class Topology:
-    """What a guest asks for beside amounts, as RequestSpec.numa has it; without cells: whatever comes.
+class GuestTopology:
+    """NUMA topology of a guest, as in RequestSpec.numa; without cells there are no NUMA requirements.
 
-    ``devices`` has the NUMA policy of each request group that asks for a device.
+    ``devices`` maps the suffix of each request group of a device to its NUMA policy.
     """
 
     cells: tuple[GuestCell, ...] = ()
@@ -42,16 +42,16 @@ class Topology:
     devices: Mapping[str, DevicePolicy] = field(default_factory=dict)
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> "Topology":
-        """Read RequestSpec.numa, which was checked before; a CPU that is in both of a cell's lists is pinned."""
+    def from_dict(cls, fields: Mapping[str, Any]) -> "GuestTopology":
+        """Build from a checked RequestSpec.numa; a CPU in both lists of a cell is pinned."""
         cells = []
-        for each in told.get("cells", ()):
-            pcpus = tuple(each.get("pcpus", ()))
-            cpus = tuple(cpu for cpu in each.get("cpus", ()) if cpu not in pcpus)
-            cells.append(GuestCell(each["id"], each["group"], cpus, pcpus, each["memory_mb"]))
+        for cell in fields.get("cells", ()):
+            pcpus = tuple(cell.get("pcpus", ()))
+            cpus = tuple(cpu for cpu in cell.get("cpus", ()) if cpu not in pcpus)
+            cells.append(GuestCell(cell["id"], cell["group"], cpus, pcpus, cell["memory_mb"]))
         return cls(
             tuple(cells),
-            told.get("cpu_policy") or "shared",
-            ThreadPolicy(told.get("thread_policy") or ThreadPolicy.PREFER),
-            {group: DevicePolicy(policy) for group, policy in told.get("devices", {}).items()},
+            fields.get("cpu_policy") or "shared",
+            ThreadPolicy(fields.get("thread_policy") or ThreadPolicy.PREFER),
+            {group: DevicePolicy(policy) for group, policy in fields.get("devices", {}).items()},
         )

@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which calls of a batch ask for the same, and which ask for what a problem of integers does not hold."""
+"""Groups identical calls of a batch, and separates those that the integer problem cannot express."""
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from scheduler_svc.drivers.driver import Wanted
-from scheduler_svc.request import Request
+from scheduler_svc.drivers.driver import RankRequest
+from scheduler_svc.request import SchedulingRequest
 
-PARTS = "asks for parts of a host, or for more than a host"
-GROUP_AGAIN = "another call of its affinity group is in the batch"
+REASON_PARTS = "asks for parts of a host, or for more than a host"
+REASON_SAME_GROUP = "another call of its affinity group is in the batch"
 
 
 @dataclass(frozen=True, slots=True)
-class Alike:
-    """Calls, by their numbers in the batch, that differ in nothing but how many placements (``sizes``) they want.
+class IdenticalCalls:
+    """Calls, by their numbers in the batch, that differ only in ``sizes``, their numbers of placements.
 
-    ``unit`` is how many instances one placement holds: 1, or all of a call whose instances stay together.
+    ``unit`` is the number of instances in a placement: 1, or all of a call whose instances must share a host.
     """
 
-    request: Request
+    request: SchedulingRequest
     seed: int
     calls: tuple[int, ...]
     sizes: tuple[int, ...]
@@ -27,36 +27,36 @@ class Alike:
 
     @property
     def amounts(self) -> dict[str, int]:
-        """What one placement takes, by resource class."""
+        """The amounts of one placement, by resource class."""
         return {name: amount * self.unit for name, amount in self.request.resources.items()}
 
 
-def is_whole(request: Request) -> bool:
-    """Tell whether a request takes amounts of whole hosts, and nothing of others."""
+def is_whole(request: SchedulingRequest) -> bool:
+    """Return whether a request needs only root resources, no parts of a host and no sharing providers."""
     return not (request.groups or request.numa or request.same_subtree or request.volumes or request.ports)
 
 
-def sort(wanted: Sequence[Wanted]) -> tuple[list[Alike], Counter[str]]:
-    """Return the calls that can be placed together, sorted by what they ask for, and count the others by reason."""
-    left: Counter[str] = Counter()
-    found: dict[str, list[int]] = {}
-    gathered: set[str] = set()
-    for number, request in enumerate(each.request for each in wanted):
+def group_identical(requests: Sequence[RankRequest]) -> tuple[list[IdenticalCalls], Counter[str]]:
+    """Return the calls that can be placed together, grouped by request, and count the others by reason."""
+    unbatched: Counter[str] = Counter()
+    numbers_by_request: dict[str, list[int]] = {}
+    affinity_groups: set[str] = set()
+    for number, request in enumerate(rank_request.request for rank_request in requests):
         if not is_whole(request):
-            left[PARTS] += 1
-        elif request.together and request.group is not None:
-            if request.group.id in gathered:
-                left[GROUP_AGAIN] += 1  # it must go where the first goes, which is not known yet
+            unbatched[REASON_PARTS] += 1
+        elif request.is_affinity and request.group is not None:
+            if request.group.id in affinity_groups:
+                unbatched[REASON_SAME_GROUP] += 1  # it must go to the host of the first, which is not known yet
             else:
-                gathered.add(request.group.id)
-                found[f"call {number}"] = [number]
+                affinity_groups.add(request.group.id)
+                numbers_by_request[f"call {number}"] = [number]
         else:
-            found.setdefault(repr(replace(request, id="")), []).append(number)
-    return [_alike(wanted, numbers) for numbers in found.values()], left
+            numbers_by_request.setdefault(repr(replace(request, id="")), []).append(number)
+    return [_identical_calls(requests, numbers) for numbers in numbers_by_request.values()], unbatched
 
 
-def _alike(wanted: Sequence[Wanted], numbers: Sequence[int]) -> Alike:
-    first, counts = wanted[numbers[0]], tuple(wanted[number].count for number in numbers)
-    if first.request.together:
-        return Alike(first.request, first.seed, tuple(numbers), (1,), first.count)
-    return Alike(first.request, first.seed, tuple(numbers), counts)
+def _identical_calls(requests: Sequence[RankRequest], numbers: Sequence[int]) -> IdenticalCalls:
+    first, counts = requests[numbers[0]], tuple(requests[number].count for number in numbers)
+    if first.request.is_affinity:
+        return IdenticalCalls(first.request, first.seed, tuple(numbers), (1,), first.count)
+    return IdenticalCalls(first.request, first.seed, tuple(numbers), counts)

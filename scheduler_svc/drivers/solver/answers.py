@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A solution as rankings: for each instance the host that it was given, then others that have room beside the batch."""
+"""Converts a solution to rankings: each instance's assigned host first, then hosts with capacity beside the batch."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -8,51 +8,53 @@ from typing import Any
 
 import numpy as np
 
-from scheduler_svc.drivers.driver import Ranking, Wanted, width
-from scheduler_svc.drivers.solver.problem import Solution
-from scheduler_svc.drivers.solver.survey import Survey
+from scheduler_svc.drivers.driver import Ranking, RankRequest, max_candidates
+from scheduler_svc.drivers.solver.problem import PlacementSolution
+from scheduler_svc.drivers.solver.survey import BatchProblem
 
-SHOWN = 5  # hosts in the decision's record
+RECORDED_HOSTS = 5  # hosts in the decision record
 
 
 def rankings(
-    survey: Survey, solution: Solution, wanted: Sequence[Wanted], batch: Mapping[str, Any]
+    batch_problem: BatchProblem, solution: PlacementSolution, requests: Sequence[RankRequest], batch: Mapping[str, Any]
 ) -> dict[int, Ranking]:
-    """Return the rankings of the calls that are served, by their numbers."""
-    problem = survey.problem
+    """Return the rankings of the served calls, by their numbers."""
+    problem = batch_problem.problem
     spare = problem.free.copy()
-    for kind, placed in zip(problem.kinds, solution.placed, strict=True):
-        spare[kind.hosts] -= placed[:, None] * kind.amounts
-    found = {}
+    for kind, placements in zip(problem.kinds, solution.placements, strict=True):
+        spare[kind.hosts] -= placements[:, None] * kind.amounts
+    rankings_by_call = {}
     for number, kind in enumerate(problem.kinds):
-        part = _Part(survey, number, np.flatnonzero((spare[kind.hosts] >= kind.amounts).all(axis=1)).tolist())
-        given = iter(np.repeat(np.arange(len(kind.hosts)), solution.placed[number]).tolist())
-        for call, size, is_served in zip(kind.calls, kind.sizes, solution.served[number], strict=True):
+        kind_rankings = _KindRankings(
+            batch_problem, number, np.flatnonzero((spare[kind.hosts] >= kind.amounts).all(axis=1)).tolist()
+        )
+        places = iter(np.repeat(np.arange(len(kind.hosts)), solution.placements[number]).tolist())
+        for call, size, is_served in zip(kind.calls, kind.sizes, solution.served_calls[number], strict=True):
             if is_served:
-                its = list(itertools.islice(given, size))
-                found[call] = part.ranking(its, wanted[call].count, batch)
-    return found
+                call_places = list(itertools.islice(places, size))
+                rankings_by_call[call] = kind_rankings.ranking(call_places, requests[call].count, batch)
+    return rankings_by_call
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
-    """One kind's part of a solution; ``roomy`` are the places in its hosts that have room beside the batch."""
+class _KindRankings:
+    """The rankings of one kind of call; ``places_with_capacity`` index its hosts with capacity beside the batch."""
 
-    survey: Survey
+    batch_problem: BatchProblem
     kind: int
-    roomy: Sequence[int]
+    places_with_capacity: Sequence[int]
 
-    def ranking(self, given: Sequence[int], count: int, batch: Mapping[str, Any]) -> Ranking:
-        """Return the ranking of ``count`` instances, of which each placement holds as many as any other."""
-        pick, most = self.survey.picks[self.kind], width(count)
-        others = self.roomy[:most]
-        orders = [[at, *(other for other in others if other != at)][:most] for at in given]
-        candidates = [[self._name(at) for at in order] for order in orders for _ in range(count // len(given))]
+    def ranking(self, places: Sequence[int], count: int, batch: Mapping[str, Any]) -> Ranking:
+        """Return the ranking of ``count`` instances, spread evenly over the placements."""
+        pick, limit = self.batch_problem.picks[self.kind], max_candidates(count)
+        others = self.places_with_capacity[:limit]
+        orders = [[place, *(other for other in others if other != place)][:limit] for place in places]
+        candidates = [[self._name(place) for place in order] for order in orders for _ in range(count // len(places))]
         best = [
-            {"name": self._name(at), "score": round(float(pick.scores[at]), 6), "weights": {}}
-            for at in list(dict.fromkeys(given))[:SHOWN]
+            {"name": self._name(place), "score": round(float(pick.scores[place]), 6), "weights": {}}
+            for place in list(dict.fromkeys(places))[:RECORDED_HOSTS]
         ]
-        return Ranking(candidates, pick.left.hosts, pick.left.reasons, best, batch=batch)
+        return Ranking(candidates, pick.survivors.hosts, pick.survivors.reasons, best, batch=batch)
 
-    def _name(self, at: int) -> str:
-        return self.survey.names[self.survey.problem.kinds[self.kind].hosts[at]]
+    def _name(self, place: int) -> str:
+        return self.batch_problem.names[self.batch_problem.problem.kinds[self.kind].hosts[place]]

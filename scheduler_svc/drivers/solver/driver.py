@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The driver that places a batch together; a request by itself is decided as by the driver 'filter'."""
+"""The solver driver: places a batch together; a single request is ranked as by the driver 'filter'."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -8,25 +8,25 @@ from dataclasses import dataclass
 from oslo_config import cfg
 
 from scheduler_svc.conf import solver as options
-from scheduler_svc.drivers.driver import Batch, Driver, Pending, Ranking, Wanted
+from scheduler_svc.drivers.driver import BatchRanking, Driver, PendingRanking, Ranking, RankRequest
 from scheduler_svc.drivers.filter import FilterDriver
 from scheduler_svc.drivers.solver import alike, answers, survey
 from scheduler_svc.drivers.solver.solve import solve
-from scheduler_svc.drivers.solver.survey import Survey
-from scheduler_svc.request import Request
+from scheduler_svc.drivers.solver.survey import BatchProblem
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.table.view import View
 from scheduler_svc.weighers import cpu, disk, ram
-from scheduler_svc.weighers.scoring import Weighted
+from scheduler_svc.weighers.scoring import WeigherSet
 
-TOO_LARGE = "the batch is too large"
-TIME = "the time is over"
-BESIDE = "no room beside the others"
-AMOUNTS = (ram.WEIGHER.name, cpu.WEIGHER.name, disk.WEIGHER.name)  # the weighers that spread or pack
+REASON_TOO_LARGE = "the batch is too large"
+REASON_TIME = "the time is over"
+REASON_NO_CAPACITY = "no room beside the others"
+AMOUNT_WEIGHERS = (ram.WEIGHER.name, cpu.WEIGHER.name, disk.WEIGHER.name)  # the weighers that spread or pack
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
-    """How a batch is solved; see the options of [solver]."""
+class SolverLimits:
+    """Limits and objective of the solver; see the options of [solver]."""
 
     packs: bool = False
     limit_s: float = 0.2
@@ -35,65 +35,74 @@ class Bounds:
 
 
 class SolverDriver(Driver):
-    """As many calls of a batch as can be, and these packed or spread."""
+    """Serves as many calls of a batch as possible, packed or spread."""
 
-    def __init__(self, alone: FilterDriver, bounds: Bounds) -> None:
-        """``alone`` decides what is not in a batch, and has the filters and weighers."""
-        self._alone = FilterDriver(alone.filters, _turned(alone.weighted, bounds.packs), alone.subset)
-        self._bounds = bounds
-        self.reads = self._alone.reads
-        self.filters, self.weighers = self._alone.filters, self._alone.weighers
+    def __init__(self, filter_driver: FilterDriver, limits: SolverLimits) -> None:
+        """``filter_driver`` has the filters and weighers, and ranks requests that are not in a batch."""
+        self._filter_driver = FilterDriver(
+            filter_driver.filters, _with_objective_sign(filter_driver.weigher_set, limits.packs), filter_driver.subset
+        )
+        self._limits = limits
+        self.reads = self._filter_driver.reads
+        self.filters, self.weighers = self._filter_driver.filters, self._filter_driver.weighers
 
     @classmethod
     def from_conf(cls, conf: cfg.ConfigOpts) -> "SolverDriver":
         """Build with the options of [solver] and those of the driver 'filter'; raises BadConfiguration."""
         options.check(conf)
         group = conf.solver
-        bounds = Bounds(group.objective == options.PACK, group.time_limit / 1000, group.hosts, group.max_pairs)
-        return cls(FilterDriver.from_conf(conf), bounds)
+        limits = SolverLimits(group.objective == options.PACK, group.time_limit / 1000, group.hosts, group.max_pairs)
+        return cls(FilterDriver.from_conf(conf), limits)
 
-    def rank(self, view: View, request: Request, count: int, seed: int) -> Ranking:
-        """Rank as the driver 'filter', with the objective's sign: alike instances need no solving."""
-        return self._alone.rank(view, request, count, seed)
+    def rank(self, view: View, request: SchedulingRequest, count: int, seed: int) -> Ranking:
+        """Rank as the driver 'filter', with the objective's sign: identical instances need no solver."""
+        return self._filter_driver.rank(view, request, count, seed)
 
-    def batches(self, request: Request) -> bool:
-        """Tell whether it takes amounts of whole hosts: which parts of a host are taken is searched for, not solved."""
+    def batches(self, request: SchedulingRequest) -> bool:
+        """Return whether the request needs only root resources: parts of a host need the tree search."""
         return alike.is_whole(request)
 
-    def rank_batch(self, view: View, wanted: Sequence[Wanted]) -> Pending:
-        """Look at the hosts of each kind of call now; solve when called."""
-        kinds, one_by_one = alike.sort(wanted)
-        seen = survey.look(view, kinds, self._alone.filters, self._alone.weighted, self._bounds.hosts)
-        if seen.scattered:
-            one_by_one[survey.SCATTERED] += seen.scattered
-        if seen.problem.columns > self._bounds.max_pairs:
-            one_by_one[TOO_LARGE] += seen.problem.calls
-            seen = Survey(survey.NOTHING, (), (), seen.refused)
-        return lambda: self._ranked(seen, wanted, one_by_one)
+    def rank_batch(self, view: View, requests: Sequence[RankRequest]) -> PendingRanking:
+        """Build the problem now; the returned function solves it."""
+        kinds, unbatched = alike.group_identical(requests)
+        batch_problem = survey.build_problem(
+            view, kinds, self._filter_driver.filters, self._filter_driver.weigher_set, self._limits.hosts
+        )
+        if batch_problem.scattered_calls:
+            unbatched[survey.REASON_SCATTERED] += batch_problem.scattered_calls
+        if batch_problem.problem.columns > self._limits.max_pairs:
+            unbatched[REASON_TOO_LARGE] += batch_problem.problem.calls
+            batch_problem = BatchProblem(survey.EMPTY_PROBLEM, (), (), batch_problem.refused_rankings)
+        return lambda: self._rank_solution(batch_problem, requests, unbatched)
 
-    def _ranked(self, seen: Survey, wanted: Sequence[Wanted], one_by_one: Counter[str]) -> Batch:
-        problem = seen.problem
-        found: dict[int, Ranking] = dict(seen.refused)
+    def _rank_solution(
+        self, batch_problem: BatchProblem, requests: Sequence[RankRequest], unbatched: Counter[str]
+    ) -> BatchRanking:
+        problem = batch_problem.problem
+        rankings: dict[int, Ranking] = dict(batch_problem.refused_rankings)
         if problem.calls:
-            bounds = self._bounds
-            solved = solve(problem, packs=bounds.packs, limit_s=bounds.limit_s, seed=wanted[0].seed)
-            told = {
+            limits = self._limits
+            result = solve(problem, packs=limits.packs, limit_s=limits.limit_s, seed=requests[0].seed)
+            batch_record = {
                 "calls": problem.calls,
-                "served": solved.solution.calls,
-                "served_one_by_one": solved.one_by_one,
-                "is_most": solved.solution.optimal,
-                "objective": options.PACK if bounds.packs else options.SPREAD,
-                "ms": round(1000 * solved.seconds, 1),
+                "served": result.solution.calls,
+                "served_one_by_one": result.unbatched,
+                "is_most": result.solution.optimal,
+                "objective": options.PACK if limits.packs else options.SPREAD,
+                "ms": round(1000 * result.seconds, 1),
             }
-            found |= answers.rankings(seen, solved.solution, wanted, told)
-            one_by_one[BESIDE] += problem.calls - solved.solution.calls
-            one_by_one[TIME] += solved.solution.calls if solved.is_late else 0
-        return Batch([found.get(number) for number in range(len(wanted))], +one_by_one)
+            rankings |= answers.rankings(batch_problem, result.solution, requests, batch_record)
+            unbatched[REASON_NO_CAPACITY] += problem.calls - result.solution.calls
+            unbatched[REASON_TIME] += result.solution.calls if result.is_late else 0
+        return BatchRanking([rankings.get(number) for number in range(len(requests))], +unbatched)
 
 
-def _turned(weighted: Weighted, packs: bool) -> Weighted:
-    """Return the weighers with the objective's sign on what tells how full a host is."""
+def _with_objective_sign(weigher_set: WeigherSet, packs: bool) -> WeigherSet:
+    """Return the weighers, with the objective's sign on those for free amounts."""
     sign = -1.0 if packs else 1.0
-    return Weighted(
-        tuple((weigher, sign * abs(given) if weigher.name in AMOUNTS else given) for weigher, given in weighted)
+    return WeigherSet(
+        tuple(
+            (weigher, sign * abs(multiplier) if weigher.name in AMOUNT_WEIGHERS else multiplier)
+            for weigher, multiplier in weigher_set
+        )
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A batch of calls for hosts as a problem of integers, and what a solution of it is."""
+"""The integer problem of placing a batch of calls, and its solution."""
 
 from dataclasses import dataclass
 
@@ -10,19 +10,19 @@ from scheduler_svc.table.columns import FloatColumn, IntColumn
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """Calls that ask for the same: any of their placements can stand in for another.
+class CallKind:
+    """Calls with the same request: any of their placements can replace another.
 
-    A placement is one instance, or all of a call that must stay together. ``amounts`` is what one takes, in the
-    problem's order of classes. ``hosts`` are indexes of the problem's hosts, best first; beside them ``most``, how many
-    placements each takes by itself, and ``cost``, from 0 up, how much worse than the best one there is. ``calls`` are
-    numbers of calls, in their order; beside them ``sizes``, how many placements each wants. ``weight`` is by how much
-    a placement changes how good a host is, in the unit of ``cost``.
+    A placement is one instance, or all instances of a call that must share a host. ``amounts`` is what a placement
+    takes, in the problem's order of classes. ``hosts`` are indexes of the problem's hosts, best first; parallel to them
+    ``max_per_host``, the number of placements that a host takes, and ``cost``, from 0 up, how much worse it is than the
+    best host. ``calls`` are the numbers of the calls, in order; parallel to them ``sizes``, their placements. ``weight``
+    is the change of a host's cost by a placement, in the unit of ``cost``.
     """
 
     amounts: IntColumn
     hosts: IntColumn
-    most: IntColumn
+    max_per_host: IntColumn
     cost: FloatColumn
     calls: tuple[int, ...]
     sizes: tuple[int, ...]
@@ -30,80 +30,80 @@ class Kind:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """What a server group lets ``kinds`` (by their numbers) place on each of the problem's hosts, all together.
+class GroupRule:
+    """The limit of a server group on placements of ``kinds`` (by their numbers) on each of the problem's hosts.
 
-    ``held`` is how many members each host holds. ``most`` None lets everything; then ``apart`` tells whether members
-    should rather be apart (each beyond a host's first costs) or close together (each host that they are on costs).
+    ``member_counts`` is the number of members on each host. ``max_members`` is None for soft policies; then
+    ``anti_affinity`` selects the cost: members beyond a host's first, or else each host with members.
     """
 
     kinds: tuple[int, ...]
-    held: IntColumn
-    most: int | None = None
-    apart: bool = True
+    member_counts: IntColumn
+    max_members: int | None = None
+    anti_affinity: bool = True
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
-    """``free`` and ``capacity`` have a row a host and a column a class."""
+class PlacementProblem:
+    """``free`` and ``capacity`` have one row per host and one column per resource class."""
 
     free: npt.NDArray[np.int64]
     capacity: npt.NDArray[np.int64]
-    kinds: tuple[Kind, ...]
-    rules: tuple[Rule, ...] = ()
+    kinds: tuple[CallKind, ...]
+    rules: tuple[GroupRule, ...] = ()
 
     @property
     def empty(self) -> npt.NDArray[np.bool_]:
-        """Tell which hosts nothing is on."""
+        """The mask of empty hosts."""
         return (self.free == self.capacity).all(axis=1)
 
     @property
     def columns(self) -> int:
-        """How many pairs of a kind and a host there are: what the time to solve it grows with."""
+        """The number of (kind, host) pairs, which the time to solve grows with."""
         return sum(len(kind.hosts) for kind in self.kinds)
 
     @property
     def calls(self) -> int:
-        """How many calls there are."""
+        """The number of calls."""
         return sum(len(kind.calls) for kind in self.kinds)
 
 
 @dataclass(frozen=True, slots=True)
-class Solution:
-    """For each kind how many placements each of its hosts gets, and which of its calls are served.
+class PlacementSolution:
+    """The number of placements on each host of each kind, and which of its calls are served.
 
-    ``optimal`` tells whether no solution serves more calls.
+    ``optimal`` says whether no solution serves more calls.
     """
 
-    placed: tuple[IntColumn, ...]
-    served: tuple[tuple[bool, ...], ...]
+    placements: tuple[IntColumn, ...]
+    served_calls: tuple[tuple[bool, ...], ...]
     optimal: bool = False
 
     @property
     def calls(self) -> int:
-        """How many calls are served."""
-        return sum(sum(each) for each in self.served)
+        """The number of served calls."""
+        return sum(sum(kind_calls) for kind_calls in self.served_calls)
 
 
-def holds(problem: Problem, solution: Solution) -> bool:
-    """Tell whether a solution keeps to capacity, to what each host takes, to every rule, and serves calls whole."""
-    taken = np.zeros_like(problem.free)
-    for kind, placed, served in zip(problem.kinds, solution.placed, solution.served, strict=True):
-        wanted = sum(size for size, is_served in zip(kind.sizes, served, strict=True) if is_served)
-        if (placed < 0).any() or (placed > kind.most).any() or placed.sum() != wanted:
+def is_feasible(problem: PlacementProblem, solution: PlacementSolution) -> bool:
+    """Return whether a solution respects capacity, host limits and rules, and serves calls fully or not at all."""
+    used = np.zeros_like(problem.free)
+    for kind, placements, served_calls in zip(problem.kinds, solution.placements, solution.served_calls, strict=True):
+        required = sum(size for size, is_served in zip(kind.sizes, served_calls, strict=True) if is_served)
+        if (placements < 0).any() or (placements > kind.max_per_host).any() or placements.sum() != required:
             return False
-        taken[kind.hosts] += placed[:, None] * kind.amounts
-    return not (taken > problem.free).any() and all(_kept(problem, solution, rule) for rule in problem.rules)
+        used[kind.hosts] += placements[:, None] * kind.amounts
+    return not (used > problem.free).any() and all(_satisfies_rule(problem, solution, rule) for rule in problem.rules)
 
 
-def members(problem: Problem, solution: Solution, rule: Rule) -> IntColumn:
-    """Return how many placements that a rule is about each host gets."""
-    found = np.zeros(len(problem.free), np.int64)
+def count_members(problem: PlacementProblem, solution: PlacementSolution, rule: GroupRule) -> IntColumn:
+    """Return the number of placements per host that a rule counts."""
+    counts = np.zeros(len(problem.free), np.int64)
     for number in rule.kinds:
-        found[problem.kinds[number].hosts] += solution.placed[number]
-    return found
+        counts[problem.kinds[number].hosts] += solution.placements[number]
+    return counts
 
 
-def _kept(problem: Problem, solution: Solution, rule: Rule) -> bool:
-    new = members(problem, solution, rule)
-    return rule.most is None or not ((new > 0) & (rule.held + new > rule.most)).any()
+def _satisfies_rule(problem: PlacementProblem, solution: PlacementSolution, rule: GroupRule) -> bool:
+    new = count_members(problem, solution, rule)
+    return rule.max_members is None or not ((new > 0) & (rule.member_counts + new > rule.max_members)).any()

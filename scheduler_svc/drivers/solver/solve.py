@@ -1,67 +1,71 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Solving: first as many calls as can be, then placed as well as can be, in the time there is."""
+"""Two-stage solving within a time limit: first serve the most calls, then place them best."""
 
 import time
 from dataclasses import dataclass, replace
 
 from scheduler_svc.drivers.solver import greedy
-from scheduler_svc.drivers.solver.model import Model
-from scheduler_svc.drivers.solver.problem import Problem, Solution, holds
-from scheduler_svc.drivers.solver.wishes import Wishes
+from scheduler_svc.drivers.solver.model import MipModel
+from scheduler_svc.drivers.solver.problem import PlacementProblem, PlacementSolution, is_feasible
+from scheduler_svc.drivers.solver.wishes import SoftObjectives
 
-GAP = 0.01  # the share by which placing may be worse than the best that can be proven
+GAP = 0.01  # relative gap to the proven bound at which placing stops
 
 
 @dataclass(frozen=True, slots=True)
-class Solved:
-    """The best solution that was found; how many calls are served one after the other; seconds that it took.
+class SolveResult:
+    """The best solution found, the calls that the greedy placement serves, and the seconds taken.
 
-    ``is_late`` tells whether the time was over before anything better than one after the other was found.
+    ``is_late`` says whether the time ran out before anything better than the greedy placement was found.
     """
 
-    solution: Solution
-    one_by_one: int
+    solution: PlacementSolution
+    greedy_calls: int
     seconds: float
     is_late: bool
 
 
-def solve(problem: Problem, *, packs: bool, limit_s: float, seed: int) -> Solved:
-    """Return a solution that serves no fewer calls than one after the other does."""
-    began = time.monotonic()
+def solve(problem: PlacementProblem, *, packs: bool, limit_s: float, seed: int) -> SolveResult:
+    """Return a solution that serves at least as many calls as the greedy placement."""
+    started = time.monotonic()
 
-    def left() -> float:
-        return limit_s - (time.monotonic() - began)
+    def remaining_s() -> float:
+        return limit_s - (time.monotonic() - started)
 
-    first = greedy.place(problem, packs)
-    best = replace(first, optimal=first.calls == problem.calls or not problem.columns)
-    if problem.columns and left() > 0:
-        model = Model(problem)
+    greedy_solution = greedy.place(problem, packs)
+    best = replace(greedy_solution, optimal=greedy_solution.calls == problem.calls or not problem.columns)
+    if problem.columns and remaining_s() > 0:
+        model = MipModel(problem)
         if not best.optimal:
-            best = _serve_most(model, best, left(), seed)
-        if best.calls and left() > 0:
-            best = _place_well(model, best, packs, left(), seed)
-    seconds = time.monotonic() - began
-    return Solved(best, first.calls, seconds, best.placed is first.placed and seconds >= limit_s)
+            best = _serve_most(model, best, remaining_s(), seed)
+        if best.calls and remaining_s() > 0:
+            best = _improve_placement(model, best, packs, remaining_s(), seed)
+    seconds = time.monotonic() - started
+    return SolveResult(
+        best, greedy_solution.calls, seconds, best.placements is greedy_solution.placements and seconds >= limit_s
+    )
 
 
-def _serve_most(model: Model, known: Solution, limit_s: float, seed: int) -> Solution:
-    costs = model.serving()
-    outcome = model.program.minimise(costs, model.values(known), limit_s=limit_s, gap=0.0, seed=seed)
-    if outcome.values is None:
-        return known
-    found = model.solution(outcome.values, outcome.optimal)
-    if not holds(model.problem, found):
-        return known
-    # As many as before: what is known was placed with some thought, what is found was not.
-    return found if found.calls > known.calls else replace(known, optimal=found.optimal)
+def _serve_most(model: MipModel, baseline: PlacementSolution, limit_s: float, seed: int) -> PlacementSolution:
+    costs = model.serving_costs()
+    result = model.program.minimise(costs, model.values(baseline), limit_s=limit_s, gap=0.0, seed=seed)
+    if result.values is None:
+        return baseline
+    solution = model.solution(result.values, result.optimal)
+    if not is_feasible(model.problem, solution):
+        return baseline
+    # With equally many calls keep the baseline: the greedy placement considers costs, this stage does not.
+    return solution if solution.calls > baseline.calls else replace(baseline, optimal=solution.optimal)
 
 
-def _place_well(model: Model, known: Solution, packs: bool, limit_s: float, seed: int) -> Solution:
-    wishes = Wishes(model, packs)
-    model.serve_at_least(known.calls)
-    start = wishes.complete(model.values(known))
-    outcome = model.program.minimise(wishes.costs(), start, limit_s=limit_s, gap=GAP, seed=seed)
-    if outcome.values is None:
-        return known
-    found = model.solution(outcome.values, known.optimal)
-    return found if holds(model.problem, found) and found.calls >= known.calls else known
+def _improve_placement(
+    model: MipModel, baseline: PlacementSolution, packs: bool, limit_s: float, seed: int
+) -> PlacementSolution:
+    objectives = SoftObjectives(model, packs)
+    model.serve_at_least(baseline.calls)
+    start = objectives.complete(model.values(baseline))
+    result = model.program.minimise(objectives.costs(), start, limit_s=limit_s, gap=GAP, seed=seed)
+    if result.values is None:
+        return baseline
+    solution = model.solution(result.values, baseline.optimal)
+    return solution if is_feasible(model.problem, solution) and solution.calls >= baseline.calls else baseline

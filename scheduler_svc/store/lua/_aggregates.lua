@@ -1,53 +1,53 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What a change of an aggregate's document means to claims; the rule of scheduler_svc/store/aggregates.py.
+-- Effect of aggregate changes on claims, as in scheduler_svc/store/aggregates.py.
 --@ keys reports capacity eligible
-local LOT = 1000 -- names in one question
+local BATCH = 1000 -- names in one command
 
 local function members_of(document)
-  local found = {}
+  local members = {}
   for _, name in ipairs(type(document.hosts) == 'table' and document.hosts or {}) do
-    found[name] = true
+    members[name] = true
   end
-  return found
+  return members
 end
 
-local function says_the_same(one, other)
-  one, other = type(one) == 'table' and one or {}, type(other) == 'table' and other or {}
-  for key, value in pairs(one) do
-    if other[key] ~= value then
+local function is_same_metadata(first, second)
+  first, second = type(first) == 'table' and first or {}, type(second) == 'table' and second or {}
+  for key, value in pairs(first) do
+    if second[key] ~= value then
       return false
     end
   end
-  for key in pairs(other) do
-    if one[key] == nil then
+  for key in pairs(second) do
+    if first[key] == nil then
       return false
     end
   end
   return true
 end
 
--- Names that join or leave; where something else is said of the members, the names of all.
-local function touched_names(before, after)
-  local was, will_be = members_of(before), members_of(after)
-  local all, names = not says_the_same(before.metadata, after.metadata), {}
-  for name in pairs(was) do
-    if all or not will_be[name] then
+-- Returns the names that join or leave the aggregate; all members where its metadata changed.
+local function affected_names(before, after)
+  local old_members, new_members = members_of(before), members_of(after)
+  local all, names = not is_same_metadata(before.metadata, after.metadata), {}
+  for name in pairs(old_members) do
+    if all or not new_members[name] then
       names[#names + 1] = name
     end
   end
-  for name in pairs(will_be) do
-    if not was[name] then
+  for name in pairs(new_members) do
+    if not old_members[name] then
       names[#names + 1] = name
     end
   end
   return names
 end
 
--- Have what was decided on an aggregate's members before this script decided anew. Names may be nobody's yet.
-local function touch_members(before, after)
-  local names = touched_names(cjson.decode(before), cjson.decode(after))
-  for first = 1, #names, LOT do
-    local last, fields = math.min(#names, first + LOT - 1), {}
+-- Makes earlier decisions on the affected members stale. Names without a host or provider are skipped.
+local function make_members_stale(before, after)
+  local names = affected_names(cjson.decode(before), cjson.decode(after))
+  for first = 1, #names, BATCH do
+    local last, fields = math.min(#names, first + BATCH - 1), {}
     local hosts = redis.call('HMGET', K.reports, unpack(names, first, last))
     local providers = redis.call('HMGET', K.capacity, unpack(names, first, last))
     for i = 1, last - first + 1 do

@@ -1,14 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A sign of life of a service.
+-- Heartbeat of a service.
 --@ keys services beats alive
 
--- Count a heartbeat; log a service that is new or, where signs of life say who `lives`, was down.
-local function beat(name, new_document, lives)
+-- Records a heartbeat; logs a service that is new or, where heartbeats decide liveness, was down.
+local function beat(name, new_document, beats_decide)
   if redis.call('HSETNX', K.services, name, new_document) == 1 then
     append('service', '{' .. quote(name) .. ':' .. new_document .. '}')
   end
   redis.call('ZADD', K.beats, now_text, name)
-  if lives == '1' and redis.call('HGET', K.alive, name) ~= '1' then
+  if beats_decide == '1' and redis.call('HGET', K.alive, name) ~= '1' then
     redis.call('HSET', K.alive, name, '1')
     append('alive', '{' .. quote(name) .. ':true}')
   end

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The bounded record of decisions, and its index by request.
+-- The bounded decision record, and its index by request.
 --@ keys decisions decided
-local SLACK = 64 -- records are dropped in lots: dropping one for each made would cost more than making it
+local SLACK = 64 -- records are dropped in batches: dropping one per new record would cost more than adding it
 
 local function record(request_id, text, most)
   local id = redis.call('XADD', K.decisions, '*', 'request_id', request_id, 'document', text)

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which claim a verb means.
+-- Lookup of the claim that a verb names.
 
--- Returns the live claim, or nil; and the answer that ends the matter, or nil. Neither: it never was.
-local function find(consumer, attempt, host)
-  local claim = settle(redis.call('HGET', K.claims, consumer))
+-- Returns the live claim or nil, and a final answer or nil. nil, nil: the claim is unknown.
+local function find_claim(consumer, attempt, host)
+  local claim = live_claim(redis.call('HGET', K.claims, consumer))
   if claim and claim.attempt == tonumber(attempt) then
     return claim, (host ~= '' and host_of(claim.host) ~= host) and 'foreign' or nil
   end

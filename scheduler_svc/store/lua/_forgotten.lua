@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Unknown attempts that may run where the store forgot them.
+-- Unknown attempts that the store may have forgotten.
 --@ keys awaited
 
--- May an attempt of the consumer that is unknown run on a host that has not audited yet? A host that is named is asked for.
+-- Returns whether an unknown attempt of the consumer may run on a host that has not audited yet: `host`, or any for ''.
 local function may_be_forgotten(live, ends, host)
   if ends.settled == epoch or (live and is_newest(live)) then
     return false

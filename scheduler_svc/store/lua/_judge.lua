@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Does a candidate take what is asked? The rule of rpcapi/model/fit, on sums with the batch's own deltas.
--- Reads ARGV[3] = the position that was decided on, ARGV[7] = resources, ARGV[8] = group.
-local seen = tonumber(ARGV[3])
+-- Verdict on a candidate: whether the required amounts fit, as in rpcapi/model/fit, on sums with the batch's deltas.
+-- Reads ARGV[3] = position of the decision, ARGV[7] = resources, ARGV[8] = group.
+local decided_at = tonumber(ARGV[3])
 local resources_text = ARGV[7]
 local resources = resources_text ~= '' and cjson.decode(resources_text) or nil
 local group = ARGV[8] ~= '' and cjson.decode(ARGV[8]) or nil
@@ -16,24 +16,25 @@ local function name_of(candidate)
   return string.match(candidate, '^%S+')
 end
 
-local candidates = {} -- by argument: the first ones are read before they are tried
+local candidates = {} -- by argument index: first candidates are read before they are tried
 
 local function read_candidate(at)
   if not candidates[at] then
-    local host, since, asked_text = string.match(ARGV[at], '^(%S+) ?(%d*) ?(.*)$')
-    local one = { host = host, seen = tonumber(since) or seen }
-    if asked_text ~= '' then
-      one.asked, one.asked_text = cjson.decode(asked_text), asked_text
+    local host, sums_position, required_text = string.match(ARGV[at], '^(%S+) ?(%d*) ?(.*)$')
+    local candidate = { host = host, sums_position = tonumber(sums_position) or decided_at }
+    if required_text ~= '' then
+      candidate.required, candidate.required_text = cjson.decode(required_text), required_text
     else
-      one.flat = true -- all is asked of the host itself: most are, and are spared the loops over providers
-      one.asked, one.asked_text = { [host] = resources }, '{' .. quote(host) .. ':' .. resources_text .. '}'
+      candidate.flat = true -- everything is required of the host itself: the usual case, without loops over providers
+      candidate.required = { [host] = resources }
+      candidate.required_text = '{' .. quote(host) .. ':' .. resources_text .. '}'
     end
-    candidates[at] = one
+    candidates[at] = candidate
   end
   return candidates[at]
 end
 
--- A call takes a bounded number of arguments: read many fields in lots.
+-- Reads hash fields, in batches because the number of arguments of a call is limited.
 local function read_fields(key, names)
   local values = {}
   if #names > 0 and #names <= 1000 then
@@ -47,9 +48,9 @@ local function read_fields(key, names)
   return values
 end
 
--- Read what is judged of these candidates, all at once: their hosts and other providers, and the service hosts of those.
-local function fetch(wanted)
-  local names, hosts, speaking = {}, {}, {}
+-- Reads the data to judge these candidates, in few commands: of their hosts, providers, and service hosts.
+local function fetch(batch)
+  local names, hosts, related = {}, {}, {}
   local function note(name)
     if capacities[name] == nil then
       capacities[name] = false
@@ -62,26 +63,26 @@ local function fetch(wanted)
       end
     end
   end
-  for _, candidate in ipairs(wanted) do
+  for _, candidate in ipairs(batch) do
     note(candidate.host)
-    for provider in pairs(candidate.asked) do
+    for provider in pairs(candidate.required) do
       note(provider)
     end
   end
   if #names == 0 then
     return
   end
-  local held, used = read_fields(K.capacity, names), read_fields(K.used, names)
+  local capacity, used = read_fields(K.capacity, names), read_fields(K.used, names)
   for i, name in ipairs(names) do
-    capacities[name] = held[i] and cjson.decode(held[i])
+    capacities[name] = capacity[i] and cjson.decode(capacity[i])
     sums[name] = sums[name] or (used[i] and cjson.decode(used[i])) or {}
-    speaking[i] = name
+    related[i] = name
   end
   for _, host in ipairs(hosts) do
-    speaking[#speaking + 1] = host
+    related[#related + 1] = host
   end
-  local eligible = read_fields(K.eligible, speaking)
-  for i, name in ipairs(speaking) do
+  local eligible = read_fields(K.eligible, related)
+  for i, name in ipairs(related) do
     eligibles[name] = tonumber(eligible[i] or 0)
   end
   for i, opened in ipairs(read_fields(K.opened, hosts)) do
@@ -89,12 +90,12 @@ local function fetch(wanted)
   end
 end
 
--- The same for a candidate that asks its host alone.
+-- Reads the data to judge a flat candidate.
 local function fetch_flat(name)
   if capacities[name] == nil then
-    local held, host = redis.call('HGET', K.capacity, name), host_of(name)
+    local capacity, host = redis.call('HGET', K.capacity, name), host_of(name)
     homes[name] = host
-    capacities[name] = held and cjson.decode(held) or false
+    capacities[name] = capacity and cjson.decode(capacity) or false
     sums_of(name)
     local eligible = redis.call('HMGET', K.eligible, name, host)
     eligibles[name], eligibles[host] = tonumber(eligible[1] or 0), tonumber(eligible[2] or 0)
@@ -102,21 +103,21 @@ local function fetch_flat(name)
   end
 end
 
--- Most intents are served by their first candidate: read all of those at once.
+-- Reads the data of all first candidates together: most intents take their first candidate.
 local function fetch_first(intents)
   local firsts = {}
   if #intents == 1 then
     return -- it is read when it is judged
   end
-  for _, one in ipairs(intents) do
-    if one.last >= one.first then
-      firsts[#firsts + 1] = read_candidate(one.first)
+  for _, intent in ipairs(intents) do
+    if intent.last >= intent.first then
+      firsts[#firsts + 1] = read_candidate(intent.first)
     end
   end
   fetch(firsts)
 end
 
--- Count a claim into, or out of, what the batch plans.
+-- Adds a claim to the batch's deltas (sign 1), or subtracts it (-1).
 local function plan(claim, sign)
   for provider, amounts in pairs(claim.allocations) do
     local planned = deltas[provider] or {}
@@ -130,11 +131,11 @@ local function plan(claim, sign)
   end
 end
 
-local function known(asked)
-  for provider, amounts in pairs(asked) do
-    local held = capacities[provider]
+local function has_inventories(required)
+  for provider, amounts in pairs(required) do
+    local capacity = capacities[provider]
     for class in pairs(amounts) do
-      if not held or not held[class] then
+      if not capacity or not capacity[class] then
         return false
       end
     end
@@ -143,9 +144,9 @@ local function known(asked)
 end
 
 local function fits(provider, amounts)
-  local held, used, planned = capacities[provider], sums[provider], deltas[provider]
+  local capacity, used, planned = capacities[provider], sums[provider], deltas[provider]
   for class, amount in pairs(amounts) do
-    local unit = held[class]
+    local unit = capacity[class]
     local total = (used[class] or 0) + (planned and planned[class] or 0) + amount
     if total > capacity_in(unit) then
       return false
@@ -163,7 +164,7 @@ local function group_allows(host)
   if group.policy == 'anti-affinity' then
     return (members[host] or 0) < group.max_per_host
   elseif group.policy ~= 'affinity' then
-    return true -- a soft policy is a wish
+    return true -- soft policies are not enforced here
   end
   for other, n in pairs(members) do
     if other ~= host and n > 0 then
@@ -173,17 +174,17 @@ local function group_allows(host)
   return true
 end
 
--- Did the sums or inventories of what is asked for change since they were decided on?
+-- Returns whether the sums or inventories of the candidate's providers changed since the decision.
 local function has_changed(candidate)
   if candidate.flat then
-    return tonumber(redis.call('HGET', K.changed, candidate.host) or 0) > candidate.seen
+    return tonumber(redis.call('HGET', K.changed, candidate.host) or 0) > candidate.sums_position
   end
   local providers = {}
-  for provider in pairs(candidate.asked) do
+  for provider in pairs(candidate.required) do
     providers[#providers + 1] = provider
   end
   for _, changed in ipairs(redis.call('HMGET', K.changed, unpack(providers))) do
-    if tonumber(changed or 0) > candidate.seen then
+    if tonumber(changed or 0) > candidate.sums_position then
       return true
     end
   end
@@ -191,15 +192,15 @@ local function has_changed(candidate)
 end
 
 local function is_stale(name)
-  return eligibles[name] > seen or eligibles[homes[name]] > seen
+  return eligibles[name] > decided_at or eligibles[homes[name]] > decided_at
 end
 
--- Did the eligibility of any provider, or of its service host, change after the decision? And are all hosts open?
-local function standing(candidate)
+-- Returns whether any provider or its service host changed eligibility after the decision, and whether all are open.
+local function staleness_and_openness(candidate)
   local host = candidate.host
   local stale, open = is_stale(host), open_hosts[homes[host]]
   if not candidate.flat then
-    for provider in pairs(candidate.asked) do
+    for provider in pairs(candidate.required) do
       stale, open = stale or is_stale(provider), open and open_hosts[homes[provider]]
     end
   end
@@ -215,15 +216,15 @@ local function judge(candidate)
   if not capacities[candidate.host] then
     return 'UNKNOWN'
   end
-  local stale, open = standing(candidate)
-  if not known(candidate.asked) then
-    return stale and 'STALE' or 'UNKNOWN' -- what is gone from a tree that changed was there when it was decided on
+  local stale, open = staleness_and_openness(candidate)
+  if not has_inventories(candidate.required) then
+    return stale and 'STALE' or 'UNKNOWN' -- the tree changed: the removed provider existed at the decision
   elseif not open then
     return 'CLOSED'
   elseif stale then
     return 'STALE'
   end
-  for provider, amounts in pairs(candidate.asked) do
+  for provider, amounts in pairs(candidate.required) do
     if not fits(provider, amounts) then
       return has_changed(candidate) and 'CONCURRENT' or 'FULL'
     end

@@ -1,19 +1,19 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Nodes that leave.
+-- Removal of nodes.
 --@ keys eligible
 
 local function drop_node(id)
   redis.call('HDEL', K.providers, id)
   redis.call('HDEL', K.capacity, id)
-  if host_of(id) ~= id then -- another is its service host's too, which may have other nodes
+  if host_of(id) ~= id then -- a bare name is the service host's too, which may have other nodes
     redis.call('HDEL', K.eligible, id)
   end
   redis.call('HDEL', K.changed, id)
-  weigh(id, sums_of(id), true)
-  forget_idle(id, sums_of(id))
+  update_excess(id, sums_of(id), true)
+  drop_idle_sums(id, sums_of(id))
 end
 
--- Log that these nodes are gone, and drop them.
+-- Logs that these nodes are gone, and removes them.
 local function drop_nodes(ids)
   if #ids > 0 then
     append('gone', cjson.encode(ids))

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What every script that changes claims is made of. Reads ARGV[1] = most entries the log keeps.
+-- Functions that all scripts on claims share. Reads ARGV[1] = maximum number of log entries.
 -- Sums and group counts are changed in memory and written once, by flush().
 --@ keys meta claims ended ended_at deadlines by_host groups providers capacity used changed opened excess log
 local POSITION_LEAP = 1048576 -- positions that a new epoch skips: more than any log may have forgotten
-local UNKNOWN_END = 'unknown' -- the end of a claim that never was
+local UNKNOWN_END = 'unknown' -- the end of a claim that never existed
 
--- Redis turns a number into text ten times slower than this does.
+-- Ten times faster than Redis' own conversion of a number to a string.
 local function int(number)
   return string.format('%d', number)
 end
@@ -13,14 +13,14 @@ end
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local now_text = int(now)
-local place = redis.call('HMGET', K.meta, 'epoch', 'position')
-local epoch, position = tonumber(place[1]), tonumber(place[2])
+local meta = redis.call('HMGET', K.meta, 'epoch', 'position')
+local epoch, position = tonumber(meta[1]), tonumber(meta[2])
 if not epoch then
   return redis.error_reply('NOEPOCH the partition has no epoch: its store was emptied')
 end
 
 local quote = cjson.encode
-local sums, touched, touched_set = {}, {}, {}
+local sums, changed_providers, changed_set = {}, {}, {}
 local group_hosts, open_hosts = {}, {}
 
 local function host_of(name)
@@ -64,15 +64,15 @@ local function count(claim, sign)
     for class, amount in pairs(amounts) do
       used[class] = (used[class] or 0) + sign * amount
     end
-    if not touched_set[provider] then
-      touched_set[provider] = true
-      touched[#touched + 1] = provider
+    if not changed_set[provider] then
+      changed_set[provider] = true
+      changed_providers[#changed_providers + 1] = provider
     end
   end
   if type(claim.group) == 'table' then
     local group = group_of(claim.group.id)
-    local left = (group.hosts[claim.host] or 0) + sign
-    group.hosts[claim.host] = left ~= 0 and left or nil
+    local number = (group.hosts[claim.host] or 0) + sign
+    group.hosts[claim.host] = number ~= 0 and number or nil
     group.changed = true
   end
 end
@@ -85,17 +85,18 @@ end
 local function last_end(ends)
   local last = 0
   for attempt in pairs(ends) do
-    last = math.max(last, tonumber(attempt) or 0) -- one key is no attempt: 'settled'
+    last = math.max(last, tonumber(attempt) or 0) -- the key 'settled' is not an attempt
   end
   return last
 end
 
--- How an attempt ended; an attempt older than an ended one has ended too.
+-- Returns how an attempt ended, or nil; an attempt older than an ended one has ended too.
 local function end_of(ends, attempt)
   return ends[attempt] or (tonumber(attempt) < last_end(ends) and 'aborted') or nil
 end
 
-local function bury(consumer, attempt, state, settled)
+-- Stores a tombstone: how an attempt ended.
+local function add_tombstone(consumer, attempt, state, settled)
   local ends = ends_of(consumer)
   ends[int(attempt)] = state
   ends.settled = settled and epoch or ends.settled
@@ -103,7 +104,7 @@ local function bury(consumer, attempt, state, settled)
   redis.call('ZADD', K.ended_at, now_text, consumer)
 end
 
-local function hold(claim, text)
+local function add_claim(claim, text)
   redis.call('HSET', K.claims, claim.consumer, text)
   redis.call('ZADD', K.by_host, '0', claim.host .. '|' .. claim.consumer)
   if claim.state == 'prepared' then
@@ -112,8 +113,8 @@ local function hold(claim, text)
   count(claim, 1)
 end
 
--- Can no later attempt than this live one have been forgotten? Its host stands by it in this epoch, and a next
--- attempt is made only when the former has ended.
+-- Returns whether the store cannot have forgotten a later attempt than this live one: its host has audited it in this
+-- epoch, and a next attempt exists only if the former has ended.
 local function is_newest(claim)
   return is_open(claim.host) and type(claim.orphan_ms) ~= 'number'
 end
@@ -123,7 +124,7 @@ local function end_claim(claim, state)
   redis.call('ZREM', K.by_host, claim.host .. '|' .. claim.consumer)
   redis.call('ZREM', K.deadlines, claim.consumer)
   count(claim, -1)
-  bury(claim.consumer, claim.attempt, state, is_newest(claim))
+  add_tombstone(claim.consumer, claim.attempt, state, is_newest(claim))
 end
 
 local function confirm_claim(claim)
@@ -133,31 +134,31 @@ local function confirm_claim(claim)
   redis.call('HSET', K.claims, claim.consumer, cjson.encode(claim))
 end
 
-local function is_past(claim)
+local function is_expired(claim)
   return claim.state == 'prepared' and claim.deadline_ms <= now
 end
 
--- The live claim in `raw`; one past its deadline on an open host ends here.
-local function settle(raw)
+-- Returns the live claim in `raw`, or nil; first expires a claim past its deadline on an open host.
+local function live_claim(raw)
   local claim = raw and cjson.decode(raw) or nil
-  if claim and is_past(claim) and is_open(claim.host) then
+  if claim and is_expired(claim) and is_open(claim.host) then
     end_claim(claim, 'expired')
     return nil
   end
   return claim
 end
 
--- End claims past their deadline, oldest first; park those whose host must audit first, and drop what has no claim.
--- Returns how many ended.
+-- Ends claims past their deadline, oldest first; parks those whose host must audit first; drops deadlines without a
+-- claim. Returns the number ended.
 local function expire(limit)
-  local due = redis.call('ZRANGEBYSCORE', K.deadlines, '-inf', now_text, 'LIMIT', '0', limit)
+  local consumers = redis.call('ZRANGEBYSCORE', K.deadlines, '-inf', now_text, 'LIMIT', '0', limit)
   local ended = 0
-  if #due == 0 then
+  if #consumers == 0 then
     return ended
   end
-  local raws = redis.call('HMGET', K.claims, unpack(due))
-  for i, consumer in ipairs(due) do
-    if raws[i] and not settle(raws[i]) then
+  local raws = redis.call('HMGET', K.claims, unpack(consumers))
+  for i, consumer in ipairs(consumers) do
+    if raws[i] and not live_claim(raws[i]) then
       ended = ended + 1
     else
       redis.call('ZREM', K.deadlines, consumer)
@@ -166,17 +167,17 @@ local function expire(limit)
   return ended
 end
 
--- A class is held as its capacity alone, or with the amounts that it is handed out in: [capacity, min, max, step].
+-- Returns the capacity of a class, which is stored alone or as [capacity, min_unit, max_unit, step_size].
 local function capacity_in(unit)
   return type(unit) == 'table' and unit[1] or unit or 0
 end
 
--- Compare a provider's sums with its capacity; `flag` what is over, clear what no longer is.
-local function weigh(provider, used, flag)
+-- Compares a provider's sums with its capacity; clears excess that is gone, and with `flag` flags new excess.
+local function update_excess(provider, used, flag)
   local raw = redis.call('HGET', K.capacity, provider)
-  local held = raw and cjson.decode(raw) or {}
+  local capacity = raw and cjson.decode(raw) or {}
   for class, amount in pairs(used) do
-    if amount <= capacity_in(held[class]) then
+    if amount <= capacity_in(capacity[class]) then
       redis.call('HDEL', K.excess, provider .. '|' .. class)
     elseif flag then
       redis.call('HSETNX', K.excess, provider .. '|' .. class, now_text)
@@ -184,8 +185,8 @@ local function weigh(provider, used, flag)
   end
 end
 
--- Drop the sums of a provider that is gone and holds nothing any more.
-local function forget_idle(provider, used)
+-- Drops the sums of a provider that was removed and has no claims left.
+local function drop_idle_sums(provider, used)
   for _, amount in pairs(used) do
     if amount ~= 0 then
       return
@@ -197,7 +198,7 @@ local function forget_idle(provider, used)
   end
 end
 
--- Sums as JSON; class names are plain.
+-- Returns sums as JSON; class names need no escapes.
 local function sums_text(used)
   local parts = {}
   for class, amount in pairs(used) do
@@ -206,14 +207,14 @@ local function sums_text(used)
   return '{' .. table.concat(parts, ',') .. '}'
 end
 
--- A call takes a bounded number of arguments: write many fields in lots.
+-- Writes hash fields, in batches because the number of arguments of a call is limited.
 local function write_fields(key, fields)
   for first = 1, #fields, 1000 do
     redis.call('HSET', key, unpack(fields, first, math.min(#fields, first + 999)))
   end
 end
 
--- Write sums and group counts, and log the sums: one entry a script. Returns them as JSON.
+-- Writes sums and group counts, and logs the sums in one entry per script. Returns the sums as JSON.
 local function flush(flag)
   for id, group in pairs(group_hosts) do
     if group.changed then
@@ -224,12 +225,12 @@ local function flush(flag)
       end
     end
   end
-  if #touched == 0 then
+  if #changed_providers == 0 then
     return '{}'
   end
   local written, changed, body = {}, {}, {}
   local next_position = int(position + 1)
-  for i, provider in ipairs(touched) do
+  for i, provider in ipairs(changed_providers) do
     local text = sums_text(sums[provider])
     written[2 * i - 1], written[2 * i] = provider, text
     changed[2 * i - 1], changed[2 * i] = provider, next_position
@@ -240,12 +241,12 @@ local function flush(flag)
   write_fields(K.changed, changed)
   append('used', text)
   if flag or redis.call('HLEN', K.excess) > 0 then
-    for _, provider in ipairs(touched) do
-      weigh(provider, sums[provider], flag)
+    for _, provider in ipairs(changed_providers) do
+      update_excess(provider, sums[provider], flag)
     end
   end
-  for _, provider in ipairs(touched) do
-    forget_idle(provider, sums[provider])
+  for _, provider in ipairs(changed_providers) do
+    drop_idle_sums(provider, sums[provider])
   end
   return text
 end

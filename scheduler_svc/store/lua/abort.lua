@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- End prepared claims, each by itself. A confirmed one stays.
--- ARGV: log length, service host that must hold them or '', then for each claim: consumer, attempt
+-- Aborts prepared claims, each independently. Confirmed claims are not ended.
+-- ARGV: log length, service host that the claims must be on or '', then for each claim: consumer, attempt
 -- Returns: for each claim: answer, host or ''
 --@ include _partition
 --@ include _find
@@ -8,13 +8,13 @@
 local host, answers = ARGV[2], {}
 
 for i = 3, #ARGV, 2 do
-  local claim, answer = find(ARGV[i], ARGV[i + 1], host)
+  local claim, answer = find_claim(ARGV[i], ARGV[i + 1], host)
   if answer == nil and claim == nil then
     local raw = redis.call('HGET', K.claims, ARGV[i])
     if may_be_forgotten(raw and cjson.decode(raw), ends_of(ARGV[i]), host) then
       answer = 'closed'
     else
-      bury(ARGV[i], ARGV[i + 1], UNKNOWN_END)
+      add_tombstone(ARGV[i], ARGV[i + 1], UNKNOWN_END)
       answer = 'unknown'
     end
   elseif answer == nil then

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- End an audit: deal with claims that the service host did not report, and open it.
+-- Ends an audit: ends or flags claims that the service host did not report, and opens the host.
 -- ARGV: log length, epoch, service host, grace in ms, then for each reported claim: consumer, attempt
--- Returns: epoch, released, orphans left, ms until the last of them is due; epoch alone: nothing done;
---          0 alone: nor will it be, the host never reported
+-- Returns: epoch, released, remaining orphans, ms until the last orphan's grace ends; epoch alone: nothing was done;
+--          0 alone: the host is unknown
 --@ keys awaited reports
 --@ include _partition
 --@ include _unconfirmed

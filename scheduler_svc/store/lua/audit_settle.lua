@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Settle some of the claims that a service host's audit reports: what runs is the truth.
+-- Reconciles some of the claims that a service host's audit reports: what runs is the truth.
 -- ARGV: log length, epoch, then for each claim: consumer, attempt, confirmed 0|1, service host,
---       the claim as it is re-asserted where the store lost it, as JSON without created_ms
--- Returns: epoch, then for each claim: answer, 1 where the store had forgotten it else 0; epoch alone: nothing done;
---          0 alone: nor will it be, the host never reported
+--       the claim to re-assert if the store lost it, as JSON without created_ms
+-- Returns: epoch, then for each claim: answer, 1 if the store had forgotten it else 0; epoch alone: nothing was done;
+--          0 alone: the host is unknown
 --@ keys reports
 --@ include _partition
 --@ include _unconfirmed
@@ -13,7 +13,7 @@ elseif tonumber(ARGV[2]) ~= epoch then
   return { epoch }
 end
 
-local function settle_live(live, confirmed)
+local function reconcile_live(live, confirmed)
   if live.state == 'confirmed' then
     if type(live.orphan_ms) == 'number' then
       live.orphan_ms = nil
@@ -31,14 +31,14 @@ local function settle_live(live, confirmed)
   return ended or 'prepared', 0
 end
 
-local function settle_one(consumer, attempt, confirmed, host, lost)
+local function reconcile(consumer, attempt, confirmed, host, claim_text)
   local raw = redis.call('HGET', K.claims, consumer)
   local live = raw and cjson.decode(raw) or nil
   if live and live.attempt == tonumber(attempt) then
     if host_of(live.host) ~= host then
       return 'conflict', 0
     end
-    return settle_live(live, confirmed)
+    return reconcile_live(live, confirmed)
   end
   local ended = end_of(ends_of(consumer), attempt)
   if ended then
@@ -46,20 +46,20 @@ local function settle_one(consumer, attempt, confirmed, host, lost)
   elseif live and live.attempt > tonumber(attempt) then
     return 'conflict', 0
   elseif live then
-    -- a later attempt is made only when the earlier one has ended: that end was forgotten
+    -- a later attempt exists only if the earlier one has ended: the store forgot that end
     end_claim(live, live.state == 'confirmed' and 'released' or 'aborted')
   end
   if not confirmed then
-    bury(consumer, attempt, 'aborted') -- only this host could have confirmed it, and it says that it has not
+    add_tombstone(consumer, attempt, 'aborted') -- only this host could have confirmed it, and it has not
     return 'aborted', 0
   end
-  hold(cjson.decode(lost), string.sub(lost, 1, -2) .. ',"created_ms":' .. now_text .. '}')
+  add_claim(cjson.decode(claim_text), string.sub(claim_text, 1, -2) .. ',"created_ms":' .. now_text .. '}')
   return 'confirmed', 1
 end
 
 local out = { epoch }
 for i = 3, #ARGV, 5 do
-  local answer, forgotten = settle_one(ARGV[i], ARGV[i + 1], ARGV[i + 2] == '1', ARGV[i + 3], ARGV[i + 4])
+  local answer, forgotten = reconcile(ARGV[i], ARGV[i + 1], ARGV[i + 2] == '1', ARGV[i + 3], ARGV[i + 4])
   out[#out + 1], out[#out + 2] = answer, forgotten
 end
 flush(true)

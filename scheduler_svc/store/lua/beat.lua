@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Count a heartbeat of a service without nodes.
--- ARGV: log length, name, document of a new service as JSON, 1 where a sign of life says who lives else 0
+-- Records a heartbeat of a service without nodes.
+-- ARGV: log length, name, document of a new service as JSON, 1 if heartbeats decide liveness else 0
 -- Returns: position
 --@ include _partition
 --@ include _beat

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Confirm claims for their service host, each by itself.
+-- Confirms claims of a service host, each independently.
 -- ARGV: log length, service host, then for each claim: consumer, attempt
 -- Returns: for each claim: answer, host or ''
 --@ include _partition
 --@ include _find
 local host, answers = ARGV[2], {}
 for i = 3, #ARGV, 2 do
-  local claim, answer = find(ARGV[i], ARGV[i + 1], host)
+  local claim, answer = find_claim(ARGV[i], ARGV[i + 1], host)
   if not claim then
     answer = answer or 'unknown'
   elseif not answer then
@@ -15,7 +15,7 @@ for i = 3, #ARGV, 2 do
       if is_open(claim.host) then
         confirm_claim(claim)
       else
-        answer = 'closed' -- its end, and the next attempt elsewhere, may be what was forgotten
+        answer = 'closed' -- the store may have forgotten its end, and the next attempt elsewhere
       end
     end
   end

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Record a decision that led to no prepare.
--- ARGV: log length, request id, decision as JSON, most decisions
+-- Records a decision that led to no prepare.
+-- ARGV: log length, request id, decision as JSON, maximum number of decisions
 -- Returns: 1
 --@ include _partition
 --@ include _decisions

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- End claims past their deadline.
--- ARGV: log length, most claims to look at
--- Returns: how many ended
+-- Ends claims past their deadline.
+-- ARGV: log length, maximum number of claims to check
+-- Returns: number of claims ended
 --@ include _partition
 local ended = expire(tonumber(ARGV[2]))
 flush(false)

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Close a service host that is cut off and end some of its live claims; with the last of them nobody waits for it.
--- ARGV: log length, service host, most claims to look at
--- Returns: how many ended, 1 where more are left else 0; -1 alone: the host never reported
+-- Closes a service host and releases some of its live claims; after the last of them the host is no longer awaited.
+-- ARGV: log length, service host, maximum number of claims to check
+-- Returns: number of claims ended, 1 if more remain else 0; -1 alone: the host is unknown
 --@ keys awaited reports
 --@ include _partition
 local host, limit = ARGV[2], tonumber(ARGV[3])
@@ -10,7 +10,7 @@ if redis.call('HEXISTS', K.reports, host) + redis.call('HEXISTS', K.opened, host
   return { -1 }
 end
 
-is_open(host) -- looked at before it is closed: a claim that its host stood by in this epoch was its consumer's newest
+is_open(host) -- cached before the host is closed: while it is open, its claims are their consumers' newest attempts
 if redis.call('HDEL', K.opened, host) == 1 then
   append('opened', '{' .. quote(host) .. ':0}')
 end
@@ -24,7 +24,7 @@ for _, after in ipairs({ '/', '|' }) do
   end
 end
 for i = 1, math.min(limit, #members) do
-  local claim = settle(redis.call('HGET', K.claims, string.match(members[i], '|(.*)$')))
+  local claim = live_claim(redis.call('HGET', K.claims, string.match(members[i], '|(.*)$')))
   if claim then
     end_claim(claim, 'released')
     ended = ended + 1

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Where the live claims of consumers are; one past its deadline is none any more.
+-- Returns the nodes of consumers' live claims, after expiring those past their deadline.
 -- ARGV: log length, then each consumer
 -- Returns: for each consumer: the node of its claim or ''
 --@ include _partition
 local hosts = {}
 for i, raw in ipairs(redis.call('HMGET', K.claims, unpack(ARGV, 2))) do
-  local claim = settle(raw)
+  local claim = live_claim(raw)
   hosts[i] = claim and claim.host or ''
 end
 flush(false)

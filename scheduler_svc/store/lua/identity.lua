@@ -1,15 +1,15 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Note who the store is; begin a new epoch where it may have forgotten something. Two workers that race do it once.
--- ARGV: log length, run id as it was read or '', epoch as it was read or 0, run id, replication id,
---       1 where it may have forgotten else 0, highest epoch and highest position that the caller has seen
--- Returns: epoch, position, 1 where this call began the epoch else 0
+-- Records the server's identity; begins a new epoch if it may have forgotten something, once even if workers race.
+-- ARGV: log length, run id as read or '', epoch as read or 0, run id, replication id,
+--       1 if it may have forgotten something else 0, highest epoch and position that the caller has observed
+-- Returns: epoch, position, 1 if this call began the epoch else 0
 --@ keys meta opened awaited reports alive log
 local POSITION_LEAP = 1048576 -- positions that a new epoch skips: more than any log may have forgotten
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
-local noted = redis.call('HMGET', K.meta, 'run_id', 'epoch', 'position')
-local epoch, position = tonumber(noted[2] or 0), tonumber(noted[3] or 0)
-if (noted[1] or '') ~= ARGV[2] or epoch ~= tonumber(ARGV[3]) then
+local recorded = redis.call('HMGET', K.meta, 'run_id', 'epoch', 'position')
+local epoch, position = tonumber(recorded[2] or 0), tonumber(recorded[3] or 0)
+if (recorded[1] or '') ~= ARGV[2] or epoch ~= tonumber(ARGV[3]) then
   return { epoch, position, 0 }
 end
 redis.call('HSET', K.meta, 'schema', 1, 'run_id', ARGV[4], 'replid', ARGV[5])
@@ -18,13 +18,13 @@ if ARGV[6] == '0' and epoch > 0 then
 end
 
 epoch = math.max(epoch + 1, tonumber(ARGV[7]) + 1, now)
-local reached = math.max(position, tonumber(ARGV[8]))
-position = reached > 0 and reached + POSITION_LEAP or 1
+local highest = math.max(position, tonumber(ARGV[8]))
+position = highest > 0 and highest + POSITION_LEAP or 1
 for _, host in ipairs(redis.call('HKEYS', K.opened)) do
   redis.call('SADD', K.awaited, host)
 end
 for _, host in ipairs(redis.call('HKEYS', K.reports)) do
-  if redis.call('HGET', K.alive, host) == '1' then -- its opening may be what was forgotten
+  if redis.call('HGET', K.alive, host) == '1' then -- the store may have forgotten its opening
     redis.call('SADD', K.awaited, host)
   end
 end

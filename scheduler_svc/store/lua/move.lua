@@ -1,53 +1,53 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Hand a confirmed claim over to another consumer; no sum changes. A refusal ends the new attempt, so that no repeated
--- message does it later.
+-- Transfers a confirmed claim to another consumer; no sum changes. A refusal ends the new attempt, so that a repeated
+-- message moves nothing.
 -- ARGV: log length, consumer, attempt, new consumer, new attempt, new consumer's type
--- Returns: 1 when the answer is about the new consumer, else 0; answer; host or ''
+-- Returns: 1 if the answer is about the new consumer, else 0; answer; host or ''
 --@ include _partition
 --@ include _find
 --@ include _forgotten
 local consumer, attempt, to, to_attempt = ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
 local origin = consumer .. '@' .. attempt
 
-local function hand_over(claim)
+local function transfer(claim)
   end_claim(claim, 'released')
   claim.consumer, claim.attempt, claim.type = to, to_attempt, ARGV[6]
   claim.generation, claim.orphan_ms, claim.moved_from = 1, nil, origin
-  hold(claim, cjson.encode(claim))
+  add_claim(claim, cjson.encode(claim))
 end
 
-local function live_of(who)
-  local raw = redis.call('HGET', K.claims, who)
+local function recorded_claim(name)
+  local raw = redis.call('HGET', K.claims, name)
   return raw and cjson.decode(raw) or nil
 end
 
 local function move()
-  local there = settle(redis.call('HGET', K.claims, to))
-  if there and there.attempt == to_attempt and there.moved_from == origin then
-    return { 1, 'confirmed', there.host }
+  local existing = live_claim(redis.call('HGET', K.claims, to))
+  if existing and existing.attempt == to_attempt and existing.moved_from == origin then
+    return { 1, 'confirmed', existing.host }
   end
   local ends = ends_of(to)
   local ended = end_of(ends, ARGV[5])
   if ended then
     return { 1, ended, '' }
   end
-  local claim, answer = find(consumer, attempt, '')
-  if claim and claim.state == 'confirmed' and not there then
-    hand_over(claim)
+  local claim, answer = find_claim(consumer, attempt, '')
+  if claim and claim.state == 'confirmed' and not existing then
+    transfer(claim)
     return { 1, 'confirmed', claim.host }
-  elseif not claim and not answer and may_be_forgotten(live_of(consumer), ends_of(consumer), '') then
+  elseif not claim and not answer and may_be_forgotten(recorded_claim(consumer), ends_of(consumer), '') then
     return { 0, 'closed', '' }
-  elseif may_be_forgotten(there, ends, '') then
+  elseif may_be_forgotten(existing, ends, '') then
     return { 1, 'closed', '' }
-  elseif not there or there.attempt < to_attempt then
-    bury(to, to_attempt, 'aborted')
+  elseif not existing or existing.attempt < to_attempt then
+    add_tombstone(to, to_attempt, 'aborted')
   end
   if not claim then
     return { 0, answer or 'unknown', '' }
   elseif claim.state ~= 'confirmed' then
     return { 0, claim.state, claim.host }
   end
-  return { 1, 'conflict', there.host }
+  return { 1, 'conflict', existing.host }
 end
 
 local answer = move()

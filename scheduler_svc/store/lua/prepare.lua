@@ -1,22 +1,22 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Claim for every intent of a batch, or for none: plan on sums with deltas, then write.
--- ARGV: log length, epoch, position, lifetime in ms, alternates to keep, the claims' common JSON members,
---       resources as JSON or '', group as JSON or '', decision record as JSON or '', request id, most decisions,
---       then for each intent: consumer, attempt, attempt it replaces or 0, how many candidates are about as good as
---       the first, number of candidates, and for each candidate, apart by spaces: its name, the position as of which
---       its sums were known where that is later, its allocations as JSON where they are not the resources
--- Returns: accepted 0|1, current 0|1, epoch, position, sums touched as JSON,
---          then for each intent: answer, host or '', alternates, deadline or '', verdicts; names apart by spaces;
---          what a prepared claim holds as JSON, '' where it is the resources at its host
+-- Prepares a claim for every intent of a batch, or for none: plans on sums with deltas, then writes.
+-- ARGV: log length, epoch, position, lifetime in ms, number of alternates to store, the claims' common JSON members,
+--       resources as JSON or '', group as JSON or '', decision record as JSON or '', request id, maximum number of
+--       decisions, then for each intent: consumer, attempt, attempt it replaces or 0, number of candidates that score
+--       about as well as the first, number of candidates, and for each candidate, separated by spaces: its name, the
+--       position as of which its sums were read if later, its allocations as JSON if they are not the resources
+-- Returns: accepted 0|1, current 0|1, epoch, position, changed sums as JSON,
+--          then for each intent: answer, host or '', alternates, deadline or '', verdicts (lists separated by spaces),
+--          the claim's allocations as JSON, '' if they are the resources at its host
 --@ keys eligible
 --@ include _partition
 --@ include _forgotten
 --@ include _decisions
 --@ include _judge
-local LAZY = '32' -- claims past their deadline that one prepare tidies on its way
+local EXPIRE_PER_PREPARE = '32' -- claims past their deadline that one prepare ends first
 local ttl, alternates, common = tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
 
-expire(LAZY)
+expire(EXPIRE_PER_PREPARE)
 local intents, consumers = {}, {}
 local at = 12
 while at <= #ARGV do
@@ -29,10 +29,11 @@ end
 
 local function reply(accepted, current, used)
   local out = { accepted, current, epoch, position, used }
-  for _, one in ipairs(intents) do
+  for _, intent in ipairs(intents) do
     local n = #out
-    out[n + 1], out[n + 2], out[n + 3] = one.answer, one.host or '', one.alternates or ''
-    out[n + 4], out[n + 5], out[n + 6] = one.deadline_ms or '', table.concat(one.verdicts, ' '), one.held or ''
+    out[n + 1], out[n + 2], out[n + 3] = intent.answer, intent.host or '', intent.alternates or ''
+    out[n + 4], out[n + 5] = intent.deadline_ms or '', table.concat(intent.verdicts, ' ')
+    out[n + 6] = intent.allocations_text or ''
   end
   return out
 end
@@ -45,116 +46,120 @@ local raw_claims = redis.call('HMGET', K.claims, unpack(consumers))
 local raw_ends = redis.call('HMGET', K.ended, unpack(consumers))
 fetch_first(intents)
 
--- Why the attempt may not be prepared at all, or nil.
-local function barred(one, live, ends)
-  if one.attempt <= last_end(ends) or (live and one.attempt < live.attempt) then
+-- Returns why the attempt may not be prepared at all, or nil.
+local function refusal_of(intent, live, ends)
+  if intent.attempt <= last_end(ends) or (live and intent.attempt < live.attempt) then
     return 'ended'
-  elseif live and one.replaces ~= live.attempt then
-    -- who replaces a later attempt than we know of tells that this one's end was forgotten
-    return one.replaces > live.attempt and 'closed' or 'conflict'
+  elseif live and intent.replaces ~= live.attempt then
+    -- replacing a later attempt than the live one shows that the store forgot the live one's end
+    return intent.replaces > live.attempt and 'closed' or 'conflict'
   elseif live and live.state == 'confirmed' then
     return 'confirmed'
   elseif live then
     return not is_open(live.host) and 'closed' or nil
-  elseif one.replaces > 0 and not end_of(ends, int(one.replaces)) then
+  elseif intent.replaces > 0 and not end_of(ends, int(intent.replaces)) then
     if may_be_forgotten(nil, ends, '') then
       return 'closed'
     end
-    one.forgotten = true
+    intent.forgotten = true
   end
 end
 
-local function text_of(one)
-  return table.concat({ '{"schema":1,"consumer":', quote(one.consumer), ',"attempt":', int(one.attempt),
-    ',"generation":1,"state":"prepared","host":', quote(one.host), ',"allocations":', one.asked_text,
-    ',"alternates":', quote(one.alternates), ',"created_ms":', now_text, ',"deadline_ms":', int(one.deadline_ms), common, '}' })
+local function text_of(intent)
+  return table.concat({ '{"schema":1,"consumer":', quote(intent.consumer), ',"attempt":', int(intent.attempt),
+    ',"generation":1,"state":"prepared","host":', quote(intent.host), ',"allocations":', intent.required_text,
+    ',"alternates":', quote(intent.alternates), ',"created_ms":', now_text,
+    ',"deadline_ms":', int(intent.deadline_ms), common, '}' })
 end
 
-local function take(one, index, candidate)
+local function plan_claim(intent, index, candidate)
   local names = {}
-  for i = one.first + index, math.min(one.last, one.first + index + alternates - 1) do
+  for i = intent.first + index, math.min(intent.last, intent.first + index + alternates - 1) do
     names[#names + 1] = name_of(ARGV[i])
   end
-  one.host, one.allocations, one.asked_text = candidate.host, candidate.asked, candidate.asked_text
-  one.state, one.planned, one.held = 'prepared', true, not candidate.flat and candidate.asked_text or nil
-  one.alternates, one.deadline_ms, one.group = table.concat(names, ' '), now + ttl, group
-  one.answer = 'prepared'
-  plan(one, 1)
+  intent.host, intent.allocations, intent.required_text = candidate.host, candidate.required, candidate.required_text
+  intent.state, intent.planned = 'prepared', true
+  intent.allocations_text = not candidate.flat and candidate.required_text or nil
+  intent.alternates, intent.deadline_ms, intent.group = table.concat(names, ' '), now + ttl, group
+  intent.answer = 'prepared'
+  plan(intent, 1)
 end
 
--- Take the candidate if it fits.
-local function serve(one, index, candidate)
-  one.verdicts[index] = judge(candidate)
-  if one.verdicts[index] == 'FITS' then
-    take(one, index, candidate)
+-- Judges a candidate, and plans a claim on it if it fits.
+local function try_candidate(intent, index, candidate)
+  intent.verdicts[index] = judge(candidate)
+  if intent.verdicts[index] == 'FITS' then
+    plan_claim(intent, index, candidate)
     return true
   end
 end
 
-local function plan_intent(i, one)
-  local live = settle(raw_claims[i])
+local function plan_intent(i, intent)
+  local live = live_claim(raw_claims[i])
   local ends = raw_ends[i] and cjson.decode(raw_ends[i]) or {}
   if raw_claims[i] and not live then
-    ends = ends_of(one.consumer) -- it ended just now
+    ends = ends_of(intent.consumer) -- it ended just now
   end
-  if live and live.attempt == one.attempt then
-    one.host = live.host
-    one.answer = is_past(live) and 'closed' or 'prepared'
-    if one.answer == 'prepared' then
-      one.alternates, one.deadline_ms, one.held = live.alternates, live.deadline_ms, cjson.encode(live.allocations)
+  if live and live.attempt == intent.attempt then
+    intent.host = live.host
+    intent.answer = is_expired(live) and 'closed' or 'prepared'
+    if intent.answer == 'prepared' then
+      intent.alternates, intent.deadline_ms = live.alternates, live.deadline_ms
+      intent.allocations_text = cjson.encode(live.allocations)
     end
     return
   end
-  local answer = barred(one, live, ends)
+  local answer = refusal_of(intent, live, ends)
   if answer then
-    one.answer, one.host = answer, live and live.host
+    intent.answer, intent.host = answer, live and live.host
     return
   end
   if live then
-    one.replaced = live
+    intent.replaced = live
     plan(live, -1)
   end
-  -- A near one that changed waits until the others have been tried: it is no longer as good as it was.
-  local last, touched = one.last - one.first + 1, {}
-  local near = math.min(one.near, last)
+  -- Near candidates that changed are tried after the unchanged ones: their scores are out of date.
+  local last, changed = intent.last - intent.first + 1, {}
+  local near = math.min(intent.near, last)
   for index = 1, near do
-    local candidate = read_candidate(one.first + index - 1)
+    local candidate = read_candidate(intent.first + index - 1)
     if near > 1 and has_changed(candidate) then
-      one.verdicts[index], touched[#touched + 1] = 'PASSED', index
-    elseif serve(one, index, candidate) then
+      intent.verdicts[index], changed[#changed + 1] = 'PASSED', index
+    elseif try_candidate(intent, index, candidate) then
       return
     end
   end
-  for _, index in ipairs(touched) do
-    if serve(one, index, read_candidate(one.first + index - 1)) then
+  for _, index in ipairs(changed) do
+    if try_candidate(intent, index, read_candidate(intent.first + index - 1)) then
       return
     end
   end
   for index = near + 1, last do
-    if serve(one, index, read_candidate(one.first + index - 1)) then
+    if try_candidate(intent, index, read_candidate(intent.first + index - 1)) then
       return
     end
   end
 end
 
 local accepted = 1
-for i, one in ipairs(intents) do
-  plan_intent(i, one)
-  if one.answer ~= 'prepared' then
+for i, intent in ipairs(intents) do
+  plan_intent(i, intent)
+  if intent.answer ~= 'prepared' then
     accepted = 0
   end
 end
-for _, one in ipairs(intents) do
-  if accepted == 0 and one.planned then
-    one.answer, one.host, one.alternates, one.deadline_ms, one.held = 'refused', nil, nil, nil, nil
+for _, intent in ipairs(intents) do
+  if accepted == 0 and intent.planned then
+    intent.answer, intent.host, intent.alternates = 'refused', nil, nil
+    intent.deadline_ms, intent.allocations_text = nil, nil
   elseif accepted == 1 then
-    if one.replaced then
-      end_claim(one.replaced, 'aborted')
-    elseif one.forgotten then
-      bury(one.consumer, one.replaces, 'aborted')
+    if intent.replaced then
+      end_claim(intent.replaced, 'aborted')
+    elseif intent.forgotten then
+      add_tombstone(intent.consumer, intent.replaces, 'aborted')
     end
-    if one.planned then
-      hold(one, text_of(one))
+    if intent.planned then
+      add_claim(intent, text_of(intent))
     end
   end
 end
@@ -162,13 +167,13 @@ local used = flush(false)
 
 if ARGV[9] ~= '' then
   local rows = {}
-  for i, one in ipairs(intents) do
+  for i, intent in ipairs(intents) do
     local tried = {}
-    for n, verdict in ipairs(one.verdicts) do
-      tried[n] = '[' .. quote(name_of(ARGV[one.first + n - 1])) .. ',"' .. verdict .. '"]'
+    for n, verdict in ipairs(intent.verdicts) do
+      tried[n] = '[' .. quote(name_of(ARGV[intent.first + n - 1])) .. ',"' .. verdict .. '"]'
     end
-    rows[i] = '{"consumer":' .. quote(one.consumer) .. ',"answer":"' .. one.answer .. '","host":'
-      .. (one.host and quote(one.host) or 'null') .. ',"tried":[' .. table.concat(tried, ',') .. ']}'
+    rows[i] = '{"consumer":' .. quote(intent.consumer) .. ',"answer":"' .. intent.answer .. '","host":'
+      .. (intent.host and quote(intent.host) or 'null') .. ',"tried":[' .. table.concat(tried, ',') .. ']}'
   end
   record(ARGV[10], string.sub(ARGV[9], 1, -2) .. ',"at_ms":' .. now_text .. ',"outcome":"'
     .. (accepted == 1 and 'selected' or 'refused') .. '","answered_position":' .. int(position)

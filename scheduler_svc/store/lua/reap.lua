@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Tidy: end claims past their deadline, log services that fell silent, drop old tombstones and pins.
--- ARGV: log length, ms of silence after which a service is down or '', ms that a tombstone is kept, most of each
--- Returns: how many claims ended
+-- Ends claims past their deadline, marks silent services down, drops old tombstones and expired pins.
+-- ARGV: log length, ms without heartbeat after which a service is down or '', ms for which tombstones are kept,
+--       maximum number of each
+-- Returns: number of claims ended
 --@ keys beats alive pins pins_at
 --@ include _partition
 local limit = tonumber(ARGV[4])
@@ -29,9 +30,9 @@ if #old > 0 then
   redis.call('ZREM', K.ended_at, unpack(old))
 end
 
-local unasked = redis.call('ZRANGEBYSCORE', K.pins_at, '-inf', now_text, 'LIMIT', 0, limit)
-if #unasked > 0 then
-  redis.call('HDEL', K.pins, unpack(unasked))
-  redis.call('ZREM', K.pins_at, unpack(unasked))
+local expired_pins = redis.call('ZRANGEBYSCORE', K.pins_at, '-inf', now_text, 'LIMIT', 0, limit)
+if #expired_pins > 0 then
+  redis.call('HDEL', K.pins, unpack(expired_pins))
+  redis.call('ZREM', K.pins_at, unpack(expired_pins))
 end
 return ended

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Give claims of a service host back, each by itself.
+-- Releases claims of a service host, each independently.
 -- ARGV: log length, service host, then for each claim: consumer, attempt
 -- Returns: for each claim: answer, host or ''
 --@ include _partition
 --@ include _find
 local host, answers = ARGV[2], {}
 for i = 3, #ARGV, 2 do
-  local claim, answer = find(ARGV[i], ARGV[i + 1], host)
+  local claim, answer = find_claim(ARGV[i], ARGV[i + 1], host)
   if answer == UNKNOWN_END then
     answer = 'released'
   elseif answer == nil then
@@ -14,7 +14,7 @@ for i = 3, #ARGV, 2 do
     if claim then
       end_claim(claim, 'released')
     else
-      bury(ARGV[i], ARGV[i + 1], 'released')
+      add_tombstone(ARGV[i], ARGV[i + 1], 'released')
     end
   end
   answers[#answers + 1] = answer

@@ -1,26 +1,26 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Forget a service host that holds nothing.
+-- Removes a service host without claims.
 -- ARGV: log length, service host
--- Returns: how many live claims it holds: nothing was done unless 0; -1: it may run claims that were forgotten;
---          -2: claims on other hosts hold what it shares
+-- Returns: 0 if removed; else nothing was done: number of live claims on it; -1: it may run claims that the store
+--          forgot; -2: claims on other hosts hold what it shares
 --@ keys awaited reports nodes services beats alive
 --@ include _partition
 --@ include _nodes
-local LOT = 1000 -- claims past their deadline that are ended on the way, at most
+local EXPIRE_BATCH = 1000 -- claims past their deadline that are ended first, at most
 local host = ARGV[2]
 if redis.call('SISMEMBER', K.awaited, host) == 1 then
   return -1
 end
 
-expire(LOT)
+expire(EXPIRE_BATCH)
 flush(false)
-local held = 0
+local claims = 0
 for _, after in ipairs({ '/', '|' }) do
   local head = host .. after
-  held = held + redis.call('ZLEXCOUNT', K.by_host, '[' .. head, '(' .. head .. '\255')
+  claims = claims + redis.call('ZLEXCOUNT', K.by_host, '[' .. head, '(' .. head .. '\255')
 end
-if held > 0 then
-  return held
+if claims > 0 then
+  return claims
 end
 
 local nodes = cjson.decode(redis.call('HGET', K.nodes, host) or '[]')

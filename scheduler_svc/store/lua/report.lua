@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Apply a service host's report that was compared with what is stored, unless another came between.
+-- Applies a service host's report, already compared with the stored documents, unless another report came between.
 -- ARGV: log length, service host, what to do: 'look' | 'beat' | 'apply', document of a new service as JSON,
---       the last report as it was read or '', this report, all nodes as JSON, 1 where a sign of life says who lives
---       else 0, number of changed nodes, number of nodes whose eligibility changed;
---       for each changed node: id, document as JSON, capacity as JSON or '' where it is as before;
---       then those whose eligibility changed, then the nodes that are gone
+--       the last report as read or '', this report, all nodes as JSON, 1 if heartbeats decide liveness else 0,
+--       number of changed nodes, number of nodes whose eligibility changed;
+--       for each changed node: id, document as JSON, capacity as JSON or '' if unchanged;
+--       then the nodes whose eligibility changed, then the removed nodes
 -- Returns: done 0|1 (0: another report came between), epoch, position, audited in this epoch 0|1
 --@ keys reports nodes
 --@ include _partition
@@ -23,12 +23,12 @@ local function change_node(id, document, capacity)
   if capacity ~= '' then
     redis.call('HSET', K.capacity, id, capacity)
     redis.call('HSET', K.changed, id, int(position))
-    weigh(id, sums_of(id), true)
+    update_excess(id, sums_of(id), true)
   end
 end
 
 local function apply()
-  local changes, stale, body, gone = tonumber(ARGV[9]), tonumber(ARGV[10]), {}, {}
+  local changes, stale, body, removed = tonumber(ARGV[9]), tonumber(ARGV[10]), {}, {}
   for i = 1, changes do
     local at = 8 + 3 * i
     body[i] = quote(ARGV[at]) .. ':' .. ARGV[at + 1]
@@ -41,14 +41,14 @@ local function apply()
     change_node(ARGV[at], ARGV[at + 1], ARGV[at + 2])
   end
   for i = 11 + 3 * changes + stale, #ARGV do
-    gone[#gone + 1] = ARGV[i]
+    removed[#removed + 1] = ARGV[i]
   end
-  drop_nodes(gone)
+  drop_nodes(removed)
   for i = 11 + 3 * changes, 10 + 3 * changes + stale do
-    redis.call('HSET', K.eligible, ARGV[i], int(position)) -- after all that was logged of it
+    redis.call('HSET', K.eligible, ARGV[i], int(position)) -- not before the position of its last log entry
   end
   redis.call('HSET', K.reports, host, ARGV[6])
-  if changes > 0 or #gone > 0 then
+  if changes > 0 or #removed > 0 then
     redis.call('HSET', K.nodes, host, ARGV[7])
   end
 end

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Replace a service's document, unless it is no longer as it was read; its nodes are no longer what deciders saw.
+-- Replaces a service's document if it is still as it was read; earlier decisions on its nodes become stale.
 -- ARGV: log length, name, document as it was read, new document
--- Returns: 1 when it was replaced, else 0
+-- Returns: 1 if it was replaced, else 0
 --@ keys services reports eligible
 --@ include _partition
 if redis.call('HGET', K.services, ARGV[2]) ~= ARGV[3] then

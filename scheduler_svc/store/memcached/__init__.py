@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Declared host state in memcached: one document at a time by compare-and-swap, kept as long as there is room."""
+"""Declared host state in memcached: documents are changed by compare-and-swap, and may be evicted."""
 
 from scheduler_svc.store.memcached.states import MemcachedStates
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A memcached, with bounded waits and errors of ours."""
+"""Connection to memcached, with time-outs and gantt errors."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
@@ -16,8 +16,8 @@ T = TypeVar("T")
 PORT = 11211
 SECONDS = 2.0  # for a connection, and for an answer
 CONNECTIONS = 16
-# A pooled connection may be one to a server that has ended since; a swap that was done is found done by its caller.
-_AGAIN = tenacity.Retrying(
+# A pooled connection may lead to a server that has ended since. A repeated swap is safe: the caller compares again.
+_RETRY = tenacity.Retrying(
     stop=tenacity.stop_after_attempt(2),
     retry=tenacity.retry_if_exception_type((OSError, exceptions.MemcacheUnexpectedCloseError)),
     reraise=True,
@@ -25,8 +25,8 @@ _AGAIN = tenacity.Retrying(
 TOO_LARGE = "too large"  # how memcached refuses a value beyond its item size
 
 
-class Connection:
-    """The few commands that are used; each raises StoreUnavailable when no answer came."""
+class MemcachedConnection:
+    """The memcached commands in use; each raises StoreUnavailable when no answer came."""
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
@@ -41,31 +41,31 @@ class Connection:
         )
 
     def gets(self, key: str) -> tuple[bytes | None, bytes | None]:
-        """Return a value and its CAS token, (None, None) where there is none."""
-        return self._answered(lambda: self._client.gets(key))
+        """Return a value and its CAS token, or (None, None)."""
+        return self._run(lambda: self._client.gets(key))
 
     def get_many(self, keys: Iterable[str]) -> Mapping[str, bytes]:
-        """Return the values that there are."""
-        wanted = list(keys)
-        return self._answered(lambda: self._client.get_many(wanted))
+        """Return the values of those keys that exist."""
+        key_list = list(keys)
+        return self._run(lambda: self._client.get_many(key_list))
 
     def swap(self, key: str, value: bytes, token: bytes | None, expire: int = 0) -> bool:
-        """Store ``value`` unless another was stored since ``token`` was read; None: unless there is one."""
+        """Store ``value`` if the key is unchanged since ``token`` was read (None: if it does not exist)."""
         if token is None:
-            return bool(self._answered(lambda: self._client.add(key, value, expire=expire)))
-        return bool(self._answered(lambda: self._client.cas(key, value, token, expire=expire)))
+            return bool(self._run(lambda: self._client.add(key, value, expire=expire)))
+        return bool(self._run(lambda: self._client.cas(key, value, token, expire=expire)))
 
     def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         self._client.close()
 
     @staticmethod
-    def _answered(ask: Callable[[], T]) -> T:
+    def _run(command: Callable[[], T]) -> T:
         try:
-            return _AGAIN(ask)
+            return _RETRY(command)
         except exceptions.MemcacheServerError as error:
             if TOO_LARGE in str(error):
-                raise errors.InvalidRequest(why="memcached has no room for a document so large") from error
+                raise errors.InvalidRequest(why="the document exceeds memcached's item size limit") from error
             raise _unavailable(error) from error
         except (exceptions.MemcacheError, OSError) as error:
             raise _unavailable(error) from error

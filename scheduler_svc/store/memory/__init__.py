@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The store in one process's memory: the model that the other backends are held to, and a double for tests."""
+"""The store in a process's memory: the reference for the other backends, and a test double."""
 
 from scheduler_svc.store.memory.store import MemoryStore
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A partition in dictionaries."""
+"""The state of a partition in dictionaries."""
 
 import copy
 from collections import deque
@@ -9,13 +9,13 @@ from typing import Any
 
 from rpcapi.model import names
 from scheduler_svc.store import namespaces, paging
-from scheduler_svc.store.records import Claim, Entry, Snapshot
-from scheduler_svc.store.verbs.partition import Partition
-from scheduler_svc.store.verification import Look
+from scheduler_svc.store.records import Claim, LogEntry, Snapshot
+from scheduler_svc.store.verbs.partition import PartitionState
+from scheduler_svc.store.verification import StoreDump
 
 
-class MemoryPartition(Partition):
-    """Everything at hand: what is expected is there."""
+class MemoryPartition(PartitionState):
+    """A partition in memory: nothing has to be prefetched."""
 
     def __init__(self, log_length: int, *, by_group: bool = False) -> None:
         super().__init__()
@@ -28,11 +28,11 @@ class MemoryPartition(Partition):
         self.services, self.reports, self.beats, self.alive, self.opened = {}, {}, {}, {}, {}
         self._awaited: set[str] = set()
         self._states: dict[tuple[str, str], namespaces.Versioned] = {}
-        self._log: deque[Entry] = deque(maxlen=log_length)
+        self._log: deque[LogEntry] = deque(maxlen=log_length)
         self._decisions: dict[int, tuple[str, dict[str, Any]]] = {}  # in the order they were made
         self._decided: dict[str, int] = {}  # request -> its newest decision
 
-    def expect(
+    def prefetch(
         self,
         *,
         consumers: Collection[str] = (),
@@ -42,13 +42,13 @@ class MemoryPartition(Partition):
     ) -> None:
         pass
 
-    def keep(self, entry: Entry) -> None:
+    def append_entry(self, entry: LogEntry) -> None:
         self._log.append(entry)
 
-    def entries(self, position: int, limit: int) -> list[Entry]:
+    def entries(self, position: int, limit: int) -> list[LogEntry]:
         return [entry for entry in self._log if entry.position > position][:limit]
 
-    def due(self, now: int, limit: int) -> list[str]:
+    def expired_consumers(self, now: int, limit: int) -> list[str]:
         past = sorted((at, consumer) for consumer, at in self.deadlines.items() if at <= now)
         return [consumer for _at, consumer in past[:limit]]
 
@@ -58,29 +58,29 @@ class MemoryPartition(Partition):
     def page_of_claims(
         self, host: str | None, consumer: str | None, marker: str | None, limit: int
     ) -> tuple[list[Claim], str | None]:
-        wanted = {
+        matches = {
             f"{claim.host}|{claim.consumer}": claim
             for claim in self.claims.values()
             if consumer in (None, claim.consumer) and (host is None or names.matches(claim.host, host))
         }
-        shown, following = paging.cut(wanted, marker, limit)
-        return [wanted[key] for key in shown], following
+        shown, following = paging.cut(matches, marker, limit)
+        return [matches[key] for key in shown], following
 
     def counts(self) -> Mapping[str, int]:
         prepared = len(self.deadlines)
         return {"prepared": prepared, "confirmed": len(self.claims) - prepared}
 
-    def forget_ends(self, until: int, limit: int) -> None:
+    def drop_tombstones(self, until: int, limit: int) -> None:
         old = sorted((at, consumer) for consumer, at in self.ended_at.items() if at <= until)
         for _at, consumer in old[:limit]:
             del self.ended[consumer], self.ended_at[consumer]
             self.settled.pop(consumer, None)
 
-    def forget_pins(self, now: int) -> None:
+    def drop_expired_pins(self, now: int) -> None:
         for key in [key for key, (_served, until) in self.pins.items() if until <= now]:
             del self.pins[key]
 
-    def silent(self, since: int) -> list[str]:
+    def silent_services(self, since: int) -> list[str]:
         return [name for name, at in self.beats.items() if at <= since and self.alive.get(name)]
 
     def is_awaited(self, host: str) -> bool:
@@ -93,20 +93,20 @@ class MemoryPartition(Partition):
         self._awaited.update(self.opened)
         self._awaited.update(host for host in self.reports if self.alive.get(host))
 
-    def await_no_more(self, host: str) -> None:
+    def stop_awaiting(self, host: str) -> None:
         self._awaited.discard(host)
 
     def page_of_names(self, namespace: str, marker: str | None, limit: int) -> tuple[list[str], str | None]:
         return paging.cut(self._names(namespace), marker, limit)
 
-    def state_of(self, namespace: str, name: str) -> namespaces.Versioned | None:
+    def document_of(self, namespace: str, name: str) -> namespaces.Versioned | None:
         return self._states.get((namespace, name))
 
-    def keep_state(self, namespace: str, name: str, held: namespaces.Versioned | None) -> None:
-        if held is None:
+    def put_document(self, namespace: str, name: str, versioned: namespaces.Versioned | None) -> None:
+        if versioned is None:
             del self._states[namespace, name]
         else:
-            self._states[namespace, name] = held
+            self._states[namespace, name] = versioned
 
     def record(self, request_id: str, document: Mapping[str, Any], most: int) -> None:
         number = max(self._decisions, default=0) + 1
@@ -122,7 +122,7 @@ class MemoryPartition(Partition):
         return None if number is None else self._decisions[number][1]
 
     def decisions_after(self, number: int, limit: int) -> Sequence[tuple[int, str, dict[str, Any]]]:
-        later = ((at, *made) for at, made in self._decisions.items() if at > number)
+        later = ((at, *decision) for at, decision in self._decisions.items() if at > number)
         return list(islice(later, limit))
 
     def snapshot(self, namespaces: Iterable[str]) -> Snapshot:
@@ -139,9 +139,9 @@ class MemoryPartition(Partition):
             )
         )
 
-    def look(self) -> Look:
+    def dump(self) -> StoreDump:
         return copy.deepcopy(
-            Look(
+            StoreDump(
                 epoch=self.epoch,
                 position=self.position,
                 claims=list(self.claims.values()),
@@ -152,7 +152,11 @@ class MemoryPartition(Partition):
                 by_host={(claim.host, claim.consumer) for claim in self.claims.values()},
                 opened=self.opened,
                 awaited=self._awaited,
-                excess={(name, held): since for name, over in self.excess.items() for held, since in over.items()},
+                excess={
+                    (name, resource_class): since
+                    for name, over in self.excess.items()
+                    for resource_class, since in over.items()
+                },
             )
         )
 
@@ -162,4 +166,8 @@ class MemoryPartition(Partition):
         return self.services if namespace == namespaces.SERVICE else self._documents(namespace)
 
     def _documents(self, namespace: str) -> dict[str, dict[str, Any]]:
-        return {name: held for (held_in, name), (_version, held) in self._states.items() if held_in == namespace}
+        return {
+            name: document
+            for (in_namespace, name), (_version, document) in self._states.items()
+            if in_namespace == namespace
+        }

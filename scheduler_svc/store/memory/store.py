@@ -9,7 +9,7 @@ from typing import TypeVar
 from scheduler_svc.store import records
 from scheduler_svc.store.log import without_gap
 from scheduler_svc.store.memory.partition import MemoryPartition
-from scheduler_svc.store.verbs import Partition, VerbStore
+from scheduler_svc.store.verbs import PartitionState, VerbStore
 
 T = TypeVar("T")
 
@@ -20,7 +20,7 @@ def wall_clock() -> int:
 
 
 class MemoryStore(VerbStore):
-    """A store that lives and dies with its process; ``clock`` returns milliseconds."""
+    """A store in memory, lost when its process ends; ``clock`` returns milliseconds."""
 
     def __init__(
         self,
@@ -36,9 +36,9 @@ class MemoryStore(VerbStore):
         self.state = MemoryPartition(log_length, by_group=liveness == "group")
         self._clock = clock
         self._changed = Condition()
-        self.state.bump(clock())
+        self.state.begin_epoch(clock())
 
-    def follow(self, position: int, block_ms: int, limit: int = 1000) -> list[records.Entry] | None:
+    def follow(self, position: int, block_ms: int, limit: int = 1000) -> list[records.LogEntry] | None:
         deadline = time.monotonic() + block_ms / 1000
         with self._changed:
             while self.state.position == position and time.monotonic() < deadline:
@@ -48,25 +48,25 @@ class MemoryStore(VerbStore):
     def check_identity(self) -> tuple[int, bool]:
         return self.state.epoch, False
 
-    def bump(self) -> int:
-        """Begin a new epoch, as a store that may have forgotten something does; return it."""
+    def begin_epoch(self) -> int:
+        """Begin a new epoch, as if the store might have forgotten something, and return it."""
         with self._changed:
-            self.state.bump(self._clock())
+            self.state.begin_epoch(self._clock())
             self._changed.notify_all()
             return self.state.epoch
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: there are no connections."""
 
-    def _act(self, step: Callable[[Partition, int], T]) -> T:
+    def _transact(self, step: Callable[[PartitionState, int], T]) -> T:
         with self._changed:
             now = self._clock()
             try:
                 return step(self.state, now)
-            finally:  # a verb that refuses may have ended what was past its deadline on its way
+            finally:  # a verb that raises may have ended expired claims before
                 self.state.flush(now)
                 self._changed.notify_all()
 
-    def _look(self, step: Callable[[Partition], T]) -> T:
+    def _read(self, step: Callable[[PartitionState], T]) -> T:
         with self._changed:
             return step(self.state)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An audit as several bounded scripts: the reported claims in lots, then all others, and the host opens."""
+"""The audit as several bounded scripts: the reported claims in batches, then all others, then the host is opened."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -7,62 +7,67 @@ from typing import Any
 from rpcapi import errors
 from rpcapi.model.claims import Answer, ClaimState
 from scheduler_svc.store import documents
-from scheduler_svc.store.records import SCHEMA, AuditOutcome, Ended, Running
-from scheduler_svc.store.redis.connect import Connection
+from scheduler_svc.store.records import SCHEMA, AuditOutcome, ClaimResult, RunningClaim
+from scheduler_svc.store.redis.connect import RedisConnection
 
-LOT = 100  # reported claims that one script settles
+SETTLE_BATCH = 100  # reported claims that one script settles
 
 
-def audit(connection: Connection, host: str, epoch: int, running: Sequence[Running], grace_ms: int) -> AuditOutcome:
-    """Settle with what runs on ``host``.
+def audit(
+    connection: RedisConnection, host: str, epoch: int, running: Sequence[RunningClaim], grace_ms: int
+) -> AuditOutcome:
+    """Reconcile claims with what runs on ``host``; raises UnknownHost.
 
-    What happens between two lots does no harm: until the last script no host is open that was not, and on an open
-    one a claim confirmed meanwhile is at worst an orphan whose grace begins. Raises UnknownHost.
+    Verbs may run between two batches: a closed host is opened only by the last script, and on an open host a claim
+    confirmed meanwhile is at worst an orphan whose grace begins.
     """
-    answers: list[Ended] = []
+    answers: list[ClaimResult] = []
     reasserted = 0
-    for start in range(0, len(running), LOT):
-        lot = running[start : start + LOT]
-        found = connection.run("audit_settle", epoch, *_settle_arguments(host, lot))
-        if len(found) == 1:
-            return _nothing_done(host, found[0])
-        answers += [Ended(one.consumer, one.attempt, Answer(said)) for one, said in zip(lot, found[1::2], strict=True)]
-        reasserted += sum(found[2::2])
-    refs = [value for one in running for value in (one.consumer, one.attempt)]
-    found = connection.run("audit_open", epoch, host, grace_ms, *refs)
-    if len(found) == 1:
-        return _nothing_done(host, found[0])
-    _epoch, released, orphans, again_ms = found
+    for start in range(0, len(running), SETTLE_BATCH):
+        batch = running[start : start + SETTLE_BATCH]
+        reply = connection.run("audit_settle", epoch, *_settle_arguments(host, batch))
+        if len(reply) == 1:
+            return _no_audit(host, reply[0])
+        answers += [
+            ClaimResult(claim.consumer, claim.attempt, Answer(answer))
+            for claim, answer in zip(batch, reply[1::2], strict=True)
+        ]
+        reasserted += sum(reply[2::2])
+    refs = [value for claim in running for value in (claim.consumer, claim.attempt)]
+    reply = connection.run("audit_open", epoch, host, grace_ms, *refs)
+    if len(reply) == 1:
+        return _no_audit(host, reply[0])
+    _epoch, released, orphans, again_ms = reply
     return AuditOutcome(epoch, answers, reasserted, released, orphans, again_ms)
 
 
-def _nothing_done(host: str, epoch: int) -> AuditOutcome:
-    """Return the answer in another epoch; raises UnknownHost where the script said that nobody knows the host."""
+def _no_audit(host: str, epoch: int) -> AuditOutcome:
+    """Return the outcome in another epoch; raises UnknownHost where the script answered 0: an unknown host."""
     if epoch == 0:
         raise errors.UnknownHost(name=host)
     return AuditOutcome(epoch, (), 0, 0, 0, 0)
 
 
-def _settle_arguments(host: str, lot: Sequence[Running]) -> Iterator[Any]:
-    for one in lot:
-        yield from (one.consumer, one.attempt, int(one.confirmed), host, _lost_claim(one))
+def _settle_arguments(host: str, batch: Sequence[RunningClaim]) -> Iterator[Any]:
+    for claim in batch:
+        yield from (claim.consumer, claim.attempt, int(claim.confirmed), host, _reasserted_claim(claim))
 
 
-def _lost_claim(one: Running) -> str:
+def _reasserted_claim(claim: RunningClaim) -> str:
     return documents.encode(
         {
             "schema": SCHEMA,
-            "consumer": one.consumer,
-            "attempt": one.attempt,
+            "consumer": claim.consumer,
+            "attempt": claim.attempt,
             "generation": 1,
-            "type": one.type,
-            "project": one.project,
-            "user": one.user,
+            "type": claim.type,
+            "project": claim.project,
+            "user": claim.user,
             "state": ClaimState.CONFIRMED,
-            "host": one.host,
-            "allocations": one.allocations,
-            "request_id": one.request_id,
+            "host": claim.host,
+            "allocations": claim.allocations,
+            "request_id": claim.request_id,
             "alternates": "",
-            "group": None if one.group is None else documents.encode_group(one.group),
+            "group": None if claim.group is None else documents.encode_group(claim.group),
         }
     )

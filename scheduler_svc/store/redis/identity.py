@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who the store is, and whether it may have forgotten something since it was last seen."""
+"""Identity of the Redis server of a partition, and detection that it may have forgotten acknowledged writes."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ from scheduler_svc.store.records import SCHEMA, Durability
 from scheduler_svc.store.redis.keys import prefix
 from scheduler_svc.store.redis.scripts import load
 
-Ask = Callable[..., Any]  # sends one command over one connection and returns its answer
+Execute = Callable[..., Any]  # sends one command over one connection and returns its answer
 
-NOBODY = "0" * 40  # what Redis tells as the replication id of a history that it never followed
+NO_REPLICATION_ID = "0" * 40  # Redis' second replication id on a server that was never promoted
 
 
 @dataclass(frozen=True, slots=True)
-class Noted:
-    """What the partition remembers of the server that it was last served by."""
+class RecordedServer:
+    """The identity of the server that last served the partition, as recorded in it."""
 
     run_id: str
     replid: str
@@ -28,12 +28,12 @@ class Noted:
     epoch: int
 
 
-class Identity:
-    """Judges each new connection before a verb goes through it, so that no verb meets a changed store unawares.
+class RedisIdentity:
+    """Checks the server on each new connection, before any verb is sent through it.
 
-    With ``durability`` "always" a server that restarted with all that this process has seen forgot nothing. That
-    needs a single server: a promoted replica is another server, and may always lack the tail. Where others may take
-    its place, ``durability`` is to be "everysec": it may have been away, and have been given what they had.
+    With ``durability`` "always" a restarted server that has everything this process observed has forgotten nothing.
+    That holds for a single server only: a promoted replica is another server, and may lack the last writes. Where
+    other servers may take over, ``durability`` must be "everysec": a server may come back with their data.
     """
 
     def __init__(self, partition: str, durability: Durability, log_length: int) -> None:
@@ -43,81 +43,81 @@ class Identity:
         self._durability = durability
         self._log_length = log_length
         self._lock = Lock()
-        self._seen_epoch = 0
-        self._seen_position = 0
-        self._bumped = False
+        self._observed_epoch = 0
+        self._observed_position = 0
+        self._epoch_changed = False
 
-    def saw(self, epoch: int, position: int) -> None:
-        """Note how far the store was seen: a store that is behind that has forgotten something."""
+    def observe(self, epoch: int, position: int) -> None:
+        """Record the newest observed epoch and position: a store that is behind them has forgotten something."""
         with self._lock:
-            self._seen_epoch = max(self._seen_epoch, epoch)
-            self._seen_position = max(self._seen_position, position)
+            self._observed_epoch = max(self._observed_epoch, epoch)
+            self._observed_position = max(self._observed_position, position)
 
-    def take_bumped(self) -> bool:
-        """Tell, once, whether a new epoch was begun from here."""
+    def take_epoch_change(self) -> bool:
+        """Return whether this process began a new epoch since the last call."""
         with self._lock:
-            bumped, self._bumped = self._bumped, False
-            return bumped
+            changed, self._epoch_changed = self._epoch_changed, False
+            return changed
 
-    def check(self, ask: Ask) -> int:
-        """Compare, note, and begin a new epoch where it must be; return the epoch.
+    def check(self, execute: Execute) -> int:
+        """Compare and record the server's identity, begin a new epoch if necessary, and return the epoch.
 
-        Raises redis.ReadOnlyError where the server is a replica: what it answers may be old; and IncompatibleObject
-        where a newer gantt has made another form of the partition.
+        Raises redis.ReadOnlyError where the server is a replica, whose answers may be old, and IncompatibleObject
+        where a newer gantt has written the partition.
         """
-        info = _fields(ask("INFO"))
+        info = _fields(execute("INFO"))
         if info.get("role") != "master":
             raise redis.ReadOnlyError("the server is a replica now")
-        with self._lock:  # before the store is read: what others see meanwhile must not make it look old
-            seen_epoch, seen_position = self._seen_epoch, self._seen_position
-        schema, *values = ask("HMGET", self._meta, "schema", "run_id", "replid", "position", "epoch")
+        with self._lock:  # before the store is read: what other threads observe meanwhile must not make it look old
+            observed_epoch, observed_position = self._observed_epoch, self._observed_position
+        schema, *values = execute("HMGET", self._meta, "schema", "run_id", "replid", "position", "epoch")
         if int(schema or SCHEMA) > SCHEMA:
             raise errors.IncompatibleObject(name="the stored partition", version=int(schema), supported=SCHEMA)
-        noted = _noted(values)
-        behind = noted.epoch < seen_epoch or noted.position < seen_position
-        if _is_same(info, noted) and not behind:
-            self.saw(noted.epoch, noted.position)
-            return noted.epoch
+        recorded = _recorded_server(values)
+        behind = recorded.epoch < observed_epoch or recorded.position < observed_position
+        if _is_same(info, recorded) and not behind:
+            self.observe(recorded.epoch, recorded.position)
+            return recorded.epoch
         arguments = [
             self._log_length,
-            noted.run_id,
-            noted.epoch,
+            recorded.run_id,
+            recorded.epoch,
             info["run_id"],
             info["master_replid"],
-            int(behind or self._may_have_forgotten(info, noted)),
-            seen_epoch,
-            seen_position,
+            int(behind or self._may_have_forgotten(info, recorded)),
+            observed_epoch,
+            observed_position,
         ]
-        answer = ask("EVAL", self._script.text, len(self._keys), *self._keys, *arguments)
-        epoch, position, bumped = (int(float(one)) for one in answer)
-        self.saw(epoch, position)
+        answer = execute("EVAL", self._script.text, len(self._keys), *self._keys, *arguments)
+        epoch, position, changed = (int(float(value)) for value in answer)
+        self.observe(epoch, position)
         with self._lock:
-            self._bumped = self._bumped or bool(bumped)
+            self._epoch_changed = self._epoch_changed or bool(changed)
         return epoch
 
-    def _may_have_forgotten(self, info: Mapping[str, str], noted: Noted) -> bool:
-        if noted.run_id == info["run_id"] and noted.epoch:
-            # The same process: it forgot something if it was a replica in between.
+    def _may_have_forgotten(self, info: Mapping[str, str], recorded: RecordedServer) -> bool:
+        if recorded.run_id == info["run_id"] and recorded.epoch:
+            # The same server process: it may have forgotten something only if it was a replica in between.
             return _was_promoted(info)
         durable = self._durability == "always" and info.get("aof_enabled") == "1"
         return _was_promoted(info) or not durable
 
 
-def _is_same(info: Mapping[str, str], noted: Noted) -> bool:
-    return bool(noted.epoch) and (noted.run_id, noted.replid) == (info["run_id"], info["master_replid"])
+def _is_same(info: Mapping[str, str], recorded: RecordedServer) -> bool:
+    return bool(recorded.epoch) and (recorded.run_id, recorded.replid) == (info["run_id"], info["master_replid"])
 
 
 def _was_promoted(info: Mapping[str, str]) -> bool:
-    return info.get("master_replid2", NOBODY) != NOBODY
+    return info.get("master_replid2", NO_REPLICATION_ID) != NO_REPLICATION_ID
 
 
-def _noted(values: list[str | None]) -> Noted:
+def _recorded_server(values: list[str | None]) -> RecordedServer:
     run_id, replid, position, epoch = values
-    return Noted(run_id or "", replid or "", int(position or 0), int(epoch or 0))
+    return RecordedServer(run_id or "", replid or "", int(position or 0), int(epoch or 0))
 
 
 def _fields(info: Any) -> dict[str, str]:
-    """Read INFO: a text as the server sends it, or what redis-py made of it."""
+    """Return the fields of an INFO reply, a string or the mapping that redis-py parsed."""
     if isinstance(info, Mapping):
         return {str(key): str(value) for key, value in info.items()}
     pairs = (line.partition(":") for line in str(info).splitlines() if ":" in line)

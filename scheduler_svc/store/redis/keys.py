@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The key schema: every key of a partition, written once. Scripts name keys by the words here.
+"""The key schema: every key of a partition. Scripts refer to keys by the words defined here.
 
 All keys of partition P are ``gantt:{p:P}:<word>``: the hash tag keeps a partition on one node of a cluster.
 """
@@ -7,9 +7,9 @@ All keys of partition P are ``gantt:{p:P}:<word>``: the hash tag keeps a partiti
 KEYS: dict[str, str] = {
     "meta": "hash: schema, epoch, position, run_id, replid",
     "claims": "hash consumer -> live claim, JSON",
-    "ended": "hash consumer -> how attempts ended, JSON {attempt: state, settled: epoch that knew its newest attempt}",
+    "ended": "hash consumer -> ends of attempts, JSON {attempt: state, settled: epoch that knew its newest attempt}",
     "ended_at": "zset consumer -> ms of its last end",
-    "deadlines": "zset consumer -> ms; prepared claims, less those parked until their host audits",
+    "deadlines": "zset consumer -> ms; prepared claims, except those parked until their host audits",
     "by_host": "zset, all scores 0: host|consumer of live claims, in byte order",
     "groups": "hash group -> live claims by host, JSON {host: n}",
     "providers": "hash provider -> document, JSON",
@@ -22,12 +22,12 @@ KEYS: dict[str, str] = {
     "reports": "hash service host -> its last applied report, JSON",
     "nodes": "hash service host -> its nodes, JSON list",
     "services": "hash service -> document, JSON",
-    "beats": "zset service -> ms of its last sign of life",
+    "beats": "zset service -> ms of its last heartbeat",
     "alive": "hash service -> 1 or 0",
     "excess": "hash provider|class -> ms since when it is flagged as over capacity",
     "state": "hash name -> document {schema, version, state}, JSON; ends in ':' and a declared namespace",
     "pins": "hash key of a request or a server group -> partition that serves it",
-    "pins_at": "zset key -> ms until which that holds",
+    "pins_at": "zset key -> ms at which the pin expires",
     "log": "stream, ids position-0: schema, kind, body as JSON",
     "decisions": "stream, bounded: request_id, document as JSON",
     "decided": "hash request id -> id of its newest entry in decisions",
@@ -40,5 +40,5 @@ def state_key(partition: str, namespace: str) -> str:
 
 
 def prefix(partition: str) -> str:
-    """Return what every key of a partition begins with."""
+    """Return the common prefix of a partition's keys."""
     return f"gantt:{{p:{partition}}}:"

@@ -7,13 +7,13 @@ from typing import Any
 
 from rpcapi import errors
 from scheduler_svc.store import documents, log
-from scheduler_svc.store.records import SCHEMA, Entry, Snapshot
-from scheduler_svc.store.redis.connect import BLOCK_MS, Connection
+from scheduler_svc.store.records import SCHEMA, LogEntry, Snapshot
+from scheduler_svc.store.redis.connect import BLOCK_MS, RedisConnection
 from scheduler_svc.store.redis.keys import prefix, state_key
 
 
-def snapshot(connection: Connection, namespaces: Collection[str]) -> Snapshot:
-    """Return all that a replica needs, from one atomic look; of declared namespaces those named."""
+def snapshot(connection: RedisConnection, namespaces: Collection[str]) -> Snapshot:
+    """Return the state that a replica needs, read in one transaction, with these declared namespaces."""
     head = prefix(connection.partition)
 
     def fill(pipe: Any) -> None:
@@ -23,12 +23,12 @@ def snapshot(connection: Connection, namespaces: Collection[str]) -> Snapshot:
         for namespace in namespaces:
             pipe.hgetall(state_key(connection.partition, namespace))
 
-    found = connection.read(fill)
-    if found[0][0] is None:  # emptied under a server that stayed
-        connection.know_identity()
-        found = connection.read(fill)
-    (epoch, position), providers, used, services, alive, opened, *states = found
-    connection.identity.saw(int(epoch), int(position))
+    reply = connection.read(fill)
+    if reply[0][0] is None:  # the keys were deleted while the server kept running
+        connection.check_identity()
+        reply = connection.read(fill)
+    (epoch, position), providers, used, services, alive, opened, *states = reply
+    connection.identity.observe(int(epoch), int(position))
     return Snapshot(
         epoch=int(epoch),
         position=int(position),
@@ -44,42 +44,44 @@ def snapshot(connection: Connection, namespaces: Collection[str]) -> Snapshot:
     )
 
 
-def follow(connection: Connection, position: int, block_ms: int, limit: int) -> list[Entry] | None:
+def follow(connection: RedisConnection, position: int, block_ms: int, limit: int) -> list[LogEntry] | None:
     """Return the entries after ``position``, waiting up to ``block_ms`` for the first; None means a gap.
 
-    Entries tell by their own positions whether some are missing before them, so that one read is enough where there
-    are any; only where none come the log's last position is asked for.
+    Gaps are detected from the positions of the entries, so that one read is enough where there are any. Only where
+    there are none, the log's last position is read too.
     """
     head = prefix(connection.partition)
-    after: dict[Any, Any] = {head + "log": f"{position}-0"}  # redis-py wants a union of key types
+    after: dict[Any, Any] = {head + "log": f"{position}-0"}  # redis-py requires a union of key types
     if block_ms > 0:
-        # One read that blocks for ever is 0 to Redis: at least a millisecond, at most what the socket allows.
-        waited = min(max(block_ms, 1), BLOCK_MS)
-        found = _entries(connection.wait(lambda client: client.xread(after, count=limit, block=waited)))
-        if found:
-            return _seen(connection, position, found, found[-1].position)
+        # 0 would block for ever: wait at least a millisecond, and less than the socket's time-out.
+        wait_ms = min(max(block_ms, 1), BLOCK_MS)
+        entries = _entries(connection.wait(lambda client: client.xread(after, count=limit, block=wait_ms)))
+        if entries:
+            return _check_gap(connection, position, entries, entries[-1].position)
 
     def fill(pipe: Any) -> None:
         pipe.hget(head + "meta", "position")
         pipe.xread(after, count=limit)
 
     newest, streams = connection.read(fill)
-    return _seen(connection, position, _entries(streams), int(newest or 0))
+    return _check_gap(connection, position, _entries(streams), int(newest or 0))
 
 
-def _seen(connection: Connection, position: int, found: list[Entry], newest: int) -> list[Entry] | None:
-    if found:
-        connection.identity.saw(0, found[-1].position)
-    return log.without_gap(position, found, newest)
+def _check_gap(
+    connection: RedisConnection, position: int, entries: list[LogEntry], newest: int
+) -> list[LogEntry] | None:
+    if entries:
+        connection.identity.observe(0, entries[-1].position)
+    return log.without_gap(position, entries, newest)
 
 
-def _entries(streams: Any) -> list[Entry]:
+def _entries(streams: Any) -> list[LogEntry]:
     return [_entry(entry_id, fields) for _stream, entries in streams or () for entry_id, fields in entries]
 
 
-def _entry(entry_id: str, fields: dict[str, str]) -> Entry:
-    """Read an entry; raises IncompatibleObject where a newer gantt wrote it. The first ones did not tell theirs."""
+def _entry(entry_id: str, fields: dict[str, str]) -> LogEntry:
+    """Decode an entry; raises IncompatibleObject where a newer gantt wrote it. The oldest entries have no schema."""
     schema = int(fields.get("schema", SCHEMA))
     if schema != SCHEMA:
         raise errors.IncompatibleObject(name="stored log entry", version=schema, supported=SCHEMA)
-    return Entry(int(entry_id.partition("-")[0]), fields["kind"], json.loads(fields["body"]))
+    return LogEntry(int(entry_id.partition("-")[0]), fields["kind"], json.loads(fields["body"]))

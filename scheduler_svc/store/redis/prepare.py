@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A batch as the claim script's arguments, and the script's answer as records."""
+"""Encoding of a batch as the claim script's arguments, and decoding of its answer."""
 
 import json
 from collections.abc import Iterator
@@ -7,13 +7,13 @@ from typing import Any
 
 from rpcapi.model.claims import Answer, Verdict
 from scheduler_svc.store import documents
-from scheduler_svc.store.records import SCHEMA, Batch, BatchAnswer, Candidate, Prepared
+from scheduler_svc.store.records import SCHEMA, BatchAnswer, Candidate, ClaimBatch, IntentResult
 
-_FIELDS = 6  # values that the script answers for one intent
+_FIELDS = 6  # values in the script's answer for one intent
 
 
-def arguments(batch: Batch, most_decisions: int) -> list[Any]:
-    """Return the script's arguments after the log length; the order is told in prepare.lua."""
+def arguments(batch: ClaimBatch, max_decisions: int) -> list[Any]:
+    """Return the script's arguments after the log length, in the order of prepare.lua."""
     record = "" if batch.record is None else documents.encode({**batch.record, "schema": SCHEMA})
     group = "" if batch.group is None else documents.encode(documents.encode_group(batch.group))
     values: list[Any] = [
@@ -26,7 +26,7 @@ def arguments(batch: Batch, most_decisions: int) -> list[Any]:
         group,
         record,
         batch.request_id,
-        most_decisions,
+        max_decisions,
     ]
     for intent in batch.intents:
         values += [intent.consumer, intent.attempt, intent.replaces or 0, intent.near, len(intent.candidates)]
@@ -34,31 +34,31 @@ def arguments(batch: Batch, most_decisions: int) -> list[Any]:
     return values
 
 
-def answer(batch: Batch, raw: list[Any]) -> BatchAnswer:
-    """Read the script's answer."""
+def answer(batch: ClaimBatch, raw: list[Any]) -> BatchAnswer:
+    """Decode the script's answer."""
     accepted, current, epoch, position, used = raw[:5]
     return BatchAnswer(
         bool(accepted), bool(current), int(epoch), int(position), list(_prepared(batch, raw)), json.loads(used)
     )
 
 
-def _prepared(batch: Batch, raw: list[Any]) -> Iterator[Prepared]:
+def _prepared(batch: ClaimBatch, raw: list[Any]) -> Iterator[IntentResult]:
     for index, intent in enumerate(batch.intents):
         at = 5 + index * _FIELDS
-        said, host, alternates, deadline, verdicts, held = raw[at : at + _FIELDS]
-        yield Prepared(
+        answer_name, host, alternates, deadline, verdicts, allocations = raw[at : at + _FIELDS]
+        yield IntentResult(
             intent.consumer,
             intent.attempt,
-            Answer(said),
+            Answer(answer_name),
             host or None,
             tuple(alternates.split()),
             int(deadline) if deadline else None,
             tuple(Verdict(verdict) for verdict in verdicts.split()),
-            batch.told(host, json.loads(held)) if held else None,
+            batch.explicit_allocations(host, json.loads(allocations)) if allocations else None,
         )
 
 
-def _common(batch: Batch) -> str:
+def _common(batch: ClaimBatch) -> str:
     group = None if batch.group is None else documents.encode_group(batch.group)
     members = {
         "type": batch.consumer_type,
@@ -72,8 +72,8 @@ def _common(batch: Batch) -> str:
 
 def _candidate(candidate: Candidate) -> str:
     words = [candidate.host]
-    if candidate.seen:
-        words.append(str(candidate.seen))
+    if candidate.sums_position:
+        words.append(str(candidate.sums_position))
     if candidate.allocations is not None:
         words.append(documents.encode(candidate.allocations))
     return " ".join(words)

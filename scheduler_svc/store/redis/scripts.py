@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Lua verbs: read once, each with its fragments and the keys it declares.
+"""Loads the Lua scripts of the verbs, with their fragments and the keys they declare.
 
-Two header lines are understood, in verbs and fragments alike:
-``--@ include name`` is replaced by the fragment ``name.lua``, once a script;
-``--@ keys word ...`` declares keys (see keys.py), which the script then finds as ``K.word``.
+Two header lines are recognised, in verbs and fragments:
+``--@ include name`` is replaced by the fragment ``name.lua``, once per script;
+``--@ keys word ...`` declares keys (see keys.py), which the script uses as ``K.word``.
 """
 
 import hashlib
@@ -18,8 +18,8 @@ _KEYS = "--@ keys "
 
 
 @dataclass(frozen=True, slots=True)
-class Script:
-    """One verb: its whole text, the digest that Redis knows it by, and the words of its keys in order."""
+class RedisScript:
+    """One verb's script: its text, its SHA-1 for EVALSHA, and the words of its keys in order."""
 
     name: str
     text: str
@@ -33,8 +33,8 @@ class Script:
 
 
 @cache
-def load(name: str) -> Script:
-    """Read and compose the verb ``name``."""
+def load(name: str) -> RedisScript:
+    """Load and compose the script of the verb ``name``."""
     words: dict[str, None] = {}
     body = "\n".join(_compose(name, words, set()))
     unknown = sorted(words.keys() - KEYS.keys())
@@ -42,7 +42,7 @@ def load(name: str) -> Script:
         raise ValueError(f"script {name} declares keys that are not in the schema: {', '.join(unknown)}")
     table = ", ".join(f"{word} = KEYS[{index}]" for index, word in enumerate(words, 1))
     text = f"local K = {{ {table} }}\n{body}\n"
-    return Script(name, text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest(), tuple(words))
+    return RedisScript(name, text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest(), tuple(words))
 
 
 def _compose(name: str, words: dict[str, None], included: set[str]) -> list[str]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Host state in Redis: reports compared here and written by a script that refuses when another came between."""
+"""Host state in Redis: reports are compared here, and written by a script that fails if another came between."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -8,19 +8,19 @@ from typing import Any
 from rpcapi import errors
 from scheduler_svc.store import documents, namespaces, paging, reports, validation
 from scheduler_svc.store.records import SCHEMA, Liveness, StatsOutcome
-from scheduler_svc.store.redis.connect import Connection
+from scheduler_svc.store.redis.connect import RedisConnection
 from scheduler_svc.store.redis.keys import prefix, state_key
 
-RACES = 5  # times that a report is compared again because another one came between
+RACES = 5  # attempts to write a report or a service's document that concurrent updates disturb
 
 
-class States:
+class RedisHostStates:
     """Host state of one partition; ``declared`` are its namespaces besides the built-in ones."""
 
-    def __init__(self, connection: Connection, declared: Collection[str], liveness: Liveness) -> None:
+    def __init__(self, connection: RedisConnection, declared: Collection[str], liveness: Liveness) -> None:
         self._connection = connection
         self._declared = declared
-        self._beats_tell = int(liveness == "beats")
+        self._beats_decide = int(liveness == "beats")
         self._head = prefix(connection.partition)
 
     def update_stats(
@@ -31,18 +31,18 @@ class States:
             outcome = self._try_report(host, report, nodes)
             if outcome is not None:
                 return outcome
-        raise errors.StoreUnavailable(why=f"reports of {host!r} overtake each other; it is sent again")
+        raise errors.StoreUnavailable(why=f"too many concurrent reports of {host!r}; retry")
 
     def _try_report(
         self, host: str, report: tuple[int, int, int, bool], nodes: Mapping[str, Mapping[str, Any]]
     ) -> StatsOutcome | None:
         incarnation, sequence, _base, full = report
-        raw, had, stored = self._last_report(host, list(nodes))
-        last = _applied(raw, had)
+        raw, node_names, stored = self._last_report(host, list(nodes))
+        last = _applied(raw, node_names)
         freshness = reports.judge(last, *report)
-        mode, changed = "look", reports.ReportPlan((), (), (), ())
+        mode, plan = "look", reports.ReportPlan((), (), (), ())
         if freshness is reports.Freshness.APPLY:
-            mode, changed = "apply", reports.plan(host, last, full, nodes, stored)
+            mode, plan = "apply", reports.plan(host, last, full, nodes, stored)
         elif freshness is reports.Freshness.NEED_FULL:
             mode = "beat"
         new = documents.encode({"schema": SCHEMA, "incarnation": incarnation, "sequence": sequence})
@@ -53,15 +53,15 @@ class States:
             documents.encode(reports.new_service(reports.COMPUTE)),
             raw or "",
             new,
-            documents.encode(changed.nodes),
-            self._beats_tell,
-            len(changed.changes),
-            len(changed.stale),
-            *_change_arguments(changed.changes),
-            *changed.stale,
-            *changed.gone,
+            documents.encode(plan.nodes),
+            self._beats_decide,
+            len(plan.changes),
+            len(plan.stale_roots),
+            *_change_arguments(plan.changes),
+            *plan.stale_roots,
+            *plan.removed_nodes,
         )
-        self._connection.identity.saw(epoch, position)
+        self._connection.identity.observe(epoch, position)
         need_full = freshness is reports.Freshness.NEED_FULL
         return StatsOutcome(need_full, epoch, not audited, position) if done else None
 
@@ -72,35 +72,35 @@ class States:
             if nodes:
                 pipe.hmget(self._head + "providers", nodes)
 
-        raw, had, *found = self._connection.read(fill)
-        texts = zip(nodes, found[0] if found else (), strict=True)
-        return raw, had, {name: documents.decode(text, "provider") for name, text in texts if text}
+        raw, node_names, *providers = self._connection.read(fill)
+        texts = zip(nodes, providers[0] if providers else (), strict=True)
+        return raw, node_names, {name: documents.decode(text, "provider") for name, text in texts if text}
 
     def heartbeat(self, name: str, binary: str) -> None:
-        """Count a sign of life of a service without nodes."""
-        self._connection.run("beat", name, documents.encode(reports.new_service(binary)), self._beats_tell)
+        """Record a heartbeat of a service without nodes."""
+        self._connection.run("beat", name, documents.encode(reports.new_service(binary)), self._beats_decide)
 
     def settle_alive(self, living: Collection[str]) -> int:
-        """Log who lives; return for how many services that was news."""
+        """Mark exactly these services alive; return the number of changes."""
         return self._connection.run("alive", documents.encode(sorted(living)))
 
     def remove(self, host: str) -> None:
-        """Forget a service host that holds nothing; raises HostInUse, Conflict."""
-        held = self._connection.run("remove", host)
-        if held < 0:
-            why = {-1: reports.AWAITED, -2: reports.SHARED}[held]
+        """Remove a service host without claims; raises HostInUse, Conflict."""
+        count = self._connection.run("remove", host)
+        if count < 0:
+            why = {-1: reports.AWAITED, -2: reports.SHARED}[count]
             raise errors.Conflict(what=f"Removing host {host!r}", why=why)
-        if held:
-            raise errors.HostInUse(host=host, claims=held, partition=self._connection.partition)
+        if count:
+            raise errors.HostInUse(host=host, claims=count, partition=self._connection.partition)
 
     def get(self, namespace: str, name: str) -> namespaces.Versioned:
         """Return (version, document); raises UnknownHost, UnknownNamespace."""
         namespaces.check(namespace, self._declared)
         validation.check_name(name)
-        found = self._read(namespace, [name])
-        if not found:
+        rows = self._read(namespace, [name])
+        if not rows:
             raise errors.UnknownHost(name=name)
-        _name, version, document = found[0]
+        _name, version, document = rows[0]
         return version, document
 
     def page(
@@ -109,9 +109,9 @@ class States:
         """Return documents by name after ``marker``, and the next marker."""
         namespaces.check(namespace, self._declared)
         key = self._key(namespace)
-        known = self._connection.read(lambda pipe: pipe.hkeys(key))[0]
-        wanted, following = paging.cut(known, marker, limit)
-        return self._read(namespace, wanted), following
+        names = self._connection.read(lambda pipe: pipe.hkeys(key))[0]
+        page, following = paging.cut(names, marker, limit)
+        return self._read(namespace, page), following
 
     def put(self, namespace: str, name: str, version: int, document: Mapping[str, Any]) -> int:
         """Replace the document at ``version`` and return its new version; raises UnknownHost, VersionConflict."""
@@ -143,7 +143,7 @@ class States:
             merged = namespaces.merge(name, stored, version, changes)
             if merged == stored or self._connection.run("service", name, raw, documents.encode(merged)):
                 return merged["version"]
-        raise errors.StoreUnavailable(why=f"updates of service {name!r} overtake each other")
+        raise errors.StoreUnavailable(why=f"too many concurrent updates of service {name!r}; retry")
 
     def _key(self, namespace: str) -> str:
         built_in = {namespaces.COMPUTE: "providers", namespaces.SERVICE: "services"}
@@ -151,39 +151,39 @@ class States:
             return self._head + built_in[namespace]
         return state_key(self._connection.partition, namespace)
 
-    def _read(self, namespace: str, wanted: Sequence[str]) -> list[tuple[str, int, dict[str, Any]]]:
-        if not wanted:
+    def _read(self, namespace: str, names: Sequence[str]) -> list[tuple[str, int, dict[str, Any]]]:
+        if not names:
             return []
         readers = {namespaces.COMPUTE: self._read_compute, namespaces.SERVICE: self._read_service}
         if namespace in readers:
-            return readers[namespace](wanted)
+            return readers[namespace](names)
         key = self._key(namespace)
-        texts = self._connection.read(lambda pipe: pipe.hmget(key, wanted))[0]
-        return [(name, *documents.decode_state(text)) for name, text in zip(wanted, texts, strict=True) if text]
+        texts = self._connection.read(lambda pipe: pipe.hmget(key, names))[0]
+        return [(name, *documents.decode_state(text)) for name, text in zip(names, texts, strict=True) if text]
 
-    def _read_compute(self, wanted: Sequence[str]) -> list[tuple[str, int, dict[str, Any]]]:
+    def _read_compute(self, names: Sequence[str]) -> list[tuple[str, int, dict[str, Any]]]:
         def fill(pipe: Any) -> None:
-            pipe.hmget(self._head + "providers", wanted)
-            pipe.hmget(self._head + "used", wanted)
+            pipe.hmget(self._head + "providers", names)
+            pipe.hmget(self._head + "used", names)
 
         documents_, used = self._connection.read(fill)
         return [
             (name, *namespaces.compute(documents.decode(text, "provider"), json.loads(sums or "{}")))
-            for name, text, sums in zip(wanted, documents_, used, strict=True)
+            for name, text, sums in zip(names, documents_, used, strict=True)
             if text
         ]
 
-    def _read_service(self, wanted: Sequence[str]) -> list[tuple[str, int, dict[str, Any]]]:
+    def _read_service(self, names: Sequence[str]) -> list[tuple[str, int, dict[str, Any]]]:
         def fill(pipe: Any) -> None:
             pipe.hget(self._head + "meta", "epoch")
             for word in ("services", "alive", "opened"):
-                pipe.hmget(self._head + word, wanted)
-            for name in wanted:
+                pipe.hmget(self._head + word, names)
+            for name in names:
                 pipe.zscore(self._head + "beats", name)
 
         epoch, texts, alive, opened, *beats = self._connection.read(fill)
-        found = []
-        for name, text, lives, audited, beat in zip(wanted, texts, alive, opened, beats, strict=True):
+        rows = []
+        for name, text, lives, audited, beat in zip(names, texts, alive, opened, beats, strict=True):
             if text is not None:
                 shown = namespaces.service(
                     documents.decode(text, "service"),
@@ -191,20 +191,20 @@ class States:
                     audited=audited is not None and audited == epoch,
                     last_report_ms=None if beat is None else int(beat),
                 )
-                found.append((name, *shown))
-        return found
+                rows.append((name, *shown))
+        return rows
 
 
-def _applied(raw: str | None, had: str | None) -> reports.Applied | None:
+def _applied(raw: str | None, node_names: str | None) -> reports.AppliedReport | None:
     if raw is None:
         return None
-    told = documents.decode(raw, "report")
-    return reports.Applied(told["incarnation"], told["sequence"], tuple(json.loads(had or "[]")))
+    report = documents.decode(raw, "report")
+    return reports.AppliedReport(report["incarnation"], report["sequence"], tuple(json.loads(node_names or "[]")))
 
 
 def _change_arguments(changes: Sequence[reports.NodeChange]) -> list[Any]:
     values: list[Any] = []
     for change in changes:
-        held = documents.encode(reports.capacity_of(change.document)) if change.inventory else ""
-        values += [change.document["id"], documents.encode(change.document), held]
+        capacity = documents.encode(reports.capacity_of(change.document)) if change.inventory else ""
+        values += [change.document["id"], documents.encode(change.document), capacity]
     return values

@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Redis backend: each verb checks its input, runs one script, and reads its answer."""
+"""The Redis backend: each verb validates its input, runs one script, and decodes its answer."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from rpcapi.conf import redis_nodes
-from rpcapi.conf.replicas import Replicas
+from rpcapi.conf.replicas import ReplicaAcknowledgement
 from scheduler_svc.store import documents, interface, records, reports, validation, verification
 from scheduler_svc.store.redis import audit, claims, decisions, log, prepare
-from scheduler_svc.store.redis.connect import Connection
-from scheduler_svc.store.redis.identity import Identity
-from scheduler_svc.store.redis.states import States
+from scheduler_svc.store.redis.connect import RedisConnection
+from scheduler_svc.store.redis.identity import RedisIdentity
+from scheduler_svc.store.redis.states import RedisHostStates
 
 MAX_REAP = 1000
 
 
 class RedisStore(interface.Store):
-    """A partition in Redis; may be shared by threads, and is opened anew in each process."""
+    """A partition in Redis; may be shared by threads, but not by processes."""
 
     def __init__(
         self,
@@ -28,37 +28,37 @@ class RedisStore(interface.Store):
         decisions: int = 10_000,
         liveness: records.Liveness = "beats",
         namespaces: Collection[str] = (),
-        replicas: Replicas | None = None,
+        replicas: ReplicaAcknowledgement | None = None,
     ) -> None:
         self.partition = partition
-        self._most_decisions = decisions
-        # What one server promises says nothing where another may take its place.
-        believed = "everysec" if redis_nodes.names_several(url) else durability
-        identity = Identity(partition, believed, log_length)
-        self._connection = Connection(url, partition, identity, log_length, replicas)
-        self._states = States(self._connection, frozenset(namespaces), liveness)
+        self._max_decisions = decisions
+        # A server's durability guarantees nothing where another server may take over.
+        effective = "everysec" if redis_nodes.has_multiple_servers(url) else durability
+        identity = RedisIdentity(partition, effective, log_length)
+        self._connection = RedisConnection(url, partition, identity, log_length, replicas)
+        self._states = RedisHostStates(self._connection, frozenset(namespaces), liveness)
 
-    def prepare(self, batch: records.Batch) -> records.BatchAnswer:
+    def prepare(self, batch: records.ClaimBatch) -> records.BatchAnswer:
         validation.check_batch(batch)
-        raw = self._connection.run("prepare", *prepare.arguments(batch, self._most_decisions))
+        raw = self._connection.run("prepare", *prepare.arguments(batch, self._max_decisions))
         answer = prepare.answer(batch, raw)
-        self._connection.identity.saw(answer.epoch, answer.position)
+        self._connection.identity.observe(answer.epoch, answer.position)
         return answer
 
-    def confirm(self, host: str, refs: Sequence[records.Ref]) -> list[records.Ended]:
+    def confirm(self, host: str, refs: Sequence[records.ClaimRef]) -> list[records.ClaimResult]:
         validation.check_service_host(host)
-        return self._end_each("confirm", host, refs)
+        return self._end_claims("confirm", host, refs)
 
-    def abort(self, refs: Sequence[records.Ref], host: str | None = None) -> list[records.Ended]:
+    def abort(self, refs: Sequence[records.ClaimRef], host: str | None = None) -> list[records.ClaimResult]:
         if host is not None:
             validation.check_service_host(host)
-        return self._end_each("abort", host, refs)
+        return self._end_claims("abort", host, refs)
 
-    def release(self, host: str, refs: Sequence[records.Ref]) -> list[records.Ended]:
+    def release(self, host: str, refs: Sequence[records.ClaimRef]) -> list[records.ClaimResult]:
         validation.check_service_host(host)
-        return self._end_each("release", host, refs)
+        return self._end_claims("release", host, refs)
 
-    def move(self, ref: records.Ref, to: records.Ref, consumer_type: str) -> records.Ended:
+    def move(self, ref: records.ClaimRef, to: records.ClaimRef, consumer_type: str) -> records.ClaimResult:
         validation.check_refs([ref, to])
         validation.check_text("consumer_type", consumer_type)
         return claims.move(self._connection, ref, to, consumer_type)
@@ -84,7 +84,9 @@ class RedisStore(interface.Store):
     def counts(self) -> Mapping[str, int]:
         return claims.counts(self._connection)
 
-    def audit(self, host: str, epoch: int, running: Sequence[records.Running], grace_ms: int) -> records.AuditOutcome:
+    def audit(
+        self, host: str, epoch: int, running: Sequence[records.RunningClaim], grace_ms: int
+    ) -> records.AuditOutcome:
         validation.check_service_host(host)
         validation.check_running(host, running)
         validation.check_number("grace in milliseconds", grace_ms, 0, validation.MAX_TTL_MS)
@@ -95,7 +97,7 @@ class RedisStore(interface.Store):
         return claims.fence(self._connection, host)
 
     def verify(self) -> records.Verification:
-        return verification.verify(claims.look(self._connection))
+        return verification.verify(claims.dump(self._connection))
 
     def reap(self, *, dead_after_ms: int | None, tombstone_ms: int, limit: int = 500) -> int:
         silence = "" if dead_after_ms is None else dead_after_ms
@@ -151,16 +153,16 @@ class RedisStore(interface.Store):
     def snapshot(self, namespaces: Collection[str] = ()) -> records.Snapshot:
         return log.snapshot(self._connection, namespaces)
 
-    def follow(self, position: int, block_ms: int, limit: int = 1000) -> list[records.Entry] | None:
+    def follow(self, position: int, block_ms: int, limit: int = 1000) -> list[records.LogEntry] | None:
         return log.follow(self._connection, position, block_ms, limit)
 
     def check_identity(self) -> tuple[int, bool]:
-        return self._connection.know_identity(), self._connection.identity.take_bumped()
+        return self._connection.check_identity(), self._connection.identity.take_epoch_change()
 
     def record_decision(self, request_id: str, document: Mapping[str, Any]) -> None:
         validation.check_text("request_id", request_id)
         text = documents.encode({**document, "schema": records.SCHEMA})
-        self._connection.run("decide", request_id, text, self._most_decisions)
+        self._connection.run("decide", request_id, text, self._max_decisions)
 
     def find_decision(self, request_id: str) -> dict[str, Any]:
         validation.check_text("request_id", request_id)
@@ -175,6 +177,6 @@ class RedisStore(interface.Store):
     def close(self) -> None:
         self._connection.close()
 
-    def _end_each(self, verb: str, host: str | None, refs: Sequence[records.Ref]) -> list[records.Ended]:
+    def _end_claims(self, verb: str, host: str | None, refs: Sequence[records.ClaimRef]) -> list[records.ClaimResult]:
         validation.check_refs(refs)
-        return claims.end_each(self._connection, verb, host, refs)
+        return claims.end_claims(self._connection, verb, host, refs)

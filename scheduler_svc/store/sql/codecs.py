@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How what a partition holds is written into columns, and read again."""
+"""Encoding of a partition's data into columns, and back."""
 
 import json
 from collections.abc import Callable
@@ -8,12 +8,12 @@ from typing import Any
 
 from scheduler_svc.store import documents
 from scheduler_svc.store.records import SCHEMA, Claim
-from scheduler_svc.store.reports import Applied
+from scheduler_svc.store.reports import AppliedReport
 
 
 @dataclass(frozen=True, slots=True)
-class Codec:
-    """A way into a column and back."""
+class ColumnCodec:
+    """Encoding and decoding functions of a column."""
 
     encode: Callable[[Any], Any]
     decode: Callable[[Any], Any]
@@ -25,27 +25,27 @@ def _encode_claim(claim: Claim) -> str:
     return documents.encode({name: value for name, value in raw.items() if value is not None})
 
 
-def _encode_report(applied: Applied) -> str:
+def _encode_report(applied: AppliedReport) -> str:
     return documents.encode({**asdict(applied), "schema": SCHEMA})
 
 
-def _decode_report(text: str) -> Applied:
+def _decode_report(text: str) -> AppliedReport:
     raw = documents.decode(text, "report")
-    return Applied(raw["incarnation"], raw["sequence"], tuple(raw["nodes"]))
+    return AppliedReport(raw["incarnation"], raw["sequence"], tuple(raw["nodes"]))
 
 
 def _encode_pin(pin: tuple[str, int]) -> str:
     return documents.encode(list(pin))
 
 
-PLAIN = Codec(lambda value: value, lambda raw: raw)
-JSON = Codec(documents.encode, json.loads)
-ENDS = Codec(
+PLAIN = ColumnCodec(lambda value: value, lambda raw: raw)
+JSON = ColumnCodec(documents.encode, json.loads)
+ENDS = ColumnCodec(
     lambda ends: documents.encode({str(attempt): str(end) for attempt, end in ends.items()}),
     lambda text: {int(attempt): end for attempt, end in json.loads(text).items()},
 )
-CLAIM = Codec(_encode_claim, documents.decode_claim)
-REPORT = Codec(_encode_report, _decode_report)
-PIN = Codec(_encode_pin, lambda text: tuple(json.loads(text)))
-PROVIDER = Codec(documents.encode, lambda text: documents.decode(text, "provider"))
-SERVICE = Codec(documents.encode, lambda text: documents.decode(text, "service"))
+CLAIM = ColumnCodec(_encode_claim, documents.decode_claim)
+REPORT = ColumnCodec(_encode_report, _decode_report)
+PIN = ColumnCodec(_encode_pin, lambda text: tuple(json.loads(text)))
+PROVIDER = ColumnCodec(documents.encode, lambda text: documents.decode(text, "provider"))
+SERVICE = ColumnCodec(documents.encode, lambda text: documents.decode(text, "service"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies of a whole partition: what replicas start from, and what is verified."""
+"""Copies of a whole partition, for replicas and for verification."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -12,17 +12,17 @@ from scheduler_svc.store import documents
 from scheduler_svc.store.records import Snapshot
 from scheduler_svc.store.sql import states
 from scheduler_svc.store.sql.tables import CONSUMERS, GROUPS, PROVIDERS, SERVICES
-from scheduler_svc.store.verification import Look
+from scheduler_svc.store.verification import StoreDump
 
 
 def snapshot(connection: Connection, partition: str, as_of: tuple[int, int], namespaces: Iterable[str]) -> Snapshot:
-    """Return all that a replica needs, ``as_of`` (epoch, position)."""
-    found = _read(connection, partition, PROVIDERS.c.name, PROVIDERS.c.document, PROVIDERS.c.used)
+    """Return the state that a replica needs, ``as_of`` (epoch, position)."""
+    providers = _read(connection, partition, PROVIDERS.c.name, PROVIDERS.c.document, PROVIDERS.c.used)
     services = _read(connection, partition, SERVICES.c.name, SERVICES.c.document, SERVICES.c.alive, SERVICES.c.opened)
     return Snapshot(
         *as_of,
-        providers={name: documents.decode(text, "provider") for name, text, _used in found if text is not None},
-        used={name: json.loads(used) for name, _text, used in found if used is not None},
+        providers={name: documents.decode(text, "provider") for name, text, _used in providers if text is not None},
+        used={name: json.loads(used) for name, _text, used in providers if used is not None},
         services={name: documents.decode(text, "service") for name, text, _a, _o in services if text is not None},
         alive={name: alive for name, _text, alive, _opened in services if alive is not None},
         opened={name: opened for name, _text, _alive, opened in services if opened is not None},
@@ -30,14 +30,14 @@ def snapshot(connection: Connection, partition: str, as_of: tuple[int, int], nam
     )
 
 
-def look(connection: Connection, partition: str, as_of: tuple[int, int]) -> Look:
-    """Return all that is verified, ``as_of`` (epoch, position)."""
+def dump(connection: Connection, partition: str, as_of: tuple[int, int]) -> StoreDump:
+    """Return the data that ``verify`` compares, ``as_of`` (epoch, position)."""
     columns = (CONSUMERS.c.name, CONSUMERS.c.claim, CONSUMERS.c.deadline_ms, CONSUMERS.c.place)
     consumers = _read(connection, partition, *columns)
     providers = _read(connection, partition, *(PROVIDERS.c[key] for key in ("name", "capacity", "used", "excess")))
     services = _read(connection, partition, SERVICES.c.name, SERVICES.c.opened, SERVICES.c.awaited)
     places = (place.partition("|") for _name, _text, _at, place in consumers if place is not None)
-    return Look(
+    return StoreDump(
         *as_of,
         claims=[documents.decode_claim(text) for _name, text, _at, _place in consumers if text is not None],
         capacity={name: json.loads(text) for name, text, _used, _excess in providers if text is not None},
@@ -48,10 +48,10 @@ def look(connection: Connection, partition: str, as_of: tuple[int, int]) -> Look
         opened={name: opened for name, opened, _awaited in services if opened is not None},
         awaited=[name for name, _opened, awaited in services if awaited],
         excess={
-            (name, held): since
+            (name, resource_class): since
             for name, _text, _used, over in providers
             if over is not None
-            for held, since in json.loads(over).items()
+            for resource_class, since in json.loads(over).items()
         },
     )
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transactions on one partition: after the server was made sure of, and tried again where others were in the way."""
+"""Transactions on one partition, with the check of the server and retries on conflicts."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -9,93 +9,93 @@ from sqlalchemy import Connection, exc, select
 
 from rpcapi import errors
 from scheduler_svc.store.sql import schema
-from scheduler_svc.store.sql.dialect import Dialect, unavailable
-from scheduler_svc.store.sql.identity import Identity
+from scheduler_svc.store.sql.dialect import SqlDialect, unavailable
+from scheduler_svc.store.sql.identity import SqlIdentity
 from scheduler_svc.store.sql.tables import PARTITIONS
 
 T = TypeVar("T")
-Meta = Mapping[str, Any]  # a partition's row
+PartitionRow = Mapping[str, Any]  # a partition's row
 
-PATIENCE_SECONDS = 5.0  # that a verb is tried again while others are in the way
+RETRY_SECONDS = 5.0  # for which a verb is retried on conflicts with others
 TRIES = 3  # of a verb that got no answer
 
 
-class Unsure(Exception):
-    """Raised when the partition is not as it was last seen: it is met again."""
+class PartitionChanged(Exception):
+    """Raised when the partition's row is missing or behind what was observed: the server is checked again."""
 
 
-class Database:
-    """One partition in one database. Every verb is idempotent, so that one which got no answer is sent again."""
+class SqlDatabase:
+    """One partition in one database. Verbs are idempotent: one that got no answer is sent again."""
 
-    def __init__(self, dialect: Dialect, identity: Identity) -> None:
+    def __init__(self, dialect: SqlDialect, identity: SqlIdentity) -> None:
         self.dialect = dialect
         self._identity = identity
 
-    def act(self, work: Callable[[Connection, Meta, int], T]) -> T:
-        """Return what ``work`` does alone on the partition, given its row and the time; all of it is kept, or nothing.
+    def transact(self, work: Callable[[Connection, PartitionRow, int], T]) -> T:
+        """Return the result of ``work`` in a transaction that locks the partition; raises StoreUnavailable.
 
-        Raises StoreUnavailable.
+        ``work`` gets the connection, the partition's row and the time in ms.
         """
 
-        def once() -> T:
-            seen = self._identity.seen
+        def attempt() -> T:
+            observed = self._identity.high_water_mark
             with self.dialect.engine.connect() as connection:
-                self._meet(connection)
+                self._check_server(connection)
                 with connection.begin():
                     meta, now = self.dialect.lock(connection, self._identity.partition)
-                    return work(connection, _sure(connection, meta, seen), now)
+                    return work(connection, _check_row(connection, meta, observed), now)
 
-        return self.each_try(once)
+        return self.run_with_retries(attempt)
 
-    def look(self, work: Callable[[Connection, Meta], T]) -> T:
-        """Return what ``work`` reads of one instant of the partition; raises StoreUnavailable."""
+    def read(self, work: Callable[[Connection, PartitionRow], T]) -> T:
+        """Return the result of ``work`` in a read-only transaction on the partition; raises StoreUnavailable."""
 
-        def once() -> T:
-            seen = self._identity.seen
+        def attempt() -> T:
+            observed = self._identity.high_water_mark
             with self.dialect.engine.connect() as connection:
-                self._meet(connection)
-                connection.execution_options(**self.dialect.looks)
+                self._check_server(connection)
+                connection.execution_options(**self.dialect.read_options)
                 with connection.begin():
-                    wanted = select(PARTITIONS).where(PARTITIONS.c.name == self._identity.partition)
-                    found = connection.execute(wanted).mappings().one_or_none()
-                    return work(connection, _sure(connection, None if found is None else dict(found), seen))
+                    query = select(PARTITIONS).where(PARTITIONS.c.name == self._identity.partition)
+                    row = connection.execute(query).mappings().one_or_none()
+                    return work(connection, _check_row(connection, None if row is None else dict(row), observed))
 
-        return self.each_try(once)
+        return self.run_with_retries(attempt)
 
-    def make_sure(self) -> None:
-        """Compare who the server is with who it was; raises StoreUnavailable."""
+    def check_identity(self) -> None:
+        """Compare the server's identity with the recorded one; raises StoreUnavailable."""
 
-        def once() -> None:
+        def attempt() -> None:
             with self.dialect.engine.connect() as connection:
                 connection.info.pop("met", None)
-                self._meet(connection)
+                self._check_server(connection)
 
-        self.each_try(once)
+        self.run_with_retries(attempt)
 
-    def each_try(self, once: Callable[[], T]) -> T:
-        """Return what ``once`` does, tried again while that can help; raises StoreUnavailable."""
+    def run_with_retries(self, attempt: Callable[[], T]) -> T:
+        """Return the result of ``attempt``, retried on transient errors; raises StoreUnavailable."""
         retrying = tenacity.Retrying(
-            stop=self._is_enough,
+            stop=self._is_exhausted,
             wait=tenacity.wait_random_exponential(multiplier=0.005, max=0.1),
             retry=tenacity.retry_if_exception_type(
-                (Unsure, exc.OperationalError, exc.InternalError, exc.InterfaceError)
+                (PartitionChanged, exc.OperationalError, exc.InternalError, exc.InterfaceError)
             ),
             reraise=True,
         )
         try:
-            return retrying(once)
-        except Unsure as error:
-            raise errors.StoreUnavailable(why="the partition changes each time that it is looked at") from error
+            return retrying(attempt)
+        except PartitionChanged as error:
+            raise errors.StoreUnavailable(why="the partition's row is missing or old after each check") from error
         except exc.SQLAlchemyError as error:
             raise unavailable(error) from error
 
-    def _is_enough(self, state: tenacity.RetryCallState) -> bool:
+    def _is_exhausted(self, state: tenacity.RetryCallState) -> bool:
         error = state.outcome.exception() if state.outcome else None
-        if (state.seconds_since_start or 0.0) >= PATIENCE_SECONDS:
+        if (state.seconds_since_start or 0.0) >= RETRY_SECONDS:
             return True
-        return state.attempt_number >= TRIES and not (error and self.dialect.is_passing(error))
+        return state.attempt_number >= TRIES and not (error and self.dialect.is_transient(error))
 
-    def _meet(self, connection: Connection) -> None:
+    def _check_server(self, connection: Connection) -> None:
         if "met" in connection.info:
             return
         schema.ensure(self.dialect, connection)
@@ -103,9 +103,9 @@ class Database:
         connection.info["met"] = True
 
 
-def _sure(connection: Connection, meta: Meta | None, seen: tuple[int, int]) -> Meta:
-    """Return the row; raise Unsure where it is gone, or was seen further than it is."""
-    if meta is None or meta["epoch"] < seen[0] or meta["position"] < seen[1]:
+def _check_row(connection: Connection, meta: PartitionRow | None, observed: tuple[int, int]) -> PartitionRow:
+    """Return the row; raise PartitionChanged where it is missing or behind what was observed."""
+    if meta is None or meta["epoch"] < observed[0] or meta["position"] < observed[1]:
         connection.info.pop("met", None)
-        raise Unsure
+        raise PartitionChanged
     return meta

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bounded record of decisions, as rows."""
+"""The bounded decision record, as rows."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from sqlalchemy import Connection, delete, insert, select
 from scheduler_svc.store import documents
 from scheduler_svc.store.sql.tables import DECISIONS
 
-LOTS = 64  # in which the record's length is trimmed
+TRIMS = 64  # trims of the record per its length in decisions
 
 
 def write(connection: Connection, partition: str, number: int, request_id: str, document: Mapping[str, Any]) -> None:
@@ -19,8 +19,8 @@ def write(connection: Connection, partition: str, number: int, request_id: str, 
 
 
 def trim(connection: Connection, partition: str, newest: int, most: int) -> None:
-    """Drop what is beyond ``most``, once in a while: what each decision deletes, each decision pays for."""
-    if newest % max(1, most // LOTS) == 0:
+    """Delete decisions beyond ``most``; only once in ``most // TRIMS`` decisions, to save the cost of deletes."""
+    if newest % max(1, most // TRIMS) == 0:
         old = DECISIONS.c.number <= newest - most
         connection.execute(delete(DECISIONS).where(DECISIONS.c.partition == partition, old))
 
@@ -35,5 +35,5 @@ def newest(connection: Connection, partition: str, request_id: str) -> dict[str,
 def after(connection: Connection, partition: str, number: int, limit: int) -> Sequence[tuple[int, str, dict[str, Any]]]:
     """Return (number, request id, document) of decisions after ``number``."""
     own = (DECISIONS.c.partition == partition, DECISIONS.c.number > number)
-    found = connection.execute(select(DECISIONS).where(*own).order_by(DECISIONS.c.number).limit(limit))
-    return [(row.number, row.request, documents.decode(row.document, "decision")) for row in found]
+    rows = connection.execute(select(DECISIONS).where(*own).order_by(DECISIONS.c.number).limit(limit))
+    return [(row.number, row.request, documents.decode(row.document, "decision")) for row in rows]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who the database is, and whether it may have forgotten something since it was last seen."""
+"""Identity of the database server of a partition, and detection that it may have forgotten acknowledged writes."""
 
 from collections.abc import Mapping
 from threading import Lock
@@ -7,60 +7,63 @@ from typing import Any
 
 from sqlalchemy import Connection, update
 
-from scheduler_svc.store.sql.dialect import Dialect
+from scheduler_svc.store.sql.dialect import SqlDialect
 from scheduler_svc.store.sql.partition import SqlPartition
 from scheduler_svc.store.sql.rows import INSERTS
 from scheduler_svc.store.sql.tables import PARTITIONS
 
 
-class Identity:
-    """Judges each new connection before a verb goes through it, so that no verb meets a changed store unawares."""
+class SqlIdentity:
+    """Checks the server on each new connection, before any verb is sent through it."""
 
     def __init__(self, partition: str, log_length: int) -> None:
         self.partition = partition
         self._log_length = log_length
         self._lock = Lock()
-        self._seen = (0, 0)
-        self._bumped = False
+        self._high_water_mark = (0, 0)
+        self._epoch_changed = False
 
     @property
-    def seen(self) -> tuple[int, int]:
-        """How far the partition was seen: epoch and position."""
+    def high_water_mark(self) -> tuple[int, int]:
+        """The newest observed epoch and position of the partition."""
         with self._lock:
-            return self._seen
+            return self._high_water_mark
 
-    def saw(self, epoch: int, position: int) -> None:
-        """Note how far it was seen: a store that is behind that has forgotten something."""
+    def observe(self, epoch: int, position: int) -> None:
+        """Record the newest observed epoch and position: a store that is behind them has forgotten something."""
         with self._lock:
-            self._seen = max(self._seen[0], epoch), max(self._seen[1], position)
+            self._high_water_mark = max(self._high_water_mark[0], epoch), max(self._high_water_mark[1], position)
 
-    def take_bumped(self) -> bool:
-        """Tell, once, whether a new epoch was begun from here."""
+    def take_epoch_change(self) -> bool:
+        """Return whether this process began a new epoch since the last call."""
         with self._lock:
-            bumped, self._bumped = self._bumped, False
-            return bumped
+            changed, self._epoch_changed = self._epoch_changed, False
+            return changed
 
-    def check(self, dialect: Dialect, connection: Connection) -> None:
-        """Compare, note, and begin a new epoch where it must be; raises StoreUnavailable where none may write."""
-        seen_epoch, seen_position = self.seen
+    def check(self, dialect: SqlDialect, connection: Connection) -> None:
+        """Compare and record the server's identity, and begin a new epoch if necessary.
+
+        Raises StoreUnavailable where the server must not be written to.
+        """
+        observed_epoch, observed_position = self.high_water_mark
         with connection.begin():
             insert = INSERTS[connection.dialect.name](PARTITIONS).on_conflict_do_nothing()
-            blank = {"name": self.partition, "identity": "", "epoch": 0, "position": 0, "decision": 0}
-            who = dialect.identity(connection)
-            connection.execute(insert, blank)
+            new_row = {"name": self.partition, "identity": "", "epoch": 0, "position": 0, "decision": 0}
+            identity = dialect.identity(connection)
+            connection.execute(insert, new_row)
             meta, now = dialect.lock(connection, self.partition)
-            noted: Mapping[str, Any] = meta or blank
-            behind = noted["epoch"] < seen_epoch or noted["position"] < seen_position
-            if noted["identity"] == who and not behind:
-                self.saw(noted["epoch"], noted["position"])
+            recorded: Mapping[str, Any] = meta or new_row
+            behind = recorded["epoch"] < observed_epoch or recorded["position"] < observed_position
+            if recorded["identity"] == identity and not behind:
+                self.observe(recorded["epoch"], recorded["position"])
                 return
-            connection.execute(update(PARTITIONS).where(PARTITIONS.c.name == self.partition).values(identity=who))
-            partition = SqlPartition(connection, noted, log_length=self._log_length, by_group=False)
-            partition.epoch = max(partition.epoch, seen_epoch)
-            partition.position = max(partition.position, seen_position)
-            partition.bump(now)
+            connection.execute(update(PARTITIONS).where(PARTITIONS.c.name == self.partition).values(identity=identity))
+            partition = SqlPartition(connection, recorded, log_length=self._log_length, by_group=False)
+            partition.epoch = max(partition.epoch, observed_epoch)
+            partition.position = max(partition.position, observed_position)
+            partition.begin_epoch(now)
             partition.finish()
             dialect.announce(connection, self.partition)
-        self.saw(partition.epoch, partition.position)
+        self.observe(partition.epoch, partition.position)
         with self._lock:
-            self._bumped = self._bumped or noted["epoch"] > 0  # a partition that is new has forgotten nothing
+            self._epoch_changed = self._epoch_changed or recorded["epoch"] > 0  # a new partition has forgotten nothing

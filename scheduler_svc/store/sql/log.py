@@ -8,24 +8,24 @@ from sqlalchemy import Connection, delete, insert, select
 
 from rpcapi import errors
 from scheduler_svc.store import documents
-from scheduler_svc.store.records import SCHEMA, Entry
+from scheduler_svc.store.records import SCHEMA, LogEntry
 from scheduler_svc.store.sql.tables import LOG
 
-LOTS = 64  # in which a log's length is trimmed: what each verb deletes, each verb pays for
+TRIMS = 64  # trims of the log per its length in entries
 
 
-def read(connection: Connection, partition: str, position: int, limit: int) -> list[Entry]:
+def read(connection: Connection, partition: str, position: int, limit: int) -> list[LogEntry]:
     """Return entries after ``position``; raises IncompatibleObject where a newer gantt wrote one."""
-    wanted = select(LOG).where(LOG.c.partition == partition, LOG.c.position > position)
-    found = []
-    for row in connection.execute(wanted.order_by(LOG.c.position).limit(limit)):
+    query = select(LOG).where(LOG.c.partition == partition, LOG.c.position > position)
+    entries = []
+    for row in connection.execute(query.order_by(LOG.c.position).limit(limit)):
         if row.schema != SCHEMA:
             raise errors.IncompatibleObject(name="stored log entry", version=row.schema, supported=SCHEMA)
-        found.append(Entry(row.position, row.kind, json.loads(row.payload)))
-    return found
+        entries.append(LogEntry(row.position, row.kind, json.loads(row.payload)))
+    return entries
 
 
-def write(connection: Connection, partition: str, entries: Sequence[Entry]) -> None:
+def write(connection: Connection, partition: str, entries: Sequence[LogEntry]) -> None:
     """Append entries."""
     rows = [
         {"position": entry.position, "kind": entry.kind, "payload": documents.encode(entry.payload)}
@@ -35,7 +35,7 @@ def write(connection: Connection, partition: str, entries: Sequence[Entry]) -> N
 
 
 def trim(connection: Connection, partition: str, before: int, position: int, length: int) -> None:
-    """Drop what is beyond ``length``, when ``position`` has come into another lot since ``before``."""
-    lot = max(1, length // LOTS)
-    if before // lot != position // lot:
+    """Delete entries beyond ``length``; only once in ``length // TRIMS`` positions, to save the cost of deletes."""
+    step = max(1, length // TRIMS)
+    if before // step != position // step:
         connection.execute(delete(LOG).where(LOG.c.partition == partition, LOG.c.position <= position - length))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A partition in tables, within one transaction."""
+"""The state of a partition in tables, within one transaction."""
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -9,9 +9,9 @@ from sqlalchemy import ColumnElement, Connection, and_, delete, or_, select, upd
 
 from rpcapi.model import names
 from scheduler_svc.store import namespaces
-from scheduler_svc.store.records import Claim, Entry, Snapshot
+from scheduler_svc.store.records import Claim, LogEntry, Snapshot
 from scheduler_svc.store.sql import codecs, copies, decisions, log, states
-from scheduler_svc.store.sql.rows import ColumnView, Rows
+from scheduler_svc.store.sql.rows import ColumnView, SqlRows
 from scheduler_svc.store.sql.tables import (
     CONSUMERS,
     GROUPS,
@@ -21,8 +21,8 @@ from scheduler_svc.store.sql.tables import (
     SERVICES,
     STATES,
 )
-from scheduler_svc.store.verbs.partition import Partition
-from scheduler_svc.store.verification import Look
+from scheduler_svc.store.verbs.partition import PartitionState
+from scheduler_svc.store.verification import StoreDump
 
 CONSUMER_CODECS = {
     "claim": codecs.CLAIM,
@@ -49,10 +49,10 @@ SERVICE_CODECS = {
 }
 
 
-class SqlPartition(Partition):
-    """What a transaction that holds the partition's row sees of it, and is going to write.
+class SqlPartition(PartitionState):
+    """The data of a partition that one transaction reads and will write.
 
-    ``meta`` is that row. ``look`` and ``snapshot`` read whole tables, every other question the rows it names.
+    ``meta`` is the partition's row. ``dump`` and ``snapshot`` read whole tables, all other methods single rows.
     """
 
     def __init__(self, connection: Connection, meta: Mapping[str, Any], *, log_length: int, by_group: bool) -> None:
@@ -61,15 +61,15 @@ class SqlPartition(Partition):
         self._name = str(meta["name"])
         self._meta = {key: int(meta[key]) for key in ("epoch", "position", "decision")}
         self._log_length = log_length
-        self._entries: list[Entry] = []
+        self._entries: list[LogEntry] = []
         self._awaits: bool | None = None
         self.by_group = by_group
         self.epoch, self.position, self._decision = (self._meta[key] for key in ("epoch", "position", "decision"))
-        self._consumers = Rows(connection, CONSUMERS, self._name, CONSUMER_CODECS, _place)
-        self._providers = Rows(connection, PROVIDERS, self._name, PROVIDER_CODECS)
-        self._services = Rows(connection, SERVICES, self._name, SERVICE_CODECS)
-        self._groups = Rows(connection, GROUPS, self._name, {"hosts": codecs.JSON})
-        self._pins = Rows(connection, PINS, self._name, {"pinned": codecs.PIN}, _until)
+        self._consumers = SqlRows(connection, CONSUMERS, self._name, CONSUMER_CODECS, _place)
+        self._providers = SqlRows(connection, PROVIDERS, self._name, PROVIDER_CODECS)
+        self._services = SqlRows(connection, SERVICES, self._name, SERVICE_CODECS)
+        self._groups = SqlRows(connection, GROUPS, self._name, {"hosts": codecs.JSON})
+        self._pins = SqlRows(connection, PINS, self._name, {"pinned": codecs.PIN}, _until)
         self._bind()
 
     def _bind(self) -> None:
@@ -93,18 +93,18 @@ class SqlPartition(Partition):
         self.pins = ColumnView(self._pins, PINS.c.pinned)
 
     def finish(self) -> bool:
-        """Write all that the verb changed; tell whether the log grew."""
+        """Write everything that the verb changed; return whether the log grew."""
         for rows in self._all_rows():
             rows.write()
         if self._entries:
             log.write(self._connection, self._name, self._entries)
             log.trim(self._connection, self._name, self._meta["position"], self.position, self._log_length)
-        told = {"epoch": self.epoch, "position": self.position, "decision": self._decision}
-        if told != self._meta:
-            self._connection.execute(update(PARTITIONS).where(PARTITIONS.c.name == self._name).values(told))
+        counters = {"epoch": self.epoch, "position": self.position, "decision": self._decision}
+        if counters != self._meta:
+            self._connection.execute(update(PARTITIONS).where(PARTITIONS.c.name == self._name).values(counters))
         return bool(self._entries)
 
-    def expect(
+    def prefetch(
         self,
         *,
         consumers: Collection[str] = (),
@@ -112,16 +112,16 @@ class SqlPartition(Partition):
         services: Collection[str] = (),
         groups: Collection[str] = (),
     ) -> None:
-        for rows, wanted in zip(self._all_rows(), (consumers, providers, services, groups), strict=False):
-            rows.fetch(wanted)
+        for rows, row_names in zip(self._all_rows(), (consumers, providers, services, groups), strict=False):
+            rows.fetch(row_names)
 
-    def keep(self, entry: Entry) -> None:
+    def append_entry(self, entry: LogEntry) -> None:
         self._entries.append(entry)
 
-    def entries(self, position: int, limit: int) -> list[Entry]:
+    def entries(self, position: int, limit: int) -> list[LogEntry]:
         return log.read(self._connection, self._name, position, limit)
 
-    def due(self, now: int, limit: int) -> list[str]:
+    def expired_consumers(self, now: int, limit: int) -> list[str]:
         at = CONSUMERS.c.deadline_ms
         return self._consumers.find(at <= now, at, CONSUMERS.c.name, limit=limit)
 
@@ -134,34 +134,34 @@ class SqlPartition(Partition):
         place = CONSUMERS.c.place
         conditions: list[ColumnElement[bool]] = [place.is_not(None)]
         if host is not None:
-            # A node's own place begins with its name; a host's claims are found by the host.
+            # A node's claims have places that begin with its name; a host's claims are selected by the host column.
             own = and_(place >= f"{host}|", place < f"{host}}}")
             conditions.append(or_(CONSUMERS.c.host == host, own))
         if consumer is not None:
             conditions.append(CONSUMERS.c.name == consumer)
         if marker is not None:
             conditions.append(place > marker)
-        found = self._consumers.find(and_(*conditions), place, limit=limit + 1)
-        shown = [self.claims[name] for name in found[:limit]]
-        return shown, f"{shown[-1].host}|{shown[-1].consumer}" if len(found) > limit else None
+        matches = self._consumers.find(and_(*conditions), place, limit=limit + 1)
+        shown = [self.claims[name] for name in matches[:limit]]
+        return shown, f"{shown[-1].host}|{shown[-1].consumer}" if len(matches) > limit else None
 
     def counts(self) -> Mapping[str, int]:
         prepared = len(self.deadlines)
         return {"prepared": prepared, "confirmed": self._consumers.count(CONSUMERS.c.place.is_not(None)) - prepared}
 
-    def forget_ends(self, until: int, limit: int) -> None:
+    def drop_tombstones(self, until: int, limit: int) -> None:
         at = CONSUMERS.c.ended_ms
         for name in self._consumers.find(at <= until, at, CONSUMERS.c.name, limit=limit):
             del self.ended[name], self.ended_at[name]
             self.settled.pop(name, None)
 
-    def forget_pins(self, now: int) -> None:
+    def drop_expired_pins(self, now: int) -> None:
         self._pins.write()
         past = and_(PINS.c.partition == self._name, PINS.c.until_ms <= now)
         self._connection.execute(delete(PINS).where(past))
         self._pins.forget()
 
-    def silent(self, since: int) -> list[str]:
+    def silent_services(self, since: int) -> list[str]:
         return self._services.find(and_(SERVICES.c.beat_ms <= since, SERVICES.c.alive.is_(True)))
 
     def is_awaited(self, host: str) -> bool:
@@ -180,29 +180,29 @@ class SqlPartition(Partition):
         self._services.forget()
         self._awaits = None
 
-    def await_no_more(self, host: str) -> None:
+    def stop_awaiting(self, host: str) -> None:
         self._services.put(host, "awaited", None)
         self._awaits = None
 
     def page_of_names(self, namespace: str, marker: str | None, limit: int) -> tuple[list[str], str | None]:
         if namespace == namespaces.COMPUTE:
-            wanted = select(PROVIDERS.c.name).where(PROVIDERS.c.document.is_not(None))
+            query = select(PROVIDERS.c.name).where(PROVIDERS.c.document.is_not(None))
         elif namespace == namespaces.SERVICE:
-            wanted = select(SERVICES.c.name).where(SERVICES.c.document.is_not(None))
+            query = select(SERVICES.c.name).where(SERVICES.c.document.is_not(None))
         else:
-            wanted = select(STATES.c.name).where(STATES.c.namespace == namespace)
-        column = wanted.selected_columns[0]
-        wanted = wanted.where(column.table.c.partition == self._name)
+            query = select(STATES.c.name).where(STATES.c.namespace == namespace)
+        column = query.selected_columns[0]
+        query = query.where(column.table.c.partition == self._name)
         if marker is not None:
-            wanted = wanted.where(column > marker)
-        found = list(self._connection.scalars(wanted.order_by(column).limit(limit + 1)))
-        return found[:limit], found[limit - 1] if len(found) > limit else None
+            query = query.where(column > marker)
+        page = list(self._connection.scalars(query.order_by(column).limit(limit + 1)))
+        return page[:limit], page[limit - 1] if len(page) > limit else None
 
-    def state_of(self, namespace: str, name: str) -> namespaces.Versioned | None:
+    def document_of(self, namespace: str, name: str) -> namespaces.Versioned | None:
         return states.read(self._connection, self._name, namespace, name)
 
-    def keep_state(self, namespace: str, name: str, held: namespaces.Versioned | None) -> None:
-        states.write(self._connection, self._name, namespace, name, held)
+    def put_document(self, namespace: str, name: str, versioned: namespaces.Versioned | None) -> None:
+        states.write(self._connection, self._name, namespace, name, versioned)
 
     def record(self, request_id: str, document: Mapping[str, Any], most: int) -> None:
         self._decision += 1
@@ -218,15 +218,15 @@ class SqlPartition(Partition):
     def snapshot(self, namespaces: Iterable[str]) -> Snapshot:
         return copies.snapshot(self._connection, self._name, (self.epoch, self.position), namespaces)
 
-    def look(self) -> Look:
-        return copies.look(self._connection, self._name, (self.epoch, self.position))
+    def dump(self) -> StoreDump:
+        return copies.dump(self._connection, self._name, (self.epoch, self.position))
 
-    def _all_rows(self) -> tuple[Rows, ...]:
+    def _all_rows(self) -> tuple[SqlRows, ...]:
         return (self._consumers, self._providers, self._services, self._groups, self._pins)
 
 
 def _place(_name: str, raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return where a consumer's claim is."""
+    """Return the columns that locate a consumer's claim."""
     if "claim" not in raw:
         return {}
     claim = json.loads(raw["claim"])

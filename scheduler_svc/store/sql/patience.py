@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""psycopg's connection, with an end to its patience: the server's own time-outs are no help where it hangs."""
+"""A psycopg connection with a client-side time-out: the server's own time-outs do not help where it hangs."""
 
 import time
 from collections.abc import Generator
@@ -9,28 +9,28 @@ import psycopg
 
 from scheduler_svc.store.sql.dialect import ANSWER_SECONDS
 
-SILENCE_SECONDS = ANSWER_SECONDS + 2.0  # a server that lives ends a statement itself before
+SILENCE_SECONDS = ANSWER_SECONDS + 2.0  # later than a working server's own statement time-out
 
 
-class PatientConnection(psycopg.Connection[Any]):
-    """A connection that is given up when an answer takes longer than any does.
+class TimeoutConnection(psycopg.Connection[Any]):
+    """A connection that is closed when an answer takes longer than SILENCE_SECONDS.
 
-    A commit that waits for a synchronous standby is no statement: the server itself would let it wait for ever.
+    The server's statement time-out does not apply to a commit that waits for a synchronous standby.
     """
 
     def wait(self, gen: Generator[Any, Any, Any], *arguments: Any, **options: Any) -> Any:
         return super().wait(self._bounded(gen), *arguments, **options)
 
     def _bounded(self, gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-        """Pass on what ``gen`` waits for, and what became of it; psycopg comes back ten times a second."""
+        """Forward ``gen``'s waits, and check the deadline after each; psycopg resumes ten times a second."""
         deadline = time.monotonic() + SILENCE_SECONDS
         try:
-            wanted = next(gen)
+            state = next(gen)
             while True:
-                ready = yield wanted
+                ready = yield state
                 if not ready and time.monotonic() >= deadline:
                     self.close()
                     raise psycopg.OperationalError(f"no answer within {SILENCE_SECONDS:g} s")
-                wanted = gen.send(ready)
+                state = gen.send(ready)
         except StopIteration as done:
             return done.value

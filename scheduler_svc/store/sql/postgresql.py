@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PostgreSQL: one server, or what has taken its place."""
+"""The PostgreSQL dialect."""
 
 import hashlib
 import os
@@ -11,37 +11,37 @@ from sqlalchemy import URL, Connection, create_engine, event, exc, text
 
 from rpcapi import errors, green
 from scheduler_svc.store.records import Durability
-from scheduler_svc.store.sql.dialect import ANSWER_SECONDS, CONNECT_SECONDS, POOL, Dialect, unavailable
+from scheduler_svc.store.sql.dialect import ANSWER_SECONDS, CONNECT_SECONDS, POOL, SqlDialect, unavailable
 
-# Time is read when the row is held, not when the wait for it began.
-LOCK = text(
+# The time is read when the row is locked, not when the wait for the lock began.
+LOCK_ROW = text(
     "WITH held AS MATERIALIZED (SELECT * FROM partitions WHERE name = :name FOR UPDATE) "
     "SELECT held.*, (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now FROM (SELECT 1) AS one "
     "LEFT JOIN held ON true"
 )
-WHO = text(
+SELECT_IDENTITY = text(
     "SELECT pg_is_in_recovery() AS standby, (SELECT system_identifier FROM pg_control_system()) AS system, "
     "CASE WHEN NOT pg_is_in_recovery() THEN substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END AS timeline, "
     "(SELECT oid FROM pg_database WHERE datname = current_database()) AS database, "
     "'partitions'::regclass::oid AS home, extract(epoch FROM pg_postmaster_start_time())::text AS started, "
     "current_setting('synchronous_commit') <> 'off' AND current_setting('fsync') = 'on' AS keeps"
 )
-SCHEMA_LOCK = 0x67616E7474  # "gantt", as a number that others will hardly lock
-IDLE_SECONDS = 5.0  # that a session may do nothing while it holds a partition
-PASSING = ("40001", "40P01")  # serialization failure, deadlock
+SCHEMA_LOCK = 0x67616E7474  # "gantt" as a number, unlikely to be another program's lock key
+IDLE_SECONDS = 5.0  # that a session may be idle while it locks a partition
+TRANSIENT = ("40001", "40P01")  # serialization failure, deadlock
 
 
-class Postgresql(Dialect):
-    """A transaction locks its partition's row: verbs of one partition come one at a time, looks wait for nobody.
+class Postgresql(SqlDialect):
+    """PostgreSQL. A transaction locks its partition's row: verbs of a partition run one at a time; reads do not wait.
 
-    A crash loses nothing that was acknowledged where fsync and synchronous_commit are on; durability "always"
-    switches the latter on. Where one is off, a server that was started again is another one, and so is in any case
-    one on another timeline: a standby that was promoted, or a restore to a point in time.
+    A crash loses nothing acknowledged where fsync and synchronous_commit are on; durability "always" switches the
+    latter on. Where one is off, a restarted server counts as another server. So does, in any case, a server on
+    another timeline: a promoted standby, or a restore to a point in time.
     """
 
     def __init__(self, url: URL, durability: Durability) -> None:
         if green.is_patched():
-            # psycopg's own wait would hold up all green threads; it is chosen when the module is first imported.
+            # psycopg's default wait would block all green threads; it is selected when the module is first imported.
             os.environ.setdefault("PSYCOPG_WAIT_FUNC", "wait_select")
         keepalive = {"keepalives_idle": CONNECT_SECONDS, "keepalives_interval": 2, "keepalives_count": 3}
         arguments = {"connect_timeout": CONNECT_SECONDS, "application_name": "gantt-scheduler", **keepalive}
@@ -49,8 +49,8 @@ class Postgresql(Dialect):
         try:
             self.engine = create_engine(url.set(drivername="postgresql+psycopg"), connect_args=arguments, **POOL)
         except exc.ArgumentError as error:
-            raise errors.BadConfiguration(why=f"[store] url is not one that PostgreSQL has: {error}") from error
-        self.looks = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+            raise errors.BadConfiguration(why=f"[store] url is not a valid PostgreSQL URL: {error}") from error
+        self.read_options = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
         self._durability = durability
         self._lock = Lock()
         self._listener: Any = None
@@ -58,15 +58,17 @@ class Postgresql(Dialect):
         event.listen(self.engine, "connect", self._prepare)
 
     def lock(self, connection: Connection, partition: str) -> tuple[Mapping[str, Any] | None, int]:
-        row = connection.execute(LOCK, {"name": partition}).mappings().one()
+        row = connection.execute(LOCK_ROW, {"name": partition}).mappings().one()
         return (dict(row) if row["name"] is not None else None), int(row["now"])
 
     def identity(self, connection: Connection) -> str:
-        who = connection.execute(WHO).mappings().one()
-        if who["standby"]:
+        server = connection.execute(SELECT_IDENTITY).mappings().one()
+        if server["standby"]:
             raise errors.StoreUnavailable(why="the server is a standby; [store] url must lead to the primary")
-        started = "any" if who["keeps"] else who["started"]
-        return f"{who['system']} timeline {who['timeline']} in {who['database']}/{who['home']} start {started}"
+        started = "any" if server["keeps"] else server["started"]
+        return (
+            f"{server['system']} timeline {server['timeline']} in {server['database']}/{server['home']} start {started}"
+        )
 
     def lock_schema(self, connection: Connection) -> None:
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": SCHEMA_LOCK})
@@ -85,21 +87,21 @@ class Postgresql(Dialect):
             return
         broken: Any = self.engine.dialect.loaded_dbapi.Error
         try:
-            for _news in listener.notifies(timeout=seconds, stop_after=1):
+            for _notification in listener.notifies(timeout=seconds, stop_after=1):
                 return
         except broken as error:
-            self._hang_up()
+            self._close_listener()
             raise unavailable(error) from error
 
-    def is_passing(self, error: BaseException) -> bool:
-        return isinstance(error, exc.DBAPIError) and getattr(error.orig, "sqlstate", None) in PASSING
+    def is_transient(self, error: BaseException) -> bool:
+        return isinstance(error, exc.DBAPIError) and getattr(error.orig, "sqlstate", None) in TRANSIENT
 
     def close(self) -> None:
-        self._hang_up()
+        self._close_listener()
         super().close()
 
     def _open_listener(self, partition: str) -> Any:
-        """Return a psycopg connection that the pool has no part in: one that waits is of no use to others."""
+        """Return a psycopg connection outside the pool, because it spends its time waiting."""
         connection = self.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
         try:
             connection.exec_driver_sql(f'LISTEN "{_channel(partition)}"')
@@ -110,7 +112,7 @@ class Postgresql(Dialect):
             raise
         return listener
 
-    def _hang_up(self) -> None:
+    def _close_listener(self) -> None:
         with self._lock:
             listener, self._listener = self._listener, None
         if listener is not None:
@@ -119,23 +121,23 @@ class Postgresql(Dialect):
     def _prepare(self, fresh: Any, _record: Any) -> None:
         settings: dict[str, int | str] = {
             "statement_timeout": ANSWER_SECONDS * 1000,
-            # A worker that hangs within a transaction holds its partition: the server ends it, and the others go on.
+            # A worker that hangs within a transaction locks its partition: the server ends it, and others continue.
             "idle_in_transaction_session_timeout": round(IDLE_SECONDS * 1000),
         }
         if self._durability == "always":
             settings["synchronous_commit"] = "on"
         autocommit, fresh.autocommit = fresh.autocommit, True
-        told = ", ".join("set_config(%s, %s, false)" for _ in settings)
-        fresh.execute(f"SELECT {told}", [str(each) for pair in settings.items() for each in pair])
+        calls = ", ".join("set_config(%s, %s, false)" for _ in settings)
+        fresh.execute(f"SELECT {calls}", [str(value) for pair in settings.items() for value in pair])
         fresh.autocommit = autocommit
 
 
 def _connect(_dialect: Any, _record: Any, arguments: Any, options: Any) -> Any:
-    from scheduler_svc.store.sql.patience import PatientConnection  # noqa: PLC0415 - SQLite needs no psycopg installed
+    from scheduler_svc.store.sql.patience import TimeoutConnection  # noqa: PLC0415 - SQLite needs no psycopg installed
 
-    return PatientConnection.connect(*arguments, **options)
+    return TimeoutConnection.connect(*arguments, **options)
 
 
 def _channel(partition: str) -> str:
-    """Return the channel on which a partition's news is told; a name of its own would be too long for one."""
+    """Return a partition's notification channel: a hash, because partition names may be too long for a channel."""
     return "gantt_" + hashlib.sha256(partition.encode()).hexdigest()[:32]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of one table within one transaction: read when they are asked for, written when the verb is done."""
+"""Rows of one table within one transaction: read on demand, written when the verb is done."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from functools import cache
@@ -19,33 +19,33 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
-from scheduler_svc.store.sql.codecs import Codec
+from scheduler_svc.store.sql.codecs import ColumnCodec
 
 V = TypeVar("V")
 
-LOT = 1000  # names in one question
+BATCH = 1000  # names in one statement
 INSERTS: Mapping[str, Any] = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
 
 
-class Row:
-    """One row: what was read of it, and what of that was looked at since."""
+class SqlRow:
+    """One row: its columns as read, and the decoded values of columns that were accessed since."""
 
     def __init__(self, raw: Mapping[str, Any]) -> None:
         self.raw = raw
-        self.held: dict[str, Any] = {}
+        self.values: dict[str, Any] = {}
 
-    def get(self, column: str, codec: Codec) -> Any:
-        """Return a column's value, the same object each time: what is changed in it is changed in the row."""
-        if column not in self.held:
+    def get(self, column: str, codec: ColumnCodec) -> Any:
+        """Return a column's decoded value, the same object each time: changes in it are changes of the row."""
+        if column not in self.values:
             raw = self.raw.get(column)
-            self.held[column] = None if raw is None else codec.decode(raw)
-        return self.held[column]
+            self.values[column] = None if raw is None else codec.decode(raw)
+        return self.values[column]
 
 
-class Rows:
-    """The rows of ``partition`` in ``table``, whose ``codecs`` are by column.
+class SqlRows:
+    """The rows of ``partition`` in ``table``, with ``codecs`` by column.
 
-    ``derive`` returns the columns that follow from others, given the row as it is about to be written.
+    ``derive`` returns the columns computed from others, given a row's name and the row to be written.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Rows:
         connection: Connection,
         table: Table,
         partition: str,
-        codecs: Mapping[str, Codec],
+        codecs: Mapping[str, ColumnCodec],
         derive: Callable[[str, Mapping[str, Any]], Mapping[str, Any]] | None = None,
     ) -> None:
         self._connection = connection
@@ -61,15 +61,17 @@ class Rows:
         self._partition = partition
         self._codecs = codecs
         self._derive = derive
-        self._rows: dict[str, Row] = {}
+        self._rows: dict[str, SqlRow] = {}
 
     def fetch(self, names: Iterable[str]) -> None:
         """Read the rows of these names that were not read before."""
-        wanted = sorted(set(names) - self._rows.keys())
-        for start in range(0, len(wanted), LOT):
-            lot = wanted[start : start + LOT]
-            self._rows.update({name: Row({}) for name in lot})
-            self._take(self._connection.execute(_named(self._table), {"partition": self._partition, "names": lot}))
+        missing = sorted(set(names) - self._rows.keys())
+        for start in range(0, len(missing), BATCH):
+            batch = missing[start : start + BATCH]
+            self._rows.update({name: SqlRow({}) for name in batch})
+            self._cache_rows(
+                self._connection.execute(_select_by_name(self._table), {"partition": self._partition, "names": batch})
+            )
 
     def find(self, condition: ColumnElement[bool], *order: Any, limit: int | None = None) -> list[str]:
         """Return the names of the rows that fulfil ``condition`` now, in ``order``, and read these rows."""
@@ -77,37 +79,37 @@ class Rows:
         return self._read(condition, *order, limit=limit)
 
     def names(self, condition: ColumnElement[bool], limit: int | None = None) -> list[str]:
-        """Return the names alone of the rows that fulfil ``condition`` now, in order."""
+        """Return the names of the rows that fulfil ``condition`` now, in order, without reading the rows."""
         self.write()
         table = self._table
-        wanted = select(table.c.name).where(table.c.partition == self._partition, condition)
-        return list(self._connection.scalars(wanted.order_by(table.c.name).limit(limit)))
+        query = select(table.c.name).where(table.c.partition == self._partition, condition)
+        return list(self._connection.scalars(query.order_by(table.c.name).limit(limit)))
 
     def count(self, condition: ColumnElement[bool]) -> int:
         """Return how many rows fulfil ``condition`` now."""
         self.write()
-        wanted = select(func.count()).select_from(self._table)
-        found = self._connection.scalar(wanted.where(self._table.c.partition == self._partition, condition))
-        return int(found or 0)
+        query = select(func.count()).select_from(self._table)
+        number = self._connection.scalar(query.where(self._table.c.partition == self._partition, condition))
+        return int(number or 0)
 
     def get(self, name: str, column: str) -> Any:
-        """Return what a row holds in a column; None where there is nothing."""
+        """Return a column's value in a row, or None."""
         if name not in self._rows:
             self.fetch([name])
         return self._rows[name].get(column, self._codecs[column])
 
     def put(self, name: str, column: str, value: Any) -> None:
-        """Let a row hold ``value`` in a column; None takes it away."""
+        """Set a column of a row to ``value``; None clears it."""
         if name not in self._rows:
             self.fetch([name])
-        self._rows[name].held[column] = value
+        self._rows[name].values[column] = value
 
     def forget(self) -> None:
-        """Read everything anew from here on; what was changed is to be written before."""
+        """Drop all cached rows; changes must be written before."""
         self._rows.clear()
 
     def write(self) -> None:
-        """Write the rows that differ from what was read; one that holds nothing any more goes."""
+        """Write the rows that differ from what was read; delete rows that became empty."""
         changed, emptied = [], []
         for name, row in self._rows.items():
             raw = self._encoded(name, row)
@@ -117,38 +119,38 @@ class Rows:
                 changed.append(raw)
             else:
                 emptied.append(name)
-            self._rows[name] = Row(raw)
-        for start in range(0, len(emptied), LOT):
-            gone = self._table.c.name.in_(emptied[start : start + LOT])
-            self._connection.execute(delete(self._table).where(self._table.c.partition == self._partition, gone))
+            self._rows[name] = SqlRow(raw)
+        for start in range(0, len(emptied), BATCH):
+            condition = self._table.c.name.in_(emptied[start : start + BATCH])
+            self._connection.execute(delete(self._table).where(self._table.c.partition == self._partition, condition))
         if changed:
             self._upsert(changed)
 
     def _read(self, condition: ColumnElement[bool], *order: Any, limit: int | None = None) -> list[str]:
-        wanted = select(self._table).where(self._table.c.partition == self._partition, condition)
-        return self._take(self._connection.execute(wanted.order_by(*order).limit(limit)))
+        query = select(self._table).where(self._table.c.partition == self._partition, condition)
+        return self._cache_rows(self._connection.execute(query.order_by(*order).limit(limit)))
 
-    def _take(self, found: Result[Any]) -> list[str]:
-        """Take rows that were read, except those that were read before; return the names of all."""
+    def _cache_rows(self, result: Result[Any]) -> list[str]:
+        """Cache rows that were read, unless they are cached already; return the names of all."""
         names = []
-        for mapping in found.mappings():
+        for mapping in result.mappings():
             names.append(mapping["name"])
-            known = self._rows.get(mapping["name"])
-            if known is None or not known.raw:
-                self._rows[mapping["name"]] = Row({key: raw for key, raw in mapping.items() if raw is not None})
+            cached = self._rows.get(mapping["name"])
+            if cached is None or not cached.raw:
+                self._rows[mapping["name"]] = SqlRow({key: raw for key, raw in mapping.items() if raw is not None})
         return names
 
-    def _encoded(self, name: str, row: Row) -> Mapping[str, Any]:
-        """Return the row as it is to be stored; {} where it holds nothing."""
-        if not row.held:
+    def _encoded(self, name: str, row: SqlRow) -> Mapping[str, Any]:
+        """Return the row as it will be stored; {} if it is empty."""
+        if not row.values:
             return row.raw
-        kept = {key: row.raw[key] for key in self._codecs if key in row.raw and key not in row.held}
-        told = {key: self._codecs[key].encode(value) for key, value in row.held.items() if value is not None}
-        if not kept and not told:
+        unchanged = {key: row.raw[key] for key in self._codecs if key in row.raw and key not in row.values}
+        encoded = {key: self._codecs[key].encode(value) for key, value in row.values.items() if value is not None}
+        if not unchanged and not encoded:
             return {}
-        derived = self._derive(name, kept | told) if self._derive else {}
+        derived = self._derive(name, unchanged | encoded) if self._derive else {}
         head = {"partition": self._partition, "name": name}
-        return head | kept | told | {key: value for key, value in derived.items() if value is not None}
+        return head | unchanged | encoded | {key: value for key, value in derived.items() if value is not None}
 
     def _upsert(self, changed: list[Mapping[str, Any]]) -> None:
         columns = self._table.columns.keys()
@@ -157,15 +159,15 @@ class Rows:
 
 
 @cache
-def _named(table: Table) -> Select[Any]:
-    """Return the question for rows by name: putting it together anew would cost more than asking it."""
-    wanted = table.c.name.in_(bindparam("names", expanding=True))
-    return select(table).where(table.c.partition == bindparam("partition"), wanted)
+def _select_by_name(table: Table) -> Select[Any]:
+    """Return the query for rows by name, cached: building it costs more than executing it."""
+    condition = table.c.name.in_(bindparam("names", expanding=True))
+    return select(table).where(table.c.partition == bindparam("partition"), condition)
 
 
 @cache
 def _upsert(table: Table, dialect: str) -> Insert:
-    """Return the statement that adds rows, or replaces them whole."""
+    """Return the statement that inserts or replaces whole rows."""
     statement = INSERTS[dialect](table)
     rest = {
         name: statement.excluded[name]
@@ -177,9 +179,9 @@ def _upsert(table: Table, dialect: str) -> Insert:
 
 
 class ColumnView(MutableMapping[str, V]):
-    """One column of the rows as a mapping from names."""
+    """One column of the rows as a mapping by row name."""
 
-    def __init__(self, rows: Rows, column: ColumnElement[Any]) -> None:
+    def __init__(self, rows: SqlRows, column: ColumnElement[Any]) -> None:
         self._rows = rows
         self._column = column
         self._key = str(column.key)

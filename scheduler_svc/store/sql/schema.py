@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Brings a database to the tables that this gantt knows, once, whoever comes first."""
+"""Creates or migrates the tables; the first process to come does it."""
 
 from functools import cache
 from pathlib import Path
@@ -12,13 +12,13 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection
 
 from rpcapi import errors
-from scheduler_svc.store.sql.dialect import Dialect
+from scheduler_svc.store.sql.dialect import SqlDialect
 
 VERSION_TABLE = "gantt_schema"
-_LOCK = Lock()  # alembic's context is the process's
+_LOCK = Lock()  # alembic's context is global in a process
 
 
-def ensure(dialect: Dialect, connection: Connection) -> None:
+def ensure(dialect: SqlDialect, connection: Connection) -> None:
     """Create the tables, or migrate them; raises BadConfiguration where a newer gantt has migrated them."""
     with _LOCK:
         with connection.begin():
@@ -26,10 +26,10 @@ def ensure(dialect: Dialect, connection: Connection) -> None:
                 return
         with connection.begin():
             dialect.lock_schema(connection)
-            found = _version(connection)
-            if found is not None and not _is_known(found):
+            version = _version(connection)
+            if version is not None and not _is_supported(version):
                 raise errors.BadConfiguration(
-                    why=f"the store's tables are at version {found}, which a newer gantt made; upgrade this one"
+                    why=f"the store's tables have version {version}, created by a newer gantt; upgrade this one"
                 )
             config = _config()
             config.attributes["connection"] = connection
@@ -52,5 +52,5 @@ def _version(connection: Connection) -> str | None:
     return context.get_current_revision()
 
 
-def _is_known(version: str) -> bool:
+def _is_supported(version: str) -> bool:
     return any(script.revision == version for script in _scripts().walk_revisions())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SQLite: one file, for the workers of one machine."""
+"""The SQLite dialect: one file, for the workers of one machine."""
 
 import os
 import sqlite3
@@ -12,23 +12,23 @@ from sqlalchemy import URL, Connection, create_engine, event, exc, text
 
 from rpcapi import errors
 from scheduler_svc.store.records import Durability
-from scheduler_svc.store.sql.dialect import POOL, Dialect
+from scheduler_svc.store.sql.dialect import POOL, SqlDialect
 
-BUSY_MS = 20  # that SQLite itself waits for another writer, holding up all green threads of the process
-HOLD = text(
+BUSY_MS = 20  # that SQLite itself waits for another writer, which blocks all green threads of the process
+SELECT_ROW = text(
     "SELECT partitions.*, CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) AS now "
     "FROM (SELECT 1) LEFT JOIN partitions ON name = :name"
 )
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 LOCKED = ("database is locked", "database table is locked", "database schema is locked")
-LOOKS = "gantt_looks"
+READ_ONLY = "gantt_read_only"
 
 
-class Sqlite(Dialect):
-    """A file in WAL mode: readers see one instant and wait for nobody, writers come one at a time.
+class Sqlite(SqlDialect):
+    """A SQLite file in WAL mode: readers see a consistent state and do not wait, writers run one at a time.
 
-    With durability "always" each commit is synchronised to the disk; with "everysec" it survives the end of any
-    process, and may be lost with the machine: then another boot of the machine is another server.
+    With durability "always" each commit is synchronised to the disk. With "everysec" it survives the end of any
+    process, but may be lost with the machine: then each boot of the machine counts as another server.
     """
 
     def __init__(self, url: URL, durability: Durability) -> None:
@@ -37,18 +37,18 @@ class Sqlite(Dialect):
         self._path = Path(str(url.database))
         if not self._path.is_absolute():
             raise errors.BadConfiguration(
-                why=f"[store] url names {str(self._path)!r}, relative to who knows what: write sqlite:////absolute/path"
+                why=f"[store] url has the relative path {str(self._path)!r}; write sqlite:////absolute/path"
             )
         self._synchronous = "FULL" if durability == "always" else "NORMAL"
         self.engine = create_engine(url, connect_args={"timeout": BUSY_MS / 1000}, **POOL)
-        self.looks = {LOOKS: True}
+        self.read_options = {READ_ONLY: True}
         event.listen(self.engine, "do_connect", self._make_private)
         event.listen(self.engine, "connect", self._prepare)
         event.listen(self.engine, "checkout", self._require_same_file)
         event.listen(self.engine, "begin", _begin)
 
     def lock(self, connection: Connection, partition: str) -> tuple[Mapping[str, Any] | None, int]:
-        row = connection.execute(HOLD, {"name": partition}).mappings().one()
+        row = connection.execute(SELECT_ROW, {"name": partition}).mappings().one()
         return (dict(row) if row["name"] is not None else None), int(row["now"])
 
     def identity(self, connection: Connection) -> str:
@@ -57,22 +57,22 @@ class Sqlite(Dialect):
         return f"sqlite {device}:{inode} boot {boot}"
 
     def lock_schema(self, connection: Connection) -> None:
-        """BEGIN IMMEDIATE holds all of the file."""
+        """Do nothing: BEGIN IMMEDIATE has locked the file."""
 
     def announce(self, connection: Connection, partition: str) -> None:
-        """Nobody is waked: who waits looks again."""
+        """Do nothing: followers poll."""
 
     def listen(self, partition: str) -> None:
-        """Nobody tells."""
+        """Do nothing: followers poll."""
 
     def await_news(self, partition: str, seconds: float, pause: float) -> None:
         time.sleep(min(seconds, pause))
 
-    def is_passing(self, error: BaseException) -> bool:
+    def is_transient(self, error: BaseException) -> bool:
         return isinstance(error, exc.OperationalError) and str(error.orig).startswith(LOCKED)
 
     def _make_private(self, _dialect: Any, _record: Any, _arguments: Any, _options: Any) -> None:
-        """Let nobody else read or write the file."""
+        """Create the file readable and writable by its owner only."""
         try:
             os.close(os.open(self._path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
         except OSError as error:
@@ -85,18 +85,18 @@ class Sqlite(Dialect):
         record.info["file"] = self._file()
 
     def _require_same_file(self, _connection: Any, record: Any, _proxy: Any) -> None:
-        """Leave a file that is no longer at its path: another was put in its place, by whoever restored it."""
+        """Disconnect from a file that is no longer at its path, for example after a restore."""
         if record.info["file"] != self._file():
-            raise exc.DisconnectionError("the file at the path is another one now")
+            raise exc.DisconnectionError("the file at the path was replaced")
 
     def _file(self) -> tuple[str, int, int] | None:
         try:
-            found = self._path.stat()
+            status = self._path.stat()
         except FileNotFoundError:
             return None
-        return (str(self._path), found.st_dev, found.st_ino)
+        return (str(self._path), status.st_dev, status.st_ino)
 
 
 def _begin(connection: Connection) -> None:
-    looks = connection.get_execution_options().get(LOOKS)
-    connection.exec_driver_sql("BEGIN" if looks else "BEGIN IMMEDIATE")
+    is_read_only = connection.get_execution_options().get(READ_ONLY)
+    connection.exec_driver_sql("BEGIN" if is_read_only else "BEGIN IMMEDIATE")

@@ -14,24 +14,24 @@ from scheduler_svc.store.sql.tables import STATES
 
 
 def read(connection: Connection, partition: str, namespace: str, name: str) -> Versioned | None:
-    """Return (version, document), where there is one."""
-    wanted = select(STATES.c.version, STATES.c.document).where(_is(partition, namespace), STATES.c.name == name)
-    found = connection.execute(wanted).one_or_none()
-    return None if found is None else (found.version, _state(found.document))
+    """Return (version, document), or None."""
+    query = select(STATES.c.version, STATES.c.document).where(_is(partition, namespace), STATES.c.name == name)
+    row = connection.execute(query).one_or_none()
+    return None if row is None else (row.version, _state(row.document))
 
 
 def read_all(connection: Connection, partition: str, namespace: str) -> dict[str, Mapping[str, Any]]:
     """Return all documents of a namespace by name."""
-    found = connection.execute(select(STATES.c.name, STATES.c.document).where(_is(partition, namespace)))
-    return {name: _state(text) for name, text in found}
+    row = connection.execute(select(STATES.c.name, STATES.c.document).where(_is(partition, namespace)))
+    return {name: _state(text) for name, text in row}
 
 
-def write(connection: Connection, partition: str, namespace: str, name: str, held: Versioned | None) -> None:
-    """Keep a document with its version, or drop it."""
-    if held is None:
+def write(connection: Connection, partition: str, namespace: str, name: str, versioned: Versioned | None) -> None:
+    """Store a document with its version, or delete it (None)."""
+    if versioned is None:
         connection.execute(delete(STATES).where(_is(partition, namespace), STATES.c.name == name))
         return
-    version, state = held
+    version, state = versioned
     changed = {"version": version, "document": documents.encode({"schema": SCHEMA, "state": state})}
     statement = INSERTS[connection.dialect.name](STATES).on_conflict_do_update(
         index_elements=["partition", "namespace", "name"], set_=changed

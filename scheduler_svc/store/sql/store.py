@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The SQL backend: every verb in one transaction."""
+"""The SQL backend: every verb is one transaction."""
 
 import time
 from collections.abc import Callable, Collection
@@ -12,18 +12,18 @@ from sqlalchemy.exc import ArgumentError
 from rpcapi import errors
 from scheduler_svc.store import records
 from scheduler_svc.store.log import without_gap
-from scheduler_svc.store.sql.database import Database, Meta
-from scheduler_svc.store.sql.dialect import Dialect
-from scheduler_svc.store.sql.identity import Identity
+from scheduler_svc.store.sql.database import PartitionRow, SqlDatabase
+from scheduler_svc.store.sql.dialect import SqlDialect
+from scheduler_svc.store.sql.identity import SqlIdentity
 from scheduler_svc.store.sql.partition import SqlPartition
 from scheduler_svc.store.sql.postgresql import Postgresql
 from scheduler_svc.store.sql.sqlite import Sqlite
-from scheduler_svc.store.verbs import Partition, VerbStore
+from scheduler_svc.store.verbs import PartitionState, VerbStore
 
 T = TypeVar("T")
 
 BLOCK_SECONDS = 2.0  # the longest that one follow waits
-FIRST_PAUSE, LONGEST_PAUSE = 0.005, 0.05  # seconds between looks at a log whose growth nobody tells
+FIRST_PAUSE, LONGEST_PAUSE = 0.005, 0.05  # seconds between polls of the log, without notifications
 
 
 class SqlStore(VerbStore):
@@ -41,34 +41,34 @@ class SqlStore(VerbStore):
         namespaces: Collection[str] = (),
     ) -> None:
         super().__init__(partition, decisions=decisions, namespaces=namespaces)
-        self._identity = Identity(partition, log_length)
+        self._identity = SqlIdentity(partition, log_length)
         self._dialect = _dialect(url, durability)
-        self._database = Database(self._dialect, self._identity)
+        self._database = SqlDatabase(self._dialect, self._identity)
         self._log_length = log_length
         self._by_group = liveness == "group"
 
-    def follow(self, position: int, block_ms: int, limit: int = 1000) -> list[records.Entry] | None:
+    def follow(self, position: int, block_ms: int, limit: int = 1000) -> list[records.LogEntry] | None:
         deadline = time.monotonic() + min(block_ms / 1000, BLOCK_SECONDS)
         if block_ms > 0:
-            self._database.each_try(lambda: self._dialect.listen(self.partition))
+            self._database.run_with_retries(lambda: self._dialect.listen(self.partition))
         pause = FIRST_PAUSE
         while True:
-            found = self._look(lambda partition: self._entries(partition, position, limit))
-            left = deadline - time.monotonic()
-            if found or found is None or left <= 0:
-                return found
-            self._dialect.await_news(self.partition, left, pause)
+            entries = self._read(lambda partition: self._entries(partition, position, limit))
+            remaining = deadline - time.monotonic()
+            if entries or entries is None or remaining <= 0:
+                return entries
+            self._dialect.await_news(self.partition, remaining, pause)
             pause = min(2 * pause, LONGEST_PAUSE)
 
     def check_identity(self) -> tuple[int, bool]:
-        self._database.make_sure()
-        return self._identity.seen[0], self._identity.take_bumped()
+        self._database.check_identity()
+        return self._identity.high_water_mark[0], self._identity.take_epoch_change()
 
     def close(self) -> None:
         self._dialect.close()
 
-    def _act(self, step: Callable[[Partition, int], T]) -> T:
-        def work(connection: Connection, meta: Meta, now: int) -> tuple[SqlPartition, T]:
+    def _transact(self, step: Callable[[PartitionState, int], T]) -> T:
+        def work(connection: Connection, meta: PartitionRow, now: int) -> tuple[SqlPartition, T]:
             partition = self._open(connection, meta)
             answer = step(partition, now)
             partition.flush(now)
@@ -76,30 +76,30 @@ class SqlStore(VerbStore):
                 self._dialect.announce(connection, self.partition)
             return partition, answer
 
-        return self._noted(self._database.act(work))
+        return self._observe(self._database.transact(work))
 
-    def _look(self, step: Callable[[Partition], T]) -> T:
-        def work(connection: Connection, meta: Meta) -> tuple[SqlPartition, T]:
+    def _read(self, step: Callable[[PartitionState], T]) -> T:
+        def work(connection: Connection, meta: PartitionRow) -> tuple[SqlPartition, T]:
             partition = self._open(connection, meta)
             return partition, step(partition)
 
-        return self._noted(self._database.look(work))
+        return self._observe(self._database.read(work))
 
-    def _noted(self, done: tuple[SqlPartition, T]) -> T:
-        partition, answer = done
-        self._identity.saw(partition.epoch, partition.position)
+    def _observe(self, outcome: tuple[SqlPartition, T]) -> T:
+        partition, answer = outcome
+        self._identity.observe(partition.epoch, partition.position)
         return answer
 
-    def _open(self, connection: Connection, meta: Meta) -> SqlPartition:
+    def _open(self, connection: Connection, meta: PartitionRow) -> SqlPartition:
         return SqlPartition(connection, meta, log_length=self._log_length, by_group=self._by_group)
 
     @staticmethod
-    def _entries(partition: Partition, position: int, limit: int) -> list[records.Entry] | None:
-        found = partition.entries(position, limit) if position < partition.position else []
-        return without_gap(position, found, partition.position)
+    def _entries(partition: PartitionState, position: int, limit: int) -> list[records.LogEntry] | None:
+        entries = partition.entries(position, limit) if position < partition.position else []
+        return without_gap(position, entries, partition.position)
 
 
-def _dialect(url: str, durability: records.Durability) -> Dialect:
+def _dialect(url: str, durability: records.Durability) -> SqlDialect:
     try:
         parsed = make_url(url)
     except ArgumentError as error:

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables, written once; `migrations` brings a database to them.
+"""The table definitions; `migrations` creates them in a database.
 
-Documents are JSON texts as in the other backends. What is looked up otherwise than by name has a column of its own.
+Documents are JSON strings as in the other backends. Data that is queried other than by name has a separate column.
 """
 
 from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, MetaData, PrimaryKeyConstraint, Table, Text
 
 METADATA = MetaData()
 
-# Names are compared byte by byte, as Python and Redis do: a page's marker means the same everywhere.
+# Names are compared byte by byte, as in Python and Redis, so that a page's marker means the same everywhere.
 NAME = Text().with_variant(Text(collation="C"), "postgresql")
 
 
-def _named(name: str, *columns: Column) -> Table:
-    """Return a table of rows with a name within a partition."""
+def _table(name: str, *columns: Column) -> Table:
+    """Return a table keyed by partition and name."""
     head = (Column("partition", NAME, nullable=False), Column("name", NAME, nullable=False))
     return Table(name, METADATA, *head, *columns, PrimaryKeyConstraint("partition", "name"))
 
@@ -22,22 +22,22 @@ PARTITIONS = Table(
     "partitions",
     METADATA,
     Column("name", NAME, primary_key=True),
-    Column("identity", Text, nullable=False),  # of the server that it was last served by
+    Column("identity", Text, nullable=False),  # of the server that last served the partition
     Column("epoch", BigInteger, nullable=False),
     Column("position", BigInteger, nullable=False),
     Column("decision", BigInteger, nullable=False),  # number of the newest one
 )
-CONSUMERS = _named(
+CONSUMERS = _table(
     "consumers",
     Column("claim", Text),
-    Column("deadline_ms", BigInteger),  # until it is parked, where its host must audit first
+    Column("deadline_ms", BigInteger),  # null also for a claim parked until its host audits
     Column("ends", Text),  # {attempt: end}
     Column("ended_ms", BigInteger),
-    Column("settled", BigInteger),  # epoch whose store knew its newest attempt
+    Column("settled", BigInteger),  # epoch in which the store knew its newest attempt
     Column("host", NAME),  # the service host of its claim
     Column("place", NAME),  # node|consumer
 )
-PROVIDERS = _named(
+PROVIDERS = _table(
     "providers",
     Column("document", Text),
     Column("capacity", Text),
@@ -46,7 +46,7 @@ PROVIDERS = _named(
     Column("eligible", BigInteger),
     Column("excess", Text),
 )
-SERVICES = _named(
+SERVICES = _table(
     "services",
     Column("document", Text),
     Column("report", Text),  # the last one applied
@@ -55,8 +55,8 @@ SERVICES = _named(
     Column("opened", BigInteger),
     Column("awaited", Boolean),
 )
-GROUPS = _named("server_groups", Column("hosts", Text))
-PINS = _named("pins", Column("pinned", Text), Column("until_ms", BigInteger))
+GROUPS = _table("server_groups", Column("hosts", Text))
+PINS = _table("pins", Column("pinned", Text), Column("until_ms", BigInteger))
 STATES = Table(
     "states",
     METADATA,
@@ -89,16 +89,16 @@ DECISIONS = Table(
 )
 
 
-def _where_known(name: str, table: Table, column: str) -> None:
-    """Index the rows that have something in ``column``: few, as a rule."""
-    known = table.c[column].is_not(None)
-    Index(name, table.c.partition, table.c[column], postgresql_where=known, sqlite_where=known)
+def _index_not_null(name: str, table: Table, column: str) -> None:
+    """Create a partial index on the rows where ``column`` is not null, usually few."""
+    condition = table.c[column].is_not(None)
+    Index(name, table.c.partition, table.c[column], postgresql_where=condition, sqlite_where=condition)
 
 
-_where_known("consumers_by_deadline", CONSUMERS, "deadline_ms")
-_where_known("consumers_by_end", CONSUMERS, "ended_ms")
-_where_known("consumers_by_host", CONSUMERS, "host")
-_where_known("consumers_by_place", CONSUMERS, "place")
-_where_known("services_by_beat", SERVICES, "beat_ms")
-_where_known("services_awaited", SERVICES, "awaited")
-_where_known("pins_by_end", PINS, "until_ms")
+_index_not_null("consumers_by_deadline", CONSUMERS, "deadline_ms")
+_index_not_null("consumers_by_end", CONSUMERS, "ended_ms")
+_index_not_null("consumers_by_host", CONSUMERS, "host")
+_index_not_null("consumers_by_place", CONSUMERS, "place")
+_index_not_null("services_by_beat", SERVICES, "beat_ms")
+_index_not_null("services_awaited", SERVICES, "awaited")
+_index_not_null("pins_by_end", PINS, "until_ms")

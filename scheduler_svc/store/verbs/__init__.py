@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verbs in Python, for backends that run one at a time on a partition and keep what it changed, or nothing."""
+"""The verbs in Python, for backends that run them one at a time on a partition, each as a transaction."""
 
-from scheduler_svc.store.verbs.partition import Partition
+from scheduler_svc.store.verbs.partition import PartitionState
 from scheduler_svc.store.verbs.store import VerbStore
 
-__all__ = ["Partition", "VerbStore"]
+__all__ = ["PartitionState", "VerbStore"]

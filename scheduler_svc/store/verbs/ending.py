@@ -1,97 +1,99 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verbs that carry one claim on: confirm, abort, release, move."""
+"""The verbs on one claim: confirm, abort, release, move."""
 
 from dataclasses import replace
 
 from rpcapi.model import names
 from rpcapi.model.claims import Answer, ClaimState
-from scheduler_svc.store.records import Claim, Ended, Ref
-from scheduler_svc.store.verbs.partition import UNKNOWN_END, Partition, answer_of
+from scheduler_svc.store.records import Claim, ClaimRef, ClaimResult
+from scheduler_svc.store.verbs.partition import UNKNOWN_END, PartitionState, answer_of
 
 
-def confirm(partition: Partition, host: str, ref: Ref, now: int) -> Ended:
+def confirm(partition: PartitionState, host: str, ref: ClaimRef, now: int) -> ClaimResult:
     """Confirm one claim for its host."""
     claim, answer = _find(partition, ref, host, now)
     if claim is None:
-        return Ended(*ref, answer or Answer.UNKNOWN)
+        return ClaimResult(*ref, answer or Answer.UNKNOWN)
     if answer is not None:
-        return Ended(*ref, answer, claim.host)
+        return ClaimResult(*ref, answer, claim.host)
     if claim.state == ClaimState.PREPARED:
         if not partition.is_open(claim.host):
-            # Its end, and the next attempt elsewhere, may be what was forgotten.
-            return Ended(*ref, Answer.CLOSED, claim.host)
+            # The store may have forgotten its end, and the next attempt elsewhere.
+            return ClaimResult(*ref, Answer.CLOSED, claim.host)
         partition.confirm(claim)
-    return Ended(*ref, Answer.CONFIRMED, claim.host)
+    return ClaimResult(*ref, Answer.CONFIRMED, claim.host)
 
 
-def abort(partition: Partition, host: str | None, ref: Ref, now: int) -> Ended:
+def abort(partition: PartitionState, host: str | None, ref: ClaimRef, now: int) -> ClaimResult:
     """End one prepared claim."""
     claim, answer = _find(partition, ref, host, now)
     if answer is not None:
-        return Ended(*ref, answer, claim.host if claim else None)
+        return ClaimResult(*ref, answer, claim.host if claim else None)
     if claim is None:
         if partition.may_have_forgotten(ref.consumer) and (host is None or partition.is_awaited(host)):
-            return Ended(*ref, Answer.CLOSED)
-        partition.bury(ref, UNKNOWN_END, now)
-        return Ended(*ref, Answer.UNKNOWN)
+            return ClaimResult(*ref, Answer.CLOSED)
+        partition.add_tombstone(ref, UNKNOWN_END, now)
+        return ClaimResult(*ref, Answer.UNKNOWN)
     if claim.state == ClaimState.CONFIRMED:
-        return Ended(*ref, Answer.CONFIRMED, claim.host)
+        return ClaimResult(*ref, Answer.CONFIRMED, claim.host)
     if not partition.is_open(claim.host):
-        return Ended(*ref, Answer.CLOSED, claim.host)
-    partition.end(claim, ClaimState.ABORTED, now)
-    return Ended(*ref, Answer.ABORTED, claim.host)
+        return ClaimResult(*ref, Answer.CLOSED, claim.host)
+    partition.end_claim(claim, ClaimState.ABORTED, now)
+    return ClaimResult(*ref, Answer.ABORTED, claim.host)
 
 
-def release(partition: Partition, host: str, ref: Ref, now: int) -> Ended:
-    """Give one claim back."""
+def release(partition: PartitionState, host: str, ref: ClaimRef, now: int) -> ClaimResult:
+    """Release one claim."""
     claim, answer = _find(partition, ref, host, now)
     if answer is not None:
-        given = Answer.RELEASED if answer is Answer.UNKNOWN else answer
-        return Ended(*ref, given, claim.host if claim else None)
+        result = Answer.RELEASED if answer is Answer.UNKNOWN else answer
+        return ClaimResult(*ref, result, claim.host if claim else None)
     if claim is None:
-        partition.bury(ref, ClaimState.RELEASED, now)
-        return Ended(*ref, Answer.RELEASED)
-    partition.end(claim, ClaimState.RELEASED, now)
-    return Ended(*ref, Answer.RELEASED, claim.host)
+        partition.add_tombstone(ref, ClaimState.RELEASED, now)
+        return ClaimResult(*ref, Answer.RELEASED)
+    partition.end_claim(claim, ClaimState.RELEASED, now)
+    return ClaimResult(*ref, Answer.RELEASED, claim.host)
 
 
-def move(partition: Partition, ref: Ref, to: Ref, consumer_type: str, now: int) -> Ended:
-    """Hand a confirmed claim over; no sum changes. A refusal ends ``to``, so that no repeated message does it later."""
-    there = partition.settle(to.consumer, now)
-    if there is not None and there.attempt == to.attempt and there.moved_from == _origin(ref):
-        return Ended(*to, Answer.CONFIRMED, there.host)
+def move(partition: PartitionState, ref: ClaimRef, to: ClaimRef, consumer_type: str, now: int) -> ClaimResult:
+    """Transfer a confirmed claim; no sum changes. A refusal ends ``to``, so that a repeated message moves nothing."""
+    existing = partition.live_claim(to.consumer, now)
+    if existing is not None and existing.attempt == to.attempt and existing.moved_from == _origin(ref):
+        return ClaimResult(*to, Answer.CONFIRMED, existing.host)
     end = partition.end_of(to)
     if end is not None:
-        return Ended(*to, answer_of(end))
+        return ClaimResult(*to, answer_of(end))
     claim, answer = _find(partition, ref, None, now)
-    if claim is not None and claim.state == ClaimState.CONFIRMED and there is None:
-        _hand_over(partition, claim, to, consumer_type, now)
-        return Ended(*to, Answer.CONFIRMED, claim.host)
-    for unsure in [ref] * (claim is None and answer is None) + [to]:
-        if partition.may_have_forgotten(unsure.consumer):
-            return Ended(*unsure, Answer.CLOSED)
-    if there is None or there.attempt < to.attempt:
-        partition.bury(to, ClaimState.ABORTED, now)
-    return _refused(ref, to, claim, answer, there)
+    if claim is not None and claim.state == ClaimState.CONFIRMED and existing is None:
+        _transfer(partition, claim, to, consumer_type, now)
+        return ClaimResult(*to, Answer.CONFIRMED, claim.host)
+    for uncertain in [ref] * (claim is None and answer is None) + [to]:
+        if partition.may_have_forgotten(uncertain.consumer):
+            return ClaimResult(*uncertain, Answer.CLOSED)
+    if existing is None or existing.attempt < to.attempt:
+        partition.add_tombstone(to, ClaimState.ABORTED, now)
+    return _refused(ref, to, claim, answer, existing)
 
 
-def _refused(ref: Ref, to: Ref, claim: Claim | None, answer: Answer | None, there: Claim | None) -> Ended:
-    """Return why a claim was not moved: it is none, is not confirmed, or the other consumer has one."""
+def _refused(
+    ref: ClaimRef, to: ClaimRef, claim: Claim | None, answer: Answer | None, existing: Claim | None
+) -> ClaimResult:
+    """Return why a claim was not moved: it does not exist, is not confirmed, or the other consumer has one."""
     if claim is None:
-        return Ended(*ref, answer or Answer.UNKNOWN)
-    if claim.state == ClaimState.CONFIRMED and there is not None:
-        return Ended(*to, Answer.CONFLICT, there.host)
-    return Ended(*ref, answer_of(claim.state), claim.host)
+        return ClaimResult(*ref, answer or Answer.UNKNOWN)
+    if claim.state == ClaimState.CONFIRMED and existing is not None:
+        return ClaimResult(*to, Answer.CONFLICT, existing.host)
+    return ClaimResult(*ref, answer_of(claim.state), claim.host)
 
 
-def _origin(ref: Ref) -> str:
-    """Return what a claim remembers of the one that it was."""
+def _origin(ref: ClaimRef) -> str:
+    """Return the origin that a moved claim stores."""
     return f"{ref.consumer}@{ref.attempt}"
 
 
-def _hand_over(partition: Partition, claim: Claim, to: Ref, consumer_type: str, now: int) -> None:
-    partition.end(claim, ClaimState.RELEASED, now)
-    partition.hold(
+def _transfer(partition: PartitionState, claim: Claim, to: ClaimRef, consumer_type: str, now: int) -> None:
+    partition.end_claim(claim, ClaimState.RELEASED, now)
+    partition.add_claim(
         replace(
             claim,
             consumer=to.consumer,
@@ -99,14 +101,14 @@ def _hand_over(partition: Partition, claim: Claim, to: Ref, consumer_type: str, 
             type=consumer_type,
             generation=1,
             orphan_ms=None,
-            moved_from=_origin(Ref(claim.consumer, claim.attempt)),
+            moved_from=_origin(ClaimRef(claim.consumer, claim.attempt)),
         )
     )
 
 
-def _find(partition: Partition, ref: Ref, host: str | None, now: int) -> tuple[Claim | None, Answer | None]:
-    """Return the live claim that is meant, or the answer that ends the matter, or neither: it never was."""
-    claim = partition.settle(ref.consumer, now)
+def _find(partition: PartitionState, ref: ClaimRef, host: str | None, now: int) -> tuple[Claim | None, Answer | None]:
+    """Return (live claim, None), (live claim, FOREIGN), (None, answer for its end) or (None, None) if unknown."""
+    claim = partition.live_claim(ref.consumer, now)
     if claim is not None and claim.attempt == ref.attempt:
         foreign = host is not None and names.host_of(claim.host) != host
         return claim, Answer.FOREIGN if foreign else None

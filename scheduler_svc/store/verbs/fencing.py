@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fence verb: an operator knows that nothing runs on a host."""
+"""The fence verb: releases the claims of a host on which, by an operator's word, nothing runs."""
 
 from rpcapi import errors
 from rpcapi.model.claims import ClaimState
-from scheduler_svc.store.verbs.partition import Partition
+from scheduler_svc.store.verbs.partition import PartitionState
 
 
-def fence(partition: Partition, host: str, now: int) -> int:
-    """End all live claims of ``host``, close it, and await it no more; raises UnknownHost."""
+def fence(partition: PartitionState, host: str, now: int) -> int:
+    """Release all live claims of ``host``, close it, and stop awaiting it; raises UnknownHost."""
     if not (host in partition.reports or host in partition.opened or partition.is_awaited(host)):
         raise errors.UnknownHost(name=host)
     ended = 0
     for consumer in [claim.consumer for claim in partition.claims_on(host)]:
-        live = partition.settle(consumer, now)
+        live = partition.live_claim(consumer, now)
         if live is not None:
-            partition.end(live, ClaimState.RELEASED, now)
+            partition.end_claim(live, ClaimState.RELEASED, now)
             ended += 1
-    # Closed last: a claim that its host stood by in this epoch was its consumer's newest attempt.
+    # Closed last: while the host is open, its claims count as their consumers' newest attempts.
     if partition.opened.pop(host, None) is not None:
         partition.append("opened", {host: 0})
-    partition.await_no_more(host)
+    partition.stop_awaiting(host)
     return ended

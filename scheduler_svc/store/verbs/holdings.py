@@ -1,31 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one partition holds, wherever that is."""
+"""The stored data of one partition, independent of the backend."""
 
 import abc
 from collections.abc import Collection, Iterable, Mapping, MutableMapping, Sequence
 from typing import Any
 
 from scheduler_svc.store.namespaces import Versioned
-from scheduler_svc.store.records import Claim, Entry, Snapshot
-from scheduler_svc.store.reports import Applied
-from scheduler_svc.store.verification import Look
+from scheduler_svc.store.records import Claim, LogEntry, Snapshot
+from scheduler_svc.store.reports import AppliedReport
+from scheduler_svc.store.verification import StoreDump
 
 
-class Holdings(abc.ABC):
-    """The state, while one verb holds it alone.
+class PartitionStorage(abc.ABC):
+    """The data of a partition, while one verb has exclusive access.
 
-    What it holds are mappings, whatever is behind them: what a verb changes in them, in a document too, is kept when
-    the verb is done. Only the abstract methods look at more than the names that they are told.
+    The data are mappings, whatever the backend stores. Changes that a verb makes in them, in their values too, are
+    stored when the verb is done. Only the abstract methods read more than the names they are given.
     """
 
-    by_group: bool  # a service group tells who lives, not a sign of life
+    by_group: bool  # a service group decides liveness, not heartbeats
     epoch: int
     position: int
     # by consumer
     claims: MutableMapping[str, Claim]
     ended: MutableMapping[str, dict[int, str]]  # -> attempt -> its end
     ended_at: MutableMapping[str, int]
-    settled: MutableMapping[str, int]  # -> epoch whose store knew its newest attempt
+    settled: MutableMapping[str, int]  # -> epoch in which the store knew its newest attempt
     deadlines: MutableMapping[str, int]
     # by server group
     groups: MutableMapping[str, dict[str, int]]  # -> node -> live claims
@@ -34,19 +34,19 @@ class Holdings(abc.ABC):
     capacity: MutableMapping[str, dict[str, int | list[int]]]  # see reports.capacity_of
     used: MutableMapping[str, dict[str, int]]
     changed: MutableMapping[str, int]  # -> position
-    eligible: MutableMapping[str, int]  # -> position; of a service host too, which speaks for all its nodes
+    eligible: MutableMapping[str, int]  # -> position; a service host's applies to all its nodes
     excess: MutableMapping[str, dict[str, int]]  # -> class -> since when it is flagged
     # by service
     services: MutableMapping[str, dict[str, Any]]
-    reports: MutableMapping[str, Applied]
+    reports: MutableMapping[str, AppliedReport]
     beats: MutableMapping[str, int]
     alive: MutableMapping[str, bool]
     opened: MutableMapping[str, int]  # -> epoch
-    # by what is pinned
-    pins: MutableMapping[str, tuple[str, int]]  # -> partition that serves it, until when
+    # by pinned key
+    pins: MutableMapping[str, tuple[str, int]]  # -> (partition that serves it, expiry in ms)
 
     @abc.abstractmethod
-    def expect(
+    def prefetch(
         self,
         *,
         consumers: Collection[str] = (),
@@ -54,19 +54,19 @@ class Holdings(abc.ABC):
         services: Collection[str] = (),
         groups: Collection[str] = (),
     ) -> None:
-        """Be told what a verb is going to ask for, so that it can be fetched at once."""
+        """Fetch the rows that a verb is going to read, in as few queries as possible."""
 
     @abc.abstractmethod
-    def keep(self, entry: Entry) -> None:
-        """Keep a log entry, and no more than the log's length of them."""
+    def append_entry(self, entry: LogEntry) -> None:
+        """Append a log entry, and trim the log to its length."""
 
     @abc.abstractmethod
-    def entries(self, position: int, limit: int) -> list[Entry]:
+    def entries(self, position: int, limit: int) -> list[LogEntry]:
         """Return log entries after ``position``."""
 
     @abc.abstractmethod
-    def due(self, now: int, limit: int) -> list[str]:
-        """Return consumers whose deadline has passed, the longest ago first."""
+    def expired_consumers(self, now: int, limit: int) -> list[str]:
+        """Return consumers whose deadline has passed, oldest first."""
 
     @abc.abstractmethod
     def claims_on(self, host: str) -> list[Claim]:
@@ -80,47 +80,47 @@ class Holdings(abc.ABC):
 
     @abc.abstractmethod
     def counts(self) -> Mapping[str, int]:
-        """Return how many claims have a deadline that counts (prepared), and how many have none."""
+        """Return the number of claims with a deadline (prepared) and without one (confirmed)."""
 
     @abc.abstractmethod
-    def forget_ends(self, until: int, limit: int) -> None:
-        """Drop what is remembered of consumers whose last claim ended at ``until`` or before."""
+    def drop_tombstones(self, until: int, limit: int) -> None:
+        """Drop the tombstones of consumers whose last claim ended at ``until`` or before."""
 
     @abc.abstractmethod
-    def forget_pins(self, now: int) -> None:
-        """Drop pins that bind nobody any more."""
+    def drop_expired_pins(self, now: int) -> None:
+        """Drop expired pins."""
 
     @abc.abstractmethod
-    def silent(self, since: int) -> list[str]:
-        """Return services that count as alive, without a sign of life later than ``since``."""
+    def silent_services(self, since: int) -> list[str]:
+        """Return services marked alive that have sent no heartbeat after ``since``."""
 
     @abc.abstractmethod
     def is_awaited(self, host: str) -> bool:
-        """Tell whether a service host may run claims which a lost tail held."""
+        """Return whether a service host may run claims that the store forgot."""
 
     @abc.abstractmethod
     def awaits_any(self) -> bool:
-        """Tell whether any host is awaited."""
+        """Return whether any host is awaited."""
 
     @abc.abstractmethod
     def await_hosts(self) -> None:
-        """Await every host that was ever opened, or lives: its opening may be what was lost."""
+        """Await every host that was ever opened, or is alive: the store may have forgotten its opening."""
 
     @abc.abstractmethod
-    def await_no_more(self, host: str) -> None:
-        """Take a host from those that are awaited."""
+    def stop_awaiting(self, host: str) -> None:
+        """Remove a host from the awaited ones."""
 
     @abc.abstractmethod
     def page_of_names(self, namespace: str, marker: str | None, limit: int) -> tuple[list[str], str | None]:
         """Return names in a namespace, in order, and the next marker."""
 
     @abc.abstractmethod
-    def state_of(self, namespace: str, name: str) -> Versioned | None:
+    def document_of(self, namespace: str, name: str) -> Versioned | None:
         """Return a declared namespace's document with its version."""
 
     @abc.abstractmethod
-    def keep_state(self, namespace: str, name: str, held: Versioned | None) -> None:
-        """Keep a declared namespace's document, or drop it."""
+    def put_document(self, namespace: str, name: str, versioned: Versioned | None) -> None:
+        """Store a declared namespace's document, or delete it (None)."""
 
     @abc.abstractmethod
     def record(self, request_id: str, document: Mapping[str, Any], most: int) -> None:
@@ -136,8 +136,8 @@ class Holdings(abc.ABC):
 
     @abc.abstractmethod
     def snapshot(self, namespaces: Iterable[str]) -> Snapshot:
-        """Return a copy of all that replicas hold."""
+        """Return a copy of the state that replicas hold."""
 
     @abc.abstractmethod
-    def look(self) -> Look:
-        """Return a copy of all that is verified."""
+    def dump(self) -> StoreDump:
+        """Return a copy of the data that ``verify`` compares."""

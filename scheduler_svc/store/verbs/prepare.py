@@ -1,138 +1,155 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The prepare verb: plan the whole batch on sums with deltas, then write it, or nothing."""
+"""The prepare verb: plans the whole batch on sums with deltas, then writes all of it or nothing."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from rpcapi.model import names
 from rpcapi.model.claims import Answer, ClaimState, GroupPolicy, Verdict
-from scheduler_svc.store.records import Allocations, Batch, BatchAnswer, Candidate, Claim, Intent, Prepared, Ref
-from scheduler_svc.store.verbs.partition import Partition
+from scheduler_svc.store.records import (
+    Allocations,
+    BatchAnswer,
+    Candidate,
+    Claim,
+    ClaimBatch,
+    ClaimRef,
+    Intent,
+    IntentResult,
+)
+from scheduler_svc.store.verbs.partition import PartitionState
 
-LAZY = 32  # claims past their deadline that one prepare tidies on its way
+EXPIRE_PER_PREPARE = 32  # claims past their deadline that one prepare ends first
 
 
 @dataclass
-class Plan:
-    """What the batch would change, as far as it is planned."""
+class PreparePlan:
+    """The changes planned so far for a batch."""
 
     deltas: dict[tuple[str, str], int] = field(default_factory=dict)
-    in_group: dict[str, int] = field(default_factory=dict)
+    group_counts: dict[str, int] = field(default_factory=dict)
     replaced: list[Claim] = field(default_factory=list)
-    forgotten: list[Ref] = field(default_factory=list)  # attempts to replace that the store never saw
-    made: list[Claim] = field(default_factory=list)
+    forgotten: list[ClaimRef] = field(default_factory=list)  # attempts to replace that the store does not know
+    new_claims: list[Claim] = field(default_factory=list)
 
-    def add(self, claim: Claim, sign: int, batch: Batch) -> None:
-        """Count a claim in, or out."""
+    def add(self, claim: Claim, sign: int, batch: ClaimBatch) -> None:
+        """Add a claim to the deltas (``sign`` 1), or subtract it (-1)."""
         for provider, amounts in claim.allocations.items():
             for resource_class, amount in amounts.items():
                 key = (provider, resource_class)
                 self.deltas[key] = self.deltas.get(key, 0) + sign * amount
         if batch.group and claim.group and claim.group.id == batch.group.id:
-            self.in_group[claim.host] = self.in_group.get(claim.host, 0) + sign
+            self.group_counts[claim.host] = self.group_counts.get(claim.host, 0) + sign
 
 
-def prepare(partition: Partition, batch: Batch, now: int) -> BatchAnswer:
-    """Serve the batch; the caller holds the lock and has validated it."""
-    _expect(partition, batch)
-    partition.expire(now, LAZY)
+def prepare(partition: PartitionState, batch: ClaimBatch, now: int) -> BatchAnswer:
+    """Prepare the batch; the caller has exclusive access and has validated the batch."""
+    _prefetch(partition, batch)
+    partition.expire(now, EXPIRE_PER_PREPARE)
     if batch.epoch != partition.epoch:
         partition.flush(now)
-        refused = [Prepared(intent.consumer, intent.attempt, Answer.REFUSED) for intent in batch.intents]
+        refused = [IntentResult(intent.consumer, intent.attempt, Answer.REFUSED) for intent in batch.intents]
         return BatchAnswer(False, False, partition.epoch, partition.position, refused)
-    plan = Plan()
+    plan = PreparePlan()
     if batch.group is not None:
-        plan.in_group.update(partition.groups.get(batch.group.id, {}))
+        plan.group_counts.update(partition.groups.get(batch.group.id, {}))
     prepared = [_plan_intent(partition, batch, intent, plan, now) for intent in batch.intents]
-    accepted = all(one.answer is Answer.PREPARED for one in prepared)
+    accepted = all(result.answer is Answer.PREPARED for result in prepared)
     if accepted:
         _write(partition, plan, now)
     else:
-        planned = {claim.consumer for claim in plan.made}
-        prepared = [_undone(one) if one.consumer in planned else one for one in prepared]
-    touched = sorted(partition.touched)
+        planned = {claim.consumer for claim in plan.new_claims}
+        prepared = [_refused(result) if result.consumer in planned else result for result in prepared]
+    changed = sorted(partition.changed_providers)
     partition.flush(now)
-    used = {provider: dict(partition.used.get(provider, {})) for provider in touched}
+    used = {provider: dict(partition.used.get(provider, {})) for provider in changed}
     return BatchAnswer(accepted, True, partition.epoch, partition.position, prepared, used)
 
 
-def _expect(partition: Partition, batch: Batch) -> None:
-    tried = [candidate for intent in batch.intents for candidate in intent.candidates]
-    speaking = {name for candidate in tried for name in _speaking(candidate.host, _asked(batch, candidate))}
-    partition.expect(
+def _prefetch(partition: PartitionState, batch: ClaimBatch) -> None:
+    candidates = [candidate for intent in batch.intents for candidate in intent.candidates]
+    related = {
+        name
+        for candidate in candidates
+        for name in _related_names(candidate.host, _required_allocations(batch, candidate))
+    }
+    partition.prefetch(
         consumers=[intent.consumer for intent in batch.intents],
-        providers=speaking,
-        services={names.host_of(name) for name in speaking},
+        providers=related,
+        services={names.host_of(name) for name in related},
         groups=[batch.group.id] if batch.group else (),
     )
 
 
-def _undone(one: Prepared) -> Prepared:
-    return Prepared(one.consumer, one.attempt, Answer.REFUSED, verdicts=one.verdicts)
+def _refused(result: IntentResult) -> IntentResult:
+    return IntentResult(result.consumer, result.attempt, Answer.REFUSED, verdicts=result.verdicts)
 
 
-def _write(partition: Partition, plan: Plan, now: int) -> None:
+def _write(partition: PartitionState, plan: PreparePlan, now: int) -> None:
     for claim in plan.replaced:
-        partition.end(claim, ClaimState.ABORTED, now)
+        partition.end_claim(claim, ClaimState.ABORTED, now)
     for ref in plan.forgotten:
-        partition.bury(ref, ClaimState.ABORTED, now)
-    for claim in plan.made:
-        partition.hold(claim)
+        partition.add_tombstone(ref, ClaimState.ABORTED, now)
+    for claim in plan.new_claims:
+        partition.add_claim(claim)
 
 
-def _plan_intent(partition: Partition, batch: Batch, intent: Intent, plan: Plan, now: int) -> Prepared:
-    live = partition.settle(intent.consumer, now)
+def _plan_intent(
+    partition: PartitionState, batch: ClaimBatch, intent: Intent, plan: PreparePlan, now: int
+) -> IntentResult:
+    live = partition.live_claim(intent.consumer, now)
     if live is not None and live.attempt == intent.attempt:
-        if partition.is_past(live, now):
-            return Prepared(intent.consumer, intent.attempt, Answer.CLOSED, live.host)
-        held = batch.told(live.host, live.allocations)
-        return Prepared(
+        if partition.is_expired(live, now):
+            return IntentResult(intent.consumer, intent.attempt, Answer.CLOSED, live.host)
+        allocations = batch.explicit_allocations(live.host, live.allocations)
+        return IntentResult(
             intent.consumer,
             intent.attempt,
             Answer.PREPARED,
             live.host,
             live.alternates,
             live.deadline_ms,
-            allocations=held,
+            allocations=allocations,
         )
-    barred = _barred(partition, intent, live)
-    if barred is not None:
-        return Prepared(intent.consumer, intent.attempt, barred, live.host if live else None)
+    refusal = _refusal(partition, intent, live)
+    if refusal is not None:
+        return IntentResult(intent.consumer, intent.attempt, refusal, live.host if live else None)
     if live is not None:
         plan.replaced.append(live)
         plan.add(live, -1, batch)
-    elif intent.replaces is not None and partition.end_of(Ref(intent.consumer, intent.replaces)) is None:
-        plan.forgotten.append(Ref(intent.consumer, intent.replaces))
+    elif intent.replaces is not None and partition.end_of(ClaimRef(intent.consumer, intent.replaces)) is None:
+        plan.forgotten.append(ClaimRef(intent.consumer, intent.replaces))
     return _try_candidates(partition, batch, intent, plan, now)
 
 
-def _barred(partition: Partition, intent: Intent, live: Claim | None) -> Answer | None:
-    """Return why the attempt may not be prepared at all."""
+def _refusal(partition: PartitionState, intent: Intent, live: Claim | None) -> Answer | None:
+    """Return why the attempt may not be prepared at all, or None."""
     ends = partition.ended.get(intent.consumer)
     if (ends and intent.attempt <= max(ends)) or (live is not None and intent.attempt < live.attempt):
         return Answer.ENDED
     if live is not None:
         if intent.replaces != live.attempt:
-            # Who replaces a later attempt than we know of tells that this one's end was forgotten.
+            # Replacing a later attempt than the live one shows that the store forgot the live one's end.
             return Answer.CLOSED if (intent.replaces or 0) > live.attempt else Answer.CONFLICT
         if live.state == ClaimState.CONFIRMED:
             return Answer.CONFIRMED
         return None if partition.is_open(live.host) else Answer.CLOSED
     if intent.replaces is not None and partition.may_have_forgotten(intent.consumer):
-        known = partition.end_of(Ref(intent.consumer, intent.replaces)) is not None
-        return None if known else Answer.CLOSED
+        has_ended = partition.end_of(ClaimRef(intent.consumer, intent.replaces)) is not None
+        return None if has_ended else Answer.CLOSED
     return None
 
 
-def _try_candidates(partition: Partition, batch: Batch, intent: Intent, plan: Plan, now: int) -> Prepared:
+def _try_candidates(
+    partition: PartitionState, batch: ClaimBatch, intent: Intent, plan: PreparePlan, now: int
+) -> IntentResult:
     verdicts: dict[int, Verdict] = {}
     for index in _order(partition, batch, intent, verdicts):
         verdicts[index] = _judge(partition, batch, intent.candidates[index], plan)
         if verdicts[index] is Verdict.FITS:
             claim = _claim(batch, intent, index, now)
-            plan.made.append(claim)
+            plan.new_claims.append(claim)
             plan.add(claim, 1, batch)
-            return Prepared(
+            return IntentResult(
                 intent.consumer,
                 intent.attempt,
                 Answer.PREPARED,
@@ -140,34 +157,34 @@ def _try_candidates(partition: Partition, batch: Batch, intent: Intent, plan: Pl
                 claim.alternates,
                 claim.deadline_ms,
                 _in_order(verdicts),
-                batch.told(claim.host, claim.allocations),
+                batch.explicit_allocations(claim.host, claim.allocations),
             )
-    return Prepared(intent.consumer, intent.attempt, Answer.REFUSED, verdicts=_in_order(verdicts))
+    return IntentResult(intent.consumer, intent.attempt, Answer.REFUSED, verdicts=_in_order(verdicts))
 
 
 def _in_order(verdicts: Mapping[int, Verdict]) -> tuple[Verdict, ...]:
     return tuple(verdicts[index] for index in range(len(verdicts)))
 
 
-def _order(partition: Partition, batch: Batch, intent: Intent, verdicts: dict[int, Verdict]) -> Iterator[int]:
-    """Yield the candidates' indexes: near ones as they were decided on, those that changed since, all others.
+def _order(partition: PartitionState, batch: ClaimBatch, intent: Intent, verdicts: dict[int, Verdict]) -> Iterator[int]:
+    """Yield the candidates' indexes: unchanged near ones, near ones that changed since the decision, all others.
 
-    Near ones that are to wait are noted in ``verdicts``.
+    Near candidates that changed get PASSED in ``verdicts`` until they are tried.
     """
     near = min(intent.near, len(intent.candidates))
-    touched = []
+    changed = []
     for index in range(near):
         if near > 1 and _has_changed(partition, batch, intent.candidates[index]):
             verdicts[index] = Verdict.PASSED
-            touched.append(index)
+            changed.append(index)
         else:
             yield index
-    yield from touched
+    yield from changed
     yield from range(near, len(intent.candidates))
 
 
-def _claim(batch: Batch, intent: Intent, index: int, now: int) -> Claim:
-    chosen = intent.candidates[index]
+def _claim(batch: ClaimBatch, intent: Intent, index: int, now: int) -> Claim:
+    selected = intent.candidates[index]
     following = intent.candidates[index + 1 : index + 1 + batch.alternates]
     return Claim(
         consumer=intent.consumer,
@@ -177,8 +194,8 @@ def _claim(batch: Batch, intent: Intent, index: int, now: int) -> Claim:
         project=batch.project,
         user=batch.user,
         state=ClaimState.PREPARED,
-        host=chosen.host,
-        allocations=_asked(batch, chosen),
+        host=selected.host,
+        allocations=_required_allocations(batch, selected),
         request_id=batch.request_id,
         created_ms=now,
         deadline_ms=now + batch.ttl_ms,
@@ -187,51 +204,53 @@ def _claim(batch: Batch, intent: Intent, index: int, now: int) -> Claim:
     )
 
 
-def _asked(batch: Batch, candidate: Candidate) -> Allocations:
+def _required_allocations(batch: ClaimBatch, candidate: Candidate) -> Allocations:
     return {candidate.host: batch.resources} if candidate.allocations is None else candidate.allocations
 
 
-def _judge(partition: Partition, batch: Batch, candidate: Candidate, plan: Plan) -> Verdict:
-    asked = _asked(batch, candidate)
+def _judge(partition: PartitionState, batch: ClaimBatch, candidate: Candidate, plan: PreparePlan) -> Verdict:
+    required = _required_allocations(batch, candidate)
     if candidate.host not in partition.capacity:
         return Verdict.UNKNOWN
-    is_stale = any(partition.eligible.get(name, 0) > batch.position for name in _speaking(candidate.host, asked))
-    if not _known(partition, asked):
-        # What is gone from a tree that changed was there when it was decided on.
+    is_stale = any(
+        partition.eligible.get(name, 0) > batch.position for name in _related_names(candidate.host, required)
+    )
+    if not _has_inventories(partition, required):
+        # The tree changed: the removed provider existed when the decision was made.
         return Verdict.STALE if is_stale else Verdict.UNKNOWN
-    if not all(partition.is_open(provider) for provider in (candidate.host, *asked)):
+    if not all(partition.is_open(provider) for provider in (candidate.host, *required)):
         return Verdict.CLOSED
     if is_stale:
         return Verdict.STALE
-    if not all(_fits(partition, provider, amounts, plan) for provider, amounts in asked.items()):
+    if not all(_fits(partition, provider, amounts, plan) for provider, amounts in required.items()):
         return Verdict.CONCURRENT if _has_changed(partition, batch, candidate) else Verdict.FULL
     return Verdict.FITS if _group_allows(batch, candidate.host, plan) else Verdict.GROUP
 
 
-def _speaking(host: str, asked: Allocations) -> set[str]:
-    """Return whose eligibility a candidate depends on: its host's, each provider's, and that of their service hosts."""
-    own = {host, *asked}
-    return own | {names.host_of(name) for name in own}
+def _related_names(host: str, required: Allocations) -> set[str]:
+    """Return the names whose eligibility a candidate depends on: its host, its providers, and their service hosts."""
+    involved = {host, *required}
+    return involved | {names.host_of(name) for name in involved}
 
 
-def _has_changed(partition: Partition, batch: Batch, candidate: Candidate) -> bool:
-    """Tell whether the sums or inventories of what is asked for changed since they were decided on."""
-    seen = candidate.seen or batch.position
-    return any(partition.changed.get(provider, 0) > seen for provider in _asked(batch, candidate))
+def _has_changed(partition: PartitionState, batch: ClaimBatch, candidate: Candidate) -> bool:
+    """Return whether the sums or inventories of a candidate's providers changed since the decision."""
+    decided_at = candidate.sums_position or batch.position
+    return any(partition.changed.get(provider, 0) > decided_at for provider in _required_allocations(batch, candidate))
 
 
-def _known(partition: Partition, asked: Allocations) -> bool:
+def _has_inventories(partition: PartitionState, required: Allocations) -> bool:
     return all(
         resource_class in partition.capacity.get(provider, {})
-        for provider, amounts in asked.items()
+        for provider, amounts in required.items()
         for resource_class in amounts
     )
 
 
-def _fits(partition: Partition, provider: str, amounts: Mapping[str, int], plan: Plan) -> bool:
-    held, used = partition.capacity[provider], partition.used.get(provider, {})
+def _fits(partition: PartitionState, provider: str, amounts: Mapping[str, int], plan: PreparePlan) -> bool:
+    capacities, used = partition.capacity[provider], partition.used.get(provider, {})
     for resource_class, amount in amounts.items():
-        unit = held[resource_class]
+        unit = capacities[resource_class]
         capacity, least, most, step = (unit, 1, unit, 1) if isinstance(unit, int) else unit
         in_use = used.get(resource_class, 0) + plan.deltas.get((provider, resource_class), 0)
         if in_use + amount > capacity or not least <= amount <= most or amount % step:
@@ -239,11 +258,11 @@ def _fits(partition: Partition, provider: str, amounts: Mapping[str, int], plan:
     return True
 
 
-def _group_allows(batch: Batch, host: str, plan: Plan) -> bool:
+def _group_allows(batch: ClaimBatch, host: str, plan: PreparePlan) -> bool:
     if batch.group is None:
         return True
     if batch.group.policy is GroupPolicy.ANTI_AFFINITY:
-        return plan.in_group.get(host, 0) < batch.group.max_per_host
+        return plan.group_counts.get(host, 0) < batch.group.max_per_host
     if batch.group.policy is not GroupPolicy.AFFINITY:
         return True
-    return all(other == host for other, count in plan.in_group.items() if count > 0)
+    return all(other == host for other, count in plan.group_counts.items() if count > 0)

@@ -8,11 +8,11 @@ from rpcapi import errors
 from rpcapi.model import names
 from scheduler_svc.store import aggregates, documents, namespaces, reports
 from scheduler_svc.store.records import StatsOutcome
-from scheduler_svc.store.verbs.partition import Partition
+from scheduler_svc.store.verbs.partition import PartitionState
 
 
 def update_stats(
-    partition: Partition,
+    partition: PartitionState,
     host: str,
     report: tuple[int, int, int, bool],
     nodes: Mapping[str, Mapping[str, Any]],
@@ -21,22 +21,22 @@ def update_stats(
     """Apply ``report``: (incarnation, sequence, base, full) and its nodes."""
     incarnation, sequence, _base, full = report
     last = partition.reports.get(host)
-    partition.expect(services=[host], providers={*nodes, *(last.nodes if last and full else ())})
+    partition.prefetch(services=[host], providers={*nodes, *(last.nodes if last and full else ())})
     freshness = reports.judge(last, *report)
     if freshness is reports.Freshness.APPLY:
         stored = {name: partition.providers[name] for name in nodes if name in partition.providers}
         plan = reports.plan(host, last, full, nodes, stored)
         beat(partition, host, reports.COMPUTE, now)
         _apply(partition, plan, now)
-        partition.reports[host] = reports.Applied(incarnation, sequence, plan.nodes)
+        partition.reports[host] = reports.AppliedReport(incarnation, sequence, plan.nodes)
     elif freshness is reports.Freshness.NEED_FULL:
         beat(partition, host, reports.COMPUTE, now)
     need_full = freshness is reports.Freshness.NEED_FULL
     return StatsOutcome(need_full, partition.epoch, not partition.is_open(host), partition.position)
 
 
-def beat(partition: Partition, name: str, binary: str, now: int) -> None:
-    """Count a heartbeat; log a service that is new, or was down."""
+def beat(partition: PartitionState, name: str, binary: str, now: int) -> None:
+    """Record a heartbeat; log a service that is new, or was down."""
     if name not in partition.services:
         partition.services[name] = reports.new_service(binary)
         partition.append("service", {name: partition.services[name]})
@@ -46,7 +46,7 @@ def beat(partition: Partition, name: str, binary: str, now: int) -> None:
         partition.append("alive", {name: True})
 
 
-def _apply(partition: Partition, plan: reports.ReportPlan, now: int) -> None:
+def _apply(partition: PartitionState, plan: reports.ReportPlan, now: int) -> None:
     if plan.changes:
         position = partition.append("provider", {change.document["id"]: change.document for change in plan.changes})
         for change in plan.changes:
@@ -55,50 +55,50 @@ def _apply(partition: Partition, plan: reports.ReportPlan, now: int) -> None:
             if change.inventory:
                 partition.capacity[name] = reports.capacity_of(change.document)
                 partition.changed[name] = position
-                partition.weigh(name, now, flag=True)
-    drop_nodes(partition, plan.gone, now)
-    partition.make_stale(plan.stale)
+                partition.update_excess(name, now, flag=True)
+    drop_nodes(partition, plan.removed_nodes, now)
+    partition.make_stale(plan.stale_roots)
 
 
-def drop_nodes(partition: Partition, gone: Sequence[str], now: int) -> None:
-    """Forget nodes that their host no longer has; what claims hold there is in excess."""
-    if not gone:
+def drop_nodes(partition: PartitionState, removed: Sequence[str], now: int) -> None:
+    """Remove nodes that their host no longer has; claims that are still there become excess."""
+    if not removed:
         return
-    partition.append("gone", list(gone))
-    for name in gone:
+    partition.append("gone", list(removed))
+    for name in removed:
         del partition.providers[name]
-        for told_of in (partition.capacity, partition.changed):
-            told_of.pop(name, None)
-        if names.SEPARATOR in name:  # another is its service host's too, which may have other nodes
+        for mapping in (partition.capacity, partition.changed):
+            mapping.pop(name, None)
+        if names.SEPARATOR in name:  # a bare name is the service host's too, which may have other nodes
             partition.eligible.pop(name, None)
-        partition.weigh(name, now, flag=True)
-        partition.forget_idle(name)
+        partition.update_excess(name, now, flag=True)
+        partition.drop_idle_sums(name)
 
 
-def bury_silent(partition: Partition, since: int) -> None:
-    """Log that services without a sign of life later than ``since`` are down."""
-    dead = sorted(partition.silent(since))
+def mark_silent_down(partition: PartitionState, since: int) -> None:
+    """Mark services without a heartbeat after ``since`` as down, and log them."""
+    dead = sorted(partition.silent_services(since))
     if dead:
         partition.alive.update(dict.fromkeys(dead, False))
         partition.append("alive", dict.fromkeys(dead, False))
 
 
-def settle_alive(partition: Partition, living: Collection[str]) -> int:
-    """Log that of the known services exactly these live; return for how many that was news."""
-    news = {}
-    known = sorted(partition.services)
-    partition.expect(services=known)
-    for name in known:
+def settle_alive(partition: PartitionState, living: Collection[str]) -> int:
+    """Mark exactly these of the known services alive; log the changes, and return their number."""
+    changes = {}
+    service_names = sorted(partition.services)
+    partition.prefetch(services=service_names)
+    for name in service_names:
         lives = name in living
         if partition.alive.get(name, False) != lives:
-            news[name] = lives
-    if news:
-        partition.alive.update(news)
-        partition.append("alive", news)
-    return len(news)
+            changes[name] = lives
+    if changes:
+        partition.alive.update(changes)
+        partition.append("alive", changes)
+    return len(changes)
 
 
-def get_state(partition: Partition, namespace: str, name: str) -> namespaces.Versioned:
+def get_state(partition: PartitionState, namespace: str, name: str) -> namespaces.Versioned:
     """Return (version, document); raises UnknownHost. The namespace was checked."""
     if namespace == namespaces.COMPUTE and name in partition.providers:
         return namespaces.compute(partition.providers[name], partition.used.get(name, {}))
@@ -109,63 +109,63 @@ def get_state(partition: Partition, namespace: str, name: str) -> namespaces.Ver
             audited=partition.opened.get(name) == partition.epoch,
             last_report_ms=partition.beats.get(name),
         )
-    held = partition.state_of(namespace, name)
-    if held is None:
+    versioned = partition.document_of(namespace, name)
+    if versioned is None:
         raise errors.UnknownHost(name=name)
-    return held
+    return versioned
 
 
 def list_state(
-    partition: Partition, namespace: str, marker: str | None, limit: int
+    partition: PartitionState, namespace: str, marker: str | None, limit: int
 ) -> tuple[list[tuple[str, int, dict[str, Any]]], str | None]:
     """Return a page of (name, version, document), and the next marker."""
-    wanted, following = partition.page_of_names(namespace, marker, limit)
+    page, following = partition.page_of_names(namespace, marker, limit)
     if namespace == namespaces.COMPUTE:
-        partition.expect(providers=wanted)
+        partition.prefetch(providers=page)
     if namespace == namespaces.SERVICE:
-        partition.expect(services=wanted)
-    return [(name, *get_state(partition, namespace, name)) for name in wanted], following
+        partition.prefetch(services=page)
+    return [(name, *get_state(partition, namespace, name)) for name in page], following
 
 
-def put_state(partition: Partition, namespace: str, name: str, version: int, document: Mapping[str, Any]) -> int:
+def put_state(partition: PartitionState, namespace: str, name: str, version: int, document: Mapping[str, Any]) -> int:
     """Put a document that was checked, and return its version: the position of its last change."""
     if namespace == namespaces.SERVICE:
         return _put_service(partition, name, version, document)
-    at, held = partition.state_of(namespace, name) or (0, None)
-    if held is not None and documents.is_same(held, document):
+    at, stored = partition.document_of(namespace, name) or (0, None)
+    if stored is not None and documents.is_same(stored, document):
         return at
     if at != version:
         raise namespaces.conflict(namespace, name, at, version)
     position = partition.append("state", {namespace: {name: dict(document)}})
-    partition.keep_state(namespace, name, (position, dict(document)))
-    _touch_members(partition, namespace, held, document)
+    partition.put_document(namespace, name, (position, dict(document)))
+    _make_members_stale(partition, namespace, stored, document)
     return position
 
 
-def delete_state(partition: Partition, namespace: str, name: str, version: int) -> None:
+def delete_state(partition: PartitionState, namespace: str, name: str, version: int) -> None:
     """Delete a declared namespace's document."""
-    held = partition.state_of(namespace, name)
-    if held is None:
+    versioned = partition.document_of(namespace, name)
+    if versioned is None:
         return
-    if held[0] != version:
-        raise namespaces.conflict(namespace, name, held[0], version)
+    if versioned[0] != version:
+        raise namespaces.conflict(namespace, name, versioned[0], version)
     partition.append("state", {namespace: {name: None}})
-    partition.keep_state(namespace, name, None)
-    _touch_members(partition, namespace, held[1], None)
+    partition.put_document(namespace, name, None)
+    _make_members_stale(partition, namespace, versioned[1], None)
 
 
-def _touch_members(
-    partition: Partition, namespace: str, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
+def _make_members_stale(
+    partition: PartitionState, namespace: str, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
 ) -> None:
-    """Have what was decided on an aggregate's members decided anew where the aggregate changed."""
+    """Make earlier decisions stale for the members that a change of an aggregate affects."""
     if namespace == aggregates.NAMESPACE:
         touched = aggregates.touched(before, after)
-        partition.expect(providers=touched, services=touched)
+        partition.prefetch(providers=touched, services=touched)
         partition.make_stale(name for name in touched if name in partition.providers or name in partition.reports)
 
 
-def _put_service(partition: Partition, name: str, version: int, changes: Mapping[str, Any]) -> int:
-    """Merge an operator's word into a service's document; its nodes are no longer what deciders saw."""
+def _put_service(partition: PartitionState, name: str, version: int, changes: Mapping[str, Any]) -> int:
+    """Merge an operator's changes into a service's document; earlier decisions on its nodes become stale."""
     stored = partition.services.get(name)
     if stored is None:
         raise errors.UnknownHost(name=name)

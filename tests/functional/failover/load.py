@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
-from conductor.store.records import Request
-from conductor.store.redis import RedisStore as Records
+from conductor.store.records import BuildRequestRecord
+from conductor.store.redis import RedisConductorStore as Records
 from rpcapi import errors
-from rpcapi.conf.replicas import Replicas
+from rpcapi.conf.replicas import ReplicaAcknowledgement
 from rpcapi.model.claims import Answer
-from scheduler_svc.store.records import AuditOutcome, Batch, Ref
+from scheduler_svc.store.records import AuditOutcome, ClaimBatch, ClaimRef
 from scheduler_svc.store.redis import RedisStore
 from scheduler_svc.store.redis.keys import prefix
 from tests.functional.failover.setups import SetUp
@@ -47,7 +47,7 @@ class Host:
     def audit(self, store: RedisStore, epoch: int, grace_ms: int) -> AuditOutcome:
         """Tell the store all that is held, and drop what it says was never confirmed."""
         with self.lock:
-            told = [running(Ref(each, 1), self.name, confirmed=sure) for each, sure in self.held.items()]
+            told = [running(ClaimRef(each, 1), self.name, confirmed=sure) for each, sure in self.held.items()]
             outcome = store.audit(self.name, epoch, told, grace_ms)
             for ended in outcome.answers:
                 if ended.answer not in (Answer.CONFIRMED, Answer.PREPARED):
@@ -77,7 +77,7 @@ class Promised:
 class Load:
     """Four deciders with their hosts' agents, an auditor and a conductor, each with its own connections."""
 
-    def __init__(self, setup: SetUp, replicas: Replicas, writers: int = 4) -> None:
+    def __init__(self, setup: SetUp, replicas: ReplicaAcknowledgement, writers: int = 4) -> None:
         self._setup = setup
         self._replicas = replicas
         self.hosts = {name: Host(name) for name in HOSTS}
@@ -199,7 +199,7 @@ class Load:
         def once() -> Any:
             now = store.snapshot()
             wish = intent(consumer, *names)
-            return store.prepare(Batch("req-1", "p", "u", SMALL, [wish], now.epoch, now.position, LONG_MS))
+            return store.prepare(ClaimBatch("req-1", "p", "u", SMALL, [wish], now.epoch, now.position, LONG_MS))
 
         prepared = self._persist(once).prepared[0]
         if prepared.answer is Answer.PREPARED:
@@ -217,7 +217,7 @@ class Load:
             with host.lock:
                 if consumer not in host.held:
                     return False  # an audit ended it
-                answer = self._persist(lambda: store.confirm(host.name, [Ref(consumer, 1)]))[0].answer
+                answer = self._persist(lambda: store.confirm(host.name, [ClaimRef(consumer, 1)]))[0].answer
                 if answer is Answer.CONFIRMED:
                     host.start(consumer)
                     break
@@ -233,21 +233,21 @@ class Load:
     def _release(self, store: RedisStore, consumer: str, host: Host) -> None:
         with host.lock:
             # The guest is gone first; an audit in between still tells of it, as a journal does.
-            answer = self._persist(lambda: store.release(host.name, [Ref(consumer, 1)]))[0].answer
+            answer = self._persist(lambda: store.release(host.name, [ClaimRef(consumer, 1)]))[0].answer
             assert answer in self._ends(Answer.RELEASED), answer
             del host.held[consumer]
         with self._count:
             self.promised.released += 1
 
     def _abort(self, store: RedisStore, consumer: str, host: Host) -> None:
-        answer = self._until_known(lambda: store.abort([Ref(consumer, 1)], host=host.name))
+        answer = self._until_known(lambda: store.abort([ClaimRef(consumer, 1)], host=host.name))
         assert answer in self._ends(Answer.ABORTED), answer
         with self._count:
             self.promised.aborted += 1
 
     def _ends(self, end: Answer) -> tuple[Answer, ...]:
         """Return what may be answered to who ends a claim: what was not replicated may not be known any more."""
-        return (end,) if self._replicas.wanted else (end, Answer.UNKNOWN)
+        return (end,) if self._replicas.count else (end, Answer.UNKNOWN)
 
     def _audit(self) -> None:
         store = self.store()
@@ -263,7 +263,7 @@ class Load:
         records = Records(self._setup.url("conductor"), replicas=self._replicas)
         while not self._enough.is_set():
             key = str(uuid.uuid4())
-            request = Request(key=key, request_id="req-1", project="p", user="u", flavor="f", spec={})
+            request = BuildRequestRecord(key=key, request_id="req-1", project="p", user="u", flavor="f", spec={})
             self._persist(lambda request=request, key=key: records.record(request, [key]))
             with self._count:
                 self.promised.requests.append(key)

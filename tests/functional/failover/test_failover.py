@@ -12,7 +12,7 @@ from devstack.servers.ports import LOOPBACK
 from devstack.servers.redis_binary import Flavour, redis_binary
 from devstack.servers.redis_cluster import RedisCluster
 from devstack.servers.redis_users import ADMIN
-from rpcapi.conf.replicas import Replicas
+from rpcapi.conf.replicas import ReplicaAcknowledgement
 from scheduler_svc.store.redis.keys import prefix
 from tests.functional.failover.load import KEY, PATIENCE, Load, Promised
 from tests.functional.failover.setups import KINDS, Kind, SetUp, running
@@ -20,8 +20,8 @@ from tests.unit.scheduler_svc.store.world import poll
 
 Fault = Callable[[SetUp, Load], None]
 
-ONE = Replicas(1, 1_000)
-NONE = Replicas()
+ONE = ReplicaAcknowledgement(1, 1_000)
+NONE = ReplicaAcknowledgement()
 ELSEWHERE = prefix("cell1")  # of three primaries it has another one
 BYTES = 1_000  # of writes that no replica has: those of several verbs
 
@@ -87,7 +87,7 @@ def move_slot(setup: SetUp, load: Load) -> None:
             client.execute_command("CLUSTER", "SETSLOT", slot, "NODE", ids[1])
 
 
-def go_through(kind: Kind, replicas: Replicas, *faults: Fault, binary: Path | None = None) -> Promised:
+def go_through(kind: Kind, replicas: ReplicaAcknowledgement, *faults: Fault, binary: Path | None = None) -> Promised:
     """Let the load go on through one fault after the other, and return what it was promised, and what of it is lost."""
     with running(kind, binary=binary) as setup:
         load = Load(setup, replicas)

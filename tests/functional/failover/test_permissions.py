@@ -7,7 +7,7 @@ import pytest
 import redis
 
 from devstack.servers.redis import RedisServer
-from devstack.servers.redis_users import REPLICA, SENTINEL, STORE_USERS, WHEREABOUTS, RedisUser
+from devstack.servers.redis_users import REPLICA, SENTINEL, SENTINEL_READER, STORE_USERS, RedisUser
 from tests.functional.failover.setups import running
 
 
@@ -32,8 +32,8 @@ def test_who_replicates_and_who_watches_reads_no_key(make_redis: Callable[..., R
 def test_who_asks_a_sentinel_may_not_make_it_fail_over() -> None:
     with running("sentinel") as setup:
         sentinel = setup.group.sentinels[0]
-        password = setup.group.servers[0].passwords.of(WHEREABOUTS.name)
-        with redis.Redis(port=sentinel.port, username=WHEREABOUTS.name, password=password) as client:
+        password = setup.group.servers[0].passwords.of(SENTINEL_READER.name)
+        with redis.Redis(port=sentinel.port, username=SENTINEL_READER.name, password=password) as client:
             assert client.execute_command("SENTINEL", "MASTER", "gantt")
             for command in ("SENTINEL FAILOVER gantt", "SENTINEL SET gantt quorum 1", "SENTINEL REMOVE gantt"):
                 with pytest.raises(redis.exceptions.NoPermissionError):

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from devstack import exercise, workload
-from devstack.cluster import Shape
+from devstack.cluster import ClusterSize
 from devstack.confs import Groups
 from devstack.servers.redis_cluster import RedisCluster
 from scheduler_svc.store.redis.keys import prefix
@@ -16,7 +16,7 @@ from tests.functional import clusters, truth
 from tests.functional.failover.setups import KINDS, Kind, SetUp, running
 
 KEY = prefix("default")  # the conductor's records lie on the same primary, in a cluster of three too
-TINY = workload.Request("tiny", {"VCPU": 1, "MEMORY_MB": 64}, 1)
+TINY = workload.WorkloadRequest("tiny", {"VCPU": 1, "MEMORY_MB": 64}, 1)
 RECOVERY_SECONDS = 120.0
 
 
@@ -44,9 +44,9 @@ def on(setup: SetUp) -> dict[str, Groups]:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("hangs", [False, True], ids=["dies", "hangs"])
 def test_servers_boot_while_another_takes_over(kind: Kind, hangs: bool) -> None:
-    with running(kind) as setup, clusters.running(Shape(computes=3, nodes_per_host=2), on(setup)) as cluster:
+    with running(kind) as setup, clusters.running(ClusterSize(computes=3, nodes_per_host=2), on(setup)) as cluster:
         session = cluster.session
-        before = session.ask(session.claims.verify).epoch
+        before = session.call(session.claims.verify).epoch
         uuids: list[str] = []
         with ThreadPoolExecutor(1) as caller:
             # Given servers that are asked for one after the other, and some that run
@@ -63,8 +63,8 @@ def test_servers_boot_while_another_takes_over(kind: Kind, hangs: bool) -> None:
             asking.result(RECOVERY_SECONDS)
         # Then each of them runs, once, under its claim, in a new epoch
         assert len(uuids) == 60
-        truth.until("a new epoch", lambda: session.ask(session.claims.verify).epoch > before)
-        exercise.wait_for_nodes(session, cluster.cluster.shape.nodes, RECOVERY_SECONDS, lambda known: None)
+        truth.until("a new epoch", lambda: session.call(session.claims.verify).epoch > before)
+        exercise.wait_for_nodes(session, cluster.cluster.size.nodes, RECOVERY_SECONDS, lambda known: None)
         instances = truth.assert_sound(cluster, uuids, RECOVERY_SECONDS)
         assert {instance.status: instance.reason for instance in instances} == {"ACTIVE": None}
         log = cluster.cluster.layout.log_file("compute").read_text()

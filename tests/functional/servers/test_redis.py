@@ -12,9 +12,9 @@ from devstack.servers.errors import (
     AlreadyRunning,
     BinaryMissing,
     FolderUnusable,
-    NotReady,
     PortInUse,
     ServerError,
+    ServerNotReady,
 )
 from devstack.servers.ports import free_port
 from devstack.servers.redis import RedisServer
@@ -117,7 +117,7 @@ def test_another_program_can_stop_what_this_one_started_and_twice(make_redis):
 def test_a_program_that_ends_at_once_is_reported_with_its_log(run_folder):
     server = RedisServer(run_folder, binary=Path("/bin/false"))
 
-    with pytest.raises(NotReady, match=r"redis\.log"):
+    with pytest.raises(ServerNotReady, match=r"redis\.log"):
         server.start()
 
     assert server.pid is None

@@ -49,7 +49,7 @@ def planned(text: str) -> list[HostPlan]:
         conf = cfg.ConfigOpts()
         compute_conf.register_opts(conf)
         conf(["--config-file", str(path)], project="gantt")
-        return nodes.plan(conf)
+        return nodes.plan_hosts(conf)
 
 
 def node(text: str = BIG) -> Node:

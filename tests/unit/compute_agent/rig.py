@@ -9,42 +9,42 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from compute_agent.attempt import Attempt, Ref, Stage
-from compute_agent.audit import Auditor
-from compute_agent.builder import Builder
-from compute_agent.calls import Calls
-from compute_agent.holdings import Holdings
+from compute_agent.attempt import Attempt, AttemptRef, Stage
+from compute_agent.audit import HostAuditor
+from compute_agent.builder import AdmissionController
+from compute_agent.calls import ServiceCalls
+from compute_agent.holdings import GuestManager
 from compute_agent.hypervisor import Guest, Hypervisor
 from compute_agent.journal import Journal
 from compute_agent.journal_file import JournalFile
 from compute_agent.lanes import Job
-from compute_agent.load import Load
-from compute_agent.mishaps import Mishaps
-from compute_agent.nodes import Node, Shape
-from compute_agent.profile import Profile
-from compute_agent.reporter import Reporter
-from compute_agent.saga import Saga
-from compute_agent.service_host import Pace, ServiceHost
-from compute_agent.tracker import Tracker
-from compute_agent.wish import Wish
+from compute_agent.load import SimulatedLoad
+from compute_agent.mishaps import FaultInjector
+from compute_agent.nodes import Node, NodeShape
+from compute_agent.profile import HostProfile
+from compute_agent.reporter import StatsReporter
+from compute_agent.saga import AttemptSaga
+from compute_agent.service_host import AgentIntervals, ServiceHost
+from compute_agent.tracker import ResourceTracker
+from compute_agent.wish import BuildRequirements
 from rpcapi import context
 from rpcapi.model.inventory import Inventory
 from tests.unit.compute_agent.doubles import Conductor, Ledger, Scheduler
 
 HOST = "alpha"
-SHAPE = Shape("test", {"VCPU": Inventory(8), "MEMORY_MB": Inventory(8192, reserved=512)}, ("HW_CPU_X86_AVX2",))
+SHAPE = NodeShape("test", {"VCPU": Inventory(8), "MEMORY_MB": Inventory(8192, reserved=512)}, ("HW_CPU_X86_AVX2",))
 NODES = tuple(Node(f"{HOST}/node{number}", SHAPE, "zone1") for number in range(2))
 RESOURCES = {"VCPU": 2, "MEMORY_MB": 1024}
 
 
 @dataclass(frozen=True, slots=True)
-class Doomed(Profile):
+class ScriptedProfile(HostProfile):
     """Refuses and fails by name, so that a test can choose."""
 
-    def refuses(self, ref: Ref) -> bool:
+    def refuses(self, ref: AttemptRef) -> bool:
         return ref.uuid.startswith("refused")
 
-    def fails(self, ref: Ref) -> bool:
+    def spawn_fails(self, ref: AttemptRef) -> bool:
         return ref.uuid.startswith("failing")
 
 
@@ -105,7 +105,7 @@ class _Timer:
         self.job = None
 
 
-class ManualLane:
+class ManualQueue:
     """Jobs are done when the test says so, timers by its clock."""
 
     def __init__(self, clock: Clock) -> None:
@@ -117,7 +117,7 @@ class ManualLane:
     def submit(self, job: Job) -> None:
         self._jobs.append(job)
 
-    def after(self, seconds: float, job: Job) -> _Timer:
+    def submit_after(self, seconds: float, job: Job) -> _Timer:
         timer = _Timer(job)
         heapq.heappush(self._timers, (self._clock.now + 1000 * seconds, next(self._order), timer))
         return timer
@@ -154,57 +154,57 @@ class ManualLane:
 class Rig:
     """One service host, the services round it, and agents that follow each other on its state folder."""
 
-    def __init__(self, folder: Path, profile: Profile | None = None) -> None:
+    def __init__(self, folder: Path, profile: HostProfile | None = None) -> None:
         self.folder = folder
-        self.profile = profile or Profile(boot_delay=1.0)
+        self.profile = profile or HostProfile(boot_delay=1.0)
         self.clock = Clock()
         self.ledger = Ledger()
         self.conductor = Conductor()
         self.scheduler = Scheduler()
         self.nodes = NODES
-        self.lane = ManualLane(self.clock)
-        self.report_lane = ManualLane(self.clock)
-        self.holdings: Holdings | None = None
+        self.queue = ManualQueue(self.clock)
+        self.report_queue = ManualQueue(self.clock)
+        self.guest_manager: GuestManager | None = None
         self.restarts = 0  # how often the agent was to restart
 
     def start(self, fuse: Fuse | None = None) -> ServiceHost:
         """Make an agent that takes over; ``fuse`` kills it."""
         fuse = fuse or Fuse()
-        self.lane, self.report_lane = ManualLane(self.clock), ManualLane(self.clock)
+        self.queue, self.report_queue = ManualQueue(self.clock), ManualQueue(self.clock)
         file = JournalFile(self.folder / "journal", HOST)
         hypervisor = Hypervisor(self.folder / "guests", lambda: self.profile, self.clock)
         for owner, names in ((file, ("append", "rewrite")), (hypervisor, ("spawn", "stop"))):
             for name in names:
                 setattr(owner, name, fuse.around(getattr(owner, name)))
         journal = Journal(file, retention_ms=3_600_000, clock=self.clock)
-        self.holdings = holdings = Holdings(HOST, journal, Tracker(self.nodes), hypervisor)
+        self.guest_manager = guest_manager = GuestManager(HOST, journal, ResourceTracker(self.nodes), hypervisor)
         claims: Any = FusedClient(self.ledger, fuse)
         conductor: Any = FusedClient(self.conductor, fuse)
         scheduler: Any = FusedClient(self.scheduler, fuse)
-        calls = Calls(5.0)
-        holdings.open()
-        self.auditor = Auditor(holdings, claims, calls, self.clock)
-        self.reporter = Reporter(
+        calls = ServiceCalls(5.0)
+        guest_manager.open()
+        self.auditor = HostAuditor(guest_manager, claims, calls, self.clock)
+        self.reporter = StatsReporter(
             host=HOST,
             partition="cell1",
             nodes=self.nodes,
-            tracker=holdings.tracker,
-            load=Load(HOST, self.nodes, holdings.tracker, lambda: self.profile),
-            activity=holdings.activity,
+            tracker=guest_manager.tracker,
+            load=SimulatedLoad(HOST, self.nodes, guest_manager.tracker, lambda: self.profile),
+            activity=guest_manager.activity,
             scheduler=scheduler,
             calls=calls,
             incarnation=self.clock.now,
         )
         self.host = ServiceHost(
-            holdings,
-            builder=Builder(holdings, self.clock),
-            saga=Saga(holdings, claims, conductor, calls, self.clock),
+            guest_manager,
+            builder=AdmissionController(guest_manager, self.clock),
+            saga=AttemptSaga(guest_manager, claims, conductor, calls, self.clock),
             auditor=self.auditor,
             reporter=self.reporter,
-            lane=self.lane,
-            report_lane=self.report_lane,
-            pace=Pace,
-            mishaps=Mishaps(HOST, lambda: self.profile),
+            queue=self.queue,
+            report_queue=self.report_queue,
+            intervals=AgentIntervals,
+            fault_injector=FaultInjector(HOST, lambda: self.profile),
             restart=self._restart,
             clock=self.clock,
         )
@@ -222,8 +222,8 @@ class Rig:
 
     def stop(self) -> None:
         """Close what the agent's process would hold open."""
-        if self.holdings is not None:
-            self.holdings.journal.close()
+        if self.guest_manager is not None:
+            self.guest_manager.journal.close()
 
     def guests(self) -> dict[tuple[str, int], Guest]:
         """What runs, as the files tell."""
@@ -247,10 +247,10 @@ class Rig:
             owner={"type": "INSTANCE", "project": "p", "user": "u", "request_id": "req-build"},
         )
 
-    def build(self, *intents: Attempt, wish: Wish = Wish()) -> None:  # noqa: B008 - it is frozen
+    def build(self, *intents: Attempt, wish: BuildRequirements = BuildRequirements()) -> None:  # noqa: B008 - it is frozen
         """Deliver a build message."""
         self.host.build(context.new("p", "u"), intents, wish)
 
     def terminate(self, *refs: tuple[str, int]) -> None:
         """Deliver a terminate message."""
-        self.host.terminate(context.new("p", "u"), [Ref(*ref) for ref in refs])
+        self.host.terminate(context.new("p", "u"), [AttemptRef(*ref) for ref in refs])

@@ -7,19 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from compute_agent.attempt import Attempt, Ref, Stage
-from compute_agent.calls import Unanswered
-from compute_agent.profile import Profile
-from rpcapi.model.numa.cells import Cell
+from compute_agent.attempt import Attempt, AttemptRef, Stage
+from compute_agent.calls import CallUnanswered
+from compute_agent.profile import HostProfile
+from rpcapi.model.numa.cells import HostCell
 from tests.unit.compute_agent import machines
-from tests.unit.compute_agent.rig import HOST, Doomed, Fuse, Killed, Rig
+from tests.unit.compute_agent.rig import HOST, Fuse, Killed, Rig, ScriptedProfile
 
 NODE = f"{HOST}/node0"
 CELL = f"{NODE}/numa0"
 NIC = f"{CELL}/0000:01:00.0"
 
 
-def made(folder: Path, profile: Profile | None = None) -> Rig:
+def made(folder: Path, profile: HostProfile | None = None) -> Rig:
     rig = Rig(folder, profile)
     rig.nodes = (machines.node(),)
     return rig
@@ -29,7 +29,7 @@ def made(folder: Path, profile: Profile | None = None) -> Rig:
 def rig(tmp_path: Path) -> Iterator[Rig]:
     rig = made(tmp_path)
     rig.serve()
-    rig.lane.settle()
+    rig.queue.settle()
     yield rig
     rig.stop()
 
@@ -51,9 +51,9 @@ def units(attempt: Attempt) -> set[str]:
 
 def test_the_guests_of_one_message_get_each_their_own_until_there_is_no_more(rig: Rig) -> None:
     rig.build(*(guest(rig, uuid) for uuid in "abcd"))
-    rig.lane.settle()
-    assert rig.holdings is not None
-    live = rig.holdings.journal.live()
+    rig.queue.settle()
+    assert rig.guest_manager is not None
+    live = rig.guest_manager.journal.live()
     assert [attempt.uuid for attempt in live] == ["a", "b", "c"]
     assert set.union(*map(cpus, live)) == {1, 2, 3, 9, 10, 11}
     assert sum(len(units(attempt)) for attempt in live) == len(set.union(*map(units, live))) == 3
@@ -63,8 +63,8 @@ def test_the_guests_of_one_message_get_each_their_own_until_there_is_no_more(rig
     # when one ends, all of that can be given again
     rig.terminate(("b", 1))
     rig.build(guest(rig, "e"))
-    rig.lane.settle()
-    (late,) = (attempt for attempt in rig.holdings.journal.live() if attempt.uuid == "e")
+    rig.queue.settle()
+    (late,) = (attempt for attempt in rig.guest_manager.journal.live() if attempt.uuid == "e")
     assert (cpus(late), units(late)) == ({2, 10}, {"0000:01:00.2"})
 
 
@@ -74,31 +74,31 @@ def test_killed_at_every_step_the_next_agent_keeps_what_was_given(tmp_path: Path
     for at in range(1, steps + 1):
         _, rig, before = _played(tmp_path / f"killed-{at}", Fuse(at))
         rig.serve()
-        assert rig.holdings is not None
-        for attempt in rig.holdings.journal.live():
+        assert rig.guest_manager is not None
+        for attempt in rig.guest_manager.journal.live():
             assert before.get(attempt.ref, attempt).assignments == attempt.assignments
         for uuids in (("a", "failing", "c"), ("d",)):
             rig.build(*(guest(rig, uuid) for uuid in uuids))
-            rig.lane.settle()
-        live = rig.holdings.journal.live()
+            rig.queue.settle()
+        live = rig.guest_manager.journal.live()
         assert len(live) == 3
         assert set.union(*map(cpus, live)) == {1, 2, 3, 9, 10, 11}
         assert len(set.union(*map(units, live))) == 3
         rig.stop()
 
 
-def _played(folder: Path, fuse: Fuse) -> tuple[int, Rig, dict[Ref, Attempt]]:
+def _played(folder: Path, fuse: Fuse) -> tuple[int, Rig, dict[AttemptRef, Attempt]]:
     """Have a guest built, one that fails, and a third; return what was journalled when the agent died."""
-    rig = made(folder, Doomed(boot_delay=1.0))
+    rig = made(folder, ScriptedProfile(boot_delay=1.0))
     try:
         rig.serve(fuse)
         for uuid in ("a", "failing", "c"):
             rig.build(guest(rig, uuid))
-            rig.lane.settle()
+            rig.queue.settle()
     except Killed:
         pass
-    assert rig.holdings is not None
-    live = {attempt.ref: attempt for attempt in rig.holdings.journal.live()}
+    assert rig.guest_manager is not None
+    live = {attempt.ref: attempt for attempt in rig.guest_manager.journal.live()}
     rig.stop()
     return fuse.steps, rig, live
 
@@ -125,14 +125,14 @@ def test_a_report_tells_all_that_hangs_below_a_node_and_then_what_changed(rig: R
     assert set(told[CELL]) == {"parent", "inventories", "traits"}
     assert told[CELL]["inventories"]["PCPU"]["max_unit"] == 6
     assert "parent" not in told[NODE]
-    assert [Cell.from_dict(cell).pinned for cell in told[NODE]["numa"]] == [set(), set()]
+    assert [HostCell.from_dict(cell).pinned for cell in told[NODE]["numa"]] == [set(), set()]
     rig.build(guest(rig, "a"))
-    rig.lane.settle()
-    rig.report_lane.run()
+    rig.queue.settle()
+    rig.report_queue.run()
     report = rig.scheduler.reports[-1][1]
     assert not report.full
     assert set(report.nodes) == {NODE}
-    assert [Cell.from_dict(cell).pinned for cell in report.nodes[NODE]["numa"]] == [{1, 9}, set()]
+    assert [HostCell.from_dict(cell).pinned for cell in report.nodes[NODE]["numa"]] == [{1, 9}, set()]
 
 
 def test_cells_that_nobody_reads_are_not_told(rig: Rig) -> None:
@@ -149,53 +149,53 @@ def test_what_changes_hands_is_told_at_once_and_many_changes_once(rig: Rig) -> N
     sent = len(rig.scheduler.reports)
     for uuid in "ab":
         rig.build(guest(rig, uuid))
-    rig.lane.run()
-    rig.report_lane.run()
+    rig.queue.run()
+    rig.report_queue.run()
     assert len(rig.scheduler.reports) == sent + 1
     rig.terminate(("a", 1))
-    rig.lane.settle()
-    rig.report_lane.run()
+    rig.queue.settle()
+    rig.report_queue.run()
     assert len(rig.scheduler.reports) == sent + 2
-    assert Cell.from_dict(rig.scheduler.views[HOST][NODE]["numa"][0]).pinned == {2, 10}
+    assert HostCell.from_dict(rig.scheduler.views[HOST][NODE]["numa"][0]).pinned == {2, 10}
 
 
 def test_what_changes_hands_is_told_at_once_though_the_report_before_got_no_answer(rig: Rig) -> None:
     rig.reporter.report()
     rig.scheduler.lose = ["answer"]
-    with pytest.raises(Unanswered):
+    with pytest.raises(CallUnanswered):
         rig.reporter.report()
     rig.build(guest(rig, "a"))
-    rig.lane.run()
-    rig.report_lane.run()
-    assert Cell.from_dict(rig.scheduler.views[HOST][NODE]["numa"][0]).pinned == {1, 9}
+    rig.queue.run()
+    rig.report_queue.run()
+    assert HostCell.from_dict(rig.scheduler.views[HOST][NODE]["numa"][0]).pinned == {1, 9}
 
 
 def test_amounts_alone_wait_for_their_turn(rig: Rig) -> None:
     rig.reporter.report()
     sent = len(rig.scheduler.reports)
     rig.build(replace(rig.intent("a"), allocations={NODE: {"DISK_GB": 1}}))
-    rig.lane.settle()
-    rig.report_lane.run()
+    rig.queue.settle()
+    rig.report_queue.run()
     assert len(rig.scheduler.reports) == sent
 
 
 def test_a_silent_host_does_not_tell_that_either(rig: Rig, tmp_path: Path) -> None:
     # given a host that falls silent in place of its next report
     host = rig.host
-    rig.profile = Profile(silence_rate=1.0, silence_time=100.0)
+    rig.profile = HostProfile(silence_rate=1.0, silence_time=100.0)
     host._report_due()
     sent = len(rig.scheduler.reports)
     rig.build(guest(rig, "a"))
-    rig.lane.run()
-    rig.report_lane.run()
+    rig.queue.run()
+    rig.report_queue.run()
     assert len(rig.scheduler.reports) == sent
     # when it speaks again, it tells all of it
-    rig.report_lane.fire()
-    assert Cell.from_dict(rig.scheduler.views[HOST][NODE]["numa"][0]).pinned == {1, 9}
+    rig.report_queue.fire()
+    assert HostCell.from_dict(rig.scheduler.views[HOST][NODE]["numa"][0]).pinned == {1, 9}
 
 
 def test_builds_under_way_and_failed_ones_are_metrics(tmp_path: Path) -> None:
-    rig = made(tmp_path, Doomed(boot_delay=1.0))
+    rig = made(tmp_path, ScriptedProfile(boot_delay=1.0))
     rig.serve()
     rig.conductor.deaf = 1000
 
@@ -206,7 +206,7 @@ def test_builds_under_way_and_failed_ones_are_metrics(tmp_path: Path) -> None:
 
     assert metrics() == (0, 0)
     rig.build(guest(rig, "a"), guest(rig, "b"), guest(rig, "failing-1", pinned=1))
-    rig.lane.run()
+    rig.queue.run()
     assert metrics() == (2, 1)
     # an agent that takes over knows what is under way, and no more of what has failed
     rig.stop()
@@ -215,9 +215,9 @@ def test_builds_under_way_and_failed_ones_are_metrics(tmp_path: Path) -> None:
     assert metrics() == (2, 0)
     rig.conductor.deaf = 0
     rig.build(guest(rig, "failing-2", pinned=1))
-    rig.lane.settle()
+    rig.queue.settle()
     assert metrics() == (0, 0)
     rig.build(guest(rig, "failing-3", pinned=1))
-    rig.lane.settle()
+    rig.queue.settle()
     assert metrics() == (0, 1)
     rig.stop()

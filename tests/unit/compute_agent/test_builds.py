@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.compute_agent.rig import Doomed, Rig
+from tests.unit.compute_agent.rig import Rig, ScriptedProfile
 
 
 @pytest.fixture
 def rig(tmp_path: Path) -> Iterator[Rig]:
-    rig = Rig(tmp_path, Doomed(boot_delay=1.0))
+    rig = Rig(tmp_path, ScriptedProfile(boot_delay=1.0))
     rig.serve()
     yield rig
     rig.stop()
@@ -23,13 +23,13 @@ def verbs(rig: Rig) -> list[str]:
 
 def test_a_guest_is_reported_once_it_has_booted_and_not_before(rig: Rig) -> None:
     rig.build(rig.intent("a"))
-    rig.lane.run()
+    rig.queue.run()
     assert rig.guests()[("a", 1)].name == "alpha/node0"
     assert rig.ledger.states[("a", 1)] == "confirmed"
     assert rig.conductor.reports == []
 
     begun = rig.clock.now
-    rig.lane.settle()
+    rig.queue.settle()
 
     assert rig.clock.now - begun == 1000
     assert rig.conductor.outcomes == {("a", 1): ["active"]}
@@ -37,7 +37,7 @@ def test_a_guest_is_reported_once_it_has_booted_and_not_before(rig: Rig) -> None
 
 def test_a_message_costs_one_confirm_and_a_few_writes_however_many_instances(rig: Rig) -> None:
     writes: list[int] = []
-    file = rig.holdings.journal._file  # type: ignore[union-attr]
+    file = rig.guest_manager.journal._file  # type: ignore[union-attr]
     append = file.append
 
     def counted(records: list, durable: bool = True) -> None:
@@ -46,7 +46,7 @@ def test_a_message_costs_one_confirm_and_a_few_writes_however_many_instances(rig
 
     file.append = counted  # type: ignore[method-assign]
     rig.build(*(rig.intent(f"i{number}", node=number % 2, VCPU=1) for number in range(16)))
-    rig.lane.settle()
+    rig.queue.settle()
 
     assert verbs(rig) == ["confirm_claims"]
     assert sum(writes) == 2  # the intents, and that they are confirmed
@@ -57,12 +57,12 @@ def test_a_message_costs_one_confirm_and_a_few_writes_however_many_instances(rig
 def test_nothing_is_spawned_before_its_claim_is_confirmed(rig: Rig) -> None:
     rig.ledger.lose = ["confirm_claims"]
     rig.build(rig.intent("a"))
-    rig.lane.run()
+    rig.queue.run()
     # the claim is confirmed, but the agent cannot know
     assert rig.ledger.states[("a", 1)] == "confirmed"
     assert rig.guests() == {}
 
-    rig.lane.settle()
+    rig.queue.settle()
 
     assert verbs(rig) == ["confirm_claims", "confirm_claims"]
     assert list(rig.guests()) == [("a", 1)]
@@ -74,7 +74,7 @@ def test_a_claim_that_is_over_refuses_the_build(rig: Rig, end: str) -> None:
     intent = rig.intent("a")
     rig.ledger.states[("a", 1)] = end
     rig.build(intent)
-    rig.lane.settle()
+    rig.queue.settle()
     assert rig.guests() == {}
     assert rig.conductor.outcomes == {("a", 1): ["refused"]}
     assert rig.conductor.reasons[("a", 1)] == f"its claim could not be confirmed: {end}"
@@ -84,7 +84,7 @@ def test_a_claim_that_is_over_refuses_the_build(rig: Rig, end: str) -> None:
 def test_another_hosts_claim_refuses_the_build(rig: Rig) -> None:
     rig.ledger.prepare("a", 1, "beta/node0")
     rig.build(rig.intent("a"))
-    rig.lane.settle()
+    rig.queue.settle()
     assert rig.conductor.reasons[("a", 1)] == "its claim could not be confirmed: foreign"
     assert rig.ledger.states[("a", 1)] == "prepared"
 
@@ -94,7 +94,7 @@ def test_a_confirm_whose_answer_is_late_and_whose_claim_expired_meanwhile_refuse
     intent = rig.intent("a")
     rig.ledger.states[("a", 1)] = "expired"
     rig.build(intent)
-    rig.lane.settle()
+    rig.queue.settle()
     assert rig.conductor.outcomes == {("a", 1): ["refused"]}
     assert rig.guests() == {}
 
@@ -103,16 +103,16 @@ def test_a_closed_host_waits_with_its_confirm(rig: Rig) -> None:
     intent = rig.intent("a")
     rig.ledger.states[("a", 1)] = "closed"
     rig.build(intent)
-    rig.lane.run()
+    rig.queue.run()
     assert rig.conductor.reports == []
     rig.ledger.states[("a", 1)] = "prepared"
-    rig.lane.settle()
+    rig.queue.settle()
     assert rig.conductor.outcomes == {("a", 1): ["active"]}
 
 
 def test_what_does_not_fit_the_host_is_refused_and_its_claim_aborted(rig: Rig) -> None:
     rig.build(rig.intent("a", VCPU=6), rig.intent("b", VCPU=6), rig.intent("c", VCPU=2), rig.intent("d", VCPU=1))
-    rig.lane.settle()
+    rig.queue.settle()
     assert {ref[0]: outcomes for ref, outcomes in rig.conductor.outcomes.items()} == {
         "a": ["active"],
         "b": ["refused"],
@@ -128,7 +128,7 @@ def test_an_abort_that_finds_the_claim_confirmed_releases_it(rig: Rig) -> None:
     intent = rig.intent("refused-1")
     rig.ledger.states[("refused-1", 1)] = "confirmed"
     rig.build(intent)
-    rig.lane.settle()
+    rig.queue.settle()
     assert verbs(rig) == ["abort_claims", "release_claims"]
     assert rig.ledger.live() == {}
     assert rig.conductor.outcomes == {("refused-1", 1): ["refused"]}
@@ -137,44 +137,44 @@ def test_an_abort_that_finds_the_claim_confirmed_releases_it(rig: Rig) -> None:
 def test_a_spawn_that_fails_gives_the_claim_back_and_frees_the_host(rig: Rig) -> None:
     rig.ledger.lose = ["release_claims", "release_claims"]
     rig.build(rig.intent("failing-1", VCPU=8))
-    rig.lane.settle()
+    rig.queue.settle()
     assert rig.conductor.outcomes == {("failing-1", 1): ["failed"]}
     assert verbs(rig) == ["confirm_claims", "release_claims", "release_claims", "release_claims"]
     assert rig.ledger.states[("failing-1", 1)] == "released"
     rig.build(rig.intent("a", VCPU=8))
-    rig.lane.settle()
+    rig.queue.settle()
     assert rig.conductor.last(("a", 1)) == "active"
 
 
 def test_the_outcome_is_told_only_when_the_claim_is_over(rig: Rig) -> None:
     rig.ledger.lose = ["abort_claims"]
     rig.build(rig.intent("refused-1"))
-    rig.lane.run()
+    rig.queue.run()
     assert rig.conductor.reports == []
-    rig.lane.settle()
+    rig.queue.settle()
     assert rig.conductor.outcomes == {("refused-1", 1): ["refused"]}
 
 
 def test_reports_are_sent_until_the_conductor_answers(rig: Rig) -> None:
     rig.conductor.deaf = 5
     rig.build(rig.intent("a"), rig.intent("refused-1"))
-    rig.lane.settle()
+    rig.queue.settle()
     assert rig.conductor.outcomes == {("a", 1): ["active"], ("refused-1", 1): ["refused"]}
-    assert rig.lane.waiting() == 0
+    assert rig.queue.waiting() == 0
 
 
 def test_unreported_outcomes_survive_a_restart_and_reported_ones_are_not_told_again(rig: Rig) -> None:
     rig.build(rig.intent("a"), rig.intent("refused-1"))
-    rig.lane.settle()
+    rig.queue.settle()
     rig.conductor.deaf = 1
     rig.build(rig.intent("b"), rig.intent("refused-2"))
-    rig.lane.run()
+    rig.queue.run()
     rig.clock.now += 2000
     rig.stop()
 
     rig.conductor.deaf = 0
     rig.serve()
-    rig.lane.settle()
+    rig.queue.settle()
 
     assert rig.conductor.outcomes == {
         ("a", 1): ["active"],
@@ -188,7 +188,7 @@ def test_a_repeated_build_is_told_what_is_there(rig: Rig) -> None:
     intents = [rig.intent("a"), rig.intent("refused-1"), rig.intent("failing-1")]
     for _ in range(3):
         rig.build(*intents)
-        rig.lane.settle()
+        rig.queue.settle()
     assert rig.conductor.outcomes == {
         ("a", 1): ["active"] * 3,
         ("refused-1", 1): ["refused"] * 3,
@@ -202,15 +202,15 @@ def test_a_build_repeated_while_it_runs_is_one_build(rig: Rig) -> None:
     intent = rig.intent("a")
     rig.build(intent)
     rig.build(intent)
-    rig.lane.settle()
+    rig.queue.settle()
     assert rig.conductor.outcomes == {("a", 1): ["active"]}
 
 
 def test_an_older_attempt_than_the_known_one_is_refused(rig: Rig) -> None:
     rig.build(rig.intent("a", 2))
-    rig.lane.settle()
+    rig.queue.settle()
     rig.build(rig.intent("a", 1, prepared=False))
-    rig.lane.settle()
+    rig.queue.settle()
     assert rig.conductor.outcomes == {("a", 2): ["active"], ("a", 1): ["refused"]}
     assert "attempt 2 of the instance is known here" in rig.conductor.reasons[("a", 1)]
     assert list(rig.guests()) == [("a", 2)]
@@ -219,11 +219,11 @@ def test_an_older_attempt_than_the_known_one_is_refused(rig: Rig) -> None:
 def test_a_newer_attempt_takes_the_place_of_one_that_still_lives_here(rig: Rig) -> None:
     # given an attempt that was ended behind the host's back
     rig.build(rig.intent("a", 1, VCPU=8))
-    rig.lane.settle()
+    rig.queue.settle()
     rig.ledger.states[("a", 1)] = "released"
 
     rig.build(rig.intent("a", 2, VCPU=8))
-    rig.lane.settle()
+    rig.queue.settle()
 
     assert list(rig.guests()) == [("a", 2)]
     assert rig.conductor.outcomes[("a", 2)] == ["active"]

@@ -9,7 +9,7 @@ import pytest
 from oslo_context import context as current_context
 
 from compute_agent.attempt import Attempt, Stage
-from compute_agent.calls import Calls, Rejected, Unanswered
+from compute_agent.calls import CallRejected, CallUnanswered, ServiceCalls
 from rpcapi import errors
 from rpcapi.context import RequestContext
 
@@ -25,7 +25,7 @@ def raising(error: Exception) -> Callable[[RequestContext], None]:
 
 def test_a_call_goes_out_in_the_name_of_the_request_it_serves_and_with_a_deadline() -> None:
     seen: list[RequestContext] = []
-    Calls(5.0).ask("verb", seen.append, [ATTEMPT])
+    ServiceCalls(5.0).call("verb", seen.append, [ATTEMPT])
     (ctxt,) = seen
     assert (ctxt.request_id, ctxt.project_id, ctxt.user_id) == ("req-1", "p", "u")
     assert time.time() < ctxt.deadline <= time.time() + 5
@@ -33,7 +33,7 @@ def test_a_call_goes_out_in_the_name_of_the_request_it_serves_and_with_a_deadlin
 
 
 def test_a_call_about_nothing_has_a_request_id_of_its_own() -> None:
-    ids = [Calls(5.0).ask("verb", lambda ctxt: ctxt.request_id) for _ in range(2)]
+    ids = [ServiceCalls(5.0).call("verb", lambda ctxt: ctxt.request_id) for _ in range(2)]
     assert len(set(ids)) == 2
     assert all(one.startswith("req-") for one in ids)
 
@@ -51,23 +51,23 @@ def test_a_call_about_nothing_has_a_request_id_of_its_own() -> None:
     ],
 )
 def test_what_gives_no_definite_answer_is_to_be_asked_again(error: Exception) -> None:
-    with pytest.raises(Unanswered, match=r"verb got no answer: ."):
-        Calls(5.0).ask("verb", raising(error))
+    with pytest.raises(CallUnanswered, match=r"verb got no answer: ."):
+        ServiceCalls(5.0).call("verb", raising(error))
 
 
 @pytest.mark.parametrize("error", [errors.MalformedObject(name="x", why="y"), errors.UnknownHost(name="x")])
 def test_a_question_that_is_refused_is_another_matter(error: Exception) -> None:
-    with pytest.raises(Rejected, match="verb was refused: "):
-        Calls(5.0).ask("verb", raising(error))
+    with pytest.raises(CallRejected, match="verb was refused: "):
+        ServiceCalls(5.0).call("verb", raising(error))
 
 
 def test_a_draining_agent_asks_until_the_first_call_in_vain() -> None:
-    calls = Calls(5.0)
-    with pytest.raises(Unanswered):
-        calls.ask("verb", raising(messaging.MessagingTimeout("late")))
+    calls = ServiceCalls(5.0)
+    with pytest.raises(CallUnanswered):
+        calls.call("verb", raising(messaging.MessagingTimeout("late")))
     calls.drain()
-    assert calls.ask("verb", lambda ctxt: ctxt.deadline - time.time()) <= 3.0
-    with pytest.raises(Unanswered):
-        calls.ask("verb", raising(messaging.MessagingTimeout("late")))
-    with pytest.raises(Unanswered, match="left to the next agent"):
-        calls.ask("verb", lambda ctxt: "answer")
+    assert calls.call("verb", lambda ctxt: ctxt.deadline - time.time()) <= 3.0
+    with pytest.raises(CallUnanswered):
+        calls.call("verb", raising(messaging.MessagingTimeout("late")))
+    with pytest.raises(CallUnanswered, match="left to the next agent"):
+        calls.call("verb", lambda ctxt: "answer")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.compute_agent.rig import Doomed, Fuse, Killed, Rig
+from tests.unit.compute_agent.rig import Fuse, Killed, Rig, ScriptedProfile
 
 INSTANCES = ["a", "b", "failing-1", "refused-1"]
 Deliver = Callable[[Rig], None]
@@ -42,7 +42,7 @@ def play(rig: Rig, deliveries: list[Deliver], fuse: Fuse) -> int:
         for deliver in deliveries:
             delivered += 1
             deliver(rig)
-            rig.lane.settle()
+            rig.queue.settle()
     except Killed:
         pass
     finally:
@@ -51,7 +51,7 @@ def play(rig: Rig, deliveries: list[Deliver], fuse: Fuse) -> int:
 
 
 def steps_of(folder: Path, deliveries: list[Deliver]) -> int:
-    rig, fuse = Rig(folder, Doomed(boot_delay=1.0)), Fuse()
+    rig, fuse = Rig(folder, ScriptedProfile(boot_delay=1.0)), Fuse()
     assert play(rig, deliveries, fuse) == len(deliveries)
     return fuse.steps
 
@@ -62,7 +62,7 @@ def test_killed_at_every_step(name: str, tmp_path: Path) -> None:
     steps = steps_of(tmp_path / "whole", deliveries)
     assert steps > 15
     for at in range(1, steps + 1):
-        rig = Rig(tmp_path / f"killed-{at}", Doomed(boot_delay=1.0))
+        rig = Rig(tmp_path / f"killed-{at}", ScriptedProfile(boot_delay=1.0))
         delivered = play(rig, deliveries, Fuse(at))
         put_right(rig, deliveries, delivered)
         check(rig, f"{name}, killed at step {at}")
@@ -76,7 +76,7 @@ def test_killed_twice(stride: int, tmp_path: Path) -> None:
     steps = steps_of(tmp_path / "whole", deliveries)
     for first in range(1, steps + 1, stride):
         for second in range(1, steps + 1, stride):
-            rig = Rig(tmp_path / f"killed-{first}-{second}", Doomed(boot_delay=1.0))
+            rig = Rig(tmp_path / f"killed-{first}-{second}", ScriptedProfile(boot_delay=1.0))
             delivered = play(rig, deliveries, Fuse(first))
             again = play(rig, deliveries[max(0, delivered - 1) :], Fuse(second))
             put_right(rig, deliveries, max(0, delivered - 1) + again)
@@ -87,12 +87,12 @@ def test_killed_twice(stride: int, tmp_path: Path) -> None:
 def put_right(rig: Rig, deliveries: list[Deliver], delivered: int) -> None:
     """Let the next agent take over, and the conductor repeat what may have been lost with the last one."""
     rig.serve()
-    rig.lane.settle()
+    rig.queue.settle()
     running = {ref for ref, state in rig.ledger.live().items() if state == "confirmed"}
     assert set(rig.guests()) == running, "a guest runs exactly where its claim is confirmed"
     for deliver in deliveries[max(0, delivered - 1) :]:
         deliver(rig)
-        rig.lane.settle()
+        rig.queue.settle()
 
 
 def check(rig: Rig, when: str) -> None:
@@ -104,5 +104,5 @@ def check(rig: Rig, when: str) -> None:
         assert len(final) <= 1, f"{when}: {ref} came to {outcomes}"
         assert (outcomes[-1] == "active") == (ref in live), f"{when}: {ref} came to {outcomes}"
     assert {ref[0] for ref in rig.conductor.outcomes} == set(INSTANCES), when
-    held = {attempt.ref for attempt in rig.holdings.journal.live()}  # type: ignore[union-attr]
+    held = {attempt.ref for attempt in rig.guest_manager.journal.live()}  # type: ignore[union-attr]
     assert held == set(live), when

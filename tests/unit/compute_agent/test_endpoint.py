@@ -8,9 +8,9 @@ from typing import Any
 import oslo_messaging as messaging
 import pytest
 
-from compute_agent.attempt import Attempt, Ref
+from compute_agent.attempt import Attempt, AttemptRef
 from compute_agent.endpoints.compute import ComputeEndpoint
-from compute_agent.wish import Wish
+from compute_agent.wish import BuildRequirements
 from rpcapi import context, errors, objects
 
 ONE, TWO = str(uuid.UUID(int=1)), str(uuid.UUID(int=2))
@@ -23,14 +23,14 @@ class Host:
 
     def __init__(self) -> None:
         self.built: list[Attempt] = []
-        self.terminated: list[Ref] = []
+        self.terminated: list[AttemptRef] = []
         self.audited: list[int] = []
 
-    def build(self, ctxt: Any, intents: list[Attempt], wish: Wish) -> None:
+    def build(self, ctxt: Any, intents: list[Attempt], wish: BuildRequirements) -> None:
         self.built += intents
         self.wish = wish
 
-    def terminate(self, ctxt: Any, refs: list[Ref]) -> None:
+    def terminate(self, ctxt: Any, refs: list[AttemptRef]) -> None:
         self.terminated += refs
 
     def audit(self, epoch: int) -> None:
@@ -99,7 +99,7 @@ def test_a_build_holds_what_its_claim_holds_and_wishes_what_its_spec_says(
     send("build_instances", request=request(spec=spec, allocations=[None, held]))
     assert [each.allocations for each in host.built] == [{"alpha/node0": {"DISK_GB": 1}}, held]
     assert [each.pcpus for each in host.wish.topology.cells] == [(0, 1)]
-    assert [each.suffix for each in host.wish.wanted.groups] == ["", "_numa0"]
+    assert [each.suffix for each in host.wish.tree_request.groups] == ["", "_numa0"]
     assert host.wish.hints == {"near": "me"}
 
 

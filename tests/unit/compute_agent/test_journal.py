@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from compute_agent import journal as journal_module
-from compute_agent.attempt import Attempt, ClaimEnd, Outcome, Ref, Stage
+from compute_agent.attempt import Attempt, AttemptRef, AttemptResult, ClaimEnd, Stage
 from compute_agent.journal import Journal
 from compute_agent.journal_file import JournalDamaged, JournalFile
 from tests.unit.compute_agent.rig import Clock
@@ -53,10 +53,10 @@ def test_the_next_agent_knows_every_attempt_as_it_was(tmp_path: Path, clock: Clo
     # given one attempt at each stage, one of them reported
     journal = opened(tmp_path, clock)
     journal.put([intent(name) for name in "abcd"])
-    journal.advance([Ref("b", 1), Ref("c", 1)], Stage.CONFIRMED)
-    journal.advance([Ref("c", 1)], Stage.SPAWNED, durable=False)
-    journal.put([intent("d").gone(Outcome.FAILED, "it broke", ClaimEnd.RELEASE, clock())])
-    journal.reported([Ref("c", 1)])
+    journal.advance([AttemptRef("b", 1), AttemptRef("c", 1)], Stage.CONFIRMED)
+    journal.advance([AttemptRef("c", 1)], Stage.SPAWNED, durable=False)
+    journal.put([intent("d").to_ended(AttemptResult.FAILED, "it broke", ClaimEnd.RELEASE, clock())])
+    journal.mark_reported([AttemptRef("c", 1)])
     before = everything(journal)
 
     after = reopened(journal, tmp_path, clock)
@@ -65,18 +65,18 @@ def test_the_next_agent_knows_every_attempt_as_it_was(tmp_path: Path, clock: Clo
     assert [attempt.uuid for attempt in after.at(Stage.SPAWNED)] == ["c"]
     assert [attempt.uuid for attempt in after.unreported()] == ["a", "b", "d"]
     assert [attempt.uuid for attempt in after.live()] == ["a", "b", "c"]
-    gone = after.get(Ref("d", 1))
+    gone = after.get(AttemptRef("d", 1))
     assert gone is not None
-    assert (gone.outcome, gone.reason, gone.claim_end) == (Outcome.FAILED, "it broke", ClaimEnd.RELEASE)
+    assert (gone.outcome, gone.reason, gone.claim_end) == (AttemptResult.FAILED, "it broke", ClaimEnd.RELEASE)
     assert (gone.allocations, gone.owner["project"]) == ({}, "p")
 
 
 def test_a_report_that_is_asked_for_again_is_owed_again(tmp_path: Path, clock: Clock) -> None:
     journal = opened(tmp_path, clock)
     journal.put([intent("a")])
-    journal.reported([Ref("a", 1)])
+    journal.mark_reported([AttemptRef("a", 1)])
     assert journal.unreported() == []
-    journal.report_again(Ref("a", 1))
+    journal.report_again(AttemptRef("a", 1))
     assert [attempt.ref for attempt in journal.unreported()] == [("a", 1)]
 
 
@@ -90,19 +90,20 @@ def test_attempts_of_an_instance_come_oldest_first(tmp_path: Path, clock: Clock)
 def test_compaction_forgets_only_what_is_over_reported_and_old(tmp_path: Path, clock: Clock) -> None:
     journal = opened(tmp_path, clock)
     over = {
-        name: intent(name).gone(Outcome.GONE, "", ClaimEnd.RELEASE, clock()) for name in ("reported", "owed", "late")
+        name: intent(name).to_ended(AttemptResult.GONE, "", ClaimEnd.RELEASE, clock())
+        for name in ("reported", "owed", "late")
     }
     journal.put([intent("live"), over["reported"], over["owed"], replace(over["late"], at_ms=clock() + 2)])
-    journal.reported([Ref("live", 1), Ref("reported", 1), Ref("late", 1)])
+    journal.mark_reported([AttemptRef("live", 1), AttemptRef("reported", 1), AttemptRef("late", 1)])
     clock.now += HOUR + 1
 
     journal.compact()
 
     names = ["live", "owed", "late"]
-    assert sorted(name for name in [*over, "live"] if journal.get(Ref(name, 1))) == sorted(names)
+    assert sorted(name for name in [*over, "live"] if journal.get(AttemptRef(name, 1))) == sorted(names)
     assert journal.of_instance("reported") == []
     after = reopened(journal, tmp_path, clock)
-    assert sorted(name for name in [*over, "live"] if after.get(Ref(name, 1))) == sorted(names)
+    assert sorted(name for name in [*over, "live"] if after.get(AttemptRef(name, 1))) == sorted(names)
 
 
 def test_a_long_file_is_compacted_when_most_of_it_is_history(
@@ -112,7 +113,7 @@ def test_a_long_file_is_compacted_when_most_of_it_is_history(
     journal = opened(tmp_path, clock)
     journal.put([intent("a")])
     for _ in range(30):
-        journal.advance([Ref("a", 1)], Stage.CONFIRMED, durable=False)
+        journal.advance([AttemptRef("a", 1)], Stage.CONFIRMED, durable=False)
     length = (tmp_path / "journal").stat().st_size
     journal.compact_if_long()
     assert (tmp_path / "journal").stat().st_size < length / 3
@@ -133,7 +134,7 @@ def test_what_could_not_be_written_has_not_happened(
         patch.setattr(os, "fsync", full)
         with pytest.raises(OSError, match="No space"):
             journal.put([intent("b")])
-    assert journal.get(Ref("b", 1)) is None
+    assert journal.get(AttemptRef("b", 1)) is None
 
     # then the next write cleans up behind it
     journal.put([intent("c")])

@@ -117,10 +117,10 @@ def test_after_a_write_that_failed_only_a_rewrite_helps(path: Path, monkeypatch:
         patch.setattr(os, "fsync", full)
         with pytest.raises(OSError, match="No space"):
             file.append([{"n": 4}])
-    assert file.doubtful
+    assert file.needs_rewrite
     with pytest.raises(OSError, match="must be rewritten"):
         file.append([{"n": 5}])
     file.rewrite([{"n": 5}])
-    assert not file.doubtful
+    assert not file.needs_rewrite
     file.close()
     assert contents(path) == [[{"n": 5}]]

@@ -13,7 +13,7 @@ from oslo_config import cfg
 from compute_agent import conf as compute_conf
 from compute_agent import nodes
 from compute_agent.conf import opts
-from compute_agent.nodes import HostPlan, expand
+from compute_agent.nodes import HostPlan, expand_pattern
 from rpcapi import errors
 
 Plan = Callable[[str], list[HostPlan]]
@@ -27,7 +27,7 @@ def plan(tmp_path: Path) -> Plan:
         conf = cfg.ConfigOpts()
         compute_conf.register_opts(conf)
         conf(["--config-file", str(path)], project="gantt")
-        return nodes.plan(conf)
+        return nodes.plan_hosts(conf)
 
     return read
 
@@ -42,7 +42,7 @@ def plan(tmp_path: Path) -> Plan:
     ],
 )
 def test_patterns_stand_for_ranges(pattern: str, names: list[str]) -> None:
-    assert expand(pattern) == names
+    assert expand_pattern(pattern) == names
 
 
 def test_an_empty_configuration_is_this_machine_with_one_node(plan: Plan) -> None:

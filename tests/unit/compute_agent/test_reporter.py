@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compute_agent import incarnation
-from compute_agent.calls import Rejected, Unanswered
-from compute_agent.profile import Profile
+from compute_agent.calls import CallRejected, CallUnanswered
+from compute_agent.profile import HostProfile
 from rpcapi import errors
 from tests.unit.compute_agent.rig import HOST, NODES, Rig
 
@@ -24,7 +24,7 @@ def rig(tmp_path: Path) -> Iterator[Rig]:
 
 
 def truth(rig: Rig) -> dict[str, object]:
-    assert rig.holdings is not None
+    assert rig.guest_manager is not None
     return {
         node.name: {
             "inventories": {
@@ -48,8 +48,8 @@ def truth(rig: Rig) -> dict[str, object]:
             "traits": ["HW_CPU_X86_AVX2"],
             "availability_zone": "zone1",
             "metrics": {
-                "instances": rig.holdings.tracker.instances()[node.name],
-                "io_ops": sum(each.live and each.name == node.name for each in rig.holdings.journal.unreported()),
+                "instances": rig.guest_manager.tracker.instances()[node.name],
+                "io_ops": sum(each.live and each.name == node.name for each in rig.guest_manager.journal.unreported()),
                 "failed_builds": 0,
             },
         }
@@ -66,7 +66,7 @@ def test_the_first_report_is_full_and_the_next_say_only_what_changed(rig: Rig) -
     assert rig.scheduler.views == {HOST: truth(rig)}
     rig.reporter.report()
     rig.build(rig.intent("a", node=1))
-    rig.lane.settle()
+    rig.queue.settle()
     rig.reporter.report()
 
     assert kinds(rig) == ["full", "beat", "delta"]
@@ -89,10 +89,10 @@ def test_a_scheduler_that_lost_its_place_gets_all_at_once(rig: Rig) -> None:
 def test_a_report_without_an_answer_is_sent_again_as_it_was(rig: Rig) -> None:
     rig.reporter.report()
     rig.scheduler.lose = ["answer"]
-    with pytest.raises(Unanswered, match="update_resource_stats"):
+    with pytest.raises(CallUnanswered, match="update_resource_stats"):
         rig.reporter.report()
     rig.build(rig.intent("a"))
-    rig.lane.settle()
+    rig.queue.settle()
     rig.reporter.report()
     rig.reporter.report()
     assert [report.sequence for _, report in rig.scheduler.reports] == [1, 2, 2, 3]
@@ -113,7 +113,7 @@ def test_a_report_that_is_refused_is_followed_by_a_full_one(
 
     with monkeypatch.context() as patch:
         patch.setattr(rig.scheduler, "update_resource_stats", refuse)
-        with pytest.raises(Rejected, match="was refused"):
+        with pytest.raises(CallRejected, match="was refused"):
             rig.reporter.report()
     rig.reporter.report()
     assert kinds(rig) == ["full", "full"]
@@ -143,7 +143,7 @@ def test_every_report_names_the_partition_of_its_host(rig: Rig) -> None:
 
 
 def test_a_scheduler_that_does_not_say_what_it_reads_is_told_everything(rig: Rig) -> None:
-    rig.profile = Profile(churn=1.0)
+    rig.profile = HostProfile(churn=1.0)
     rig.reporter.report()
     assert told(rig) == {node.name: EVERYTHING for node in NODES}
     rig.reporter.report()
@@ -152,7 +152,7 @@ def test_a_scheduler_that_does_not_say_what_it_reads_is_told_everything(rig: Rig
 
 def test_only_what_is_read_is_told(rig: Rig) -> None:
     # given a scheduler that reads one metric, on hosts whose stats all change all the time
-    rig.profile = Profile(churn=1.0)
+    rig.profile = HostProfile(churn=1.0)
     rig.scheduler.wanted = ["inventories", "metrics.cpu.percent"]
     rig.reporter.report()
     for _ in range(2):
@@ -222,10 +222,10 @@ def test_whatever_is_lost_the_schedulers_view_is_that_of_some_report_and_in_the_
         if event == "build":
             built.append(f"i{number}")
             rig.build(rig.intent(built[-1], node=number % 2, VCPU=1))
-            rig.lane.settle()
+            rig.queue.settle()
         elif event == "terminate" and built:
             rig.terminate((built.pop(0), 1))
-            rig.lane.settle()
+            rig.queue.settle()
         elif event.startswith("lose"):
             rig.scheduler.lose.append(event.removeprefix("lose "))
         elif event == "forget":
@@ -241,7 +241,7 @@ def test_whatever_is_lost_the_schedulers_view_is_that_of_some_report_and_in_the_
         else:
             try:
                 rig.reporter.report()
-            except Unanswered:
+            except CallUnanswered:
                 continue
     rig.scheduler.lose.clear()
     rig.scheduler.wanted = None
@@ -253,13 +253,13 @@ def test_whatever_is_lost_the_schedulers_view_is_that_of_some_report_and_in_the_
 
 def test_each_life_has_a_larger_number_even_when_the_clock_was_set_back(tmp_path: Path) -> None:
     path = tmp_path / "incarnation"
-    assert incarnation.begin(path, lambda: 5000) == 5000
-    assert incarnation.begin(path, lambda: 6000) == 6000
-    assert incarnation.begin(path, lambda: 10) == 6001
-    assert incarnation.begin(path, lambda: 10) == 6002
+    assert incarnation.next_incarnation(path, lambda: 5000) == 5000
+    assert incarnation.next_incarnation(path, lambda: 6000) == 6000
+    assert incarnation.next_incarnation(path, lambda: 10) == 6001
+    assert incarnation.next_incarnation(path, lambda: 10) == 6002
 
 
 def test_a_life_file_that_holds_no_number_is_told_by_name(tmp_path: Path) -> None:
     (tmp_path / "incarnation").write_text("x")
     with pytest.raises(errors.BadConfiguration, match=r"incarnation does not hold the number"):
-        incarnation.begin(tmp_path / "incarnation")
+        incarnation.next_incarnation(tmp_path / "incarnation")

@@ -19,7 +19,7 @@ from rpcapi import bus, context, errors, objects
 from rpcapi import conf as rpc_conf
 from rpcapi.claims import topic
 from rpcapi.compute import ComputeAPI
-from rpcapi.daemon.waiting import Stopped
+from rpcapi.daemon.waiting import ShutdownRequested
 from rpcapi.serializer import GanttSerializer
 from tests.unit.compute_agent.doubles import Conductor, Ledger, Scheduler
 
@@ -125,7 +125,7 @@ def test_builds_and_terminates_over_the_bus(cloud: Cloud, serve: Any, conf: cfg.
 
     wait_until(lambda: all(cloud.conductor.last((one, 1)) == "gone" for one in instances))
     assert cloud.ledger.live() == {}
-    assert [host.holdings.hypervisor.list() for host in service._hosts] == [[], []]
+    assert [host.guest_manager.hypervisor.list() for host in service._hosts] == [[], []]
 
 
 def test_a_new_epoch_is_audited_by_every_host_at_once(cloud: Cloud, serve: Any, conf: cfg.ConfigOpts) -> None:
@@ -160,7 +160,7 @@ def test_gives_up_its_start_when_told_to_stop(conf: cfg.ConfigOpts) -> None:
     def start() -> None:
         try:
             service.start()
-        except Stopped as stopped:
+        except ShutdownRequested as stopped:
             ended.append(type(stopped))
 
     starting = threading.Thread(target=start, daemon=True)
@@ -168,7 +168,7 @@ def test_gives_up_its_start_when_told_to_stop(conf: cfg.ConfigOpts) -> None:
     service.stop()
     starting.join(20)
     service.wait()
-    assert ended == [Stopped]
+    assert ended == [ShutdownRequested]
 
 
 def test_a_drained_agent_has_journalled_what_it_took(cloud: Cloud, conf: cfg.ConfigOpts, serve: Any) -> None:
@@ -181,15 +181,15 @@ def test_a_drained_agent_has_journalled_what_it_took(cloud: Cloud, conf: cfg.Con
     conf.set_override("boot_delay", 60.0, group="simulator")
     service.reset()
     ComputeAPI(conf, cloud.transport).build_instances(context.new(), "alpha", request(*instances))
-    wait_until(lambda: bool(service._hosts[0].holdings.journal.live()))
+    wait_until(lambda: bool(service._hosts[0].guest_manager.journal.live()))
 
     service.stop()
     service.wait()
 
     conf.set_override("boot_delay", 0.0, group="simulator")
     following = serve()
-    holdings = following._hosts[0].holdings
-    wait_until(lambda: len(holdings.hypervisor.list()) == 5)
+    guest_manager = following._hosts[0].guest_manager
+    wait_until(lambda: len(guest_manager.hypervisor.list()) == 5)
     assert sorted(ref[0] for ref in cloud.ledger.live()) == sorted(instances)
 
 
@@ -245,7 +245,7 @@ def test_an_agent_that_restarts_takes_over_its_guests_and_serves_on(
     life = alpha._host
 
     # when its agent restarts
-    alpha._lane.submit(alpha.restart)
+    alpha._queue.submit(alpha.restart)
     wait_until(lambda: len({r.incarnation for name, r in cloud.scheduler.reports if name == "alpha"}) == 2)
 
     # then the next one reports in full, audits what runs, and builds
@@ -254,7 +254,7 @@ def test_an_agent_that_restarts_takes_over_its_guests_and_serves_on(
     assert (last.full, last.sequence) == (True, 1)
     compute.build_instances(context.new(), "alpha", request(second))
     wait_until(lambda: cloud.conductor.last((second, 1)) == "active")
-    assert {guest.uuid for guest in alpha.holdings.hypervisor.list()} == {first, second}
+    assert {guest.uuid for guest in alpha.guest_manager.hypervisor.list()} == {first, second}
     assert cloud.conductor.outcomes[(first, 1)] == ["active"]
     assert alpha._host is not life
     # and its neighbour noticed nothing
@@ -281,14 +281,14 @@ def test_an_agent_whose_next_life_fails_tries_again_and_leaves_the_others_alone(
     conf.set_override("retry_interval_max", 0.1, group="compute")
     cloud.start()
     alpha = serve()._hosts[0]
-    journal = alpha._around.folder / "alpha" / "journal"
+    journal = alpha._shared.folder / "alpha" / "journal"
     good = journal.read_bytes()
     journal.write_bytes(b"00000000 {}\nx\n")
     opened = threading.Semaphore(0)
     begin = alpha.open
     monkeypatch.setattr(alpha, "open", lambda: (opened.release(), begin()))
 
-    alpha._lane.submit(alpha.restart)
+    alpha._queue.submit(alpha.restart)
     assert all(opened.acquire(timeout=20) for _ in range(2))
     audits = len(cloud.ledger.audits)
     journal.write_bytes(good)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from compute_agent.service_host import Pace
+from compute_agent.service_host import AgentIntervals
 from rpcapi import errors, objects
 from tests.unit.compute_agent.rig import Rig
 
@@ -18,7 +18,7 @@ from tests.unit.compute_agent.rig import Rig
 def rig(tmp_path: Path) -> Iterator[Rig]:
     rig = Rig(tmp_path)
     rig.serve()
-    rig.lane.settle()
+    rig.queue.settle()
     yield rig
     rig.stop()
 
@@ -26,7 +26,7 @@ def rig(tmp_path: Path) -> Iterator[Rig]:
 def test_messages_that_wait_together_share_a_walk_but_keep_their_requests_apart(rig: Rig) -> None:
     for uuid in ("a", "b", "c"):
         rig.build(rig.intent(uuid, VCPU=1))
-    rig.lane.run()
+    rig.queue.run()
     assert [verb for verb, _ in rig.ledger.calls] == ["confirm_claims"]
     assert rig.ledger.calls[0][1] == [("a", 1), ("b", 1), ("c", 1)]
 
@@ -34,22 +34,22 @@ def test_messages_that_wait_together_share_a_walk_but_keep_their_requests_apart(
 def test_waits_grow_while_nobody_answers_and_start_anew_afterwards(rig: Rig) -> None:
     rig.ledger.lose = ["confirm_claims"] * 8
     rig.build(rig.intent("a"))
-    rig.lane.run()
+    rig.queue.run()
     waits = []
     while rig.ledger.lose or not rig.guests():
         begun = rig.clock.now
-        assert rig.lane.waiting() == 1
-        rig.lane.fire()
+        assert rig.queue.waiting() == 1
+        rig.queue.fire()
         waits.append(rig.clock.now - begun)
     assert all(250 <= wait <= 500 for wait in waits[:1])
     assert all(7500 <= wait <= 15_000 for wait in waits[-2:])
 
-    rig.lane.settle()
+    rig.queue.settle()
     rig.ledger.lose = ["confirm_claims"]
     rig.build(rig.intent("b"))
-    rig.lane.run()
+    rig.queue.run()
     begun = rig.clock.now
-    rig.lane.fire()
+    rig.queue.fire()
     assert rig.clock.now - begun <= 500
 
 
@@ -57,10 +57,10 @@ def test_messages_while_others_are_away_do_not_pile_up_timers(rig: Rig) -> None:
     rig.ledger.lose = ["confirm_claims"] * 20
     for number in range(10):
         rig.build(rig.intent(f"i{number}", VCPU=1, node=number % 2))
-        rig.lane.run()
-    assert rig.lane.waiting() == 1
+        rig.queue.run()
+    assert rig.queue.waiting() == 1
     rig.ledger.lose.clear()
-    rig.lane.settle()
+    rig.queue.settle()
     assert len(rig.conductor.outcomes) == 10
 
 
@@ -68,10 +68,10 @@ def test_a_conductor_that_is_away_does_not_hold_builds_up(rig: Rig) -> None:
     rig.conductor.deaf = 1000
     for uuid in ("a", "b"):
         rig.build(rig.intent(uuid))
-        rig.lane.run()
+        rig.queue.run()
     assert set(rig.guests()) == {("a", 1), ("b", 1)}
     rig.conductor.deaf = 0
-    rig.lane.settle()
+    rig.queue.settle()
     assert rig.conductor.outcomes == {("a", 1): ["active"], ("b", 1): ["active"]}
 
 
@@ -86,9 +86,9 @@ def test_one_request_that_is_rejected_does_not_hold_others_up(rig: Rig, monkeypa
     with monkeypatch.context() as patch:
         patch.setattr(rig.ledger, "confirm_claims", reject)
         rig.build(replace(rig.intent("bad"), request_id="req-other"), rig.intent("good"))
-        rig.lane.run()
+        rig.queue.run()
         assert list(rig.guests()) == [("good", 1)]
-    rig.lane.settle()
+    rig.queue.settle()
     assert set(rig.guests()) == {("good", 1), ("bad", 1)}
 
 
@@ -96,27 +96,27 @@ def test_a_walk_that_breaks_is_tried_again(rig: Rig, monkeypatch: pytest.MonkeyP
     def full(*args: object) -> None:
         raise OSError(28, "No space left on device")
 
-    assert rig.holdings is not None
+    assert rig.guest_manager is not None
     with monkeypatch.context() as patch:
         rig.build(rig.intent("a"))
-        patch.setattr(rig.holdings.journal._file, "append", full)
+        patch.setattr(rig.guest_manager.journal._file, "append", full)
         with pytest.raises(OSError, match="No space"):
-            rig.lane.run()
+            rig.queue.run()
     # the message was not acknowledged by a record, so it never came; its sender will repeat it
-    assert rig.holdings.tracker.instances()["alpha/node0"] == 0
+    assert rig.guest_manager.tracker.instances()["alpha/node0"] == 0
     rig.build(rig.intent("a"))
     with monkeypatch.context() as patch:
-        append, calls = rig.holdings.journal._file.append, iter(range(10))
+        append, calls = rig.guest_manager.journal._file.append, iter(range(10))
 
         def full_once(*args: object) -> None:
             if next(calls) == 1:
                 raise OSError(28, "No space left on device")
             append(*args)  # type: ignore[arg-type]
 
-        patch.setattr(rig.holdings.journal._file, "append", full_once)
+        patch.setattr(rig.guest_manager.journal._file, "append", full_once)
         with pytest.raises(OSError, match="No space"):
-            rig.lane.run()
-        rig.lane.settle()
+            rig.queue.run()
+        rig.queue.settle()
     assert rig.conductor.outcomes == {("a", 1): ["active"]}
 
 
@@ -126,8 +126,8 @@ def test_hosts_that_start_together_report_all_through_the_interval(rig: Rig) -> 
     tenths = set()
     for _ in range(300):
         rig.host.join(threading.Event())
-        when = min(entry[0] for entry in rig.report_lane._timers)
-        rig.report_lane._timers.clear()
+        when = min(entry[0] for entry in rig.report_queue._timers)
+        rig.report_queue._timers.clear()
         assert begun <= when <= begun + 10_000
         tenths.add(int((when - begun) // 1000))
     assert tenths == set(range(10))
@@ -135,12 +135,12 @@ def test_hosts_that_start_together_report_all_through_the_interval(rig: Rig) -> 
 
 @pytest.mark.parametrize("jitter", [0.0, 0.2, 0.5])
 def test_pauses_between_reports_stray_as_far_as_configured(rig: Rig, jitter: float) -> None:
-    rig.host._pace = lambda: Pace(report_interval=60.0, report_jitter=jitter)
+    rig.host._intervals = lambda: AgentIntervals(report_interval=60.0, report_jitter=jitter)
     pauses = []
     rig.host._report_later()
     for _ in range(300):
         begun = rig.clock.now
-        rig.report_lane.fire()
+        rig.report_queue.fire()
         pauses.append((rig.clock.now - begun) / 60_000)
     assert min(pauses) >= 1 - jitter - 1e-4
     assert max(pauses) <= 1 + jitter + 1e-4
@@ -154,9 +154,9 @@ def test_reports_go_on_when_one_is_refused(rig: Rig, monkeypatch: pytest.MonkeyP
     rig.host._report_later()
     with monkeypatch.context() as patch:
         patch.setattr(rig.scheduler, "update_resource_stats", refuse)
-        rig.report_lane.fire()
-    assert rig.report_lane.waiting() == 1
+        rig.report_queue.fire()
+    assert rig.report_queue.waiting() == 1
     begun = rig.clock.now
-    rig.report_lane.fire()
+    rig.report_queue.fire()
     assert rig.scheduler.reports[-1][1].full
     assert 8000 <= rig.clock.now - begun <= 12_000

@@ -15,19 +15,19 @@ from rpcapi import errors
 
 def test_a_folder_has_one_owner_at_a_time(tmp_path: Path) -> None:
     first, second = OwnedFolder(tmp_path / "state"), OwnedFolder(tmp_path / "state")
-    first.take()
+    first.acquire()
     assert (tmp_path / "state").stat().st_mode & 0o777 == 0o700
     with pytest.raises(FolderInUse, match="in use by another gantt-compute"):
-        second.take()
+        second.acquire()
     first.release()
-    second.take()
+    second.acquire()
     second.release()
 
 
 def test_a_folder_that_cannot_be_had_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(errors.BadConfiguration, match="state_path cannot be used"):
-        OwnedFolder(tmp_path / "file" / "state").take()
+        OwnedFolder(tmp_path / "file" / "state").acquire()
 
 
 @pytest.mark.parametrize("host", ["..", ".", ".hidden", "a/b", "a b", "node-1.site"])
@@ -49,8 +49,8 @@ def test_the_state_is_where_it_is_configured_or_the_service_manager_says(
     compute_conf.register_opts(conf)
     monkeypatch.setenv("XDG_STATE_HOME", "/x/state")
     monkeypatch.delenv("STATE_DIRECTORY", raising=False)
-    assert state_path.of(conf) == Path("/x/state/gantt/compute")
+    assert state_path.state_folder(conf) == Path("/x/state/gantt/compute")
     monkeypatch.setenv("STATE_DIRECTORY", "/var/lib/gantt:/var/lib/other")
-    assert state_path.of(conf) == Path("/var/lib/gantt")
+    assert state_path.state_folder(conf) == Path("/var/lib/gantt")
     conf.set_override("state_path", "/srv/gantt", group="compute")
-    assert state_path.of(conf) == Path("/srv/gantt")
+    assert state_path.state_folder(conf) == Path("/srv/gantt")

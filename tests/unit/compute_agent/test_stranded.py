@@ -12,13 +12,13 @@ import pytest
 from compute_agent import stranded
 from compute_agent.attempt import Attempt
 from compute_agent.nodes import Node
-from compute_agent.shapes import Shape
+from compute_agent.shapes import NodeShape
 from rpcapi.model.inventory import Inventory
 from tests.unit.compute_agent import machines
 from tests.unit.compute_agent.rig import HOST, Rig
 
 NODE = f"{HOST}/node0"
-FLAT = Node(NODE, Shape("flat", {"VCPU": Inventory(16), "MEMORY_MB": Inventory(16384)}), None)
+FLAT = Node(NODE, NodeShape("flat", {"VCPU": Inventory(16), "MEMORY_MB": Inventory(16384)}), None)
 
 
 @pytest.fixture
@@ -32,15 +32,15 @@ def become(rig: Rig, node: Node) -> None:
     rig.stop()
     rig.nodes = (node,)
     rig.serve()
-    rig.lane.settle()
+    rig.queue.settle()
 
 
 def build(rig: Rig, uuid: str, **held: dict[str, int]) -> str:
     """Build with an allocation by the last part of each provider's path, and return what came of it."""
-    paths = ["node0", *(f"node0/{each.path}" for each in rig.nodes[0].shape.below)]
+    paths = ["node0", *(f"node0/{each.path}" for each in rig.nodes[0].shape.child_providers)]
     names = {path.rpartition("/")[2]: f"{HOST}/{path}" for path in paths}
     rig.build(replace(rig.intent(uuid), allocations={names[each]: amounts for each, amounts in held.items()}))
-    rig.lane.settle()
+    rig.queue.settle()
     return str(rig.conductor.last((uuid, 1)))
 
 
@@ -52,8 +52,8 @@ def capacity(rig: Rig, name: str) -> int:
 
 
 def attempt(rig: Rig, uuid: str) -> Attempt:
-    assert rig.holdings is not None
-    return next(each for each in rig.holdings.journal.live() if each.uuid == uuid)
+    assert rig.guest_manager is not None
+    return next(each for each in rig.guest_manager.journal.live() if each.uuid == uuid)
 
 
 def test_a_flat_host_that_gets_cells_keeps_back_what_its_guests_hold(rig: Rig) -> None:
@@ -67,7 +67,7 @@ def test_a_flat_host_that_gets_cells_keeps_back_what_its_guests_hold(rig: Rig) -
     become(rig, machines.node())
     assert (capacity(rig, "VCPU"), capacity(rig, "MEMORY_MB")) == (2, 10240 - 6000)
     rig.terminate(("old", 1))
-    rig.lane.settle()
+    rig.queue.settle()
     assert (capacity(rig, "VCPU"), capacity(rig, "MEMORY_MB")) == (8, 10240)
 
 
@@ -107,7 +107,7 @@ def test_cpus_that_are_pinned_count_in_whatever_cell_they_are_now(rig: Rig) -> N
 )
 def test_what_is_kept_back_is_never_less_than_what_is_lost(ratio: float, lost: int, capacities: list[int]) -> None:
     given = {name: {"VCPU": Inventory(2, allocation_ratio=ratio)} for name in ("a", "b")}
-    left = stranded.kept_back(given, {"gone": {"VCPU": lost}})
+    left = stranded.withhold_capacity(given, {"gone": {"VCPU": lost}})
     assert [left[name]["VCPU"].capacity for name in "ab"] == capacities
 
 
@@ -119,7 +119,7 @@ def test_it_is_kept_back_where_there_is_room_and_then_of_the_same_stuff() -> Non
     used = {"a": {"VCPU": 5}, "b": {"VCPU": 1}, "gone": {"VCPU": 3, "MEMORY_MB": 120}}
     left = {
         name: {each: stock.capacity for each, stock in has.items()}
-        for name, has in stranded.kept_back(given, used).items()
+        for name, has in stranded.withhold_capacity(given, used).items()
     }
     assert left["a"] == {"VCPU": 4, "PCPU": 1}
     assert left["b"] == {"VCPU": 1, "MEMORY_MB": 0, "CUSTOM_MEMORY_PAGES_2048KB": 30}
@@ -127,7 +127,7 @@ def test_it_is_kept_back_where_there_is_room_and_then_of_the_same_stuff() -> Non
 
 def test_where_nothing_is_lost_inventories_stay_the_very_same() -> None:
     given = {"a": {"VCPU": Inventory(2)}, "b": {"VGPU": Inventory(1)}}
-    left = stranded.kept_back(given, {"a": {"VCPU": 2}, "gone": {"VGPU": 1}})
+    left = stranded.withhold_capacity(given, {"a": {"VCPU": 2}, "gone": {"VGPU": 1}})
     assert left["a"] is given["a"]
     assert left["b"]["VGPU"].capacity == 0
 
@@ -174,14 +174,14 @@ def test_however_a_node_is_cut_its_guests_never_hold_more_than_it_is(rig: Rig, s
     chance = random.Random(seed)
     become(rig, any_node(chance))
     for number in range(40):
-        assert rig.holdings is not None
-        live = rig.holdings.journal.live()
+        assert rig.guest_manager is not None
+        live = rig.guest_manager.journal.live()
         what = chance.random()
         if what < 0.12:
             become(rig, any_node(chance))
         elif what < 0.3 and live:
             rig.terminate(chance.choice(live).ref)
-            rig.lane.settle()
+            rig.queue.settle()
         else:
             build(rig, str(number), **wish(rig, chance))
         assert_sold_once(rig)
@@ -190,7 +190,7 @@ def test_however_a_node_is_cut_its_guests_never_hold_more_than_it_is(rig: Rig, s
 def wish(rig: Rig, chance: random.Random) -> dict[str, dict[str, int]]:
     """Return some amounts of providers that have the class, by the last parts of their paths."""
     has = {"node0": rig.nodes[0].shape.inventories}
-    has |= {each.path.rpartition("/")[2]: each.inventories for each in rig.nodes[0].shape.below}
+    has |= {each.path.rpartition("/")[2]: each.inventories for each in rig.nodes[0].shape.child_providers}
     held: dict[str, dict[str, int]] = {"node0": {"DISK_GB": 1}}
     for name, choices in WISHES.items():
         givers = [each for each, inventories in has.items() if name in inventories]
@@ -200,8 +200,8 @@ def wish(rig: Rig, chance: random.Random) -> dict[str, dict[str, int]]:
 
 
 def assert_sold_once(rig: Rig) -> None:
-    assert rig.holdings is not None
-    live = rig.holdings.journal.live()
+    assert rig.guest_manager is not None
+    live = rig.guest_manager.journal.live()
     total: Counter[str] = Counter()
     for held in (amounts for each in live for amounts in each.allocations.values()):
         for name, amount in held.items():

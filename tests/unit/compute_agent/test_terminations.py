@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.unit.compute_agent.rig import Doomed, Rig
+from tests.unit.compute_agent.rig import Rig, ScriptedProfile
 
 
 @pytest.fixture
 def rig(tmp_path: Path) -> Iterator[Rig]:
-    rig = Rig(tmp_path, Doomed(boot_delay=1.0))
+    rig = Rig(tmp_path, ScriptedProfile(boot_delay=1.0))
     rig.serve()
     yield rig
     rig.stop()
@@ -21,17 +21,17 @@ def rig(tmp_path: Path) -> Iterator[Rig]:
 
 def test_terminating_stops_the_guest_then_releases_then_reports(rig: Rig) -> None:
     rig.build(rig.intent("a", VCPU=8))
-    rig.lane.settle()
+    rig.queue.settle()
     rig.ledger.lose = ["release_claims"]
     rig.terminate(("a", 1))
-    rig.lane.run()
+    rig.queue.run()
     assert rig.guests() == {}
     assert rig.conductor.last(("a", 1)) == "active"
-    rig.lane.settle()
+    rig.queue.settle()
     assert rig.conductor.outcomes == {("a", 1): ["active", "gone"]}
     assert rig.ledger.live() == {}
     rig.build(rig.intent("b", VCPU=8))
-    rig.lane.settle()
+    rig.queue.settle()
     assert rig.conductor.last(("b", 1)) == "active"
 
 
@@ -39,7 +39,7 @@ def test_terminating_what_never_was_releases_and_says_gone(rig: Rig) -> None:
     rig.ledger.prepare("a", 1, "alpha/node0")
     for _ in range(2):
         rig.terminate(("a", 1), ("b", 3))
-        rig.lane.settle()
+        rig.queue.settle()
     assert rig.conductor.outcomes == {("a", 1): ["gone", "gone"], ("b", 3): ["gone", "gone"]}
     assert rig.ledger.live() == {}
 
@@ -48,7 +48,7 @@ def test_a_terminate_that_overtakes_its_build_wins(rig: Rig) -> None:
     intent = rig.intent("a")
     rig.terminate(("a", 1))
     rig.build(intent)
-    rig.lane.settle()
+    rig.queue.settle()
     assert rig.guests() == {}
     assert set(rig.conductor.outcomes[("a", 1)]) == {"gone"}
     assert rig.ledger.live() == {}
@@ -57,9 +57,9 @@ def test_a_terminate_that_overtakes_its_build_wins(rig: Rig) -> None:
 def test_a_terminate_while_the_build_waits_for_its_confirm_wins(rig: Rig) -> None:
     rig.ledger.lose = ["confirm_claims"]
     rig.build(rig.intent("a"))
-    rig.lane.run()
+    rig.queue.run()
     rig.terminate(("a", 1))
-    rig.lane.settle()
+    rig.queue.settle()
     assert rig.guests() == {}
     assert rig.ledger.states[("a", 1)] == "released"
     assert rig.conductor.outcomes == {("a", 1): ["gone"]}
@@ -67,9 +67,9 @@ def test_a_terminate_while_the_build_waits_for_its_confirm_wins(rig: Rig) -> Non
 
 def test_a_terminate_of_a_later_attempt_ends_an_earlier_one_too(rig: Rig) -> None:
     rig.build(rig.intent("a", 1))
-    rig.lane.settle()
+    rig.queue.settle()
     rig.terminate(("a", 2))
-    rig.lane.settle()
+    rig.queue.settle()
     assert rig.guests() == {}
     assert rig.ledger.live() == {}
     assert rig.conductor.last(("a", 2)) == "gone"
@@ -77,9 +77,9 @@ def test_a_terminate_of_a_later_attempt_ends_an_earlier_one_too(rig: Rig) -> Non
 
 def test_a_late_terminate_of_an_earlier_attempt_spares_the_later_one(rig: Rig) -> None:
     rig.build(rig.intent("a", 2))
-    rig.lane.settle()
+    rig.queue.settle()
     rig.terminate(("a", 1))
-    rig.lane.settle()
+    rig.queue.settle()
     assert list(rig.guests()) == [("a", 2)]
     assert rig.ledger.live() == {("a", 2): "confirmed"}
     assert rig.conductor.last(("a", 1)) == "gone"
@@ -96,7 +96,7 @@ MESSAGES = st.lists(
 def test_no_order_of_messages_leaks_a_claim_or_a_guest(
     tmp_path_factory: pytest.TempPathFactory, messages: list[tuple[str, str, int]], losses: list[str]
 ) -> None:
-    rig = Rig(tmp_path_factory.mktemp("rig"), Doomed())
+    rig = Rig(tmp_path_factory.mktemp("rig"), ScriptedProfile())
     rig.serve()
     rig.ledger.lose = list(losses)
     last: dict[tuple[str, int], str] = {}
@@ -110,7 +110,7 @@ def test_no_order_of_messages_leaks_a_claim_or_a_guest(
             rig.build(rig.intent(uuid, attempt))
         else:
             rig.terminate((uuid, attempt))
-        rig.lane.settle()
+        rig.queue.settle()
         last[(uuid, attempt)] = kind
 
     assert {ref: guest.ref for ref, guest in rig.guests().items()} == {ref: ref for ref in rig.ledger.live()}

@@ -4,12 +4,12 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compute_agent.attempt import Attempt, Ref, Stage
-from compute_agent.nodes import Node, Shape
-from compute_agent.tracker import Tracker
+from compute_agent.attempt import Attempt, AttemptRef, Stage
+from compute_agent.nodes import Node, NodeShape
+from compute_agent.tracker import ResourceTracker
 from rpcapi.model.inventory import Inventory
 
-SHAPE = Shape(
+SHAPE = NodeShape(
     "test",
     {
         "VCPU": Inventory(10, allocation_ratio=1.15),
@@ -20,8 +20,8 @@ SHAPE = Shape(
 NAMES = ["alpha/node0", "alpha/node1"]
 
 
-def made() -> Tracker:
-    return Tracker(Node(name, SHAPE, None) for name in NAMES)
+def made() -> ResourceTracker:
+    return ResourceTracker(Node(name, SHAPE, None) for name in NAMES)
 
 
 def attempt(number: int, name: str, amounts: dict[str, int]) -> Attempt:
@@ -84,6 +84,6 @@ def test_an_excess_is_flagged_by_node_and_class() -> None:
     tracker.hold(attempt(1, NAMES[0], {"VCPU": 14, "DISK_GB": 3, "VGPU": 1}))
     tracker.hold(attempt(2, "alpha/removed", {"VCPU": 1}))
     assert tracker.excess() == {NAMES[0]: {"VCPU": 3, "VGPU": 1}, "alpha/removed": {"VCPU": 1}}
-    tracker.drop(Ref("1", 1))
-    tracker.drop(Ref("2", 1))
+    tracker.drop(AttemptRef("1", 1))
+    tracker.drop(AttemptRef("2", 1))
     assert tracker.excess() == {}

@@ -8,10 +8,10 @@ import pytest
 from oslo_context import context as oslo_context
 
 from conductor import milestones
-from conductor.store.records import Instance, Status, Step
+from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from tests.unit.conductor.saga.world import CTXT, World, uuid_list
 
-WAITING = [Instance(f"u{number}", "r", Status.BUILDING, Step.WAIT) for number in range(3)]
+WAITING = [InstanceRecord(f"u{number}", "r", InstanceStatus.BUILDING, SagaStep.WAIT) for number in range(3)]
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_a_boot_that_finds_no_host_is_told_once_with_its_reason(told):
 
 def test_the_lines_carry_the_requests_own_id(monkeypatch):
     seen = []
-    monkeypatch.setattr(milestones, "tell", lambda *_: seen.append(oslo_context.get_current().request_id))
+    monkeypatch.setattr(milestones, "log_changes", lambda *_: seen.append(oslo_context.get_current().request_id))
     world = World({"h1/n": 4})
     world.conductor()
     world.build(uuid_list(1))
@@ -54,23 +54,23 @@ def test_the_lines_carry_the_requests_own_id(monkeypatch):
 
 
 def test_each_reason_is_one_line_and_many_are_cut(told):
-    count = milestones.MOST_REASONS + 2
-    before = [Instance(f"u{number}", "r", Status.BUILDING, Step.WAIT) for number in range(count + 1)]
+    count = milestones.MAX_REASONS + 2
+    before = [InstanceRecord(f"u{number}", "r", InstanceStatus.BUILDING, SagaStep.WAIT) for number in range(count + 1)]
     reasons = ["no\nroom", *[f"reason {number}" for number in range(count - 1)], "no\nroom"]
     after = [
-        replace(each, status=Status.ERROR, step=Step.DONE, reason=reason)
+        replace(each, status=InstanceStatus.ERROR, step=SagaStep.DONE, reason=reason)
         for each, reason in zip(before, reasons, strict=True)
     ]
-    milestones.tell(before, after, frozenset())
+    milestones.log_changes(before, after, frozenset())
     assert told()[0] == "2 instances are ERROR: no room"
-    assert len(told()) == milestones.MOST_REASONS + 1
+    assert len(told()) == milestones.MAX_REASONS + 1
     assert told()[-1].startswith("2 instances are ERROR for other reasons")
 
 
 def test_what_was_not_written_and_what_is_not_new_is_no_news(told):
-    active = [replace(each, status=Status.ACTIVE, step=Step.DONE) for each in WAITING]
-    milestones.tell(WAITING, active, {each.uuid for each in WAITING})
-    milestones.tell(active, [replace(each, reason="again") for each in active], frozenset())
+    active = [replace(each, status=InstanceStatus.ACTIVE, step=SagaStep.DONE) for each in WAITING]
+    milestones.log_changes(WAITING, active, {each.uuid for each in WAITING})
+    milestones.log_changes(active, [replace(each, reason="again") for each in active], frozenset())
     assert told() == []
-    milestones.tell(WAITING, active, {"u1"})
+    milestones.log_changes(WAITING, active, {"u1"})
     assert told() == ["2 instances are ACTIVE"]

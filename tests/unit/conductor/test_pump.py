@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from conductor.pump import Pump
-from conductor.store.memory import MemoryStore
-from conductor.store.records import Lease, LeaseLost, Terms
+from conductor.store.memory import MemoryConductorStore
+from conductor.store.records import LeaseLost, RequestLease, StoreTimeouts
 from rpcapi import errors
 from tests.unit.conductor.polling import until
 from tests.unit.conductor.store.conftest import request
@@ -18,14 +18,14 @@ class Bench:
     """A pump whose work waits for ``go`` where it is told to."""
 
     def __init__(self, threads: int) -> None:
-        self.store = MemoryStore(Terms(lease_ms=3_600_000))
+        self.store = MemoryConductorStore(StoreTimeouts(lease_ms=3_600_000))
         self.stopping = threading.Event()
         self.go = threading.Event()
         self.begun: list[str] = []
         self.raises: dict[str, Exception] = {}
         self.pump = Pump(self.store, self._advance, "me", threads=threads, interval=3600, stopping=self.stopping)
 
-    def _advance(self, lease: Lease) -> None:
+    def _advance(self, lease: RequestLease) -> None:
         self.begun.append(lease.request)
         assert self.go.wait(20)
         if lease.request in self.raises:
@@ -84,7 +84,7 @@ def test_whatever_becomes_of_one_request_the_others_go_on(bench: Bench, error: E
 def test_a_store_that_is_away_is_asked_again(bench: Bench) -> None:
     take, failures = bench.store.take, [errors.StoreUnavailable(why="away"), ZeroDivisionError("a bug")]
 
-    def flaky(owner: str, limit: int) -> list[Lease]:
+    def flaky(owner: str, limit: int) -> list[RequestLease]:
         if failures:
             raise failures.pop()
         return take(owner, limit)

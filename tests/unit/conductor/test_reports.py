@@ -8,24 +8,24 @@ from typing import Any
 import oslo_messaging as messaging
 import pytest
 
-from conductor.reports import ROUNDS, Outcome, judge
-from conductor.store.records import Instance, Status, Step
+from conductor.reports import MAX_WRITE_ATTEMPTS, BuildResult, apply_result
+from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors, objects
 from tests.unit.conductor.saga.world import CTXT, World, uuid_list
 
 ENDED = {"attempt": 1, "host": "h1/n", "outcome": "failed", "reason": "r"}
-BUILDING = Instance("u", "r", Status.BUILDING, Step.WAIT, attempt=2, host="h2/n", history=[ENDED])
-ACTIVE = replace(BUILDING, status=Status.ACTIVE, step=Step.DONE)
-KEPT = replace(BUILDING, status=Status.ERROR, step=Step.DONE, reason="Host unreachable, claim kept")
+BUILDING = InstanceRecord("u", "r", InstanceStatus.BUILDING, SagaStep.WAIT, attempt=2, host="h2/n", history=[ENDED])
+ACTIVE = replace(BUILDING, status=InstanceStatus.ACTIVE, step=SagaStep.DONE)
+KEPT = replace(BUILDING, status=InstanceStatus.ERROR, step=SagaStep.DONE, reason="Host unreachable, claim kept")
 FAILED = replace(KEPT, history=[ENDED, {**ENDED, "attempt": 2}], reason="All attempts are used")
-TERMINATING = replace(BUILDING, status=Status.DELETING, step=Step.TERMINATE)
-ABORTING = replace(BUILDING, status=Status.DELETING, step=Step.ABORT)
-DELETED = replace(BUILDING, status=Status.DELETED, step=Step.DONE)
-SCHEDULING = Instance("u", "r")
+TERMINATING = replace(BUILDING, status=InstanceStatus.DELETING, step=SagaStep.TERMINATE)
+ABORTING = replace(BUILDING, status=InstanceStatus.DELETING, step=SagaStep.ABORT)
+DELETED = replace(BUILDING, status=InstanceStatus.DELETED, step=SagaStep.DONE)
+SCHEDULING = InstanceRecord("u", "r")
 
 
-def outcome(kind: str, attempt: int = 2, host: str = "h2") -> Outcome:
-    return Outcome("u", attempt, kind, "why", host)
+def outcome(kind: str, attempt: int = 2, host: str = "h2") -> BuildResult:
+    return BuildResult("u", attempt, kind, "why", host)
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def outcome(kind: str, attempt: int = 2, host: str = "h2") -> Outcome:
         (BUILDING, outcome("refused"), ("BUILDING", "alternate")),
         (BUILDING, outcome("failed"), ("BUILDING", "alternate")),
         (BUILDING, outcome("gone"), ("BUILDING", "alternate")),
-        (replace(BUILDING, step=Step.CAST), outcome("active"), ("ACTIVE", "done")),
+        (replace(BUILDING, step=SagaStep.CAST), outcome("active"), ("ACTIVE", "done")),
         (KEPT, outcome("active"), ("ACTIVE", "done")),
         (KEPT, outcome("failed"), ("ERROR", "done")),
         (ACTIVE, outcome("failed"), ("ERROR", "done")),
@@ -44,8 +44,8 @@ def outcome(kind: str, attempt: int = 2, host: str = "h2") -> Outcome:
         (BUILDING, outcome("active", attempt=3), ("BUILDING", "settle")),
     ],
 )
-def test_what_counts(instance: Instance, told: Outcome, expected: tuple[str, str]) -> None:
-    changed = judge(instance, told)
+def test_what_counts(instance: InstanceRecord, told: BuildResult, expected: tuple[str, str]) -> None:
+    changed = apply_result(instance, told)
     assert changed is not None
     assert (changed.status, changed.step) == expected
     assert changed.wake_ms == 0
@@ -65,9 +65,9 @@ def test_what_counts(instance: Instance, told: Outcome, expected: tuple[str, str
         (replace(BUILDING, history=[]), outcome("failed", attempt=1)),  # of an older one of the same host
         (BUILDING, outcome("active", host="h1")),  # of a host that was not asked
         (BUILDING, outcome("failed", attempt=3)),
-        (replace(BUILDING, history=[ENDED, {**ENDED, "attempt": 2}], step=Step.ALTERNATE), outcome("active")),
-        (replace(BUILDING, history=[ENDED, {**ENDED, "attempt": 2}], step=Step.ALTERNATE), outcome("failed")),
-        (replace(BUILDING, step=Step.SETTLE), outcome("active", attempt=3)),
+        (replace(BUILDING, history=[ENDED, {**ENDED, "attempt": 2}], step=SagaStep.ALTERNATE), outcome("active")),
+        (replace(BUILDING, history=[ENDED, {**ENDED, "attempt": 2}], step=SagaStep.ALTERNATE), outcome("failed")),
+        (replace(BUILDING, step=SagaStep.SETTLE), outcome("active", attempt=3)),
         (ACTIVE, outcome("active")),
         (ACTIVE, outcome("active", attempt=3)),
         (ACTIVE, outcome("failed", attempt=1, host="h1")),
@@ -83,8 +83,8 @@ def test_what_counts(instance: Instance, told: Outcome, expected: tuple[str, str
         (SCHEDULING, outcome("active", attempt=1)),
     ],
 )
-def test_what_changes_nothing(instance: Instance, told: Outcome) -> None:
-    assert judge(instance, told) is None
+def test_what_changes_nothing(instance: InstanceRecord, told: BuildResult) -> None:
+    assert apply_result(instance, told) is None
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def test_the_record_is_written_before_the_agent_is_answered(world: World) -> Non
     uuids = uuid_list(4)
     world.build(uuids)
     world.work()
-    world.conductors[0].reports.take(CTXT, report([uuids[0], uuids[3]], ["active", "failed"]))
+    world.conductors[0].reports.record(CTXT, report([uuids[0], uuids[3]], ["active", "failed"]))
     assert [world.record(uuids[0]).status, world.record(uuids[3]).step] == ["ACTIVE", "alternate"]
 
 
@@ -116,7 +116,7 @@ def test_two_outcomes_of_one_instance_are_judged_one_after_the_other(world: Worl
     (uuid,) = uuid_list(1)
     world.build([uuid])
     world.work()
-    world.conductors[0].reports.take(CTXT, report([uuid, uuid], ["active", "failed"]))
+    world.conductors[0].reports.record(CTXT, report([uuid, uuid], ["active", "failed"]))
     assert world.record(uuid).status == "ERROR"
     assert "has ended it: why" in world.reason(uuid)
 
@@ -128,7 +128,7 @@ def test_a_guest_that_nobody_wants_is_stopped(world: World, known: bool) -> None
         world.build([uuid])
         world.delete([uuid])
         world.settle()
-    world.conductors[0].reports.take(CTXT, report([uuid, uuid], ["active", "gone"], host="h3", attempts=[7, 6]))
+    world.conductors[0].reports.record(CTXT, report([uuid, uuid], ["active", "gone"], host="h3", attempts=[7, 6]))
     assert world.hosts.casts == [("terminate", "h3", (uuid,))]
     world.settle()
     assert known is False or world.statuses([uuid]) == ["DELETED"]
@@ -140,7 +140,7 @@ def test_where_the_host_cannot_be_told_the_agent_has_to_come_again(world: World)
 
     world.hosts.terminate_instances = away  # type: ignore[method-assign, assignment]
     with pytest.raises(messaging.MessageDeliveryFailure):
-        world.conductors[0].reports.take(CTXT, report(uuid_list(1), ["active"]))
+        world.conductors[0].reports.record(CTXT, report(uuid_list(1), ["active"]))
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_where_the_host_cannot_be_told_the_agent_has_to_come_again(world: World)
 )
 def test_what_is_no_report_is_refused(world: World, bad: objects.BuildReport) -> None:
     with pytest.raises(errors.InvalidRequest):
-        world.conductors[0].reports.take(CTXT, bad)
+        world.conductors[0].reports.record(CTXT, bad)
 
 
 def test_a_record_that_changes_all_the_time_is_left_to_a_later_report(world: World) -> None:
@@ -163,13 +163,13 @@ def test_a_record_that_changes_all_the_time_is_left_to_a_later_report(world: Wor
     store, rounds = world.store, []
     get = store.get
 
-    def get_and_change(uuids: Sequence[str]) -> dict[str, Instance]:
+    def get_and_change(uuids: Sequence[str]) -> dict[str, InstanceRecord]:
         found = get(uuids)
         rounds.append(1)
-        store.note(list(found.values()), wake=False)
+        store.write_without_lease(list(found.values()), wake=False)
         return found
 
     store.get = get_and_change  # type: ignore[method-assign]
     with pytest.raises(errors.Conflict):
-        world.conductors[0].reports.take(CTXT, report([uuid], ["active"]))
-    assert len(rounds) == ROUNDS
+        world.conductors[0].reports.record(CTXT, report([uuid], ["active"]))
+    assert len(rounds) == MAX_WRITE_ATTEMPTS

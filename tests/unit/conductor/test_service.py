@@ -12,18 +12,18 @@ import pytest
 from oslo_config import cfg
 
 from conductor import conf as conductor_conf
-from conductor.saga.turn import Limits
+from conductor.saga.turn import SagaLimits
 from conductor.service import ConductorService
 from conductor.store import keys
-from conductor.store.interface import Store
-from conductor.store.memory import MemoryStore, wall_clock
-from conductor.store.records import Terms
-from conductor.store.redis import RedisStore
+from conductor.store.interface import ConductorStore
+from conductor.store.memory import MemoryConductorStore, wall_clock
+from conductor.store.records import StoreTimeouts
+from conductor.store.redis import RedisConductorStore
 from rpcapi import bus, context, errors, objects
 from rpcapi import conf as rpc_conf
 from rpcapi.claims import topic
 from rpcapi.conductor import ConductorAPI
-from rpcapi.endpoint import exposed
+from rpcapi.endpoint import expose
 from rpcapi.serializer import GanttSerializer
 from tests.unit.conductor.polling import until
 from tests.unit.conductor.saga.hosts import Hosts
@@ -43,7 +43,7 @@ def serve(double: Any, *methods: str, version: str) -> Any:
                 return getattr(double, name)(ctxt, **values)
 
         call.__name__ = name
-        return exposed(call)
+        return expose(call)
 
     # What ``exposed`` checks is how the double's own method may be called; that is its own affair here.
     return type(
@@ -54,7 +54,7 @@ def serve(double: Any, *methods: str, version: str) -> Any:
 class Cluster:
     """Peers that answer over the bus, and one conductor."""
 
-    def __init__(self, conf: cfg.ConfigOpts, store: Store) -> None:
+    def __init__(self, conf: cfg.ConfigOpts, store: ConductorStore) -> None:
         self.conf = conf
         self.audits: list[tuple[str, int]] = []
         self.heard: list[tuple[str, str]] = []
@@ -116,7 +116,7 @@ class _Agent:
             pass
 
 
-def start_cluster(store: Store | None = None) -> Cluster:
+def start_cluster(store: ConductorStore | None = None) -> Cluster:
     conf = cfg.ConfigOpts()
     conf([], project="gantt", default_config_files=[], default_config_dirs=[])
     rpc_conf.register_opts(conf)
@@ -128,7 +128,7 @@ def start_cluster(store: Store | None = None) -> Cluster:
     conf.set_override("host", "c1", group="conductor")
     conf.set_override("partition", PARTITION, group="rpc")
     conf.set_override("pump_interval", 0.05, group="conductor")
-    made = Cluster(conf, store or MemoryStore(Terms()))
+    made = Cluster(conf, store or MemoryConductorStore(StoreTimeouts()))
     made.start()
     return made
 
@@ -157,7 +157,7 @@ def stored(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     server = request.getfixturevalue("redis_server")
     with server.client() as client:
         client.delete(*keys.ALL)
-        made = start_cluster(RedisStore(server.url()))
+        made = start_cluster(RedisConductorStore(server.url()))
         yield made
         made.stop()
         client.delete(*keys.ALL)
@@ -249,7 +249,7 @@ def test_a_stop_gives_back_what_is_left_to_do(cluster: Cluster) -> None:
     cluster.service.wait()
     store = cluster.store
     assert store.get([one])[one].status == "BUILDING"
-    assert [lease.taken_over for lease in store.take("another", 1)] == [False]
+    assert [lease.is_takeover for lease in store.take("another", 1)] == [False]
 
 
 def test_limits_follow_the_configuration(cluster: Cluster) -> None:
@@ -257,12 +257,12 @@ def test_limits_follow_the_configuration(cluster: Cluster) -> None:
     for name, value in given.items():
         cluster.conf.set_override(name, value, group="conductor")
     cluster.service.reset()
-    assert cluster.service._saga.limits == Limits(
+    assert cluster.service._saga.limits == SagaLimits(
         max_attempts=2, build_timeout_ms=7500, recast_ms=1500, select_timeout_ms=8500, call_s=8.0
     )
 
 
 def test_limits_that_are_not_configured_are_those_that_the_saga_is_tested_with(shared: Cluster) -> None:
     limits = shared.service._saga.limits
-    assert replace(limits, call_s=0) == Limits(call_s=0)
+    assert replace(limits, call_s=0) == SagaLimits(call_s=0)
     assert limits.call_s == 20.0

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import oslo_messaging as messaging
 import prometheus_client
 
-from conductor.store.memory import MemoryStore
-from conductor.store.records import Status, Step, Terms
+from conductor.store.memory import MemoryConductorStore
+from conductor.store.records import InstanceStatus, SagaStep, StoreTimeouts
 from conductor.upkeep import Upkeep
 from rpcapi import errors
 from tests.unit.conductor.polling import until
@@ -27,9 +27,9 @@ def test_all_of_it_is_done_though_the_scheduler_is_away() -> None:
         told.append((binary, host))
         raise messaging.MessagingTimeout("no answer")
 
-    store = MemoryStore(Terms(retention_ms=0))
+    store = MemoryConductorStore(StoreTimeouts(retention_ms=0))
     store.record(request(), ["a", "b"])
-    store.note([replace(store.get(["a"])["a"], status=Status.DELETED, step=Step.DONE)], wake=False)
+    store.write_without_lease([replace(store.get(["a"])["a"], status=InstanceStatus.DELETED, step=SagaStep.DONE)], wake=False)
     stopping = threading.Event()
     scheduler = SimpleNamespace(report_service=report_service)
     upkeep = Upkeep(store, scheduler, "c1", 0.01, stopping)  # type: ignore[arg-type]
@@ -68,7 +68,7 @@ def test_a_sign_of_life_that_nobody_took_is_soon_given_again() -> None:
 
     pauses = Pauses()
     scheduler = SimpleNamespace(report_service=report_service)
-    upkeep = Upkeep(MemoryStore(Terms()), scheduler, "c1", 600.0, pauses)  # type: ignore[arg-type]
+    upkeep = Upkeep(MemoryConductorStore(StoreTimeouts()), scheduler, "c1", 600.0, pauses)  # type: ignore[arg-type]
     upkeep.start()
     upkeep.wait()
     assert [seconds <= 1 for seconds in pauses.seconds] == [True, True, False, False]

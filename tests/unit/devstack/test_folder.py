@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from devstack import stack, unstack
-from devstack.cluster import Cluster, Shape
+from devstack.cluster import Cluster, ClusterSize
 from devstack.layout import Layout
 from devstack.servers.errors import FolderUnusable
 from devstack.servers.folder import private_folder
@@ -76,7 +76,7 @@ def test_it_is_not_used(planted) -> None:
     assert folder.stat().st_mode == mode
 
 
-@pytest.mark.parametrize("use", [Cluster.find, lambda folder: Layout(folder).card], ids=["find", "card"])
+@pytest.mark.parametrize("use", [Cluster.find, lambda folder: Layout(folder).cluster_record], ids=["find", "card"])
 def test_what_it_tells_is_not_believed(planted, use) -> None:
     folder, why = planted
     with pytest.raises(FolderUnusable, match=why):
@@ -87,7 +87,7 @@ def test_what_it_tells_is_not_believed(planted, use) -> None:
 def test_a_cluster_neither_starts_nor_clears_away_there(planted, victim, act) -> None:
     folder, why = planted
     with pytest.raises(FolderUnusable, match=why):
-        act(Cluster(folder, Shape()))
+        act(Cluster(folder, ClusterSize()))
     assert victim.poll() is None
     assert (folder / "cluster.json").exists()
 

@@ -21,8 +21,8 @@ ln -s /nowhere {folder}/units/multi-user.target.wants/fresh.service 2>/dev/null
 @pytest.fixture
 def machine(tmp_path, monkeypatch):
     """A machine without RabbitMQ, on which we are root and apt-get is a script of the test's."""
-    monkeypatch.setitem(install.PRESENT, "rabbitmq-server", lambda: False)
-    monkeypatch.setitem(install.PRESENT, "redis-server", lambda: True)
+    monkeypatch.setitem(install.PRESENCE_CHECKS, "rabbitmq-server", lambda: False)
+    monkeypatch.setitem(install.PRESENCE_CHECKS, "redis-server", lambda: True)
     monkeypatch.setattr(install, "POLICY", tmp_path / "policy-rc.d")
     monkeypatch.setattr(install, "UNIT_LINKS", tmp_path / "units")
     monkeypatch.setattr(install, "SYSTEM_PATH", f"{tmp_path}:{os.environ['PATH']}")
@@ -55,7 +55,7 @@ def test_only_what_is_missing_is_installed_and_not_left_enabled(machine):
 
 def test_nothing_missing_touches_nothing(machine, monkeypatch):
     folder, _ = machine
-    monkeypatch.setitem(install.PRESENT, "rabbitmq-server", lambda: True)
+    monkeypatch.setitem(install.PRESENCE_CHECKS, "rabbitmq-server", lambda: True)
 
     assert install.install_missing() == []
 

@@ -4,7 +4,7 @@
 import pytest
 
 from devstack import report
-from devstack.exercise import Outcome
+from devstack.exercise import ExerciseResult
 from rpcapi import objects
 
 
@@ -35,23 +35,26 @@ def verify(**values: object) -> objects.VerifyReport:
 
 
 def test_all_active_under_confirmed_claims_with_right_sums_is_good() -> None:
-    outcome = Outcome([instance("a"), instance("b", "h2/n1")], [claim("a"), claim("b", "h2/n1")], verify())
-    assert outcome.good
+    outcome = ExerciseResult([instance("a"), instance("b", "h2/n1")], [claim("a"), claim("b", "h2/n1")], verify())
+    assert outcome.ok
     assert "Servers: 2 ACTIVE. Claims: 2 confirmed. Verify: clean." in report.text(outcome)
 
 
 @pytest.mark.parametrize(
     ("outcome", "told"),
     [
-        (Outcome([instance("a", None, "ERROR", "No valid host: 9 ram")], [], verify()), "1 in ERROR: No valid host"),
-        (Outcome([instance("a")], [], verify()), "ACTIVE without a confirmed claim: a"),
-        (Outcome([instance("a")], [claim("a", state="prepared")], verify()), "without a confirmed claim: a"),
-        (Outcome([instance("a")], [claim("a", "h2/n1")], verify()), "ACTIVE without a confirmed claim: a"),
-        (Outcome([instance("a")], [claim("a")], verify(problems=["sum"])), "NOT CLEAN: ['sum']"),
-        (Outcome([instance("a")], [claim("a")], verify(excess=[{"provider": "h1"}])), "NOT CLEAN"),
-        (Outcome([instance("a")], [claim("a")], None), "Nothing was verified"),
+        (
+            ExerciseResult([instance("a", None, "ERROR", "No valid host: 9 ram")], [], verify()),
+            "1 in ERROR: No valid host",
+        ),
+        (ExerciseResult([instance("a")], [], verify()), "ACTIVE without a confirmed claim: a"),
+        (ExerciseResult([instance("a")], [claim("a", state="prepared")], verify()), "without a confirmed claim: a"),
+        (ExerciseResult([instance("a")], [claim("a", "h2/n1")], verify()), "ACTIVE without a confirmed claim: a"),
+        (ExerciseResult([instance("a")], [claim("a")], verify(problems=["sum"])), "NOT CLEAN: ['sum']"),
+        (ExerciseResult([instance("a")], [claim("a")], verify(excess=[{"provider": "h1"}])), "NOT CLEAN"),
+        (ExerciseResult([instance("a")], [claim("a")], None), "Nothing was verified"),
     ],
 )
-def test_anything_less_is_not_and_is_told(outcome: Outcome, told: str) -> None:
-    assert not outcome.good
+def test_anything_less_is_not_and_is_told(outcome: ExerciseResult, told: str) -> None:
+    assert not outcome.ok
     assert told in report.text(outcome)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from devstack import confs, stack
-from devstack.cluster import Cluster, Mode, Shape
+from devstack.cluster import Cluster, ClusterSize, Mode
 from devstack.layout import Layout
 from devstack.servers.process import ServerProcess
 
@@ -21,9 +21,9 @@ def parts(tmp_path: Path, monkeypatch) -> Iterator[dict[str, ServerProcess]]:
     """A default cluster's folder, in which each part is a process that only sleeps."""
     folder = tmp_path / "run"
     monkeypatch.setenv("GANTT_RUN", str(folder))
-    cluster = Cluster(folder, Shape())
+    cluster = Cluster(folder, ClusterSize())
     cluster.layout.make()
-    cluster.layout.write_card(asdict(cluster.shape))
+    cluster.layout.write_cluster_record(asdict(cluster.size))
     made = dict(cluster.daemons)
     for name in ("store", "bus"):
         server = folder / name
@@ -74,13 +74,13 @@ def test_one_of_another_mode_or_size_is_told_apart(parts, capsys, options: list[
 
 
 def test_mode_and_size_are_kept_in_the_folder(tmp_path: Path) -> None:
-    shape = Shape(mode=Mode.EMBEDDED, computes=4, schedulers=3)
-    cluster = Cluster(tmp_path / "run", shape)
+    size = ClusterSize(mode=Mode.EMBEDDED, computes=4, schedulers=3)
+    cluster = Cluster(tmp_path / "run", size)
     cluster.layout.make()
-    cluster.layout.write_card(asdict(shape))
+    cluster.layout.write_cluster_record(asdict(size))
     found = Cluster.find(tmp_path / "run")
     assert found is not None
-    assert found.shape == shape
+    assert found.size == size
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "100001", "many", "1.5", "", "1_0", "٣", "9" * 5000])
@@ -122,11 +122,11 @@ def test_more_nodes_than_one_agent_simulates_are_refused_before_anything_starts(
 
 def test_a_host_may_miss_reports_before_it_counts_as_down(tmp_path: Path) -> None:
     def seconds(interval: float) -> float:
-        shape = Shape(computes=200, nodes_per_host=50, report_interval=interval, churn=0.1)
+        size = ClusterSize(computes=200, nodes_per_host=50, report_interval=interval, churn=0.1)
         layout = Layout(tmp_path)
-        compute = confs.render("compute", shape, layout, confs.Urls("bus", None))
+        compute = confs.render("compute", size, layout, confs.Urls("bus", None))
         assert (compute["compute"]["report_interval"], compute["simulator"]["churn"]) == (interval, 0.1)
-        scheduler = confs.render("scheduler", shape, layout, confs.Urls("bus", "store"))
+        scheduler = confs.render("scheduler", size, layout, confs.Urls("bus", "store"))
         return scheduler["store"]["service_down_time"]  # type: ignore[return-value]
 
     assert (seconds(10.0), seconds(60.0)) == (60.0, 180.0)

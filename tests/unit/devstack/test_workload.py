@@ -22,16 +22,16 @@ def rows(*servers: tuple[int, int, float]) -> str:
 
 @pytest.mark.parametrize("servers", [1, 7, 10, 50, 101])
 def test_the_mix_is_as_many_servers_as_asked_for_in_its_shares(servers: int) -> None:
-    counts = Counter({request.flavor: request.count for request in workload.builtin(servers, FLAVORS)})
+    counts = Counter({request.flavor: request.count for request in workload.builtin_requests(servers, FLAVORS)})
     assert counts.total() == servers
     if servers % 10 == 0:
         assert counts == {name: share * servers // 10 for name, share in workload.MIX}
 
 
 def test_a_generated_mix_is_the_same_for_the_same_seed() -> None:
-    made = workload.generated(400, seed=7)
+    made = workload.generate_requests(400, seed=7)
     assert sum(request.count for request in made) == 400
-    assert made == workload.generated(400, seed=7) != workload.generated(400, seed=8)
+    assert made == workload.generate_requests(400, seed=7) != workload.generate_requests(400, seed=8)
 
 
 @pytest.mark.parametrize("name", ["trace.csv", "trace.csv.gz"])

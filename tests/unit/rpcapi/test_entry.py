@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The console scripts where the library alone is installed, and where all is."""
+"""The console scripts with and without their packages installed."""
 
 import importlib.metadata
 import subprocess
@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[3]
 # A name that is None in sys.modules cannot be imported.
 SCRIPT = "import sys; {hide}; sys.argv[1:] = ['--help']; from {module} import {function} as main; sys.exit(main())"
-# The script, what runs it, a package that it cannot do without, and the extra that brings this.
+# Script, entry point, a required package, and the extra that installs it.
 SCRIPTS = [
     ("gantt", "rpcapi.shell.entry:main", "cliff", "shell"),
     ("gantt-status", "rpcapi.shell.entry:status", "oslo_upgradecheck", "status"),
@@ -29,27 +29,31 @@ def run(target, *hidden):
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, cwd=ROOT)
 
 
-@pytest.mark.parametrize(("script", "target", "package", "extra"), SCRIPTS, ids=[each[0] for each in SCRIPTS])
-def test_without_its_packages_a_script_says_what_to_install(script, target, package, extra):
-    done = run(target, package)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == f"{script}: {package} is not installed; run: pip install 'gantt[{extra}]'\n"
+@pytest.mark.parametrize(("script", "target", "package", "extra"), SCRIPTS, ids=[script[0] for script in SCRIPTS])
+def test_script_without_its_packages_prints_the_extra_to_install(script, target, package, extra):
+    process = run(target, package)
+    assert (process.returncode, process.stdout) == (1, "")
+    assert process.stderr == f"{script}: {package} is not installed; run: pip install 'gantt[{extra}]'\n"
 
 
-def test_a_module_of_our_own_that_is_missing_is_no_matter_of_installing():
-    done = run("rpcapi.shell.entry:main", "rpcapi.shell.session")
-    assert done.returncode == 1
-    assert "pip install" not in done.stderr and "rpcapi.shell.session" in done.stderr
+def test_missing_module_of_gantt_raises():
+    process = run("rpcapi.shell.entry:main", "rpcapi.shell.session")
+    assert process.returncode == 1
+    assert "pip install" not in process.stderr and "rpcapi.shell.session" in process.stderr
 
 
-@pytest.mark.parametrize(("target", "said"), [(SCRIPTS[0][1], "server delete"), (SCRIPTS[2][1], "--config-file")])
-def test_with_them_it_is_the_command(target, said):
-    done = run(target)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert said in done.stdout
+@pytest.mark.parametrize(
+    ("target", "expected_output"), [(SCRIPTS[0][1], "server delete"), (SCRIPTS[2][1], "--config-file")]
+)
+def test_script_with_its_packages_prints_its_help(target, expected_output):
+    process = run(target)
+    assert (process.returncode, process.stderr) == (0, "")
+    assert expected_output in process.stdout
 
 
-def test_each_script_and_each_extra_is_one_that_is_packaged():
-    scripts = {each.name: each.value for each in importlib.metadata.entry_points(group="console_scripts")}
-    assert {script: target for script, target, _, _ in SCRIPTS}.items() <= scripts.items(), "install gantt anew"
+def test_scripts_and_extras_are_packaged():
+    scripts = {
+        entry_point.name: entry_point.value for entry_point in importlib.metadata.entry_points(group="console_scripts")
+    }
+    assert {script: target for script, target, _, _ in SCRIPTS}.items() <= scripts.items(), "reinstall gantt"
     assert {extra for *_, extra in SCRIPTS} <= set(importlib.metadata.metadata("gantt").get_all("Provides-Extra"))

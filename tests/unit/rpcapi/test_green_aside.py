@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Long work aside: other green threads go on while it lasts."""
+"""Work in the native worker pool: green threads keep running meanwhile."""
 
 import subprocess
 import sys
@@ -17,33 +17,33 @@ PROGRAM = textwrap.dedent(
 
     import threading, time
 
-    told = []
+    messages = []
 
-    def work():  # without a switch between green threads of its own
+    def work():  # never switches green threads
         end = time.monotonic() + 20
-        while not told and time.monotonic() < end:
+        while not messages and time.monotonic() < end:
             pass
-        return bool(told)
+        return bool(messages)
 
-    teller = threading.Timer(0.01, lambda: told.append("said meanwhile"))
-    teller.start()
-    print(green.aside(work))
+    timer = threading.Timer(0.01, lambda: messages.append("sent meanwhile"))
+    timer.start()
+    print(green.run_in_worker_pool(work))
     try:
-        green.aside(lambda: 1 / 0)
+        green.run_in_worker_pool(lambda: 1 / 0)
     except ZeroDivisionError:
         print("raised")
     """
 )
 
 
-def test_green_threads_go_on_meanwhile_and_errors_come_back() -> None:
-    done = subprocess.run(
+def test_green_threads_run_during_the_work_and_errors_are_raised() -> None:
+    process = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", PROGRAM], capture_output=True, text=True, timeout=60, check=True
     )
-    assert done.stdout.split() == ["True", "raised"]
+    assert process.stdout.split() == ["True", "raised"]
 
 
-def test_on_threads_of_the_system_it_is_done_here_and_now() -> None:
-    assert green.aside(lambda: 7) == 7
+def test_work_runs_directly_with_native_threads() -> None:
+    assert green.run_in_worker_pool(lambda: 7) == 7
     with pytest.raises(ZeroDivisionError):
-        green.aside(lambda: 1 / 0)
+        green.run_in_worker_pool(lambda: 1 / 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Payloads to and from the bus, and what a faulty one is told."""
+"""Serialization of objects and contexts, and errors for malformed ones."""
 
 import json
 
@@ -9,9 +9,9 @@ from rpcapi import context, errors, objects
 from rpcapi.serializer import GanttSerializer
 
 
-def wire(thing):
-    """Return what the peer gets, through JSON as on a real bus."""
-    return json.loads(json.dumps(GanttSerializer().serialize_entity(None, thing)))
+def wire(entity):
+    """Return the entity serialized through JSON, as a peer receives it."""
+    return json.loads(json.dumps(GanttSerializer().serialize_entity(None, entity)))
 
 
 def spec():
@@ -22,11 +22,11 @@ def read(primitive, backport=None):
     return GanttSerializer(backport).deserialize_entity(context.new(), primitive)
 
 
-def test_an_object_survives_the_trip_with_nothing_marked_changed():
-    got = read(wire({"spec": spec(), "n": [1, None]}))
-    assert got["n"] == [1, None]
-    assert got["spec"].resources == {"VCPU": 2}
-    assert got["spec"].obj_what_changed() == set()
+def test_object_is_read_back_without_changed_fields():
+    received = read(wire({"spec": spec(), "n": [1, None]}))
+    assert received["n"] == [1, None]
+    assert received["spec"].resources == {"VCPU": 2}
+    assert received["spec"].obj_what_changed() == set()
 
 
 def broken(**changes):
@@ -49,17 +49,17 @@ def broken(**changes):
         {"gantt_object.name": "RequestSpec"},
     ],
 )
-def test_a_malformed_object_is_a_typed_error(primitive):
+def test_malformed_object_raises_a_typed_error(primitive):
     with pytest.raises(errors.MalformedObject):
         read(primitive)
 
 
-def test_a_newer_object_without_a_conductor_is_incompatible():
+def test_newer_object_without_backport_is_incompatible():
     with pytest.raises(errors.IncompatibleObject, match=r"RequestSpec 1\.99 is newer .* \(1\.2\)"):
         read(broken(version="1.99"))
 
 
-def test_the_newer_object_in_an_object_is_the_one_named():
+def test_error_contains_the_name_of_the_newer_nested_object():
     request = objects.BuildRequest.of(
         spec=spec(), partition="p", project_id="", user_id="", uuids=[], attempts=[], names=[]
     )
@@ -69,23 +69,23 @@ def test_the_newer_object_in_an_object_is_the_one_named():
         read(primitive)
 
 
-def test_a_newer_object_is_backported_whole_to_what_is_known_here():
-    asked = []
+def test_newer_object_is_backported_to_the_known_versions():
+    requests = []
 
     def backport(ctxt, objinst, versions):
-        asked.append((objinst["gantt_object.version"], versions))
+        requests.append((objinst["gantt_object.version"], versions))
         return "older"
 
     assert read(broken(version="1.99"), backport) == "older"
-    assert asked == [("1.99", {"RequestSpec": objects.RequestSpec.VERSION})]
+    assert requests == [("1.99", {"RequestSpec": objects.RequestSpec.VERSION})]
 
 
-def test_the_context_crosses_without_more_than_it_needs():
-    sent = context.new(project_id="p", user_id="u", deadline=12.5, auth_token="secret")  # noqa: S106 - that it stays here is the point
+def test_context_is_sent_without_tokens():
+    sent = context.new(project_id="p", user_id="u", deadline=12.5, auth_token="secret")  # noqa: S106 - it must not be sent
     raw = json.loads(json.dumps(GanttSerializer().serialize_context(sent)))
     assert "secret" not in json.dumps(raw)
-    got = GanttSerializer().deserialize_context(raw | {"later": "unknown"})
-    assert got.to_dict() == sent.to_dict()
+    received = GanttSerializer().deserialize_context(raw | {"later": "unknown"})
+    assert received.to_dict() == sent.to_dict()
 
 
 @pytest.mark.parametrize(
@@ -98,6 +98,6 @@ def test_the_context_crosses_without_more_than_it_needs():
         {"user_id": ["u"]},
     ],
 )
-def test_a_malformed_context_is_a_typed_error(raw):
+def test_malformed_context_raises_a_typed_error(raw):
     with pytest.raises(errors.MalformedObject, match="request context"):
         GanttSerializer().deserialize_context(raw)

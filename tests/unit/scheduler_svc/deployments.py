@@ -6,9 +6,9 @@ from typing import Any
 
 from rpcapi import errors
 from scheduler_svc.deciding.partitioned import PartitionedSelector
-from scheduler_svc.deciding.select import Patience, Selector
+from scheduler_svc.deciding.select import RetryLimits, Selector
 from scheduler_svc.following.replica import Replica
-from scheduler_svc.partitions import Partition, Partitions
+from scheduler_svc.partitions import OpenPartition, OpenPartitions
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.table.table import HostTable
 from tests.unit.scheduler_svc import hosts
@@ -44,7 +44,7 @@ class FragileStore(MemoryStore):
         return fragile
 
 
-class Followed(Replica):
+class SteppedReplica(Replica):
     """A replica without its thread: it takes the log over when it is told to."""
 
     def catch_up(self) -> None:
@@ -55,28 +55,28 @@ class Followed(Replica):
             else:
                 self.load()
         except errors.StoreUnavailable:
-            self.presence.lost()
+            self.presence.record_failure()
 
     def reach(self, position: int, timeout: float) -> bool:
-        while self.standing.position < position:
+        while self.log_position.position < position:
             self.step(0)
         return True
 
 
-class Worker:
+class DeploymentWorker:
     """One scheduler worker over all partitions, with a table of its own."""
 
     def __init__(self, stores: Mapping[str, MemoryStore], clock: Callable[[], int], **patience: Any) -> None:
         self.table = HostTable(list(stores))
-        self.partitions = Partitions(
-            [Partition(store, Followed(store, table=self.table)) for store in stores.values()], next(iter(stores))
+        self.partitions = OpenPartitions(
+            [OpenPartition(store, SteppedReplica(store, table=self.table)) for store in stores.values()], next(iter(stores))
         )
         for each in self.partitions:
             each.presence._clock = lambda: clock() / 1000
         self.follow()
-        driver, limits = filter_driver(), Patience(ttl_ms=TTL_MS, **patience)
+        driver, limits = filter_driver(), RetryLimits(ttl_ms=TTL_MS, **patience)
 
-        def make(partition: Partition) -> Selector:
+        def make(partition: OpenPartition) -> Selector:
             return Selector(partition.store, partition.replica, driver, limits, partition.store.record_decision)
 
         self.selector = PartitionedSelector(self.partitions, make, TTL_MS / 1000)
@@ -87,7 +87,7 @@ class Worker:
             each.replica.catch_up()
 
 
-class Deployment:
+class PartitionedDeployment:
     """Stores by name, a clock in milliseconds, and workers that see the same outages."""
 
     def __init__(self, workers: int = 1, **nodes: Mapping[str, Any]) -> None:
@@ -95,10 +95,10 @@ class Deployment:
         self.stores = {name: FragileStore(name, lambda: self.now) for name in nodes}
         for name, its in nodes.items():
             hosts.join(self.stores[name], its)
-        self.workers = [Worker(self.stores, lambda: self.now) for _ in range(workers)]
+        self.workers = [DeploymentWorker(self.stores, lambda: self.now) for _ in range(workers)]
 
     @property
-    def worker(self) -> Worker:
+    def worker(self) -> DeploymentWorker:
         return self.workers[0]
 
     def take_away(self, name: str, away: bool = True) -> None:

@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 
 from rpcapi.model.inventory import Inventory
-from scheduler_svc.reads import NOTHING, Reads
-from scheduler_svc.request import Request
+from scheduler_svc.reads import NO_READS, Reads
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.records import Snapshot
 from scheduler_svc.table.partition import PartitionRows
 from scheduler_svc.table.table import HostTable
 
 EPOCH = 7
-FIGURES = ("capacity", "used", "free", "min_unit", "max_unit", "step_size")
-SMALL = {"VCPU": 8, "MEMORY_MB": 16384, "DISK_GB": 200}
-ASKED = {"VCPU": 2, "MEMORY_MB": 4096, "DISK_GB": 20}
+RESOURCE_COLUMNS = ("capacity", "used", "free", "min_unit", "max_unit", "step_size")
+SMALL_NODE = {"VCPU": 8, "MEMORY_MB": 16384, "DISK_GB": 200}
+SMALL_REQUEST = {"VCPU": 2, "MEMORY_MB": 4096, "DISK_GB": 20}
 
 
 def node(
@@ -29,7 +29,7 @@ def node(
     """Return what a host reports of one node; an amount stands for an inventory of that total."""
     inventories = {
         resource_class: (given if isinstance(given, Inventory) else Inventory(given)).as_dict()
-        for resource_class, given in (SMALL if amounts is None else amounts).items()
+        for resource_class, given in (SMALL_NODE if amounts is None else amounts).items()
     }
     return {
         "inventories": inventories,
@@ -44,7 +44,7 @@ def provider(name: str, told: Mapping[str, Any]) -> dict[str, Any]:
     return {"schema": 1, "id": name, "root": name, "parent": None, "host": name.partition("/")[0], **told}
 
 
-def below(parent: str, root: str, amounts: Mapping[str, int | Inventory], traits: Sequence[str] = ()) -> dict[str, Any]:
+def child_provider(parent: str, root: str, amounts: Mapping[str, int | Inventory], traits: Sequence[str] = ()) -> dict[str, Any]:
     """Return what is stored of a provider below ``parent``, in the tree of ``root``."""
     return {"parent": parent, "root": root, "inventories": node(amounts)["inventories"], "traits": list(traits)}
 
@@ -66,15 +66,15 @@ def snapshot(nodes: Mapping[str, Mapping[str, Any]], used: Mapping[str, Mapping[
 def table(
     nodes: Mapping[str, Mapping[str, Any]],
     used: Mapping[str, Mapping[str, int]] | None = None,
-    reads: Reads = NOTHING,
+    reads: Reads = NO_READS,
 ) -> HostTable:
     """Return a table of hosts that may all take instances."""
     return HostTable.from_snapshot(snapshot(nodes, used), reads=reads)
 
 
-def request(resources: Mapping[str, int] | None = None, **more: Any) -> Request:
+def request(resources: Mapping[str, int] | None = None, **more: Any) -> SchedulingRequest:
     """Return a request for ``resources``."""
-    return Request("req-1", ASKED if resources is None else resources, **more)
+    return SchedulingRequest("req-1", SMALL_REQUEST if resources is None else resources, **more)
 
 
 def join(store: MemoryStore, nodes: Mapping[str, Mapping[str, Any]], sequence: int = 1) -> None:
@@ -106,14 +106,14 @@ def describe(table: HostTable, number: int = 0) -> dict[str, Any]:
         for name in classes:
             columns = table.resources[name]
             if columns.capacity[row] or columns.used[row]:
-                described[name] = tuple(int(getattr(columns, figure)[row]) for figure in FIGURES)
+                described[name] = tuple(int(getattr(columns, figure)[row]) for figure in RESOURCE_COLUMNS)
         return described
 
-    rows = {name: row_of(row) for name, row in part.rows.items() if table.there[row]}
-    children = {part.forest.names[row]: _describe_child(table, part, row) for row in np.flatnonzero(part.forest.there)}
+    rows = {name: row_of(row) for name, row in part.rows.items() if table.present[row]}
+    children = {part.forest.names[row]: _describe_child(table, part, row) for row in np.flatnonzero(part.forest.present)}
     assert _roots(table, part) == sorted(child["root"] for child in children.values())
     documents = {namespace: dict(part.documents.of(namespace)) for namespace in part.documents.namespaces}
-    return {"epoch": part.epoch, "rows": rows, "documents": documents, "below": children}
+    return {"epoch": part.epoch, "rows": rows, "documents": documents, "child_provider": children}
 
 
 def _describe_child(table: HostTable, part: PartitionRows, row: int) -> dict[str, Any]:
@@ -126,10 +126,10 @@ def _describe_child(table: HostTable, part: PartitionRows, row: int) -> dict[str
     }
     for name, columns in forest.resources.items():
         if columns.capacity[row] or columns.used[row]:
-            described[name] = tuple(int(getattr(columns, figure)[row]) for figure in FIGURES)
+            described[name] = tuple(int(getattr(columns, figure)[row]) for figure in RESOURCE_COLUMNS)
     return described
 
 
 def _roots(table: HostTable, part: PartitionRows) -> list[str]:
     """Return the roots of all providers below, as the roots know them."""
-    return sorted(table.names[host] for host in part.forest.hosts for _ in part.forest.below(host))
+    return sorted(table.names[host] for host in part.forest.hosts for _ in part.forest.descendants(host))

@@ -9,10 +9,10 @@ from scheduler_svc.conf import namespaces, weighers
 from scheduler_svc.notifications import turn
 from scheduler_svc.service import SchedulerService
 from scheduler_svc.store.memory import MemoryStore
-from tests.unit.scheduler_svc.hosts import ASKED, node
+from tests.unit.scheduler_svc.hosts import SMALL_REQUEST, node
 
 
-class Worker:
+class RackWorker:
     """A worker that knows the plugin, its store, and a client of it."""
 
     def __init__(self, schema):
@@ -28,7 +28,7 @@ class Worker:
         self.conf.set_override("enabled_weighers", list(weighers.AMOUNTS), group="filter_scheduler")
         self.conf.set_override("writer", "rackd", group="namespace:rack")
         self.conf.set_override("schema", str(schema), group="namespace:rack")
-        self.store = MemoryStore("default", namespaces=(*namespaces.load(self.conf).kept, turn.NAMESPACE))
+        self.store = MemoryStore("default", namespaces=(*namespaces.load(self.conf).stored_names, turn.NAMESPACE))
         self.service = SchedulerService(self.conf, 0, lambda conf, partition: self.store)
         transport = bus.get_transport(self.conf)
         self.scheduler = scheduler.SchedulerAPI(self.conf, transport)
@@ -54,11 +54,11 @@ class Worker:
         return self.scheduler.update_host_state(context.new(), state, "rackd")
 
     def caught_up(self):
-        assert self.service._opened.partitions.own.replica.reach(self.store.state.position, 10)
+        assert self.service._partition_set.partitions.own.replica.reach(self.store.state.position, 10)
 
     def select(self, **resources):
         self.caught_up()
-        spec = objects.RequestSpec.of(resources=resources or ASKED)
+        spec = objects.RequestSpec.of(resources=resources or SMALL_REQUEST)
         uuid = context.new().request_id.removeprefix("req-")
         return self.scheduler.select_destinations(context.new(), spec, [uuid]).host(0)
 

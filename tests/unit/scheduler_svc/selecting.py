@@ -3,41 +3,41 @@
 
 from rpcapi import context, errors
 from rpcapi.model.claims import Answer, Verdict
-from scheduler_svc.deciding.asked import Asked
-from scheduler_svc.deciding.select import Patience, Selector
+from scheduler_svc.deciding.asked import SelectionCall
+from scheduler_svc.deciding.select import RetryLimits, Selector
 from scheduler_svc.store.memory import MemoryStore
-from scheduler_svc.store.records import BatchAnswer, Prepared
+from scheduler_svc.store.records import BatchAnswer, IntentResult
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import node, request
-from tests.unit.scheduler_svc.sights import FollowingSight, filter_driver
+from tests.unit.scheduler_svc.sights import FollowingReplicaView, filter_driver
 
-FOUR = {f"h{number}/n": node() for number in range(4)}  # room for 4 instances each
+FOUR_HOSTS = {f"h{number}/n": node() for number in range(4)}  # room for 4 instances each
 
 
-class World:
+class SelectorWorld:
     """A memory store with hosts, and selectors that each have a table of their own."""
 
-    def __init__(self, nodes=FOUR, namespaces=()):
+    def __init__(self, nodes=FOUR_HOSTS, namespaces=()):
         self.store = MemoryStore("p", namespaces=namespaces)
         hosts.join(self.store, nodes)
 
     def selector(self, claimer=None, **patience):
-        sight = FollowingSight(self.store)
-        return Selector(claimer or self.store, sight, filter_driver(), Patience(**patience)), sight
+        sight = FollowingReplicaView(self.store)
+        return Selector(claimer or self.store, sight, filter_driver(), RetryLimits(**patience)), sight
 
     def live(self):
         return self.store.claims()[0]
 
 
-def asked(count=1, first=0, asks=None, **more):
-    return Asked(asks or request(), [f"vm-{number}" for number in range(first, first + count)], **more)
+def selection_call(count=1, first=0, asks=None, **more):
+    return SelectionCall(asks or request(), [f"vm-{number}" for number in range(first, first + count)], **more)
 
 
 def select(selector, wish, ctxt=None):
     return selector.select(ctxt or context.new("p", "u"), wish)
 
 
-class Refusing:
+class RefusingClaimer:
     """A claimer to whom all is taken, whatever is asked."""
 
     def __init__(self, verdict=Verdict.CONCURRENT, current=True):
@@ -48,7 +48,7 @@ class Refusing:
     def prepare(self, batch):
         self.batches.append(batch)
         prepared = [
-            Prepared(
+            IntentResult(
                 one.consumer, one.attempt, Answer.REFUSED, verdicts=[self.verdict] * len(one.candidates) * self.current
             )
             for one in batch.intents
@@ -59,7 +59,7 @@ class Refusing:
         raise AssertionError("nothing was claimed")
 
 
-class Failing:
+class FailingClaimer:
     """A claimer whose store goes away after the first chunk."""
 
     def __init__(self, store):

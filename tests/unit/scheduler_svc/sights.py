@@ -6,25 +6,25 @@ from scheduler_svc.conf.filters import DEFAULT_FILTERS
 from scheduler_svc.drivers.filter import FilterDriver
 from scheduler_svc.filters import pipeline
 from scheduler_svc.following.replica import Replica
-from scheduler_svc.reads import NOTHING, Reads
+from scheduler_svc.reads import NO_READS, Reads
 from scheduler_svc.store.interface import Store
 from scheduler_svc.table.table import HostTable
 from scheduler_svc.weighers import scoring
 
-SOFT = ("ServerGroupSoftAffinityWeigher", "ServerGroupSoftAntiAffinityWeigher")
+SOFT_GROUP_WEIGHERS = ("ServerGroupSoftAffinityWeigher", "ServerGroupSoftAntiAffinityWeigher")
 
 
-class FollowingSight:
+class FollowingReplicaView:
     """A replica without its thread: it takes the log over in ``reach``, in the caller's own thread."""
 
-    def __init__(self, store: Store, reads: Reads = NOTHING) -> None:
+    def __init__(self, store: Store, reads: Reads = NO_READS) -> None:
         self.replica = Replica(store, table=HostTable([store.partition], reads))
         self.replica.load()
         self.number = self.replica.number
         self.partition = self.replica.partition
         self.reached: list[int] = []
         self.waited: list[float] = []
-        self.heard_s = 0.25
+        self.last_contact_s = 0.25
 
     @property
     def table(self) -> HostTable:
@@ -33,12 +33,12 @@ class FollowingSight:
     def reach(self, position: int, timeout: float) -> bool:
         self.reached.append(position)
         self.waited.append(timeout)
-        while self.replica.standing.position < position:
+        while self.replica.log_position.position < position:
             self.replica.step(0)
         return True
 
 
 def filter_driver() -> FilterDriver:
     """Return the default driver without what reads more of hosts than such a sight keeps."""
-    multipliers = dict.fromkeys((*weighers.AMOUNTS, *SOFT), 1.0)
+    multipliers = dict.fromkeys((*weighers.AMOUNTS, *SOFT_GROUP_WEIGHERS), 1.0)
     return FilterDriver(pipeline.build(DEFAULT_FILTERS), scoring.build(multipliers))

@@ -4,13 +4,13 @@
 import pytest
 
 from rpcapi import context, errors
-from scheduler_svc.hosts.aggregates import ATTEMPTS, MOST, Aggregates
+from scheduler_svc.hosts.aggregates import ATTEMPTS, MAX_AGGREGATES, AggregateWriter
 from scheduler_svc.hosts.deployment_states import DeploymentStates
 from scheduler_svc.hosts.host_states import HostStates
-from scheduler_svc.namespaces.registry import Registry
-from tests.unit.scheduler_svc.deployments import Deployment
+from scheduler_svc.namespaces.registry import NamespaceRegistry
+from tests.unit.scheduler_svc.deployments import PartitionedDeployment
 from tests.unit.scheduler_svc.hosts import node
-from tests.unit.scheduler_svc.workers import Worker
+from tests.unit.scheduler_svc.workers import FakeTransportWorker
 
 SSD = {"id": "ssd", "name": "SSD hosts", "hosts": ["h1", "h2/n1"], "metadata": {"disk": "ssd"}}
 KEPT = {key: value for key, value in SSD.items() if key != "id"}
@@ -18,10 +18,10 @@ KEPT = {key: value for key, value in SSD.items() if key != "id"}
 
 class World:
     def __init__(self):
-        self.deployment = Deployment(a={"a1": node()}, b={"b1": node()})
+        self.deployment = PartitionedDeployment(a={"a1": node()}, b={"b1": node()})
         self.partitions = self.deployment.worker.partitions
-        self.registry = Registry()
-        self.aggregates = Aggregates(self.partitions, self.registry.find("aggregate"))
+        self.registry = NamespaceRegistry()
+        self.aggregates = AggregateWriter(self.partitions, self.registry.find("aggregate"))
 
     def update(self, *told, **more):
         self.aggregates.update([*told, *([{**SSD, **more}] if more else [])])
@@ -137,8 +137,8 @@ def test_what_cannot_be_deleted_is_refused(world, name, version):
 
 
 def test_a_call_is_bounded(world):
-    with pytest.raises(errors.InvalidRequest, match=f"at most {MOST} aggregates"):
-        world.update(*({"id": f"x{n}", "hosts": []} for n in range(MOST + 1)))
+    with pytest.raises(errors.InvalidRequest, match=f"at most {MAX_AGGREGATES} aggregates"):
+        world.update(*({"id": f"x{n}", "hosts": []} for n in range(MAX_AGGREGATES + 1)))
 
 
 def test_a_partition_that_is_away_is_told_of_and_the_others_have_it(world):
@@ -191,7 +191,7 @@ def test_of_several_partitions_no_single_document_is_changed(world):
 
 
 def test_over_the_bus():
-    worker = Worker()
+    worker = FakeTransportWorker()
     worker.service.start()
     try:
         worker.scheduler.update_aggregates(context.new(), [SSD])

@@ -6,7 +6,7 @@ import threading
 
 import oslo_messaging as messaging
 
-from scheduler_svc.following.announcer import Announcer
+from scheduler_svc.following.announcer import AuditAnnouncer
 from scheduler_svc.following.replica import Replica
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc import hosts
@@ -38,9 +38,9 @@ def loaded(store):
 
 def test_living_hosts_that_are_closed_are_announced():
     store = joined()
-    epoch = store.bump()
+    epoch = store.begin_epoch()
     conductor = Conductor()
-    Announcer(conductor).look(loaded(store))
+    AuditAnnouncer(conductor).request_audits(loaded(store))
     assert conductor.heard.get(timeout=10) == ("p", epoch, True)
 
 
@@ -49,7 +49,7 @@ def test_nothing_is_said_where_every_living_host_is_open():
     store.update_stats("silent", incarnation=1, sequence=1, base=0, full=True, nodes={"silent": node()})
     store.state.alive["silent"] = False
     conductor = Conductor()
-    Announcer(conductor).look(loaded(store))
+    AuditAnnouncer(conductor).request_audits(loaded(store))
     # It would be said in a thread: none may be on its way.
     for thread in threading.enumerate():
         if thread.name == "announcer":
@@ -59,6 +59,6 @@ def test_nothing_is_said_where_every_living_host_is_open():
 
 def test_a_conductor_that_is_away_is_no_fault(caplog):
     caplog.set_level("WARNING", logger="scheduler_svc.following.announcer")
-    announcer = Announcer(Conductor(messaging.MessagingTimeout("nobody there")))
+    announcer = AuditAnnouncer(Conductor(messaging.MessagingTimeout("nobody there")))
     announcer._tell("p", 8)
     assert "agents learn it by themselves: nobody there" in caplog.text

@@ -7,7 +7,7 @@ import pytest
 
 from scheduler_svc.conf.filters import DEFAULT_FILTERS
 from scheduler_svc.filters import pipeline
-from scheduler_svc.store.records import Entry
+from scheduler_svc.store.records import LogEntry
 from scheduler_svc.table.services import AUDIT_SECONDS
 from scheduler_svc.table.table import HostTable
 from tests.unit.scheduler_svc import hosts
@@ -32,7 +32,7 @@ class Worker:
 
     def apply(self, kind, payload):
         self.at += 1
-        self.table.apply(Entry(self.at, kind, payload))
+        self.table.apply(LogEntry(self.at, kind, payload))
 
     def reasons(self, resources=None):
         with self.table.reading() as view:

@@ -9,17 +9,17 @@ import pytest
 
 from rpcapi import context, errors
 from rpcapi.model.claims import GroupPolicy
-from scheduler_svc.deciding.asked import Decided
+from scheduler_svc.deciding.asked import SelectionResult
 from scheduler_svc.deciding.batch import BatchSelector
-from scheduler_svc.deciding.select import Patience, Selector
-from scheduler_svc.deciding.window import Window
-from scheduler_svc.drivers.solver.driver import Bounds, SolverDriver
+from scheduler_svc.deciding.select import RetryLimits, Selector
+from scheduler_svc.deciding.window import BatchWindow
+from scheduler_svc.drivers.solver.driver import SolverDriver, SolverLimits
 from scheduler_svc.store.memory import MemoryStore
-from scheduler_svc.store.records import Group
+from scheduler_svc.store.records import ClaimGroup
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import node, request
-from tests.unit.scheduler_svc.selecting import Refusing, asked
-from tests.unit.scheduler_svc.sights import FollowingSight, filter_driver
+from tests.unit.scheduler_svc.selecting import RefusingClaimer, selection_call
+from tests.unit.scheduler_svc.sights import FollowingReplicaView, filter_driver
 
 LONG_S = 20.0
 
@@ -32,13 +32,13 @@ def world(*sizes):
 
 
 def selector(store, claimer=None, packs=True, **window):
-    driver = SolverDriver(filter_driver(), Bounds(packs=packs, limit_s=LONG_S))
-    return BatchSelector(Selector(claimer or store, FollowingSight(store), driver, Patience()), **window)
+    driver = SolverDriver(filter_driver(), SolverLimits(packs=packs, limit_s=LONG_S))
+    return BatchSelector(Selector(claimer or store, FollowingReplicaView(store), driver, RetryLimits()), **window)
 
 
 def call(number, size, count=1, **more):
     """A call for ``count`` instances of ``size`` VCPU, with uuids of its own."""
-    return replace(asked(count, 100 * number), request=replace(request({"VCPU": size}, **more), id=f"req-{number}"))
+    return replace(selection_call(count, 100 * number), request=replace(request({"VCPU": size}, **more), id=f"req-{number}"))
 
 
 def test_a_batch_is_served_where_one_after_the_other_would_not_be():
@@ -57,7 +57,7 @@ def test_each_call_is_answered_for_itself_all_or_none():
     store = world(4)
     calls = [call(0, 3), call(1, 2, count=2), call(2, 9)]
     first, both, large = selector(store).select_batch(context.new("p", "u"), calls)
-    assert sum(isinstance(one, Decided) for one in (first, both)) == 1
+    assert sum(isinstance(one, SelectionResult) for one in (first, both)) == 1
     assert isinstance(large, errors.NoValidHost)
     assert large.kwargs["reasons"] == {"not enough VCPU": 1}
     assert len(store.claims()[0]) in (1, 2)
@@ -69,13 +69,13 @@ def test_what_others_took_meanwhile_is_decided_anew():
     late = selector(store)
     selector(store).select(context.new("p", "u"), call(7, 4))
     outcomes = late.select_batch(context.new("p", "u"), [call(0, 2), call(1, 2), call(2, 2)])
-    assert sorted(isinstance(outcome, Decided) for outcome in outcomes) == [False, True, True]
+    assert sorted(isinstance(outcome, SelectionResult) for outcome in outcomes) == [False, True, True]
     assert not store.verify().problems and not store.verify().excess
 
 
 def test_a_call_that_loses_every_race_is_refused_alone():
     store = world(4, 4)
-    refusing = Refusing()
+    refusing = RefusingClaimer()
     refusing.group_hosts = store.group_hosts
     outcomes = selector(store, refusing).select_batch(context.new("p", "u"), [call(0, 2), call(1, 2)])
     assert all(isinstance(outcome, errors.NoValidHost) for outcome in outcomes)
@@ -83,7 +83,7 @@ def test_a_call_that_loses_every_race_is_refused_alone():
 
 def test_two_calls_of_an_affinity_group_land_on_one_host():
     store = world(4, 4, 4)
-    group = Group("pets", GroupPolicy.AFFINITY, 1)
+    group = ClaimGroup("pets", GroupPolicy.AFFINITY, 1)
     calls = [call(number, 1, count=2, group=group) for number in range(2)]
     outcomes = selector(store, packs=False).select_batch(context.new("p", "u"), calls)
     assert len({one.host for outcome in outcomes for one in outcome.prepared}) == 1
@@ -91,7 +91,7 @@ def test_two_calls_of_an_affinity_group_land_on_one_host():
 
 def test_calls_of_an_anti_affinity_group_keep_apart_from_each_other_and_from_members():
     store = world(4, 4, 4, 4)
-    group = Group("pets", GroupPolicy.ANTI_AFFINITY, 1)
+    group = ClaimGroup("pets", GroupPolicy.ANTI_AFFINITY, 1)
     made = selector(store)
     made.select(context.new("p", "u"), call(9, 1, group=group))
     outcomes = made.select_batch(context.new("p", "u"), [call(0, 1, count=2, group=group), call(1, 1, group=group)])
@@ -110,7 +110,7 @@ def test_repeating_a_batch_returns_what_it_was_given():
 
 def test_calls_in_one_window_are_ranked_together():
     store = world(4, 3)
-    made = selector(store, packs=False, window_s=30.0, most=2)  # closes when both are there
+    made = selector(store, packs=False, window_s=30.0, max_calls=2)  # closes when both are there
     with ThreadPoolExecutor(2) as pool:
         decided = list(pool.map(lambda one: made.select(context.new("p", "u"), one), [call(0, 3), call(1, 4)]))
     assert [one.prepared[0].host for one in decided] == ["h1/n", "h0/n"]
@@ -118,7 +118,7 @@ def test_calls_in_one_window_are_ranked_together():
 
 def test_a_window_with_one_call_leaves_it_to_be_decided_by_itself():
     store = world(4)
-    made = selector(store, window_s=0.001, most=9)
+    made = selector(store, window_s=0.001, max_calls=9)
     assert made.select(context.new("p", "u"), call(0, 3)).prepared[0].host == "h0/n"
     assert "batch" not in store.find_decision("req-0")
 
@@ -128,9 +128,9 @@ def test_nobody_waits_for_ever_for_a_ranking_that_failed(fault):
     def fail(_calls):
         raise fault
 
-    window = Window(fail, 30.0, 2)
+    window = BatchWindow(fail, 30.0, 2)
     with ThreadPoolExecutor(2) as pool:
-        waiting = [pool.submit(window.look, call(number, 1)) for number in range(2)]
+        waiting = [pool.submit(window.rank, call(number, 1)) for number in range(2)]
         ended = [each.exception(10) or each.result() for each in waiting]
     # When it is no fault of ours, all are decided by themselves; a bug is told once, to the one who met it
     assert ended.count(None) == (2 if isinstance(fault, errors.GanttError) else 1)
@@ -145,9 +145,9 @@ def test_a_round_that_is_full_leaves_room_for_the_next():
         gate.wait(10)
         return [None] * len(calls)
 
-    window = Window(rank, 30.0, 2)
+    window = BatchWindow(rank, 30.0, 2)
     with ThreadPoolExecutor(4) as pool:
-        waiting = [pool.submit(window.look, call(number, 1)) for number in range(4)]
+        waiting = [pool.submit(window.rank, call(number, 1)) for number in range(4)]
         gate.set()
         assert [each.result(10) for each in waiting] == [None] * 4
     assert rounds == [2, 2]

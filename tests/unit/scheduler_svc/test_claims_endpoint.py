@@ -7,13 +7,13 @@ import uuid
 import pytest
 
 from rpcapi import context, errors, objects
-from tests.unit.scheduler_svc.hosts import ASKED, node
-from tests.unit.scheduler_svc.workers import Worker, hosts_report
+from tests.unit.scheduler_svc.hosts import SMALL_REQUEST, node
+from tests.unit.scheduler_svc.workers import FakeTransportWorker, node_report
 
 
 @pytest.fixture(scope="module")
 def worker():
-    made = Worker()
+    made = FakeTransportWorker()
     made.service.start()
     yield made
     made.service.stop()
@@ -21,7 +21,7 @@ def worker():
 
 
 def test_a_request_is_served_from_report_to_release(worker):
-    worker.join("way", {"way/1": hosts_report()})
+    worker.join("way", {"way/1": node_report()})
     ctxt = context.new("p", "u")
     uuids, selections = worker.select(2, ctxt, force_hosts=["way"])
     assert [selections.host(index) for index in range(2)] == ["way/1", "way/1"]
@@ -43,12 +43,12 @@ def test_a_request_is_served_from_report_to_release(worker):
 
 
 def test_an_alternate_is_claimed_in_place_of_what_was_refused(worker):
-    worker.join("alt", {"alt/1": hosts_report(), "alt/2": hosts_report()})
+    worker.join("alt", {"alt/1": node_report(), "alt/2": node_report()})
     ctxt = context.new()
     (consumer,), selections = worker.select(1, ctxt, force_hosts=["alt"])
     (alternate,) = selections.alternates_of(0)
     intents = objects.ClaimIntents.of(
-        spec=objects.RequestSpec.of(resources=ASKED),
+        spec=objects.RequestSpec.of(resources=SMALL_REQUEST),
         consumers=[consumer],
         attempts=[2],
         replaces=[1],
@@ -67,7 +67,7 @@ def test_an_alternate_is_claimed_in_place_of_what_was_refused(worker):
 
 
 def test_an_audit_reasserts_what_runs_and_settles_the_rest(worker):
-    worker.join("aud", {"aud/1": hosts_report()})
+    worker.join("aud", {"aud/1": node_report()})
     epoch = worker.store.state.epoch
     consumer = str(uuid.uuid4())
     owner = {"type": "INSTANCE", "project": "p", "user": "u", "request_id": "r"}
@@ -76,7 +76,7 @@ def test_an_audit_reasserts_what_runs_and_settles_the_rest(worker):
         "attempts": [1],
         "states": ["confirmed"],
         "names": ["aud/1"],
-        "allocations": [{"aud/1": ASKED}],
+        "allocations": [{"aud/1": SMALL_REQUEST}],
         "owners": [owner],
     }
     answer = worker.audit("aud", epoch, **columns)

@@ -4,13 +4,13 @@
 import pytest
 
 from rpcapi import context, errors
-from scheduler_svc.deciding.asked import Asked
-from scheduler_svc.hosts.arrivals import Arrivals
+from scheduler_svc.deciding.asked import SelectionCall
+from scheduler_svc.hosts.arrivals import HostReportRouter
 from scheduler_svc.hosts.deployment_states import DeploymentStates
 from scheduler_svc.hosts.host_states import HostStates
-from scheduler_svc.namespaces.registry import Registry
-from scheduler_svc.store.records import Ref
-from tests.unit.scheduler_svc.deployments import Deployment
+from scheduler_svc.namespaces.registry import NamespaceRegistry
+from scheduler_svc.store.records import ClaimRef
+from tests.unit.scheduler_svc.deployments import PartitionedDeployment
 from tests.unit.scheduler_svc.hosts import node, request
 
 A = {"a1": node(), "m/1": node(), "z": node()}
@@ -19,12 +19,12 @@ B = {"b1": node(), "b2": node(), "n/1": node()}
 
 class World:
     def __init__(self):
-        self.deployment = Deployment(a=A, b=B)
+        self.deployment = PartitionedDeployment(a=A, b=B)
         self.partitions = self.deployment.worker.partitions
-        registry = Registry()
+        registry = NamespaceRegistry()
         states = {each.name: HostStates(each.store, registry) for each in self.partitions}
         self.states = DeploymentStates(self.partitions, states)
-        self.arrivals = Arrivals(self.partitions)
+        self.arrivals = HostReportRouter(self.partitions)
         self.sequence = 1
 
     def report(self, host, partition, nodes=None):
@@ -118,13 +118,13 @@ def test_an_empty_host_moves_with_its_nodes(world):
 
 
 def test_a_host_that_holds_claims_stays_until_it_is_empty(world):
-    asks = Asked(request(force_hosts=("m",)), ["vm"])
+    asks = SelectionCall(request(force_hosts=("m",)), ["vm"])
     assert world.deployment.worker.selector.select(context.new("p", "u"), asks).partition == "a"
     with pytest.raises(errors.HostInUse, match="'m' holds 1 live claims in partition 'a'"):
         world.report("m", "b", {"m/1": node()})
     assert "m/1" not in world.names("b")
     world.report("m", "a", {"m/1": node()})
-    world.deployment.stores["a"].abort([Ref("vm", 1)])
+    world.deployment.stores["a"].abort([ClaimRef("vm", 1)])
     world.report("m", "b", {"m/1": node()})
     assert "m/1" in world.names("b")
 
@@ -154,7 +154,7 @@ def test_of_several_records_of_a_decision_the_newest_is_found(world):
 
 def test_what_is_known_of_each_partition_is_told(world):
     world.deployment.stores["b"].away = True
-    first, second = [each.look() for each in world.partitions]
+    first, second = [each.overview() for each in world.partitions]
     assert (first.name, first.available, first.hosts, first.alive) == ("a", True, 3, 3)
     assert first.claims == {"prepared": 0, "confirmed": 0}
     assert (second.name, second.available, second.hosts, second.claims) == ("b", False, 3, None)

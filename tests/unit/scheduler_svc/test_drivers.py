@@ -12,13 +12,13 @@ from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.conf.filters import DEFAULT_FILTERS
 from scheduler_svc.drivers import choice
 from scheduler_svc.drivers.chance import ChanceDriver
-from scheduler_svc.drivers.driver import WIDTH
+from scheduler_svc.drivers.driver import MAX_CANDIDATES
 from scheduler_svc.drivers.filter import REASON_COUNT, FilterDriver
-from scheduler_svc.drivers.lot import Lot
+from scheduler_svc.drivers.lot import SeededRandom
 from scheduler_svc.drivers.spread import spread
-from scheduler_svc.drivers.top import best
+from scheduler_svc.drivers.top import top_indexes
 from scheduler_svc.filters import pipeline
-from scheduler_svc.store.records import Group
+from scheduler_svc.store.records import ClaimGroup
 from scheduler_svc.weighers import scoring
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import node, request
@@ -39,7 +39,7 @@ def rank(each, nodes, asked, count=1, seed=1):
 
 
 def group(policy, most=1):
-    return Group("g", policy, most)
+    return ClaimGroup("g", policy, most)
 
 
 DRIVERS = pytest.mark.parametrize("each", [filter_driver(), ChanceDriver(FILTERS)], ids=["filter", "chance"])
@@ -47,7 +47,7 @@ DRIVERS = pytest.mark.parametrize("each", [filter_driver(), ChanceDriver(FILTERS
 
 def test_the_best_come_first_and_no_more_than_a_script_takes():
     ranking = rank(filter_driver(), GRADED, request(ONE))
-    assert ranking.candidates == [[f"h{number:02}" for number in range(39, 39 - WIDTH, -1)]]
+    assert ranking.candidates == [[f"h{number:02}" for number in range(39, 39 - MAX_CANDIDATES, -1)]]
     assert (ranking.hosts, ranking.reasons) == (40, {})
     assert ranking.best[0] == {"name": "h39", "score": 1.0, "weights": {"CPUWeigher": 1.0}}
 
@@ -77,7 +77,7 @@ def test_a_subset_draws_the_first_among_the_best_only():
 @pytest.mark.parametrize("subset", [1, 3, 40, 1000])
 def test_candidates_are_different_hosts_whatever_the_subset(subset):
     for candidates in rank(filter_driver(subset=subset), GRADED, request(ONE), count=5).candidates:
-        assert len(set(candidates)) == WIDTH
+        assert len(set(candidates)) == MAX_CANDIDATES
 
 
 @DRIVERS
@@ -143,20 +143,20 @@ def test_affinity_ranks_hosts_that_take_all(each):
 @pytest.mark.parametrize("size", [1, 3, 15, 16, 17, 400, 512, 5000])
 def test_best_returns_the_highest_in_order(size):
     scores = np.random.default_rng(size).integers(0, 300, size).astype(float)
-    chosen = best(scores, 16, Lot(1))
+    chosen = top_indexes(scores, 16, SeededRandom(1))
     assert scores[chosen].tolist() == sorted(scores.tolist(), reverse=True)[:16]
     assert len(set(chosen.tolist())) == min(16, size)
 
 
 def test_a_tie_at_the_edge_is_drawn_too():
     scores = np.array([2.0, *[1.0] * 30])
-    seen = {row for seed in range(200) for row in best(scores, 3, Lot(seed)).tolist()}
+    seen = {row for seed in range(200) for row in top_indexes(scores, 3, SeededRandom(seed)).tolist()}
     assert seen == set(range(31))
 
 
 def test_spread_gives_nothing_where_not_all_find_room():
-    assert spread([1.0, 0.5], [1, 1], steps=[-1.0, -1.0], count=3, subset=1, lot=Lot(1)) == []
-    assert spread([1.0, 0.5], [2, 1], steps=[-0.4, -0.4], count=3, subset=1, lot=Lot(1)) == [[0, 1], [0, 1], [1]]
+    assert spread([1.0, 0.5], [1, 1], steps=[-1.0, -1.0], count=3, subset=1, random=SeededRandom(1)) == []
+    assert spread([1.0, 0.5], [2, 1], steps=[-0.4, -0.4], count=3, subset=1, random=SeededRandom(1)) == [[0, 1], [0, 1], [1]]
 
 
 def test_drivers_are_found_by_name_with_their_options(conf):

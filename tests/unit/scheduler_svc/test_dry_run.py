@@ -4,17 +4,17 @@
 import pytest
 
 from rpcapi import context, errors, objects
-from rpcapi.model.claims import PARTITION_AWAY
-from tests.unit.scheduler_svc.hosts import ASKED
-from tests.unit.scheduler_svc.workers import Worker, hosts_report
+from rpcapi.model.claims import PARTITION_UNAVAILABLE
+from tests.unit.scheduler_svc.hosts import SMALL_REQUEST
+from tests.unit.scheduler_svc.workers import FakeTransportWorker, node_report
 
 
 @pytest.fixture
 def worker():
-    made = Worker()
+    made = FakeTransportWorker()
     made.service.start()
     for number in range(4):
-        made.join(f"h{number}", {f"h{number}/n": hosts_report() | {"availability_zone": f"z{number % 2}"}})
+        made.join(f"h{number}", {f"h{number}/n": node_report() | {"availability_zone": f"z{number % 2}"}})
     yield made
     made.service.stop()
     made.service.wait()
@@ -22,7 +22,7 @@ def worker():
 
 def dry(worker, count=1, ctxt=None, **spec):
     ctxt = ctxt or context.new("p", "u")
-    return worker.scheduler.dry_run(ctxt, objects.RequestSpec.of(**({"resources": ASKED} | spec)), count)
+    return worker.scheduler.dry_run(ctxt, objects.RequestSpec.of(**({"resources": SMALL_REQUEST} | spec)), count)
 
 
 def content(store):
@@ -92,14 +92,14 @@ def test_bad_input_is_refused_as_a_call_would_be(worker):
 
 @pytest.fixture
 def two():
-    made = Worker(partitions=["default", "west"])
+    made = FakeTransportWorker(partitions=["default", "west"])
     made.service.start()
     for name, host in (("default", "h0"), ("west", "w0")):
         stats = {"incarnation": 1, "sequence": 1, "full": True, "partition": name}
-        report = objects.StatsReport.of(nodes={host: hosts_report()}, **stats)
+        report = objects.StatsReport.of(nodes={host: node_report()}, **stats)
         answer = made.scheduler.update_resource_stats(context.new(), host, report)
         made.stores[name].audit(host, answer.epoch, [], 0)
-        opened = made.service._opened.partitions.find(name)
+        opened = made.service._partition_set.partitions.find(name)
         assert opened.replica.reach(made.stores[name].state.position, 10)
     yield made
     made.service.stop()
@@ -125,8 +125,8 @@ def test_a_group_in_one_partition_keeps_it_there(two):
 
 
 def test_a_partition_that_is_away_is_told_of_where_another_serves(two, monkeypatch):
-    gone = two.service._opened.partitions.find("west").presence
+    gone = two.service._partition_set.partitions.find("west").presence
     monkeypatch.setattr(type(gone), "away", property(lambda presence: presence is gone))
     told = dry(two).document
     assert told["outcome"] == "selected"
-    assert told["samples"] == {PARTITION_AWAY: ["w0"]}
+    assert told["samples"] == {PARTITION_UNAVAILABLE: ["w0"]}

@@ -39,7 +39,7 @@ def test_a_question_is_put_to_each_different_document_once():
 def test_the_last_facts_of_a_row_count(changes):
     column, expected = FactColumn(4), {row: {} for row in range(4)}
     for row, facts in changes:
-        column.give(row, facts)
+        column.set_row(row, facts)
         expected[row] = facts or {}
         for wanted in range(4):
             found = column.where(4, lambda facts, wanted=wanted: facts.get("a") == wanted, key=wanted)
@@ -52,7 +52,7 @@ def test_addresses_are_in_a_network_as_the_standard_library_says(addresses, netw
     network = ipaddress.ip_network(f"{network[0]}/{network[1]}", strict=False)
     column = AddressColumn(len(addresses))
     for row, address in enumerate(addresses):
-        column.give(row, None if address is None else str(address))
+        column.set_row(row, None if address is None else str(address))
     expected = [
         address is not None and address.version == network.version and address in network for address in addresses
     ]

@@ -19,7 +19,7 @@ from scheduler_svc.filters import (
     server_group,
     traits,
 )
-from scheduler_svc.store.records import Entry
+from scheduler_svc.store.records import LogEntry
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import EPOCH, node, request
 
@@ -38,7 +38,7 @@ def passing(sieves, asked, nodes=NODES, entries=()):
     for each in entries:
         table.apply(each)
     with table.reading() as view:
-        left, reasons = view.there.copy(), []
+        left, reasons = view.present.copy(), []
         for reason, column in sieves(view, asked):
             left &= column
             reasons.append(reason)
@@ -48,8 +48,8 @@ def passing(sieves, asked, nodes=NODES, entries=()):
 @pytest.mark.parametrize(
     ("entry", "left"),
     [
-        (Entry(101, "alive", {"a": False}), ["b/1", "c/1"]),
-        (Entry(101, "service", {"b": {"enabled": False}}), ["a/1", "a/2", "c/1"]),
+        (LogEntry(101, "alive", {"a": False}), ["b/1", "c/1"]),
+        (LogEntry(101, "service", {"b": {"enabled": False}}), ["a/1", "a/2", "c/1"]),
     ],
 )
 def test_compute_wants_services_alive_and_enabled(entry, left):
@@ -57,7 +57,7 @@ def test_compute_wants_services_alive_and_enabled(entry, left):
 
 
 def test_compute_wants_services_audited_too():
-    entries = [Entry(101, "opened", {"c": EPOCH - 1})]
+    entries = [LogEntry(101, "opened", {"c": EPOCH - 1})]
     assert passing(audited.sieves, request(), entries=entries)[0] == ["a/1", "a/2", "b/1"]
 
 
@@ -68,7 +68,7 @@ def test_resources_name_the_class_that_is_short():
 
 
 def test_resources_count_what_is_claimed():
-    used = Entry(101, "used", {"a/1": {"MEMORY_MB": 12289}, "b/1": {"MEMORY_MB": 12288}})
+    used = LogEntry(101, "used", {"a/1": {"MEMORY_MB": 12289}, "b/1": {"MEMORY_MB": 12288}})
     assert passing(resources.sieves, request(), entries=[used])[0] == ["b/1", "c/1"]
 
 
@@ -117,8 +117,8 @@ def test_names_are_forced_and_ignored_by_node_and_by_service_host():
 
 
 def test_hosts_that_the_store_ruled_out_for_the_group_are_not_offered_again():
-    assert passing(server_group.anti_affine, request(ruled_out=("a/1", "b/1")))[0] == ["a/2", "c/1"]
-    assert passing(server_group.affine, request(beside=("a/2",)))[0] == ["a/2"]
+    assert passing(server_group.anti_affine, request(excluded_hosts=("a/1", "b/1")))[0] == ["a/2", "c/1"]
+    assert passing(server_group.affine, request(group_hosts=("a/2",)))[0] == ["a/2"]
     assert passing(server_group.anti_affine, request()) == passing(server_group.affine, request()) == (list(NODES), [])
 
 
@@ -152,26 +152,26 @@ def run(asked, enabled=DEFAULT_FILTERS, entries=()):
 
 
 def test_a_host_is_counted_for_the_first_reason_it_falls_to():
-    down = Entry(101, "alive", {"a": False})
+    down = LogEntry(101, "alive", {"a": False})
     left = run(request({"VCPU": 100}, availability_zone="az2"), entries=[down])
-    assert (left.left, left.hosts) == (0, 4)
+    assert (left.count, left.hosts) == (0, 4)
     assert list(left.reasons.items()) == [("service down", 2), ("availability zone", 1), ("not enough VCPU", 1)]
 
 
 def test_survivors_are_marked():
     left = run(request())
-    assert left.left == 3
+    assert left.count == 3
     assert left.passes.tolist() == [True, False, True, True]
     assert left.reasons == {"not enough VCPU": 1}
 
 
 def test_hosts_that_are_gone_are_neither_looked_at_nor_counted():
-    left = run(request(), entries=[Entry(101, "gone", ["a/1", "a/2"])])
-    assert (left.left, left.hosts, left.reasons) == (2, 2, {})
+    left = run(request(), entries=[LogEntry(101, "gone", ["a/1", "a/2"])])
+    assert (left.count, left.hosts, left.reasons) == (2, 2, {})
 
 
 def test_a_filter_can_be_left_out_and_order_is_not_the_operators_affair():
-    assert run(request({"VCPU": 100}), enabled=["AvailabilityZoneFilter"]).left == 4
+    assert run(request({"VCPU": 100}), enabled=["AvailabilityZoneFilter"]).count == 4
     assert [each.name for each in pipeline.build(reversed(DEFAULT_FILTERS))] == [*DEFAULT_FILTERS, compute.NAME]
     every, eligibility = pipeline.build(DEFAULT_FILTERS), pipeline.build_eligibility(DEFAULT_FILTERS)
     assert {each.sieves for each in every} - {each.sieves for each in eligibility} >= {resources.sieves}
@@ -180,9 +180,9 @@ def test_a_filter_can_be_left_out_and_order_is_not_the_operators_affair():
 
 def test_the_aggregates_and_the_tree_of_a_request_hold_whatever_is_enabled():
     for asked in (request(member_of=(("nobodys",),)), request(in_tree="elsewhere/1")):
-        assert run(asked, enabled=["AllHostsFilter"]).left == 0
+        assert run(asked, enabled=["AllHostsFilter"]).count == 0
         with hosts.table(NODES).reading() as view:
-            assert pipeline.run(pipeline.build_eligibility([]), view, asked).left == 0
+            assert pipeline.run(pipeline.build_eligibility([]), view, asked).count == 0
     assert pipeline.build([])[0].reads == {"aggregate": {"hosts"}}
 
 

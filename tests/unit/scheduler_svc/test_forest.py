@@ -6,34 +6,34 @@ from dataclasses import replace
 import pytest
 
 from rpcapi.model.inventory import Inventory
-from rpcapi.model.trees import SHARES
-from scheduler_svc.store.records import Entry
+from rpcapi.model.trees import SHARING_TRAIT
+from scheduler_svc.store.records import LogEntry
 from scheduler_svc.table.table import HostTable
-from tests.unit.scheduler_svc.hosts import EPOCH, below, describe, node, snapshot
+from tests.unit.scheduler_svc.hosts import EPOCH, child_provider, describe, node, snapshot
 
 READS = {"aggregate": frozenset({"hosts", "metadata"})}
 NODES = {
     "a": node({"VCPU": 4}),
-    "a/gpu0": below("a", "a", {"CUSTOM_GPU": 1}, ["CUSTOM_FAST"]),
-    "a/gpu1": below("a", "a", {"CUSTOM_GPU": Inventory(4, max_unit=2)}),
+    "a/gpu0": child_provider("a", "a", {"CUSTOM_GPU": 1}, ["CUSTOM_FAST"]),
+    "a/gpu1": child_provider("a", "a", {"CUSTOM_GPU": Inventory(4, max_unit=2)}),
     "b": node({"VCPU": 8}),
-    "pool": node({"DISK_GB": 100}, [SHARES]) | {"kind": "volume"},
+    "pool": node({"DISK_GB": 100}, [SHARING_TRAIT]) | {"kind": "volume"},
 }
 
 
 def build(aggregates=None, nodes=NODES, used=None):
     table = HostTable.from_snapshot(snapshot(nodes, used), reads=READS)
-    table.apply(Entry(101, "state", {"aggregate": aggregates or {}}))
+    table.apply(LogEntry(101, "state", {"aggregate": aggregates or {}}))
     return table
 
 
 def names(view, column):
-    return [view.name(row) for row in range(view.size) if view.there[row] and column[row]]
+    return [view.name(row) for row in range(view.size) if view.present[row] and column[row]]
 
 
 def test_children_are_no_hosts_and_take_no_rows_of_theirs():
     with build().reading() as view:
-        assert names(view, view.there) == ["a", "b", "pool"]
+        assert names(view, view.present) == ["a", "b", "pool"]
         assert view.size == 3
 
 
@@ -42,7 +42,7 @@ def test_a_question_to_whole_trees_is_answered_for_their_hosts():
         trees = view.trees
         assert names(view, trees.any(lambda providers: providers.gives("CUSTOM_GPU", 2))) == ["a"]
         assert names(view, trees.any(lambda providers: providers.gives("CUSTOM_GPU", 3))) == []
-        assert names(view, trees.any(lambda providers: providers.having_all(["CUSTOM_FAST"]))) == ["a"]
+        assert names(view, trees.any(lambda providers: providers.has_all(["CUSTOM_FAST"]))) == ["a"]
         assert names(view, trees.any(lambda providers: providers.gives("VCPU", 8))) == ["b"]
         assert view.tree_free("CUSTOM_GPU").tolist() == [5, 0, 0]
 
@@ -61,7 +61,7 @@ def test_a_pool_serves_the_trees_that_have_a_member_in_its_aggregates(hosts, ser
     with build({"rack": {"hosts": hosts}}).reading() as view:
         column = view.trees.any(lambda providers: providers.gives("DISK_GB", 50))
         assert names(view, column) == (served or ["pool"])
-        assert [view.name(row) for row in view.trees.sharing_with(0)] == (["pool"] if "a" in served else [])
+        assert [view.name(row) for row in view.trees.find_sharing_rows(0)] == (["pool"] if "a" in served else [])
 
 
 def test_a_pool_that_is_down_or_disabled_serves_nobody():
@@ -71,7 +71,7 @@ def test_a_pool_that_is_down_or_disabled_serves_nobody():
         ("opened", {"pool": EPOCH - 1}),
     ):
         table = build({"rack": {"hosts": ["a", "pool"]}})
-        table.apply(Entry(102, *entry))
+        table.apply(LogEntry(102, *entry))
         with table.reading() as view:
             assert names(view, view.trees.any(lambda providers: providers.gives("DISK_GB", 50))) == ["pool"]
 
@@ -84,19 +84,19 @@ def test_what_changes_in_trees_is_seen_although_who_is_served_is_remembered():
             return names(view, view.trees.any(lambda providers: providers.gives("DISK_GB", 50)))
 
     assert served() == ["pool"]
-    card = {"b/card": {"id": "b/card", "host": "b", **below("b", "b", {"CUSTOM_GPU": 1})}}
-    table.apply(Entry(102, "provider", card))
+    card = {"b/card": {"id": "b/card", "host": "b", **child_provider("b", "b", {"CUSTOM_GPU": 1})}}
+    table.apply(LogEntry(102, "provider", card))
     assert served() == ["b", "pool"]
-    table.apply(Entry(103, "gone", ["b/card"]))
+    table.apply(LogEntry(103, "gone", ["b/card"]))
     assert served() == ["pool"]
 
 
 def test_a_report_that_moves_nobody_leaves_what_was_found_out_about_pools():
     table = build({"rack": {"hosts": ["b/card", "pool"]}})
-    card = {"b/card": {"id": "b/card", "host": "b", **below("b", "b", {"CUSTOM_GPU": 1})}}
-    table.apply(Entry(102, "provider", card))
+    card = {"b/card": {"id": "b/card", "host": "b", **child_provider("b", "b", {"CUSTOM_GPU": 1})}}
+    table.apply(LogEntry(102, "provider", card))
     before = table.partitions[0].forest.version
-    table.apply(Entry(103, "provider", card))
+    table.apply(LogEntry(103, "provider", card))
     assert table.partitions[0].forest.version == before
 
 
@@ -105,23 +105,23 @@ def test_children_come_with_their_partition_when_it_is_loaded_anew():
     fresh = {"new": node(), **{name: NODES[name] for name in ("b", "a", "a/gpu0")}}
     table.load(snapshot(fresh))
     alone = HostTable.from_snapshot(snapshot(fresh), reads=READS)
-    assert describe(table)["below"] == describe(alone)["below"]
-    assert list(describe(table)["below"]) == ["a/gpu0"]
+    assert describe(table)["child_provider"] == describe(alone)["child_provider"]
+    assert list(describe(table)["child_provider"]) == ["a/gpu0"]
     with table.reading() as view:
-        assert names(view, view.trees.branched) == ["a"]
+        assert names(view, view.trees.nested_hosts) == ["a"]
     # The snapshot has no aggregates, and so they are gone; they come back by the log.
-    table.apply(Entry(102, "state", {"aggregate": {"rack": {"hosts": ["a/gpu0"]}}}))
-    assert describe(table)["below"]["a/gpu0"]["aggregates"] == {"rack"}
+    table.apply(LogEntry(102, "state", {"aggregate": {"rack": {"hosts": ["a/gpu0"]}}}))
+    assert describe(table)["child_provider"]["a/gpu0"]["aggregates"] == {"rack"}
 
 
 def test_a_partition_loaded_anew_with_its_aggregates_gives_them_to_children():
     table = build()
     table.load(replace(snapshot(NODES), states={"aggregate": {"rack": {"hosts": ["a/gpu1"]}}}))
-    assert describe(table)["below"]["a/gpu1"]["aggregates"] == {"rack"}
+    assert describe(table)["child_provider"]["a/gpu1"]["aggregates"] == {"rack"}
 
 
 def test_a_flat_table_is_asked_as_its_rows_are():
     with build(nodes={"a": NODES["a"], "b": NODES["b"]}).reading() as view:
         assert view.trees.are_flat
-        assert not view.trees.branched.any()
+        assert not view.trees.nested_hosts.any()
         assert view.tree_free("VCPU").tolist() == [4, 8]

@@ -7,7 +7,7 @@ from rpcapi import errors
 from scheduler_svc.hosts import host_states
 from scheduler_svc.hosts.host_states import HostStates
 from scheduler_svc.namespaces.namespace import Namespace
-from scheduler_svc.namespaces.registry import Registry
+from scheduler_svc.namespaces.registry import NamespaceRegistry
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.hosts import join, node
 
@@ -20,8 +20,8 @@ def states():
 
 
 def _store():
-    registry = Registry([Namespace("rack", "rackd", RACK)])
-    return MemoryStore("default", namespaces=registry.kept), registry
+    registry = NamespaceRegistry([Namespace("rack", "rackd", RACK)])
+    return MemoryStore("default", namespaces=registry.stored_names), registry
 
 
 def test_an_update_merges_top_level_keys_and_null_drops_one(states):

@@ -9,14 +9,14 @@ import pytest
 from rpcapi import context, errors
 from rpcapi.model import names
 from rpcapi.model.claims import GroupPolicy
-from scheduler_svc.deciding.asked import Asked
-from scheduler_svc.deciding.intake import Intake
+from scheduler_svc.deciding.asked import SelectionCall
+from scheduler_svc.deciding.intake import RequestRewriter
 from scheduler_svc.prefilters import pipeline
-from scheduler_svc.store.records import Group
-from tests.unit.scheduler_svc.deployments import Deployment
-from tests.unit.scheduler_svc.hosts import ASKED, node, request
-from tests.unit.scheduler_svc.selecting import World, asked, select
-from tests.unit.scheduler_svc.workers import Worker, hosts_report
+from scheduler_svc.store.records import ClaimGroup
+from tests.unit.scheduler_svc.deployments import PartitionedDeployment
+from tests.unit.scheduler_svc.hosts import SMALL_REQUEST, node, request
+from tests.unit.scheduler_svc.selecting import SelectorWorld, select, selection_call
+from tests.unit.scheduler_svc.workers import FakeTransportWorker, node_report
 
 NODES = ("a/1", "b/1", "c/1", "d/1")
 PREFILTERS = pipeline.build()
@@ -25,11 +25,11 @@ PREFILTERS = pipeline.build()
 @pytest.fixture(scope="module")
 def worker():
     filters = ["SameHostFilter", "DifferentHostFilter", "MembershipFilter", "ResourcesFilter", "TraitsFilter"]
-    made = Worker()
+    made = FakeTransportWorker()
     made.conf.set_override("enabled_filters", filters, group="filter_scheduler")
     made.service.start()
     for name in NODES:
-        made.join(names.host_of(name), {name: hosts_report()})
+        made.join(names.host_of(name), {name: node_report()})
     yield made
     made.service.stop()
     made.service.wait()
@@ -60,44 +60,44 @@ def test_an_instance_that_is_nowhere_keeps_nobody_away_and_draws_nobody(worker):
 
 def test_other_hints_travel_as_they_are():
     told = {"color": ["blue", {"deep": 1}], "same_host": str(uuid.uuid4())}
-    taken = Intake(Deployment(p={"a": node()}).worker.partitions, PREFILTERS).take(request(hints=told))
-    assert (taken.hints, taken.located, taken.source_partition) == (told, {}, None)
+    taken = RequestRewriter(PartitionedDeployment(p={"a": node()}).worker.partitions, PREFILTERS).rewrite(request(hints=told))
+    assert (taken.hints, taken.instance_hosts, taken.source_partition) == (told, {}, None)
 
 
 def test_a_soft_group_is_kept_apart_or_together_as_long_as_there_is_room():
     for policy, hosts in ((GroupPolicy.SOFT_ANTI_AFFINITY, 4), (GroupPolicy.SOFT_AFFINITY, 1)):
-        world = World()  # four hosts with room for four each
+        world = SelectorWorld()  # four hosts with room for four each
         selector, _ = world.selector()
-        wish = request({"VCPU": 2}, group=Group("g", policy, 1))
+        wish = request({"VCPU": 2}, group=ClaimGroup("g", policy, 1))
         # Given some that were placed one by one, and some together
-        given = [select(selector, asked(first=at, asks=wish)).prepared[0].host for at in (0, 1)]
-        given += [one.host for one in select(selector, asked(2, first=2, asks=wish)).prepared]
+        given = [select(selector, selection_call(first=at, asks=wish)).prepared[0].host for at in (0, 1)]
+        given += [one.host for one in select(selector, selection_call(2, first=2, asks=wish)).prepared]
         assert len(set(given)) == hosts
         # Then a wish refuses nothing: hosts are shared, or a second one is begun
-        select(selector, asked(4, first=4, asks=wish))
+        select(selector, selection_call(4, first=4, asks=wish))
         assert len(world.live()) == 8
 
 
 def test_the_moves_partition_is_told_by_a_hint_and_preferred(worker):
-    made = Deployment(east={"e": node()}, west={"w": node()}).worker
-    taken = Intake(made.partitions, PREFILTERS).take(request(hints={"source_partition": "west"}))
+    made = PartitionedDeployment(east={"e": node()}, west={"w": node()}).worker
+    taken = RequestRewriter(made.partitions, PREFILTERS).rewrite(request(hints={"source_partition": "west"}))
     assert taken.source_partition == "west"
 
 
 @pytest.mark.parametrize("noticed", [True, False])
 def test_where_a_partition_is_away_the_others_tell(noticed):
-    deployment = Deployment(east={"e": node()}, west={"w": node()})
+    deployment = PartitionedDeployment(east={"e": node()}, west={"w": node()})
     uuids = [f"00000000-0000-4000-8000-00000000000{number}" for number in range(2)]
     for consumer, host in zip(uuids, "ew", strict=True):
         wish = replace(request(), id=consumer, force_hosts=(host,))
-        deployment.worker.selector.select(context.new("p", "u"), Asked(wish, [consumer]))
-    take = Intake(deployment.worker.partitions, PREFILTERS).take
+        deployment.worker.selector.select(context.new("p", "u"), SelectionCall(wish, [consumer]))
+    take = RequestRewriter(deployment.worker.partitions, PREFILTERS).rewrite
     wish = request(hints={"different_host": uuids})
-    assert take(wish).located == dict(zip(uuids, "ew", strict=True))
+    assert take(wish).instance_hosts == dict(zip(uuids, "ew", strict=True))
     deployment.stores["east"].away = True
     if noticed:
         deployment.worker.follow()
-    assert take(wish).located == {uuids[1]: "w"}
+    assert take(wish).instance_hosts == {uuids[1]: "w"}
     # Where nobody answers nothing is known, and nothing may be guessed
     deployment.stores["west"].away = True
     with pytest.raises(errors.StoreUnavailable):
@@ -117,7 +117,7 @@ def test_a_refusal_of_a_prefilter_is_recorded_and_a_reload_takes_the_options_ane
         worker.scheduler.update_aggregates(
             context.new(), [{"id": "a1", "hosts": ["c"], "metadata": {"filter_tenant_id": "poor"}}]
         )
-        assert worker.service._opened.partitions.own.replica.reach(worker.store.state.position, 10)
+        assert worker.service._partition_set.partitions.own.replica.reach(worker.store.state.position, 10)
         ctxt = context.new("poor", "u")
         _, given = worker.select(ctxt=ctxt)
         assert hosts_of(given) == ["c/1"]
@@ -132,7 +132,7 @@ def test_a_refusal_of_a_prefilter_is_recorded_and_a_reload_takes_the_options_ane
 
 def test_what_flavor_and_image_contradict_each_other_in_is_refused_before_any_host_is_looked_at(worker):
     spec = {
-        "resources": ASKED,
+        "resources": SMALL_REQUEST,
         "extra_specs": {"hw:virtio_packed_ring": "true"},
         "image": {"properties": {"hw_virtio_packed_ring": "false"}},
     }

@@ -9,7 +9,7 @@ from scheduler_svc import reads
 from scheduler_svc.conf import metrics
 from scheduler_svc.drivers.filter import FilterDriver
 from scheduler_svc.filters import pipeline
-from scheduler_svc.filters.options import Options
+from scheduler_svc.filters.options import FilterOptions
 from scheduler_svc.metric_weights import MetricWeights
 from scheduler_svc.weighers import scoring
 from tests.unit.scheduler_svc import hosts
@@ -76,10 +76,10 @@ def test_where_metrics_are_not_required_a_host_without_comes_last(conf):
 def test_a_driver_asks_agents_for_what_its_filters_and_weighers_read(conf):
     filters, weighers = ["AvailabilityZoneFilter", "TraitsFilter"], ["RAMWeigher"]
     configure(conf, weight_setting=["heat=-1"], required=False, enabled_filters=filters, enabled_weighers=weighers)
-    assert reads.wanted(FilterDriver.from_conf(conf).reads) == ["availability_zone", "inventories", "traits"]
+    assert reads.required_keys(FilterDriver.from_conf(conf).reads) == ["availability_zone", "inventories", "traits"]
     conf.set_override("enabled_weighers", ["MetricsWeigher"], group="filter_scheduler")
     conf.set_override("enabled_filters", ["ComputeFilter"], group="filter_scheduler")
-    assert reads.wanted(FilterDriver.from_conf(conf).reads) == ["inventories", "metrics.heat"]
+    assert reads.required_keys(FilterDriver.from_conf(conf).reads) == ["inventories", "metrics.heat"]
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_metrics_that_are_required_want_the_filter_that_sees_to_it(conf):
 
 def test_every_filter_and_weigher_names_what_it_reads():
     weights = MetricWeights({"heat": 1.0})
-    told = {each.name: each.reads for each in pipeline.build(pipeline.NAMES, Options(metrics=("heat",)))}
+    told = {each.name: each.reads for each in pipeline.build(pipeline.NAMES, FilterOptions(metrics=("heat",)))}
     told |= {each.name: each.reads for each, _ in scoring.build(dict.fromkeys(scoring.NAMES, 1.0), weights)}
     assert told["TraitsFilter"] == {"compute": {"traits"}}
     assert told["MetricsFilter"] == told["MetricsWeigher"] == {"compute": {"metrics.heat"}}

@@ -9,10 +9,10 @@ from oslo_config import cfg
 
 from rpcapi import errors
 from scheduler_svc import conf as scheduler_conf
-from scheduler_svc.aggregate_watch import AggregateWatch
+from scheduler_svc.aggregate_watch import AggregateMetadataChecker
 from scheduler_svc.conf import weighers
 from scheduler_svc.drivers.filter import FilterDriver
-from scheduler_svc.store.records import Entry
+from scheduler_svc.store.records import LogEntry
 from scheduler_svc.table.table import HostTable
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import node, request
@@ -82,15 +82,15 @@ def test_a_multiplier_that_is_no_finite_number_is_told(conf):
 
 def test_metadata_that_is_not_understood_is_warned_of_once(caplog):
     made = table({"aggregate": frozenset({"hosts", "metadata"})}, ram_weight_multiplier="much", rack="r1")
-    watch = AggregateWatch(lambda: made, weighers.AGGREGATE_OPTIONS)
+    watch = AggregateMetadataChecker(lambda: made, weighers.AGGREGATE_OPTIONS)
     with caplog.at_level(logging.WARNING):
-        watch.look()
-        watch.look()
+        watch.check()
+        watch.check()
         assert [record.getMessage() for record in caplog.records] == [
             "Aggregate a: ram_weight_multiplier = 'much' is no finite number, its hosts have the configured one"
         ]
         # What was mended and is wrong again is told again
         for position, metadata in ((101, {}), (102, {"ram_weight_multiplier": "much"})):
-            made.apply(Entry(position, "state", {"aggregate": {"a": {"hosts": ["small"], "metadata": metadata}}}))
-            watch.look()
+            made.apply(LogEntry(position, "state", {"aggregate": {"a": {"hosts": ["small"], "metadata": metadata}}}))
+            watch.check()
     assert len(caplog.records) == 2

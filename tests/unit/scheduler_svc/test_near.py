@@ -3,16 +3,16 @@
 
 from rpcapi import context
 from scheduler_svc.conf.filters import DEFAULT_FILTERS
-from scheduler_svc.deciding.asked import Asked
-from scheduler_svc.deciding.select import Patience, Selector
+from scheduler_svc.deciding.asked import SelectionCall
+from scheduler_svc.deciding.select import RetryLimits, Selector
 from scheduler_svc.drivers.filter import FilterDriver
 from scheduler_svc.filters import pipeline
 from scheduler_svc.store.memory import MemoryStore
-from scheduler_svc.store.records import Batch, BatchAnswer
+from scheduler_svc.store.records import BatchAnswer, ClaimBatch
 from scheduler_svc.weighers import scoring
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import node, request
-from tests.unit.scheduler_svc.sights import FollowingSight
+from tests.unit.scheduler_svc.sights import FollowingReplicaView
 
 TWO = {"VCPU": 2}
 
@@ -42,7 +42,7 @@ def test_where_the_choice_is_drawn_or_made_for_many_nothing_is_near() -> None:
 def test_two_that_decide_on_the_same_sight_do_not_take_the_same_host() -> None:
     store = MemoryStore("p")
     hosts.join(store, {name: node({"VCPU": 12}) for name in ("a", "b")})
-    workers = [Selector(store, FollowingSight(store), driver(), Patience()) for _ in range(2)]
+    workers = [Selector(store, FollowingReplicaView(store), driver(), RetryLimits()) for _ in range(2)]
     given = [_place(worker, f"c{number}") for number, worker in enumerate(workers)]
     assert sorted(given) == ["a", "b"]
 
@@ -51,11 +51,11 @@ def test_what_a_worker_claimed_itself_does_not_turn_it_away() -> None:
     store = MemoryStore("p")
     hosts.join(store, {"large": node({"VCPU": 30}), "small": node({"VCPU": 27})})
     spy = Spy(store)
-    worker = Selector(spy, FollowingSight(store), driver(), Patience())
+    worker = Selector(spy, FollowingReplicaView(store), driver(), RetryLimits())
     assert [_place(worker, f"c{number}") for number in range(2)] == ["large", "large"]
     first, second = (batch.intents[0] for batch in spy.batches)
     assert (first.near, second.near) == (1, 2)
-    assert second.candidates[0].seen > spy.batches[1].position
+    assert second.candidates[0].sums_position > spy.batches[1].position
 
 
 class Spy:
@@ -63,9 +63,9 @@ class Spy:
 
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
-        self.batches: list[Batch] = []
+        self.batches: list[ClaimBatch] = []
 
-    def prepare(self, batch: Batch) -> BatchAnswer:
+    def prepare(self, batch: ClaimBatch) -> BatchAnswer:
         self.batches.append(batch)
         return self._store.prepare(batch)
 
@@ -74,5 +74,5 @@ class Spy:
 
 
 def _place(worker: Selector, consumer: str) -> str | None:
-    decided = worker.select(context.new("p", "u"), Asked(request(TWO), [consumer]))
+    decided = worker.select(context.new("p", "u"), SelectionCall(request(TWO), [consumer]))
     return decided.prepared[0].host

@@ -10,7 +10,7 @@ from devstack.servers.redis import RedisServer
 from rpcapi import errors
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.opening import open_configured
-from scheduler_svc.store.records import Ref
+from scheduler_svc.store.records import ClaimRef
 
 
 def test_claims_wait_for_as_many_replicas_as_are_configured(conf: cfg.ConfigOpts, redis_server: RedisServer) -> None:
@@ -22,5 +22,5 @@ def test_claims_wait_for_as_many_replicas_as_are_configured(conf: cfg.ConfigOpts
     store = open_configured(conf, partition)
     # This server has none
     with pytest.raises(errors.StoreUnavailable, match="0 of 1 replicas had the write after 50 ms"):
-        store.abort([Ref("c1", 1)])
+        store.abort([ClaimRef("c1", 1)])
     store.close()

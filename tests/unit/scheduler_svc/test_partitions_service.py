@@ -5,12 +5,12 @@ import pytest
 
 from rpcapi import bus, claims, context, errors, objects
 from tests.unit.scheduler_svc.deployments import FragileStore
-from tests.unit.scheduler_svc.workers import Worker, hosts_report
+from tests.unit.scheduler_svc.workers import FakeTransportWorker, node_report
 
 SECOND = "second"
 
 
-class Cells(Worker):
+class Cells(FakeTransportWorker):
     """A worker over ``default`` and ``second``, and a client of the second one's claims."""
 
     def __init__(self, **options):
@@ -20,13 +20,13 @@ class Cells(Worker):
     def tell(self, host, partition):
         """Report and audit in a partition, and wait until the worker has read it."""
         stats = objects.StatsReport.of(
-            incarnation=1, sequence=1, full=True, nodes={host: hosts_report()}, partition=partition
+            incarnation=1, sequence=1, full=True, nodes={host: node_report()}, partition=partition
         )
         answer = self.scheduler.update_resource_stats(context.new(), host, stats)
         client = self.claims if partition == "default" else self.second
         empty = {key: [] for key in ("consumers", "attempts", "states", "names", "allocations", "owners")}
         client.audit_host(context.new(), objects.AuditReport.of(host=host, epoch=answer.epoch, **empty))
-        replica = self.service._opened.partitions.find(partition).replica
+        replica = self.service._partition_set.partitions.find(partition).replica
         assert replica.reach(self.stores[partition].state.position, 10)
 
 

@@ -8,7 +8,7 @@ from prometheus_client import REGISTRY
 
 from rpcapi import errors
 from scheduler_svc.periodic import Periodic
-from scheduler_svc.reaper import BATCH, Patience, Reaper
+from scheduler_svc.reaper import BATCH, Reaper, ReapLimits
 
 
 def run_until(times, act):
@@ -60,10 +60,10 @@ def test_the_reaper_goes_on_while_there_is_more_and_reads_its_patience_each_roun
         def counts(self):
             return {"prepared": 3, "confirmed": 7}
 
-    patience = [Patience(1000, 2000)]
+    patience = [ReapLimits(1000, 2000)]
     reaper = Reaper(Store(), lambda: patience[0])
     reaper.reap()
-    patience[0] = Patience(5, 6)
+    patience[0] = ReapLimits(5, 6)
     reaper.reap()
     assert [(given["dead_after_ms"], given["tombstone_ms"]) for given in calls] == [(1000, 2000)] * 3 + [(5, 6)]
     assert REGISTRY.get_sample_value("gantt_live_claims", {"partition": "p", "state": "confirmed"}) == 7

@@ -4,21 +4,21 @@
 import pytest
 
 from rpcapi import errors
-from scheduler_svc.deciding.pins import Pins
+from scheduler_svc.deciding.pins import PartitionPins
 from scheduler_svc.following.presence import Presence
-from tests.unit.scheduler_svc.deployments import Deployment
+from tests.unit.scheduler_svc.deployments import PartitionedDeployment
 from tests.unit.scheduler_svc.hosts import node
 
 MEMORY_S = 100
 TTL_MS = 1000 * MEMORY_S
 
 
-class World(Deployment):
+class World(PartitionedDeployment):
     """Three partitions; ``first`` and ``second`` are the witnesses of KEY, in their order."""
 
     def __init__(self):
         super().__init__(**{name: {f"{name}1": node()} for name in "abc"})
-        self.pins = Pins(list(self.worker.partitions), MEMORY_S)
+        self.pins = PartitionPins(list(self.worker.partitions), MEMORY_S)
         self.first, self.second = [witness.name for witness in self.pins._witnesses("key")]
         (self.third,) = {"a", "b", "c"} - {self.first, self.second}
 
@@ -41,8 +41,8 @@ def test_the_first_to_ask_is_recorded_at_both_witnesses_and_nowhere_else(world):
 
 
 def test_witnesses_follow_from_the_key_and_are_shared_out():
-    deployment = Deployment(**{name: {} for name in "abcd"})
-    pins = Pins(list(deployment.worker.partitions), MEMORY_S)
+    deployment = PartitionedDeployment(**{name: {} for name in "abcd"})
+    pins = PartitionPins(list(deployment.worker.partitions), MEMORY_S)
     found = [tuple(each.name for each in pins._witnesses(f"key{number}")) for number in range(200)]
     assert len(set(found)) == 12
     assert found == [tuple(each.name for each in pins._witnesses(f"key{number}")) for number in range(200)]
@@ -146,13 +146,13 @@ def test_presence_tells_since_when():
     now = 100.0
     presence = Presence(lambda: now)
     assert (presence.away, presence.away_s, presence.steady_s) == (True, 0.0, 0.0)
-    presence.found()
+    presence.record_answer()
     assert presence.steady_s == float("inf")  # as far as anybody knows it was always there
-    presence.lost()
+    presence.record_failure()
     now = 103.0
-    presence.lost()
+    presence.record_failure()
     assert (presence.away_s, presence.steady_s) == (3.0, 0.0)
-    presence.found()
+    presence.record_answer()
     now = 104.0
-    presence.found()
+    presence.record_answer()
     assert (presence.away, presence.away_s, presence.steady_s) == (False, 0.0, 1.0)

@@ -9,7 +9,7 @@ from rpcapi import context, errors, objects
 from scheduler_svc.conf import filter_scheduler
 from scheduler_svc.filters import pipeline
 from scheduler_svc.filters.sieve import Filter, Sieve
-from tests.unit.scheduler_svc.rack_worker import Worker
+from tests.unit.scheduler_svc.rack_worker import RackWorker
 
 NODES = {"west": ["west/1", "west/2"], "east": ["east/1"]}
 
@@ -28,7 +28,7 @@ def worker(tmp_path, monkeypatch):
     monkeypatch.setattr(filter_scheduler, "FILTERS", (*filter_scheduler.FILTERS, "PowerFilter"))
     schema = tmp_path / "rack.json"
     schema.write_text(json.dumps({"properties": {"watts_free": {"type": "number", "minimum": 0}}}))
-    made = Worker(schema)
+    made = RackWorker(schema)
     yield made
     made.service.stop()
     made.service.wait()
@@ -90,7 +90,7 @@ def test_a_worker_keeps_only_what_its_filters_read_and_a_reload_fetches_the_rest
     worker.publish("west", watts_free=900)
     worker.publish("east", watts_free=0)
     worker.caught_up()
-    with worker.service._opened.partitions.own.replica.table.reading() as view, pytest.raises(LookupError):
+    with worker.service._partition_set.partitions.own.replica.table.reading() as view, pytest.raises(LookupError):
         view.documents("rack")
     worker.enable("PowerFilter")
     worker.service.reset()

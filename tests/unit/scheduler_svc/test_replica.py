@@ -9,10 +9,10 @@ from prometheus_client import REGISTRY
 from rpcapi import errors
 from scheduler_svc.following.replica import Replica
 from scheduler_svc.store.memory import MemoryStore
-from scheduler_svc.store.records import Batch, Candidate, Intent
+from scheduler_svc.store.records import Candidate, ClaimBatch, Intent
 from scheduler_svc.table.table import HostTable
 from tests.unit.scheduler_svc import hosts
-from tests.unit.scheduler_svc.hosts import ASKED, describe, node
+from tests.unit.scheduler_svc.hosts import SMALL_REQUEST, describe, node
 
 
 def figure(name, **labels):
@@ -32,7 +32,7 @@ def store():
 def claim(store, consumer, host):
     epoch, position = store.snapshot().epoch, store.snapshot().position
     intent = Intent(consumer, 1, [Candidate(host)])
-    answer = store.prepare(Batch("r", "p", "u", ASKED, [intent], epoch, position, ttl_ms=60_000))
+    answer = store.prepare(ClaimBatch("r", "p", "u", SMALL_REQUEST, [intent], epoch, position, ttl_ms=60_000))
     assert answer.accepted
     return answer.position
 
@@ -67,10 +67,10 @@ def test_a_host_that_left_and_came_back_is_not_open_before_its_audit(store):
     replica.load()
     store.remove("b")
     store.update_stats("b", incarnation=2, sequence=1, base=0, full=True, nodes={"b/1": node()})
-    while replica.standing.position < store.snapshot().position:
+    while replica.log_position.position < store.snapshot().position:
         replica.step(0)
     same(replica, store)
-    assert replica.census.waiting == 1
+    assert replica.host_counts.awaiting_audit == 1
 
 
 def test_a_partition_that_is_loaded_anew_leaves_the_others_rows_alone(store):
@@ -82,15 +82,15 @@ def test_a_partition_that_is_loaded_anew_leaves_the_others_rows_alone(store):
     mine.load()
     before = describe(table, theirs.number)
     hosts.join(store, {"a/1": node(), "n/1": node({"VCPU": 5, "CUSTOM_GPU": 1}, ["CUSTOM_Z"], "az2")}, sequence=2)
-    store.bump()
+    store.begin_epoch()
     mine.step(0)
     assert describe(table, mine.number) == describe(HostTable.from_snapshot(store.snapshot()))
     assert describe(table, theirs.number) == before
-    assert (mine.census.hosts, theirs.census.hosts, table.hosts) == (3, 2, 5)
-    assert (mine.census.waiting, theirs.census.waiting) == (3, 0)
+    assert (mine.host_counts.hosts, theirs.host_counts.hosts, table.hosts) == (3, 2, 5)
+    assert (mine.host_counts.awaiting_audit, theirs.host_counts.awaiting_audit) == (3, 0)
     with table.reading() as view:
         assert view.within("q").sum() == 2
-        assert view.named(["a"]).sum() == 3  # of both partitions, gone ones included
+        assert view.match_names(["a"]).sum() == 3  # of both partitions, gone ones included
 
 
 def test_a_gap_in_the_log_means_a_fresh_copy(store):
@@ -109,13 +109,13 @@ def test_a_gap_in_the_log_means_a_fresh_copy(store):
 
 def test_a_new_epoch_means_a_fresh_copy_and_is_told(store):
     told = []
-    replica = Replica(store, lambda replica: told.append(replica.standing.epoch))
+    replica = Replica(store, lambda replica: told.append(replica.log_position.epoch))
     replica.load()
-    store.bump()
+    store.begin_epoch()
     replica.step(0)
     same(replica, store)
     assert told == [told[0], store.state.epoch]
-    assert replica.census.waiting == 3
+    assert replica.host_counts.awaiting_audit == 3
 
 
 def test_waiting_for_a_position_ends_when_it_is_there_and_not_before(store):

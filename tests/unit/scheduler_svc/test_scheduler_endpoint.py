@@ -6,12 +6,12 @@ import uuid
 import pytest
 
 from rpcapi import bus, context, errors, scheduler
-from tests.unit.scheduler_svc.workers import Worker, figure, hosts_report
+from tests.unit.scheduler_svc.workers import FakeTransportWorker, metric_value, node_report
 
 
 @pytest.fixture(scope="module")
 def worker():
-    made = Worker()
+    made = FakeTransportWorker()
     made.service.start()
     yield made
     made.service.stop()
@@ -19,7 +19,7 @@ def worker():
 
 
 def test_a_decision_is_explained_under_its_request_id(worker):
-    worker.join("why", {"why/1": hosts_report()})
+    worker.join("why", {"why/1": node_report()})
     ctxt = context.new()
     uuids, _ = worker.select(1, ctxt, force_hosts=["why"])
     decision = worker.scheduler.explain(context.new(), ctxt.request_id)
@@ -41,14 +41,14 @@ def test_the_refusal_of_a_forced_host_that_nobody_knows_is_explained(worker):
 
 
 def test_a_refusal_arrives_typed_with_its_reasons(worker):
-    worker.join("small", {"small/1": hosts_report()})
+    worker.join("small", {"small/1": node_report()})
     with pytest.raises(errors.NoValidHost, match="1 not enough VCPU") as caught:
         worker.select(force_hosts=["small"], resources={"VCPU": 9})
     assert caught.value.kwargs["reasons"]["not enough VCPU"] == 1
 
 
 def test_stats_are_applied_once_and_deltas_on_their_base(worker):
-    assert not worker.report("st", {"st/1": hosts_report()}).need_full
+    assert not worker.report("st", {"st/1": node_report()}).need_full
     delta = worker.report("st", {"st/1": {"traits": ["CUSTOM_NEW"]}}, sequence=2, base=1, full=False)
     assert (delta.need_full, delta.audit) == (False, True)
     state = worker.scheduler.get_host_state(context.new(), "compute", ("st", "1"))
@@ -58,7 +58,7 @@ def test_stats_are_applied_once_and_deltas_on_their_base(worker):
 
 
 def test_an_operator_disables_a_host_and_only_an_operator(worker):
-    worker.join("off", {"off/1": hosts_report()})
+    worker.join("off", {"off/1": node_report()})
     ctxt = context.new()
     state = worker.scheduler.get_host_state(ctxt, "service", "off")
     state.document = {"enabled": False, "disabled_reason": "repair"}
@@ -70,13 +70,13 @@ def test_an_operator_disables_a_host_and_only_an_operator(worker):
     again.document = {"enabled": True}
     with pytest.raises(errors.VersionConflict):
         worker.scheduler.update_host_state(ctxt, again, "gantt")
-    assert worker.service._opened.partitions.own.replica.reach(worker.store.state.position, 10)
+    assert worker.service._partition_set.partitions.own.replica.reach(worker.store.state.position, 10)
     with pytest.raises(errors.NoValidHost, match="1 service disabled"):
         worker.select(force_hosts=["off"])
 
 
 def test_host_states_are_paged_to_the_end(worker):
-    worker.report("page", {f"page/{number}": hosts_report() for number in range(5)})
+    worker.report("page", {f"page/{number}": node_report() for number in range(5)})
     found, marker = [], "page"
     while marker is not None and marker.startswith("page"):
         page = worker.scheduler.list_host_state(context.new(), "compute", marker, 2)
@@ -111,8 +111,8 @@ def call(worker, method, version="1.0", topic=scheduler.BusBackend, **values):
         (errors.UnknownHost, lambda worker: worker.select(force_hosts=["nowhere"])),
         (errors.MalformedObject, lambda worker: call(worker, "select_destinations", spec=None, uuids=["a"])),
         (errors.MalformedObject, lambda worker: call(worker, "select_destinations", spec=None)),
-        (errors.InvalidStats, lambda worker: worker.report("h", {"other/1": hosts_report()})),
-        (errors.InvalidName, lambda worker: worker.report("h/1", {"h/1": hosts_report()})),
+        (errors.InvalidStats, lambda worker: worker.report("h", {"other/1": node_report()})),
+        (errors.InvalidName, lambda worker: worker.report("h/1", {"h/1": node_report()})),
         (errors.InvalidRequest, lambda worker: worker.report("h", {}, sequence=0)),
         (errors.UnknownHost, lambda worker: worker.scheduler.get_host_state(context.new(), "compute", "nowhere")),
         (errors.UnknownNamespace, lambda worker: worker.scheduler.list_host_state(context.new(), "weather")),
@@ -129,21 +129,21 @@ def test_bad_input_is_a_typed_error_and_changes_nothing(worker, error, ask):
 
 
 def test_what_is_served_is_counted(worker):
-    worker.join("count", {"count/1": hosts_report()})
+    worker.join("count", {"count/1": node_report()})
     served = {"method": "select_destinations", "code": "ok"}
     refused = {"method": "select_destinations", "code": "no_valid_host"}
-    before = figure("calls_total", **served), figure("calls_total", **refused)
-    placed, fits = figure("instances_placed_total"), figure("verdicts_total", verdict="FITS")
-    decisions = figure("decision_seconds_count")
+    before = metric_value("calls_total", **served), metric_value("calls_total", **refused)
+    placed, fits = metric_value("instances_placed_total"), metric_value("verdicts_total", verdict="FITS")
+    decisions = metric_value("decision_seconds_count")
     uuids, _ = worker.select(2, force_hosts=["count"])
     with pytest.raises(errors.NoValidHost):
         worker.select(force_hosts=["count"], resources={"VCPU": 99})
-    assert (figure("calls_total", **served), figure("calls_total", **refused)) == (before[0] + 1, before[1] + 1)
-    assert figure("instances_placed_total") == placed + 2
-    assert figure("verdicts_total", verdict="FITS") == fits + 2
-    assert figure("decision_seconds_count") == decisions + 2
-    confirmed = figure("claims_total", verb="confirm", answer="confirmed")
+    assert (metric_value("calls_total", **served), metric_value("calls_total", **refused)) == (before[0] + 1, before[1] + 1)
+    assert metric_value("instances_placed_total") == placed + 2
+    assert metric_value("verdicts_total", verdict="FITS") == fits + 2
+    assert metric_value("decision_seconds_count") == decisions + 2
+    confirmed = metric_value("claims_total", verb="confirm", answer="confirmed")
     worker.claims.confirm_claims(context.new(), "count", worker.refs(uuids))
-    assert figure("claims_total", verb="confirm", answer="confirmed") == confirmed + 2
-    assert figure("epoch", partition="default") == worker.store.state.epoch
-    assert figure("hosts", partition="default") == worker.service._opened.partitions.own.replica.table.hosts
+    assert metric_value("claims_total", verb="confirm", answer="confirmed") == confirmed + 2
+    assert metric_value("epoch", partition="default") == worker.store.state.epoch
+    assert metric_value("hosts", partition="default") == worker.service._partition_set.partitions.own.replica.table.hosts

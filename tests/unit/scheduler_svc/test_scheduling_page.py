@@ -44,7 +44,7 @@ NAMES = {
     "filters": (*pipeline.NAMES, *NOVAS_FILTERS.split()),
     "weighers": (*scoring.NAMES, *NOVAS_WEIGHERS.split()),
     "prefilters": (*prefilter_pipeline.NAMES, *NOVAS_PREFILTERS.split()),
-    "hints": hints.KNOWN,
+    "hints": hints.CHECKS,
     "group policies": list(map(str, GroupPolicy)),
     "options": OPTIONS,
 }
@@ -64,7 +64,7 @@ def test_nothing_on_the_page_is_only_there():
 def test_the_page_says_which_are_on_by_default():
     rows = re.findall(r"^\| `(\w+(?:Filter|Isolation))` \|.*?\| (yes\*?|no|always) \|", SCHEDULING, re.MULTILINE)
     assert {name for name, told in rows if told != "no"} == set(filters.DEFAULT_FILTERS)
-    assert {name for name, told in rows if told == "always"} == pipeline.ALWAYS
+    assert {name for name, told in rows if told == "always"} == pipeline.ALWAYS_ENABLED
     rows = re.findall(r"^\| `(\w+Weigher)` \| (yes|no) \|", SCHEDULING, re.MULTILINE)
     assert {name for name, told in rows if told == "yes"} == set(weighers.DEFAULT_WEIGHERS)
 

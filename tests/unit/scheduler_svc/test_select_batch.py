@@ -6,18 +6,18 @@ import uuid
 import pytest
 
 from rpcapi import context, errors, objects
-from tests.unit.scheduler_svc.workers import Worker, figure, hosts_report
+from tests.unit.scheduler_svc.workers import FakeTransportWorker, metric_value, node_report
 
 LARGEST = 5
 
 
 @pytest.fixture(scope="module")
 def worker():
-    made = Worker(driver="solver", drivers=["filter"])
+    made = FakeTransportWorker(driver="solver", drivers=["filter"])
     made.conf.set_override("max_batch", LARGEST, group="solver")
     made.service.start()
     for host in ("h0", "h1"):  # each with room for 8 processors
-        made.join(host, {f"{host}/n": hosts_report()})
+        made.join(host, {f"{host}/n": node_report()})
     yield made
     made.service.stop()
     made.service.wait()
@@ -46,7 +46,7 @@ def give_back(worker, requests):
 
 def test_each_request_is_answered_for_itself(worker):
     requests, answers = ask(worker, 3, {"resources": {"VCPU": 5}, "driver": "filter"}, 99, {"resources": {"NOPE": 1}})
-    assert [answers.given(number) is not None for number in range(4)] == [True, True, False, False]
+    assert [answers.selections_of(number) is not None for number in range(4)] == [True, True, False, False]
     assert answers.codes == [None, None, "no_valid_host", "unknown_resource_class"]
     assert "not enough VCPU" in answers.reasons[2]
     assert live(worker) == {requests.uuids[0][0], requests.uuids[1][0]}
@@ -56,10 +56,10 @@ def test_each_request_is_answered_for_itself(worker):
 
 
 def test_what_is_placed_together_is_counted_and_recorded(worker):
-    before = figure("batched_requests_total")
+    before = metric_value("batched_requests_total")
     requests, answers = ask(worker, 3, 8, 5)
-    assert None not in [answers.given(number) for number in range(3)]
-    assert figure("batched_requests_total") == before + 3
+    assert None not in [answers.selections_of(number) for number in range(3)]
+    assert metric_value("batched_requests_total") == before + 3
     told = worker.scheduler.explain(context.new(), requests.request_ids[0]).document["batch"]
     assert (told["calls"], told["served"], told["is_most"]) == (3, 3, True)
     give_back(worker, requests)

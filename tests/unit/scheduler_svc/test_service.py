@@ -6,17 +6,17 @@ import threading
 import pytest
 
 from rpcapi import errors
-from rpcapi.daemon.waiting import Stopped
+from rpcapi.daemon.waiting import ShutdownRequested
 from scheduler_svc.drivers.filter import FilterDriver
 from scheduler_svc.opening import open_configured
 from scheduler_svc.service import SchedulerService
 from scheduler_svc.store.memory import MemoryStore
-from tests.unit.scheduler_svc.workers import Worker, configure
+from tests.unit.scheduler_svc.workers import FakeTransportWorker, configure
 
 
 @pytest.fixture(scope="module")
 def worker():
-    made = Worker()
+    made = FakeTransportWorker()
     made.service.start()
     yield made
     made.service.stop()
@@ -78,7 +78,7 @@ def test_a_store_that_is_away_at_start_is_waited_for(conf):
     store.there.set()
     starting.join(30)
     assert not starting.is_alive()
-    assert service._opened.partitions.own.replica.table.hosts == 0
+    assert service._partition_set.partitions.own.replica.table.hosts == 0
     service.stop()
     service.wait()
 
@@ -91,7 +91,7 @@ def test_a_stop_ends_the_waiting(conf):
     def start():
         try:
             service.start()
-        except Stopped as stopped:
+        except ShutdownRequested as stopped:
             ended.append(stopped)
 
     starting = threading.Thread(target=start)

@@ -5,15 +5,15 @@ import pytest
 
 from rpcapi import context, errors
 from rpcapi.model.claims import GroupPolicy
-from scheduler_svc.deciding.alternates import Alternates
-from scheduler_svc.deciding.asked import Asked
-from scheduler_svc.deciding.select import Patience, Selector
-from scheduler_svc.deciding.shadow import ShadowAlternates, ShadowChooser, ShadowClaimer
+from scheduler_svc.deciding.alternates import AlternateClaimer
+from scheduler_svc.deciding.asked import SelectionCall
+from scheduler_svc.deciding.select import RetryLimits, Selector
+from scheduler_svc.deciding.shadow import ShadowAlternateClaimer, ShadowClaimer, ShadowSelector
 from scheduler_svc.store.memory import MemoryStore
-from scheduler_svc.store.records import Batch, Candidate, Group, Intent
+from scheduler_svc.store.records import Candidate, ClaimBatch, ClaimGroup, Intent
 from tests.unit.scheduler_svc import hosts
-from tests.unit.scheduler_svc.hosts import ASKED, node, request
-from tests.unit.scheduler_svc.sights import FollowingSight, filter_driver
+from tests.unit.scheduler_svc.hosts import SMALL_REQUEST, node, request
+from tests.unit.scheduler_svc.sights import FollowingReplicaView, filter_driver
 
 FOUR = {f"h{number}/n": node() for number in range(4)}  # room for 4 instances each
 
@@ -25,15 +25,15 @@ class World:
         self.store = MemoryStore("p")
         hosts.join(self.store, nodes)
         self.before = self.store.state.position
-        self.sight = FollowingSight(self.store)
+        self.sight = FollowingReplicaView(self.store)
         claiming, looking = (
-            Selector(claimer, self.sight, filter_driver(), Patience(), self.store.record_decision)
+            Selector(claimer, self.sight, filter_driver(), RetryLimits(), self.store.record_decision)
             for claimer in (self.store, ShadowClaimer(self.store))
         )
-        self.claiming, self.shadow = claiming, ShadowChooser(looking)
+        self.claiming, self.shadow = claiming, ShadowSelector(looking)
 
     def ask(self, *consumers, **more):
-        return self.shadow.select(context.new("p", "u"), Asked(request(**more), consumers))
+        return self.shadow.select(context.new("p", "u"), SelectionCall(request(**more), consumers))
 
     @property
     def record(self):
@@ -60,7 +60,7 @@ def test_it_chooses_what_a_scheduler_that_claims_would_have_chosen():
     with pytest.raises(errors.NotClaimed) as told:
         world.ask("c-1", "c-2")
     shadowed = world.record
-    decided = world.claiming.select(context.new("p", "u"), Asked(request(), ("c-1", "c-2")))
+    decided = world.claiming.select(context.new("p", "u"), SelectionCall(request(), ("c-1", "c-2")))
     assert told.value.kwargs["hosts"] == [one.host for one in decided.prepared]
     claimed = world.record
     for key in ("driver", "seed", "spec", "hosts", "reasons", "best", "instances"):
@@ -94,7 +94,7 @@ def test_what_fits_nowhere_is_refused_as_ever_and_recorded():
 def test_its_claimer_answers_with_as_many_alternates_as_are_asked_for():
     world = World()
     intents = [Intent("c-1", 1, [Candidate(name) for name in FOUR]), Intent("c-2", 1, [Candidate("h3/n")])]
-    batch = Batch("req-1", "p", "u", ASKED, intents, 1, 1, ttl_ms=1000, alternates=2)
+    batch = ClaimBatch("req-1", "p", "u", SMALL_REQUEST, intents, 1, 1, ttl_ms=1000, alternates=2)
     answered = ShadowClaimer(world.store).prepare(batch).prepared
     assert [(one.host, one.alternates) for one in answered] == [("h0/n", ("h1/n", "h2/n")), ("h3/n", ())]
 
@@ -102,7 +102,7 @@ def test_its_claimer_answers_with_as_many_alternates_as_are_asked_for():
 def test_a_batch_of_which_one_has_no_candidate_is_refused_as_a_whole():
     world = World()
     intents = [Intent("c-1", 1, [Candidate("h0/n")]), Intent("c-2", 1, [])]
-    answer = ShadowClaimer(world.store).prepare(Batch("req-1", "p", "u", ASKED, intents, 1, 1, ttl_ms=1000))
+    answer = ShadowClaimer(world.store).prepare(ClaimBatch("req-1", "p", "u", SMALL_REQUEST, intents, 1, 1, ttl_ms=1000))
     assert not answer.accepted
     assert [one.host for one in answer.prepared] == [None, None]
     assert world.record["outcome"] == "refused"
@@ -119,8 +119,8 @@ def test_a_large_request_is_decided_a_hundred_at_a_time_on_the_same_state():
 
 def test_it_keeps_to_the_group_s_members_that_audits_brought_in():
     world = World()
-    group = Group("g", GroupPolicy.ANTI_AFFINITY)
-    world.claiming.select(context.new("p", "u"), Asked(request(group=group), ("member",)))
+    group = ClaimGroup("g", GroupPolicy.ANTI_AFFINITY)
+    world.claiming.select(context.new("p", "u"), SelectionCall(request(group=group), ("member",)))
     (member,) = world.store.claims()[0]
     with pytest.raises(errors.NotClaimed) as told:
         world.ask("c-1", "c-2", "c-3", group=group)
@@ -129,11 +129,11 @@ def test_it_keeps_to_the_group_s_members_that_audits_brought_in():
 
 def test_alternates_are_not_claimed_either():
     world = World()
-    alternates = ShadowAlternates(world.store, world.sight, (), 1.0)
-    batch = Batch("req-2", "p", "u", ASKED, [], 1, 1, ttl_ms=1000)
+    alternates = ShadowAlternateClaimer(world.store, world.sight, (), 1.0)
+    batch = ClaimBatch("req-2", "p", "u", SMALL_REQUEST, [], 1, 1, ttl_ms=1000)
     with pytest.raises(errors.NotClaimed, match="req-2"):
         alternates.prepare(context.new("p", "u"), request(), batch)
-    assert isinstance(alternates, Alternates)
+    assert isinstance(alternates, AlternateClaimer)
     assert world.nothing_happened()
 
 
@@ -142,4 +142,4 @@ def test_its_driver_can_be_replaced_while_it_runs():
     fresh = filter_driver()
     world.shadow.driver = fresh
     assert world.shadow.driver is fresh
-    assert world.shadow._chooser.driver is fresh
+    assert world.shadow._selector.driver is fresh

@@ -5,13 +5,13 @@ import pytest
 
 from rpcapi import context, errors, objects
 from rpcapi.model.claims import ClaimState
-from tests.unit.scheduler_svc.hosts import ASKED, node
-from tests.unit.scheduler_svc.workers import Worker
+from tests.unit.scheduler_svc.hosts import SMALL_REQUEST, node
+from tests.unit.scheduler_svc.workers import FakeTransportWorker
 
 
 @pytest.fixture(scope="module")
 def worker():
-    made = Worker(mode="shadow")
+    made = FakeTransportWorker(mode="shadow")
     made.service.start()
     made.join("h", {"h/1": node(), "h/2": node()})
     yield made
@@ -41,7 +41,7 @@ def test_what_no_host_can_take_is_refused_as_ever(worker):
 def test_alternates_are_not_claimed(worker):
     standing = worker.store.snapshot()
     intents = objects.ClaimIntents.of(
-        spec=objects.RequestSpec.of(resources=ASKED),
+        spec=objects.RequestSpec.of(resources=SMALL_REQUEST),
         consumers=["0b5b3b5e-7a55-4a3e-9f0a-6b1f6a3c9d10"],
         attempts=[2],
         replaces=[1],
@@ -62,7 +62,7 @@ def test_audits_tell_it_what_runs(worker):
         "attempts": [1],
         "states": [str(ClaimState.CONFIRMED)],
         "names": ["h/1"],
-        "allocations": [{"h/1": ASKED}],
+        "allocations": [{"h/1": SMALL_REQUEST}],
         "owners": [owner],
     }
     worker.audit("h", worker.store.state.epoch, **columns)

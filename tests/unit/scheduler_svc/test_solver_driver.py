@@ -11,10 +11,10 @@ from rpcapi.model.groups import RequestGroup
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.drivers import choice
 from scheduler_svc.drivers.chance import ChanceDriver
-from scheduler_svc.drivers.driver import Wanted
+from scheduler_svc.drivers.driver import RankRequest
 from scheduler_svc.drivers.solver import alike, driver, survey
-from scheduler_svc.drivers.solver.driver import Bounds, SolverDriver
-from scheduler_svc.request import Request
+from scheduler_svc.drivers.solver.driver import SolverDriver, SolverLimits
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.table.table import HostTable
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import node
@@ -37,12 +37,12 @@ def with_tree(*sizes):
 
 
 def calls(*sizes, **more):
-    return [Wanted(Request(f"req-{number}", {"VCPU": size}, **more), 1, number) for number, size in enumerate(sizes)]
+    return [RankRequest(SchedulingRequest(f"req-{number}", {"VCPU": size}, **more), 1, number) for number, size in enumerate(sizes)]
 
 
 def ranked(table, wanted, **bounds):
     with table.reading() as view:
-        pending = SolverDriver(filter_driver(), Bounds(**({"packs": True, "limit_s": LONG_S} | bounds))).rank_batch(
+        pending = SolverDriver(filter_driver(), SolverLimits(**({"packs": True, "limit_s": LONG_S} | bounds))).rank_batch(
             view, wanted
         )
     return pending()
@@ -74,7 +74,7 @@ def test_the_record_tells_of_the_batch():
 def test_a_batch_that_is_too_large_is_left_one_by_one():
     batch = ranked(flat(4, 4), calls(1, 2, 9), max_pairs=3)
     assert [one is None for one in batch.rankings] == [True, True, False]
-    assert batch.one_by_one == {driver.TOO_LARGE: 2}
+    assert batch.unbatched == {driver.REASON_TOO_LARGE: 2}
     # What no host takes is known all the same
     assert batch.rankings[2].reasons == {"not enough VCPU": 2}
 
@@ -82,13 +82,13 @@ def test_a_batch_that_is_too_large_is_left_one_by_one():
 def test_when_the_time_is_over_they_are_served_one_by_one_and_counted():
     batch = ranked(flat(4, 4), calls(1, 2), limit_s=0.0)
     assert all(one.candidates for one in batch.rankings)
-    assert batch.one_by_one == {driver.TIME: 2}
+    assert batch.unbatched == {driver.REASON_TIME: 2}
 
 
 def test_what_has_no_room_beside_the_others_is_left_to_be_decided_by_itself():
     batch = ranked(flat(4), calls(3, 3))
     assert sorted(one is None for one in batch.rankings) == [False, True]
-    assert batch.one_by_one == {driver.BESIDE: 1}
+    assert batch.unbatched == {driver.REASON_NO_CAPACITY: 1}
 
 
 @pytest.mark.parametrize(
@@ -101,11 +101,11 @@ def test_what_has_no_room_beside_the_others_is_left_to_be_decided_by_itself():
     ],
 )
 def test_what_is_searched_for_in_trees_is_not_solved(asked):
-    wanted = [*calls(1), Wanted(Request("req-9", {"VCPU": 1}, **asked), 1, 9)]
+    wanted = [*calls(1), RankRequest(SchedulingRequest("req-9", {"VCPU": 1}, **asked), 1, 9)]
     batch = ranked(flat(4), wanted)
     assert batch.rankings[0] is not None and batch.rankings[1] is None
-    assert batch.one_by_one == {alike.PARTS: 1}
-    assert not SolverDriver(filter_driver(), Bounds()).batches(wanted[1].request)
+    assert batch.unbatched == {alike.REASON_PARTS: 1}
+    assert not SolverDriver(filter_driver(), SolverLimits()).batches(wanted[1].request)
 
 
 def test_hosts_that_have_it_in_parts_are_left_out_where_others_are_enough():
@@ -114,7 +114,7 @@ def test_hosts_that_have_it_in_parts_are_left_out_where_others_are_enough():
     # But where they are needed, whoever searches trees decides
     batch = ranked(with_tree(4), calls(1, 2))
     assert batch.rankings == [None, None]
-    assert batch.one_by_one == {survey.SCATTERED: 2}
+    assert batch.unbatched == {survey.REASON_SCATTERED: 2}
 
 
 @pytest.mark.parametrize(("objective", "first"), [("pack", "h1"), ("spread", "h0")])
@@ -126,7 +126,7 @@ def test_the_objective_turns_the_weighers_round(conf, objective, first):
     table = hosts.table({"h0": node(), "h1": node()}, used={"h1": {"VCPU": 1, "MEMORY_MB": 1024}}, reads=made.reads)
     with table.reading() as view:
         assert made.rank(view, hosts.request(), 1, 1).candidates[0][0] == first
-        pending = made.rank_batch(view, [Wanted(hosts.request(), 1, 1)])
+        pending = made.rank_batch(view, [RankRequest(hosts.request(), 1, 1)])
     assert pending().rankings[0].candidates[0][0] == first
 
 

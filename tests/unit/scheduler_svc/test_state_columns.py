@@ -6,8 +6,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from scheduler_svc.store.records import Entry
-from scheduler_svc.table.states import MOST_OF_FAMILIES
+from scheduler_svc.store.records import LogEntry
+from scheduler_svc.table.states import MAX_FAMILY_COLUMNS
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import node
 
@@ -20,7 +20,7 @@ READS = {
 
 
 def put(table, position, namespace, documents, number=0):
-    table.apply(Entry(position, "state", {namespace: documents}), number)
+    table.apply(LogEntry(position, "state", {namespace: documents}), number)
 
 
 def column(table, namespace, key):
@@ -35,8 +35,8 @@ def table():
 
 def test_the_metrics_that_are_read_are_columns(table):
     assert column(table, "compute", "metrics.cpu.percent") == [30, None, None]
-    table.apply(Entry(101, "provider", {"a/2": hosts.provider("a/2", node(metrics={"cpu.percent": 7, "x": 1}))}))
-    table.apply(Entry(102, "provider", {"a/1": hosts.provider("a/1", node())}))
+    table.apply(LogEntry(101, "provider", {"a/2": hosts.provider("a/2", node(metrics={"cpu.percent": 7, "x": 1}))}))
+    table.apply(LogEntry(102, "provider", {"a/1": hosts.provider("a/1", node())}))
     assert column(table, "compute", "metrics.cpu.percent") == [None, 7, None]
 
 
@@ -47,17 +47,17 @@ def test_a_family_of_metrics_has_a_column_for_each_that_was_reported():
     assert column(table, "compute", "metrics.image.os=plan9") == [None, None]
     with pytest.raises(LookupError):
         column(table, "compute", "metrics.image.disk=raw")
-    table.apply(Entry(101, "provider", {"b": hosts.provider("b", node(metrics={"image.os=bsd": 2}))}))
+    table.apply(LogEntry(101, "provider", {"b": hosts.provider("b", node(metrics={"image.os=bsd": 2}))}))
     table.load(hosts.snapshot({"b": node(metrics={"image.os=bsd": 4}), "c": node(metrics={"image.os=hurd": 1})}))
     assert column(table, "compute", "metrics.image.os=bsd") == [None, 4, None]
     assert column(table, "compute", "metrics.image.os=hurd") == [None, None, 1]
 
 
 def test_a_family_has_only_so_many_columns():
-    every = {f"image.os={number}": number for number in range(MOST_OF_FAMILIES + 50)}
+    every = {f"image.os={number}": number for number in range(MAX_FAMILY_COLUMNS + 50)}
     table = hosts.table({"a": node(metrics=every)}, reads={"compute": frozenset({"metrics.image.os="})})
     kept = [column(table, "compute", f"metrics.{name}") != [None] for name in every]
-    assert sum(kept) == MOST_OF_FAMILIES
+    assert sum(kept) == MAX_FAMILY_COLUMNS
 
 
 def test_a_service_hosts_document_holds_for_its_nodes_and_a_nodes_own_before_it(table):
@@ -78,14 +78,14 @@ def test_a_service_hosts_document_holds_for_its_nodes_and_a_nodes_own_before_it(
 
 def test_a_host_that_reports_later_finds_its_document(table):
     put(table, 101, "rack", {"late": {"watts": 9}})
-    table.apply(Entry(102, "provider", {"late/1": hosts.provider("late/1", node())}))
+    table.apply(LogEntry(102, "provider", {"late/1": hosts.provider("late/1", node())}))
     assert column(table, "rack", "watts") == [None, None, None, 9]
 
 
 def test_columns_grow_with_the_table(table):
     put(table, 101, "rack", {"a": {"watts": 3}})
     many = {f"h{number}": hosts.provider(f"h{number}", node()) for number in range(200)}
-    table.apply(Entry(102, "provider", many))
+    table.apply(LogEntry(102, "provider", many))
     assert column(table, "rack", "watts") == [3, 3, None, *[None] * 200]
 
 
@@ -127,13 +127,13 @@ def test_a_table_that_is_loaded_anew_equals_one_made_of_the_snapshot(table):
     with table.reading() as view:
         row = view.row("a/1")
         assert np.isnan(view.state("compute", "metrics.cpu.percent")[row]), "nothing is left of a host that is gone"
-    table.apply(Entry(201, "provider", {"a/1": hosts.provider("a/1", node())}))
+    table.apply(LogEntry(201, "provider", {"a/1": hosts.provider("a/1", node())}))
     with table.reading() as view:
         assert view.state_is("rack", "power", "new")[row], "a host that comes back finds its document"
 
 
 def test_a_table_can_keep_more_from_the_next_load_on(table):
-    table.keep({"network": frozenset({"mtu"}), "rack": frozenset({"colour"})})
+    table.add_reads({"network": frozenset({"mtu"}), "rack": frozenset({"colour"})})
     assert column(table, "network", "mtu") == [None, None, None]
     table.load(snapshot({"network": {"b": {"mtu": 9000}}, "rack": {"a": {"colour": "red", "watts": 1}}}))
     assert column(table, "network", "mtu") == [None, None, 9000]
@@ -159,7 +159,7 @@ def test_a_document_in_another_partition_than_its_host_holds_for_it_all_the_same
     put(table, 201, "rack", {"moves": {"watts": 5}, "a": {"watts": 1}})
     table.load(snapshot({"rack": {"a/1": {"watts": 7}}}, {"moves": node()}), 1)
     assert column(table, "rack", "watts") == [7, None, 5], "one that is loaded finds what the other holds"
-    table.apply(Entry(201, "provider", {"late": hosts.provider("late", node())}), 1)
+    table.apply(LogEntry(201, "provider", {"late": hosts.provider("late", node())}), 1)
     put(table, 202, "rack", {"late": {"watts": 9}, "moves": {"watts": 6}})
     assert column(table, "rack", "watts") == [7, None, 6, 9], "and so do those that are told"
     put(table, 202, "rack", {"moves": {"watts": 8}}, 1)

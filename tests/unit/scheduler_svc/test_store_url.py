@@ -48,8 +48,8 @@ def test_memcached_is_refused_for_claims_wherever_it_is_asked_for() -> None:
 
 @pytest.mark.parametrize("url", ["memcached://127.0.0.1:11211", "memcached://cache", "memcached:///run/memcached.sock"])
 def test_what_can_hold_host_state_beside_a_store(url: str) -> None:
-    store_url.check_beside("store", url, ["volume"])
-    store_url.check_beside("store", None, [])
+    store_url.check_state_url("store", url, ["volume"])
+    store_url.check_state_url("store", None, [])
 
 
 @pytest.mark.parametrize(
@@ -66,4 +66,4 @@ def test_what_can_hold_host_state_beside_a_store(url: str) -> None:
 )
 def test_what_cannot(url: str | None, namespaces: list[str]) -> None:
     with pytest.raises(errors.BadConfiguration, match="state_"):
-        store_url.check_beside("store", url, namespaces)
+        store_url.check_state_url("store", url, namespaces)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rpcapi.model.inventory import Inventory
-from scheduler_svc.store.records import Entry
+from scheduler_svc.store.records import LogEntry
 from scheduler_svc.table.table import HostTable
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import EPOCH, node, provider
@@ -16,7 +16,7 @@ NODES = {"a/1": node(traits=["HW_CPU_X86_AVX2"], zone="az1"), "a/2": node(zone="
 
 
 def entry(position, kind, payload):
-    return Entry(position, kind, payload)
+    return LogEntry(position, kind, payload)
 
 
 def test_a_snapshot_becomes_columns():
@@ -28,9 +28,9 @@ def test_a_snapshot_becomes_columns():
         assert view.free("CUSTOM_NONE").tolist() == [0, 0, 0]
         assert view.in_zone("az1").tolist() == [True, False, False]
         assert view.in_zone("nowhere").tolist() == [False, False, False]
-        assert view.having_all(["HW_CPU_X86_AVX2"]).tolist() == [True, False, False]
-        assert view.named(["a", "b"]).tolist() == [True, True, True]
-        assert view.named(["a/2", "unheard-of"]).tolist() == [False, True, False]
+        assert view.has_all(["HW_CPU_X86_AVX2"]).tolist() == [True, False, False]
+        assert view.match_names(["a", "b"]).tolist() == [True, True, True]
+        assert view.match_names(["a/2", "unheard-of"]).tolist() == [False, True, False]
         assert view.alive.all() and view.enabled.all() and view.opened.all()
 
 
@@ -64,7 +64,7 @@ def test_a_view_stands_still_until_it_is_let_go():
     [
         ("used", {"a/1": {"VCPU": 8}}, lambda view: view.free("VCPU"), [0, 8, 8]),
         ("provider", {"b": provider("b", node({"VCPU": 2}))}, lambda view: view.free("VCPU"), [8, 8, 2]),
-        ("gone", ["a/2"], lambda view: view.there, [True, False, True]),
+        ("gone", ["a/2"], lambda view: view.present, [True, False, True]),
         ("alive", {"a": False}, lambda view: view.alive, [False, False, True]),
         ("service", {"b": {"enabled": False}}, lambda view: view.enabled, [True, True, False]),
         ("opened", {"a": EPOCH - 1}, lambda view: view.opened, [False, False, True]),
@@ -77,7 +77,7 @@ def test_each_kind_of_entry_changes_its_column_once(kind, payload, column, expec
         table.apply(entry(101, kind, payload))
         with table.reading() as view:
             assert column(view).tolist() == expected
-            assert view.standing().position == 101
+            assert view.log_position().position == 101
 
 
 def test_an_older_entry_changes_nothing():
@@ -86,7 +86,7 @@ def test_an_older_entry_changes_nothing():
     table.apply(entry(102, "used", {"b": {"VCPU": 1}}))
     with table.reading() as view:
         assert view.free("VCPU").tolist() == [8, 8, 3]
-        assert view.standing().position == 103
+        assert view.log_position().position == 103
 
 
 def test_what_a_claim_answered_is_known_before_the_log_brings_it():
@@ -95,7 +95,7 @@ def test_what_a_claim_answered_is_known_before_the_log_brings_it():
     table.apply(entry(101, "used", {"b": {"VCPU": 2}}))
     with table.reading() as view:
         assert view.free("VCPU").tolist() == [8, 8, 2]
-        assert view.standing().position == 101  # another claim's entry may still lie between
+        assert view.log_position().position == 101  # another claim's entry may still lie between
 
 
 def test_a_node_that_returns_finds_the_use_of_the_claims_it_still_holds():
@@ -104,7 +104,7 @@ def test_a_node_that_returns_finds_the_use_of_the_claims_it_still_holds():
     table.apply(entry(102, "used", {"b": {"VCPU": 5}}))
     table.apply(entry(103, "provider", {"b": provider("b", node())}))
     with table.reading() as view:
-        assert view.there.all()
+        assert view.present.all()
         assert view.free("VCPU").tolist() == [8, 8, 3]
 
 
@@ -125,8 +125,8 @@ def test_the_table_grows_past_any_first_size():
     assert table.hosts == wanted
     with table.reading() as view:
         assert view.free("VCPU").tolist() == list(range(1, wanted + 1))
-        assert np.flatnonzero(view.having_all(["CUSTOM_T70"])).tolist() == [70]
-        assert np.flatnonzero(view.having_any(["CUSTOM_T3", "CUSTOM_T130"])).tolist() == [3, 130]
+        assert np.flatnonzero(view.has_all(["CUSTOM_T70"])).tolist() == [70]
+        assert np.flatnonzero(view.has_any(["CUSTOM_T3", "CUSTOM_T130"])).tolist() == [3, 130]
         assert np.count_nonzero(view.in_zone("az1")) == len(range(1, wanted, 3))
 
 
@@ -144,19 +144,19 @@ def test_unit_rules_are_only_there_while_some_row_has_one():
 
 def test_hosts_that_wait_for_an_audit_are_counted():
     table = hosts.table(NODES)
-    assert table.census(0).waiting == 0
+    assert table.host_counts(0).awaiting_audit == 0
     table.apply(entry(101, "epoch", EPOCH + 1))
     table.apply(entry(102, "opened", {"b": EPOCH + 1}))
-    assert table.census(0).waiting == 2
+    assert table.host_counts(0).awaiting_audit == 2
     table.apply(entry(103, "alive", {"a": False}))
-    assert table.census(0).waiting == 0
+    assert table.host_counts(0).awaiting_audit == 0
 
 
 def test_names_are_known_as_node_and_as_service_host():
     table = hosts.table(NODES)
-    assert [bool(table.homes(name)) for name in ("a", "a/1", "b", "a/9", "c")] == [True, True, True, False, False]
+    assert [bool(table.find_partitions(name)) for name in ("a", "a/1", "b", "a/9", "c")] == [True, True, True, False, False]
     table.apply(entry(101, "gone", ["b"]))
-    assert not table.homes("b")
+    assert not table.find_partitions("b")
 
 
 def test_an_entry_of_unknown_kind_is_not_passed_over():

@@ -6,7 +6,7 @@ import pytest
 from rpcapi.model.groups import RequestGroup
 from scheduler_svc.filters import network_segment, volume_pool
 from scheduler_svc.reads import union
-from scheduler_svc.store.records import Entry
+from scheduler_svc.store.records import LogEntry
 from scheduler_svc.weighers import volume_near
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import node, request
@@ -24,7 +24,7 @@ def view_of(**documents):
     """Return a view of the nodes, and of these documents by namespace."""
     table = hosts.table(NODES, reads=READS)
     for position, (namespace, held) in enumerate(documents.items(), 200):
-        table.apply(Entry(position, "state", {namespace: held}))
+        table.apply(LogEntry(position, "state", {namespace: held}))
     return table.reading()
 
 

@@ -10,7 +10,7 @@ from rpcapi import bus, claims, context, objects, scheduler
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.service import SchedulerService
 from scheduler_svc.store.memory import MemoryStore
-from tests.unit.scheduler_svc.hosts import ASKED, node
+from tests.unit.scheduler_svc.hosts import SMALL_REQUEST, node
 
 
 def configure(conf):
@@ -21,7 +21,7 @@ def configure(conf):
     return conf
 
 
-def hosts_report():
+def node_report():
     """Return a node as an agent tells it: without the capacity that only the scheduler computes."""
     told = node()
     for inventory in told["inventories"].values():
@@ -29,18 +29,18 @@ def hosts_report():
     return told
 
 
-def figure(name, **labels):
+def metric_value(name, **labels):
     return REGISTRY.get_sample_value(f"gantt_{name}", labels) or 0
 
 
-class BriskStore(MemoryStore):
+class ShortPollStore(MemoryStore):
     """A store that whoever follows it leaves soon, so that a worker which stops need not wait for the next entry."""
 
     def follow(self, position, block_ms):
         return super().follow(position, min(block_ms, 20))
 
 
-class Worker:
+class FakeTransportWorker:
     """A worker, its stores, and clients of it; ``options`` are those of [scheduler]."""
 
     def __init__(self, **options):
@@ -50,7 +50,7 @@ class Worker:
         for name, value in options.items():
             self.conf.set_override(name, value, group="scheduler")
         self.stores = {
-            name: BriskStore(name, namespaces=["aggregate"]) for name in options.get("partitions", ["default"])
+            name: ShortPollStore(name, namespaces=["aggregate"]) for name in options.get("partitions", ["default"])
         }
         self.store = self.stores["default"]
         self.service = SchedulerService(self.conf, 0, lambda conf, partition: self.stores[partition])
@@ -71,10 +71,10 @@ class Worker:
         """Report and audit as an agent does at start, and wait until the worker has read it."""
         answer = self.report(host, told)
         self.audit(host, answer.epoch)
-        assert self.service._opened.partitions.own.replica.reach(self.store.state.position, 10)
+        assert self.service._partition_set.partitions.own.replica.reach(self.store.state.position, 10)
 
     def select(self, count=1, ctxt=None, uuids=None, **spec):
-        wanted = objects.RequestSpec.of(**({"resources": ASKED} | spec))
+        wanted = objects.RequestSpec.of(**({"resources": SMALL_REQUEST} | spec))
         uuids = uuids or [str(uuid.uuid4()) for _ in range(count)]
         return uuids, self.scheduler.select_destinations(ctxt or context.new("p", "u"), wanted, uuids)
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs in the peers' own environments; imported by nobody of ours."""
+"""Scripts that run in the peers' own environments; gantt does not import them."""

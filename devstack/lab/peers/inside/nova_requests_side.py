@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Nova makes of a flavor and an image: the guest's topology, and what it would ask Placement for."""
+"""Nova's translation of a flavor and an image: the guest's NUMA topology and the query to Placement."""
 
 import os
 import uuid
@@ -18,8 +18,8 @@ from peer_wire import serve
 PAGES = {hardware.MEMPAGES_SMALL: "small", hardware.MEMPAGES_LARGE: "large", hardware.MEMPAGES_ANY: "any"}
 
 
-class Nova:
-    """Nova's own translation."""
+class NovaRequests:
+    """Translates flavors and images with Nova's code."""
 
     def __init__(self) -> None:
         CONF([], project="nova", default_config_files=[])
@@ -27,18 +27,18 @@ class Nova:
         objects.register_all()
 
     def prepare(self, aliases: Sequence[str]) -> None:
-        """Take over the PCI aliases."""
+        """Set the PCI aliases."""
         CONF.set_override("alias", aliases, group="pci")
 
     def ask(self, flavor: Mapping[str, Any], properties: Mapping[str, str]) -> Mapping[str, Any]:
-        """Return the cells, the groups and the traits of the root, or the error that Nova raises."""
+        """Return the cells, the request groups and the root's traits, or the error that Nova raises."""
         try:
-            return self._translated(flavor, properties)
-        except Exception as why:  # what it raises is its answer
+            return self._translate(flavor, properties)
+        except Exception as why:  # an error is a result too
             return {"refused": f"{type(why).__name__}: {why}"}
 
-    def _translated(self, told: Mapping[str, Any], properties: Mapping[str, str]) -> Mapping[str, Any]:
-        flavor = objects.Flavor(flavorid="f", name="f", ephemeral_gb=0, swap=0, **told)
+    def _translate(self, flavor_fields: Mapping[str, Any], properties: Mapping[str, str]) -> Mapping[str, Any]:
+        flavor = objects.Flavor(flavorid="f", name="f", ephemeral_gb=0, swap=0, **flavor_fields)
         image = objects.ImageMeta(name="i", id=str(uuid.UUID(int=7)))
         image.properties = objects.ImageMetaProps.from_dict(properties)
         topology = hardware.numa_get_constraints(flavor, image)
@@ -52,12 +52,16 @@ class Nova:
             request_level_params=objects.RequestLevelParams(),
         )
         spec.generate_request_groups_from_pci_requests()
-        asked = utils.ResourceRequest.from_request_spec(spec)
+        request = utils.ResourceRequest.from_request_spec(spec)
         return {
             "cells": None if topology is None else [_cell(cell) for cell in topology.cells],
-            "devices": sorted(each.numa_policy for each in spec.pci_requests.requests for _ in range(each.count)),
-            "policy": asked.group_policy,
-            "groups": {suffix or "": _group(group) for suffix, group in asked._rg_by_id.items()},
+            "devices": sorted(
+                device_request.numa_policy
+                for device_request in spec.pci_requests.requests
+                for _ in range(device_request.count)
+            ),
+            "policy": request.group_policy,
+            "groups": {suffix or "": _group(group) for suffix, group in request._rg_by_id.items()},
         }
 
 
@@ -81,5 +85,5 @@ def _group(group: Any) -> Mapping[str, Any]:
 
 
 if __name__ == "__main__":
-    nova = Nova()
+    nova = NovaRequests()
     serve({"prepare": nova.prepare, "ask": nova.ask})

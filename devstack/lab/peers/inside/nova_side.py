@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nova's FilterScheduler in this process: its host manager, filters and weighers on host states that we make.
+"""Nova's FilterScheduler: its host manager, filters and weighers on host states that are built here.
 
-What is left out is said in the question's answer. Facts that this rests on: ``Service.version`` cannot be set;
-service_down_time must be long, or ComputeFilter refuses all hosts after a minute.
+The result row says what is left out. ``Service.version`` cannot be set; service_down_time must be long, or
+ComputeFilter rejects all hosts after a minute.
 """
 
 import datetime
@@ -27,46 +27,48 @@ DAY_S = 86_400
 MIB_PER_GIB = 1024
 
 
-class Manager(host_manager.HostManager):
-    """The host manager without what it reads from its database at start."""
+class DetachedHostManager(host_manager.HostManager):
+    """The host manager without reading its database at start."""
 
     def refresh_cells_caches(self) -> None:
         self.cells: dict[str, Any] = {}
 
     def _init_aggregates(self) -> None:
-        """There are none."""
+        """Do nothing: there are no aggregates."""
 
     def _init_instance_info(self, computes_by_cell: Any = None) -> None:
-        """Hosts run nothing that the default filters look at."""
+        """Do nothing: the default filters do not read the hosts' instances."""
 
     def _get_instance_info(self, context: Any, compute: Any) -> dict[str, Any]:
         return {}
 
 
-class Nova:
-    """One host manager, the hosts as its objects, and requests that take turns."""
+class NovaScheduler:
+    """A host manager with the hosts as Nova's objects, and requests, used in turn."""
 
     def __init__(self) -> None:
         CONF([], project="nova", default_config_files=[])
         CONF.set_override("service_down_time", DAY_S)
-        logging.getLogger().setLevel(logging.WARNING)  # nova/weights.py builds what it would log even so
+        logging.getLogger().setLevel(
+            logging.WARNING
+        )  # nova/weights.py formats its debug messages regardless of the level
         objects.register_all()
-        self._manager = Manager()
+        self._manager = DetachedHostManager()
         self._context = nova_context.get_admin_context()
 
     def prepare(self, hosts: Sequence[Mapping[str, Any]], requests: Sequence[Mapping[str, int]]) -> dict[str, Any]:
-        """Take over the hosts and the requests, and tell what will be run."""
+        """Set hosts and requests, and return how many filters and weighers run."""
         computes = [_compute(number, host) for number, host in enumerate(hosts)]
         self._computes = {CELL: computes}
         self._services = {compute.host: _service(compute.host) for compute in computes}
         self._specs = [_spec(request) for request in requests]
         self._states = self._build()
-        passed = self._manager.get_filtered_hosts(self._states, self._specs[0])
+        passing = self._manager.get_filtered_hosts(self._states, self._specs[0])
         return {
             "filters": len(self._manager.enabled_filters),
             "weighers": len(self._manager.weighers),
             "hosts": len(self._states),
-            "passed": len(passed),
+            "passed": len(passing),
         }
 
     def decide(self, first: int, count: int) -> list[float]:
@@ -74,13 +76,13 @@ class Nova:
         return timed(self._decide, first, count)
 
     def build(self, first: int, count: int) -> list[float]:
-        """Make host states of compute node records, as each request does, ``count`` times."""
+        """Build host states from compute node records, as each request does, ``count`` times."""
         return timed(lambda number: self._build(), first, count)
 
     def _decide(self, number: int) -> Any:
         spec = self._specs[number % len(self._specs)]
-        passed = self._manager.get_filtered_hosts(self._states, spec)
-        return self._manager.get_weighed_hosts(passed, spec)
+        passing = self._manager.get_filtered_hosts(self._states, spec)
+        return self._manager.get_weighed_hosts(passing, spec)
 
     def _build(self) -> list[Any]:
         return list(self._manager._get_host_states(self._context, self._computes, self._services))
@@ -152,5 +154,5 @@ def _spec(request: Mapping[str, int]) -> Any:
 
 
 if __name__ == "__main__":
-    nova = Nova()
+    nova = NovaScheduler()
     serve({"prepare": nova.prepare, "decide": nova.decide, "build": nova.build})

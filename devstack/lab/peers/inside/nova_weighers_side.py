@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nova's weighers in this process, on host states of which only what weighers read is set.
+"""Nova's weighers on host states with only the fields that weighers read.
 
-The instances of a host and their images, which Nova reads from its databases, are given to ImagePropertiesWeigher
-in place of what it would read.
+ImagePropertiesWeigher gets the instances of a host and their images directly instead of from Nova's databases.
 """
 
 import contextlib
@@ -26,40 +25,43 @@ METRICS = ("cpu.percent", "cpu.user.percent")
 MIB_PER_GIB = 1024
 
 
-class Instances:
-    """What stands in for objects.InstanceList: its metadata is there already."""
+class StubInstanceList:
+    """Replacement for objects.InstanceList with the metadata already loaded."""
 
     def __init__(self, context: Any, objects: Any) -> None:
-        self._held = [each for each in objects if each.image_meta is not None]
+        self._instances = [instance for instance in objects if instance.image_meta is not None]
 
     def fill_metadata(self) -> None:
-        """There is nothing to read."""
+        """Do nothing: the metadata is already loaded."""
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self._held)
+        return iter(self._instances)
 
 
-class Instance:
-    """An instance of which the image is known, None for one that counts as a member alone."""
+class StubInstance:
+    """An instance with its image; the image is None for one that only counts as a group member."""
 
     def __init__(self, image_meta: Any) -> None:
         self.image_meta = image_meta
 
 
 def weigh(cloud: Mapping[str, Any], options: Mapping[str, str]) -> dict[str, Any]:
-    """Return what each weigher, and all together, make of the cloud: the score of each host by its name."""
+    """Return the scores of each weigher, and of all together ("all"): {weigher: {host: score}}."""
     states = [_state(host, cloud["aggregates"]) for host in cloud["hosts"]]
     spec = _spec(cloud)
     with _configured(cloud, options), _images():
         handler = weights.HostWeightHandler()
-        every = [each() for each in weights.all_weighers()]
-        found = {type(each).__name__: _scores(handler, [each], states, spec) for each in every}
-        found["all"] = _scores(handler, every, states, spec)
-    return found
+        weighers = [weigher() for weigher in weights.all_weighers()]
+        scores = {type(weigher).__name__: _scores(handler, [weigher], states, spec) for weigher in weighers}
+        scores["all"] = _scores(handler, weighers, states, spec)
+    return scores
 
 
 def _scores(handler: Any, weighers: Sequence[Any], states: Sequence[Any], spec: Any) -> dict[str, float]:
-    return {each.obj.host: float(each.weight) for each in handler.get_weighed_objects(weighers, states, spec)}
+    return {
+        weighed_host.obj.host: float(weighed_host.weight)
+        for weighed_host in handler.get_weighed_objects(weighers, states, spec)
+    }
 
 
 @contextlib.contextmanager
@@ -77,9 +79,9 @@ def _configured(cloud: Mapping[str, Any], options: Mapping[str, str]) -> Iterato
 @contextlib.contextmanager
 def _images() -> Iterator[None]:
     with (
-        mock.patch.object(objects.CellMapping, "get_by_uuid", lambda context, given: given),
+        mock.patch.object(objects.CellMapping, "get_by_uuid", lambda context, cell_uuid: cell_uuid),
         mock.patch.object(nova_context, "target_cell", lambda context, cell: contextlib.nullcontext(context)),
-        mock.patch.object(objects, "InstanceList", Instances),
+        mock.patch.object(objects, "InstanceList", StubInstanceList),
     ):
         yield
 
@@ -100,11 +102,13 @@ def _state(host: Mapping[str, Any], aggregates: Sequence[Mapping[str, Any]]) -> 
     state.metrics = [objects.MonitorMetric(name=name, value=metrics[name]) for name in METRICS if name in metrics]
     state.pci_stats = mock.Mock(pools=[{"count": host["devices"]}] if host["devices"] else [])
     state.aggregates = [
-        objects.Aggregate(metadata=each["metadata"]) for each in aggregates if host["name"] in each["hosts"]
+        objects.Aggregate(metadata=aggregate["metadata"])
+        for aggregate in aggregates
+        if host["name"] in aggregate["hosts"]
     ]
     members = [_member(host["name"], number) for number in range(host["members"])]
-    state.instances = dict.fromkeys(members, Instance(None))
-    state.instances |= {str(uuid.uuid4()): Instance(_image(image)) for image in host["images"]}
+    state.instances = dict.fromkeys(members, StubInstance(None))
+    state.instances |= {str(uuid.uuid4()): StubInstance(_image(image)) for image in host["images"]}
     return state
 
 
@@ -117,22 +121,22 @@ def _image(properties: Mapping[str, str]) -> Any:
 
 
 def _spec(cloud: Mapping[str, Any]) -> Any:
-    asked = cloud["request"]
+    request = cloud["request"]
     group = None
-    if asked["policy"] is not None:
+    if request["policy"] is not None:
         members = [_member(host["name"], number) for host in cloud["hosts"] for number in range(host["members"])]
-        group = objects.InstanceGroup(policy=asked["policy"], policies=[asked["policy"]], members=members)
+        group = objects.InstanceGroup(policy=request["policy"], policies=[request["policy"]], members=members)
     destination = None
-    if asked["source"] is not None:
-        cell = objects.CellMapping(uuid=CELLS[asked["source"]])
+    if request["source"] is not None:
+        cell = objects.CellMapping(uuid=CELLS[request["source"]])
         destination = objects.Destination(cell=cell, allow_cross_cell_move=True)
-    return objects.RequestSpec(instance_group=group, requested_destination=destination, image=_image(asked["image"]))
+    return objects.RequestSpec(instance_group=group, requested_destination=destination, image=_image(request["image"]))
 
 
 def main() -> None:
     """Serve until the input ends."""
     CONF([], project="nova", default_config_files=[])
-    logging.getLogger().setLevel(logging.ERROR)  # what is no number in an aggregate is warned of
+    logging.getLogger().setLevel(logging.ERROR)  # hide warnings about aggregate values that are not numbers
     objects.register_all()
     serve({"weigh": weigh})
 

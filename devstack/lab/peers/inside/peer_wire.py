@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The peer's end of the line: a JSON object a line comes in, and one goes out.
+"""The peer's side of the protocol: reads and writes one JSON object per line.
 
-This folder is run by the Python of a peer's own environment, which holds nothing of ours: only the standard library
-and the peer may be imported here.
+Runs in the Python of a peer's own environment, which does not have gantt's packages: only the standard library and
+the peer may be imported here.
 """
 
 import json
@@ -19,27 +19,27 @@ Verb = Callable[..., Any]
 def serve(verbs: Mapping[str, Verb]) -> None:
     """Answer ``{"verb": ..., "values": {...}}`` with ``{"answer": ...}`` or ``{"error": ...}`` until the input ends.
 
-    What the peer itself prints goes to standard error, so that it cannot be taken for an answer.
+    Output of the peer itself goes to standard error, so that it is not read as an answer.
     """
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     for line in sys.stdin:
-        asked = json.loads(line)
+        request = json.loads(line)
         try:
-            told = {"answer": verbs[asked["verb"]](**asked["values"])}
+            reply = {"answer": verbs[request["verb"]](**request["values"])}
         except Exception as why:
-            # The edge of a process: whatever the peer raises is what there is to tell.
+            # Any error of the peer becomes the reply.
             traceback.print_exc()
-            told = {"error": f"{type(why).__name__}: {why}"}
-        out.write(json.dumps(told) + "\n")
+            reply = {"error": f"{type(why).__name__}: {why}"}
+        out.write(json.dumps(reply) + "\n")
         out.flush()
 
 
 def timed(call: Callable[[int], Any], first: int, count: int) -> list[float]:
     """Return the seconds that each of ``count`` calls took, numbered from ``first``."""
-    taken = []
+    durations = []
     for number in range(first, first + count):
         began = time.perf_counter()
         call(number)
-        taken.append(time.perf_counter() - began)
-    return taken
+        durations.append(time.perf_counter() - began)
+    return durations

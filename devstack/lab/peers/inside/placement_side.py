@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OpenStack Placement in this process: its WSGI application over an SQLite file, asked without a socket."""
+"""OpenStack Placement: its WSGI application on an SQLite file, called without a socket."""
 
 import json
 import logging
@@ -25,18 +25,18 @@ auth_strategy = noauth2
 [placement_database]
 connection = sqlite:///{folder}/placement.db
 """
-LIMIT = 1000  # [scheduler] max_placement_results: what Nova asks for
+LIMIT = 1000  # default of Nova's [scheduler] max_placement_results
 
 
-class Placement:
-    """The application, and the hosts in its database."""
+class PlacementApplication:
+    """Placement's application with the hosts in its database."""
 
     def __init__(self, folder: Path) -> None:
         conf = cfg.ConfigOpts()
         placement_conf.register_opts(conf)
-        chosen = folder / "placement.conf"
-        chosen.write_text(CONFIGURATION.format(folder=folder))
-        conf([], project="placement", default_config_files=[str(chosen)], default_config_dirs=[])
+        conf_file = folder / "placement.conf"
+        conf_file.write_text(CONFIGURATION.format(folder=folder))
+        conf([], project="placement", default_config_files=[str(conf_file)], default_config_dirs=[])
         logging.getLogger().setLevel(logging.WARNING)
         db_api.configure(conf)
         migration.upgrade("head")
@@ -45,28 +45,28 @@ class Placement:
         self._application = deploy.deploy(conf)
 
     def prepare(self, hosts: Sequence[Mapping[str, Any]], requests: Sequence[Mapping[str, int]]) -> dict[str, Any]:
-        """Write the hosts into the database, and tell how many candidates the first request has."""
+        """Write the hosts into the database, and return the number of candidates of the first request."""
         self._uuids = [str(uuid.UUID(int=number + 1, version=4)) for number in range(len(hosts))]
         self._requests = requests
-        self._roomy = [number for number, host in enumerate(hosts) if host["roomy"]]
+        self._claimable = [number for number, host in enumerate(hosts) if host["roomy"]]
         _write(hosts, self._uuids)
         return {"hosts": len(hosts), "candidates": len(self._candidates(0)["allocation_requests"])}
 
     def candidates(self, first: int, count: int) -> list[float]:
-        """Ask for allocation candidates ``count`` times."""
+        """Get allocation candidates ``count`` times."""
         return timed(self._candidates, first, count)
 
     def claim(self, first: int, count: int) -> list[float]:
-        """Write an allocation for a consumer of its own ``count`` times, each on the next host that has room."""
+        """Write an allocation for a new consumer ``count`` times, each on the next host with enough free capacity."""
         return timed(self._claim, first, count)
 
     def _candidates(self, number: int) -> Any:
-        asked = self._requests[number % len(self._requests)]
-        resources = ",".join(f"{name}:{amount}" for name, amount in asked.items())
+        request = self._requests[number % len(self._requests)]
+        resources = ",".join(f"{name}:{amount}" for name, amount in request.items())
         return json.loads(self._ask("GET", f"/allocation_candidates?resources={resources}&limit={LIMIT}", 200))
 
     def _claim(self, number: int) -> None:
-        host = self._uuids[self._roomy[number % len(self._roomy)]]
+        host = self._uuids[self._claimable[number % len(self._claimable)]]
         body = {
             "allocations": {host: {"resources": {"VCPU": 1, "MEMORY_MB": 1024, "DISK_GB": 1}}},
             "project_id": PROJECT,
@@ -78,11 +78,11 @@ class Placement:
 
     def _ask(self, method: str, path: str, expected: int, body: Any = None) -> bytes:
         headers = {"X-Auth-Token": "admin", "OpenStack-API-Version": VERSION, "Accept": "application/json"}
-        asked = webob.Request.blank(path, method=method, headers=headers)
+        request = webob.Request.blank(path, method=method, headers=headers)
         if body is not None:
-            asked.content_type = "application/json"
-            asked.body = json.dumps(body).encode()
-        answer = asked.get_response(self._application)
+            request.content_type = "application/json"
+            request.body = json.dumps(body).encode()
+        answer = request.get_response(self._application)
         if answer.status_int != expected:
             raise RuntimeError(f"{method} {path.partition('?')[0]} answered {answer.status}: {answer.text[:300]}")
         return answer.body
@@ -90,19 +90,21 @@ class Placement:
 
 @db_api.placement_context_manager.writer
 def _insert(context: Any, rows: Sequence[Any]) -> None:
-    """Write rows; decorated as Placement's own writers are."""
+    """Write rows; decorated like Placement's own writers."""
     context.session.bulk_save_objects(rows)
 
 
 @db_api.placement_context_manager.reader
 def _classes(context: Any) -> dict[str, int]:
-    return {each.name: each.id for each in context.session.query(models.ResourceClass).all()}
+    return {
+        resource_class.name: resource_class.id for resource_class in context.session.query(models.ResourceClass).all()
+    }
 
 
 def _write(hosts: Sequence[Mapping[str, Any]], uuids: Sequence[str]) -> None:
-    """Write providers, inventories and one consumer a host, which holds all that is in use there.
+    """Write providers, inventories and one consumer per host with all of its allocations.
 
-    Past the API, which would take a quarter of an hour for 10,000 hosts.
+    Writes rows directly: the API would take a quarter of an hour for 10,000 hosts.
     """
     context = db_api.DbContext()
     classes = _classes(context)
@@ -142,5 +144,5 @@ def _holdings(number: int, host: Mapping[str, Any], classes: Mapping[str, int]) 
 
 
 if __name__ == "__main__":
-    placement = Placement(Path(sys.argv[1]))
+    placement = PlacementApplication(Path(sys.argv[1]))
     serve({"prepare": placement.prepare, "candidates": placement.candidates, "claim": placement.claim})

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The steps from one form of the tables to the next, for alembic."""
+"""Schema migrations, for alembic."""

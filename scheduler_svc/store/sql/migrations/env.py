@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What alembic runs the steps in: the transaction that the caller has begun, which holds the tables alone."""
+"""Alembic's environment: migrations run in the caller's transaction, which has locked the schema."""
 
 from alembic import context
 

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from compute_agent.attempt import Attempt, Stage
-from compute_agent.tracker import Tracker
-from compute_agent.wish import Wish
+from compute_agent.tracker import ResourceTracker
+from compute_agent.wish import BuildRequirements
 from rpcapi import errors, objects
-from rpcapi.model.numa.cells import Cell
+from rpcapi.model.numa.cells import HostCell
 from tests.unit.compute_agent.machines import BIG, node
 
 NODE = "alpha/node0"
@@ -27,7 +27,7 @@ def test_a_node_is_parted_into_providers() -> None:
     shape = node().shape
     assert sorted(shape.inventories) == ["DISK_GB"]
     assert shape.traits == ("COMPUTE_SOCKET_PCI_NUMA_AFFINITY", "HW_CPU_HYPERTHREADING")
-    below = {each.path: each for each in shape.below}
+    below = {each.path: each for each in shape.child_providers}
     assert sorted(below) == [
         "0000:03:00.0",
         "numa0",
@@ -72,8 +72,8 @@ def test_facts_are_told_as_they_are_configured() -> None:
 
 
 def test_cells_hold_whole_cores_and_tell_which_cpus_are_whose() -> None:
-    told = Tracker([node()]).reports(node())["numa"]
-    cells = [Cell.from_dict(each) for each in told]
+    told = ResourceTracker([node()]).kind_reports(node())["numa"]
+    cells = [HostCell.from_dict(each) for each in told]
     assert cells[0].cores == ((1, 9), (2, 10), (3, 11))
     assert cells[1].cores == ((5, 13), (6, 14), (7, 15))
     assert [cell.shared for cell in cells] == [{0, 8}, {4, 12}]
@@ -81,7 +81,7 @@ def test_cells_hold_whole_cores_and_tell_which_cpus_are_whose() -> None:
 
 
 def test_a_guest_gets_cpus_pages_and_units_and_others_get_others() -> None:
-    tracker = Tracker([node()])
+    tracker = ResourceTracker([node()])
     amounts: dict[str, Any] = {
         "numa0": {"PCPU": 2, MB_2: 4},
         "numa0/0000:01:00.0": {NIC: 2},
@@ -89,7 +89,7 @@ def test_a_guest_gets_cpus_pages_and_units_and_others_get_others() -> None:
     }
     given = []
     for uuid in "ab":
-        got = tracker.admit(intent(uuid, **amounts), Wish())
+        got = tracker.admit(intent(uuid, **amounts), BuildRequirements())
         assert isinstance(got, Attempt)
         tracker.hold(got)
         given.append(got)
@@ -101,11 +101,11 @@ def test_a_guest_gets_cpus_pages_and_units_and_others_get_others() -> None:
     assert tracker.describe(given[1]) == (
         "numa1/gpu-0: 1; NUMA cell 0: CPUs 0>2 1>10, 2 pages of 2048 kB; numa0/0000:01:00.0: 0000:01:00.3 0000:01:00.4"
     )
-    cell = Cell.from_dict(tracker.reports(node())["numa"][0])
+    cell = HostCell.from_dict(tracker.kind_reports(node())["numa"][0])
     assert (cell.pinned, cell.used_pages[2048]) == ({1, 9, 2, 10}, 4)
     # when the first one goes, the next gets what it had
     tracker.drop(given[0].ref)
-    again = tracker.admit(intent("c", **amounts), Wish())
+    again = tracker.admit(intent("c", **amounts), BuildRequirements())
     assert isinstance(again, Attempt)
     assert again.assignments == given[0].assignments
 
@@ -133,8 +133,8 @@ def test_a_topology_is_told_which_of_its_cells_is_where() -> None:
         "numa0": {"PCPU": 1, "VCPU": 1, "MEMORY_MB": 64},
         "numa1/0000:02:00.0": {NIC: 1},
     }
-    tracker = Tracker([node()])
-    got = tracker.admit(intent("a", **held), Wish.from_spec(spec))
+    tracker = ResourceTracker([node()])
+    got = tracker.admit(intent("a", **held), BuildRequirements.from_spec(spec))
     assert isinstance(got, Attempt)
     assert tracker.describe(got) == (
         "NUMA cell 0: CPUs 2>1, CPUs 3 float; NUMA cell 1: CPUs 0>5 1>13, its emulator on 6; "
@@ -142,7 +142,7 @@ def test_a_topology_is_told_which_of_its_cells_is_where() -> None:
     )
     # and one whose device is with the other cell is not what was asked for
     held["numa0/0000:01:00.0"] = held.pop("numa1/0000:02:00.0")
-    assert tracker.admit(intent("b", **held), Wish.from_spec(spec)) == (
+    assert tracker.admit(intent("b", **held), BuildRequirements.from_spec(spec)) == (
         f"node {NODE}: what it holds is not what its NUMA topology asks for"
     )
 
@@ -153,16 +153,19 @@ def test_a_node_without_cells_refuses_a_topology() -> None:
         groups={"_numa0": {"resources": {"VCPU": 1}}},
         numa={"cells": [{"id": 0, "group": "_numa0", "cpus": [0], "pcpus": [], "memory_mb": 64}]},
     )
-    tracker = Tracker([node("[compute]\nhosts = alpha\n")])
-    assert tracker.admit(intent("a", _={"VCPU": 1}), Wish.from_spec(spec)) == f"node {NODE}: the node has no NUMA cells"
-    assert tracker.reports(node("[compute]\nhosts = alpha\n")) == {}
+    tracker = ResourceTracker([node("[compute]\nhosts = alpha\n")])
+    assert (
+        tracker.admit(intent("a", _={"VCPU": 1}), BuildRequirements.from_spec(spec))
+        == f"node {NODE}: the node has no NUMA cells"
+    )
+    assert tracker.kind_reports(node("[compute]\nhosts = alpha\n")) == {}
 
 
 def test_what_another_host_gives_is_not_this_ones_affair() -> None:
-    tracker = Tracker([node()])
+    tracker = ResourceTracker([node()])
     got = tracker.admit(
         Attempt("a", 1, Stage.INTENT, 0, name=NODE, allocations={NODE: {"DISK_GB": 1}, "pool1": {"DISK_GB": 10**6}}),
-        Wish(),
+        BuildRequirements(),
     )
     assert isinstance(got, Attempt)
     tracker.hold(got)
@@ -180,7 +183,7 @@ def test_what_another_host_gives_is_not_this_ones_affair() -> None:
     ],
 )
 def test_amounts_are_judged_provider_by_provider(held: dict[str, dict[str, int]], why: str) -> None:
-    assert Tracker([node()]).admit(intent("a", **held), Wish()) == why
+    assert ResourceTracker([node()]).admit(intent("a", **held), BuildRequirements()) == why
 
 
 @pytest.mark.parametrize(
@@ -188,7 +191,7 @@ def test_amounts_are_judged_provider_by_provider(held: dict[str, dict[str, int]]
     [
         ("vcpus = 15", "cannot be parted evenly among 2 NUMA cells"),
         ("memory_mb = 16383", "cannot be parted evenly"),
-        ("cpu_dedicated_set = 1-", r"\[shape:big\] cpu_dedicated_set: '1-' is neither"),
+        ("cpu_dedicated_set = 1-", r"\[shape:big\] cpu_dedicated_set: '1-' is not a CPU number"),
         ("cpu_dedicated_set = 3-16", "names CPU 16 of 16 vcpus"),
         ("huge_pages = 2048:8000", "huge_pages are 7808 MiB more than"),
         ("huge_pages = 3000:1", "must be a size in kB"),

@@ -13,10 +13,10 @@ from oslo_config import cfg
 from compute_agent import shapes
 from compute_agent.attempt import Attempt, Stage
 from compute_agent.kinds import loading
-from compute_agent.kinds.kind import Asked, Assignment, Below, ResourceKind
+from compute_agent.kinds.kind import Assignment, AssignmentRequest, NodeProvider, ResourceKind
 from compute_agent.nodes import Node
-from compute_agent.tracker import Tracker
-from compute_agent.wish import Wish
+from compute_agent.tracker import ResourceTracker
+from compute_agent.wish import BuildRequirements
 from rpcapi import errors
 from rpcapi.model.inventory import Inventory
 from tests.unit.compute_agent import machines
@@ -31,11 +31,11 @@ class Licences(ResourceKind):
     def of_shape(cls, conf: cfg.ConfigOpts, group: str) -> ResourceKind | None:
         return cls()
 
-    def inventory(self) -> Sequence[Below]:
-        return [Below("", {name: Inventory(3) for name in self.classes}, ("CUSTOM_LICENSED",))]
+    def inventory(self) -> Sequence[NodeProvider]:
+        return [NodeProvider("", {name: Inventory(3) for name in self.classes}, ("CUSTOM_LICENSED",))]
 
-    def assign(self, asked: Asked, taken: Sequence[Assignment]) -> Assignment | str:
-        if asked.wish.hints.get("licence") == "gold":
+    def assign(self, asked: AssignmentRequest, taken: Sequence[Assignment]) -> Assignment | str:
+        if asked.requirements.hints.get("licence") == "gold":
             return "there are no golden licences"
         gone = {number for assignment in taken for number in assignment["numbers"]}
         free = [number for number in range(3) if number not in gone]
@@ -64,41 +64,43 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
     yield made
 
 
-def admitted(tracker: Tracker, uuid: str, wish: Wish | None = None, amount: int = 1) -> Attempt | str:
+def admitted(
+    tracker: ResourceTracker, uuid: str, wish: BuildRequirements | None = None, amount: int = 1
+) -> Attempt | str:
     allocations = {"alpha/node0": {"VCPU": 1, "CUSTOM_LICENCE": amount}}
     intent = Attempt(uuid, 1, Stage.INTENT, 0, name="alpha/node0", allocations=allocations)
-    return tracker.admit(intent, wish or Wish())
+    return tracker.admit(intent, wish or BuildRequirements())
 
 
 def test_a_kind_from_outside_inventories_assigns_and_reports(install: Install) -> None:
     node = install(licence=Licences)
     assert node.shape.inventories["CUSTOM_LICENCE"] == Inventory(3)
     assert node.shape.traits == ("CUSTOM_LICENSED",)
-    tracker = Tracker([node])
+    tracker = ResourceTracker([node])
     for number in range(3):
         got = admitted(tracker, str(number))
         assert isinstance(got, Attempt)
         assert got.assignments == {"licence": {"numbers": [number]}}
         tracker.hold(got)
-    assert tracker.reports(node) == {"metrics": {"licences": 0.0}, "facts": {"licensed": True}}
+    assert tracker.kind_reports(node) == {"metrics": {"licences": 0.0}, "facts": {"licensed": True}}
     assert tracker.describe(got) == "licences [2]"
     tracker.drop(got.ref)
-    assert tracker.reports(node)["metrics"] == {"licences": 1.0}
-    refused = admitted(tracker, "gold", Wish(hints={"licence": "gold"}))
+    assert tracker.kind_reports(node)["metrics"] == {"licences": 1.0}
+    refused = admitted(tracker, "gold", BuildRequirements(hints={"licence": "gold"}))
     assert refused == "node alpha/node0: there are no golden licences"
 
 
 def test_a_kind_is_asked_only_for_what_is_its_own(install: Install) -> None:
-    asked: list[Asked] = []
+    asked: list[AssignmentRequest] = []
 
     class Curious(Licences):
-        def assign(self, one: Asked, taken: Sequence[Assignment]) -> Assignment | str:
+        def assign(self, one: AssignmentRequest, taken: Sequence[Assignment]) -> Assignment | str:
             asked.append(one)
             return {}
 
-    tracker = Tracker([install(licence=Curious)])
+    tracker = ResourceTracker([install(licence=Curious)])
     flat = Attempt("a", 1, Stage.INTENT, 0, name="alpha/node0", allocations={"alpha/node0": {"VCPU": 1}})
-    assert tracker.admit(flat, Wish()) == flat
+    assert tracker.admit(flat, BuildRequirements()) == flat
     assert not asked
     assert admitted(tracker, "b") == replace(
         flat, uuid="b", allocations={"alpha/node0": {"VCPU": 1, "CUSTOM_LICENCE": 1}}
@@ -115,11 +117,11 @@ class Broken(Licences):
         if where == self.fails:
             raise RuntimeError("the licence server is away")
 
-    def inventory(self) -> Sequence[Below]:
+    def inventory(self) -> Sequence[NodeProvider]:
         self._perhaps("inventory")
         return super().inventory()
 
-    def assign(self, asked: Asked, taken: Sequence[Assignment]) -> Assignment | str:
+    def assign(self, asked: AssignmentRequest, taken: Sequence[Assignment]) -> Assignment | str:
         self._perhaps("assign")
         return {"numbers": {1}} if self.fails == "journal" else super().assign(asked, taken)
 
@@ -140,7 +142,7 @@ def broken(where: str) -> type[Broken]:
 def test_one_that_fails_to_assign_refuses_under_its_name(
     install: Install, caplog: pytest.LogCaptureFixture, where: str
 ) -> None:
-    tracker = Tracker([install(licence=broken(where))])
+    tracker = ResourceTracker([install(licence=broken(where))])
     got = admitted(tracker, "a")
     assert isinstance(got, str)
     assert got.startswith("node alpha/node0: resource kind 'licence' failed: ")
@@ -159,11 +161,11 @@ def test_one_whose_inventory_fails_is_left_out_and_told_loudly(
 def test_one_that_fails_to_report_or_describe_is_left_out_there(install: Install) -> None:
     for where in ("report", "describe"):
         node = install(licence=broken(where))
-        tracker = Tracker([node])
+        tracker = ResourceTracker([node])
         got = admitted(tracker, "a")
         assert isinstance(got, Attempt)
         tracker.hold(got)
-        assert bool(tracker.reports(node)) == (where == "describe")
+        assert bool(tracker.kind_reports(node)) == (where == "describe")
         assert bool(tracker.describe(got)) == (where == "report")
 
 
@@ -187,13 +189,13 @@ def test_one_that_reports_what_nobody_can_take_is_left_out_of_the_report(
     install: Install, caplog: pytest.LogCaptureFixture, told: Any
 ) -> None:
     node = install(licence=type("Odd", (Licences,), {"report": lambda self, taken: told}))
-    assert Tracker([node]).reports(node) == {}
+    assert ResourceTracker([node]).kind_reports(node) == {}
     assert "Resource kind licence failed to report" in caplog.text
 
 
 @pytest.mark.parametrize("words", [None, 3, ["licence"]])
 def test_one_that_describes_by_something_else_than_words_is_not_quoted(install: Install, words: Any) -> None:
-    tracker = Tracker([install(licence=type("Odd", (Licences,), {"describe": lambda self, assignment: words}))])
+    tracker = ResourceTracker([install(licence=type("Odd", (Licences,), {"describe": lambda self, assignment: words}))])
     got = admitted(tracker, "a")
     assert isinstance(got, Attempt)
     assert tracker.describe(got) == ""
@@ -202,13 +204,13 @@ def test_one_that_describes_by_something_else_than_words_is_not_quoted(install: 
 @pytest.mark.parametrize(
     "inventory",
     [
-        [Below("", {"VCPU": Inventory(1)})],  # another kind's
-        [Below("", {"LICENCES": Inventory(1)})],
-        [Below("", traits=("LICENSED",))],
-        [Below("", {"CUSTOM_LICENCE": Inventory(1, reserved=2)})],
-        [Below("", {"CUSTOM_LICENCE": {"total": 1}})],
-        [Below("a b")],
-        [Below("/a")],
+        [NodeProvider("", {"VCPU": Inventory(1)})],  # another kind's
+        [NodeProvider("", {"LICENCES": Inventory(1)})],
+        [NodeProvider("", traits=("LICENSED",))],
+        [NodeProvider("", {"CUSTOM_LICENCE": Inventory(1, reserved=2)})],
+        [NodeProvider("", {"CUSTOM_LICENCE": {"total": 1}})],
+        [NodeProvider("a b")],
+        [NodeProvider("/a")],
         ["licences"],
     ],
 )
@@ -223,7 +225,7 @@ def test_an_inventory_that_makes_no_sense_is_left_out(
 
 
 def test_a_parent_that_is_not_there_ends_the_start(install: Install) -> None:
-    orphan = [Below("rack/licence", {"CUSTOM_LICENCE": Inventory(1)}, parent="rack")]
+    orphan = [NodeProvider("rack/licence", {"CUSTOM_LICENCE": Inventory(1)}, parent="rack")]
     with pytest.raises(errors.BadConfiguration, match="provider rack/licence has a parent that is not there"):
         install(licence=type("Orphan", (Licences,), {"inventory": lambda self: orphan}))
 

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from compute_agent.conf import shape as shape_conf
-from compute_agent.kinds.kind import Asked, Wish
+from compute_agent.kinds.kind import AssignmentRequest, BuildRequirements
 
 PAGE = (Path(__file__).parents[4] / "docs" / "resource-kinds.md").read_text()
 
@@ -21,6 +21,6 @@ def test_the_pages_example_hands_out_numbered_licences(conf):
     (below,) = kind.inventory()
     assert (below.path, below.inventories["CUSTOM_LICENCE"].total, below.traits) == ("", 3, ("CUSTOM_LICENSED",))
     amounts = {"": {"CUSTOM_LICENCE": 2}}
-    asked = Asked(Wish(), amounts, amounts, lambda: [])
+    asked = AssignmentRequest(BuildRequirements(), amounts, amounts, lambda: [])
     assert kind.assign(asked, [{"numbers": [1]}]) == {"numbers": [0, 2]}
     assert kind.describe({"numbers": [0, 2]}) == "licences [0, 2]"

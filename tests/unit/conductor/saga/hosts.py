@@ -9,7 +9,7 @@ from rpcapi import objects
 from rpcapi.context import RequestContext
 from rpcapi.model import names
 from rpcapi.model.claims import Answer
-from scheduler_svc.store.records import Ref
+from scheduler_svc.store.records import ClaimRef
 from tests.unit.conductor.saga.ledger import Ledger
 
 # What a host does with a build: "active", "refused", "failed", "lost" (no message ever arrives), "lost once" (the
@@ -78,10 +78,10 @@ class Hosts:
             if manner == "lost once":
                 self.manners[uuid, attempt] = "active"
             elif manner != "lost":
-                outcome, reason = self._outcome(host, Ref(uuid, attempt), name, manner)
-                self._tell(host, Ref(uuid, attempt), outcome, reason, mute=manner == "mute")
+                outcome, reason = self._outcome(host, ClaimRef(uuid, attempt), name, manner)
+                self._tell(host, ClaimRef(uuid, attempt), outcome, reason, mute=manner == "mute")
 
-    def _outcome(self, host: str, ref: Ref, name: str, manner: Manner) -> tuple[str, str]:
+    def _outcome(self, host: str, ref: ClaimRef, name: str, manner: Manner) -> tuple[str, str]:
         if ref in self.guests:
             return "active", ""
         if ref in self.over:
@@ -108,14 +108,14 @@ class Hosts:
         if self.manners.get(host) == "lost":
             return
         for uuid, attempt in refs.pairs():
-            ref = Ref(uuid, attempt)
+            ref = ClaimRef(uuid, attempt)
             if ref in self.guests and names.host_of(self.guests[ref]) == host:
                 del self.guests[ref]
             self.over.add(ref)
             self._store.release(host, [ref])
             self._tell(host, ref, "gone", "stopped, as asked", mute=False)
 
-    def _tell(self, host: str, ref: Ref, outcome: str, reason: str, *, mute: bool) -> None:
+    def _tell(self, host: str, ref: ClaimRef, outcome: str, reason: str, *, mute: bool) -> None:
         report = objects.BuildReport.of(
             host=host, uuids=[ref.consumer], attempts=[ref.attempt], outcomes=[outcome], reasons=[reason]
         )

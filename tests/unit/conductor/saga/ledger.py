@@ -9,10 +9,10 @@ from rpcapi.context import RequestContext
 from rpcapi.model.claims import Answer, ClaimState
 from rpcapi.model.inventory import Inventory
 from scheduler_svc.deciding import refusal
-from scheduler_svc.deciding.alternates import Asked
+from scheduler_svc.deciding.alternates import PreparedChunk
 from scheduler_svc.endpoints import decode, encode
 from scheduler_svc.store.memory import MemoryStore
-from scheduler_svc.store.records import Batch, BatchAnswer, Candidate, Intent, Prepared, Ref, Running
+from scheduler_svc.store.records import BatchAnswer, Candidate, ClaimBatch, ClaimRef, Intent, IntentResult, RunningClaim
 from scheduler_svc.store.validation import MAX_INTENTS
 
 PARTITION = "cell"
@@ -44,7 +44,7 @@ class Ledger:
     ) -> BatchAnswer:
         """Prepare claims as of now: nothing here changes who may have what."""
         return self.store.prepare(
-            Batch(
+            ClaimBatch(
                 request_id=ctxt.request_id,
                 project="p",
                 user="u",
@@ -59,14 +59,14 @@ class Ledger:
 
     def forget(self) -> None:
         """Begin a new epoch, in which no host is audited yet."""
-        self.store.bump()
+        self.store.begin_epoch()
 
     def audit(self, host: str) -> None:
         """Have a host tell that all its confirmed claims run, which opens it."""
         epoch = self.store.snapshot().epoch
         found, _ = self.store.claims(host=host)
         running = [
-            Running(each.consumer, each.attempt, True, each.host, each.allocations, "INSTANCE", "p", "u", "r")
+            RunningClaim(each.consumer, each.attempt, True, each.host, each.allocations, "INSTANCE", "p", "u", "r")
             for each in found
             if each.state == ClaimState.CONFIRMED
         ]
@@ -112,14 +112,14 @@ class Scheduler:
             Intent(uuid, attempt, [Candidate(nodes[(index + more) % len(nodes)]) for more in range(len(nodes))])
             for index, uuid in enumerate(uuids)
         ]
-        prepared: list[Prepared] = []
+        prepared: list[IntentResult] = []
         for start in range(0, len(uuids), MAX_INTENTS):
             some = intents[start : start + MAX_INTENTS]
             answer = self.ledger.prepare(ctxt, spec, some, snapshot.epoch, alternates)
             if not answer.accepted:
-                self.ledger.store.abort([Ref(one.consumer, one.attempt) for one in prepared])
-                refusal.raise_barred(answer.prepared, PARTITION)
-                raise refusal.no_valid_host(len(nodes), refusal.lost(refusal.tried(some, answer.prepared)))
+                self.ledger.store.abort([ClaimRef(one.consumer, one.attempt) for one in prepared])
+                refusal.raise_claim_error(answer.prepared, PARTITION)
+                raise refusal.no_valid_host(len(nodes), refusal.count_lost_candidates(refusal.last_verdicts(some, answer.prepared)))
             prepared += answer.prepared
         if self.lose:
             raise self.lose.pop(0)
@@ -157,13 +157,13 @@ class Claims:
             for consumer, attempt, names, replaces in rows
         ]
         epoch = self.store.snapshot().epoch  # a decision of an older one is looked at anew
-        return encode.prepared([Asked(wishes, self.ledger.prepare(ctxt, intents.spec, wishes, epoch, 2))])
+        return encode.prepare_answers([PreparedChunk(wishes, self.ledger.prepare(ctxt, intents.spec, wishes, epoch, 2))])
 
     def abort_claims(
         self, ctxt: RequestContext, refs: objects.ClaimRefs, host: str | None = None
     ) -> objects.ClaimAnswers:
         self._begin("abort", ctxt)
-        return encode.ended(self.store.abort(decode.refs(refs), host), Answer.ABORTED)
+        return encode.claim_answers(self.store.abort(decode.refs(refs), host), Answer.ABORTED)
 
     def list_claims(self, ctxt: RequestContext, consumer: str | None = None, **_: Any) -> objects.ClaimPage:
         self._begin("list", ctxt)

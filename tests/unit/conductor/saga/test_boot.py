@@ -138,7 +138,7 @@ def test_one_whose_alternates_are_full_does_not_hold_the_others_back() -> None:
     world.work()
     for uuid in uuids:
         record = world.record(uuid)
-        world.store.note([replace(record, alternates=("h2/n", "h3/n"))], wake=False)
+        world.store.write_without_lease([replace(record, alternates=("h2/n", "h3/n"))], wake=False)
     world.settle()
     assert sorted(world.statuses(uuids)) == ["ACTIVE"] * 3 + ["ERROR"] * 2
     world.check(uuids)

@@ -114,7 +114,7 @@ def test_only_the_one_whose_alternates_are_closed_is_waited_for() -> None:
     world.ledger.nodes = ["h1/n"]
     refuse(world, [full, closed], [full, closed])
     for uuid, alternates in ((full, ("h2/n",)), (closed, ("h2/n", "h3/n"))):
-        world.store.note([replace(world.record(uuid), alternates=alternates)], wake=True)
+        world.store.write_without_lease([replace(world.record(uuid), alternates=alternates)], wake=True)
     world.ledger.audit("h1")
     world.ledger.audit("h2")
     world.settle(20_000)

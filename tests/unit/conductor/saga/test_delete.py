@@ -3,12 +3,12 @@
 
 import pytest
 
-from conductor.store.records import Step
+from conductor.store.records import SagaStep
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
 from rpcapi.model.claims import Answer
 from scheduler_svc.endpoints import encode
-from scheduler_svc.store.records import Ended
+from scheduler_svc.store.records import ClaimResult
 from tests.unit.conductor.saga.world import CTXT, SPEC, THREE, World, uuid_list
 
 
@@ -166,7 +166,7 @@ def test_while_its_host_has_to_audit_first_it_stays_in_deleting(world: World) ->
     def abort_or_closed(ctxt: RequestContext, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
         if not closed[0]:
             return abort(ctxt, refs)
-        return encode.ended([Ended(*ref, Answer.CLOSED) for ref in refs.pairs()], Answer.ABORTED)
+        return encode.claim_answers([ClaimResult(*ref, Answer.CLOSED) for ref in refs.pairs()], Answer.ABORTED)
 
     world.claims.abort_claims = abort_or_closed  # type: ignore[method-assign, assignment]
     world.build([uuid])
@@ -225,9 +225,9 @@ def test_the_wish_is_carried_out_whatever_step_was_next(world: World) -> None:
     world.work()
     world.hosts.deliver()  # its host has confirmed, spawned, and is about to report
     record = world.record(uuid)
-    for step in (Step.CAST, Step.WAIT, Step.ALTERNATE, Step.SETTLE):
+    for step in (SagaStep.CAST, SagaStep.WAIT, SagaStep.ALTERNATE, SagaStep.SETTLE):
         assert record.status == "BUILDING"
-        world.store.note([type(record)(**{**fields(record), "step": step})], wake=False)
+        world.store.write_without_lease([type(record)(**{**fields(record), "step": step})], wake=False)
         record = world.record(uuid)
         assert record.step == step
     world.delete([uuid])

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from conductor.store.records import Instance
+from conductor.store.records import InstanceRecord
 from rpcapi import errors
 from rpcapi.claims import ClaimsAPI
-from rpcapi.model.claims import PARTITION_AWAY
+from rpcapi.model.claims import PARTITION_UNAVAILABLE
 from tests.unit.conductor.saga.world import World, uuid_list
 
 (UUID,) = uuid_list(1)
@@ -21,12 +21,12 @@ def world() -> World:
     return made
 
 
-def record(world: World) -> Instance:
+def record(world: World) -> InstanceRecord:
     return world.record(UUID)
 
 
 def test_a_refusal_while_a_partition_is_away_is_asked_again(world: World) -> None:
-    away = {PARTITION_AWAY: 3}
+    away = {PARTITION_UNAVAILABLE: 3}
     world.scheduler.lose = [errors.NoValidHost(reason="3 partition unavailable", reasons=away) for _ in range(2)]
     world.build([UUID])
     world.settle()
@@ -45,13 +45,13 @@ def test_a_claim_that_lives_under_another_attempt_is_looked_at_in_its_own_partit
 def test_claims_that_ended_are_ended_where_they_were_before_the_next_attempt(world: World) -> None:
     asked: list[str] = []
     saga = world.conductors[0].saga
-    peers = saga._peers
+    clients = saga._clients
 
     def claims(partition: str) -> ClaimsAPI:
         asked.append(partition)
-        return peers.claims(partition)
+        return clients.claims(partition)
 
-    saga._peers = replace(peers, claims=claims)
+    saga._clients = replace(clients, claims=claims)
     world.scheduler.lose = [errors.ClaimEnded(consumer=UUID, attempt=1, why="ended", partition="cell2")]
     world.build([UUID])
     world.settle()

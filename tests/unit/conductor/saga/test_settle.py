@@ -6,8 +6,8 @@ from dataclasses import replace
 import oslo_messaging as messaging
 import pytest
 
-from conductor.store.records import Instance, Status, Step
-from scheduler_svc.store.records import Ref
+from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
+from scheduler_svc.store.records import ClaimRef
 from tests.unit.conductor.saga.world import World, uuid_list
 
 (UUID,) = uuid_list(1)
@@ -22,7 +22,7 @@ def world() -> World:
 
 def forget(world: World, **values: object) -> None:
     """Put the record back to what it was: what a store does that lost its last writes."""
-    world.store.note([replace(world.record(UUID), **values)], wake=True)  # type: ignore[arg-type]
+    world.store.write_without_lease([replace(world.record(UUID), **values)], wake=True)  # type: ignore[arg-type]
 
 
 def test_an_attempt_that_the_store_forgot_is_taken_up_again(world: World) -> None:
@@ -31,7 +31,7 @@ def test_an_attempt_that_the_store_forgot_is_taken_up_again(world: World) -> Non
     world.settle()
     now = world.record(UUID)
     assert (now.attempt, now.host) == (2, "h2/n")
-    forget(world, status=Status.BUILDING, step=Step.ALTERNATE, attempt=1, host="h1/n", alternates=("h2/n", "h3/n"))
+    forget(world, status=InstanceStatus.BUILDING, step=SagaStep.ALTERNATE, attempt=1, host="h1/n", alternates=("h2/n", "h3/n"))
 
     world.settle()
 
@@ -43,7 +43,7 @@ def test_a_forgotten_attempt_that_reports_is_taken_up_again(world: World) -> Non
     world.hosts.manners.update({"h1": "failed", "h2": "mute"})
     world.build([UUID])
     world.settle(1000)
-    forget(world, status=Status.BUILDING, step=Step.WAIT, attempt=1, host="h1/n", history=(), wake_ms=2**50)
+    forget(world, status=InstanceStatus.BUILDING, step=SagaStep.WAIT, attempt=1, host="h1/n", history=(), wake_ms=2**50)
 
     world.hosts.speak()
     world.settle()
@@ -57,8 +57,8 @@ def test_a_select_that_was_forgotten_with_all_after_it(world: World) -> None:
     world.hosts.manners["h1"] = "failed"
     world.build([UUID])
     world.settle()
-    fresh = Instance(UUID, world.record(UUID).request, version=world.record(UUID).version)
-    world.store.note([replace(fresh, created_ms=world.now_ms)], wake=True)
+    fresh = InstanceRecord(UUID, world.record(UUID).request, version=world.record(UUID).version)
+    world.store.write_without_lease([replace(fresh, created_ms=world.now_ms)], wake=True)
 
     world.settle()
 
@@ -72,7 +72,7 @@ def test_a_prepared_attempt_that_ended_unrecorded_is_stepped_over(world: World) 
     world.build([UUID])
     world.work()
     world.hosts.deliver()
-    world.ledger.store.abort([Ref(UUID, 2)])
+    world.ledger.store.abort([ClaimRef(UUID, 2)])
 
     world.settle()
 
@@ -86,7 +86,7 @@ def test_a_claim_of_an_attempt_that_its_host_ended_is_released(world: World) -> 
     world.build([UUID])
     world.settle()
     ended = {"attempt": 1, "host": "h1/n", "outcome": "failed", "reason": "it said so"}
-    forget(world, status=Status.BUILDING, step=Step.SETTLE, history=[ended], alternates=("h2/n",))
+    forget(world, status=InstanceStatus.BUILDING, step=SagaStep.SETTLE, history=[ended], alternates=("h2/n",))
 
     world.settle()
 

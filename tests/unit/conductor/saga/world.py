@@ -10,22 +10,22 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from conductor.deletion import Deletion
-from conductor.instances import Instances
-from conductor.peers import Peers
-from conductor.reports import Reports
-from conductor.requests import Requests
-from conductor.saga.saga import Saga
-from conductor.saga.turn import Limits
-from conductor.store.interface import Store
-from conductor.store.memory import MemoryStore
-from conductor.store.records import Instance, LeaseLost, Terms
+from conductor.deletion import InstanceDeletion
+from conductor.instances import InstanceReader
+from conductor.peers import ServiceClients
+from conductor.reports import BuildReports
+from conductor.requests import BuildRequests
+from conductor.saga.saga import BuildSaga
+from conductor.saga.turn import SagaLimits
+from conductor.store.interface import ConductorStore
+from conductor.store.memory import MemoryConductorStore
+from conductor.store.records import InstanceRecord, LeaseLost, StoreTimeouts
 from rpcapi import context, errors, objects
 from tests.unit.conductor.saga.hosts import Hosts
 from tests.unit.conductor.saga.ledger import PARTITION, Claims, Ledger, Scheduler
 
 LEASE_MS = 30_000
-LIMITS = Limits(max_attempts=3, build_timeout_ms=300_000, select_timeout_ms=180_000, call_s=20.0)
+LIMITS = SagaLimits(max_attempts=3, build_timeout_ms=300_000, select_timeout_ms=180_000, call_s=20.0)
 CTXT = context.new("project", "user")
 
 
@@ -37,12 +37,12 @@ class Crash(BaseException):
 class Conductor:
     """One conductor: what its endpoints call, and its saga."""
 
-    requests: Requests
-    reports: Reports
-    deletion: Deletion
-    instances: Instances
-    saga: Saga
-    store: Store
+    requests: BuildRequests
+    reports: BuildReports
+    deletion: InstanceDeletion
+    instances: InstanceReader
+    saga: BuildSaga
+    store: ConductorStore
 
 
 class Fuse:
@@ -87,11 +87,11 @@ class _Guarded:
 class World:
     """``rooms`` maps each node to its VCPUs; the scheduler offers nodes in that order, never twice the same host."""
 
-    def __init__(self, rooms: Mapping[str, int], limits: Limits = LIMITS) -> None:
+    def __init__(self, rooms: Mapping[str, int], limits: SagaLimits = LIMITS) -> None:
         self.now_ms = 1_700_000_000_000
         self.limits = limits
         self.ledger = Ledger(rooms, lambda: self.now_ms)
-        self.store = MemoryStore(Terms(lease_ms=LEASE_MS), lambda: self.now_ms)
+        self.store = MemoryConductorStore(StoreTimeouts(lease_ms=LEASE_MS), lambda: self.now_ms)
         self.hosts = Hosts(self.ledger, self._report)
         self.scheduler = Scheduler(self.ledger)
         self.claims = Claims(self.ledger)
@@ -101,14 +101,14 @@ class World:
         """Add a conductor, one that a fuse may end."""
         guard = fuse.guard if fuse else lambda target: target
         claims = guard(self.claims)
-        peers = Peers(guard(self.scheduler), guard(self.hosts), lambda partition: claims, PARTITION)
+        clients = ServiceClients(guard(self.scheduler), guard(self.hosts), lambda partition: claims, PARTITION)
         store = guard(self.store)
         made = Conductor(
-            Requests(store, lambda: None, 1000),
-            Reports(store, peers, lambda: None, 1000),
-            Deletion(store, lambda: None, 1000),
-            Instances(store, 1000),
-            Saga(store, peers, self.limits, threading.Event()),
+            BuildRequests(store, lambda: None, 1000),
+            BuildReports(store, clients, lambda: None, 1000),
+            InstanceDeletion(store, lambda: None, 1000),
+            InstanceReader(store, 1000),
+            BuildSaga(store, clients, self.limits, threading.Event()),
             store,
         )
         self.conductors.append(made)
@@ -123,7 +123,7 @@ class World:
         self._ask(lambda conductor: conductor.deletion.delete(uuids))
 
     def _report(self, report: objects.BuildReport) -> None:
-        self._ask(lambda conductor: conductor.reports.take(CTXT, report))
+        self._ask(lambda conductor: conductor.reports.record(CTXT, report))
 
     def _ask(self, call: Callable[[Conductor], None]) -> None:
         while True:
@@ -168,7 +168,7 @@ class World:
 
     # -- what must hold --------------------------------------------------------------------------------------------
 
-    def record(self, uuid: str) -> Instance:
+    def record(self, uuid: str) -> InstanceRecord:
         return self.store.get([uuid])[uuid]
 
     def reason(self, uuid: str) -> str:

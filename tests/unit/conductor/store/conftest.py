@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from conductor.store import keys
-from conductor.store.interface import Store
-from conductor.store.memory import MemoryStore
-from conductor.store.records import Lease, Request, Terms
-from conductor.store.redis import RedisStore
+from conductor.store.interface import ConductorStore
+from conductor.store.memory import MemoryConductorStore
+from conductor.store.records import BuildRequestRecord, RequestLease, StoreTimeouts
+from conductor.store.redis import RedisConductorStore
 from devstack.servers.redis import RedisServer
 from tests.functional.failover.setups import KINDS
 
@@ -24,18 +24,18 @@ RETENTION_MS = 60
 class Bench:
     """A store and a way to let its time pass."""
 
-    store: Store
+    store: ConductorStore
     pass_time: Callable[[int], None]
     now: Callable[[], int]
-    others: list[Store] = field(default_factory=list)
+    others: list[ConductorStore] = field(default_factory=list)
 
 
-def request(name: str = "req", **values: Any) -> Request:
+def request(name: str = "req", **values: Any) -> BuildRequestRecord:
     given = {"request_id": f"req-{name}", "project": "p", "user": "u", "flavor": "m1.small", "spec": {"a": 1}}
-    return Request(key=name, **{**given, **values})
+    return BuildRequestRecord(key=name, **{**given, **values})
 
 
-def take_one(bench: Bench) -> Lease:
+def take_one(bench: Bench) -> RequestLease:
     """Take the only request that is due."""
     (lease,) = bench.store.take("me", 10)
     return lease
@@ -45,7 +45,7 @@ def redis_bench(server: RedisServer, url: str) -> Iterator[Bench]:
     """Yield the store that ``url`` leads to, which lies on ``server``."""
     with server.client() as client:
         client.delete(*keys.ALL)
-        store = RedisStore(url, Terms(lease_ms=LEASE_MS, retention_ms=RETENTION_MS))
+        store = RedisConductorStore(url, StoreTimeouts(lease_ms=LEASE_MS, retention_ms=RETENTION_MS))
 
         def now() -> int:
             seconds, micros = client.time()
@@ -79,5 +79,5 @@ def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
     def turn(ms: int) -> None:
         clock[0] += ms
 
-    terms = Terms(lease_ms=LEASE_MS, retention_ms=RETENTION_MS)
-    yield Bench(MemoryStore(terms, lambda: clock[0]), turn, lambda: clock[0])
+    terms = StoreTimeouts(lease_ms=LEASE_MS, retention_ms=RETENTION_MS)
+    yield Bench(MemoryConductorStore(terms, lambda: clock[0]), turn, lambda: clock[0])

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from conductor.store.records import LeaseLost, Status, Step
+from conductor.store.records import InstanceStatus, LeaseLost, SagaStep
 from tests.unit.conductor.store.conftest import LEASE_MS, RETENTION_MS, Bench, request, take_one
 
 
@@ -18,7 +18,7 @@ def test_what_is_taken_is_due_again_only_when_the_lease_is_over(bench: Bench) ->
     (second,) = bench.store.take("other", 10)
 
     assert second.token != first.token
-    assert (first.taken_over, second.taken_over) == (False, True)
+    assert (first.is_takeover, second.is_takeover) == (False, True)
 
 
 def test_the_same_number_counted_again_is_not_the_same_lease(bench: Bench) -> None:
@@ -38,7 +38,7 @@ def test_a_holder_that_lost_its_lease_changes_nothing(bench: Bench) -> None:
     quick = take_one(bench)
 
     with pytest.raises(LeaseLost):
-        bench.store.write(slow, [replace(seen, status=Status.ACTIVE)])
+        bench.store.write(slow, [replace(seen, status=InstanceStatus.ACTIVE)])
     with pytest.raises(LeaseLost):
         bench.store.load(slow)
     assert bench.store.release(slow, None) is False
@@ -75,7 +75,7 @@ def test_the_lease_of_a_forgotten_request_is_lost(bench: Bench) -> None:
     bench.store.record(request(), ["a"])
     lease = take_one(bench)
     (seen,) = bench.store.load(lease).instances
-    bench.store.write(lease, [replace(seen, status=Status.DELETED, step=Step.DONE)])
+    bench.store.write(lease, [replace(seen, status=InstanceStatus.DELETED, step=SagaStep.DONE)])
     bench.pass_time(RETENTION_MS)
     bench.store.purge()
     with pytest.raises(LeaseLost):

@@ -11,14 +11,14 @@ from oslo_config import cfg
 from conductor import conf as conductor_conf
 from conductor.service import _open_store
 from conductor.store import keys
-from conductor.store.records import Terms
-from conductor.store.redis import RedisStore
+from conductor.store.records import StoreTimeouts
+from conductor.store.redis import RedisConductorStore
 from conductor.store.scripts import DECLARED, text
 from devstack.servers.ports import free_port
 from devstack.servers.redis import RedisServer
 from devstack.servers.redis_users import STORE_USERS
 from rpcapi import errors
-from rpcapi.conf.replicas import Replicas
+from rpcapi.conf.replicas import ReplicaAcknowledgement
 from tests.unit.conductor.store.conftest import request
 
 
@@ -28,19 +28,19 @@ def server(make_redis: Callable[..., RedisServer]) -> Iterator[RedisServer]:
 
 
 @pytest.fixture
-def store(server: RedisServer) -> Iterator[RedisStore]:
-    made = RedisStore(server.url("conductor"), Terms())
+def store(server: RedisServer) -> Iterator[RedisConductorStore]:
+    made = RedisConductorStore(server.url("conductor"), StoreTimeouts())
     yield made
     made.close()
 
 
-def every_verb(store: RedisStore) -> None:
+def every_verb(store: RedisConductorStore) -> None:
     store.ping()
     store.record(request(), ["a"])
     (lease,) = store.take("me", 1)
     work = store.load(lease)
     store.write(lease, work.instances)
-    store.note(list(store.get(["a"]).values()), wake=True)
+    store.write_without_lease(list(store.get(["a"]).values()), wake=True)
     store.release(lease, None)
     store.requests(["req"])
     store.page(None, 10, deleted=True)
@@ -48,7 +48,7 @@ def every_verb(store: RedisStore) -> None:
     store.purge()
 
 
-def test_the_service_user_may_do_all_that_the_store_does_and_no_more(store: RedisStore, server: RedisServer) -> None:
+def test_the_service_user_may_do_all_that_the_store_does_and_no_more(store: RedisConductorStore, server: RedisServer) -> None:
     every_verb(store)
     assert set(server.client().keys("*")) <= set(keys.ALL)
     with server.client("conductor") as client, pytest.raises(Exception, match=r"(?i)no permissions"):
@@ -56,13 +56,13 @@ def test_the_service_user_may_do_all_that_the_store_does_and_no_more(store: Redi
 
 
 def test_another_services_user_is_a_clear_refusal(server: RedisServer) -> None:
-    store = RedisStore(server.url("scheduler"))
+    store = RedisConductorStore(server.url("scheduler"))
     with pytest.raises(errors.StoreUnavailable, match="lacks a permission"):
         store.take("me", 1)
     store.close()
 
 
-def test_scripts_that_the_server_forgot_are_loaded_again(store: RedisStore, server: RedisServer) -> None:
+def test_scripts_that_the_server_forgot_are_loaded_again(store: RedisConductorStore, server: RedisServer) -> None:
     store.record(request(), ["a"])
     with server.client() as client:
         client.script_flush()
@@ -71,7 +71,7 @@ def test_scripts_that_the_server_forgot_are_loaded_again(store: RedisStore, serv
 
 
 def test_a_server_that_restarts_is_found_again_with_all_that_was_acknowledged(
-    store: RedisStore, server: RedisServer
+    store: RedisConductorStore, server: RedisServer
 ) -> None:
     store.record(request(), ["a"])
     server.kill()
@@ -86,7 +86,7 @@ def test_a_server_that_lacks_its_replicas_takes_nothing(
     make_redis: Callable[..., RedisServer], redis_flavour: Path
 ) -> None:
     server = make_redis(binary=redis_flavour, settings=["min-replicas-to-write 1"])
-    store = RedisStore(server.url())
+    store = RedisConductorStore(server.url())
     with pytest.raises(errors.StoreUnavailable, match="NOREPLICAS"):
         store.record(request(), ["a"])
     assert store.get(["a"]) == {}
@@ -95,11 +95,11 @@ def test_a_server_that_lacks_its_replicas_takes_nothing(
 
 def test_a_write_is_acknowledged_when_a_replica_has_it(make_redis: Callable[..., RedisServer]) -> None:
     server = make_redis(port=free_port())
-    store = RedisStore(server.url(), replicas=Replicas(1, 50))
+    store = RedisConductorStore(server.url(), replicas=ReplicaAcknowledgement(1, 50))
     with pytest.raises(errors.StoreUnavailable, match="0 of 1 replicas"):
         store.record(request(), ["a"])
     make_redis(replica_of=server)
-    patient = RedisStore(server.url(), replicas=Replicas(1, 5_000))
+    patient = RedisConductorStore(server.url(), replicas=ReplicaAcknowledgement(1, 5_000))
     assert patient.record(request(), ["a"]) is False  # it stood, and is acknowledged now
     for each in (store, patient):
         each.close()
@@ -118,7 +118,7 @@ def test_as_many_replicas_are_waited_for_as_are_configured(
 
 
 def test_a_replica_is_not_read_from(make_redis: Callable[..., RedisServer], redis_server: RedisServer) -> None:
-    store = RedisStore(make_redis(replica_of=redis_server).url())
+    store = RedisConductorStore(make_redis(replica_of=redis_server).url())
     with pytest.raises(errors.StoreUnavailable, match="replica"):
         store.get(["a"])
     store.close()
@@ -126,10 +126,10 @@ def test_a_replica_is_not_read_from(make_redis: Callable[..., RedisServer], redi
 
 def test_a_url_that_is_none_is_a_bad_configuration() -> None:
     with pytest.raises(errors.BadConfiguration, match=r"\[conductor_store\] url"):
-        RedisStore("redis://127.0.0.1:port/0")
+        RedisConductorStore("redis://127.0.0.1:port/0")
 
 
-def test_a_document_of_a_newer_schema_is_not_guessed_at(store: RedisStore, server: RedisServer) -> None:
+def test_a_document_of_a_newer_schema_is_not_guessed_at(store: RedisConductorStore, server: RedisServer) -> None:
     store.record(request(), ["a"])
     with server.client() as client:
         value = str(client.hget(keys.INSTANCES, "a"))

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from conductor.store.records import Status, Step
+from conductor.store.records import InstanceStatus, SagaStep
 from rpcapi import errors
 from tests.unit.conductor.store.conftest import RETENTION_MS, Bench, request, take_one
 
@@ -38,7 +38,7 @@ def test_a_deleted_record_is_kept_for_its_retention_then_forgotten(bench: Bench)
     bench.store.record(request(), ["a", "b"])
     lease = take_one(bench)
     rows = bench.store.load(lease).instances
-    bench.store.write(lease, [replace(each, status=Status.DELETED, step=Step.DONE) for each in rows])
+    bench.store.write(lease, [replace(each, status=InstanceStatus.DELETED, step=SagaStep.DONE) for each in rows])
     bench.store.release(lease, None)
     assert bench.store.purge() == 0
     assert bench.store.record(request(), ["a", "b"]) is False

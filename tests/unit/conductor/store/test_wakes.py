@@ -3,7 +3,7 @@
 
 from dataclasses import replace
 
-from conductor.store.records import Status, Step
+from conductor.store.records import InstanceStatus, SagaStep
 from tests.unit.conductor.store.conftest import LEASE_MS, Bench, request, take_one
 
 
@@ -17,7 +17,7 @@ def test_only_what_is_due_is_loaded_and_the_next_wake_is_told(bench: Bench) -> N
         [
             replace(rows["a"], wake_ms=now + 50_000),
             replace(rows["b"], wake_ms=now + 40_000),
-            replace(rows["c"], step=Step.DONE),
+            replace(rows["c"], step=SagaStep.DONE),
         ],
     )
     work = bench.store.load(lease)
@@ -31,7 +31,7 @@ def test_a_released_request_is_due_when_its_next_step_is(bench: Bench) -> None:
     bench.store.release(lease, bench.now() + 60)
     assert bench.store.take("me", 10) == []
     bench.pass_time(61)
-    assert take_one(bench).taken_over is False
+    assert take_one(bench).is_takeover is False
 
 
 def test_a_request_without_steps_is_due_no_more(bench: Bench) -> None:
@@ -45,10 +45,10 @@ def test_a_fact_wakes_a_request_that_sleeps(bench: Bench) -> None:
     bench.store.record(request(), ["a"])
     bench.store.release(take_one(bench), bench.now() + 3_600_000)
     seen = bench.store.get(["a"])["a"]
-    bench.store.note([replace(seen, reason="quiet")], wake=False)
+    bench.store.write_without_lease([replace(seen, reason="quiet")], wake=False)
     assert bench.store.take("me", 10) == []
 
-    bench.store.note([replace(seen, version=2, step=Step.ALTERNATE)], wake=True)
+    bench.store.write_without_lease([replace(seen, version=2, step=SagaStep.ALTERNATE)], wake=True)
 
     assert take_one(bench).request == "req"
 
@@ -57,10 +57,10 @@ def test_a_fact_wakes_a_request_that_had_nothing_to_do(bench: Bench) -> None:
     bench.store.record(request(), ["a"])
     lease = take_one(bench)
     (seen,) = bench.store.load(lease).instances
-    bench.store.write(lease, [replace(seen, status=Status.ACTIVE, step=Step.DONE)])
+    bench.store.write(lease, [replace(seen, status=InstanceStatus.ACTIVE, step=SagaStep.DONE)])
     bench.store.release(lease, None)
 
-    bench.store.note([replace(seen, version=2, status=Status.DELETING, step=Step.TERMINATE)], wake=True)
+    bench.store.write_without_lease([replace(seen, version=2, status=InstanceStatus.DELETING, step=SagaStep.TERMINATE)], wake=True)
 
     assert [each.step for each in bench.store.load(take_one(bench)).instances] == ["terminate"]
 
@@ -68,7 +68,7 @@ def test_a_fact_wakes_a_request_that_had_nothing_to_do(bench: Bench) -> None:
 def test_a_fact_while_the_request_is_held_is_not_overlooked(bench: Bench) -> None:
     bench.store.record(request(), ["a"])
     lease = take_one(bench)
-    bench.store.note([replace(bench.store.get(["a"])["a"], step=Step.ABORT)], wake=True)
+    bench.store.write_without_lease([replace(bench.store.get(["a"])["a"], step=SagaStep.ABORT)], wake=True)
     assert bench.store.take("other", 10) == []
 
     bench.store.release(lease, None)
@@ -79,7 +79,7 @@ def test_a_fact_while_the_request_is_held_is_not_overlooked(bench: Bench) -> Non
 def test_taking_answers_an_earlier_wake(bench: Bench) -> None:
     bench.store.record(request(), ["a"])
     take_one(bench)
-    bench.store.note([bench.store.get(["a"])["a"]], wake=True)
+    bench.store.write_without_lease([bench.store.get(["a"])["a"]], wake=True)
     bench.pass_time(LEASE_MS)
     bench.store.release(take_one(bench), None)
     assert bench.store.take("me", 10) == []

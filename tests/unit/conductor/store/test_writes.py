@@ -4,7 +4,7 @@
 from dataclasses import replace
 
 from conductor.store.interface import PAGE
-from conductor.store.records import Status, Step
+from conductor.store.records import InstanceStatus, SagaStep
 from tests.unit.conductor.store.conftest import Bench, request, take_one
 
 
@@ -15,8 +15,8 @@ def test_a_write_keeps_every_field_and_the_store_sets_its_own(bench: Bench) -> N
     bench.pass_time(5)
     given = replace(
         seen,
-        status=Status.BUILDING,
-        step=Step.WAIT,
+        status=InstanceStatus.BUILDING,
+        step=SagaStep.WAIT,
         wake_ms=seen.created_ms + 10_000,
         attempt=2,
         host="h/n",
@@ -48,9 +48,9 @@ def test_a_write_leaves_alone_what_has_changed_meanwhile(bench: Bench) -> None:
     lease = take_one(bench)
     seen = bench.store.load(lease).instances
     told = next(each for each in seen if each.uuid == "a")
-    bench.store.note([replace(told, status=Status.DELETING, step=Step.ABORT)], wake=True)
+    bench.store.write_without_lease([replace(told, status=InstanceStatus.DELETING, step=SagaStep.ABORT)], wake=True)
 
-    written = bench.store.write(lease, [replace(each, status=Status.BUILDING) for each in seen])
+    written = bench.store.write(lease, [replace(each, status=InstanceStatus.BUILDING) for each in seen])
 
     assert written.stale == {"a"}
     assert {uuid: each.status for uuid, each in bench.store.get(["a", "b"]).items()} == {
@@ -66,7 +66,7 @@ def test_a_write_leaves_alone_what_has_changed_meanwhile(bench: Bench) -> None:
 def test_a_write_of_an_unknown_instance_is_stale(bench: Bench) -> None:
     bench.store.record(request(), ["a"])
     seen = bench.store.get(["a"])["a"]
-    assert bench.store.note([replace(seen, uuid="none")], wake=True).stale == {"none"}
+    assert bench.store.write_without_lease([replace(seen, uuid="none")], wake=True).stale == {"none"}
     assert bench.store.get(["none"]) == {}
 
 
@@ -76,6 +76,6 @@ def test_a_large_request_is_loaded_and_written_whole(bench: Bench) -> None:
     lease = take_one(bench)
     work = bench.store.load(lease)
     assert [each.uuid for each in work.instances] == uuids
-    bench.store.write(lease, [replace(each, step=Step.WAIT, status=Status.BUILDING) for each in work.instances])
+    bench.store.write(lease, [replace(each, step=SagaStep.WAIT, status=InstanceStatus.BUILDING) for each in work.instances])
     assert bench.store.counts()["BUILDING"] == len(uuids)
     assert len(bench.store.get(uuids)) == len(uuids)

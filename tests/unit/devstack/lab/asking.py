@@ -17,7 +17,7 @@ def run(*argv: str) -> tuple[int, str, str]:
     return code, out.getvalue(), err.getvalue()
 
 
-def ask(*argv: str) -> list[dict[str, Any]]:
+def run_json(*argv: str) -> list[dict[str, Any]]:
     """Return the rows of the answer in JSON, which must be well-formed; by themselves they must hold together."""
     code, out, err = run(*argv, "--json")
     assert code == 0, err

@@ -34,7 +34,7 @@ def descendants(pid: int) -> set[int]:
 
 
 @contextlib.contextmanager
-def working(folder: Path, *argv: str) -> Iterator["subprocess.Popen[bytes]"]:
+def running_lab(folder: Path, *argv: str) -> Iterator["subprocess.Popen[bytes]"]:
     """Run the lab with ``folder`` for what it leaves on disk; end it with all it begot whatever happens."""
     lab = subprocess.Popen(
         [sys.executable, "-m", "devstack.lab.main", *argv],
@@ -52,7 +52,7 @@ def working(folder: Path, *argv: str) -> Iterator["subprocess.Popen[bytes]"]:
         lab.wait(10)
 
 
-def leaves_nothing_when_it_is_terminated(lab: "subprocess.Popen[bytes]", folder: Path) -> None:
+def assert_clean_termination(lab: "subprocess.Popen[bytes]", folder: Path) -> None:
     """Tell the lab to stop; it must do so soon, and take its processes and their folder along."""
     begotten = descendants(lab.pid)
     assert begotten, "it must have something to leave behind"

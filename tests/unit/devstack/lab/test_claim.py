@@ -4,7 +4,7 @@
 import pytest
 
 from devstack.lab import claim, claim_calls
-from devstack.lab.claim_calls import BARE, MINE, ClaimCalls
+from devstack.lab.claim_calls import BARE, CLAIM, ClaimCalls
 from scheduler_svc.store.redis import RedisStore
 from scheduler_svc.store.redis.keys import prefix
 from tests.unit.devstack.lab import asking
@@ -36,7 +36,7 @@ def test_the_floor_reads_and_writes_what_the_claim_script_does(make_redis, candi
     with server.client() as client:
         calls = ClaimCalls(client, server.url(), candidates)
         # When each makes one claim, tried on as many candidates
-        mine, bare = (commands(server, calls, which) for which in (MINE, BARE))
+        mine, bare = (commands(server, calls, which) for which in (CLAIM, BARE))
     # Then they asked Redis for the same; the claim's own number of looks grows with its candidates
     assert sorted(mine) == sorted(bare)
     assert mine.count(("HGET", "capacity")) == candidates
@@ -46,9 +46,9 @@ def test_answers_in_the_programs_form(monkeypatch, tmp_path):
     pytest.importorskip("matplotlib")
     monkeypatch.setattr(claim, "MODES", ("always",))
     monkeypatch.setattr(claim, "CANDIDATES", (1, 4))
-    monkeypatch.setattr(claim, "LOTS", 2)
+    monkeypatch.setattr(claim, "BLOCKS", 2)
     picture = tmp_path / "claim.png"
-    rows = asking.ask("claim", "--calls", "3", "--plot", str(picture))
+    rows = asking.run_json("claim", "--calls", "3", "--plot", str(picture))
     assert [(row["name"], row["fsync"], row["candidates"]) for row in rows] == [
         (f"claim {what}", "always", candidates) for candidates in (1, 4) for what in ("latency", "rate")
     ]
@@ -62,11 +62,11 @@ def test_what_was_measured_are_sound_claims(make_redis):
     claim_calls.prepare_partitions(server.url())
     with server.client() as client:
         calls = ClaimCalls(client, server.url(), 4)
-        made = calls.ready(MINE, 8, 0)
+        made = calls.ready(CLAIM, 8, 0)
         answers = [client.evalsha(*made[0]), *claim_calls.send(client, made[1:])]
     # Then every call claimed on its last candidate, and the store's sums are right
     assert [answer[9] for answer in answers] == ["FULL FULL FULL FITS"] * 8
-    store = RedisStore(server.url(), MINE)
+    store = RedisStore(server.url(), CLAIM)
     found = store.verify()
     store.close()
     assert (found.claims["prepared"], list(found.problems), list(found.excess)) == (8, [], [])
@@ -76,7 +76,7 @@ def test_a_call_that_claims_nothing_is_no_figure(monkeypatch):
     # Given claims that no host has room for
     monkeypatch.setattr(claim, "MODES", ("no",))
     monkeypatch.setattr(claim, "CANDIDATES", (1,))
-    monkeypatch.setattr(claim_calls, "ASKED", {"VCPU": 1000, "MEMORY_MB": 1024, "DISK_GB": 1})
+    monkeypatch.setattr(claim_calls, "RESOURCES", {"VCPU": 1000, "MEMORY_MB": 1024, "DISK_GB": 1})
     # When they are to be measured
     code, out, err = asking.run("claim", "--calls", "1")
     # Then the lab says so, in place of a rate of refusals

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from devstack.lab.crew import Crew
+from devstack.lab.crew import WorkerProcesses
 from rpcapi import errors
 from rpcapi.shell.faults import CommandFailed
 
@@ -17,7 +17,7 @@ def double(line, index):
         line.send((2 * line.recv(), index))
 
 
-def misbehave(line, index):
+def follow_command(line, index):
     """Do what the message says."""
     match line.recv():
         case "raise":
@@ -32,11 +32,11 @@ def misbehave(line, index):
 
 def test_each_worker_gets_its_message_and_is_heard_in_order():
     looks = []
-    with Crew(3, double) as crew:
-        crew.tell([1, 2, 3])
-        assert crew.hear(60, lambda: looks.append(1)) == [(2, 0), (4, 1), (6, 2)]
-        crew.tell([10, 20, 30])
-        assert crew.hear(60) == [(20, 0), (40, 1), (60, 2)]
+    with WorkerProcesses(3, double) as crew:
+        crew.send([1, 2, 3])
+        assert crew.receive(60, lambda: looks.append(1)) == [(2, 0), (4, 1), (6, 2)]
+        crew.send([10, 20, 30])
+        assert crew.receive(60) == [(20, 0), (40, 1), (60, 2)]
         assert len(multiprocessing.active_children()) == 3
     assert looks
     assert multiprocessing.active_children() == []
@@ -47,22 +47,22 @@ def test_each_worker_gets_its_message_and_is_heard_in_order():
     [("raise", errors.StoreUnavailable, "nobody there"), ("die", CommandFailed, "Worker 2 of 2 died")],
 )
 def test_a_worker_that_fails_is_told_of_and_the_others_end(message, raised, said):
-    with pytest.raises(raised, match=said), Crew(2, misbehave) as crew:
-        crew.tell(["well", message])
-        crew.hear(60)
+    with pytest.raises(raised, match=said), WorkerProcesses(2, follow_command) as crew:
+        crew.send(["well", message])
+        crew.receive(60)
     assert multiprocessing.active_children() == []
 
 
 def test_workers_that_say_nothing_are_given_up():
-    with pytest.raises(CommandFailed, match="2 of 2 workers did not start"), Crew(2, misbehave) as crew:
-        crew.tell(["hang", "hang"])
-        crew.hear(0.1)
+    with pytest.raises(CommandFailed, match="2 of 2 workers did not start"), WorkerProcesses(2, follow_command) as crew:
+        crew.send(["hang", "hang"])
+        crew.receive(0.1)
     assert multiprocessing.active_children() == []
 
 
 def test_what_ends_this_process_ends_the_workers():
-    with pytest.raises(KeyboardInterrupt), Crew(1, double) as crew:
-        crew.tell([1])
-        crew.hear(60)
+    with pytest.raises(KeyboardInterrupt), WorkerProcesses(1, double) as crew:
+        crew.send([1])
+        crew.receive(60)
         signal.raise_signal(signal.SIGINT)
     assert multiprocessing.active_children() == []

@@ -11,19 +11,19 @@ from tests.unit.devstack.lab import asking
 
 
 def test_every_filter_is_measured_against_a_default_decision():
-    rows = asking.ask("decide", "--hosts", "300", "--all-filters")
+    rows = asking.run_json("decide", "--hosts", "300", "--all-filters")
     assert rows[0]["default_p50_us"] > 0
     assert rows[0]["ratio"] == pytest.approx(rows[0]["p50_us"] / rows[0]["default_p50_us"])
 
 
 def test_every_filter_has_hosts_to_look_at_and_leaves_some():
     # Given the driver with everything, and hosts and requests made for it
-    every = driver.every()
+    every = driver.all_filters()
     assert {each.name for each in every.filters} == set(filter_scheduler.FILTERS)
     table = furnished.table(3000, every.reads)
     # When it decides
     with table.reading() as view:
-        found = [every.rank(view, request, 1, 1) for request in furnished.asked(20)]
+        found = [every.rank(view, request, 1, 1) for request in furnished.make_requests(20)]
     # Then most requests are served, and hosts fell to filters of several sorts
     assert sum(bool(each.candidates) for each in found) > 10
     reasons = {reason for each in found for reason in each.reasons}
@@ -31,7 +31,7 @@ def test_every_filter_has_hosts_to_look_at_and_leaves_some():
 
 
 def test_answers_in_the_programs_form():
-    rows = asking.ask("decide", "--hosts", "300")
+    rows = asking.run_json("decide", "--hosts", "300")
     assert [row["hosts"] for row in rows] == [300]
     (row,) = rows
     assert row["ratio"] == pytest.approx(row["p50_us"] / row["bare_p50_us"])
@@ -51,7 +51,7 @@ def test_sweep_draws_a_picture(monkeypatch, tmp_path):
     monkeypatch.setattr(decide, "SWEEP", (30, 60))
     monkeypatch.setattr(decide, "BUDGET_FROM", 60)
     picture = tmp_path / "decide.png"
-    rows = asking.ask("decide", "--sweep", "--plot", str(picture))
+    rows = asking.run_json("decide", "--sweep", "--plot", str(picture))
     assert [row["hosts"] for row in rows] == [30, 60]
     assert [row["budget"] for row in rows] == [None, 5]
     assert picture.read_bytes().startswith(b"\x89PNG")
@@ -84,7 +84,7 @@ def test_what_is_measured_is_a_decision():
     table = hosts.table(200)
     asked = next(requests.stream(3)).request
     # When the measured subject decides it
-    ranking = decide.decision(table)(0)
+    ranking = decide.decision_subject(table)(0)
     # Then it looked at all hosts, and the best has room
     assert ranking.hosts == 200
     with table.reading() as view:
@@ -95,7 +95,7 @@ def test_what_is_measured_is_a_decision():
 def test_the_floor_finds_the_hosts_with_most_memory_among_those_with_room():
     # Given the same requests
     table = hosts.table(200)
-    look = decide.bare(table)
+    look = decide.bare_subject(table)
     for number, wanted in enumerate(itertools.islice(requests.stream(3), 5)):
         # When the bare pass looks
         top = look(number)
@@ -111,10 +111,10 @@ def test_the_floor_finds_the_hosts_with_most_memory_among_those_with_room():
 
 
 def test_hosts_are_the_same_for_the_same_seed_and_of_several_shapes():
-    nodes = hosts.make(500)
-    assert nodes == hosts.make(500)
+    nodes = hosts.make_nodes(500)
+    assert nodes == hosts.make_nodes(500)
     assert len({told["inventories"]["VCPU"]["total"] for told in nodes.values()}) == len(hosts.SHAPES)
-    used = hosts.load(nodes, 0.9)
+    used = hosts.make_usage(nodes, 0.9)
     for name, told in nodes.items():
         for resource_class, unit in told["inventories"].items():
             assert 0 <= used[name][resource_class] <= unit["capacity"]

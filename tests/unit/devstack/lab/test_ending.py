@@ -13,9 +13,9 @@ from tests.unit.devstack.lab.peers import fake_peer
 
 def test_a_replay_on_a_redis(run_folder):
     argv = ("replay", "--synthetic", "--through", "redis", "--limit", "100000", "--drivers", "filter", "--hosts", "50")
-    with ending.working(run_folder, *argv) as lab:
+    with ending.running_lab(run_folder, *argv) as lab:
         ending.poll(lambda: any(run_folder.glob("gantt-lab-*/redis.sock")) and bool(ending.descendants(lab.pid)))
-        ending.leaves_nothing_when_it_is_terminated(lab, run_folder)
+        ending.assert_clean_termination(lab, run_folder)
 
 
 def test_a_peer_that_does_not_answer(run_folder):
@@ -25,14 +25,14 @@ def test_a_peer_that_does_not_answer(run_folder):
     (home / READY).write_text("")
     (home / "bin" / "python").write_text(f"#!/bin/sh\nexec {sys.executable} {Path(fake_peer.__file__)} hang\n")
     (home / "bin" / "python").chmod(0o755)
-    with ending.working(run_folder, "peers", "--hosts", "40", "--cache", str(run_folder / "cache")) as lab:
+    with ending.running_lab(run_folder, "peers", "--hosts", "40", "--cache", str(run_folder / "cache")) as lab:
         ending.poll(lambda: any(run_folder.glob("gantt-lab-*/log")) and bool(ending.descendants(lab.pid)))
-        ending.leaves_nothing_when_it_is_terminated(lab, run_folder)
+        ending.assert_clean_termination(lab, run_folder)
 
 
 @pytest.mark.long
 def test_a_replay_through_a_cluster(run_folder):
     argv = ("replay", "--synthetic", "--through", "cluster", "--limit", "500", "--drivers", "filter")
-    with ending.working(run_folder, *argv) as lab:
+    with ending.running_lab(run_folder, *argv) as lab:
         ending.poll(lambda: any(run_folder.glob("gantt-lab-*/run/compute.pid")))
-        ending.leaves_nothing_when_it_is_terminated(lab, run_folder)
+        ending.assert_clean_termination(lab, run_folder)

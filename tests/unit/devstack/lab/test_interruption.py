@@ -7,10 +7,10 @@ import sys
 
 import pytest
 
-from devstack.lab.interruption import ENDING, held_back
+from devstack.lab.interruption import TERMINATION_SIGNALS, defer_signals
 
 
-@pytest.mark.parametrize("number", ENDING)
+@pytest.mark.parametrize("number", TERMINATION_SIGNALS)
 def test_a_signal_takes_effect_when_the_step_is_over(number):
     steps = []
 
@@ -19,7 +19,7 @@ def test_a_signal_takes_effect_when_the_step_is_over(number):
 
     before = signal.signal(number, end)
     try:
-        with pytest.raises(SystemExit), held_back():
+        with pytest.raises(SystemExit), defer_signals():
             signal.raise_signal(number)
             steps.append("over")
         assert steps == ["over", "ended"]
@@ -29,10 +29,10 @@ def test_a_signal_takes_effect_when_the_step_is_over(number):
 
 
 def test_a_step_that_fails_gives_the_signals_back():
-    before = [signal.getsignal(number) for number in ENDING]
-    with pytest.raises(ZeroDivisionError), held_back():
+    before = [signal.getsignal(number) for number in TERMINATION_SIGNALS]
+    with pytest.raises(ZeroDivisionError), defer_signals():
         raise ZeroDivisionError
-    assert [signal.getsignal(number) for number in ENDING] == before
+    assert [signal.getsignal(number) for number in TERMINATION_SIGNALS] == before
 
 
 # In a process of its own: the alarm by which an end comes again is pytest-timeout's here.

@@ -9,11 +9,11 @@ from tqdm import tqdm
 
 from devstack.lab import driver, hosts, race, racer, regret, requests
 from rpcapi import context, errors
-from scheduler_svc.deciding.select import Asked, Patience, Selector
+from scheduler_svc.deciding.select import RetryLimits, SelectionCall, Selector
 from scheduler_svc.store.memory import MemoryStore
-from scheduler_svc.store.records import Batch, Candidate, Intent
+from scheduler_svc.store.records import Candidate, ClaimBatch, Intent
 from tests.unit.devstack.lab import asking
-from tests.unit.scheduler_svc.sights import FollowingSight
+from tests.unit.scheduler_svc.sights import FollowingReplicaView
 
 HOSTS, FILL = 12, 0.95
 
@@ -23,12 +23,14 @@ def rows():
     """The answer to one small race."""
     return {
         row["name"]: row
-        for row in asking.ask("race", "--workers", "2", "--hosts", str(HOSTS), "--fill", str(FILL), "--subset", "2")
+        for row in asking.run_json(
+            "race", "--workers", "2", "--hosts", str(HOSTS), "--fill", str(FILL), "--subset", "2"
+        )
     }
 
 
 def test_nothing_is_overcommitted_and_every_request_is_accounted_for(rows):
-    asked = len(race.fill(hosts.make(HOSTS), FILL))
+    asked = len(race.fill(hosts.make_nodes(HOSTS), FILL))
     assert rows["overcommit"]["ratio"] == 0
     assert rows["overcommit"]["alone_overcommit"] == 0
     assert rows["overcommit"]["claims"] + rows["placements a second"]["refused"] == asked
@@ -51,7 +53,7 @@ def test_one_worker_alone_always_wins_and_regrets_nothing(rows):
 
 def test_a_worker_that_cannot_start_is_told_of(run_folder):
     with pytest.raises(errors.StoreUnavailable), tqdm(file=io.StringIO()) as bar:
-        racer.run(racer.Field(f"unix://{run_folder}/nobody.sock?db=0", 2), "race", [], bar)
+        racer.run(racer.RaceSettings(f"unix://{run_folder}/nobody.sock?db=0", 2), "race", [], bar)
 
 
 @pytest.mark.parametrize("given", ["0", "1.5", "-1", "all"])
@@ -68,7 +70,7 @@ def test_refuses_to_fill_with_nothing():
 
 
 def test_the_requests_fill_the_scarcest_class_and_no_more():
-    nodes = hosts.make(40)
+    nodes = hosts.make_nodes(40)
     held, asked = {}, {}
     for told in nodes.values():
         for name, unit in told["inventories"].items():
@@ -86,19 +88,19 @@ def test_the_requests_fill_the_scarcest_class_and_no_more():
 def store():
     """An empty partition of twenty hosts in memory."""
     with contextlib.closing(MemoryStore("lab", log_length=10_000, decisions=100)) as made:
-        hosts.join(made, hosts.make(20))
+        hosts.join(made, hosts.make_nodes(20))
         yield made
 
 
 def test_the_best_host_is_the_one_that_the_driver_takes(store):
     # Given a lone selector that placed some servers
     before = store.snapshot()
-    sight = FollowingSight(store, driver.default().reads)
-    selector = Selector(racer.CountingClaimer(store, racer.Tally()), sight, driver.default(), Patience())
+    sight = FollowingReplicaView(store, driver.default().reads)
+    selector = Selector(racer.CountingClaimer(store, racer.RaceTally()), sight, driver.default(), RetryLimits())
     for one, _ in zip(requests.stream(1), range(40), strict=False):
-        selector.select(context.new("lab", "lab"), Asked(one.request, [one.consumer]))
+        selector.select(context.new("lab", "lab"), SelectionCall(one.request, [one.consumer]))
     # When its claims are gone through again
-    made = list(regret.choices(before, regret.entries(store, before.position), 1))
+    made = list(regret.judged_claims(before, regret.entries(store, before.position), 1))
     # Then each was the best there was, by the score that the driver itself had recorded
     recorded = [
         store.find_decision(one.request.id)["best"][0]["score"]
@@ -112,14 +114,14 @@ def test_a_worse_host_is_regretted(store):
     # Given a claim on the host that the driver likes least
     before = store.snapshot()
     wanted = next(requests.stream(1))
-    with FollowingSight(store, driver.default().reads).table.reading() as view:
+    with FollowingReplicaView(store, driver.default().reads).table.reading() as view:
         values = regret.scoring.score(driver.weighted(), view, wanted.request, None).values
         least = view.name(int(values.argmin()))
     intent = Intent(wanted.consumer, 1, [Candidate(least)])
-    batch = Batch("r", "p", "u", wanted.request.resources, [intent], before.epoch, before.position, 60_000)
+    batch = ClaimBatch("r", "p", "u", wanted.request.resources, [intent], before.epoch, before.position, 60_000)
     assert store.prepare(batch).accepted
     # When it is judged, then the share that was missed is told
-    (choice,) = regret.choices(before, regret.entries(store, before.position), 1)
+    (choice,) = regret.judged_claims(before, regret.entries(store, before.position), 1)
     assert (choice.chosen, choice.best) == pytest.approx((values.min(), values.max()))
     assert regret.regret([choice]) == pytest.approx(1 - values.min() / values.max())
 

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from devstack.lab import hosts, rpc
-from devstack.lab.rows import Row
-from devstack.lab.rpc_callers import Lot, Spell
+from devstack.lab.rows import ResultRow
+from devstack.lab.rpc_callers import CallBlock, ClientCalls
 from devstack.servers.process import start_ticks
 from scheduler_svc.store.memory import MemoryStore
-from scheduler_svc.store.records import Batch, Candidate, Intent
+from scheduler_svc.store.records import Candidate, ClaimBatch, Intent
 from tests.unit.devstack.lab import asking
 from tests.unit.devstack.lab.test_main import poll
 
@@ -25,8 +25,8 @@ SMALL = ("--hosts", "60", "--clients", "2", "--workers", "1", "--batch", "3", "-
 
 @pytest.mark.parametrize("bus", ["embedded", pytest.param("rabbit", marks=pytest.mark.long)])
 def test_every_answer_is_a_claim_and_no_host_is_oversold(bus, monkeypatch):
-    monkeypatch.setattr(rpc, "LOTS", 1)
-    single, batch, account = asking.ask("rpc", *SMALL, "--bus", bus)
+    monkeypatch.setattr(rpc, "BLOCKS", 1)
+    single, batch, account = asking.run_json("rpc", *SMALL, "--bus", bus)
     # Then each size of batch was called for, and its floor too
     assert (single["batch"], batch["batch"]) == (1, 3)
     assert single["ratio"] == pytest.approx(single["calls_per_s"] / single["echo_calls_per_s"])
@@ -49,15 +49,17 @@ def test_lots_in_which_nobody_would_call_are_refused_before_the_work(given, caps
 def test_a_claim_that_nobody_was_answered_is_told_of(refused, amiss):
     # Given a store with six claims, and clients of two calls for three instances each
     with contextlib.closing(MemoryStore("lab", log_length=1000, decisions=100)) as store:
-        nodes = hosts.make(6)
+        nodes = hosts.make_nodes(6)
         hosts.join(store, nodes)
         seen = store.snapshot()
         for number, name in enumerate(nodes):
             intent = Intent(f"vm{number}", 1, [Candidate(name)])
-            assert store.prepare(Batch("r", "p", "u", {"VCPU": 1}, [intent], seen.epoch, seen.position, 1000)).accepted
-        lot = Lot([Spell(0.0, np.array([1.0, 2.0]), np.array([1.0, 1.0]), refused)])
+            assert store.prepare(
+                ClaimBatch("r", "p", "u", {"VCPU": 1}, [intent], seen.epoch, seen.position, 1000)
+            ).accepted
+        lot = CallBlock([ClientCalls(0.0, np.array([1.0, 2.0]), np.array([1.0, 1.0]), refused)])
         # When one of the calls was refused by what its client heard, then three claims are nobody's
-        row = rpc.account(rpc.Setting("embedded", 1, 6), {3: [lot]}, store, 0)
+        row = rpc.account(rpc.RpcSetting("embedded", 1, 6), {3: [lot]}, store, 0)
     assert (row.ratio, row.ok) == (amiss, not amiss)
 
 
@@ -65,12 +67,12 @@ def test_draws_a_curve_for_each_bus_and_number_of_workers():
     matplotlib = pytest.importorskip("matplotlib.figure")
     figure = matplotlib.Figure()
     found = [
-        Row("it", 1.0, figures={"bus": bus, "workers": workers, "batch": batch, "placements_per_s": 10.0 * batch})
+        ResultRow("it", 1.0, figures={"bus": bus, "workers": workers, "batch": batch, "placements_per_s": 10.0 * batch})
         for bus in ("rabbit", "embedded")
         for workers in (1, 2)
         for batch in (1, 10)
     ]
-    rpc.Rpc.draw(None, figure, [*found, Row("claims amiss", 0, 0, figures={"claims": 4})])
+    rpc.RpcBenchmark.draw(None, figure, [*found, ResultRow("claims amiss", 0, 0, figures={"claims": 4})])
     assert [len(line.get_xdata()) for line in figure.axes[0].lines] == [2, 2, 2, 2]
 
 

@@ -4,9 +4,9 @@
 import pytest
 
 from devstack.lab import hosts, sync, sync_course, sync_load
-from devstack.lab.sync_load import Agents, Wish
+from devstack.lab.sync_load import ReportingAgents, ReportPlan
 from devstack.lab.sync_table import digest
-from devstack.lab.sync_worker import Seen
+from devstack.lab.sync_worker import ReplicaProgress
 from scheduler_svc.following.replica import Replica
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.devstack.lab import asking
@@ -16,7 +16,7 @@ def test_every_replica_equals_a_snapshot_and_every_change_is_seen(monkeypatch):
     monkeypatch.setattr(sync_course, "STARTS", 1)
     monkeypatch.setattr(sync_course, "ROUNDS", 1)
     argv = ["--hosts", "60", "--nodes-per-host", "3", "--minutes", "0.02", "--change", "1.0"]
-    found = {row["name"].split(",")[0]: row for row in asking.ask("sync", *argv)}
+    found = {row["name"].split(",")[0]: row for row in asking.run_json("sync", *argv)}
     delay = found["update to visible in every worker"]
     assert delay["changed"] == delay["reports"] >= 1
     assert 0 < delay["p50_ms"] <= delay["p99_ms"] == delay["ratio"]
@@ -43,8 +43,8 @@ def test_refuses_impossible_lengths(given, capsys):
 
 def test_the_delay_is_the_slowest_workers():
     # Given changes at positions 3 and 5, of which one worker saw the second together with the next
-    quick = Seen([(3, 10.001), (5, 10.012), (6, 10.020)], "", 0)
-    slow = Seen([(3, 10.004), (6, 10.030)], "", 0)
+    quick = ReplicaProgress([(3, 10.001), (5, 10.012), (6, 10.020)], "", 0)
+    slow = ReplicaProgress([(3, 10.004), (6, 10.030)], "", 0)
     # Then each counts from its sending to the last worker's knowing
     assert sync.delays_ms([(3, 10.0), (5, 10.01)], [quick, slow]) == pytest.approx([4, 20])
 
@@ -53,7 +53,7 @@ def test_the_delay_is_the_slowest_workers():
 def store():
     """A partition of six nodes on two service hosts, in memory."""
     made = MemoryStore("sync", log_length=10_000, decisions=100)
-    hosts.join(made, sync_load.spread(3, hosts.make(6)))
+    hosts.join(made, sync_load.spread(3, hosts.make_nodes(6)))
     yield made
     made.close()
 
@@ -67,10 +67,10 @@ def loaded(store):
 
 def test_a_change_that_was_missed_shows(store):
     # Given a table, and one report of a service host after it
-    agents = Agents(store, sync_load.spread(3, hosts.make(6)))
+    agents = ReportingAgents(store, sync_load.spread(3, hosts.make_nodes(6)))
     before = loaded(store)
     changed = []
-    reported = agents.send(Wish(0, sync_load.ALL), lambda: changed.append(1))
+    reported = agents.send(ReportPlan(0, sync_load.ALL), lambda: changed.append(1))
     # Then the old table differs from a new one, and that from itself not
     assert len(reported.sent) == reported.reports == len(changed) == 2
     assert reported.position == store.snapshot().position
@@ -78,7 +78,7 @@ def test_a_change_that_was_missed_shows(store):
 
 
 def test_hosts_that_have_no_news_write_no_log(store):
-    agents = Agents(store, sync_load.spread(3, hosts.make(6)))
+    agents = ReportingAgents(store, sync_load.spread(3, hosts.make_nodes(6)))
     position = store.snapshot().position
-    reported = agents.send(Wish(0, 0.0), lambda: pytest.fail("nothing changed"))
+    reported = agents.send(ReportPlan(0, 0.0), lambda: pytest.fail("nothing changed"))
     assert (reported.sent, reported.reports, store.snapshot().position) == ([], 2, position)

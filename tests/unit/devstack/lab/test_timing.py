@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from devstack.lab.rows import Row, table
+from devstack.lab.rows import ResultRow, table
 from devstack.lab.timing import interleave
 
 
@@ -16,7 +16,7 @@ def test_subjects_alternate_in_lots_and_the_first_lot_does_not_count():
     ticks = []
     taken = interleave(
         {"a": lambda number: called.append(("a", number)), "b": lambda number: called.append(("b", number))},
-        lots=2,
+        blocks=2,
         size=2,
         tick=lambda: ticks.append(len(called)),
     )
@@ -31,7 +31,7 @@ def test_garbage_is_collected_again_after_a_subject_fails():
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        interleave({"a": fail}, lots=1, size=1)
+        interleave({"a": fail}, blocks=1, size=1)
     assert gc.isenabled()
 
 
@@ -45,17 +45,19 @@ def test_garbage_is_collected_again_after_a_subject_fails():
     ],
 )
 def test_a_row_says_whether_it_keeps_its_budget(ratio, budget, bound, ok):
-    row = Row("it", ratio, budget, bound, {"p50_us": 3.5})
+    row = ResultRow("it", ratio, budget, bound, {"p50_us": 3.5})
     assert row.ok is ok
     assert row.as_dict()["p50_us"] == 3.5
     assert ("NO" in table([row])) is not ok
 
 
 def test_figures_that_differ_share_a_column():
-    shown = table([Row("one", 1.0, figures={"p50_us": 1.25}), Row("two", 2.0, figures={"refused": 4, "how": "well"})])
+    shown = table(
+        [ResultRow("one", 1.0, figures={"p50_us": 1.25}), ResultRow("two", 2.0, figures={"refused": 4, "how": "well"})]
+    )
     assert "p50_us=1.25" in shown
     assert "refused=4 how=well" in shown
-    assert "p50_us " in table([Row("one", 1.0, figures={"p50_us": 1.25})])
+    assert "p50_us " in table([ResultRow("one", 1.0, figures={"p50_us": 1.25})])
 
 
 def test_a_signal_that_comes_while_garbage_is_collected_ends_the_lab():
@@ -71,6 +73,6 @@ def test_a_signal_that_comes_while_garbage_is_collected_ends_the_lab():
     try:
         Late()
         with pytest.raises(SystemExit):
-            interleave({"one": lambda number: None}, lots=1, size=1)
+            interleave({"one": lambda number: None}, blocks=1, size=1)
     finally:
         signal.signal(signal.SIGTERM, before)

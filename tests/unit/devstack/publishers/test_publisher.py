@@ -4,13 +4,13 @@
 import pytest
 
 from devstack.publishers import lie
-from devstack.publishers.publisher import Publisher
+from devstack.publishers.publisher import StatePublisher
 from rpcapi import errors, objects
 
 DISK = {"DISK_GB": {"total": 100}}
 
 
-class Scheduler:
+class StubScheduler:
     """Holds documents as the scheduler would, and may fail."""
 
     def __init__(self):
@@ -55,7 +55,7 @@ class Scheduler:
         self.aggregates |= {each["id"]: set(each["hosts"]) for each in aggregates}
 
 
-class Session:
+class StubSession:
     """What a publisher uses of a session."""
 
     def __init__(self, scheduler):
@@ -64,21 +64,21 @@ class Session:
     def new_request(self):
         return "req"
 
-    def ask(self, method, *args, **values):
+    def call(self, method, *args, **values):
         return method(None, *args, **values)
 
-    def pages(self, method, items, *args):
+    def list_all(self, method, items, *args):
         yield from getattr(method(None, *args), items)
 
 
 @pytest.fixture
 def scheduler():
-    return Scheduler()
+    return StubScheduler()
 
 
 @pytest.fixture
 def publisher(scheduler):
-    return Publisher(Session(scheduler), racks=3, physnets=2)
+    return StatePublisher(StubSession(scheduler), racks=3, physnets=2)
 
 
 def test_pools_and_hosts_are_told_of_and_nothing_else(scheduler, publisher):
@@ -121,5 +121,5 @@ def test_what_failed_is_told_in_the_next_round(scheduler, publisher):
 
 
 def test_one_network_reaches_everybody():
-    assert lie.networks("compute7", 1, 2) == {"physnets": ["physnet0"], "segments": ["physnet0-rack1"]}
+    assert lie.network_document("compute7", 1, 2) == {"physnets": ["physnet0"], "segments": ["physnet0-rack1"]}
     assert lie.number_of("gw") == lie.number_of("gw/node1")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Flavors in a configuration file, and what a wrong one is told."""
+"""Flavors from a configuration file, and errors for invalid ones."""
 
 import pytest
 from oslo_config import cfg
@@ -17,23 +17,23 @@ def load(folder, text):
     return flavors.load(conf)
 
 
-def test_without_a_file_the_built_in_ones_are_there():
+def test_without_a_file_only_built_in_flavors_are_loaded():
     conf = cfg.ConfigOpts()
     conf([], default_config_files=[], default_config_dirs=[])
     assert flavors.load(conf) == BUILT_IN
 
 
-def test_a_group_adds_a_flavor_and_replaces_a_built_in_one(tmp_path):
-    found = load(
+def test_group_adds_or_replaces_a_flavor(tmp_path):
+    loaded = load(
         tmp_path,
         "[flavor:m1.tiny]\nvcpus = 3\nmemory_mb = 100\n"
         "[flavor:gpu]\nvcpus = 8\nmemory_mb = 32768\ndisk_gb = 100\n"
         "extra_specs = trait:CUSTOM_GPU=required, resources:VGPU=1\n",
     )
-    assert found["m1.tiny"].request().resources == {"VCPU": 3, "MEMORY_MB": 100}
-    assert found["gpu"].request().resources["VGPU"] == 1
-    assert found["gpu"].request().required_traits == ["CUSTOM_GPU"]
-    assert found["m1.small"] == BUILT_IN["m1.small"]
+    assert loaded["m1.tiny"].request().resources == {"VCPU": 3, "MEMORY_MB": 100}
+    assert loaded["gpu"].request().resources["VGPU"] == 1
+    assert loaded["gpu"].request().required_traits == ["CUSTOM_GPU"]
+    assert loaded["m1.small"] == BUILT_IN["m1.small"]
 
 
 @pytest.mark.parametrize(
@@ -42,14 +42,17 @@ def test_a_group_adds_a_flavor_and_replaces_a_built_in_one(tmp_path):
         ("vcpus = 1", "lacks memory_mb"),
         ("vcpus = many\nmemory_mb = 1", "vcpus"),
         ("vcpus = -1\nmemory_mb = 1", "vcpus"),
-        ("vcpus = 1\nmemory_mb = 1\nextra_specs = trait:CUSTOM_A", "no key=value"),
-        ("vcpus = 1\nmemory_mb = 1\nextra_specs = trait:CUSTOM_A=required,trait:CUSTOM_A=forbidden", "twice"),
+        ("vcpus = 1\nmemory_mb = 1\nextra_specs = trait:CUSTOM_A", "must be key=value"),
+        (
+            "vcpus = 1\nmemory_mb = 1\nextra_specs = trait:CUSTOM_A=required,trait:CUSTOM_A=forbidden",
+            "with each key once",
+        ),
         ("vcpus = 1\nmemory_mb = 1\nextra_specs = group_policy=red", "'group_policy' of flavor 'odd'"),
         ("vcpus = 1\nmemory_mb = 1\nextra_specs = trait:NOPE=required", "no trait 'NOPE'"),
-        ("vcpus = 0\nmemory_mb = 0", "not 0"),
+        ("vcpus = 0\nmemory_mb = 0", "got 0"),
     ],
 )
-def test_a_flavor_that_cannot_be_asked_for_is_bad_configuration_and_names_its_group(tmp_path, body, sentence):
+def test_invalid_flavor_is_bad_configuration_with_its_group(tmp_path, body, sentence):
     with pytest.raises(errors.BadConfiguration) as caught:
         load(tmp_path, f"[flavor:odd]\n{body}\n")
     assert "[flavor:odd]" in caught.value.sentence

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images, aliases and device profiles in a configuration file, and what a wrong one is told."""
+"""Images, aliases and device profiles from a configuration file, and errors for invalid ones."""
 
 import pytest
 from oslo_config import cfg
@@ -7,7 +7,7 @@ from oslo_config import cfg
 from rpcapi import errors
 from rpcapi.conf import catalog, flavors, images
 from rpcapi.model.images import Image
-from rpcapi.model.pci import Alias
+from rpcapi.model.pci import PciAlias
 
 
 def read(folder, text):
@@ -20,15 +20,15 @@ def read(folder, text):
 
 def test_images_are_read_with_their_properties(tmp_path):
     text = '[image:a]\nproperties = architecture=x86_64, "hw_numa_cpus.0=0,2"\nmin_ram_mb = 512\n[image:b]\nid = 7\n'
-    found = images.load(read(tmp_path, text))
-    assert found == {
+    loaded = images.load(read(tmp_path, text))
+    assert loaded == {
         "a": Image("a", properties={"architecture": "x86_64", "hw_numa_cpus.0": "0,2"}, min_ram_mb=512),
         "b": Image("b", "7"),
     }
-    assert found["a"].as_dict()["properties"] == {"hw_architecture": "x86_64", "hw_numa_cpus.0": "0,2"}
+    assert loaded["a"].as_dict()["properties"] == {"hw_architecture": "x86_64", "hw_numa_cpus.0": "0,2"}
 
 
-def test_a_flavor_may_name_what_the_catalog_has(tmp_path):
+def test_flavor_may_refer_to_the_catalog(tmp_path):
     conf = read(
         tmp_path,
         '[pci]\nalias = {"name": "a", "resource_class": "CUSTOM_A"}\n'
@@ -37,29 +37,29 @@ def test_a_flavor_may_name_what_the_catalog_has(tmp_path):
         "[flavor:f]\nvcpus = 1\nmemory_mb = 1024\n"
         "extra_specs = pci_passthrough:alias=a:1, accel:device_profile=p, hw:mem_page_size=large\n",
     )
-    known = catalog.load(conf)
-    assert known.aliases == {"a": Alias("a", "CUSTOM_A")}
-    spec = flavors.load(conf, known)["f"].request(catalog=known)
+    loaded_catalog = catalog.load(conf)
+    assert loaded_catalog.aliases == {"a": PciAlias("a", "CUSTOM_A")}
+    spec = flavors.load(conf, loaded_catalog)["f"].request(catalog=loaded_catalog)
     assert list(spec.groups) == ["_numa0", "_pci0", "_dev0", "_dev1"]
     assert spec.groups["_numa0"]["resources"]["CUSTOM_MEMORY_PAGES_1048576KB"] == 1024
-    with pytest.raises(errors.BadConfiguration, match=r"\[flavor:f\].*names PCI alias 'a', which is not there"):
+    with pytest.raises(errors.BadConfiguration, match=r"\[flavor:f\].*names unknown PCI alias 'a'"):
         flavors.load(conf)
 
 
 @pytest.mark.parametrize(
     ("load", "text", "sentence"),
     [
-        (images.load, "[image:a]\nproperties = x\n", "[image:a] properties: 'x' is no key=value"),
+        (images.load, "[image:a]\nproperties = x\n", "[image:a] properties: 'x' must be key=value"),
         (images.load, "[image:a]\nmin_ram_mb = much\n", "[image:a]"),
-        (images.load, f"[image:a]\nid = {'x' * 300}\n", "image's id"),
+        (images.load, f"[image:a]\nid = {'x' * 300}\n", "image id"),
         (catalog.load, "[pci]\nalias = {}\n", "has no name"),
-        (catalog.load, "[device_profile:p]\n", "[device_profile:p] asks for nothing"),
-        (catalog.load, "[device_profile:p]\ngroup = trait:CUSTOM_A=required\n", "asks for no resources"),
-        (catalog.load, "[device_profile:p]\ngroup = FPGA\n", "no key=value"),
+        (catalog.load, "[device_profile:p]\n", "[device_profile:p] needs at least one option"),
+        (catalog.load, "[device_profile:p]\ngroup = trait:CUSTOM_A=required\n", "requests no resources"),
+        (catalog.load, "[device_profile:p]\ngroup = FPGA\n", "must be key=value"),
         (catalog.load, "[guests]\nlarge_page_kb = 4\n", "[guests]"),
     ],
 )
-def test_what_cannot_be_asked_for_is_bad_configuration_and_names_its_group(tmp_path, load, text, sentence):
+def test_invalid_option_is_bad_configuration_with_its_group(tmp_path, load, text, sentence):
     with pytest.raises(errors.BadConfiguration) as caught:
         load(read(tmp_path, text))
     assert sentence in caught.value.sentence

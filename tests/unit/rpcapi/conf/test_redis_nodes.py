@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""URLs of several servers: read whole, or refused without a word of what they hold."""
+"""Redis URLs with several servers: parsing, and errors that do not show the URL."""
 
 import pytest
 
@@ -7,35 +7,35 @@ from rpcapi import errors
 from rpcapi.conf import redis_nodes, redis_url
 
 
-def test_sentinels_and_their_service() -> None:
+def test_sentinel_url_is_parsed() -> None:
     url = "redis+sentinel://me:p%40ss@h1:1,h2,[::1]:3/my.service/2?client_name=x&sentinel_username=s&sentinel_password=t%2F"
     nodes = redis_nodes.parse(url, "store")
     assert (nodes.kind, nodes.tls, nodes.service) == ("sentinel", False, "my.service")
     assert nodes.names == ("h1:1", "h2:26379", "[::1]:3")
-    assert nodes.asked[0] == "redis://s:t%2F@h1:1/0?"
-    assert nodes.server == "redis://me:p%40ss@h1:1/2?client_name=x"
+    assert nodes.seed_urls[0] == "redis://s:t%2F@h1:1/0?"
+    assert nodes.primary_url == "redis://me:p%40ss@h1:1/2?client_name=x"
 
 
-def test_sentinels_that_need_no_login() -> None:
+def test_sentinel_url_without_sentinel_credentials() -> None:
     nodes = redis_nodes.parse("redis+sentinel://me:pass@h1/s", "store")
-    assert nodes.asked == ("redis://h1:26379/0?",)
+    assert nodes.seed_urls == ("redis://h1:26379/0?",)
 
 
-def test_nodes_of_a_cluster_over_tls() -> None:
+def test_cluster_url_with_tls() -> None:
     nodes = redis_nodes.parse("rediss+cluster://me:pass@h1,h2:7000/?ssl_ca_certs=/ca", "store")
     assert (nodes.kind, nodes.tls) == ("cluster", True)
-    assert nodes.asked == (
+    assert nodes.seed_urls == (
         "rediss://me:pass@h1:6379/0?ssl_ca_certs=%2Fca",
         "rediss://me:pass@h2:7000/0?ssl_ca_certs=%2Fca",
     )
 
 
-def test_tls_of_sentinels_is_that_of_the_servers() -> None:
+def test_sentinels_use_the_tls_options_of_the_servers() -> None:
     nodes = redis_nodes.parse("rediss+sentinel://me:pass@h1/s?ssl_ca_certs=/ca&client_name=x", "store")
-    assert nodes.asked == ("rediss://h1:26379/0?ssl_ca_certs=%2Fca",)
+    assert nodes.seed_urls == ("rediss://h1:26379/0?ssl_ca_certs=%2Fca",)
 
 
-def test_nothing_shows_a_password() -> None:
+def test_repr_does_not_show_a_password() -> None:
     url = "redis+sentinel://me:secret@h1/s?sentinel_username=s&sentinel_password=secret"
     assert "secret" not in repr(redis_nodes.parse(url, "store"))
 
@@ -60,12 +60,12 @@ def test_nothing_shows_a_password() -> None:
         "redis+cluster://",
     ],
 )
-def test_url_that_is_none_is_refused_and_not_shown(url: str) -> None:
+def test_invalid_url_is_refused_and_not_shown(url: str) -> None:
     with pytest.raises(errors.BadConfiguration, match=r"\[store\] url") as caught:
         redis_url.check("store", url)
     assert "secret" not in str(caught.value)
 
 
-def test_other_schemes_are_told_of() -> None:
+def test_unknown_scheme_error_lists_the_known_schemes() -> None:
     with pytest.raises(errors.BadConfiguration, match=r"redis\+sentinel://, rediss\+sentinel://, redis\+cluster://"):
         redis_url.check("store", "redis+valkey://h")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is told of transport_url before anything that could open it is imported."""
+"""Validation of transport_url before oslo.messaging is imported."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from oslo_config import cfg
 
 from rpcapi.conf import transport
 
-SOUND = [
+VALID = [
     "gantt+redis:///0?socket=/run/gantt/bus.sock",
     "gantt+redis://user:p%40ss@host:6379/0",
     "gantt-rabbit://user:word@one:5672,user:word@two:5672/vhost",
@@ -18,8 +18,8 @@ SOUND = [
 ]
 
 
-@pytest.mark.parametrize("text", [*(f"transport_url = {url}" for url in SOUND), ""])
-def test_what_can_be_is_let_through(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize("text", [*(f"transport_url = {url}" for url in VALID), ""])
+def test_valid_url_passes(tmp_path: Path, text: str) -> None:
     path = tmp_path / "gantt.conf"
     path.write_text(f"[DEFAULT]\n{text}\n")
     conf = cfg.ConfigOpts()

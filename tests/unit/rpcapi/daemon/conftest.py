@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the toy daemon as a process, in a folder of its own, and stops all of it."""
+"""Runs the toy daemon as a process in a temporary folder, and stops it."""
 
 import contextlib
 import os
@@ -14,22 +14,22 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[4]
-PATIENCE = 50.0
+TIMEOUT_SECONDS = 50.0
 
 
 def eventually(condition: Callable[[], object], what: str) -> object:
-    """Return the first true answer of ``condition``; fail with ``what`` when none comes."""
-    deadline = time.monotonic() + PATIENCE
+    """Return the first true result of ``condition``; fail with ``what`` on timeout."""
+    deadline = time.monotonic() + TIMEOUT_SECONDS
     while time.monotonic() < deadline:
         answer = condition()
         if answer:
             return answer
         time.sleep(0.02)
-    raise AssertionError(f"Never came: {what}")
+    raise AssertionError(f"Timed out waiting for: {what}")
 
 
 class ToyDaemon:
-    """One run of the toy: its process, its log, its events and what it told the service manager."""
+    """One run of the toy daemon: process, log, events and notifications to the service manager."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -39,7 +39,7 @@ class ToyDaemon:
         self.manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.manager.bind(str(folder / "notify"))
         self.manager.setblocking(False)
-        self.told: list[str] = []
+        self.notifications: list[str] = []
 
     def configure(self, default: str = "", metrics: str = "", **toy: object) -> None:
         lines = "\n".join(f"{key} = {value}" for key, value in toy.items())
@@ -64,11 +64,11 @@ class ToyDaemon:
             )
 
     def begin(self, workers: int = 1, executor: str = "eventlet", default: str = "", **toy: object) -> None:
-        """Configure, start, and wait until READY was told."""
+        """Configure, start, and wait for READY."""
         metrics = str(toy.pop("metrics", ""))
         self.configure(f"executor = {executor}\n{default}", metrics, workers=workers, **toy)
         self.start()
-        self.await_told("READY=1")
+        self.await_notification("READY=1")
 
     @property
     def pid(self) -> int:
@@ -88,14 +88,14 @@ class ToyDaemon:
     def listen(self) -> list[str]:
         with contextlib.suppress(BlockingIOError):
             while True:
-                self.told += self.manager.recv(4096).decode().splitlines()
-        return self.told
+                self.notifications += self.manager.recv(4096).decode().splitlines()
+        return self.notifications
 
-    def await_told(self, line: str, count: int = 1) -> None:
-        eventually(lambda: self.listen().count(line) >= count or self.ended(), f"'{line}' in {self.told}")
-        assert self.listen().count(line) >= count, f"it ended before '{line}':\n{self.text()}"
+    def await_notification(self, line: str, count: int = 1) -> None:
+        eventually(lambda: self.listen().count(line) >= count or self.has_ended(), f"'{line}' in {self.notifications}")
+        assert self.listen().count(line) >= count, f"the daemon ended before '{line}':\n{self.text()}"
 
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         assert self.process is not None
         return self.process.poll() is not None
 
@@ -104,13 +104,13 @@ class ToyDaemon:
 
     def exit_status(self) -> int:
         assert self.process is not None
-        return self.process.wait(PATIENCE)
+        return self.process.wait(TIMEOUT_SECONDS)
 
     def text(self) -> str:
         return self.log.read_text()
 
     def end(self) -> None:
-        """Kill what is left of the session that start() opened."""
+        """Kill all remaining processes of the session that start() opened."""
         self.manager.close()
         if self.process is not None:
             with contextlib.suppress(ProcessLookupError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A bad configuration: status 78 and one line that says what is wrong, before anything is started."""
+"""A bad configuration: exit status 78 and one line with the reason, before anything starts."""
 
 import socket
 from pathlib import Path
@@ -9,8 +9,8 @@ import pytest
 from tests.unit.rpcapi.daemon.conftest import ToyDaemon, eventually
 
 
-def refused(toy: ToyDaemon) -> str:
-    """Return the single line with which the toy exited."""
+def startup_error(toy: ToyDaemon) -> str:
+    """Return the single line that the toy printed at exit."""
     assert toy.exit_status() == 78, toy.text()
     lines = toy.text().splitlines()
     assert len(lines) == 1, lines
@@ -18,19 +18,19 @@ def refused(toy: ToyDaemon) -> str:
     return lines[0]
 
 
-def test_a_missing_file(toy: ToyDaemon) -> None:
+def test_missing_file_is_reported(toy: ToyDaemon) -> None:
     toy.start("--config-file", "/nowhere/gantt.conf")
 
-    line = refused(toy)
+    line = startup_error(toy)
     assert line.startswith("gantt-toy: Bad configuration: ")
     assert "/nowhere/gantt.conf" in line
 
 
-def test_a_file_that_is_none(toy: ToyDaemon) -> None:
+def test_malformed_file_is_reported(toy: ToyDaemon) -> None:
     toy.conf.write_text("executor eventlet\n")
     toy.start()
 
-    assert str(toy.conf) in refused(toy)
+    assert str(toy.conf) in startup_error(toy)
 
 
 @pytest.mark.parametrize(
@@ -42,64 +42,64 @@ def test_a_file_that_is_none(toy: ToyDaemon) -> None:
         ("log_file = /nowhere/at/all/gantt.log", "/nowhere/at/all/gantt.log"),
     ],
 )
-def test_a_bad_value(toy: ToyDaemon, default: str, option: str) -> None:
+def test_invalid_value_is_reported(toy: ToyDaemon, default: str, option: str) -> None:
     toy.configure(default)
     toy.start()
 
-    assert option in refused(toy)
+    assert option in startup_error(toy)
 
 
-def test_a_bad_value_in_a_group(toy: ToyDaemon) -> None:
+def test_invalid_value_in_a_group_is_reported(toy: ToyDaemon) -> None:
     toy.configure(workers="many")
     toy.start()
 
-    assert "workers" in refused(toy)
+    assert "workers" in startup_error(toy)
 
 
 @pytest.mark.parametrize(
     ("url", "why"),
     [
-        ("nonsense://user:s3cret@host/", "there is no 'nonsense'; there are gantt-rabbit, gantt+redis, rabbit"),
+        ("nonsense://user:s3cret@host/", "unknown driver 'nonsense'; known: gantt-rabbit, gantt+redis, rabbit"),
         ("rabbit://user:s3cret/", "transport_url is malformed"),
         ("gantt-rabbit://user:word@one:1,user:s3cret", "transport_url is malformed"),
         ("rabbit:user:s3cret", "transport_url is malformed"),
         ("gantt+redis://user:s3cret@host/first", "the database in the URL is not a number: first"),
     ],
 )
-def test_a_bus_that_cannot_be(toy: ToyDaemon, url: str, why: str) -> None:
+def test_invalid_transport_url_is_reported_without_credentials(toy: ToyDaemon, url: str, why: str) -> None:
     toy.configure(f"transport_url = {url}")
     toy.start()
 
-    line = refused(toy)
+    line = startup_error(toy)
     assert why in line
     assert "s3cret" not in line
 
 
 @pytest.mark.parametrize("listen", ["9100", "localhost:", ":9100", "127.0.0.1:http", "127.0.0.1:99999"])
-def test_a_metrics_address_that_is_none(toy: ToyDaemon, listen: str) -> None:
+def test_malformed_metrics_address_is_reported(toy: ToyDaemon, listen: str) -> None:
     toy.configure(metrics=f"listen = {listen}")
     toy.start()
 
-    assert f"[metrics] listen = '{listen}' is not host:port" in refused(toy)
+    assert f"[metrics] listen = '{listen}' is not host:port" in startup_error(toy)
 
 
-def test_a_metrics_address_that_is_taken(toy: ToyDaemon) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        toy.configure(metrics=f"listen = 127.0.0.1:{taken.getsockname()[1]}")
+def test_metrics_address_in_use_is_reported(toy: ToyDaemon) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other_server:
+        toy.configure(metrics=f"listen = 127.0.0.1:{other_server.getsockname()[1]}")
         toy.start()
 
-        assert "Address already in use" in refused(toy)
+        assert "Address already in use" in startup_error(toy)
 
 
-def test_a_metrics_folder_that_cannot_be(toy: ToyDaemon, tmp_path: Path) -> None:
+def test_unusable_metrics_folder_is_reported(toy: ToyDaemon, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     toy.configure(metrics=f"listen = 127.0.0.1:0\nfolder = {tmp_path}/file/metrics")
     toy.start()
 
-    assert "[metrics] folder cannot be used" in refused(toy)
+    assert "[metrics] folder cannot be used" in startup_error(toy)
 
 
-def test_what_only_the_service_can_tell_is_told_once(toy: ToyDaemon, executor: str) -> None:
+def test_configuration_error_of_the_service_is_logged_by_one_worker(toy: ToyDaemon, executor: str) -> None:
     toy.configure(f"executor = {executor}", start="refuse", workers=3)
     toy.start()
 
@@ -109,11 +109,11 @@ def test_what_only_the_service_can_tell_is_told_once(toy: ToyDaemon, executor: s
     assert "WARNING" not in toy.text()
 
 
-def test_an_unknown_option_is_named(toy: ToyDaemon) -> None:
+def test_unknown_option_is_logged(toy: ToyDaemon) -> None:
     toy.begin(default="exekutor = eventlet", greting="hello")
 
     unknown = [
-        f"{toy.conf}: nothing reads option '{name}' of section [{section}]"
+        f"{toy.conf}: unknown option '{name}' in section [{section}]"
         for section, name in (("DEFAULT", "exekutor"), ("toy", "greting"))
     ]
     eventually(lambda: all(line in toy.text() for line in unknown), f"{unknown}")

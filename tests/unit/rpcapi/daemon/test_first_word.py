@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One of several processes speaks, whichever comes first."""
+"""Exactly one of several processes acquires the flag."""
 
 import os
 
 from rpcapi.daemon import process
-from rpcapi.daemon.first_word import FirstWord
+from rpcapi.daemon.first_word import ProcessOnceFlag
 
 
-def test_one_of_many_processes_is_told_that_it_is_the_first() -> None:
-    word = FirstWord()
-    pids = [process.fork(lambda: int(word.take())) for _ in range(8)]
+def test_one_of_many_processes_acquires_the_flag() -> None:
+    flag = ProcessOnceFlag()
+    pids = [process.fork(lambda: int(flag.acquire())) for _ in range(8)]
     codes = [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids]
 
     assert sorted(codes) == [0] * 7 + [1]
-    assert not word.take()
+    assert not flag.acquire()

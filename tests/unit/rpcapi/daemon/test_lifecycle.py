@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A daemon from start to stop, as processes: indices, reload, drain, and workers that die or hang."""
+"""Life cycle of a daemon as processes: indices, reload, drain, and workers that die or hang."""
 
 import fcntl
 import os
@@ -14,7 +14,7 @@ from tests.unit.rpcapi.daemon.conftest import ROOT, ToyDaemon, eventually
 HANG = "worker_hang_timeout = 3"
 
 
-def gone(pid: int) -> bool:
+def has_exited(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -22,33 +22,33 @@ def gone(pid: int) -> bool:
     return False
 
 
-def test_ready_is_told_when_every_worker_serves(toy: ToyDaemon, executor: str) -> None:
+def test_ready_is_sent_when_every_worker_serves(toy: ToyDaemon, executor: str) -> None:
     toy.begin(workers=3, executor=executor)
 
     started = toy.events("start")
     assert sorted(index for _, index, _, _ in started) == [0, 1, 2]
     assert len({pid for _, _, pid, _ in started}) == 3
-    assert toy.pid not in {pid for _, _, pid, _ in toy.events("made")}, "a service was made before the fork"
+    assert toy.pid not in {pid for _, _, pid, _ in toy.events("made")}, "a service was created before the fork"
 
 
-def test_not_ready_while_one_worker_waits(toy: ToyDaemon, executor: str) -> None:
+def test_ready_is_not_sent_while_workers_wait(toy: ToyDaemon, executor: str) -> None:
     toy.configure(f"executor = {executor}", start="wait", workers=2)
     toy.start()
 
-    eventually(lambda: toy.text().count("the broker is away") >= 4, "lines about the broker")
+    eventually(lambda: toy.text().count("the broker is unreachable") >= 4, "lines about the broker")
     assert "READY=1" not in toy.listen()
-    assert any(line.startswith("EXTEND_TIMEOUT_USEC=") for line in toy.told)
+    assert any(line.startswith("EXTEND_TIMEOUT_USEC=") for line in toy.notifications)
     assert "swordfish" not in toy.text()
 
     (toy.folder / "broker").touch()
-    toy.await_told("READY=1")
-    assert "the broker is there" in toy.text()
+    toy.await_notification("READY=1")
+    assert "the broker is reachable" in toy.text()
 
 
-def test_sigterm_ends_a_start_that_waits(toy: ToyDaemon, executor: str) -> None:
+def test_sigterm_ends_a_waiting_start(toy: ToyDaemon, executor: str) -> None:
     toy.configure(f"executor = {executor}", start="wait", workers=2)
     toy.start()
-    eventually(lambda: toy.text().count("the broker is away") >= 2, "lines about the broker")
+    eventually(lambda: toy.text().count("the broker is unreachable") >= 2, "lines about the broker")
 
     toy.signal(signal.SIGTERM)
 
@@ -56,32 +56,32 @@ def test_sigterm_ends_a_start_that_waits(toy: ToyDaemon, executor: str) -> None:
     assert "Traceback" not in toy.text()
 
 
-def test_sighup_gives_every_worker_the_new_options_and_keeps_it(toy: ToyDaemon, executor: str) -> None:
+def test_sighup_reloads_options_in_the_same_workers(toy: ToyDaemon, executor: str) -> None:
     toy.begin(workers=2, executor=executor)
     before = {pid for _, _, pid, _ in toy.events("start")}
     toy.configure(f"executor = {executor}", workers=2, greeting="bonjour")
 
     toy.signal(signal.SIGHUP)
 
-    toy.await_told("READY=1", count=2)
+    toy.await_notification("READY=1", count=2)
     assert {(pid, greeting) for _, _, pid, greeting in toy.events("reset")} == {(pid, "bonjour") for pid in before}
-    assert "RELOADING=1" in toy.told
-    assert any(line.startswith("MONOTONIC_USEC=") for line in toy.told)
+    assert "RELOADING=1" in toy.notifications
+    assert any(line.startswith("MONOTONIC_USEC=") for line in toy.notifications)
 
 
-def test_a_broken_file_at_sighup_changes_nothing(toy: ToyDaemon) -> None:
+def test_malformed_file_at_sighup_changes_nothing(toy: ToyDaemon) -> None:
     toy.begin(workers=1)
     toy.conf.write_text("[toy\nthis is no configuration")
 
     toy.signal(signal.SIGHUP)
 
-    toy.await_told("READY=1", count=2)
-    assert "The configuration stays as it was" in toy.text()
+    toy.await_notification("READY=1", count=2)
+    assert "the configuration is unchanged" in toy.text()
     toy.signal(signal.SIGTERM)
     assert toy.exit_status() == 0
 
 
-def test_sigterm_drains_what_is_in_flight(toy: ToyDaemon, executor: str) -> None:
+def test_sigterm_drains_requests_in_flight(toy: ToyDaemon, executor: str) -> None:
     toy.begin(workers=2, executor=executor, drain="flight")
 
     toy.signal(signal.SIGTERM)
@@ -91,7 +91,7 @@ def test_sigterm_drains_what_is_in_flight(toy: ToyDaemon, executor: str) -> None
     assert "STOPPING=1" in toy.listen()
 
 
-def test_a_drain_that_does_not_end_is_ended(toy: ToyDaemon, executor: str) -> None:
+def test_drain_is_killed_at_its_timeout(toy: ToyDaemon, executor: str) -> None:
     toy.begin(executor=executor, drain="stuck", default="graceful_shutdown_timeout = 1")
 
     toy.signal(signal.SIGTERM)
@@ -100,7 +100,7 @@ def test_a_drain_that_does_not_end_is_ended(toy: ToyDaemon, executor: str) -> No
     assert "did not drain within 1 s" in toy.text()
 
 
-def test_a_killed_worker_is_replaced_under_its_index(toy: ToyDaemon, executor: str) -> None:
+def test_killed_worker_is_respawned_with_its_index(toy: ToyDaemon, executor: str) -> None:
     toy.begin(workers=3, executor=executor)
     victim = next(pid for _, index, pid, _ in toy.events("start") if index == 1)
 
@@ -108,16 +108,16 @@ def test_a_killed_worker_is_replaced_under_its_index(toy: ToyDaemon, executor: s
 
     started = toy.await_events("start", 4)
     assert started[3][1] == 1
-    assert gone(victim)
+    assert has_exited(victim)
     toy.signal(signal.SIGTERM)
     assert toy.exit_status() == 0
 
 
-def test_a_worker_replaced_after_a_reload_has_the_new_options(toy: ToyDaemon) -> None:
+def test_worker_respawned_after_a_reload_has_the_new_options(toy: ToyDaemon) -> None:
     toy.begin()
     toy.configure(greeting="bonjour")
     toy.signal(signal.SIGHUP)
-    toy.await_told("READY=1", count=2)
+    toy.await_notification("READY=1", count=2)
 
     os.kill(toy.events("start")[0][2], signal.SIGKILL)
 
@@ -133,35 +133,35 @@ def test_workers_drain_when_their_master_is_killed(toy: ToyDaemon, executor: str
     eventually(lambda: toy.text().count("ends with status 0") == 2, "the end of both workers")
 
 
-def test_a_worker_that_blocks_its_hub_is_replaced(toy: ToyDaemon) -> None:
+def test_worker_with_a_blocked_hub_is_respawned(toy: ToyDaemon) -> None:
     with (toy.folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         toy.begin(workers=2, hang_index=1, default=HANG)
 
-        eventually(lambda: "gave no sign of life" in toy.text(), "the hang being noticed")
+        eventually(lambda: "sent no heartbeat" in toy.text(), "the hang to be detected")
         assert [index for _, index, _, _ in toy.await_events("start", 3)][2] == 1
     assert "in hang" in toy.text(), "the stacks of the hung worker are written"
-    assert all(index == 1 for _, index, _, _ in toy.events("start")[2:]), "the other worker was left alone"
+    assert all(index == 1 for _, index, _, _ in toy.events("start")[2:]), "the other worker kept running"
 
 
-def test_a_stopped_worker_is_replaced(toy: ToyDaemon) -> None:
+def test_suspended_worker_is_respawned(toy: ToyDaemon) -> None:
     toy.begin(executor="threading", default=HANG)
     victim = toy.events("start")[0][2]
 
     os.kill(victim, signal.SIGSTOP)
 
     toy.await_events("start", 2)
-    assert gone(victim)
+    assert has_exited(victim)
 
 
-def test_the_watchdog_is_patted(toy: ToyDaemon) -> None:
+def test_watchdog_is_pinged(toy: ToyDaemon) -> None:
     toy.configure()
     toy.start(WATCHDOG_USEC="900000")
 
-    toy.await_told("WATCHDOG=1", count=3)
+    toy.await_notification("WATCHDOG=1", count=3)
 
 
-def test_a_crash_in_the_first_start_ends_the_daemon(toy: ToyDaemon, executor: str) -> None:
+def test_crash_in_the_first_start_ends_the_daemon(toy: ToyDaemon, executor: str) -> None:
     toy.configure(f"executor = {executor}", start="crash", workers=2)
     toy.start()
 
@@ -170,7 +170,7 @@ def test_a_crash_in_the_first_start_ends_the_daemon(toy: ToyDaemon, executor: st
     assert "READY=1" not in toy.listen()
 
 
-def test_a_crash_in_a_later_start_is_tried_again(toy: ToyDaemon, executor: str) -> None:
+def test_crash_in_a_later_start_is_retried(toy: ToyDaemon, executor: str) -> None:
     toy.begin(workers=2, executor=executor)
     victim = toy.events("start")[0][2]
 
@@ -185,7 +185,7 @@ def test_a_crash_in_a_later_start_is_tried_again(toy: ToyDaemon, executor: str) 
 
 
 @pytest.mark.parametrize("module", ["eventlet", "prometheus_client"])
-def test_a_master_that_holds_what_only_workers_may_is_refused(toy: ToyDaemon, module: str) -> None:
+def test_master_that_imported_a_worker_module_is_rejected(toy: ToyDaemon, module: str) -> None:
     toy.configure()
     program = f"import sys, {module}; from tests.unit.rpcapi.daemon import toy; sys.exit(toy.main())"
     done = subprocess.run(
@@ -201,9 +201,9 @@ def test_a_master_that_holds_what_only_workers_may_is_refused(toy: ToyDaemon, mo
     assert toy.events() == []
 
 
-def test_a_start_that_gives_up_unasked_is_a_failed_one(toy: ToyDaemon) -> None:
+def test_start_aborted_without_a_stop_is_a_failure(toy: ToyDaemon) -> None:
     toy.configure(start="give_up")
     toy.start()
 
     assert toy.exit_status() == 70
-    assert "though nobody stopped it" in toy.text()
+    assert "startup aborted unexpectedly" in toy.text()

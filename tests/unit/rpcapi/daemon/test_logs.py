@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Log lines: whose request it is, and no passwords."""
+"""Log lines contain the request's identity and no passwords."""
 
 import logging
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from rpcapi.daemon.redaction import redact, redact_handlers
 
 @pytest.fixture
 def log_file(tmp_path: Path) -> Iterator[Path]:
-    """A log set up from options; the loggers are given back as they were, libraries' levels included."""
+    """Set up logging from options; restores all loggers afterwards, libraries' levels included."""
     root = logging.getLogger()
     handlers, level, formatters = root.handlers[:], root.level, [h.formatter for h in root.handlers]
     conf = cfg.ConfigOpts()
@@ -36,23 +36,23 @@ def log_file(tmp_path: Path) -> Iterator[Path]:
         library.setLevel(before)
 
 
-def test_a_line_says_whose_request_it_is(log_file: Path) -> None:
-    asked = context.RequestContext(project_id="crew", user_id="ada", overwrite=True)
+def test_log_line_has_request_id_project_and_user(log_file: Path) -> None:
+    request_context = context.RequestContext(project_id="crew", user_id="ada", overwrite=True)
 
     logging.getLogger("gantt.test").warning("placed")
 
-    assert f"[{asked.request_id} crew ada] placed" in log_file.read_text()
+    assert f"[{request_context.request_id} crew ada] placed" in log_file.read_text()
 
 
-def test_what_a_request_does_not_say_is_a_dash(log_file: Path) -> None:
-    asked = context.RequestContext(overwrite=True)
+def test_missing_project_and_user_are_logged_as_a_dash(log_file: Path) -> None:
+    request_context = context.RequestContext(overwrite=True)
 
     logging.getLogger("gantt.test").warning("placed")
 
-    assert f"[{asked.request_id} - -] placed" in log_file.read_text()
+    assert f"[{request_context.request_id} - -] placed" in log_file.read_text()
 
 
-def test_a_traceback_is_redacted_as_well(log_file: Path) -> None:
+def test_traceback_is_redacted(log_file: Path) -> None:
     try:
         raise ConnectionError("rabbit://gantt:swordfish@broker:5672//")
     except ConnectionError:
@@ -74,7 +74,7 @@ def test_redacting_handlers_twice_wraps_them_once(log_file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "kept"),
+    ("text", "rest"),
     [
         ("rabbit://gantt:swordfish@10.0.0.1:5672/v", "10.0.0.1:5672/v"),
         ("rabbit://a:swordfish@one:1,b:swordfish@two:2/v", "@one:1,***:***@two:2/v"),
@@ -84,14 +84,14 @@ def test_redacting_handlers_twice_wraps_them_once(log_file: Path) -> None:
         ("redis_password = swordfish; db = 0", "; db = 0"),
     ],
 )
-def test_secrets_are_masked_and_the_rest_is_kept(text: str, kept: str) -> None:
+def test_secrets_are_masked_and_the_rest_is_unchanged(text: str, rest: str) -> None:
     masked = redact(text)
 
     assert "swordfish" not in masked
     assert "sword%40fish" not in masked
-    assert kept in masked
+    assert rest in masked
 
 
-def test_what_only_looks_like_a_secret_is_kept() -> None:
+def test_text_similar_to_a_secret_is_unchanged() -> None:
     for text in ("see http://host:80/a and mail x@y.org", "10 hosts at http://h/ by user@h", "nothing here"):
         assert redact(text) == text

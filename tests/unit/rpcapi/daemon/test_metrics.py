@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One address serves the sum over the workers, also after one of them died."""
+"""One address serves the sum over all workers, also after one died."""
 
 import os
 import re
@@ -15,23 +15,23 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def figures(port: int) -> dict[str, float]:
+def scrape(port: int) -> dict[str, float]:
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
         return {name: float(value) for name, value in re.findall(r"^(\w+) (\S+)$", answer.read().decode(), re.M)}
 
 
-def test_workers_are_summed_and_a_dead_ones_gauge_is_dropped(toy: ToyDaemon, executor: str) -> None:
+def test_metrics_are_summed_and_gauges_of_a_dead_worker_dropped(toy: ToyDaemon, executor: str) -> None:
     port = free_port()
     toy.begin(workers=2, executor=executor, metrics=f"listen = 127.0.0.1:{port}")
-    assert figures(port) == {"gantt_toy_served_total": 2, "gantt_toy_load": 4}
+    assert scrape(port) == {"gantt_toy_served_total": 2, "gantt_toy_load": 4}
 
     os.kill(toy.events("start")[0][2], signal.SIGKILL)
 
     toy.await_events("start", 3)
-    assert figures(port) == {"gantt_toy_served_total": 3, "gantt_toy_load": 4}
+    assert scrape(port) == {"gantt_toy_served_total": 3, "gantt_toy_load": 4}
 
 
-def test_what_an_earlier_run_left_is_not_counted_and_nothing_is_left(toy: ToyDaemon) -> None:
+def test_metric_files_of_an_earlier_run_are_removed_and_none_remain(toy: ToyDaemon) -> None:
     port, folder = free_port(), toy.folder / "figures"
     metrics = f"listen = 127.0.0.1:{port}\nfolder = {folder}"
     toy.begin(metrics=metrics)
@@ -39,17 +39,17 @@ def test_what_an_earlier_run_left_is_not_counted_and_nothing_is_left(toy: ToyDae
     toy.exit_status()
     assert list(folder.iterdir())
 
-    toy.told.clear()
+    toy.notifications.clear()
     toy.begin(metrics=metrics)
 
-    assert figures(port)["gantt_toy_served_total"] == 1
+    assert scrape(port)["gantt_toy_served_total"] == 1
     assert folder.stat().st_mode & 0o777 == 0o700
     toy.signal(signal.SIGTERM)
     assert toy.exit_status() == 0
     assert list(folder.iterdir()) == []
 
 
-def test_the_exporter_is_replaced_too(toy: ToyDaemon) -> None:
+def test_killed_exporter_is_respawned(toy: ToyDaemon) -> None:
     port = free_port()
     toy.begin(metrics=f"listen = 127.0.0.1:{port}")
     exporter = int(re.findall(r"metrics exporter is process (\d+)", toy.text())[0])
@@ -57,4 +57,4 @@ def test_the_exporter_is_replaced_too(toy: ToyDaemon) -> None:
     os.kill(exporter, signal.SIGKILL)
 
     eventually(lambda: toy.text().count("metrics exporter is process") == 2, "another exporter")
-    assert figures(port)["gantt_toy_served_total"] == 1
+    assert scrape(port)["gantt_toy_served_total"] == 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The datagrams of sd_notify(3)."""
+"""Datagrams in the protocol of sd_notify(3)."""
 
 import os
 import socket
@@ -18,7 +18,9 @@ def manager(tmp_path: Path) -> socket.socket:
     return sock
 
 
-def test_the_environment_is_taken_away(monkeypatch: pytest.MonkeyPatch, manager: socket.socket) -> None:
+def test_notification_variables_are_removed_from_the_environment(
+    monkeypatch: pytest.MonkeyPatch, manager: socket.socket
+) -> None:
     monkeypatch.setenv("NOTIFY_SOCKET", manager.getsockname())
     monkeypatch.setenv("WATCHDOG_USEC", "3000000")
     monkeypatch.setenv("WATCHDOG_PID", str(os.getpid()))
@@ -30,7 +32,7 @@ def test_the_environment_is_taken_away(monkeypatch: pytest.MonkeyPatch, manager:
     assert manager.recv(100) == b"READY=1\nSTATUS=all serve"
 
 
-def test_the_watchdog_of_another_process_is_not_ours(monkeypatch: pytest.MonkeyPatch, manager: socket.socket) -> None:
+def test_watchdog_of_another_process_is_ignored(monkeypatch: pytest.MonkeyPatch, manager: socket.socket) -> None:
     monkeypatch.setenv("NOTIFY_SOCKET", manager.getsockname())
     monkeypatch.setenv("WATCHDOG_USEC", "3000000")
     monkeypatch.setenv("WATCHDOG_PID", "1")
@@ -41,26 +43,26 @@ def test_the_watchdog_of_another_process_is_not_ours(monkeypatch: pytest.MonkeyP
         manager.recv(100)
 
 
-def test_the_watchdog_is_patted_three_times_in_its_limit(manager: socket.socket) -> None:
+def test_watchdog_is_pinged_three_times_per_interval(manager: socket.socket) -> None:
     notifier = Notifier(manager.getsockname(), watchdog=3.0)
 
     for tenth in range(1000, 1060):
         notifier.alive(tenth / 10)
 
-    patted = 0
+    pings = 0
     with pytest.raises(BlockingIOError):
         while manager.recv(100) == b"WATCHDOG=1":
-            patted += 1
-    assert patted == 6
+            pings += 1
+    assert pings == 6
 
 
-def test_an_abstract_socket_is_found() -> None:
+def test_abstract_socket_is_supported() -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind(f"\0gantt-test-{os.getpid()}")
         Notifier(f"@gantt-test-{os.getpid()}").stopping()
         assert manager.recv(100).startswith(b"STOPPING=1\n")
 
 
-def test_no_manager_is_no_fault(tmp_path: Path) -> None:
+def test_missing_manager_is_no_error(tmp_path: Path) -> None:
     Notifier(str(tmp_path / "nobody")).ready("all serve")
     Notifier().ready("all serve")

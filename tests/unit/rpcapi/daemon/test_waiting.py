@@ -1,74 +1,74 @@
 # SPDX-License-Identifier: Apache-2.0
-"""wait_for: answers, patience, and giving up on stop."""
+"""wait_for: results, retries, and stop."""
 
 import logging
 import threading
 
 import pytest
 
-from rpcapi.daemon.waiting import Stopped, wait_for
+from rpcapi.daemon.waiting import ShutdownRequested, wait_for
 
 
-class Late:
-    """A part that is away for the first ``times`` probes."""
+class LateDependency:
+    """A dependency that is unreachable for the first ``times`` probes."""
 
     def __init__(self, times: int) -> None:
-        self.left = times
+        self.remaining_failures = times
 
     def __call__(self) -> str:
-        if self.left:
-            self.left -= 1
-            raise ConnectionRefusedError("nobody listens")
+        if self.remaining_failures:
+            self.remaining_failures -= 1
+            raise ConnectionRefusedError("connection refused")
         return "here"
 
 
-def test_the_answer_of_a_part_that_is_there_comes_at_once(caplog: pytest.LogCaptureFixture) -> None:
-    assert wait_for("Redis", Late(0), threading.Event()) == "here"
+def test_result_of_a_reachable_dependency_is_returned_at_once(caplog: pytest.LogCaptureFixture) -> None:
+    assert wait_for("Redis", LateDependency(0), threading.Event()) == "here"
     assert caplog.messages == []
 
 
-def test_each_failed_attempt_is_one_line_with_a_growing_pause(caplog: pytest.LogCaptureFixture) -> None:
+def test_each_failed_attempt_logs_one_line(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
 
-    assert wait_for("Redis", Late(4), threading.Event(), first=0.01, most=10) == "here"
+    assert wait_for("Redis", LateDependency(4), threading.Event(), first_pause=0.01, max_pause=10) == "here"
 
-    # Threads of earlier tests may still look for buses that are gone.
-    said = [record.getMessage() for record in caplog.records if record.name == "rpcapi.daemon.waiting"]
-    lines, last = said[:-1], said[-1]
+    # Threads of earlier tests may still log retries.
+    messages = [record.getMessage() for record in caplog.records if record.name == "rpcapi.daemon.waiting"]
+    lines, last = messages[:-1], messages[-1]
     assert [line.split(";")[0] for line in lines] == [
-        f"Redis is away (attempt {n}: nobody listens)" for n in (1, 2, 3, 4)
+        f"Redis is unreachable (attempt {n}: connection refused)" for n in (1, 2, 3, 4)
     ]
-    assert last == "Redis is there"
+    assert last == "Redis is reachable"
 
 
-def test_stop_ends_the_wait_in_its_pause() -> None:
+def test_stop_interrupts_the_pause() -> None:
     stopping = threading.Event()
     ended: list[type[BaseException]] = []
 
     def wait() -> None:
         try:
-            wait_for("Redis", Late(1000), stopping, first=60, most=60)
-        except Stopped as exc:
+            wait_for("Redis", LateDependency(1000), stopping, first_pause=60, max_pause=60)
+        except ShutdownRequested as exc:
             ended.append(type(exc))
 
     waiter = threading.Thread(target=wait)
     waiter.start()
     stopping.set()
     waiter.join(10)
-    assert ended == [Stopped]
+    assert ended == [ShutdownRequested]
 
 
-def test_nothing_is_probed_after_stop() -> None:
+def test_no_probe_after_stop() -> None:
     stopping = threading.Event()
     stopping.set()
-    late = Late(1)
+    dependency = LateDependency(1)
 
-    with pytest.raises(Stopped):
-        wait_for("Redis", late, stopping)
-    assert late.left == 1
+    with pytest.raises(ShutdownRequested):
+        wait_for("Redis", dependency, stopping)
+    assert dependency.remaining_failures == 1
 
 
-def test_what_does_not_mean_away_goes_to_the_caller() -> None:
+def test_other_errors_are_raised() -> None:
     def broken() -> None:
         raise KeyError("a bug")
 
@@ -76,7 +76,7 @@ def test_what_does_not_mean_away_goes_to_the_caller() -> None:
         wait_for("Redis", broken, threading.Event())
 
 
-def test_the_caller_says_what_means_away() -> None:
+def test_errors_that_mean_unreachable_are_configurable() -> None:
     calls = []
 
     def probe() -> int:
@@ -85,4 +85,4 @@ def test_the_caller_says_what_means_away() -> None:
             raise LookupError("not yet")
         return len(calls)
 
-    assert wait_for("the store", probe, threading.Event(), away=(LookupError,), first=0.01) == 2
+    assert wait_for("the store", probe, threading.Event(), away=(LookupError,), first_pause=0.01) == 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A daemon that only writes down what the frame asks of it; these tests start it as a program."""
+"""A toy daemon that records the framework's calls; the tests start it as a program."""
 
 import fcntl
 import os
@@ -11,7 +11,7 @@ from oslo_config import cfg
 
 from rpcapi import errors
 from rpcapi.daemon.main import run
-from rpcapi.daemon.waiting import Stopped, wait_for
+from rpcapi.daemon.waiting import ShutdownRequested, wait_for
 
 OPTS = [
     cfg.IntOpt("workers", default=1, min=1),
@@ -38,7 +38,7 @@ class Toy:
         self.folder = Path(conf.toy.folder)
         self.stopping = threading.Event()
         self.served = metrics.counter("toy_served", "Times that a worker began to serve.")
-        self.load = metrics.gauge("toy_load", "What each worker carries.")
+        self.load = metrics.gauge("toy_load", "Load of each worker.")
         self.write("made")
 
     def write(self, event: str) -> None:
@@ -52,9 +52,9 @@ class Toy:
         if self.conf.toy.start == "refuse":
             raise errors.BadConfiguration(why="there is no filter 'colour'")
         if self.conf.toy.start == "give_up":
-            raise Stopped("the broker")
+            raise ShutdownRequested("the broker")
         if self.conf.toy.start == "wait":
-            wait_for("the broker", self.probe, self.stopping, first=0.05, most=0.2)
+            wait_for("the broker", self.probe, self.stopping, first_pause=0.05, max_pause=0.2)
         self.served.inc()
         self.load.set(2)
         threading.Thread(target=self.hang, daemon=True).start()
@@ -65,7 +65,7 @@ class Toy:
             raise ConnectionRefusedError("amqp://gantt:swordfish@broker:5672 refuses")
 
     def hang(self) -> None:
-        """Block in the kernel, with eventlet's hub and all, while a test holds the lock."""
+        """Block in the kernel, together with eventlet's hub, while a test holds the lock."""
         if self.conf.toy.hang_index == self.index:
             self.stopping.wait(0.2)
             with (self.folder / "lock").open("w") as file:
@@ -87,7 +87,7 @@ class Toy:
 
 
 def main() -> int:
-    """Be the daemon 'gantt-toy'."""
+    """Run the daemon 'gantt-toy'."""
     return run(
         "gantt-toy",
         "tests.unit.rpcapi.daemon.toy:Toy",

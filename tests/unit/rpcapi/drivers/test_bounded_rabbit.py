@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long a message may live in its queue on RabbitMQ."""
+"""TTL of messages in their queues on RabbitMQ."""
 
 from typing import Any
 
@@ -12,34 +12,37 @@ from rpcapi.drivers.bounded_rabbit import BoundedConnection
 
 
 @pytest.fixture
-def published(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The seconds that each message which was published may live."""
-    lives: list[Any] = []
-    monkeypatch.setattr(impl_rabbit.Connection, "_publish", lambda _self, *values: lives.append(values[3]))
-    return lives
+def ttls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The TTLs of published messages in seconds."""
+    published_ttls: list[Any] = []
+    monkeypatch.setattr(impl_rabbit.Connection, "_publish", lambda _self, *values: published_ttls.append(values[3]))
+    return published_ttls
 
 
 @pytest.fixture
 def connection() -> Any:
-    """A connection that was never opened."""
+    """An unopened connection."""
     return object.__new__(BoundedConnection)
 
 
-def test_a_call_lives_no_longer_in_its_queue_than_its_caller_waits(connection: Any, published: list[Any]) -> None:
-    with patience.within(5):
+def test_ttl_of_a_call_is_limited_by_the_thread_deadline(connection: Any, ttls: list[Any]) -> None:
+    with patience.limit_wait(5):
         connection._publish("exchange", "message", "topic", timeout=30)
         connection._publish("exchange", "message", "topic", timeout=2)
-    assert published[0] <= 5
-    assert published[1] == 2
+    assert ttls[0] <= 5
+    assert ttls[1] == 2
 
 
-def test_a_call_whose_time_went_into_connecting_is_not_sent(connection: Any, published: list[Any]) -> None:
-    with patience.within(0), pytest.raises(oslo_messaging.MessageDeliveryFailure, match="all of the call's time"):
+def test_call_is_not_sent_after_its_deadline(connection: Any, ttls: list[Any]) -> None:
+    with (
+        patience.limit_wait(0),
+        pytest.raises(oslo_messaging.MessageDeliveryFailure, match="used up the call's timeout"),
+    ):
         connection._publish("exchange", "message", "topic", timeout=30)
-    assert published == []
+    assert ttls == []
 
 
-def test_a_cast_waits_for_its_server(connection: Any, published: list[Any]) -> None:
-    with patience.within(5):
+def test_cast_has_no_ttl(connection: Any, ttls: list[Any]) -> None:
+    with patience.limit_wait(5):
         connection._publish("exchange", "message", "topic")
-    assert published == [None]
+    assert ttls == [None]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PCI aliases and device profiles that are none."""
+"""Validation of PCI aliases and device profiles."""
 
 import pytest
 
@@ -11,8 +11,8 @@ from rpcapi.model import pci
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("nonsense", "is no JSON"),
-        ("[]", "must be a JSON object of texts"),
+        ("nonsense", "is not valid JSON"),
+        ("[]", "must be a JSON object with string values"),
         ('{"vendor_id": "8086"}', "has no name"),
         ('{"name": "a", "vendor_id": "8086"}', "needs a resource_class, or vendor_id and product_id"),
         ('{"name": "a", "vendor_id": "80860", "product_id": "0443"}', "four hex digits"),
@@ -21,18 +21,18 @@ from rpcapi.model import pci
         ('{"name": "a", "resource_class": "x", "device_type": "card"}', "device_type of alias 'a'"),
     ],
 )
-def test_an_alias_that_is_none_is_bad_configuration(text, sentence):
+def test_malformed_alias_is_bad_configuration(text, sentence):
     with pytest.raises(errors.BadConfiguration) as caught:
         pci.parse([text])
     assert sentence in caught.value.sentence
 
 
-def test_an_alias_of_two_meanings_is_bad_configuration():
-    with pytest.raises(errors.BadConfiguration, match="'a' is there twice"):
+def test_contradicting_definitions_of_an_alias_are_bad_configuration():
+    with pytest.raises(errors.BadConfiguration, match="'a' is defined twice"):
         pci.parse(['{"name": "a", "resource_class": "x"}', '{"name": "a", "resource_class": "y"}'])
 
 
-@pytest.mark.parametrize("told", [{}, {"trait:CUSTOM_A": "required"}, {"resources1:VGPU": "1"}, {"colour": "red"}])
-def test_a_device_profile_needs_groups_that_ask_for_something(told):
+@pytest.mark.parametrize("group", [{}, {"trait:CUSTOM_A": "required"}, {"resources1:VGPU": "1"}, {"colour": "red"}])
+def test_device_profile_group_without_resources_is_refused(group):
     with pytest.raises(errors.InvalidSpec, match="device profile 'p'"):
-        devices.profile("p", [told])
+        devices.parse_profile("p", [group])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What volumes and ports ask for."""
+"""Translation of volumes and ports."""
 
 import pytest
 
@@ -10,17 +10,17 @@ from tests.unit.rpcapi.edge.wishes import PLAIN, request
 BOOT = {"size": "20", "pool": "pool1", "boot": "true"}
 
 
-def test_a_volume_that_is_made_asks_a_pool_for_its_space_and_may_be_the_root_disk():
+def test_new_volume_requests_space_of_a_pool_and_may_be_the_root_disk():
     spec = request({}, attached_volumes=[volumes.read(BOOT), volumes.read({"pool": "pool2"})])
     assert spec.resources == {"VCPU": 4, "MEMORY_MB": 4096}
-    asked = {"resources": {"DISK_GB": 20}, "required": ["MISC_SHARES_VIA_AGGREGATE"], "in_tree": "pool1"}
-    assert spec.groups == {"_vol0": asked}
+    group = {"resources": {"DISK_GB": 20}, "required": ["MISC_SHARES_VIA_AGGREGATE"], "in_tree": "pool1"}
+    assert spec.groups == {"_vol0": group}
     assert spec.volumes == [{"size_gb": 20, "group": "_vol0"}, {"pool": "pool2"}]
 
 
-def test_a_port_asks_for_its_bandwidth_by_its_network_and_else_tells_where_it_is():
-    told = {"egress_kbps": "1000", "physnet": "net-0", "vnic": "normal", "segment": "s1"}
-    spec = request({}, attached_ports=[ports.read(told), ports.read({"physnet": "net-1"})])
+def test_port_requests_bandwidth_on_its_network_or_keeps_its_physnet():
+    texts = {"egress_kbps": "1000", "physnet": "net-0", "vnic": "normal", "segment": "s1"}
+    spec = request({}, attached_ports=[ports.read(texts), ports.read({"physnet": "net-1"})])
     assert spec.groups == {
         "_port0": {
             "resources": {"NET_BW_EGR_KILOBIT_PER_SEC": 1000},
@@ -32,26 +32,26 @@ def test_a_port_asks_for_its_bandwidth_by_its_network_and_else_tells_where_it_is
 
 
 @pytest.mark.parametrize(
-    ("read", "told", "sentence"),
+    ("read", "texts", "sentence"),
     [
-        (volumes.read, {}, "told by its size"),
-        (volumes.read, {"size": "0"}, "GiB from 1 up"),
+        (volumes.read, {}, "needs size, pool or both"),
+        (volumes.read, {"size": "0"}, "at least 1 (GiB)"),
         (volumes.read, {"size": "1", "boot": "maybe"}, "true or false"),
         (volumes.read, {"size": "1", "pool": ""}, "not empty"),
-        (volumes.read, {"colour": "red"}, "has no 'colour'"),
-        (ports.read, {}, "told by"),
-        (ports.read, {"egress_kbps": "-1"}, "from 0 up"),
-        (ports.read, {"vnic": "direct"}, "takes none"),
+        (volumes.read, {"colour": "red"}, "has unknown option 'colour'"),
+        (ports.read, {}, "needs at least one option"),
+        (ports.read, {"egress_kbps": "-1"}, "non-negative integer"),
+        (ports.read, {"vnic": "direct"}, "needs egress_kbps or ingress_kbps"),
         (ports.read, {"physnet": ""}, "physnet of a port is empty"),
-        (ports.read, {"colour": "red"}, "has no 'colour'"),
+        (ports.read, {"colour": "red"}, "has unknown option 'colour'"),
     ],
 )
-def test_what_is_no_volume_and_no_port_is_refused(read, told, sentence):
+def test_malformed_volume_or_port_is_refused(read, texts, sentence):
     with pytest.raises(errors.InvalidSpec) as caught:
-        read(told)
+        read(texts)
     assert sentence in caught.value.sentence
 
 
-def test_a_server_has_one_root_disk():
-    with pytest.raises(errors.InvalidSpec, match="only one volume can be the root disk"):
+def test_second_root_disk_is_refused():
+    with pytest.raises(errors.InvalidSpec, match="at most one volume may have boot=true"):
         request({}, attached_volumes=[volumes.read(BOOT), volumes.read(BOOT)])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever stands in extra specs and image properties, the answer is a sound request or a typed error."""
+"""Arbitrary extra specs and image properties result in a valid request or a typed error."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,7 +13,7 @@ from rpcapi.model.images import Image
 
 CATALOG = Catalog(
     pci.parse(['{"name": "a", "resource_class": "CUSTOM_A", "numa_policy": "required"}']),
-    {"p": devices.profile("p", [{"resources:FPGA": "1"}])},
+    {"p": devices.parse_profile("p", [{"resources:FPGA": "1"}])},
 )
 HARDWARE = (
     *("numa_nodes", "numa_cpus.0", "numa_cpus.1", "numa_mem.0", "numa_mem.1", "cpu_policy", "cpu_thread_policy"),
@@ -67,12 +67,12 @@ PROPERTIES = st.sampled_from([f"hw_{key}" for key in HARDWARE]) | st.text(max_si
     st.dictionaries(KEYS, VALUES, max_size=3),
     st.dictionaries(PROPERTIES, VALUES, max_size=2),
 )
-def test_what_comes_out_is_sound_and_what_does_not_is_told_why(flavor, beginning, garbage, properties):
+def test_result_is_a_valid_spec_or_a_typed_error(flavor, beginning, garbage, properties):
     flavor = Flavor(flavor.name, flavor.vcpus, flavor.memory_mb, flavor.disk_gb, {**beginning, **garbage})
     try:
         spec = flavor.request(Image("i", properties=properties), CATALOG)
-    except errors.InvalidRequest as refused:
-        assert refused.sentence
+    except errors.InvalidRequest as error:
+        assert error.sentence
         return
     request.check_spec(spec)
     cells = spec.numa.get("cells", [])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What flavors, images and devices ask for, by examples; Nova's documented ones among them."""
+"""Examples of the translation of flavors, images and devices, including those in Nova's documentation."""
 
 import pytest
 
@@ -34,7 +34,7 @@ EXAMPLES = {
         {"resources": {"VCPU": 2, "MEMORY_MB": 4096, "CUSTOM_GOLD": 1}},
     ),
     "bare metal": (
-        {"resources:CUSTOM_GOLD": "1"} | {f"resources:{each}": "0" for each in PLAIN},
+        {"resources:CUSTOM_GOLD": "1"} | {f"resources:{resource_class}": "0" for resource_class in PLAIN},
         {},
         {"resources": {"CUSTOM_GOLD": 1}},
     ),
@@ -61,7 +61,7 @@ EXAMPLES = {
         {},
         {"groups": {"1": {"resources": {"VGPU": 1}}, "_b": {"resources": {"FPGA": 1}}}, "groups_policy": "none"},
     ),
-    "a class of a group is not asked twice": (
+    "a class of a group is not requested twice": (
         {"resources1:VCPU": "4", "resources1:MEMORY_MB": "4096"},
         {},
         {"resources": DISK, "groups": {"1": {"resources": {"VCPU": 4, "MEMORY_MB": 4096}}}},
@@ -76,7 +76,7 @@ EXAMPLES = {
         {"trait:CUSTOM_C": "required", "trait:CUSTOM_A": "required"},
         {"required_traits": ["CUSTOM_A", "CUSTOM_C"], "forbidden_traits": ["CUSTOM_B"]},
     ),
-    "traits of a root that gives nothing": (
+    "traits of the root when it has no resources": (
         {"trait:CUSTOM_A": "required", "resources:DISK_GB": "0", "hw:numa_nodes": "1"},
         {},
         {"resources": {}, "required_traits": [], "root_required": ["CUSTOM_A"], "groups": FLOATING},
@@ -167,7 +167,7 @@ EXAMPLES = {
         {},
         {"numa": numa(PINNED, policy="dedicated", threads="require")},
     ),
-    "the emulator has a cpu of its own": (
+    "isolated emulator threads": (
         {"hw:cpu_policy": "dedicated", "hw:emulator_threads_policy": "isolate"},
         {},
         {
@@ -285,7 +285,7 @@ EXAMPLES = {
         {"required_traits": ["COMPUTE_SECURITY_STATELESS_FIRMWARE"]},
     ),
     "firmware that is no UEFI": ({}, {"hw_firmware_stateless": "yes"}, {"required_traits": []}),
-    "what only filters and hypervisors read is carried": (
+    "other extra specs and properties are passed on": (
         SPECS := {"capabilities:hypervisor_type": "s== QEMU", "hw:hide_hypervisor_id": "true", "quota:cpu_shares": "1"},
         {"architecture": "x86_64", "vm_mode": "hvm", "img_hv_type": "kvm", "os_distro": "debian"},
         {
@@ -307,6 +307,6 @@ EXAMPLES = {
 
 
 @pytest.mark.parametrize(("extra_specs", "properties", "fields"), EXAMPLES.values(), ids=EXAMPLES)
-def test_an_example_asks_for_what_it_says(extra_specs, properties, fields):
+def test_example_is_translated_to_the_expected_fields(extra_specs, properties, fields):
     spec = request(extra_specs, properties)
     assert {name: getattr(spec, name) for name in fields} == fields

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A catalogue of aliases and profiles, and requests of a flavor of 4 CPUs, 4096 MiB and 10 GiB by it."""
+"""Helper: requests of a flavor with 4 CPUs, 4096 MiB and 10 GiB, with a catalog of aliases and profiles."""
 
 from rpcapi.edge import devices
 from rpcapi.edge.catalog import Catalog
@@ -13,7 +13,7 @@ ANY = '{"name": "any", "vendor_id": "10DE", "product_id": "1db6", "numa_policy":
 CATALOG = Catalog(
     pci.parse([QAT, NIC, ANY]),
     {
-        "fpga": devices.profile(
+        "fpga": devices.parse_profile(
             "fpga", [{"resources:FPGA": "1", "trait:CUSTOM_AES": "required"}, {"resources:VGPU": "2"}]
         ),
     },

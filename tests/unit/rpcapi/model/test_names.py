@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resource names: a string, or Nova's pair."""
+"""Resource names: a string, or Nova's (host, node) pair."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from rpcapi.model import names
     ("name", "canonical"),
     [("host", "host"), (("host", "node"), "host/node"), (["host", "a/b"], "host/a/b"), ("host/node", "host/node")],
 )
-def test_a_name_has_one_canonical_form_which_is_its_own(name, canonical):
+def test_canonical_form_of_a_canonical_name_is_itself(name, canonical):
     assert names.canonical(name) == canonical
     assert names.canonical(canonical) == canonical
 
@@ -24,17 +24,17 @@ def test_a_name_has_one_canonical_form_which_is_its_own(name, canonical):
         *(7, None, {"a": "b"}),
     ],
 )
-def test_anything_else_is_no_name(name):
+def test_invalid_name_is_refused(name):
     with pytest.raises(errors.InvalidName):
         names.canonical(name)
 
 
-def test_the_longest_name_passes():
+def test_name_of_maximum_length_passes():
     assert len(names.canonical(("a" * 127, "b" * 127))) == names.MAX_LENGTH
 
 
 @pytest.mark.parametrize(
-    ("name", "wanted", "meant"),
+    ("name", "pattern", "expected"),
     [
         ("host/node", "host/node", True),
         ("host/node", "host", True),
@@ -44,5 +44,5 @@ def test_the_longest_name_passes():
         ("host1/node", "host", False),
     ],
 )
-def test_a_wanted_name_means_the_resource_or_every_node_of_the_host(name, wanted, meant):
-    assert names.matches(name, wanted) is meant
+def test_pattern_matches_the_resource_or_every_node_of_the_host(name, pattern, expected):
+    assert names.matches(name, pattern) is expected

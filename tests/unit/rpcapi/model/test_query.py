@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The hint ``query``: what can be read, and what is refused before any host is looked at."""
+"""Parsing and validation of the hint ``query``."""
 
 import json
 
@@ -9,93 +9,93 @@ from hypothesis import strategies as st
 
 from rpcapi import errors
 from rpcapi.model import query
-from rpcapi.model.query import EVERYTHING, Kind, Literal, Term, Variable, parse
+from rpcapi.model.query import EVERYTHING, Literal, Term, TermType, Variable, parse
 
-FREE = Variable(Kind.NUMBER, ("free_ram_mb",))
+FREE = Variable(TermType.NUMBER, ("free_ram_mb",))
 
 
-def test_a_query_is_read_from_text_and_from_a_list():
-    told = ["and", [">=", "$free_ram_mb", 1024], ["not", ["in", "$hypervisor_type", "QEMU", "KVM"]]]
-    kind = Variable(Kind.FACT, ("hypervisor_type",))
-    read = Term(
+def test_query_is_parsed_from_text_and_from_a_list():
+    hint = ["and", [">=", "$free_ram_mb", 1024], ["not", ["in", "$hypervisor_type", "QEMU", "KVM"]]]
+    hypervisor_type = Variable(TermType.FACT, ("hypervisor_type",))
+    expected = Term(
         "and",
         (
             Term(">=", (FREE, Literal(1024))),
-            Term("not", (Term("in", (kind, Literal("QEMU"), Literal("KVM"))),)),
+            Term("not", (Term("in", (hypervisor_type, Literal("QEMU"), Literal("KVM"))),)),
         ),
     )
-    assert parse(told) == parse(json.dumps(told)) == parse([json.dumps(told)]) == read
+    assert parse(hint) == parse(json.dumps(hint)) == parse([json.dumps(hint)]) == expected
 
 
-@pytest.mark.parametrize("told", [None, "", " ", "[]", "{}", [], {}, "null"])
-def test_what_asks_nothing_is_met_by_every_host(told):
-    assert parse(told) == EVERYTHING
+@pytest.mark.parametrize("hint", [None, "", " ", "[]", "{}", [], {}, "null"])
+def test_empty_query_matches_every_host(hint):
+    assert parse(hint) == EVERYTHING
 
 
-def test_null_and_the_empty_text_are_no_operands():
+def test_null_and_the_empty_string_are_ignored():
     assert parse(["=", "$free_ram_mb", None, "", 5]) == Term("=", (FREE, Literal(5)))
 
 
-def test_metrics_and_facts_are_looked_up_by_what_follows():
-    assert parse(["<", "$metrics.cpu.percent", 50]).operands[0] == Variable(Kind.NUMBER, ("metrics", "cpu.percent"))
-    assert parse(["=", "$facts.rack.row", 7]).operands[0] == Variable(Kind.FACT, ("facts", "rack", "row"))
-    assert parse(["=", "$cpu_info.model", "x"]).operands[0] == Variable(Kind.FACT, ("cpu_info", "model"))
+def test_metrics_and_facts_are_parsed_to_their_path():
+    assert parse(["<", "$metrics.cpu.percent", 50]).operands[0] == Variable(TermType.NUMBER, ("metrics", "cpu.percent"))
+    assert parse(["=", "$facts.rack.row", 7]).operands[0] == Variable(TermType.FACT, ("facts", "rack", "row"))
+    assert parse(["=", "$cpu_info.model", "x"]).operands[0] == Variable(TermType.FACT, ("cpu_info", "model"))
 
 
 @pytest.mark.parametrize(
-    ("told", "why"),
+    ("hint", "why"),
     [
-        ("not json", "it is no JSON"),
+        ("not json", "it is not valid JSON"),
         ("7", "it must be a list"),
         ({"and": []}, "it must be a list"),
-        (["~", 1, 2], "no operator '~'"),
-        ([7, 1, 2], "no operator 7"),
-        ([["=", 1, 1]], "no operator \\['=', 1, 1\\]"),
-        (["=", "$free_ram", 1], "no variable '\\$free_ram'"),
-        (["=", "$free_ram_mb.x", 1], "no variable"),
-        (["=", "$metrics", 1], "no variable"),
-        (["=", "$facts.", 1], "no variable"),
-        (["=", "$", 1], "no variable"),
-        (["=", {"a": 1}, 1], "neither text, a number"),
-        (["=", "$free_ram_mb", float("nan")], "neither text, a number"),
-        (["=", "$free_ram_mb", 10**400], "neither text, a number"),
-        (["<", "$free_ram_mb", "much"], "cannot order text and numbers"),
-        (["<", "$hypervisor_type", "a", 1], "cannot order text and numbers"),
-        (["<", "$host", "b"], "by = and in, with texts"),
-        (["=", "$host", "$nodename"], "by = and in, with texts"),
-        (["=", "$host", 7], "by = and in, with texts"),
+        (["~", 1, 2], "unknown operator '~'"),
+        ([7, 1, 2], "unknown operator 7"),
+        ([["=", 1, 1]], "unknown operator \\['=', 1, 1\\]"),
+        (["=", "$free_ram", 1], "unknown variable '\\$free_ram'"),
+        (["=", "$free_ram_mb.x", 1], "unknown variable"),
+        (["=", "$metrics", 1], "unknown variable"),
+        (["=", "$facts.", 1], "unknown variable"),
+        (["=", "$", 1], "unknown variable"),
+        (["=", {"a": 1}, 1], "is not a string, a number"),
+        (["=", "$free_ram_mb", float("nan")], "is not a string, a number"),
+        (["=", "$free_ram_mb", 10**400], "is not a string, a number"),
+        (["<", "$free_ram_mb", "much"], "cannot compare strings with numbers"),
+        (["<", "$hypervisor_type", "a", 1], "cannot compare strings with numbers"),
+        (["<", "$host", "b"], "can only be compared with strings, by = or in"),
+        (["=", "$host", "$nodename"], "can only be compared with strings, by = or in"),
+        (["=", "$host", 7], "can only be compared with strings, by = or in"),
         (["=", "$host", "a b"], "is not a resource name"),
-        (["=", "$host_ip", "10.0.0"], "'10.0.0' is no IP address"),
-        (["or", "$host"], "neither true nor false"),
-        (["=", "x" * 256, 1], "longer than 255"),
-        (json.dumps(["=", "x" * 10000]), "more than 8192 bytes"),
-        (["or", *[["=", 1, 1]] * 50], "more than 100 operators and operands"),
-        ("[" * 8000, "nested more than|no JSON"),
+        (["=", "$host_ip", "10.0.0"], "'10.0.0' is not an IP address"),
+        (["or", "$host"], "not truth values"),
+        (["=", "x" * 256, 1], "at most 255 characters"),
+        (json.dumps(["=", "x" * 10000]), "at most 8192 bytes"),
+        (["or", *[["=", 1, 1]] * 50], "at most 100 operators and operands"),
+        ("[" * 8000, "nested at most|not valid JSON"),
     ],
 )
-def test_what_cannot_be_used_is_refused_with_its_reason(told, why):
+def test_invalid_query_is_refused_with_the_reason(hint, why):
     with pytest.raises(errors.InvalidSpec, match=why):
-        parse(told)
+        parse(hint)
 
 
-@pytest.mark.parametrize(("depth", "reads"), [(query.MAX_DEPTH, True), (query.MAX_DEPTH + 1, False)])
-def test_depth_is_bounded(depth, reads):
-    told = ["=", 1, 1]
+@pytest.mark.parametrize(("depth", "valid"), [(query.MAX_DEPTH, True), (query.MAX_DEPTH + 1, False)])
+def test_depth_is_limited(depth, valid):
+    hint = ["=", 1, 1]
     for _ in range(depth - 1):
-        told = ["not", told]
-    if reads:
-        assert parse(told).operator == "not"
+        hint = ["not", hint]
+    if valid:
+        assert parse(hint).operator == "not"
     else:
-        with pytest.raises(errors.InvalidSpec, match="nested more than 8 deep"):
-            parse(told)
+        with pytest.raises(errors.InvalidSpec, match="nested at most 8 levels deep"):
+            parse(hint)
 
 
-def test_a_deep_nest_of_lists_is_refused_and_does_not_end_the_process():
-    told = []
+def test_deeply_nested_lists_are_refused_without_a_crash():
+    hint = []
     for _ in range(100_000):
-        told = [told]
+        hint = [hint]
     with pytest.raises(errors.InvalidSpec):
-        parse(told)
+        parse(hint)
 
 
 PARTS = st.one_of(
@@ -111,9 +111,9 @@ GARBAGE = st.recursive(PARTS, lambda inner: st.lists(inner, max_size=5) | st.dic
 
 @settings(max_examples=300)
 @given(GARBAGE)
-def test_whatever_is_told_is_read_or_refused_with_a_typed_error(told):
+def test_arbitrary_hint_is_parsed_or_refused_with_a_typed_error(hint):
     try:
-        read = parse(told)
+        parsed = parse(hint)
     except errors.InvalidSpec:
         return
-    assert isinstance(read, Term)
+    assert isinstance(parsed, Term)

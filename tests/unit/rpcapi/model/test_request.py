@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What bad requests are told, before anything is recorded."""
+"""Validation of request specs, counts and uuids."""
 
 import uuid
 
@@ -27,13 +27,17 @@ GOOD = [
 
 
 @pytest.mark.parametrize("values", GOOD)
-def test_a_sound_spec_passes(values):
+def test_valid_spec_passes(values):
     request.check_spec(spec(**values))
 
 
 BAD = [
-    ({"resources": {}}, errors.InvalidSpec, "1 to 32 resource classes, not 0"),
-    ({"resources": {f"CUSTOM_{n}": 1 for n in range(33)}}, errors.InvalidSpec, "33 entries in the resources"),
+    ({"resources": {}}, errors.InvalidSpec, "1 to 32 resource classes, got 0"),
+    (
+        {"resources": {f"CUSTOM_{n}": 1 for n in range(33)}},
+        errors.InvalidSpec,
+        "the resources may contain at most 32 entries, got 33",
+    ),
     ({"resources": {"VCPU": 0}}, errors.InvalidSpec, "amount of VCPU must be an integer from 1"),
     ({"resources": {"VCPU": -1}}, errors.InvalidSpec, "not -1"),
     ({"resources": {"VCPU": MAX_AMOUNT + 1}}, errors.InvalidSpec, "amount of VCPU"),
@@ -47,7 +51,7 @@ BAD = [
     (
         {"required_traits": [f"CUSTOM_{n}" for n in range(101)]},
         errors.InvalidSpec,
-        "101 elements in the required traits; at most 100",
+        "the required traits may contain at most 100 elements, got 101",
     ),
     ({"availability_zone": ""}, errors.InvalidSpec, "availability zone must be 1 to 255"),
     ({"availability_zone": " a"}, errors.InvalidSpec, "availability zone"),
@@ -55,12 +59,16 @@ BAD = [
     ({"flavor": "f" * 256}, errors.InvalidSpec, "flavor must be"),
     ({"ignore_hosts": ["a|b"]}, errors.InvalidName, "'|'"),
     ({"force_hosts": [""]}, errors.InvalidName, "empty"),
-    ({"force_hosts": [f"h{n}" for n in range(1001)]}, errors.InvalidSpec, "force_hosts holds more than 1000"),
-    ({"force_hosts": ["a/n1", "b"], "ignore_hosts": ["a", "b"]}, errors.InvalidSpec, "none is left"),
+    ({"force_hosts": [f"h{n}" for n in range(1001)]}, errors.InvalidSpec, "force_hosts may contain at most 1000"),
+    ({"force_hosts": ["a/n1", "b"], "ignore_hosts": ["a", "b"]}, errors.InvalidSpec, "every host in force_hosts"),
     ({"hints": ["a"]}, errors.InvalidSpec, "must be a mapping"),
-    ({"hints": {1: "a"}}, errors.InvalidSpec, "text as keys"),
-    ({"hints": {f"k{n}": 1 for n in range(51)}}, errors.InvalidSpec, "51 entries in the hints"),
-    ({"hints": {"k": "x" * 20_000}}, errors.InvalidSpec, "bytes; at most 16384"),
+    ({"hints": {1: "a"}}, errors.InvalidSpec, "string keys"),
+    (
+        {"hints": {f"k{n}": 1 for n in range(51)}},
+        errors.InvalidSpec,
+        "the hints may contain at most 50 entries, got 51",
+    ),
+    ({"hints": {"k": "x" * 20_000}}, errors.InvalidSpec, "at most 16384 bytes"),
     ({"consumer_type": "instance"}, errors.InvalidSpec, "consumer type"),
     ({"group_id": "g"}, errors.InvalidSpec, "both its id and its policy"),
     ({"group_policy": "affinity"}, errors.InvalidSpec, "both its id and its policy"),
@@ -71,46 +79,46 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("values", "kind", "sentence"), BAD)
-def test_a_spec_that_nobody_can_serve_is_refused_with_a_sentence(values, kind, sentence):
-    with pytest.raises(kind) as caught:
+@pytest.mark.parametrize(("values", "error_class", "sentence"), BAD)
+def test_invalid_spec_is_refused_with_the_reason(values, error_class, sentence):
+    with pytest.raises(error_class) as caught:
         request.check_spec(spec(**values))
-    assert type(caught.value) is kind
+    assert type(caught.value) is error_class
     assert sentence in str(caught.value)
 
 
-@pytest.mark.parametrize("thing", [None, {}, "spec", objects.Selections])
-def test_what_is_no_spec_is_malformed(thing):
+@pytest.mark.parametrize("value", [None, {}, "spec", objects.Selections])
+def test_value_that_is_not_a_spec_is_malformed(value):
     with pytest.raises(errors.MalformedObject, match="RequestSpec"):
-        request.check_spec(thing)
+        request.check_spec(value)
 
 
 @pytest.mark.parametrize("count", [1, 1000])
-def test_a_count_within_the_bound_passes(count):
+def test_count_within_the_limit_passes(count):
     request.check_count(count, 1000)
 
 
 @pytest.mark.parametrize("count", [0, -1, 1001, 100_000, True, 1.0, "1", None])
-def test_an_absurd_count_is_refused(count):
+def test_invalid_count_is_refused(count):
     with pytest.raises(errors.InvalidCount, match="1 to 1000 instances") as caught:
         request.check_count(count, 1000)
-    assert str(caught.value).endswith("; split it") == (count in (1001, 100_000))
+    assert str(caught.value).endswith("; split the request") == (count in (1001, 100_000))
 
 
-ONE = "0f6f1f0e-5a35-4d6c-9e0b-b1a5d3f0c2a4"  # fixed: parameters of tests must be the same in every process
+UUID = "0f6f1f0e-5a35-4d6c-9e0b-b1a5d3f0c2a4"  # constant, as parameters of tests must be equal in all processes
 
 
-@pytest.mark.parametrize("text", ["", "x", ONE.upper(), ONE.replace("-", ""), "{" + ONE + "}", ONE + "\n", 7, None])
-def test_only_a_canonical_uuid_names_an_instance(text):
+@pytest.mark.parametrize("text", ["", "x", UUID.upper(), UUID.replace("-", ""), "{" + UUID + "}", UUID + "\n", 7, None])
+def test_only_a_canonical_uuid_is_accepted(text):
     with pytest.raises(errors.InvalidName, match="uuid in lower case"):
         request.check_uuid(text)
 
 
-def test_uuids_are_a_list_of_different_ones():
-    request.check_uuids([ONE, str(uuid.uuid4())], 2)
-    with pytest.raises(errors.InvalidRequest, match="named twice"):
-        request.check_uuids([ONE, ONE], 2)
+def test_uuids_must_be_a_list_of_different_uuids():
+    request.check_uuids([UUID, str(uuid.uuid4())], 2)
+    with pytest.raises(errors.InvalidRequest, match="given twice"):
+        request.check_uuids([UUID, UUID], 2)
     with pytest.raises(errors.InvalidRequest, match="must be a list"):
-        request.check_uuids(ONE, 2)
+        request.check_uuids(UUID, 2)
     with pytest.raises(errors.InvalidCount):
         request.check_uuids([], 2)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What bad request groups, topologies, hints and documents are told, before any host is looked at."""
+"""Validation of request groups, topologies, hints and documents of a request spec."""
 
 import copy
 
@@ -50,11 +50,11 @@ GOOD = [
 
 
 @pytest.mark.parametrize("values", GOOD)
-def test_what_can_be_served_passes_and_is_left_as_it_is(values):
-    asked = spec(**values)
-    before = copy.deepcopy(asked.obj_to_primitive())
-    request.check_spec(asked)
-    assert asked.obj_to_primitive() == before
+def test_valid_spec_passes_and_is_not_changed(values):
+    checked = spec(**values)
+    before = copy.deepcopy(checked.obj_to_primitive())
+    request.check_spec(checked)
+    assert checked.obj_to_primitive() == before
 
 
 BAD = [
@@ -62,8 +62,8 @@ BAD = [
     ({"groups": {"": VGPU}}, "suffix must be 1 to 64"),
     ({"groups": {"a b": VGPU}}, "suffix must be 1 to 64"),
     ({"groups": {"1": 3}}, "group '1' must be a mapping"),
-    ({"groups": {"1": VGPU | {"colour": "red"}}}, "group '1' has no 'colour'"),
-    ({"groups": {"1": {}}}, "group '1' asks for no resources"),
+    ({"groups": {"1": VGPU | {"colour": "red"}}}, "group '1' has an unknown key 'colour'"),
+    ({"groups": {"1": {}}}, "group '1' requests no resources"),
     ({"groups": {"1": {"resources": {"VGPU": True}}}}, "amount of VGPU of group '1'"),
     ({"groups": {"1": {"resources": {"VGPU": 1.5}}}}, "amount of VGPU of group '1'"),
     ({"groups": {"1": VGPU | {"required": "CUSTOM_A"}}}, "required traits of group '1' must be a list"),
@@ -78,73 +78,82 @@ BAD = [
     ({"groups": {"1": VGPU | {"any_of": [[]]}}}, "any-of list of traits of group '1' is empty"),
     ({"groups": {"1": VGPU | {"in_tree": 7}}}, "in_tree of group '1'"),
     ({"groups": {"1": VGPU, "2": VGPU}}, "2 request groups need a groups policy"),
-    ({"groups": {str(n): VGPU for n in range(65)}, "groups_policy": "none"}, "65 entries in the request groups"),
-    ({"groups": {"1": VGPU}, "groups_policy": "apart"}, "no groups policy 'apart'"),
-    ({"groups": {"1": VGPU}, "same_subtree": [["1", "2"]]}, "same_subtree names group '2', which is not asked for"),
+    (
+        {"groups": {str(n): VGPU for n in range(65)}, "groups_policy": "none"},
+        "the request groups may contain at most 64 entries, got 65",
+    ),
+    ({"groups": {"1": VGPU}, "groups_policy": "apart"}, "unknown groups policy 'apart'"),
+    (
+        {"groups": {"1": VGPU}, "same_subtree": [["1", "2"]]},
+        "same_subtree names group '2', which the request does not contain",
+    ),
     ({"same_subtree": [[]]}, "same_subtree names no group"),
-    ({"same_subtree": [[["1"]]]}, "must hold texts"),
+    ({"same_subtree": [[["1"]]]}, "must contain strings only"),
     ({"any_traits": [["CUSTOM_A"]], "forbidden_traits": ["CUSTOM_A"]}, "forbids them all"),
     ({"root_required": ["CUSTOM_A"], "root_forbidden": ["CUSTOM_A"]}, "requires and forbids CUSTOM_A of the root"),
-    ({"resources": {}, "groups": {"1": VGPU}, "required_traits": ["CUSTOM_A"]}, "gives no resources"),
-    ({"member_of": [[]]}, "one of no aggregates"),
-    ({"member_of": [["a"]], "forbidden_aggregates": ["a"]}, "all of them are forbidden"),
-    ({"member_of": [[1]]}, "must hold texts"),
+    ({"resources": {}, "groups": {"1": VGPU}, "required_traits": ["CUSTOM_A"]}, "has traits but no resources"),
+    ({"member_of": [[]]}, "must name at least one aggregate"),
+    ({"member_of": [["a"]], "forbidden_aggregates": ["a"]}, "all of which are forbidden"),
+    ({"member_of": [[1]]}, "must contain strings only"),
     ({"forbidden_aggregates": [""]}, "name of an aggregate"),
-    ({"image": {"colour": "red"}}, "the image has no 'colour'"),
-    ({"image": {"properties": {"hw_numa_nodes": 2}}}, "must be a text, not 2"),
-    ({"image": {"properties": {"a": "x" * 40_000}}}, "at most 32768 are carried"),
+    ({"image": {"colour": "red"}}, "the image has an unknown key 'colour'"),
+    ({"image": {"properties": {"hw_numa_nodes": 2}}}, "must be a string, not 2"),
+    ({"image": {"properties": {"a": "x" * 40_000}}}, "at most 32768 bytes"),
     ({"extra_specs": {"": "x"}}, "1 to 255 characters"),
-    ({"volumes": [{}]}, "needs the pool that it is on"),
-    ({"volumes": [{"size_gb": 1}]}, "needs both its size_gb and the group"),
+    ({"volumes": [{}]}, "needs the name of its pool"),
+    ({"volumes": [{"size_gb": 1}]}, "needs both size_gb and the request group"),
     ({"volumes": [{"size_gb": 0, "group": "1"}], "groups": {"1": VGPU}}, "size_gb of a volume"),
-    ({"volumes": [{"size_gb": 1, "group": "1"}]}, "a volume has the group '1', which is not asked for"),
+    ({"volumes": [{"size_gb": 1, "group": "1"}]}, "a volume has the group '1', which the request does not contain"),
     ({"volumes": [{"pool": 3}]}, "pool of a volume"),
-    ({"volumes": [{"colour": "red"}]}, "a volume has no 'colour'"),
+    ({"volumes": [{"colour": "red"}]}, "a volume has an unknown key 'colour'"),
     ({"ports": [{"physnet": ""}]}, "physnet of a port"),
-    ({"ports": [{"group": "1"}]}, "a port has the group '1', which is not asked for"),
-    ({"ports": [{}] * 65}, "65 elements in the ports"),
-    ({"service": "compost"}, "no service 'compost'"),
-    ({"driver": "a b"}, "driver's name"),
-    ({"hints": {"same_host": "me"}}, "takes the uuids of instances, not 'me'"),
-    ({"hints": {"different_host": [ONE := "0f6f1f0e-5a35-4d6c-9e0b-b1a5d3f0c2a4"] * 101}}, "101 instances"),
-    ({"hints": {"build_near_host_ip": "here"}}, "is no network"),
-    ({"hints": {"build_near_host_ip": "10.0.0.1", "cidr": "/40"}}, "is no network"),
-    ({"hints": {"build_near_host_ip": "10.0.0.1", "cidr": "24"}}, "is no network"),
-    ({"hints": {"cidr": "/24"}}, "'build_near_host_ip' is missing"),
+    ({"ports": [{"group": "1"}]}, "a port has the group '1', which the request does not contain"),
+    ({"ports": [{}] * 65}, "the ports may contain at most 64 elements, got 65"),
+    ({"service": "compost"}, "unknown service 'compost'"),
+    ({"driver": "a b"}, "driver name"),
+    ({"hints": {"same_host": "me"}}, "must contain uuids of instances, not 'me'"),
+    (
+        {"hints": {"different_host": [SOME_UUID := "0f6f1f0e-5a35-4d6c-9e0b-b1a5d3f0c2a4"] * 101}},
+        "at most 100 instances, got 101",
+    ),
+    ({"hints": {"build_near_host_ip": "here"}}, "is not a network"),
+    ({"hints": {"build_near_host_ip": "10.0.0.1", "cidr": "/40"}}, "is not a network"),
+    ({"hints": {"build_near_host_ip": "10.0.0.1", "cidr": "24"}}, "is not a network"),
+    ({"hints": {"cidr": "/24"}}, "'build_near_host_ip', which is missing"),
     ({"hints": {"query": "[what?"}}, "query"),
     (pinned(cells=[]), "has no cells"),
     (pinned(cells=[CELL1]), "cells are numbered from 0"),
-    (pinned(cells=[CELL0 | {"cpus": [], "pcpus": []}]), "more cells than cpus"),
+    (pinned(cells=[CELL0 | {"cpus": [], "pcpus": []}]), "may not have more cells than cpus"),
     (pinned(cells=[CELL0, CELL1 | {"cpus": [1, 2], "pcpus": [1, 2]}]), "cpu 1 is in two cells"),
     (pinned(cells=[CELL0, CELL1 | {"cpus": [3, 4], "pcpus": [3, 4]}]), "cpu 2 is in no cell"),
-    (pinned(cells=[CELL0, CELL1 | {"pcpus": [7]}]), "pins cpus that it does not have"),
+    (pinned(cells=[CELL0, CELL1 | {"pcpus": [7]}]), "pins cpus that are not in its list"),
     (pinned(cells=[CELL0, CELL1 | {"memory_mb": 0}]), "memory_mb of cell 1"),
-    (pinned(cells=[CELL0, CELL1 | {"memory_mb": 2048}]), "'_numa1' must ask for what cell 1"),
-    (pinned(cells=[CELL0, CELL1 | {"group": "_numa7"}]), "has the group '_numa7', which is not asked for"),
+    (pinned(cells=[CELL0, CELL1 | {"memory_mb": 2048}]), "'_numa1' must request what cell 1"),
+    (pinned(cells=[CELL0, CELL1 | {"group": "_numa7"}]), "has the group '_numa7', which the request does not contain"),
     (pinned(cells=[CELL0, CELL1 | {"group": "_numa0"}]), "have the same group"),
-    (pinned(cells=[CELL0, CELL1 | {"colour": "red"}]), "has no 'colour'"),
+    (pinned(cells=[CELL0, CELL1 | {"colour": "red"}]), "has an unknown key 'colour'"),
     (pinned(cpu_policy="mixed"), "4 of 4 cpus are pinned"),
     (pinned(cpu_policy="shared"), "4 of 4 cpus are pinned"),
-    (pinned(cpu_policy=None), "no cpu_policy None"),
-    (pinned(thread_policy="knit"), "no thread_policy 'knit'"),
+    (pinned(cpu_policy=None), "unknown cpu_policy None"),
+    (pinned(thread_policy="knit"), "unknown thread_policy 'knit'"),
     (pinned(page_size_kb=3), "pages of 3 KiB do not divide"),
-    (pinned(page_size_kb=2048), "'_numa0' must ask for what cell 0"),
-    (pinned(emulator_threads="isolate"), "'_numa0' must ask for what cell 0"),
-    (pinned(devices={"_pci0": "required"}), "binds group '_pci0'"),
-    (pinned(devices={"_numa0": "near"}), "no NUMA policy 'near'"),
-    (pinned(colour="red"), "has no 'colour'"),
+    (pinned(page_size_kb=2048), "'_numa0' must request what cell 0"),
+    (pinned(emulator_threads="isolate"), "'_numa0' must request what cell 0"),
+    (pinned(devices={"_pci0": "required"}), "names group '_pci0'"),
+    (pinned(devices={"_numa0": "near"}), "unknown NUMA policy 'near'"),
+    (pinned(colour="red"), "has an unknown key 'colour'"),
 ]
 
 
 @pytest.mark.parametrize(("values", "sentence"), BAD)
-def test_what_nobody_can_serve_is_refused_with_the_reason(values, sentence):
+def test_invalid_spec_is_refused_with_the_reason(values, sentence):
     with pytest.raises(errors.InvalidSpec) as caught:
         request.check_spec(spec(**values))
     assert sentence in caught.value.sentence
 
 
 @pytest.mark.parametrize(
-    ("values", "kind"),
+    ("values", "error_class"),
     [
         ({"groups": {"1": {"resources": {"HOVERCRAFT": 1}}}}, errors.UnknownResourceClass),
         ({"groups": {"1": VGPU | {"any_of": [["HW_NO_SUCH"]]}}}, errors.UnknownTrait),
@@ -154,8 +163,8 @@ def test_what_nobody_can_serve_is_refused_with_the_reason(values, sentence):
         ({"in_tree": ""}, errors.InvalidName),
     ],
 )
-def test_unknown_things_keep_their_own_errors(values, kind):
-    with pytest.raises(kind):
+def test_unknown_names_raise_their_specific_error(values, error_class):
+    with pytest.raises(error_class):
         request.check_spec(spec(**values))
 
 
@@ -188,9 +197,9 @@ FIELDS = {
 
 @settings(max_examples=300, deadline=None)
 @given(st.fixed_dictionaries({}, optional=FIELDS))
-def test_garbage_raises_nothing_but_typed_errors(values):
+def test_arbitrary_values_raise_only_typed_errors(values):
     try:
-        asked = objects.RequestSpec.of(**{"resources": {"VCPU": 1}} | values)
-        request.check_spec(asked)
-    except errors.InvalidRequest as refused:
-        assert refused.sentence
+        spec = objects.RequestSpec.of(**{"resources": {"VCPU": 1}} | values)
+        request.check_spec(spec)
+    except errors.InvalidRequest as error:
+        assert error.sentence

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every object promises: whole, of one kind, and readable from an older peer."""
+"""Base class of the objects: defaults, type checks and objects of older peers."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from rpcapi import errors, objects
 from rpcapi.objects.base import GanttObject
 
 
-def test_what_is_left_out_has_its_default_and_each_object_its_own():
+def test_missing_fields_get_unshared_defaults():
     first, second = (objects.RequestSpec.of(resources={"VCPU": 1}) for _ in range(2))
     first.ignore_hosts.append("host1")
     assert second.ignore_hosts == []
@@ -17,7 +17,7 @@ def test_what_is_left_out_has_its_default_and_each_object_its_own():
 @pytest.mark.parametrize(
     ("values", "why"),
     [
-        ({}, "lacks 'resources'"),
+        ({}, "field 'resources' is missing"),
         ({"resources": {"VCPU": 1}, "forbiden_traits": []}, "no field forbiden_traits"),
         ({"resources": {"VCPU": 1.9}}, "integers"),
         ({"resources": {"VCPU": "1"}}, "integers"),
@@ -29,24 +29,24 @@ def test_what_is_left_out_has_its_default_and_each_object_its_own():
         ({"resources": {"VCPU": 1}, "hints": {"a": object()}}, "plain JSON"),
     ],
 )
-def test_a_wrong_field_is_malformed(values, why):
+def test_invalid_field_is_malformed(values, why):
     with pytest.raises(errors.MalformedObject, match=why):
         objects.RequestSpec.of(**values)
 
 
-def test_columns_of_a_batch_are_of_one_length():
+def test_columns_of_different_length_are_malformed():
     with pytest.raises(errors.MalformedObject, match="differ in length"):
         objects.ClaimRefs.of(consumers=["a", "b"], attempts=[1])
 
 
-def test_an_older_peers_object_is_read_as_todays():
+def test_object_of_an_older_peer_is_read_with_defaults():
     primitive = objects.RequestSpec.of(resources={"VCPU": 2}).obj_to_primitive(target_version="1.0")
     assert "group_id" not in primitive["gantt_object.data"]
-    read = GanttObject.obj_from_primitive(primitive)
-    assert (read.group_id, read.group_max_per_host, read.VERSION) == (None, 1, objects.RequestSpec.VERSION)
+    spec = GanttObject.obj_from_primitive(primitive)
+    assert (spec.group_id, spec.group_max_per_host, spec.VERSION) == (None, 1, objects.RequestSpec.VERSION)
 
 
-def test_an_object_within_an_object_is_whole_too():
+def test_nested_object_is_completed_and_checked():
     spec = objects.RequestSpec.of(resources={"VCPU": 2})
     request = objects.BuildRequest.of(
         spec=spec, partition="p", project_id="", user_id="", uuids=[], attempts=[], names=[]
@@ -54,11 +54,11 @@ def test_an_object_within_an_object_is_whole_too():
     primitive = request.obj_to_primitive(version_manifest={"BuildRequest": "1.0", "RequestSpec": "1.0"})
     assert GanttObject.obj_from_primitive(primitive).spec.group_max_per_host == 1
     del primitive["gantt_object.data"]["spec"]["gantt_object.data"]["resources"]
-    with pytest.raises(errors.MalformedObject, match=r"RequestSpec.*lacks 'resources'"):
+    with pytest.raises(errors.MalformedObject, match=r"RequestSpec.*field 'resources' is missing"):
         GanttObject.obj_from_primitive(primitive)
 
 
-def test_selections_name_each_host_once():
+def test_selections_have_each_host_name_once():
     selections = objects.Selections.build(
         ["a", "b", "a"], [["b"], ["a", "c"], []], partition="p", attempt=1, deadline_ms=1, epoch=1, position=1
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Connections that follow the primary."""
+"""Connections that follow the primary through fail-overs."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,18 +13,18 @@ from devstack.servers.ports import LOOPBACK, free_port
 from devstack.servers.redis import RedisServer
 from rpcapi.primary import connection
 
-SOMEWHERE = "redis+cluster://127.0.0.1:1"
+CLUSTER_URL = "redis+cluster://127.0.0.1:1"
 
 
-class Turned:
-    """Whereabouts that a test turns."""
+class FakeLocator:
+    """A locator whose server a test can change."""
 
     def __init__(self, server: RedisServer) -> None:
         self.server = server
-        self.asked = 0
+        self.lookups = 0
 
     def primary(self) -> tuple[str, int]:
-        self.asked += 1
+        self.lookups += 1
         assert self.server.port is not None
         return LOOPBACK, self.server.port
 
@@ -36,84 +36,84 @@ def pair(make_redis: Callable[..., RedisServer]) -> tuple[RedisServer, RedisServ
 
 
 @pytest.fixture
-def turned(pair: tuple[RedisServer, RedisServer], monkeypatch: pytest.MonkeyPatch) -> Turned:
-    made = Turned(pair[0])
-    monkeypatch.setattr(connection, "find", lambda nodes, key: made)
+def locator(pair: tuple[RedisServer, RedisServer], monkeypatch: pytest.MonkeyPatch) -> FakeLocator:
+    made = FakeLocator(pair[0])
+    monkeypatch.setattr(connection, "make_locator", lambda nodes, key: made)
     return made
 
 
 @pytest.fixture
-def client(turned: Turned) -> Iterator[redis.Redis]:
+def client(locator: FakeLocator) -> Iterator[redis.Redis]:
     options: dict[str, Any] = {"decode_responses": True, "retry": Retry(NoBackoff(), 0)}
-    made = redis.Redis.from_pool(connection.pool(SOMEWHERE, "k", "store", **options))
+    made = redis.Redis.from_pool(connection.pool(CLUSTER_URL, "k", "store", **options))
     yield made
     made.close()
 
 
-def test_address_is_asked_for_once_a_connection(client: redis.Redis, turned: Turned) -> None:
+def test_primary_is_located_once_per_connection(client: redis.Redis, locator: FakeLocator) -> None:
     client.set("k", "1")
-    assert (client.get("k"), turned.asked) == ("1", 1)
+    assert (client.get("k"), locator.lookups) == ("1", 1)
 
 
-def test_server_that_is_a_replica_now_is_left(
-    client: redis.Redis, turned: Turned, pair: tuple[RedisServer, RedisServer]
+def test_connection_to_a_demoted_server_is_replaced(
+    client: redis.Redis, locator: FakeLocator, pair: tuple[RedisServer, RedisServer]
 ) -> None:
     client.set("k", "1")
     primary, replica = pair
     replica.promote()
     with primary.client() as old:
         old.execute_command("REPLICAOF", LOOPBACK, str(replica.port))
-    turned.server = replica
+    locator.server = replica
     with pytest.raises(redis.ReadOnlyError):
         client.set("k", "2")
-    assert client.set("k", "2") and turned.asked == 2
+    assert client.set("k", "2") and locator.lookups == 2
 
 
-def test_refusal_in_a_pipeline_leaves_no_answer_behind(
-    client: redis.Redis, turned: Turned, pair: tuple[RedisServer, RedisServer]
+def test_read_only_error_in_a_pipeline_leaves_no_unread_response(
+    client: redis.Redis, locator: FakeLocator, pair: tuple[RedisServer, RedisServer]
 ) -> None:
-    primary, turned.server = pair[0], pair[1]
+    primary, locator.server = pair[0], pair[1]
     pipeline = client.pipeline(transaction=False)
     for _ in range(2):
         pipeline.set("k", "1").get("k")
-        refused, _nothing, *_ = pipeline.execute(raise_on_error=False)
-        if isinstance(refused, redis.ReadOnlyError):
-            turned.server = primary
+        response, _value, *_ = pipeline.execute(raise_on_error=False)
+        if isinstance(response, redis.ReadOnlyError):
+            locator.server = primary
             pipeline.set("k", "1").get("k")
-    assert client.get("k") == "1" and turned.asked == 2
+    assert client.get("k") == "1" and locator.lookups == 2
 
 
-def test_another_error_after_the_refusal_does_not_hide_it(
-    client: redis.Redis, turned: Turned, pair: tuple[RedisServer, RedisServer]
+def test_later_error_does_not_hide_the_read_only_error(
+    client: redis.Redis, locator: FakeLocator, pair: tuple[RedisServer, RedisServer]
 ) -> None:
-    primary, turned.server = pair
+    primary, locator.server = pair
     pipeline = client.pipeline(transaction=False)
     pipeline.set("k", "1")
     pipeline.execute_command("NOSUCH")
-    refused, unknown = pipeline.execute(raise_on_error=False)
-    assert isinstance(refused, redis.ReadOnlyError) and "unknown command" in str(unknown)
-    turned.server = primary
-    assert client.set("k", "1") and turned.asked == 2
+    response, error_response = pipeline.execute(raise_on_error=False)
+    assert isinstance(response, redis.ReadOnlyError) and "unknown command" in str(error_response)
+    locator.server = primary
+    assert client.set("k", "1") and locator.lookups == 2
 
 
-def test_one_server_is_connected_to_as_its_url_says() -> None:
+def test_single_server_url_uses_a_plain_connection() -> None:
     made = connection.pool("redis://127.0.0.1:1/2", "k", "store")
     assert made.connection_class is redis.Connection
     assert (made.connection_kwargs["port"], made.connection_kwargs["db"]) == (1, 2)
 
 
-def test_replica_is_refused_where_a_primary_is_required(turned: Turned, pair: tuple[RedisServer, RedisServer]) -> None:
-    turned.server = pair[1]
-    pool = connection.pool(SOMEWHERE, "k", "store", redis_connect_func=connection.require_primary)
+def test_replica_is_rejected_by_require_primary(locator: FakeLocator, pair: tuple[RedisServer, RedisServer]) -> None:
+    locator.server = pair[1]
+    pool = connection.pool(CLUSTER_URL, "k", "store", redis_connect_func=connection.require_primary)
     with redis.Redis.from_pool(pool) as client, pytest.raises(redis.ReadOnlyError, match="replica"):
         client.get("k")
-    turned.server = pair[0]
+    locator.server = pair[0]
     with redis.Redis.from_pool(pool) as client:
         assert client.get("k") is None
 
 
 @pytest.mark.parametrize(
-    ("said", "elsewhere"),
+    ("error", "not_primary"),
     [
         (redis.exceptions.MovedError("1 h:2"), True),
         (redis.exceptions.AskError("1 h:2"), True),
@@ -125,5 +125,5 @@ def test_replica_is_refused_where_a_primary_is_required(turned: Turned, pair: tu
         (redis.ResponseError("wrong number of arguments"), False),
     ],
 )
-def test_what_means_that_the_primary_is_elsewhere(said: redis.RedisError, elsewhere: bool) -> None:
-    assert connection.is_elsewhere(said) is elsewhere
+def test_what_means_that_the_primary_is_not_primary(error: redis.RedisError, not_primary: bool) -> None:
+    assert connection.is_not_primary(error) is not_primary

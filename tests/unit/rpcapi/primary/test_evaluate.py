@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A script's answer waits for the replicas."""
+"""A script's result waits for the replicas."""
 
 import hashlib
 from collections.abc import Callable
@@ -10,54 +10,54 @@ import redis
 
 from devstack.servers.ports import free_port
 from devstack.servers.redis import RedisServer
-from rpcapi.conf.replicas import Replicas
+from rpcapi.conf.replicas import ReplicaAcknowledgement
 from rpcapi.primary.evaluate import NotReplicated, evaluate
 
-ONCE = "return redis.call('SETNX', KEYS[1], ARGV[1])"
-SHA = hashlib.sha1(ONCE.encode(), usedforsecurity=False).hexdigest()
-ALWAYS = Replicas(1, 5_000)
-BRIEFLY = Replicas(1, 50)
+SCRIPT = "return redis.call('SETNX', KEYS[1], ARGV[1])"
+SHA = hashlib.sha1(SCRIPT.encode(), usedforsecurity=False).hexdigest()
+ONE_REPLICA = ReplicaAcknowledgement(1, 5_000)
+ONE_REPLICA_BRIEFLY = ReplicaAcknowledgement(1, 50)
 
 
-def once(client: redis.Redis, replicas: Replicas) -> Any:
-    return evaluate(client, SHA, ONCE, ["k"], ["v"], replicas=replicas)
+def evaluate_script(client: redis.Redis, replicas: ReplicaAcknowledgement) -> Any:
+    return evaluate(client, SHA, SCRIPT, ["k"], ["v"], replicas=replicas)
 
 
-def test_answer_comes_when_the_replica_has_the_write(make_redis: Callable[..., RedisServer]) -> None:
+def test_result_is_returned_when_the_replica_has_the_write(make_redis: Callable[..., RedisServer]) -> None:
     primary = make_redis(port=free_port())
     replica = make_redis(replica_of=primary)
     with primary.client() as client, primary.client() as other, replica.client() as copy:
-        assert once(client, ALWAYS) == 1
+        assert evaluate_script(client, ONE_REPLICA) == 1
         assert copy.get("k") == "v"
-        # A replica that hangs acknowledges nothing; what was written stands
+        # A hung replica acknowledges nothing; the write stands
         client.delete("k")
         replica.pause()
         with pytest.raises(NotReplicated, match="0 of 1 replicas"):
-            once(client, BRIEFLY)
+            evaluate_script(client, ONE_REPLICA_BRIEFLY)
         assert client.get("k") == "v"
-        # and to repeat it, over another connection too, waits for the first time's write, though it writes nothing
+        # A repetition, over another connection too, waits for the original write, though it writes nothing
         with pytest.raises(NotReplicated):
-            once(other, BRIEFLY)
-        assert once(other, Replicas()) == 0
+            evaluate_script(other, ONE_REPLICA_BRIEFLY)
+        assert evaluate_script(other, ReplicaAcknowledgement()) == 0
         replica.resume()
-        assert once(other, ALWAYS) == 0
+        assert evaluate_script(other, ONE_REPLICA) == 0
         assert copy.get("k") == "v"
 
 
-def test_script_that_was_forgotten_is_loaded_again(redis_server: RedisServer) -> None:
+def test_flushed_script_is_loaded_again(redis_server: RedisServer) -> None:
     with redis_server.client() as client:
         client.script_flush()
         with pytest.raises(NotReplicated):
-            once(client, BRIEFLY)  # it ran: this server has no replica
+            evaluate_script(client, ONE_REPLICA_BRIEFLY)  # the script ran, but this server has no replica
         client.script_flush()
-        assert once(client, Replicas()) == 0
+        assert evaluate_script(client, ReplicaAcknowledgement()) == 0
         client.delete("k")
 
 
-def test_error_of_the_script_is_the_answer(redis_server: RedisServer) -> None:
+def test_error_of_the_script_is_raised(redis_server: RedisServer) -> None:
     text = "return redis.error_reply('NOEPOCH none')"
     sha = hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
     with redis_server.client() as client:
-        for replicas in (Replicas(), BRIEFLY):
+        for replicas in (ReplicaAcknowledgement(), ONE_REPLICA_BRIEFLY):
             with pytest.raises(redis.ResponseError, match=r"^NOEPOCH"):
                 evaluate(client, sha, text, ["k"], [], replicas=replicas)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How often a verb is sent, and what it is not sent again for."""
+"""Retries of verbs: their number, and errors that are not retried."""
 
 import pytest
 import redis
@@ -9,20 +9,20 @@ from rpcapi.primary import tries
 
 
 class Verb:
-    """Fails with what it is given, one after the other, and then answers."""
+    """Raises the given errors in turn, then returns."""
 
     def __init__(self, *failures: Exception) -> None:
         self.failures = list(failures)
-        self.sent = 0
+        self.calls = 0
 
     def __call__(self) -> str:
-        self.sent += 1
+        self.calls += 1
         if self.failures:
             raise self.failures.pop(0)
         return "answer"
 
 
-AWAY = [
+UNANSWERED = [
     redis.ConnectionError("gone"),
     redis.TimeoutError("late"),
     TryAgainError("moving"),
@@ -31,36 +31,38 @@ AWAY = [
 ]
 
 
-def test_an_answer_is_asked_for_once() -> None:
+def test_successful_verb_is_sent_once() -> None:
     verb = Verb()
-    assert (tries.run(verb), verb.sent) == ("answer", 1)
+    assert (tries.run_with_retries(verb), verb.calls) == ("answer", 1)
 
 
-@pytest.mark.parametrize("why", AWAY, ids=lambda why: type(why).__name__)
-def test_what_got_no_answer_is_sent_again(why: Exception) -> None:
-    verb = Verb(*[why] * (tries.TRIES - 1))
-    assert (tries.run(verb), verb.sent) == ("answer", tries.TRIES)
+@pytest.mark.parametrize("error", UNANSWERED, ids=lambda error: type(error).__name__)
+def test_unanswered_verb_is_retried(error: Exception) -> None:
+    verb = Verb(*[error] * (tries.ATTEMPTS - 1))
+    assert (tries.run_with_retries(verb), verb.calls) == ("answer", tries.ATTEMPTS)
 
 
-def test_after_the_last_try_its_error_is_raised() -> None:
+def test_error_of_the_last_attempt_is_raised() -> None:
     verb = Verb(*[redis.ConnectionError(str(number)) for number in range(10)])
-    with pytest.raises(redis.ConnectionError, match=str(tries.TRIES - 1)):
-        tries.run(verb)
-    assert verb.sent == tries.TRIES
+    with pytest.raises(redis.ConnectionError, match=str(tries.ATTEMPTS - 1)):
+        tries.run_with_retries(verb)
+    assert verb.calls == tries.ATTEMPTS
 
 
-@pytest.mark.parametrize("before", [[], [redis.ConnectionError("gone")]], ids=["at once", "on the second try"])
-@pytest.mark.parametrize("why", [redis.ResponseError("wrong number of arguments"), ValueError("READONLY no")])
-def test_what_was_refused_is_not_sent_again(before: list[Exception], why: Exception) -> None:
-    verb = Verb(*before, why)
-    with pytest.raises(type(why)):
-        tries.run(verb)
-    assert verb.sent == len(before) + 1
+@pytest.mark.parametrize(
+    "earlier_errors", [[], [redis.ConnectionError("gone")]], ids=["at once", "on the second attempt"]
+)
+@pytest.mark.parametrize("error", [redis.ResponseError("wrong number of arguments"), ValueError("READONLY no")])
+def test_rejected_verb_is_not_retried(earlier_errors: list[Exception], error: Exception) -> None:
+    verb = Verb(*earlier_errors, error)
+    with pytest.raises(type(error)):
+        tries.run_with_retries(verb)
+    assert verb.calls == len(earlier_errors) + 1
 
 
-def test_more_may_be_worth_another_try() -> None:
+def test_extra_errors_are_retried() -> None:
     verb = Verb(redis.WatchError("another was faster"))
     with pytest.raises(redis.WatchError):
-        tries.run(verb)
+        tries.run_with_retries(verb)
     verb = Verb(redis.WatchError("another was faster"))
-    assert (tries.run(verb, redis.WatchError), verb.sent) == ("answer", 2)
+    assert (tries.run_with_retries(verb, redis.WatchError), verb.calls) == ("answer", 2)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whom to believe of those that tell where the primary is."""
+"""Location of the primary through sentinels and cluster nodes."""
 
 from typing import Any
 
@@ -7,86 +7,88 @@ import pytest
 import redis
 
 from rpcapi.conf import redis_nodes
-from rpcapi.primary.whereabouts import Sentinels, SlotOwner, find
+from rpcapi.primary.whereabouts import SentinelLocator, SlotOwnerLocator, make_locator
 
-AWAY = redis.ConnectionError("away")
+UNREACHABLE = redis.ConnectionError("unreachable")
 OLD, NEW = ("old", 1), ("new", 1)
 
 
-def scripted(kind: type, url: str, *more: Any, **answers: Any) -> Any:
-    """Return whereabouts of hosts that answer as told, and note who is asked."""
+def make_scripted(kind: type, url: str, *arguments: Any, **answers: Any) -> Any:
+    """Return a locator of hosts with scripted answers; it records the queried hosts."""
 
-    class Scripted(kind):  # type: ignore[misc,valid-type]
+    class ScriptedLocator(kind):  # type: ignore[misc,valid-type]
         def _ask(self, url: str) -> Any:
             name = url.partition("@")[2].partition(":")[0]
-            self.asked.append(name)
+            self.queried.append(name)
             if isinstance(self.answers[name], Exception):
                 raise self.answers[name]
             return self.answers[name]
 
-    Scripted.answers, Scripted.asked = answers, []
-    return Scripted(redis_nodes.parse(url, "store"), *more)
+    ScriptedLocator.answers, ScriptedLocator.queried = answers, []
+    return ScriptedLocator(redis_nodes.parse(url, "store"), *arguments)
 
 
 def sentinels(**answers: Any) -> Any:
     logins = "?sentinel_username=a&sentinel_password=b"
-    return scripted(Sentinels, f"redis+sentinel://{','.join(answers)}/s{logins}", **answers)
+    return make_scripted(SentinelLocator, f"redis+sentinel://{','.join(answers)}/s{logins}", **answers)
 
 
 def cluster(**answers: Any) -> Any:
-    return scripted(SlotOwner, f"redis+cluster://a:b@{','.join(answers)}", "gantt:{p:x}:", **answers)
+    return make_scripted(SlotOwnerLocator, f"redis+cluster://a:b@{','.join(answers)}", "gantt:{p:x}:", **answers)
 
 
-def test_newest_word_of_the_sentinels_is_believed() -> None:
+def test_newest_configuration_of_the_sentinels_wins() -> None:
     assert sentinels(h1=(1, OLD), h2=(2, NEW), h3=(2, NEW)).primary() == NEW
     assert sentinels(h1=(2, NEW), h2=(1, OLD), h3=(1, OLD)).primary() == NEW
 
 
-def test_more_than_half_are_enough() -> None:
-    asked = sentinels(h1=(1, OLD), h2=(1, OLD), h3=(1, OLD))
-    asked.primary()
-    assert asked.asked == ["h1", "h2"]
+def test_query_ends_after_a_majority_of_sentinels() -> None:
+    queried = sentinels(h1=(1, OLD), h2=(1, OLD), h3=(1, OLD))
+    queried.primary()
+    assert queried.queried == ["h1", "h2"]
 
 
-def test_silent_sentinels_are_asked_last_the_next_time() -> None:
-    asked = sentinels(h1=AWAY, h2=(1, NEW), h3=(1, NEW))
-    assert asked.primary() == NEW
-    asked.asked.clear()
-    assert asked.primary() == NEW
-    assert asked.asked == ["h2", "h3"]
+def test_unreachable_sentinels_are_queried_last() -> None:
+    queried = sentinels(h1=UNREACHABLE, h2=(1, NEW), h3=(1, NEW))
+    assert queried.primary() == NEW
+    queried.queried.clear()
+    assert queried.primary() == NEW
+    assert queried.queried == ["h2", "h3"]
 
 
-def test_one_sentinel_that_is_left_is_believed() -> None:
-    assert sentinels(h1=AWAY, h2=AWAY, h3=(3, NEW)).primary() == NEW
+def test_only_reachable_sentinel_is_used() -> None:
+    assert sentinels(h1=UNREACHABLE, h2=UNREACHABLE, h3=(3, NEW)).primary() == NEW
 
 
-def test_when_no_sentinel_answers_each_is_named() -> None:
-    with pytest.raises(redis.ConnectionError, match=r"the primary of service 's'.*h1:26379: away; h2:26379: away"):
-        sentinels(h1=AWAY, h2=AWAY).primary()
+def test_error_lists_all_unreachable_sentinels() -> None:
+    with pytest.raises(
+        redis.ConnectionError, match=r"the primary of service 's'.*h1:26379: unreachable; h2:26379: unreachable"
+    ):
+        sentinels(h1=UNREACHABLE, h2=UNREACHABLE).primary()
 
 
-def test_operator_is_told_when_another_took_over(caplog: pytest.LogCaptureFixture) -> None:
-    asked = sentinels(h1=(1, OLD))
-    asked.primary()
-    asked.primary()
+def test_change_of_the_primary_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    queried = sentinels(h1=(1, OLD))
+    queried.primary()
+    queried.primary()
     assert caplog.messages == []
-    asked.answers["h1"] = (2, NEW)
-    asked.primary()
+    queried.answers["h1"] = (2, NEW)
+    queried.primary()
     assert caplog.messages == ["The primary of service 's' is now new:1"]
 
 
-def test_nodes_of_a_cluster_are_asked_in_turn() -> None:
-    asked = cluster(h1=OLD, h2=NEW)
-    assert [asked.primary() for _ in range(3)] == [OLD, NEW, OLD]
+def test_cluster_nodes_are_queried_in_turn() -> None:
+    queried = cluster(h1=OLD, h2=NEW)
+    assert [queried.primary() for _ in range(3)] == [OLD, NEW, OLD]
 
 
-def test_node_that_is_away_or_knows_no_owner_is_passed_over() -> None:
-    assert cluster(h1=AWAY, h2=None, h3=NEW).primary() == NEW
-    with pytest.raises(redis.ConnectionError, match=r"the primary of slot \d+ is"):
-        cluster(h1=AWAY, h2=None).primary()
+def test_unreachable_node_and_node_without_owner_are_skipped() -> None:
+    assert cluster(h1=UNREACHABLE, h2=None, h3=NEW).primary() == NEW
+    with pytest.raises(redis.ConnectionError, match=r"the primary of slot \d+ cannot be located"):
+        cluster(h1=UNREACHABLE, h2=None).primary()
 
 
-def test_sentinels_and_nodes_that_are_not_there() -> None:
+def test_unreachable_seeds_raise_connection_errors() -> None:
     for url in ("redis+sentinel://127.0.0.1:1/s", "redis+cluster://127.0.0.1:1"):
         with pytest.raises(redis.ConnectionError, match=r"127\.0\.0\.1:1"):
-            find(redis_nodes.parse(url, "store"), "gantt:{p:x}:").primary()
+            make_locator(redis_nodes.parse(url, "store"), "gantt:{p:x}:").primary()

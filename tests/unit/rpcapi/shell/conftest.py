@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cluster of doubles on an in-process bus, and the command run against it."""
+"""Fixtures: a cluster of doubles on an in-process bus, and the command run against it."""
 
 import json
 import logging
@@ -19,8 +19,8 @@ BUS = f"transport_url = fake://\ncontrol_exchange = {EXCHANGE}\n"
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What a run of the command left behind."""
+class CommandResult:
+    """Exit code and output of a command run."""
 
     code: int
     out: str
@@ -32,19 +32,19 @@ class Outcome:
 
 
 @pytest.fixture(scope="session")
-def _served() -> Iterator[doubles.Cluster]:
+def _served_cluster() -> Iterator[doubles.Cluster]:
     conf = cfg.ConfigOpts()
     conf([], project="gantt", default_config_files=[], default_config_dirs=[])
     transport = bus.get_transport(conf, "fake://")
     conf.set_override("control_exchange", EXCHANGE)
-    made = doubles.Cluster()
+    cluster_doubles = doubles.Cluster()
     servers = [
         bus.get_server(transport, target, [endpoint], GanttSerializer(), executor="threading")
-        for target, endpoint in made.endpoints()
+        for target, endpoint in cluster_doubles.endpoints()
     ]
     for server in servers:
         server.start()
-    yield made
+    yield cluster_doubles
     for server in servers:
         server.stop()
         server.wait()
@@ -52,15 +52,15 @@ def _served() -> Iterator[doubles.Cluster]:
 
 
 @pytest.fixture
-def cluster(_served) -> doubles.Cluster:
-    """Doubles of the services, fresh, and served over the bus as the real ones are."""
-    _served.reset()
-    return _served
+def cluster(_served_cluster) -> doubles.Cluster:
+    """Fresh doubles of the services, served over the bus."""
+    _served_cluster.reset()
+    return _served_cluster
 
 
 @pytest.fixture
 def config_file(tmp_path, monkeypatch):
-    """A client's configuration, which nothing of the machine's own leaks into."""
+    """A client configuration isolated from the machine's own."""
     for name in ("GANTT_CONFIG_FILE", "GANTT_RUN", "GANTT_PROJECT"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
@@ -71,18 +71,18 @@ def config_file(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def gantt(config_file, capsys) -> Iterator[Callable[..., Outcome]]:
-    """Run the command as its console script would, and return what it left behind."""
+def gantt(config_file, capsys) -> Iterator[Callable[..., CommandResult]]:
+    """Return a function that runs the command like its console script."""
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
 
-    def run(*argv: str) -> Outcome:
+    def run(*argv: str) -> CommandResult:
         capsys.readouterr()
         try:
             code = main.main(["--config-file", str(config_file), *argv])
-        except SystemExit as left:
-            code = left.code
-        return Outcome(code, *capsys.readouterr())
+        except SystemExit as exit_error:
+            code = exit_error.code
+        return CommandResult(code, *capsys.readouterr())
 
     yield run
     root.handlers = handlers

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Endpoints that answer as the services would, from plain dictionaries."""
+"""Doubles of the services' endpoints, backed by dictionaries."""
 
 import threading
 
 import oslo_messaging as messaging
 
 from rpcapi import errors, objects
-from rpcapi.endpoint import exposed
+from rpcapi.endpoint import expose
 
 
 def instance(uuid, **values):
-    fixed = {
+    defaults = {
         "request_id": "req-1",
         "project_id": "p",
         "user_id": "u",
@@ -21,40 +21,40 @@ def instance(uuid, **values):
         "created_ms": 1_000,
         "updated_ms": 2_000,
     }
-    return objects.Instance.of(uuid=uuid, **fixed | values)
+    return objects.Instance.of(uuid=uuid, **defaults | values)
 
 
-def page_of(ordered, marker, limit, most=2):
-    """Return (items, next marker); pages are small here, so that callers must turn them."""
+def page_of(ordered, marker, limit, max_items=2):
+    """Return (items, next marker); pages are small, so that callers must follow them."""
     keys = [key for key in ordered if marker is None or key > marker]
-    size = min(limit, most)
+    size = min(limit, max_items)
     return keys[:size], keys[size - 1] if len(keys) > size else None
 
 
 class Conductor:
-    """Records instances; each poll of a building one brings it a step nearer to its end."""
+    """Records instances; each poll of an unfinished one advances it."""
 
     def __init__(self):
         self.instances = {}
-        self.asked = []
+        self.builds = []
         self.contexts = []
-        self.ends = iter(())  # statuses at which new instances end, ACTIVE when they run out
+        self.ends = iter(())  # end statuses of new instances, then ACTIVE
         self.polls = 2
         self.stuck = False
-        self._left = {}
+        self._pending = {}
         self._lock = threading.Lock()
 
-    @exposed
+    @expose
     def build_instances(self, ctxt, spec, uuids):
         self.contexts.append(ctxt)
-        self.asked.append((spec, uuids))
+        self.builds.append((spec, uuids))
         for uuid in uuids:
             self.instances[uuid] = instance(
                 uuid, request_id=ctxt.request_id, flavor=spec.flavor, status="SCHEDULING", host=None
             )
-            self._left[uuid] = (self.polls, next(self.ends, "ACTIVE"))
+            self._pending[uuid] = (self.polls, next(self.ends, "ACTIVE"))
 
-    @exposed
+    @expose
     def get_instances(self, ctxt, uuids):
         for uuid in uuids:
             if uuid not in self.instances:
@@ -62,39 +62,39 @@ class Conductor:
             self._advance(uuid)
         return objects.InstancePage.of(instances=[self.instances[uuid] for uuid in uuids])
 
-    @exposed
+    @expose
     def list_instances(self, ctxt, marker=None, limit=1000, deleted=False):
-        known = sorted(u for u, each in self.instances.items() if deleted or each.status != "DELETED")
-        uuids, following = page_of(known, marker, limit)
+        names = sorted(uuid for uuid, record in self.instances.items() if deleted or record.status != "DELETED")
+        uuids, following = page_of(names, marker, limit)
         return objects.InstancePage.of(instances=[self.instances[uuid] for uuid in uuids], marker=following)
 
-    @exposed
+    @expose
     def delete_instances(self, ctxt, uuids):
         for uuid in uuids:
             if uuid not in self.instances:
                 raise errors.UnknownInstance(uuid=uuid)
         for uuid in uuids:
             self.instances[uuid].status = "DELETING"
-            self._left[uuid] = (self.polls, "DELETED")
+            self._pending[uuid] = (self.polls, "DELETED")
 
     def _advance(self, uuid):
         with self._lock:
-            if uuid in self._left and not self.stuck:
-                left, end = self._left[uuid]
-                self._left[uuid] = (left - 1, end)
-                if left <= 0:
-                    found = self.instances[uuid]
-                    found.status = end
-                    found.host = None if end == "ERROR" else "host1/node1"
-                    found.reason = "no valid host: 3 VCPU" if end == "ERROR" else None
+            if uuid in self._pending and not self.stuck:
+                polls, end = self._pending[uuid]
+                self._pending[uuid] = (polls - 1, end)
+                if polls <= 0:
+                    record = self.instances[uuid]
+                    record.status = end
+                    record.host = None if end == "ERROR" else "host1/node1"
+                    record.reason = "no valid host: 3 VCPU" if end == "ERROR" else None
 
 
 class Scheduler:
-    """Host state of both namespaces, and decisions."""
+    """Host state, decisions and partitions."""
 
     def __init__(self):
         self.state = {"compute": {}, "service": {}, "aggregate": {}}
-        self.overtakers = []  # documents of aggregates that others write just before
+        self.concurrent_updates = []  # aggregate documents written by others just before an update
         self.versions = {}
         self.decisions = {}
         self.dry_runs = []
@@ -102,8 +102,8 @@ class Scheduler:
         self.conflicts = 0
         self.writers = []
         self.partitions = ["default"]
-        self.away = []
-        self.homes = {}
+        self.unreachable = []
+        self.partitions_by_host = {}
         self.removed = []
 
     def node(self, name, used=0, zone="az1", traits=()):
@@ -117,8 +117,8 @@ class Scheduler:
         }
 
     def service(self, name, binary="gantt-compute", **values):
-        fixed = {"binary": binary, "enabled": True, "disabled_reason": None, "alive": True, "audited": True}
-        self.state["service"][name] = fixed | {"last_report_ms": 1_700_000_000_000} | values
+        defaults = {"binary": binary, "enabled": True, "disabled_reason": None, "alive": True, "audited": True}
+        self.state["service"][name] = defaults | {"last_report_ms": 1_700_000_000_000} | values
 
     def _read(self, namespace, name):
         document = self.state[namespace].get(name)
@@ -126,48 +126,50 @@ class Scheduler:
             raise errors.UnknownHost(name=name)
         version = self.versions.get((namespace, name), 1)
         return objects.HostState.of(
-            namespace=namespace, name=name, version=version, document=document, partition=self.where(name)
+            namespace=namespace, name=name, version=version, document=document, partition=self.partition_of(name)
         )
 
-    def where(self, name):
-        """Return the partition of a host: one that was placed in the second, or the first."""
-        return self.homes.get(name.partition("/")[0], self.partitions[0])
+    def partition_of(self, name):
+        """Return the partition of a host: the assigned one, or the first."""
+        return self.partitions_by_host.get(name.partition("/")[0], self.partitions[0])
 
-    @exposed
+    @expose
     def list_partitions(self, ctxt):
         return objects.PartitionList.of(
             names=self.partitions,
-            available=[name not in self.away for name in self.partitions],
+            available=[name not in self.unreachable for name in self.partitions],
             epochs=[7] * len(self.partitions),
             positions=[9] * len(self.partitions),
             hosts=[len(self.state["compute"])] * len(self.partitions),
             alive=[0] * len(self.partitions),
-            claims=[None if name in self.away else {"confirmed": 1} for name in self.partitions],
+            claims=[None if name in self.unreachable else {"confirmed": 1} for name in self.partitions],
         )
 
-    @exposed
+    @expose
     def remove_host(self, ctxt, host):
         self.removed.append(host)
 
-    @exposed
+    @expose
     def get_host_state(self, ctxt, namespace, name):
         return self._read(namespace, name)
 
-    @exposed
+    @expose
     def list_host_state(self, ctxt, namespace, marker=None, limit=1000, *, matching=None, partition=None):
-        wanted = dict(matching or {})
-        host = wanted.pop("host", None)
-        known = [
+        criteria = dict(matching or {})
+        host = criteria.pop("host", None)
+        names = [
             name
             for name, document in self.state[namespace].items()
-            if partition in (None, self.where(name))
+            if partition in (None, self.partition_of(name))
             and host in (None, name.partition("/")[0])
-            and wanted.items() <= document.items()
+            and criteria.items() <= document.items()
         ]
-        found, following = page_of(sorted(known), marker, limit)
-        return objects.HostStatePage.of(states=[self._read(namespace, name) for name in found], marker=following)
+        names_of_page, following = page_of(sorted(names), marker, limit)
+        return objects.HostStatePage.of(
+            states=[self._read(namespace, name) for name in names_of_page], marker=following
+        )
 
-    @exposed
+    @expose
     def update_host_state(self, ctxt, state, writer):
         self.writers.append(writer)
         if state.version == 0:
@@ -180,51 +182,51 @@ class Scheduler:
         self.state[state.namespace][state.name] |= state.document
         return self._read(state.namespace, state.name)
 
-    @exposed
+    @expose
     def delete_host_state(self, ctxt, namespace, name, version, writer):
         self.state[namespace].pop(name, None)
 
-    @exposed
+    @expose
     def update_aggregates(self, ctxt, aggregates):
-        for told in aggregates:
-            held = self.state["aggregate"].get(told["id"], {})
-            if self.overtakers:
-                held = self.state["aggregate"][told["id"]] = self.overtakers.pop()
-            if told["version"] > held.get("version", 0):
-                self.state["aggregate"][told["id"]] = {key: value for key, value in told.items() if key != "id"}
+        for update in aggregates:
+            document = self.state["aggregate"].get(update["id"], {})
+            if self.concurrent_updates:
+                document = self.state["aggregate"][update["id"]] = self.concurrent_updates.pop()
+            if update["version"] > document.get("version", 0):
+                self.state["aggregate"][update["id"]] = {key: value for key, value in update.items() if key != "id"}
 
-    @exposed
+    @expose
     def delete_aggregate(self, ctxt, name, version=None):
         self.state["aggregate"].pop(name, None)
 
-    @exposed
+    @expose
     def explain(self, ctxt, request_id):
         if request_id not in self.decisions:
             raise errors.UnknownDecision(request_id=request_id)
         return objects.Decision.of(request_id=request_id, partition="default", document=self.decisions[request_id])
 
-    @exposed
+    @expose
     def dry_run(self, ctxt, spec, count=1):
         self.dry_runs.append((spec, count))
         return objects.Decision.of(request_id=ctxt.request_id, partition="default", document=self.decisions["dry run"])
 
-    @exposed
+    @expose
     def list_filters(self, ctxt, kind=None):
-        found = [each for each in self.filters if each["kinds"] == kind]
-        columns = {name: [each[name] for each in found] for name in objects.FilterList.COLUMNS}
+        rows = [row for row in self.filters if row["kinds"] == kind]
+        columns = {name: [row[name] for row in rows] for name in objects.FilterList.COLUMNS}
         return objects.FilterList.of(worker="s:0", **columns)
 
-    @exposed
+    @expose
     def list_decisions(self, ctxt, partition=None, marker=None, limit=100):
         if partition not in (None, "default"):
             raise errors.UnknownPartition(partition=partition, known="default")
-        found, following = page_of(sorted(self.decisions), marker, limit)
-        page = [self.explain(ctxt, request_id=request_id) for request_id in found]
+        names_of_page, following = page_of(sorted(self.decisions), marker, limit)
+        page = [self.explain(ctxt, request_id=request_id) for request_id in names_of_page]
         return objects.DecisionPage.of(decisions=page, marker=following)
 
 
 class Claims:
-    """Live claims, and what verify finds."""
+    """Live claims, and the results of verify."""
 
     def __init__(self, partition="default"):
         self.partition = partition
@@ -233,7 +235,7 @@ class Claims:
         self.excess = []
         self.awaited = []
         self.fenced = []
-        self.down = 0  # how many calls still find the store away
+        self.down = 0  # remaining calls that fail because the store is down
 
     def claim(self, consumer, host="host1/node1", state="confirmed", **values):
         self.claims[consumer] = {
@@ -253,17 +255,17 @@ class Claims:
             "created_ms": 1_000,
         } | values
 
-    @exposed
+    @expose
     def list_claims(self, ctxt, host=None, consumer=None, marker=None, limit=1000):
-        known = sorted(
-            each
-            for each, claim in self.claims.items()
-            if consumer in (None, each) and host in (None, claim["host"], claim["host"].partition("/")[0])
+        names = sorted(
+            name
+            for name, claim in self.claims.items()
+            if consumer in (None, name) and host in (None, claim["host"], claim["host"].partition("/")[0])
         )
-        found, following = page_of(known, marker, limit)
-        return objects.ClaimPage.of(claims=[self.claims[each] for each in found], marker=following)
+        names_of_page, following = page_of(names, marker, limit)
+        return objects.ClaimPage.of(claims=[self.claims[name] for name in names_of_page], marker=following)
 
-    @exposed
+    @expose
     def verify(self, ctxt):
         if self.down:
             self.down -= 1
@@ -279,7 +281,7 @@ class Claims:
             awaited=self.awaited,
         )
 
-    @exposed
+    @expose
     def fence_host(self, ctxt, host):
         if not any(host == claim["host"].partition("/")[0] for claim in self.claims.values()):
             raise errors.UnknownHost(name=host)
@@ -288,7 +290,7 @@ class Claims:
 
 
 class Cluster:
-    """All doubles, each on its topic."""
+    """All doubles and their topics."""
 
     def __init__(self):
         self.conductor = Conductor()
@@ -297,15 +299,15 @@ class Cluster:
         self.claims2 = Claims("second")
 
     def reset(self):
-        """Forget everything, behind the same endpoints."""
+        """Reset all doubles, keeping the endpoint objects."""
         for double in (self.conductor, self.scheduler, self.claims):
             double.__init__()
         self.claims2.__init__("second")
 
     def add_partition(self, *hosts):
-        """Have a second partition, in which these hosts are."""
+        """Add a second partition with these hosts."""
         self.scheduler.partitions = ["default", "second"]
-        self.scheduler.homes = dict.fromkeys(hosts, "second")
+        self.scheduler.partitions_by_host = dict.fromkeys(hosts, "second")
 
     def endpoints(self):
         by_topic = {"conductor": self.conductor, "scheduler": self.scheduler, "claims.default": self.claims}

@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gantt boot``: the request that is sent, the answer that is printed, and the exit code."""
+"""``gantt boot``: the sent request, the output, and the exit code."""
 
 import pytest
 
 
-def test_a_boot_prints_the_servers_and_the_request_that_explain_takes(cluster, gantt):
-    done = gantt("boot", "--flavor", "m1.small", "--count", "3", "-f", "json")
-    (spec, uuids) = cluster.conductor.asked[0]
-    assert (done.code, [row["uuid"] for row in done.json]) == (0, uuids)
+def test_boot_prints_the_servers_and_the_request_id(cluster, gantt):
+    result = gantt("boot", "--flavor", "m1.small", "--count", "3", "-f", "json")
+    (spec, uuids) = cluster.conductor.builds[0]
+    assert (result.code, [row["uuid"] for row in result.json]) == (0, uuids)
     assert len(set(uuids)) == 3
     assert spec.resources == {"VCPU": 1, "MEMORY_MB": 2048, "DISK_GB": 20}
-    assert {row["request_id"] for row in done.json} == {cluster.conductor.contexts[0].request_id}
-    assert f"Request {cluster.conductor.contexts[0].request_id}" in done.err
+    assert {row["request_id"] for row in result.json} == {cluster.conductor.contexts[0].request_id}
+    assert f"Request {cluster.conductor.contexts[0].request_id}" in result.err
 
 
-def test_what_the_options_say_of_the_place_is_in_the_spec(cluster, gantt):
+def test_placement_options_are_in_the_spec(cluster, gantt):
     options = "--az az1 --trait CUSTOM_A --trait !CUSTOM_B --hint a=1 --hint a=2 --hint b=x=y --host h1 --not-host h2/n"
     group = "--group g --group-policy anti-affinity --group-max-per-host 2"
     assert gantt("boot", "--flavor", "m1.tiny", *options.split(), *group.split()).code == 0
-    spec, _uuids = cluster.conductor.asked[0]
+    spec, _uuids = cluster.conductor.builds[0]
     assert (spec.flavor, spec.availability_zone) == ("m1.tiny", "az1")
     assert (spec.required_traits, spec.forbidden_traits) == (["CUSTOM_A"], ["CUSTOM_B"])
     assert spec.hints == {"a": ["1", "2"], "b": "x=y"}
@@ -48,9 +48,9 @@ def test_flavor_image_volumes_and_ports_become_groups(cluster, gantt, config_fil
     config_file.write_text(config_file.read_text() + CLOUD)
     options = "--property img_hv_type=kvm --property hw_architecture=aarch64 --volume size=20,pool=pool1,boot=true"
     port = "--port egress_kbps=100,physnet=net0 --driver solver"
-    done = gantt("server", "boot", "--flavor", "gpu", "--image", "77", *options.split(), *port.split())
-    assert done.code == 0
-    spec, _uuids = cluster.conductor.asked[0]
+    result = gantt("server", "boot", "--flavor", "gpu", "--image", "77", *options.split(), *port.split())
+    assert result.code == 0
+    spec, _uuids = cluster.conductor.builds[0]
     assert spec.resources == {"VCPU": 4, "MEMORY_MB": 4096}
     assert {suffix: group["resources"] for suffix, group in spec.groups.items()} == {
         "1": {"VGPU": 1},
@@ -65,52 +65,52 @@ def test_flavor_image_volumes_and_ports_become_groups(cluster, gantt, config_fil
     assert (spec.required_traits, spec.groups_policy, spec.driver) == (["CUSTOM_B"], "none", "solver")
 
 
-def test_images_are_listed(gantt, config_file):
+def test_configured_images_are_listed(gantt, config_file):
     config_file.write_text(config_file.read_text() + CLOUD)
     assert [(row["name"], row["id"]) for row in gantt("image", "list", "-f", "json").json] == [("debian", "77")]
 
 
-def test_aggregates_trees_and_traits_of_which_one_is_enough_are_in_the_spec(cluster, gantt):
+def test_aggregate_tree_and_any_trait_options_are_in_the_spec(cluster, gantt):
     options = "--member-of a,b --member-of c --not-member-of d --in-tree host/numa0 --trait CUSTOM_A,CUSTOM_B"
     group = "--hint group=g --group-policy affinity"
     assert gantt("boot", "--flavor", "m1.tiny", *options.split(), *group.split()).code == 0
-    spec, _uuids = cluster.conductor.asked[0]
+    spec, _uuids = cluster.conductor.builds[0]
     assert (spec.member_of, spec.forbidden_aggregates) == ([["a", "b"], ["c"]], ["d"])
     assert (spec.in_tree, spec.any_traits) == ("host/numa0", [["CUSTOM_A", "CUSTOM_B"]])
     assert (spec.group_id, spec.group_policy) == ("g", "affinity")
 
 
 def test_wait_returns_when_all_are_active(cluster, gantt):
-    done = gantt("boot", "--flavor", "m1.tiny", "--count", "2", "--wait", "-f", "json")
-    assert done.code == 0
-    assert [(row["status"], row["host"]) for row in done.json] == [("ACTIVE", "host1/node1")] * 2
+    result = gantt("boot", "--flavor", "m1.tiny", "--count", "2", "--wait", "-f", "json")
+    assert result.code == 0
+    assert [(row["status"], row["host"]) for row in result.json] == [("ACTIVE", "host1/node1")] * 2
 
 
-def test_wait_fails_when_one_ends_in_error_and_says_where_to_look(cluster, gantt):
+def test_wait_fails_when_a_server_ends_in_error(cluster, gantt):
     cluster.conductor.ends = iter(["ACTIVE", "ERROR"])
-    done = gantt("boot", "--flavor", "m1.tiny", "--count", "2", "--wait", "-f", "json")
-    assert done.code == 1
-    assert [(row["status"], row["reason"]) for row in done.json] == [
+    result = gantt("boot", "--flavor", "m1.tiny", "--count", "2", "--wait", "-f", "json")
+    assert result.code == 1
+    assert [(row["status"], row["reason"]) for row in result.json] == [
         ("ACTIVE", None),
         ("ERROR", "no valid host: 3 VCPU"),
     ]
-    assert "1 of 2 are ACTIVE; `gantt explain req-" in done.err
+    assert "1 of 2 are ACTIVE; `gantt explain req-" in result.err
 
 
-def test_wait_gives_up_at_its_timeout_and_prints_what_stands(cluster, gantt):
+def test_wait_ends_at_its_timeout_with_the_present_records(cluster, gantt):
     cluster.conductor.stuck = True
-    done = gantt("boot", "--flavor", "m1.tiny", "--wait", "--timeout", "0.2", "-f", "json")
-    assert (done.code, done.json[0]["status"]) == (1, "SCHEDULING")
+    result = gantt("boot", "--flavor", "m1.tiny", "--wait", "--timeout", "0.2", "-f", "json")
+    assert (result.code, result.json[0]["status"]) == (1, "SCHEDULING")
 
 
 @pytest.mark.parametrize(("options", "shown"), [(["--progress"], True), ([], False)])
-def test_the_bar_is_shown_to_who_watches_or_asks(cluster, gantt, options, shown):
-    done = gantt("boot", "--flavor", "m1.tiny", "--count", "2", "--wait", "-f", "json", *options)
-    assert ("2/2" in done.err) is shown
+def test_progress_bar_is_shown_on_request(cluster, gantt, options, shown):
+    result = gantt("boot", "--flavor", "m1.tiny", "--count", "2", "--wait", "-f", "json", *options)
+    assert ("2/2" in result.err) is shown
 
 
 @pytest.mark.parametrize(
-    ("options", "sentence"),
+    ("options", "message"),
     [
         (["--flavor", "m1.none"], "There is no flavor 'm1.none'; known: m1.large"),
         (["--flavor", "m1.tiny", "--count", "0"], "1 to 1000 instances, not 0"),
@@ -127,9 +127,9 @@ def test_the_bar_is_shown_to_who_watches_or_asks(cluster, gantt, options, shown)
         (["--flavor", "m1.tiny", "--host", "a b"], "'a b' is not a resource name"),
     ],
 )
-def test_a_bad_request_is_one_line_and_never_sent(cluster, gantt, options, sentence):
-    done = gantt("boot", *options)
-    assert (done.code, done.out) == (1, "")
-    assert sentence in done.err
-    assert done.err.count("\n") == 1
-    assert cluster.conductor.asked == []
+def test_invalid_request_is_one_line_and_not_sent(cluster, gantt, options, message):
+    result = gantt("boot", *options)
+    assert (result.code, result.out) == (1, "")
+    assert message in result.err
+    assert result.err.count("\n") == 1
+    assert cluster.conductor.builds == []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gantt decision export``: every recorded decision, a JSON object a line."""
+"""``gantt decision export``: one JSON object per recorded decision."""
 
 import json
 
@@ -9,46 +9,46 @@ REFUSED = {"outcome": "refused", "why": "no such host", "verdicts": [], "reasons
 
 
 @pytest.fixture
-def recorded(cluster):
-    """Decisions on more than one page."""
+def decisions(cluster):
+    """Decisions on several pages."""
     cluster.scheduler.decisions = {f"req-{number}": REFUSED | {"hosts": number} for number in range(5)}
     return cluster
 
 
-def lines(text):
+def parse_lines(text):
     return [json.loads(line) for line in text.splitlines()]
 
 
-def test_each_decision_is_a_line_that_says_whose_it_is(recorded, gantt):
-    done = gantt("decision", "export")
-    assert done.code == 0
-    found = lines(done.out)
-    assert [one["request_id"] for one in found] == [f"req-{number}" for number in range(5)]
-    assert found[3] == REFUSED | {"hosts": 3, "request_id": "req-3", "partition": "default"}
-    assert "5 decisions" in done.err
+def test_each_decision_is_a_line_with_request_id_and_partition(decisions, gantt):
+    result = gantt("decision", "export")
+    assert result.code == 0
+    exported = parse_lines(result.out)
+    assert [decision["request_id"] for decision in exported] == [f"req-{number}" for number in range(5)]
+    assert exported[3] == REFUSED | {"hosts": 3, "request_id": "req-3", "partition": "default"}
+    assert "5 decisions" in result.err
 
 
-def test_a_file_is_written_where_one_is_named(recorded, gantt, tmp_path):
+def test_output_option_writes_a_file(decisions, gantt, tmp_path):
     path = tmp_path / "decisions.jsonl"
-    done = gantt("decision", "export", "--output", str(path), "--partition", "default")
-    assert (done.code, done.out) == (0, "")
-    assert len(lines(path.read_text())) == 5
+    result = gantt("decision", "export", "--output", str(path), "--partition", "default")
+    assert (result.code, result.out) == (0, "")
+    assert len(parse_lines(path.read_text())) == 5
 
 
 @pytest.mark.parametrize(
-    ("options", "sentence"),
+    ("options", "message"),
     [
         (["--output", "/dev/null/no"], "The decisions cannot be written to /dev/null/no"),
         (["--partition", "elsewhere"], "elsewhere"),
     ],
 )
-def test_what_cannot_be_exported_is_told_in_a_line(recorded, gantt, options, sentence):
-    done = gantt("decision", "export", *options)
-    assert done.code == 1
-    assert sentence in done.err
-    assert "Traceback" not in done.err
+def test_failed_export_is_one_line(decisions, gantt, options, message):
+    result = gantt("decision", "export", *options)
+    assert result.code == 1
+    assert message in result.err
+    assert "Traceback" not in result.err
 
 
-def test_where_nothing_is_recorded_nothing_is_written(cluster, gantt):
-    done = gantt("decision", "export")
-    assert (done.code, done.out) == (0, "")
+def test_export_without_decisions_writes_nothing(cluster, gantt):
+    result = gantt("decision", "export")
+    assert (result.code, result.out) == (0, "")

@@ -32,11 +32,11 @@ WEIGHER = BUILT_IN | {"names": "RAMWeigher", "kinds": "weigher"}
 
 
 @pytest.fixture
-def listed(cluster):
+def filters(cluster):
     cluster.scheduler.filters = [BUILT_IN, OUTSIDE, OFF, WEIGHER]
 
 
-def test_what_is_enabled_is_listed_in_order_with_what_it_costs(listed, gantt):
+def test_enabled_filters_are_listed_in_order_with_costs(filters, gantt):
     first, second = gantt("filter", "list", "-f", "json").json
     assert (first["name"], first["form"], first["source"], first["mean_us"]) == (
         "ComputeFilter",
@@ -53,15 +53,15 @@ def test_what_is_enabled_is_listed_in_order_with_what_it_costs(listed, gantt):
     assert (second["mean_us"], second["us_per_host"]) == (500.0, 2.0)
 
 
-def test_the_table_says_what_each_reads_and_which_worker_counted(listed, gantt):
-    done = gantt("filter", "list")
-    assert "service: alive, enabled" in done.out
-    assert "worker s:0" in done.err
+def test_table_shows_data_read_and_the_measuring_worker(filters, gantt):
+    result = gantt("filter", "list")
+    assert "service: alive, enabled" in result.out
+    assert "worker s:0" in result.err
 
 
-def test_what_is_not_enabled_is_listed_when_asked_for(listed, gantt):
-    assert [each["name"] for each in gantt("filter", "list", "--all", "-f", "json").json][-1] == "OffFilter"
+def test_disabled_filters_are_listed_with_all(filters, gantt):
+    assert [row["name"] for row in gantt("filter", "list", "--all", "-f", "json").json][-1] == "OffFilter"
 
 
-def test_weighers_have_a_list_of_their_own(listed, gantt):
-    assert [each["name"] for each in gantt("weigher", "list", "-f", "json").json] == ["RAMWeigher"]
+def test_weighers_are_listed_separately(filters, gantt):
+    assert [row["name"] for row in gantt("weigher", "list", "-f", "json").json] == ["RAMWeigher"]

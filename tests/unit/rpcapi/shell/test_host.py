@@ -27,37 +27,37 @@ def test_list_joins_nodes_with_their_service_host(hosts, gantt):
     assert (rows["host2"]["enabled"], rows["host3/node1"]["state"]) == (False, "down")
 
 
-def test_list_shows_what_was_asked_for(hosts, gantt):
+def test_list_is_filtered_by_options(hosts, gantt):
     assert [row["name"] for row in gantt("host", "list", "-f", "json", "--az", "az2").json] == ["host2"]
     assert [row["name"] for row in gantt("host", "list", "-f", "json", "--down").json] == ["host2", "host3/node1"]
 
 
-def test_show_a_node_tells_every_class(hosts, gantt):
-    shown = gantt("host", "show", "host1/node1", "-f", "json").json
-    assert shown["resources"]["CUSTOM_GOLD"] == {"free": 4, "used": 0, "capacity": 4}
-    assert (shown["node"], shown["binary"], shown["traits"]) == ("host1/node1", "gantt-compute", ["CUSTOM_A"])
+def test_show_node_lists_all_resource_classes(hosts, gantt):
+    columns = gantt("host", "show", "host1/node1", "-f", "json").json
+    assert columns["resources"]["CUSTOM_GOLD"] == {"free": 4, "used": 0, "capacity": 4}
+    assert (columns["node"], columns["binary"], columns["traits"]) == ("host1/node1", "gantt-compute", ["CUSTOM_A"])
     assert "VCPU: 10 free, 6 of 16 used" in gantt("host", "show", "host1/node1").out
 
 
-def test_show_a_service_host_lists_its_nodes_and_no_others(hosts, gantt):
+def test_show_service_host_lists_only_its_nodes(hosts, gantt):
     hosts.node("host10/node1")
-    shown = gantt("host", "show", "host1", "-f", "json").json
-    assert [node["name"] for node in shown["nodes"]] == ["host1/node1", "host1/node2"]
+    columns = gantt("host", "show", "host1", "-f", "json").json
+    assert [node["name"] for node in columns["nodes"]] == ["host1/node1", "host1/node2"]
 
 
-def test_what_hangs_below_a_node_is_shown_with_it_and_not_listed(hosts, gantt):
+def test_child_providers_are_shown_with_their_node_and_not_listed(hosts, gantt):
     for name, parent in (("host2/numa0", "host2"), ("host2/numa0/gpu0", "host2/numa0")):
         hosts.node(name)
         hosts.state["compute"][name]["parent"] = parent
     assert not [row for row in gantt("host", "list", "-f", "json").json if "numa0" in row["name"]]
-    shown = gantt("host", "show", "host2", "-f", "json").json
-    assert shown["node"] == "host2"
-    assert [each["name"] for each in shown["below"]] == ["host2/numa0", "host2/numa0/gpu0"]
+    columns = gantt("host", "show", "host2", "-f", "json").json
+    assert columns["node"] == "host2"
+    assert [provider["name"] for provider in columns["below"]] == ["host2/numa0", "host2/numa0/gpu0"]
     assert "host2/numa0/gpu0: 0/4 CUSTOM_GOLD, 0/16 VCPU" in gantt("host", "show", "host2").out
     assert gantt("host", "show", "host2/numa0", "-f", "json").json["node"] == "host2/numa0"
 
 
-def test_show_a_node_tells_which_cpus_and_pages_of_its_cells_are_taken(hosts, gantt):
+def test_show_node_lists_cpus_and_pages_of_numa_cells(hosts, gantt):
     assert "numa_cells" not in gantt("host", "show", "host2", "-f", "json").json
     cells = [
         {"id": 0, "pinned": "1,9", "shared": "0,8", "pages": {"2048": [512, 4]}},
@@ -65,18 +65,18 @@ def test_show_a_node_tells_which_cpus_and_pages_of_its_cells_are_taken(hosts, ga
     ]
     hosts.state["compute"]["host2"]["numa"] = cells
     assert gantt("host", "show", "host2", "-f", "json").json["numa_cells"] == cells
-    shown = gantt("host", "show", "host2").out
-    assert "0: pinned CPUs 1,9, shared CPUs 0,8, 4/512 pages of 2048 kB" in shown
-    assert "1: pinned CPUs -, shared CPUs 4,12" in shown
+    columns = gantt("host", "show", "host2").out
+    assert "0: pinned CPUs 1,9, shared CPUs 0,8, 4/512 pages of 2048 kB" in columns
+    assert "1: pinned CPUs -, shared CPUs 4,12" in columns
 
 
 @pytest.mark.parametrize("name", ["host9", "host1/node9"])
-def test_an_unknown_host_is_one_line(hosts, gantt, name):
-    done = gantt("host", "show", name)
-    assert (done.code, done.err) == (1, f"No host or node named {name!r} is known; see 'gantt host list'\n")
+def test_unknown_host_is_one_line(hosts, gantt, name):
+    result = gantt("host", "show", name)
+    assert (result.code, result.err) == (1, f"No host or node named {name!r} is known; see 'gantt host list'\n")
 
 
-def test_disable_and_enable_write_the_service_at_the_version_that_was_read(hosts, gantt):
+def test_disable_and_enable_retry_version_conflicts(hosts, gantt):
     hosts.conflicts = 2
     assert gantt("host", "disable", "host1", "--reason", "new disk").code == 0
     assert hosts.state["service"]["host1"]["disabled_reason"] == "new disk"
@@ -87,37 +87,37 @@ def test_disable_and_enable_write_the_service_at_the_version_that_was_read(hosts
     assert set(hosts.writers) == {"gantt"}
 
 
-def test_a_service_that_others_change_all_the_time_is_given_up(hosts, gantt):
+def test_enable_fails_after_too_many_version_conflicts(hosts, gantt):
     hosts.conflicts = 99
-    done = gantt("host", "enable", "host1")
-    assert done.code == 1
-    assert "read it again, then update" in done.err
+    result = gantt("host", "enable", "host1")
+    assert result.code == 1
+    assert "read it again, then update" in result.err
 
 
-def test_disable_wants_a_reason(hosts, gantt):
+def test_disable_requires_a_reason(hosts, gantt):
     assert gantt("host", "disable", "host1").code == 2
 
 
-def test_fence_says_what_it_means_and_does_nothing_without_yes(cluster, gantt):
+def test_fence_without_yes_explains_and_does_nothing(cluster, gantt):
     cluster.scheduler.service("host1")
     cluster.claims.claim("a", host="host1/node1")
-    done = gantt("host", "fence", "host1")
-    assert done.code == 1 and cluster.claims.fenced == []
-    assert done.err == (
-        "To fence host1 means: the machine is off or cut off; its claims end; its guests are lost to gantt. "
-        "If that is so, say --yes\n"
+    result = gantt("host", "fence", "host1")
+    assert result.code == 1 and cluster.claims.fenced == []
+    assert result.err == (
+        "Fencing host1 means: the machine is off or isolated; its claims end; its guests are lost to gantt. "
+        "Use --yes to confirm\n"
     )
-    done = gantt("host", "fence", "host1", "--yes")
-    assert (done.code, cluster.claims.fenced) == (0, ["host1"])
-    assert "host1 is fenced: 1 claims ended" in done.err
+    result = gantt("host", "fence", "host1", "--yes")
+    assert (result.code, cluster.claims.fenced) == (0, ["host1"])
+    assert "host1 is fenced: 1 claims ended" in result.err
 
 
 def test_fence_of_an_unknown_host_is_one_line(cluster, gantt):
-    done = gantt("host", "fence", "host9", "--yes")
-    assert (done.code, done.err) == (1, "No host or node named 'host9' is known; see 'gantt host list'\n")
+    result = gantt("host", "fence", "host9", "--yes")
+    assert (result.code, result.err) == (1, "No host or node named 'host9' is known; see 'gantt host list'\n")
 
 
-def test_services_of_all_kinds_are_listed(hosts, gantt):
+def test_services_of_all_binaries_are_listed(hosts, gantt):
     rows = gantt("service", "list", "-f", "json").json
     assert [(row["binary"], row["host"], row["state"]) for row in rows] == [
         ("gantt-compute", "host1", "up"),

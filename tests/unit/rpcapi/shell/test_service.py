@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gantt service``: what is shown of whom."""
+"""``gantt service``."""
 
 
-def test_only_an_agent_is_audited(cluster, gantt):
+def test_audited_is_shown_for_agents_only(cluster, gantt):
     cluster.scheduler.service("host1", audited=True)
     cluster.scheduler.service("host2", audited=False)
     for binary in ("gantt-conductor", "gantt-scheduler"):
         cluster.scheduler.service(f"{binary}@c1", binary=binary, audited=False)
-    shown = {row["host"] + row["binary"]: row["audited"] for row in gantt("service", "list", "-f", "json").json}
-    assert shown == {
+    audited_by_service = {
+        row["host"] + row["binary"]: row["audited"] for row in gantt("service", "list", "-f", "json").json
+    }
+    assert audited_by_service == {
         "host1gantt-compute": True,
         "host2gantt-compute": False,
         "c1gantt-conductor": None,

@@ -14,7 +14,7 @@ def racks(cluster):
     return cluster.scheduler
 
 
-def listed(gantt, *arguments):
+def list_names(gantt, *arguments):
     return [row["name"] for row in gantt("state", "list", "rack", "-f", "json", *arguments).json]
 
 
@@ -25,54 +25,54 @@ def test_list_shows_each_document(racks, gantt):
     assert "watts: 300" in gantt("state", "list", "rack").out
 
 
-def test_a_table_shows_what_set_would_take(racks, gantt):
+def test_table_shows_values_as_set_takes_them(racks, gantt):
     racks.state["rack"]["h1"] = {"note": None, "lit": True, "tags": ["a"], "free": "some text", "seven": "7"}
-    shown = gantt("state", "show", "rack", "h1").out
+    columns = gantt("state", "show", "rack", "h1").out
     for line in ("note: null", "lit: true", 'tags: ["a"]', "free: some text", 'seven: "7"'):
-        assert line in shown
+        assert line in columns
 
 
-def test_list_is_narrowed_by_the_scheduler(racks, gantt):
-    assert listed(gantt, "--match", "power=on") == ["h1", "h2"]
-    assert listed(gantt, "--match", "power=on", "--match", "row=7") == ["h2"]
-    assert listed(gantt, "--host", "h1", "--match", "power=off") == ["h1/n1"]
+def test_list_is_filtered_by_the_scheduler(racks, gantt):
+    assert list_names(gantt, "--match", "power=on") == ["h1", "h2"]
+    assert list_names(gantt, "--match", "power=on", "--match", "row=7") == ["h2"]
+    assert list_names(gantt, "--host", "h1", "--match", "power=off") == ["h1/n1"]
 
 
-def test_show_one(racks, gantt):
-    shown = gantt("state", "show", "rack", "h2", "-f", "json").json
-    assert (shown["name"], shown["version"], shown["document"]) == ("h2", 1, {"power": "on", "row": 7})
-    done = gantt("state", "show", "rack", "h9")
-    assert (done.code, done.err) == (1, "No host or node named 'h9' is known; see 'gantt host list'\n")
+def test_show_prints_one_document(racks, gantt):
+    columns = gantt("state", "show", "rack", "h2", "-f", "json").json
+    assert (columns["name"], columns["version"], columns["document"]) == ("h2", 1, {"power": "on", "row": 7})
+    result = gantt("state", "show", "rack", "h9")
+    assert (result.code, result.err) == (1, "No host or node named 'h9' is known; see 'gantt host list'\n")
 
 
-def test_set_writes_json_and_text_at_the_version_that_was_read(racks, gantt):
+def test_set_writes_json_and_text_after_version_conflicts(racks, gantt):
     racks.conflicts = 2
-    done = gantt("state", "set", "rack", "h1", "watts=450", "note=some text", 'tags=["a"]', "--writer", "rackd")
-    assert done.code == 0
+    result = gantt("state", "set", "rack", "h1", "watts=450", "note=some text", 'tags=["a"]', "--writer", "rackd")
+    assert result.code == 0
     assert racks.state["rack"]["h1"] == {"power": "on", "watts": 450, "note": "some text", "tags": ["a"]}
     assert set(racks.writers) == {"rackd"}
 
 
-def test_set_makes_a_document(racks, gantt):
+def test_set_creates_a_document(racks, gantt):
     assert gantt("state", "set", "rack", "h3", "power=off").code == 0
     assert racks.state["rack"]["h3"] == {"power": "off"}
 
 
-def test_a_document_that_others_change_all_the_time_is_given_up(racks, gantt):
+def test_set_fails_after_too_many_version_conflicts(racks, gantt):
     racks.conflicts = 99
-    done = gantt("state", "set", "rack", "h1", "power=off")
-    assert done.code == 1
-    assert "read it again, then update" in done.err
+    result = gantt("state", "set", "rack", "h1", "power=off")
+    assert result.code == 1
+    assert "read it again, then update" in result.err
 
 
-def test_delete_is_fine_a_second_time(racks, gantt):
+def test_delete_is_idempotent(racks, gantt):
     assert gantt("state", "delete", "rack", "h2", "--writer", "rackd").code == 0
     assert "h2" not in racks.state["rack"]
     assert gantt("state", "delete", "rack", "h2").code == 0
 
 
 @pytest.mark.parametrize("pair", ["power", "=on"])
-def test_what_is_no_pair_is_told(racks, gantt, pair):
-    done = gantt("state", "set", "rack", "h1", pair)
-    assert done.code == 2
-    assert "is not KEY=VALUE" in done.err
+def test_malformed_pair_is_rejected(racks, gantt, pair):
+    result = gantt("state", "set", "rack", "h1", pair)
+    assert result.code == 2
+    assert "is not KEY=VALUE" in result.err

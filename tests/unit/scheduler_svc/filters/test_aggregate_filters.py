@@ -1,47 +1,49 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What aggregates keep their hosts for: projects, flavors, extra specs, images."""
+"""Filters by aggregate metadata: projects, flavors, extra specs and images."""
 
 import pytest
 
-from scheduler_svc.filters.options import Options
-from scheduler_svc.store.records import Entry
-from tests.unit.scheduler_svc.filters.cloud import aggregate, passes, passing, table, telling
+from scheduler_svc.filters.options import FilterOptions
+from scheduler_svc.store.records import LogEntry
+from tests.unit.scheduler_svc.filters.cloud import aggregate, make_nodes, make_table, passing_hosts, run_filter
 
-NODES = telling("one", "both", "two", "none")
+NODES = make_nodes("one", "both", "two", "none")
 
 
-def said(**metadata):
-    """Return aggregates that say something of two hosts, and of two: one host is in both."""
+def two_aggregates(**metadata):
+    """Return two aggregates of two hosts each that share one host; each value is a pair of texts."""
     first, second = ({key: pair[index] for key, pair in metadata.items()} for index in (0, 1))
     return [aggregate("one", "both", **first), aggregate("both", "two", **second)]
 
 
 @pytest.mark.parametrize(
-    ("project", "left"),
+    ("project", "expected"),
     [("p1", ["one", "both", "none"]), ("p3", ["both", "two", "none"]), ("p9", ["none"]), ("", ["none"])],
 )
-def test_projects_are_kept_apart(project, left):
-    aggregates = said(filter_tenant_id=("p1 , p2", "p3"))
-    assert passing("AggregateMultiTenancyIsolation", NODES, aggregates, project=project) == left
+def test_project_isolation_accepts_only_hosts_for_the_project(project, expected):
+    aggregates = two_aggregates(filter_tenant_id=("p1 , p2", "p3"))
+    assert passing_hosts("AggregateMultiTenancyIsolation", NODES, aggregates, project=project) == expected
 
 
-def test_several_keys_name_projects_together():
+def test_projects_of_all_keys_with_the_prefix_are_accepted():
     aggregates = [aggregate("one", filter_tenant_id="p1", filter_tenant_id_more="p2", rack="r1")]
-    assert passing("AggregateMultiTenancyIsolation", NODES, aggregates, project="p2") == list(NODES)
-    assert passing("AggregateMultiTenancyIsolation", NODES, [aggregate("one", rack="r1")], project="p2") == list(NODES)
+    assert passing_hosts("AggregateMultiTenancyIsolation", NODES, aggregates, project="p2") == list(NODES)
+    assert passing_hosts("AggregateMultiTenancyIsolation", NODES, [aggregate("one", rack="r1")], project="p2") == list(
+        NODES
+    )
 
 
 @pytest.mark.parametrize(
-    ("flavor", "left"),
+    ("flavor", "expected"),
     [("m1", ["one", "both", "none"]), ("m3", ["both", "two", "none"]), ("m9", ["none"]), (None, ["none"])],
 )
-def test_flavors_go_to_the_aggregates_that_name_them(flavor, left):
-    aggregates = said(instance_type=("m1, m2", "m3"))
-    assert passing("AggregateTypeAffinityFilter", NODES, aggregates, flavor=flavor) == left
+def test_flavor_affinity_accepts_aggregates_that_name_the_flavor(flavor, expected):
+    aggregates = two_aggregates(instance_type=("m1, m2", "m3"))
+    assert passing_hosts("AggregateTypeAffinityFilter", NODES, aggregates, flavor=flavor) == expected
 
 
 @pytest.mark.parametrize(
-    ("specs", "left"),
+    ("specs", "expected"),
     [
         ({"aggregate_instance_extra_specs:ssd": "true"}, ["one", "both"]),
         ({"ssd": "s!= true"}, ["both", "two"]),
@@ -52,13 +54,13 @@ def test_flavors_go_to_the_aggregates_that_name_them(flavor, left):
         ({}, list(NODES)),
     ],
 )
-def test_what_a_flavor_asks_of_aggregates_one_of_the_hosts_must_say(specs, left):
-    aggregates = said(ssd=("true", "false"), iops=("100", "50, 200"))
-    assert passing("AggregateInstanceExtraSpecsFilter", NODES, aggregates, extra_specs=specs) == left
+def test_extra_specs_must_match_an_aggregate_of_the_host(specs, expected):
+    aggregates = two_aggregates(ssd=("true", "false"), iops=("100", "50, 200"))
+    assert passing_hosts("AggregateInstanceExtraSpecsFilter", NODES, aggregates, extra_specs=specs) == expected
 
 
 @pytest.mark.parametrize(
-    ("properties", "left"),
+    ("properties", "expected"),
     [
         ({"os_type": "linux"}, ["one", "both", "none"]),
         ({"os_type": "windows"}, ["both", "two", "none"]),
@@ -69,26 +71,30 @@ def test_what_a_flavor_asks_of_aggregates_one_of_the_hosts_must_say(specs, left)
         ({}, list(NODES)),
     ],
 )
-def test_images_keep_off_aggregates_for_others(properties, left):
-    aggregates = said(os_type=("linux", "windows"), secure=("True", "False"))
+def test_image_isolation_rejects_aggregates_for_other_images(properties, expected):
+    aggregates = two_aggregates(os_type=("linux", "windows"), secure=("True", "False"))
     image = {"id": "i", "properties": properties}
-    assert passing("AggregateImagePropertiesIsolation", NODES, aggregates, image=image) == left
+    assert passing_hosts("AggregateImagePropertiesIsolation", NODES, aggregates, image=image) == expected
 
 
-def test_a_namespace_narrows_which_properties_count():
-    options = Options(properties_namespace="mine", properties_separator=":")
+def test_properties_outside_the_namespace_are_ignored():
+    options = FilterOptions(properties_namespace="mine", properties_separator=":")
     aggregates = [aggregate("one", **{"mine:tier": "gold", "os_type": "windows"})]
-    asked = {"image": {"properties": {"mine:tier": "gold", "os_type": "linux"}}}
-    assert passing("AggregateImagePropertiesIsolation", NODES, aggregates, options, **asked) == list(NODES)
-    asked = {"image": {"properties": {"mine:tier": "iron"}}}
-    assert passing("AggregateImagePropertiesIsolation", NODES, aggregates, options, **asked) == ["both", "two", "none"]
+    fields = {"image": {"properties": {"mine:tier": "gold", "os_type": "linux"}}}
+    assert passing_hosts("AggregateImagePropertiesIsolation", NODES, aggregates, options, **fields) == list(NODES)
+    fields = {"image": {"properties": {"mine:tier": "iron"}}}
+    assert passing_hosts("AggregateImagePropertiesIsolation", NODES, aggregates, options, **fields) == [
+        "both",
+        "two",
+        "none",
+    ]
 
 
-def test_what_was_found_for_an_aggregate_is_found_anew_when_it_changes():
+def test_cached_result_is_recomputed_when_an_aggregate_changes():
     name = "AggregateMultiTenancyIsolation"
-    held = table(name, NODES, [aggregate("one", filter_tenant_id="p1")])
-    assert passes(name, held, project="p2") == (["both", "two", "none"], {"aggregates of other projects": 1})
-    held.apply(Entry(101, "state", {"aggregate": {"a0": aggregate("two", filter_tenant_id="p1")}}))
-    assert passes(name, held, project="p2")[0] == ["one", "both", "none"]
-    held.apply(Entry(102, "state", {"aggregate": {"a0": None}}))
-    assert passes(name, held, project="p2")[0] == list(NODES)
+    table = make_table(name, NODES, [aggregate("one", filter_tenant_id="p1")])
+    assert run_filter(name, table, project="p2") == (["both", "two", "none"], {"aggregates of other projects": 1})
+    table.apply(LogEntry(101, "state", {"aggregate": {"a0": aggregate("two", filter_tenant_id="p1")}}))
+    assert run_filter(name, table, project="p2")[0] == ["one", "both", "none"]
+    table.apply(LogEntry(102, "state", {"aggregate": {"a0": None}}))
+    assert run_filter(name, table, project="p2")[0] == list(NODES)

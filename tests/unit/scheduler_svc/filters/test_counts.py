@@ -1,47 +1,47 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits on what hosts count of themselves: configured, and set by aggregates."""
+"""Filters by reported counts, with configured limits and limits of aggregates."""
 
 import pytest
 
-from scheduler_svc.filters.options import Options
-from scheduler_svc.store.records import Entry
-from tests.unit.scheduler_svc.filters.cloud import aggregate, passes, passing, table, telling
+from scheduler_svc.filters.options import FilterOptions
+from scheduler_svc.store.records import LogEntry
+from tests.unit.scheduler_svc.filters.cloud import aggregate, make_nodes, make_table, passing_hosts, run_filter
 
 NODES = {
-    **telling("few", metrics={"instances": 4, "io_ops": 4}),
-    **telling("many", metrics={"instances": 8, "io_ops": 8}),
-    **telling("silent"),
+    **make_nodes("few", metrics={"instances": 4, "io_ops": 4}),
+    **make_nodes("many", metrics={"instances": 8, "io_ops": 8}),
+    **make_nodes("silent"),
 }
-OPTIONS = Options(max_io_ops_per_host=8, max_instances_per_host=8)
+OPTIONS = FilterOptions(max_io_ops_per_host=8, max_instances_per_host=8)
 
 
 @pytest.mark.parametrize("name", ["IoOpsFilter", "NumInstancesFilter", "AggregateIoOpsFilter"])
-def test_a_host_that_has_reached_the_limit_falls_and_one_that_tells_nothing_has_none(name):
-    assert passing(name, NODES, options=OPTIONS) == ["few", "silent"]
+def test_host_at_the_limit_is_rejected_and_missing_count_is_zero(name):
+    assert passing_hosts(name, NODES, options=OPTIONS) == ["few", "silent"]
 
 
-def test_no_host_passes_a_limit_of_none():
-    assert passing("IoOpsFilter", NODES, options=Options(max_io_ops_per_host=0)) == []
+def test_limit_zero_rejects_all_hosts():
+    assert passing_hosts("IoOpsFilter", NODES, options=FilterOptions(max_io_ops_per_host=0)) == []
 
 
-def test_the_least_of_several_aggregates_counts():
+def test_smallest_limit_of_several_aggregates_applies():
     key = "max_io_ops_per_host"
     aggregates = [
         aggregate("few", **{key: "4"}),
         aggregate("few", "many", **{key: "9"}),
         aggregate("few", **{key: "6"}),
     ]
-    assert passing("AggregateIoOpsFilter", NODES, aggregates, OPTIONS) == ["many", "silent"]
+    assert passing_hosts("AggregateIoOpsFilter", NODES, aggregates, OPTIONS) == ["many", "silent"]
 
 
-def test_where_one_aggregate_sets_no_number_the_configured_limit_counts():
+def test_invalid_aggregate_limit_falls_back_to_the_configured_limit():
     key = "max_instances_per_host"
     aggregates = [aggregate("few", "many", **{key: "100"}), aggregate("many", **{key: "a lot"})]
-    assert passing("AggregateNumInstancesFilter", NODES, aggregates, OPTIONS) == ["few", "silent"]
+    assert passing_hosts("AggregateNumInstancesFilter", NODES, aggregates, OPTIONS) == ["few", "silent"]
 
 
-def test_a_limit_that_changes_counts_at_once():
-    held = table("AggregateIoOpsFilter", NODES, [aggregate("few", max_io_ops_per_host="9")], OPTIONS)
-    assert passes("AggregateIoOpsFilter", held, OPTIONS) == (["few", "silent"], {"too many I/O operations": 1})
-    held.apply(Entry(101, "state", {"aggregate": {"a0": aggregate("few", max_io_ops_per_host="4")}}))
-    assert passes("AggregateIoOpsFilter", held, OPTIONS)[0] == ["silent"]
+def test_changed_aggregate_limit_applies_immediately():
+    table = make_table("AggregateIoOpsFilter", NODES, [aggregate("few", max_io_ops_per_host="9")], OPTIONS)
+    assert run_filter("AggregateIoOpsFilter", table, OPTIONS) == (["few", "silent"], {"too many I/O operations": 1})
+    table.apply(LogEntry(101, "state", {"aggregate": {"a0": aggregate("few", max_io_ops_per_host="4")}}))
+    assert run_filter("AggregateIoOpsFilter", table, OPTIONS)[0] == ["silent"]

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operators of extra specs, for texts and for columns of numbers."""
+"""Extra spec operators on texts and on number columns."""
 
 import numpy as np
 import pytest
 
-from scheduler_svc.filters.extra_specs import matches, matching, texts
+from scheduler_svc.filters.extra_specs import accepted_texts, matches, matches_column
 
 
 @pytest.mark.parametrize(
-    ("value", "wanted", "right"),
+    ("value", "requirement", "expected"),
     [
         ("123", "123", True),
         ("123", "1234", False),
@@ -42,12 +42,12 @@ from scheduler_svc.filters.extra_specs import matches, matching, texts
         ("a", "s==", False),
     ],
 )
-def test_a_text_is_held_against_what_is_wanted(value, wanted, right):
-    assert matches(value, wanted) is right
+def test_text_matches_requirement(value, requirement, expected):
+    assert matches(value, requirement) is expected
 
 
 @pytest.mark.parametrize(
-    ("wanted", "right"),
+    ("requirement", "expected"),
     [
         ("= 2", [False, True, True, False]),
         ("!= 2", [True, False, True, False]),
@@ -58,17 +58,17 @@ def test_a_text_is_held_against_what_is_wanted(value, wanted, right):
         ("s!= 1", [False, True, True, False]),
     ],
 )
-def test_a_column_of_numbers_too_and_what_is_not_told_is_never_right(wanted, right):
-    assert matching(np.array([1.0, 2.0, 4096.0, np.nan]), wanted).tolist() == right
+def test_number_column_matches_requirement_and_nan_never_does(requirement, expected):
+    assert matches_column(np.array([1.0, 2.0, 4096.0, np.nan]), requirement).tolist() == expected
 
 
-def test_no_row_is_no_trouble():
-    assert matching(np.array([]), "<in> 0").tolist() == []
-    assert matching(np.array([np.nan]), "1").tolist() == [False]
+def test_empty_and_nan_columns_match_nothing():
+    assert matches_column(np.array([]), "<in> 0").tolist() == []
+    assert matches_column(np.array([np.nan]), "1").tolist() == [False]
 
 
-def test_what_asks_for_texts_names_them():
-    assert texts("a") == ["a"]
-    assert texts("s== a") == ["a"]
-    assert texts("<or> a <or> b") == ["a", "b"]
-    assert texts("<in> a") is texts(">= 1") is None
+def test_accepted_texts_of_equality_requirements():
+    assert accepted_texts("a") == ["a"]
+    assert accepted_texts("s== a") == ["a"]
+    assert accepted_texts("<or> a <or> b") == ["a", "b"]
+    assert accepted_texts("<in> a") is accepted_texts(">= 1") is None

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a host can run an image, by what its hypervisor supports."""
+"""ImagePropertiesFilter: images match the instances that a hypervisor supports."""
 
 import pytest
 
-from scheduler_svc.filters.options import Options
-from tests.unit.scheduler_svc.filters.cloud import passing, telling
+from scheduler_svc.filters.options import FilterOptions
+from tests.unit.scheduler_svc.filters.cloud import make_nodes, passing_hosts
 
 KVM = {
     "hypervisor_version": 8_002_000,
@@ -12,12 +12,12 @@ KVM = {
     "cpu_info": {"maxphysaddr": {"bits": 46}},
 }
 XEN = {"hypervisor_version": 4_017_000, "supported_instances": [["x86_64", "xen", "xen"]]}
-NODES = {**telling("kvm", facts=KVM), **telling("xen", facts=XEN), **telling("silent")}
+NODES = {**make_nodes("kvm", facts=KVM), **make_nodes("xen", facts=XEN), **make_nodes("silent")}
 
 
-def left(options=None, **properties):
+def passing(options=None, **properties):
     image = {"id": "i", "properties": properties}
-    return passing("ImagePropertiesFilter", NODES, options=options or Options(), image=image)
+    return passing_hosts("ImagePropertiesFilter", NODES, options=options or FilterOptions(), image=image)
 
 
 @pytest.mark.parametrize(
@@ -39,21 +39,23 @@ def left(options=None, **properties):
         ({"hw_architecture": "x86_64", "hw_maxphysaddr_bits": "47"}, ["xen"]),
     ],
 )
-def test_an_image_goes_where_it_can_run(properties, names):
-    assert left(**properties) == names
+def test_hosts_that_support_the_image_pass(properties, names):
+    assert passing(**properties) == names
 
 
-def test_an_image_that_tells_no_architecture_has_the_default_one():
-    assert left(Options(default_architecture="aarch64")) == []
-    assert left(Options(default_architecture="aarch64"), hw_architecture="i686") == ["kvm"]
+def test_default_architecture_applies_to_images_without_one():
+    assert passing(FilterOptions(default_architecture="aarch64")) == []
+    assert passing(FilterOptions(default_architecture="aarch64"), hw_architecture="i686") == ["kvm"]
 
 
-def test_facts_of_another_shape_are_no_reason_to_fail():
+def test_malformed_facts_do_not_raise():
     nodes = {
-        **telling("odd", facts={"supported_instances": [["x86_64"]], "cpu_info": "text", "hypervisor_version": "8.2"}),
-        **telling("none", facts={"supported_instances": None}),
+        **make_nodes(
+            "odd", facts={"supported_instances": [["x86_64"]], "cpu_info": "text", "hypervisor_version": "8.2"}
+        ),
+        **make_nodes("none", facts={"supported_instances": None}),
     }
-    asked = {"hw_architecture": "x86_64", "img_hv_requested_version": ">=8", "hw_maxphysaddr_bits": 40}
-    assert passing("ImagePropertiesFilter", nodes, image={"properties": asked}) == []
-    asked.pop("img_hv_requested_version")
-    assert passing("ImagePropertiesFilter", nodes, image={"properties": asked}) == ["odd"]
+    properties = {"hw_architecture": "x86_64", "img_hv_requested_version": ">=8", "hw_maxphysaddr_bits": 40}
+    assert passing_hosts("ImagePropertiesFilter", nodes, image={"properties": properties}) == []
+    properties.pop("img_hv_requested_version")
+    assert passing_hosts("ImagePropertiesFilter", nodes, image={"properties": properties}) == ["odd"]

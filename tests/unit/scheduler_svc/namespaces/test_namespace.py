@@ -9,7 +9,7 @@ from rpcapi import errors
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.conf import namespaces
 from scheduler_svc.namespaces.namespace import Namespace
-from scheduler_svc.namespaces.registry import Registry
+from scheduler_svc.namespaces.registry import NamespaceRegistry
 
 RACK = {"type": "object", "properties": {"watts": {"$ref": "#/$defs/amount"}}, "$defs": {"amount": {"minimum": 0}}}
 
@@ -67,7 +67,7 @@ def test_a_schema_that_cannot_work_is_told_when_it_is_declared(schema, why):
     ],
 )
 def test_the_built_in_schemas(namespace, document, fits):
-    declared = Registry().find(namespace)
+    declared = NamespaceRegistry().find(namespace)
     if fits:
         declared.check_document("x", document)
     else:
@@ -77,7 +77,7 @@ def test_the_built_in_schemas(namespace, document, fits):
 
 def test_an_unknown_namespace_names_the_known_ones():
     with pytest.raises(errors.UnknownNamespace, match="declared: compute, service, aggregate, volume, network"):
-        Registry().find("weather")
+        NamespaceRegistry().find("weather")
 
 
 def declare(conf, names, **options):
@@ -94,7 +94,7 @@ def test_what_a_deployer_declares_is_there_beside_what_is_built_in(conf, tmp_pat
     path = tmp_path / "rack.json"
     path.write_text(json.dumps(RACK))
     registry = namespaces.load(declare(conf, ["rack"], writer="rackd", schema=str(path)))
-    assert registry.kept == ("aggregate", "volume", "network", "rack")
+    assert registry.stored_names == ("aggregate", "volume", "network", "rack")
     assert registry.find("rack").writer == "rackd"
     with pytest.raises(errors.InvalidHostState, match="watts"):
         registry.find("rack").check_document("h1", {"watts": -1})

@@ -10,7 +10,7 @@ import pytest
 from rpcapi import bus, errors
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.conf import notifications
-from scheduler_svc.notifications.outlet import Outlet
+from scheduler_svc.notifications.outlet import NotificationSender
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def test_a_listener_gets_what_is_sent(ready):
         transport, [messaging.Target(topic="gantt_host_state")], [heard], executor="threading"
     )
     listener.start()
-    outlet = Outlet(ready, "fake://", "messagingv2", ["gantt_host_state"], "gantt-scheduler.s1")
+    outlet = NotificationSender(ready, "fake://", "messagingv2", ["gantt_host_state"], "gantt-scheduler.s1")
     for number in range(3):
         outlet.send("host_state.state", {"position": number})
     got = [heard.events.get(timeout=20) for _ in range(3)]
@@ -49,7 +49,7 @@ def test_a_listener_gets_what_is_sent(ready):
 
 
 def test_what_is_not_sent_is_told(ready, redis_server):
-    outlet = Outlet(ready, redis_server.bus_url(), "messagingv2", ["t"], "p")
+    outlet = NotificationSender(ready, redis_server.bus_url(), "messagingv2", ["t"], "p")
     with pytest.raises(errors.Unavailable, match="bus for notifications"):
         outlet.send("host_state.state", {})
     outlet.close()
@@ -58,7 +58,7 @@ def test_what_is_not_sent_is_told(ready, redis_server):
 @pytest.mark.parametrize(("url", "driver"), [("nonsense://u:secret@h/", "messagingv2"), ("fake://", "pigeon")])
 def test_what_cannot_be_published_over_is_a_bad_configuration(ready, url, driver):
     with pytest.raises(errors.BadConfiguration) as caught:
-        Outlet(ready, url, driver, ["t"], "p")
+        NotificationSender(ready, url, driver, ["t"], "p")
     assert "secret" not in str(caught.value)
 
 

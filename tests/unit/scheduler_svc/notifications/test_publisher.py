@@ -5,8 +5,8 @@ import pytest
 
 from rpcapi import errors
 from scheduler_svc.conf.notifications import KINDS
-from scheduler_svc.notifications.publisher import Publisher
-from scheduler_svc.notifications.turn import NAMESPACE, Reached, Turn
+from scheduler_svc.notifications.publisher import NotificationPublisher
+from scheduler_svc.notifications.turn import NAMESPACE, PublishedPosition, PublisherLease
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.hosts import join, node
 
@@ -45,8 +45,8 @@ class World:
         self.bus = Bus()
 
     def worker(self, name, kinds=KINDS):
-        turn = Turn(self.store, name, LEASE, lambda: self.now)
-        return Publisher(self.store, turn, self.bus.send, kinds)
+        turn = PublisherLease(self.store, name, LEASE, lambda: self.now)
+        return NotificationPublisher(self.store, turn, self.bus.send, kinds)
 
     def publish(self, worker):
         """Let a worker publish all there is; return whether it was its turn."""
@@ -192,20 +192,20 @@ def test_a_gap_and_a_new_epoch_are_told(world):
 def test_a_new_epoch_is_a_resync(world):
     worker = world.worker("w")
     world.publish(worker)
-    world.store.bump()
+    world.store.begin_epoch()
     world.publish(worker)
     event, payload = world.bus.sent[-1]
     assert (event, payload["epoch"]) == ("host_state.resync", world.store.state.epoch)
 
 
 def test_who_has_left_or_may_have_been_followed_is_not_sure_of_its_turn(world):
-    first, second = (Turn(world.store, name, LEASE, lambda: world.now) for name in ("first", "second"))
-    start = Reached(1, 0)
-    assert first.take(lambda: start) == start and first.sure
+    first, second = (PublisherLease(world.store, name, LEASE, lambda: world.now) for name in ("first", "second"))
+    start = PublishedPosition(1, 0)
+    assert first.acquire(lambda: start) == start and first.is_valid
     world.now = LEASE / 2
-    assert not first.sure
-    assert first.note(start) and first.sure
-    first.leave(start)
-    assert not first.sure
-    assert second.take(lambda: start) == start and second.sure
-    assert first.take(lambda: start) is None and not first.sure
+    assert not first.is_valid
+    assert first.renew(start) and first.is_valid
+    first.release(start)
+    assert not first.is_valid
+    assert second.acquire(lambda: start) == start and second.is_valid
+    assert first.acquire(lambda: start) is None and not first.is_valid

@@ -5,7 +5,7 @@ import queue
 
 import oslo_messaging as messaging
 
-from tests.unit.scheduler_svc.rack_worker import Worker
+from tests.unit.scheduler_svc.rack_worker import RackWorker
 
 
 class Heard:
@@ -21,7 +21,7 @@ class Heard:
 def test_a_worker_publishes_where_that_is_enabled(tmp_path):
     schema = tmp_path / "rack.json"
     schema.write_text("{}")
-    worker, heard = Worker(schema), Heard()
+    worker, heard = RackWorker(schema), Heard()
     worker.conf.set_override("enabled", True, group="host_state_notifications")
     transport = messaging.get_notification_transport(worker.conf, url="fake://")
     target = messaging.Target(topic="gantt_host_state")

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A place for distributions from outside."""
+"""A place for distributions from plugin_installer."""
 
 import pytest
 
 from scheduler_svc.plugins import figures
-from tests.unit.scheduler_svc.plugins.outside import Outside
+from tests.unit.scheduler_svc.plugins.outside import PluginInstaller
 
 
 @pytest.fixture
-def outside(tmp_path, monkeypatch):
-    made = Outside(tmp_path, monkeypatch)
-    yield made
-    made.forget()
+def plugin_installer(tmp_path, monkeypatch):
+    installer = PluginInstaller(tmp_path, monkeypatch)
+    yield installer
+    installer.unload_modules()
 
 
 @pytest.fixture(autouse=True)
-def no_figures(monkeypatch):
-    """Begin to count anew: figures are kept for the life of a process."""
-    monkeypatch.setattr(figures, "_KEPT", {})
+def empty_timings(monkeypatch):
+    """Start each test without timings, which are otherwise kept for the life of the process."""
+    monkeypatch.setattr(figures, "_TIMINGS", {})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Distributions from outside, as pip would leave them: a module, and metadata that names its entry points."""
+"""Fake installed plugin distributions: a module, and metadata with its entry points."""
 
 import importlib
 import itertools
@@ -18,9 +18,9 @@ _NUMBERS = itertools.count()
 
 
 def install_example(folders):
-    """Install the documented package as an operator would, and return the folder that is to be on sys.path.
+    """Install the documented package with pip and return the folder to add to sys.path.
 
-    A copy is built, for building leaves traces where the source is. ``folders`` is pytest's tmp_path_factory.
+    A copy is built, because building writes files next to the source. ``folders`` is pytest's tmp_path_factory.
     """
     source, target = folders.mktemp("source") / "plugins", folders.mktemp("site")
     shutil.copytree(EXAMPLE, source, ignore=shutil.ignore_patterns("__pycache__", "build", "*.egg-info"))
@@ -29,8 +29,8 @@ def install_example(folders):
     return target
 
 
-class Outside:
-    """Puts distributions into a folder on sys.path; each gets a module of its own."""
+class PluginInstaller:
+    """Installs fake distributions, one module each, into a folder on sys.path."""
 
     def __init__(self, folder, monkeypatch):
         self._folder = folder
@@ -38,27 +38,27 @@ class Outside:
         self.modules = []
 
     def install(self, source, filters=(), weighers=(), dist="acme"):
-        """Install ``source``; ``filters`` and ``weighers`` map the names of entry points to what they name in it."""
+        """Install ``source``; ``filters`` and ``weighers`` map entry point names to names in it."""
         module = f"acme_plugin_{next(_NUMBERS)}"
         (self._folder / f"{module}.py").write_text(textwrap.dedent(source))
-        told = self._folder / f"{dist}-1.2.dist-info"
-        told.mkdir()
-        (told / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {dist}\nVersion: 1.2\n")
+        dist_info = self._folder / f"{dist}-1.2.dist-info"
+        dist_info.mkdir()
+        (dist_info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {dist}\nVersion: 1.2\n")
         groups = {"gantt.filters": filters, "gantt.weighers": weighers}
         lines = []
         for group, points in groups.items():
             lines += [f"[{group}]", *(f"{name} = {module}:{what}" for name, what in dict(points).items())]
-        (told / "entry_points.txt").write_text("\n".join(lines))
+        (dist_info / "entry_points.txt").write_text("\n".join(lines))
         importlib.invalidate_caches()
         self.modules.append(module)
         return module
 
-    def forget(self):
+    def unload_modules(self):
         for module in self.modules:
             sys.modules.pop(module, None)
 
 
-def configured(**options):
+def make_conf(**options):
     """Return a configuration with these options of [filter_scheduler]."""
     conf = cfg.ConfigOpts()
     conf([], project="gantt", default_config_files=[], default_config_dirs=[])

@@ -44,8 +44,8 @@ def stores():
 
 
 def test_by_default_signs_of_life_in_the_store_tell(ready, made):
-    assert liveness.told_by(ready) == "beats"
-    group = liveness.GroupLiveness(ready, stores(), "gantt-scheduler@m1", looks=True)
+    assert liveness.get_liveness_source(ready) == "beats"
+    group = liveness.GroupLiveness(ready, stores(), "gantt-scheduler@m1", polls=True)
     group.start()
     group.stop()
     group.wait()
@@ -53,9 +53,9 @@ def test_by_default_signs_of_life_in_the_store_tell(ready, made):
 
 
 @pytest.mark.parametrize("looks", [True, False])
-def test_a_group_is_joined_by_each_worker_and_looked_at_by_one(ready, made, looks):
+def test_a_group_is_joined_by_each_worker_and_looked_at_by_one(ready, made, polls):
     group_of(ready)
-    assert liveness.told_by(ready) == "group"
-    liveness.GroupLiveness(ready, stores(), "gantt-scheduler@m1", looks=looks)
+    assert liveness.get_liveness_source(ready) == "group"
+    liveness.GroupLiveness(ready, stores(), "gantt-scheduler@m1", polls=polls)
     assert made["joined"] == [("gantt.default", ["gantt-scheduler@m1"])]
-    assert made["looked at"] == (["gantt.default", "gantt.west"] if looks else [])
+    assert made["looked at"] == (["gantt.default", "gantt.west"] if polls else [])

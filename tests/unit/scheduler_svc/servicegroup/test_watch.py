@@ -4,7 +4,7 @@
 import pytest
 
 from rpcapi import errors
-from scheduler_svc.servicegroup.watch import Watch
+from scheduler_svc.servicegroup.watch import ServiceGroupWatcher
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.hosts import join, node
 
@@ -34,11 +34,11 @@ class Sight:
         self.look()
 
     def restarted(self):
-        return Watch(self.store, self.group, grace=GRACE, settling=SETTLING, clock=lambda: self.now)
+        return ServiceGroupWatcher(self.store, self.group, grace=GRACE, settling=SETTLING, clock=lambda: self.now)
 
     def look(self, after=0.0):
         self.now += after
-        self.watch.look()
+        self.watch.poll()
 
     @property
     def alive(self):
@@ -57,7 +57,7 @@ def test_who_is_in_the_group_lives(sight):
 def test_who_never_came_does_not():
     store = MemoryStore("default", liveness="group")
     join(store, {"a": node(), "b": node()})
-    Watch(store, Group("b", "stranger"), grace=GRACE, settling=SETTLING).look()
+    ServiceGroupWatcher(store, Group("b", "stranger"), grace=GRACE, settling=SETTLING).poll()
     assert {name: bool(alive) for name, alive in store.snapshot().alive.items() if alive} == {"b": True}
 
 

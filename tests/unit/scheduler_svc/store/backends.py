@@ -30,7 +30,7 @@ def memory_world(*, partition: str = "p1", **options: Any) -> World:
         epoch = store.state.epoch
         store.state = copy.deepcopy(mark)
         store.state.epoch = epoch  # an epoch is never forgotten: its number is known to every worker
-        return store.bump()
+        return store.begin_epoch()
 
     def pass_deadline_of(consumer: str) -> None:
         claim = store.state.claims[consumer]
@@ -41,7 +41,7 @@ def memory_world(*, partition: str = "p1", **options: Any) -> World:
     def mark() -> MemoryPartition:
         return copy.deepcopy(store.state)
 
-    return World(store, clock, wait_until, store.bump, mark, forget_since, pass_deadline_of)
+    return World(store, clock, wait_until, store.begin_epoch, mark, forget_since, pass_deadline_of)
 
 
 def redis_world(server: RedisServer, *, url: str | None = None, partition: str | None = None, **options: Any) -> World:

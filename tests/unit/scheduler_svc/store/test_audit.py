@@ -5,10 +5,10 @@ import pytest
 
 from rpcapi import errors
 from rpcapi.model.claims import Answer, Verdict
-from scheduler_svc.store.records import Ref
+from scheduler_svc.store.records import ClaimRef
 from tests.unit.scheduler_svc.store.world import LONG_MS, SHORT_MS, SMALL, World, node_stats, running
 
-ONE = Ref("c1", 1)
+ONE = ClaimRef("c1", 1)
 
 
 def audit(world: World, *claims, host: str = "h1", grace_ms: int = LONG_MS):
@@ -62,7 +62,7 @@ def test_lost_claim_is_reasserted(world: World) -> None:
 def test_reasserted_excess_is_flagged_until_it_is_over(world: World) -> None:
     world.add_host("h1", amounts=SMALL)
     world.hold("c2", "h1")
-    audit(world, running(ONE, "h1"), running(Ref("c2", 1), "h1"))
+    audit(world, running(ONE, "h1"), running(ClaimRef("c2", 1), "h1"))
     excess = world.check().excess
     assert [(one["provider"], one["class"], one["used"], one["capacity"]) for one in excess] == [
         ("h1", "MEMORY_MB", 128, 64),
@@ -96,7 +96,7 @@ def test_consumer_that_lives_elsewhere_is_a_conflict(world: World) -> None:
     world.add_host("h2")
     world.hold("c1", "h2")
     world.hold("c2", "h2", attempt=2)
-    outcome = audit(world, running(ONE, "h1"), running(Ref("c2", 1), "h1"))
+    outcome = audit(world, running(ONE, "h1"), running(ClaimRef("c2", 1), "h1"))
     assert [one.answer for one in outcome.answers] == [Answer.CONFLICT, Answer.CONFLICT]
     assert world.used("h1") == {}
 
@@ -106,7 +106,7 @@ def test_waiting_intents_stand_end_or_are_dropped(world: World) -> None:
     world.prepare("c1", "h1")
     late = world.prepare("c2", "h1", ttl_ms=SHORT_MS)
     world.pass_deadline(late)
-    waiting = [running(Ref(name, 1), "h1", confirmed=False) for name in ("c1", "c2", "c3")]
+    waiting = [running(ClaimRef(name, 1), "h1", confirmed=False) for name in ("c1", "c2", "c3")]
     outcome = audit(world, *waiting)
     assert [one.answer for one in outcome.answers] == [Answer.PREPARED, Answer.EXPIRED, Answer.ABORTED]
     assert world.prepare("c3", "h1").answer is Answer.ENDED
@@ -164,7 +164,7 @@ def test_no_prepared_claim_outlives_its_epoch(world: World) -> None:
     outcome = audit(world, running(ONE, "h1", confirmed=False))
     assert outcome.answers[0].answer is Answer.ABORTED
     for consumer in ("c1", "c2"):
-        assert world.store.confirm("h1", [Ref(consumer, 1)])[0].answer is Answer.ABORTED
+        assert world.store.confirm("h1", [ClaimRef(consumer, 1)])[0].answer is Answer.ABORTED
         assert world.prepare(consumer, "h1", attempt=2, replaces=1).answer is Answer.PREPARED
     world.check()
 
@@ -183,14 +183,17 @@ def test_forgotten_replacement_is_proved_by_the_later_attempt(world: World) -> N
     world.hold("c2", "h1")
     before = world.mark()
     for consumer in ("c1", "c2"):
-        world.store.release("h1", [Ref(consumer, 1)])
+        world.store.release("h1", [ClaimRef(consumer, 1)])
         world.hold(consumer, "h2", attempt=2)
     world.forget_since(before)
     assert world.prepare("c1", "h1", attempt=3, replaces=2).answer is Answer.CLOSED
-    guests = [running(Ref(consumer, 2), "h2") for consumer in ("c1", "c2")]
+    guests = [running(ClaimRef(consumer, 2), "h2") for consumer in ("c1", "c2")]
     assert [one.answer for one in audit(world, *guests, host="h2").answers] == [Answer.CONFIRMED] * 2
     assert world.used("h1") == {}
-    assert [one.answer for one in world.store.confirm("h1", [ONE, Ref("c2", 1)])] == [Answer.ABORTED, Answer.RELEASED]
+    assert [one.answer for one in world.store.confirm("h1", [ONE, ClaimRef("c2", 1)])] == [
+        Answer.ABORTED,
+        Answer.RELEASED,
+    ]
     world.check()
 
 
@@ -198,7 +201,7 @@ def test_two_attempts_of_a_consumer_may_wait_at_an_agent(world: World) -> None:
     world.add_host("h1")
     world.prepare("c1", "h1")
     world.hold("c1", "h1", attempt=2, replaces=1)
-    outcome = audit(world, running(ONE, "h1", confirmed=False), running(Ref("c1", 2), "h1"))
+    outcome = audit(world, running(ONE, "h1", confirmed=False), running(ClaimRef("c1", 2), "h1"))
     assert [one.answer for one in outcome.answers] == [Answer.ABORTED, Answer.CONFIRMED]
     assert outcome.orphans == 0
 
@@ -211,7 +214,7 @@ def test_claim_that_may_be_forgotten_is_not_ended_before_its_host_audits(world: 
     assert world.store.abort([ONE])[0].answer is Answer.CLOSED
     assert world.store.abort([ONE], host="h1")[0].answer is Answer.CLOSED
     assert world.prepare("c1", "h2", attempt=2, replaces=1).answer is Answer.CLOSED
-    assert world.store.abort([Ref("c9", 1)], host="h2")[0].answer is Answer.UNKNOWN
+    assert world.store.abort([ClaimRef("c9", 1)], host="h2")[0].answer is Answer.UNKNOWN
     audit(world, running(ONE, "h1"))
     assert world.store.abort([ONE])[0].answer is Answer.CONFIRMED
     assert world.prepare("c1", "h2", attempt=2, replaces=1).answer is Answer.CONFIRMED
@@ -225,12 +228,12 @@ def test_attempt_that_cannot_have_been_forgotten_is_ended_at_once(world: World) 
     audit(world)
     # When a conductor aborts what it prepared since, and the next attempt with it
     world.prepare("c1", "h1")
-    refs = [ONE, Ref("c1", 2)]
+    refs = [ONE, ClaimRef("c1", 2)]
     # Then it does not have to wait for that host
     for _ in range(2):
         assert [one.answer for one in world.store.abort(refs)] == [Answer.ABORTED, Answer.UNKNOWN]
     world.hold("c2", "h1")
-    assert world.store.abort([Ref("c2", 2)])[0].answer is Answer.UNKNOWN
+    assert world.store.abort([ClaimRef("c2", 2)])[0].answer is Answer.UNKNOWN
 
 
 def test_orphan_proves_nothing_about_later_attempts(world: World) -> None:
@@ -242,15 +245,15 @@ def test_orphan_proves_nothing_about_later_attempts(world: World) -> None:
     world.hold("c1", "h2", attempt=2)
     world.forget_since(before)
     audit(world)
-    assert world.store.abort([Ref("c1", 2)])[0].answer is Answer.CLOSED
+    assert world.store.abort([ClaimRef("c1", 2)])[0].answer is Answer.CLOSED
     audit(world, grace_ms=0)
-    assert world.store.abort([Ref("c1", 2)])[0].answer is Answer.CLOSED
-    assert audit(world, running(Ref("c1", 2), "h2"), host="h2").answers[0].answer is Answer.CONFIRMED
+    assert world.store.abort([ClaimRef("c1", 2)])[0].answer is Answer.CLOSED
+    assert audit(world, running(ClaimRef("c1", 2), "h2"), host="h2").answers[0].answer is Answer.CONFIRMED
 
 
 def test_large_audit_is_settled_whole(world: World) -> None:
     world.add_host("h1", amounts={"VCPU": 1000, "MEMORY_MB": 100_000})
-    claims = [running(Ref(f"c{n}", 1), "h1") for n in range(250)]
+    claims = [running(ClaimRef(f"c{n}", 1), "h1") for n in range(250)]
     outcome = audit(world, *claims)
     assert outcome.reasserted == 250
     assert world.used("h1") == {"VCPU": 250, "MEMORY_MB": 16_000}

@@ -8,7 +8,7 @@ import pytest
 
 from rpcapi import errors
 from scheduler_svc.store import open_store
-from scheduler_svc.store.records import Candidate, Group, Intent, Ref, Running
+from scheduler_svc.store.records import Candidate, ClaimGroup, ClaimRef, Intent, RunningClaim
 from scheduler_svc.store.validation import MAX_PAGE
 from tests.unit.scheduler_svc.store.world import World, intent, running
 
@@ -38,7 +38,7 @@ BAD_BATCHES = [
     {"intents": [intent("c1", "h1", attempt=2, replaces=2)]},
     {"intents": [Intent("c1", 1, [Candidate("h1", {})])]},
     {"intents": [Intent("c1", 1, [Candidate("h1", {"h1": {}})])]},
-    {"group": Group("g", "anti-affinity-ish")},  # type: ignore[arg-type]
+    {"group": ClaimGroup("g", "anti-affinity-ish")},  # type: ignore[arg-type]
     {"project": 7},
     {"user": "u" * 300},
     {"user": "u\0"},
@@ -56,13 +56,15 @@ def test_bad_batch(world: World, wrong: dict) -> None:
     assert world.store.snapshot() == before
 
 
-@pytest.mark.parametrize("ref", [Ref("", 1), Ref("c1", 0), Ref("c1", -3), Ref("c1", 2**40), Ref("a b", 1)])
-def test_bad_identity(world: World, ref: Ref) -> None:
+@pytest.mark.parametrize(
+    "ref", [ClaimRef("", 1), ClaimRef("c1", 0), ClaimRef("c1", -3), ClaimRef("c1", 2**40), ClaimRef("a b", 1)]
+)
+def test_bad_identity(world: World, ref: ClaimRef) -> None:
     for verb in (
         lambda: world.store.confirm("h1", [ref]),
         lambda: world.store.abort([ref]),
         lambda: world.store.release("h1", [ref]),
-        lambda: world.store.move(ref, Ref("m1", 1), "MIGRATION"),
+        lambda: world.store.move(ref, ClaimRef("m1", 1), "MIGRATION"),
     ):
         with pytest.raises(errors.InvalidRequest):
             verb()
@@ -70,23 +72,23 @@ def test_bad_identity(world: World, ref: Ref) -> None:
 
 def test_too_many_at_once(world: World) -> None:
     with pytest.raises(errors.InvalidRequest, match="split it"):
-        world.store.abort([Ref(f"c{n}", 1) for n in range(1001)])
+        world.store.abort([ClaimRef(f"c{n}", 1) for n in range(1001)])
 
 
 def test_node_where_a_service_host_is_meant(world: World) -> None:
     with pytest.raises(errors.InvalidName):
-        world.store.confirm("h1/n1", [Ref("c1", 1)])
+        world.store.confirm("h1/n1", [ClaimRef("c1", 1)])
 
 
 @pytest.mark.parametrize(
     "claim",
     [
-        running(Ref("c1", 1), "h2"),
-        running(Ref("c1", 0), "h1"),
-        Running("c1", 1, True, "h1", {"h1": {"VCPU": -1}}, "INSTANCE", "p", "u", "r"),
+        running(ClaimRef("c1", 1), "h2"),
+        running(ClaimRef("c1", 0), "h1"),
+        RunningClaim("c1", 1, True, "h1", {"h1": {"VCPU": -1}}, "INSTANCE", "p", "u", "r"),
     ],
 )
-def test_audit_that_cannot_be_true(world: World, claim: Running) -> None:
+def test_audit_that_cannot_be_true(world: World, claim: RunningClaim) -> None:
     world.add_host("h1", opened=False)
     with pytest.raises(errors.InvalidRequest):
         world.store.audit("h1", world.store.snapshot().epoch, [claim], 0)
@@ -109,7 +111,7 @@ def test_text_that_no_backend_could_look_up(world: World, text: str) -> None:
         partial(world.store.find_decision, text),
         partial(world.store.record_decision, text, {}),
         partial(world.store.pin, text, "p1", 1000),
-        partial(world.store.move, Ref("c1", 1), Ref("c2", 1), text),
+        partial(world.store.move, ClaimRef("c1", 1), ClaimRef("c2", 1), text),
     ):
         with pytest.raises(errors.InvalidRequest):
             ask()

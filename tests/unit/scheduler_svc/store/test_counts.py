@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How many claims live, by state, without looking at each."""
 
-from scheduler_svc.store.records import Ref
+from scheduler_svc.store.records import ClaimRef
 from tests.unit.scheduler_svc.store.world import World
 
 
@@ -9,9 +9,9 @@ def test_live_claims_are_counted_by_state(world: World) -> None:
     world.add_host("h1")
     for consumer in ("c1", "c2", "c3", "c4"):
         world.prepare(consumer, "h1")
-    world.store.confirm("h1", [Ref("c1", 1), Ref("c2", 1)])
-    world.store.release("h1", [Ref("c2", 1)])
-    world.store.abort([Ref("c3", 1)])
+    world.store.confirm("h1", [ClaimRef("c1", 1), ClaimRef("c2", 1)])
+    world.store.release("h1", [ClaimRef("c2", 1)])
+    world.store.abort([ClaimRef("c3", 1)])
     assert world.store.counts() == {"prepared": 1, "confirmed": 1}
 
 

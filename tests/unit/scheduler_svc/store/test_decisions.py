@@ -24,5 +24,5 @@ def test_nothing_decided_is_an_empty_page(world: World) -> None:
 
 @pytest.mark.parametrize("marker", ["", "x", "-", "1-", "1-1\n", "9" * 20 + "-0"])
 def test_a_marker_that_no_page_gave_is_refused(world: World, marker: str) -> None:
-    with pytest.raises(errors.InvalidRequest, match="marks no decision"):
+    with pytest.raises(errors.InvalidRequest, match="is not a decision marker"):
         world.store.list_decisions(marker)

@@ -7,7 +7,7 @@ import pytest
 
 from rpcapi import errors
 from scheduler_svc.store import validation
-from scheduler_svc.store.records import Entry
+from scheduler_svc.store.records import LogEntry
 from tests.unit.scheduler_svc.store.world import World
 
 RACK = {"rack": "r1", "power": {"watts": 350.5, "feeds": ["a", "b"]}, "empty": [], "none": None}
@@ -19,7 +19,7 @@ def world(make_world: Any) -> World:
     return make_world(namespaces=("rack", "power"))
 
 
-def entries_after(world: World, position: int) -> list[Entry]:
+def entries_after(world: World, position: int) -> list[LogEntry]:
     found = world.store.follow(position, 0)
     assert found is not None
     return found

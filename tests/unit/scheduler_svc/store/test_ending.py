@@ -4,13 +4,13 @@
 from typing import Any
 
 from rpcapi.model.claims import Answer
-from scheduler_svc.store.records import Ended, Ref
+from scheduler_svc.store.records import ClaimRef, ClaimResult
 from tests.unit.scheduler_svc.store.world import SHORT_MS, SMALL, World, intent, running
 
-ONE = Ref("c1", 1)
+ONE = ClaimRef("c1", 1)
 
 
-def answers(found: list[Ended]) -> list[Answer]:
+def answers(found: list[ClaimResult]) -> list[Answer]:
     return [one.answer for one in found]
 
 
@@ -18,7 +18,7 @@ def test_confirm_and_again(world: World) -> None:
     world.add_host("h1", "h1/n1")
     world.prepare("c1", "h1/n1")
     for _ in range(2):
-        assert world.store.confirm("h1", [ONE]) == [Ended("c1", 1, Answer.CONFIRMED, "h1/n1")]
+        assert world.store.confirm("h1", [ONE]) == [ClaimResult("c1", 1, Answer.CONFIRMED, "h1/n1")]
     assert world.states() == {"c1": "confirmed"}
     assert world.store.claims()[0][0].generation == 2
     world.check()
@@ -28,7 +28,10 @@ def test_confirm_of_what_is_not_there(world: World) -> None:
     world.add_host("h1")
     world.add_host("h2")
     world.prepare("c1", "h1")
-    assert answers(world.store.confirm("h1", [Ref("c2", 1), Ref("c1", 2)])) == [Answer.UNKNOWN, Answer.UNKNOWN]
+    assert answers(world.store.confirm("h1", [ClaimRef("c2", 1), ClaimRef("c1", 2)])) == [
+        Answer.UNKNOWN,
+        Answer.UNKNOWN,
+    ]
     assert answers(world.store.confirm("h2", [ONE])) == [Answer.FOREIGN]
     assert world.states() == {"c1": "prepared"}
 
@@ -65,7 +68,7 @@ def test_abort_and_again(world: World) -> None:
 def test_abort_loses_to_a_confirm(world: World) -> None:
     world.add_host("h1")
     world.hold("c1", "h1")
-    assert world.store.abort([ONE]) == [Ended("c1", 1, Answer.CONFIRMED, "h1")]
+    assert world.store.abort([ONE]) == [ClaimResult("c1", 1, Answer.CONFIRMED, "h1")]
     assert world.states() == {"c1": "confirmed"}
 
 
@@ -122,16 +125,16 @@ def test_each_claim_is_answered_by_itself(world: World) -> None:
     world.add_host("h1")
     world.prepare("c1", "h1")
     world.prepare("c2", "h1")
-    got = world.store.confirm("h1", [ONE, Ref("cx", 1), Ref("c2", 1)])
+    got = world.store.confirm("h1", [ONE, ClaimRef("cx", 1), ClaimRef("c2", 1)])
     assert answers(got) == [Answer.CONFIRMED, Answer.UNKNOWN, Answer.CONFIRMED]
 
 
 def test_move_keeps_the_sums(world: World) -> None:
     world.add_host("h1")
     world.hold("c1", "h1")
-    to = Ref("migration-1", 1)
+    to = ClaimRef("migration-1", 1)
     for _ in range(2):
-        assert world.store.move(ONE, to, "MIGRATION") == Ended("migration-1", 1, Answer.CONFIRMED, "h1")
+        assert world.store.move(ONE, to, "MIGRATION") == ClaimResult("migration-1", 1, Answer.CONFIRMED, "h1")
     assert world.used("h1") == SMALL
     assert [(claim.consumer, claim.type) for claim in world.store.claims()[0]] == [("migration-1", "MIGRATION")]
     assert world.prepare("c1", "h1", attempt=2).answer is Answer.PREPARED
@@ -141,9 +144,9 @@ def test_move_keeps_the_sums(world: World) -> None:
 def test_move_and_back(world: World) -> None:
     world.add_host("h1")
     world.hold("c1", "h1")
-    world.store.move(ONE, Ref("m1", 1), "MIGRATION")
-    assert world.store.move(Ref("m1", 1), ONE, "INSTANCE") == Ended("c1", 1, Answer.RELEASED)
-    assert world.store.move(Ref("m1", 1), Ref("c1", 2), "INSTANCE").answer is Answer.CONFIRMED
+    world.store.move(ONE, ClaimRef("m1", 1), "MIGRATION")
+    assert world.store.move(ClaimRef("m1", 1), ONE, "INSTANCE") == ClaimResult("c1", 1, Answer.RELEASED)
+    assert world.store.move(ClaimRef("m1", 1), ClaimRef("c1", 2), "INSTANCE").answer is Answer.CONFIRMED
     assert world.states() == {"c1": "confirmed"}
     world.check()
 
@@ -152,30 +155,30 @@ def test_move_that_cannot_be(world: World) -> None:
     world.add_host("h1")
     world.prepare("c1", "h1")
     world.hold("c2", "h1")
-    assert world.store.move(ONE, Ref("m1", 1), "MIGRATION") == Ended("c1", 1, Answer.PREPARED, "h1")
-    assert world.store.move(Ref("cx", 1), Ref("m2", 1), "MIGRATION") == Ended("cx", 1, Answer.UNKNOWN)
+    assert world.store.move(ONE, ClaimRef("m1", 1), "MIGRATION") == ClaimResult("c1", 1, Answer.PREPARED, "h1")
+    assert world.store.move(ClaimRef("cx", 1), ClaimRef("m2", 1), "MIGRATION") == ClaimResult("cx", 1, Answer.UNKNOWN)
     world.store.confirm("h1", [ONE])
-    assert world.store.move(ONE, Ref("c2", 2), "MIGRATION") == Ended("c2", 2, Answer.CONFLICT, "h1")
+    assert world.store.move(ONE, ClaimRef("c2", 2), "MIGRATION") == ClaimResult("c2", 2, Answer.CONFLICT, "h1")
     assert world.states() == {"c1": "confirmed", "c2": "confirmed"}
 
 
 def test_a_move_that_was_refused_is_not_made_by_its_message_repeated(world: World) -> None:
     world.add_host("h1")
     world.prepare("c1", "h1")
-    world.store.move(ONE, Ref("m1", 1), "MIGRATION")
+    world.store.move(ONE, ClaimRef("m1", 1), "MIGRATION")
     world.store.confirm("h1", [ONE])
-    assert world.store.move(ONE, Ref("m1", 1), "MIGRATION") == Ended("m1", 1, Answer.ABORTED)
+    assert world.store.move(ONE, ClaimRef("m1", 1), "MIGRATION") == ClaimResult("m1", 1, Answer.ABORTED)
     assert world.states() == {"c1": "confirmed"}
-    assert world.store.move(ONE, Ref("m1", 2), "MIGRATION").answer is Answer.CONFIRMED
+    assert world.store.move(ONE, ClaimRef("m1", 2), "MIGRATION").answer is Answer.CONFIRMED
 
 
 def test_a_move_that_ended_is_answered_by_its_end(world: World) -> None:
     world.add_host("h1")
     world.hold("c1", "h1")
-    to = Ref("m1", 1)
+    to = ClaimRef("m1", 1)
     world.store.move(ONE, to, "MIGRATION")
     world.store.release("h1", [to])
-    assert world.store.move(ONE, to, "MIGRATION") == Ended("m1", 1, Answer.RELEASED)
+    assert world.store.move(ONE, to, "MIGRATION") == ClaimResult("m1", 1, Answer.RELEASED)
 
 
 def test_a_move_of_what_may_be_forgotten_waits_for_the_audit(world: World) -> None:
@@ -183,11 +186,11 @@ def test_a_move_of_what_may_be_forgotten_waits_for_the_audit(world: World) -> No
     mark = world.mark()
     held = world.hold("c1", "h1")
     world.forget_since(mark)
-    to = Ref("m1", 1)
-    assert world.store.move(held, to, "MIGRATION") == Ended("c1", 1, Answer.CLOSED)
+    to = ClaimRef("m1", 1)
+    assert world.store.move(held, to, "MIGRATION") == ClaimResult("c1", 1, Answer.CLOSED)
     epoch = world.store.snapshot().epoch
     world.store.audit("h1", epoch, [running(held, "h1")], 0)
-    assert world.store.move(held, to, "MIGRATION") == Ended("m1", 1, Answer.CONFIRMED, "h1")
+    assert world.store.move(held, to, "MIGRATION") == ClaimResult("m1", 1, Answer.CONFIRMED, "h1")
 
 
 def test_claims_by_host_node_consumer_and_page(world: World) -> None:

@@ -5,10 +5,10 @@ import pytest
 
 from rpcapi import errors
 from rpcapi.model.claims import Answer, GroupPolicy, Verdict
-from scheduler_svc.store.records import Group, Ref
+from scheduler_svc.store.records import ClaimGroup, ClaimRef
 from tests.unit.scheduler_svc.store.world import LONG_MS, SHORT_MS, SMALL, World, running
 
-ONE = Ref("c1", 1)
+ONE = ClaimRef("c1", 1)
 
 
 def audit(world: World, host: str, *claims):
@@ -19,7 +19,7 @@ def test_fence_ends_all_that_the_host_holds_and_nothing_else(world: World) -> No
     # Given claims on two nodes of a host, confirmed and not, in a group, and one on a host whose name begins alike
     world.add_host("h1", "h1/n1", "h1/n2")
     world.add_host("h1x")
-    world.hold("c1", "h1/n1", group=Group("g1", GroupPolicy.ANTI_AFFINITY))
+    world.hold("c1", "h1/n1", group=ClaimGroup("g1", GroupPolicy.ANTI_AFFINITY))
     world.prepare("c2", "h1/n2")
     world.hold("c3", "h1x")
     before = world.store.snapshot().position
@@ -29,7 +29,7 @@ def test_fence_ends_all_that_the_host_holds_and_nothing_else(world: World) -> No
     assert world.states() == {"c3": "confirmed"}
     assert world.used("h1/n1") == world.used("h1/n2") == {} and world.used("h1x") == SMALL
     assert world.store.group_hosts("g1") == {}
-    assert [one.answer for one in world.store.abort([ONE, Ref("c2", 1)])] == [Answer.RELEASED] * 2
+    assert [one.answer for one in world.store.abort([ONE, ClaimRef("c2", 1)])] == [Answer.RELEASED] * 2
     told = {entry.kind: entry.payload for entry in world.store.follow(before, 0) or ()}
     assert {name for name, sums in told["used"].items() if not any(sums.values())} == {"h1/n1", "h1/n2"}
     assert told["opened"] == {"h1": 0}
@@ -93,7 +93,7 @@ def test_agent_that_comes_back_is_told_and_its_host_opens(world: World) -> None:
     world.hold("c1", "h1")
     world.store.fence("h1")
     assert tuple(world.prepare("c3", "h1").verdicts) == (Verdict.CLOSED,)
-    outcome = audit(world, "h1", running(ONE, "h1"), running(Ref("c2", 1), "h1"))
+    outcome = audit(world, "h1", running(ONE, "h1"), running(ClaimRef("c2", 1), "h1"))
     # What ended stays ended; of what the store never knew only the agent can tell
     assert [one.answer for one in outcome.answers] == [Answer.RELEASED, Answer.CONFIRMED]
     assert world.states() == {"c2": "confirmed"}
@@ -111,7 +111,7 @@ def test_claim_past_its_deadline_expired_before_the_host_was_fenced(world: World
 
 def test_large_host_is_fenced_whole(world: World) -> None:
     world.add_host("h1", amounts={"VCPU": 2000, "MEMORY_MB": 200_000})
-    audit(world, "h1", *(running(Ref(f"c{n}", 1), "h1") for n in range(1100)))
+    audit(world, "h1", *(running(ClaimRef(f"c{n}", 1), "h1") for n in range(1100)))
     assert world.store.fence("h1") == 1100
     assert world.used("h1") == {} and world.states() == {}
     world.check()
@@ -126,5 +126,5 @@ def test_a_claim_is_not_moved_to_a_consumer_that_a_host_may_still_run(world: Wor
     world.new_epoch()
     audit(world, "h1", running(ONE, "h1"))
     # When the claim is to be m1's, then nobody knows whether that may be
-    assert world.store.move(ONE, Ref("m1", running_elsewhere.attempt + 1), "MIGRATION").answer is Answer.CLOSED
+    assert world.store.move(ONE, ClaimRef("m1", running_elsewhere.attempt + 1), "MIGRATION").answer is Answer.CLOSED
     assert world.states() == {"c1": "confirmed", "m1": "confirmed"}

@@ -2,10 +2,10 @@
 """Where a server group's claims are."""
 
 from rpcapi.model.claims import GroupPolicy
-from scheduler_svc.store.records import Group, Ref
+from scheduler_svc.store.records import ClaimGroup, ClaimRef
 from tests.unit.scheduler_svc.store.world import World
 
-APART = Group("g1", GroupPolicy.ANTI_AFFINITY, 2)
+APART = ClaimGroup("g1", GroupPolicy.ANTI_AFFINITY, 2)
 
 
 def test_live_claims_of_a_group_are_counted_by_host(world: World) -> None:
@@ -16,7 +16,7 @@ def test_live_claims_of_a_group_are_counted_by_host(world: World) -> None:
     world.prepare("c3", "h2", group=APART)
     world.prepare("c4", "h2")
     assert world.store.group_hosts("g1") == {"h1": 2, "h2": 1}
-    world.store.abort([Ref("c1", 1), Ref("c3", 1)])
+    world.store.abort([ClaimRef("c1", 1), ClaimRef("c3", 1)])
     assert world.store.group_hosts("g1") == {"h1": 1}
 
 

@@ -4,7 +4,7 @@
 import pytest
 
 from rpcapi import errors
-from scheduler_svc.store.records import Ref
+from scheduler_svc.store.records import ClaimRef
 from scheduler_svc.store.validation import MAX_REFS
 from tests.unit.scheduler_svc.store.world import SHORT_MS, World
 
@@ -20,7 +20,7 @@ def test_live_claims_are_found_prepared_and_confirmed(world: World) -> None:
 def test_ended_claims_and_those_past_their_deadline_are_nowhere(world: World) -> None:
     world.add_host("h1")
     world.prepare("c1", "h1")
-    world.store.abort([Ref("c1", 1)])
+    world.store.abort([ClaimRef("c1", 1)])
     world.pass_deadline(world.prepare("c2", "h1", ttl_ms=SHORT_MS))
     assert world.store.hosts_of(["c1", "c2"]) == {}
     assert world.states() == {} and world.used("h1") == {}

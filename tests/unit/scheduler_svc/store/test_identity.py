@@ -9,7 +9,7 @@ import pytest
 import redis
 
 from devstack.servers.redis import RedisServer
-from scheduler_svc.store.redis.identity import NOBODY, Identity
+from scheduler_svc.store.redis.identity import NO_REPLICATION_ID, RedisIdentity
 from scheduler_svc.store.redis.keys import prefix
 
 
@@ -21,7 +21,7 @@ class Servers:
     partition: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
     says: dict[str, str] = field(default_factory=dict)
 
-    def become(self, run_id: str, replid: str, replid2: str = NOBODY) -> None:
+    def become(self, run_id: str, replid: str, replid2: str = NO_REPLICATION_ID) -> None:
         self.says = {
             "role": "master",
             "run_id": run_id,
@@ -36,8 +36,8 @@ class Servers:
     def turn_back(self, positions: int) -> None:
         self.client.hincrby(prefix(self.partition) + "meta", "position", -positions)
 
-    def identity(self) -> Identity:
-        return Identity(self.partition, "always", 1000)
+    def identity(self) -> RedisIdentity:
+        return RedisIdentity(self.partition, "always", 1000)
 
 
 @pytest.fixture
@@ -77,9 +77,9 @@ def test_new_replication_id_alone_loses_nothing(servers: Servers) -> None:
 def test_same_server_that_is_behind_what_was_seen_begins_an_epoch(servers: Servers) -> None:
     one = servers.identity()
     epoch = one.check(servers.ask)
-    one.saw(epoch, 100)
+    one.observe(epoch, 100)
     later = one.check(servers.ask)
-    assert later > epoch and one.take_bumped()
+    assert later > epoch and one.take_epoch_change()
     # Others that saw less follow, and it is not begun twice
     assert servers.identity().check(servers.ask) == one.check(servers.ask) == later
 
@@ -88,14 +88,14 @@ def test_epoch_that_another_server_had_begun_is_outgrown(servers: Servers) -> No
     # An old primary answered for a moment, and began an epoch there; then it was made to follow the new one
     one = servers.identity()
     epoch = one.check(servers.ask)
-    one.saw(epoch + 1_000_000, 0)
+    one.observe(epoch + 1_000_000, 0)
     assert one.check(servers.ask) > epoch + 1_000_000
 
 
 def test_two_that_race_begin_one_epoch(servers: Servers) -> None:
     first, second = servers.identity(), servers.identity()
     for one in (first, second):
-        one.saw(one.check(servers.ask), 100)
+        one.observe(one.check(servers.ask), 100)
     told: list[int] = []
 
     def first_is_faster(*command: Any) -> Any:
@@ -104,7 +104,7 @@ def test_two_that_race_begin_one_epoch(servers: Servers) -> None:
         return servers.ask(*command)
 
     assert second.check(first_is_faster) == told[0]
-    assert (first.take_bumped(), second.take_bumped()) == (True, False)
+    assert (first.take_epoch_change(), second.take_epoch_change()) == (True, False)
 
 
 def test_what_is_seen_while_the_store_is_asked_is_no_loss(servers: Servers) -> None:
@@ -114,7 +114,7 @@ def test_what_is_seen_while_the_store_is_asked_is_no_loss(servers: Servers) -> N
     def others_go_on(*command: Any) -> Any:
         answer = servers.ask(*command)
         if command[0] == "HMGET":
-            one.saw(epoch, 1_000)
+            one.observe(epoch, 1_000)
         return answer
 
     assert one.check(others_go_on) == epoch

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rpcapi import errors
-from scheduler_svc.store.records import Ref
+from scheduler_svc.store.records import ClaimRef
 from tests.unit.scheduler_svc.store.world import ROOMY, SMALL, World, intent, node_stats, poll
 
 
@@ -15,8 +15,8 @@ def test_every_change_is_one_position(world: World) -> None:
     start = world.store.snapshot().position
     world.add_host("h1", amounts=ROOMY)
     world.prepare("c1", "h1")
-    world.store.confirm("h1", [Ref("c1", 1)])
-    world.store.release("h1", [Ref("c1", 1)])
+    world.store.confirm("h1", [ClaimRef("c1", 1)])
+    world.store.release("h1", [ClaimRef("c1", 1)])
     entries = world.store.follow(start, 0)
     assert entries is not None
     assert [entry.position for entry in entries] == list(range(start + 1, start + len(entries) + 1))

@@ -11,11 +11,11 @@ from devstack.servers.errors import BinaryMissing
 from devstack.servers.memcached import MemcachedServer
 from rpcapi import errors
 from scheduler_svc.following.replica import Replica
-from scheduler_svc.store.beside import BesideStore
-from scheduler_svc.store.factory import open_beside
+from scheduler_svc.store.beside import CompositeStore
+from scheduler_svc.store.factory import attach_state_store
 from scheduler_svc.store.memcached import MemcachedStates
 from scheduler_svc.store.memory import MemoryStore
-from scheduler_svc.store.records import Entry
+from scheduler_svc.store.records import LogEntry
 from scheduler_svc.table.table import HostTable
 from tests.conftest import missing
 from tests.run_folders import claim_folder, release_folder
@@ -50,11 +50,11 @@ def server() -> Iterator[MemcachedServer]:
 
 
 @pytest.fixture
-def store(server: MemcachedServer) -> Iterator[BesideStore]:
+def store(server: MemcachedServer) -> Iterator[CompositeStore]:
     """A store whose namespace ``rack`` is in memcached, and ``power`` is not."""
     inner = MemoryStore(uuid.uuid4().hex[:8], namespaces=["rack", "power"])
-    made = open_beside(inner, server.url(), ["rack"], ["rack", "power"])
-    assert isinstance(made, BesideStore)
+    made = attach_state_store(inner, server.url(), ["rack"], ["rack", "power"])
+    assert isinstance(made, CompositeStore)
     yield made
     made.close()
 
@@ -63,19 +63,19 @@ def store(server: MemcachedServer) -> Iterator[BesideStore]:
 def world(server: MemcachedServer) -> Iterator[World]:
     """A partition whose declared namespaces are all in memcached."""
     made = memory_world(namespaces=["rack", "power"], partition=uuid.uuid4().hex[:8])
-    made.store = open_beside(made.store, server.url(), ["rack", "power"], ["rack", "power"])
+    made.store = attach_state_store(made.store, server.url(), ["rack", "power"], ["rack", "power"])
     yield made
     made.store.close()
 
 
-def news(store: BesideStore, position: int) -> list[Entry]:
+def news(store: CompositeStore, position: int) -> list[LogEntry]:
     """Return what a follower is given next, that is not in the log."""
-    found: list[Entry] = []
+    found: list[LogEntry] = []
     poll(lambda: bool(found.extend(store.follow(position, 10) or ()) or found))
     return found
 
 
-def test_a_document_is_changed_at_the_version_that_was_read(store: BesideStore) -> None:
+def test_a_document_is_changed_at_the_version_that_was_read(store: CompositeStore) -> None:
     first = store.put_state("rack", "h1", 0, {"power": 1})
     assert store.get_state("rack", "h1") == (first, {"power": 1})
     # The same once more finds its own work done.
@@ -94,7 +94,7 @@ def test_a_document_is_changed_at_the_version_that_was_read(store: BesideStore) 
     assert store.put_state("rack", "h1", 0, {"power": 1}) > second
 
 
-def test_documents_are_listed_in_pages(store: BesideStore) -> None:
+def test_documents_are_listed_in_pages(store: CompositeStore) -> None:
     names = [f"h{number:03}" for number in range(150)]
     for name in names:
         store.put_state("rack", name, 0, {"of": name})
@@ -133,18 +133,20 @@ def test_writers_that_meet_lose_no_change(server: MemcachedServer) -> None:
     assert MemcachedStates(server.url(), partition).get("rack", "sum")[1]["n"] == 80
 
 
-def test_who_follows_is_told_of_documents_that_no_log_has(store: BesideStore) -> None:
+def test_who_follows_is_told_of_documents_that_no_log_has(store: CompositeStore) -> None:
     kept = store.put_state("rack", "h1", 0, {"power": 1})
     store.put_state("power", "h1", 0, {"on": True})
     start = store.snapshot(["rack", "power"])
     assert start.states == {"rack": {"h1": {"power": 1}}, "power": {"h1": {"on": True}}}
     store.put_state("rack", "h2", 0, {"power": 2})
     store.delete_state("rack", "h1", kept)
-    assert news(store, start.position) == [Entry(start.position, "state", {"rack": {"h2": {"power": 2}, "h1": None}})]
+    assert news(store, start.position) == [
+        LogEntry(start.position, "state", {"rack": {"h2": {"power": 2}, "h1": None}})
+    ]
     # The log goes on as it does without.
     position = store.put_state("power", "h2", 0, {"on": False})
     told = news(store, start.position)
-    assert told == [Entry(position, "state", {"power": {"h2": {"on": False}}})]
+    assert told == [LogEntry(position, "state", {"power": {"h2": {"on": False}}})]
     assert store.snapshot(["rack", "power"]).states["rack"] == {"h2": {"power": 2}}
 
 
@@ -155,8 +157,8 @@ def test_what_memcached_loses_was_never_told(run_folder) -> None:
     except BinaryMissing as why:
         missing(why)
     try:
-        store = open_beside(MemoryStore("p1", namespaces=["rack"]), server.url(), ["rack"], ["rack"])
-        assert isinstance(store, BesideStore)
+        store = attach_state_store(MemoryStore("p1", namespaces=["rack"]), server.url(), ["rack"], ["rack"])
+        assert isinstance(store, CompositeStore)
         version = store.put_state("rack", "h1", 0, {"power": 1})
         start = store.snapshot(["rack"])
         server.kill()
@@ -168,7 +170,7 @@ def test_what_memcached_loses_was_never_told(run_folder) -> None:
         server.start()
         position = store.store.snapshot().position
         told = news(store, position)
-        assert told == [Entry(position, "state", {"rack": {"h1": None}})]
+        assert told == [LogEntry(position, "state", {"rack": {"h1": None}})]
         with pytest.raises(errors.VersionConflict):
             store.put_state("rack", "h1", version, {"power": 1})
         assert store.put_state("rack", "h1", 0, {"power": 1}) > version
@@ -178,15 +180,15 @@ def test_what_memcached_loses_was_never_told(run_folder) -> None:
 
 def test_a_namespace_nobody_declared_cannot_be_kept_apart(server: MemcachedServer) -> None:
     with pytest.raises(errors.BadConfiguration, match="state_namespaces names rak"):
-        open_beside(MemoryStore("p1", namespaces=["rack"]), server.url(), ["rak"], ["rack"])
+        attach_state_store(MemoryStore("p1", namespaces=["rack"]), server.url(), ["rak"], ["rack"])
 
 
-def test_a_document_beyond_an_item_of_memcached_is_refused(store: BesideStore) -> None:
+def test_a_document_beyond_an_item_of_memcached_is_refused(store: CompositeStore) -> None:
     with pytest.raises(errors.InvalidRequest):
         store.put_state("rack", "h1", 0, {"text": "x" * 70_000})
 
 
-def test_a_workers_table_takes_over_what_is_told_in_memcached(store: BesideStore) -> None:
+def test_a_workers_table_takes_over_what_is_told_in_memcached(store: CompositeStore) -> None:
     store.update_stats("h1", incarnation=1, sequence=1, base=0, full=True, nodes={"h1": node_stats(ROOMY)})
     version = store.put_state("rack", "h1", 0, {"watts": 300})
     replica = Replica(store, table=HostTable([store.partition], {"rack": frozenset({"watts"})}))

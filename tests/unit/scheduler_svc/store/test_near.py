@@ -65,14 +65,14 @@ def test_what_the_decider_claimed_itself_is_no_news(world: World) -> None:
     position = hosts(world, "a", "b")
     touch(world, "a")
     seen = world.store.snapshot().position
-    assert claim(world, position, Candidate("a", seen=seen), Candidate("b"), near=2).verdicts == (FITS,)
+    assert claim(world, position, Candidate("a", sums_position=seen), Candidate("b"), near=2).verdicts == (FITS,)
 
 
 def test_sums_that_were_seen_tell_full_from_concurrent(world: World) -> None:
     position = hosts(world, "a")
     touch(world, "a", 2)
     seen = world.store.snapshot().position
-    assert claim(world, position, Candidate("a", seen=seen), near=1).verdicts == (FULL,)
+    assert claim(world, position, Candidate("a", sums_position=seen), near=1).verdicts == (FULL,)
     assert claim(world, position, Candidate("a"), near=1).verdicts == (CONCURRENT,)
 
 

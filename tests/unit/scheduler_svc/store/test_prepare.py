@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from rpcapi.model.claims import Answer, GroupPolicy, Verdict
-from scheduler_svc.store.records import Candidate, Group, Intent, Ref
+from scheduler_svc.store.records import Candidate, ClaimGroup, ClaimRef, Intent
 from tests.unit.scheduler_svc.store.world import SHORT_MS, SMALL, World, intent, node_stats
 
 
@@ -142,7 +142,7 @@ def test_claim_over_several_providers(world: World) -> None:
     assert world.store.prepare(world.batch(wish, resources={})).accepted
     assert (world.used("h1/n1"), world.used("h1/disk")) == ({"VCPU": 2}, {"MEMORY_MB": 100})
     assert world.store.claims()[0][0].allocations == spread
-    world.store.release("h1", [Ref("c1", 1)])
+    world.store.release("h1", [ClaimRef("c1", 1)])
     assert (world.used("h1/n1"), world.used("h1/disk")) == ({}, {})
     world.check()
 
@@ -174,7 +174,7 @@ def test_ended_or_older_attempt_stays_ended(world: World) -> None:
     world.add_host("h1")
     world.prepare("c1", "h1", attempt=3)
     assert world.prepare("c1", "h1", attempt=2).answer is Answer.ENDED
-    world.store.abort([Ref("c1", 3)])
+    world.store.abort([ClaimRef("c1", 3)])
     assert world.prepare("c1", "h1", attempt=3).answer is Answer.ENDED
     assert world.prepare("c1", "h1", attempt=1).answer is Answer.ENDED
     assert world.prepare("c1", "h1", attempt=4).answer is Answer.PREPARED
@@ -183,7 +183,7 @@ def test_ended_or_older_attempt_stays_ended(world: World) -> None:
 def test_delayed_prepare_after_abort_is_refused(world: World) -> None:
     world.add_host("h1")
     delayed = world.batch(intent("c1", "h1"))
-    world.store.abort([Ref("c1", 1)])
+    world.store.abort([ClaimRef("c1", 1)])
     assert world.store.prepare(delayed).prepared[0].answer is Answer.ENDED
     assert world.states() == {}
 
@@ -193,7 +193,7 @@ def test_replacing_ends_the_old_attempt_in_the_same_step(world: World) -> None:
     world.prepare("c1", "h1")
     got = world.prepare("c1", "h1", attempt=2, replaces=1)
     assert got.answer is Answer.PREPARED
-    assert world.store.confirm("h1", [Ref("c1", 1)])[0].answer is Answer.ABORTED
+    assert world.store.confirm("h1", [ClaimRef("c1", 1)])[0].answer is Answer.ABORTED
     assert world.used("h1") == SMALL
     world.check()
 
@@ -203,7 +203,7 @@ def test_refused_replacement_leaves_the_old_attempt(world: World) -> None:
     world.add_host("h2", amounts={"VCPU": 1, "MEMORY_MB": 1})
     world.prepare("c1", "h1")
     assert world.prepare("c1", "h2", attempt=2, replaces=1).answer is Answer.REFUSED
-    assert world.store.confirm("h1", [Ref("c1", 1)])[0].answer is Answer.CONFIRMED
+    assert world.store.confirm("h1", [ClaimRef("c1", 1)])[0].answer is Answer.CONFIRMED
 
 
 def test_confirmed_attempt_cannot_be_replaced(world: World) -> None:
@@ -219,7 +219,7 @@ def test_expired_attempt_can_be_replaced(world: World) -> None:
     world.add_host("h1")
     world.pass_deadline(world.prepare("c1", "h1", ttl_ms=SHORT_MS))
     assert world.prepare("c1", "h1", attempt=2, replaces=1).answer is Answer.PREPARED
-    assert world.store.abort([Ref("c1", 1)])[0].answer is Answer.EXPIRED
+    assert world.store.abort([ClaimRef("c1", 1)])[0].answer is Answer.EXPIRED
     world.check()
 
 
@@ -238,8 +238,8 @@ def test_past_deadline_makes_room(world: World) -> None:
     world.check()
 
 
-def group(policy: GroupPolicy, most: int = 1) -> Group:
-    return Group("g1", policy, most)
+def group(policy: GroupPolicy, most: int = 1) -> ClaimGroup:
+    return ClaimGroup("g1", policy, most)
 
 
 def test_anti_affinity_counts_live_claims_and_the_batch(world: World) -> None:
@@ -250,7 +250,7 @@ def test_anti_affinity_counts_live_claims_and_the_batch(world: World) -> None:
     assert [one.host for one in answer.prepared] == ["h1", "h2"]
     third = world.prepare("c3", "h1", "h2", group=policy)
     assert tuple(third.verdicts) == (Verdict.GROUP, Verdict.GROUP)
-    world.store.abort([Ref("c1", 1)])
+    world.store.abort([ClaimRef("c1", 1)])
     assert world.prepare("c3", "h1", "h2", group=policy).host == "h1"
     world.check()
 
@@ -265,7 +265,7 @@ def test_anti_affinity_with_more_than_one_per_host(world: World) -> None:
 def test_groups_count_nodes_and_not_service_hosts(world: World) -> None:
     world.add_host("h1", "h1/n1", "h1/n2")
     for policy, second in ((GroupPolicy.ANTI_AFFINITY, "FITS"), (GroupPolicy.AFFINITY, "GROUP")):
-        wanted = Group(str(policy), policy)
+        wanted = ClaimGroup(str(policy), policy)
         world.prepare(f"{policy}-1", "h1/n1", group=wanted)
         assert tuple(world.prepare(f"{policy}-2", "h1/n2", group=wanted).verdicts) == (second,)
 
@@ -301,8 +301,8 @@ def test_replaced_member_frees_its_place_in_the_group(world: World) -> None:
 def test_an_attempt_that_was_replaced_before_it_came_is_over(world: World) -> None:
     world.add_host("h1")
     assert world.prepare("c1", "h1", attempt=2, replaces=1).host == "h1"
-    world.store.abort([Ref("c1", 2)])
-    assert world.store.confirm("h1", [Ref("c1", 1)])[0].answer is Answer.ABORTED
+    world.store.abort([ClaimRef("c1", 2)])
+    assert world.store.confirm("h1", [ClaimRef("c1", 1)])[0].answer is Answer.ABORTED
     assert world.prepare("c1", "h1", attempt=1).answer is Answer.ENDED
 
 

@@ -13,13 +13,13 @@ from devstack.servers.redis_users import STORE_USERS
 from rpcapi import errors
 from rpcapi.model.claims import Answer
 from scheduler_svc.store import open_store
-from scheduler_svc.store.records import Ref
+from scheduler_svc.store.records import ClaimRef
 from scheduler_svc.store.redis import RedisStore
 from scheduler_svc.store.redis.keys import prefix
 from tests.unit.scheduler_svc.store.backends import redis_world
 from tests.unit.scheduler_svc.store.world import World, intent, poll
 
-ONE = Ref("c1", 1)
+ONE = ClaimRef("c1", 1)
 
 
 def world_on(server: RedisServer, store: RedisStore) -> World:
@@ -39,9 +39,9 @@ def test_acl_user_may_do_all_that_the_store_does(make_redis: Any) -> None:
     world.add_host("h1", "h1/n1")
     world.prepare("c1", "h1/n1", record={"driver": "filter"}, request_id="req-1")
     store.confirm("h1", [ONE])
-    store.move(ONE, Ref("m1", 1), "MIGRATION")
-    store.release("h1", [Ref("m1", 1)])
-    store.abort([Ref("c2", 1)])
+    store.move(ONE, ClaimRef("m1", 1), "MIGRATION")
+    store.release("h1", [ClaimRef("m1", 1)])
+    store.abort([ClaimRef("c2", 1)])
     store.heartbeat("m1", "gantt-conductor")
     store.put_state("service", "h1", 1, {"enabled": False})
     assert store.fence("h1") == 0

@@ -5,7 +5,7 @@ import pytest
 
 from rpcapi import errors
 from rpcapi.model.claims import Answer, Verdict
-from scheduler_svc.store.records import Ref
+from scheduler_svc.store.records import ClaimRef
 from tests.unit.scheduler_svc.store.world import ROOMY, SHORT_MS, World, node_stats
 
 
@@ -38,7 +38,7 @@ def test_a_host_that_holds_claims_stays(world: World) -> None:
     with pytest.raises(errors.HostInUse, match="2 live claims"):
         world.store.remove("h1")
     assert world.store.snapshot() == before
-    world.store.abort([Ref("c2", 1)])
+    world.store.abort([ClaimRef("c2", 1)])
     with pytest.raises(errors.HostInUse, match="1 live claim"):
         world.store.remove("h1")
     world.store.release("h1", [held])
@@ -58,7 +58,7 @@ def test_a_claim_past_its_deadline_is_in_nobodys_way(world: World) -> None:
     world.add_host("h1")
     world.pass_deadline(world.prepare("c1", "h1", ttl_ms=SHORT_MS))
     world.store.remove("h1")
-    assert world.store.confirm("h1", [Ref("c1", 1)])[0].answer is Answer.EXPIRED
+    assert world.store.confirm("h1", [ClaimRef("c1", 1)])[0].answer is Answer.EXPIRED
     world.check()
 
 

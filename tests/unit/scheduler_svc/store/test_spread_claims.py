@@ -8,7 +8,7 @@ import pytest
 
 from rpcapi import errors
 from rpcapi.model.claims import Answer, Verdict
-from scheduler_svc.store.records import Batch, Candidate, Intent, Ref, Running
+from scheduler_svc.store.records import Candidate, ClaimBatch, ClaimRef, Intent, RunningClaim
 from tests.unit.scheduler_svc.store.world import SHORT_MS, World, child_stats, node_stats
 
 POOL = "san/pool"
@@ -44,7 +44,7 @@ def on(host: str, disk: int = 10) -> Spread:
     return {host: {"VCPU": 1}, f"{host}/gpu0": {"CUSTOM_GPU": 1}, POOL: {"DISK_GB": disk}}
 
 
-def batch(world: World, *intents: Intent, **options: Any) -> Batch:
+def batch(world: World, *intents: Intent, **options: Any) -> ClaimBatch:
     return world.batch(*intents, resources={}, **options)
 
 
@@ -52,7 +52,7 @@ def used(world: World) -> dict[str, dict[str, int]]:
     return {name: world.used(name) for name in world.store.snapshot().providers if world.used(name)}
 
 
-def verdicts(world: World, made: Batch) -> list[Verdict]:
+def verdicts(world: World, made: ClaimBatch) -> list[Verdict]:
     return list(world.store.prepare(made).prepared[0].verdicts)
 
 
@@ -61,8 +61,8 @@ def test_all_providers_are_held_and_given_back(world: World) -> None:
     assert answer.accepted and answer.used == ASKED
     assert used(world) == ASKED
     assert world.store.claims()[0][0].allocations == ASKED
-    assert world.store.confirm("h1", [Ref("c1", 1)])[0].answer is Answer.CONFIRMED
-    assert world.store.release("h1", [Ref("c1", 1)])[0].answer is Answer.RELEASED
+    assert world.store.confirm("h1", [ClaimRef("c1", 1)])[0].answer is Answer.CONFIRMED
+    assert world.store.release("h1", [ClaimRef("c1", 1)])[0].answer is Answer.RELEASED
     assert used(world) == {}
     world.check()
 
@@ -71,7 +71,7 @@ def test_all_providers_are_held_and_given_back(world: World) -> None:
 def test_however_it_ends_all_providers_are_given_back(world: World, end: str) -> None:
     made = world.store.prepare(batch(world, wish("c1", on("h1")), ttl_ms=SHORT_MS if end == "deadline" else 60_000))
     if end == "abort":
-        world.store.abort([Ref("c1", 1)])
+        world.store.abort([ClaimRef("c1", 1)])
     elif end == "deadline":
         world.pass_deadline(made.prepared[0])
         world.store.reap(dead_after_ms=None, tombstone_ms=60_000)
@@ -85,8 +85,8 @@ def test_however_it_ends_all_providers_are_given_back(world: World, end: str) ->
 
 def test_a_move_keeps_all_providers(world: World) -> None:
     world.store.prepare(batch(world, wish("c1", ASKED)))
-    world.store.confirm("h1", [Ref("c1", 1)])
-    world.store.move(Ref("c1", 1), Ref("m1", 1), "MIGRATION")
+    world.store.confirm("h1", [ClaimRef("c1", 1)])
+    world.store.move(ClaimRef("c1", 1), ClaimRef("m1", 1), "MIGRATION")
     assert used(world) == ASKED
     (claim,), _marker = world.store.claims()
     assert (claim.consumer, claim.allocations) == ("m1", ASKED)
@@ -95,7 +95,7 @@ def test_a_move_keeps_all_providers(world: World) -> None:
 
 def test_an_audit_asserts_all_providers_of_a_claim_that_was_lost(world: World) -> None:
     epoch = world.store.snapshot().epoch
-    lost = Running("c1", 1, True, "h1", ASKED, "INSTANCE", "p", "u", "req-1")
+    lost = RunningClaim("c1", 1, True, "h1", ASKED, "INSTANCE", "p", "u", "req-1")
     assert world.store.audit("h1", epoch, [lost], 60_000).reasserted == 1
     assert used(world) == ASKED
     world.check()

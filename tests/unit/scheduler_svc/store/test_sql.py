@@ -21,7 +21,7 @@ from sqlalchemy.pool import NullPool
 
 from devstack.servers.postgresql import PostgresqlServer
 from rpcapi import errors
-from scheduler_svc.store.records import Batch, Durability
+from scheduler_svc.store.records import ClaimBatch, Durability
 from scheduler_svc.store.sql import SqlStore, patience, postgresql, sqlite, tables
 from scheduler_svc.store.sql.schema import VERSION_TABLE
 from tests.unit.scheduler_svc.store.databases import sql_world
@@ -132,7 +132,7 @@ def test_a_claim_reads_the_rows_that_it_names(fresh: str) -> None:
     for host in ("h1", "h2"):
         world.add_host(host)
     world.hold("c1", "h2")
-    batch: Batch = world.batch(intent("c2", "h1"))
+    batch: ClaimBatch = world.batch(intent("c2", "h1"))
     # Given that nobody can read what another host and its guest hold
     with engine(fresh).begin() as connection:
         for held, name, columns in (

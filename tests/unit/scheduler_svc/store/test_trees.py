@@ -8,7 +8,7 @@ import pytest
 from rpcapi import errors
 from rpcapi.model.claims import Verdict
 from scheduler_svc.store.lineage import MAX_DEPTH
-from scheduler_svc.store.records import Candidate, Intent, Ref
+from scheduler_svc.store.records import Candidate, ClaimRef, Intent
 from tests.unit.scheduler_svc.store.world import ROOMY, World, child_stats, node_stats
 
 
@@ -183,7 +183,7 @@ def test_claims_on_a_child_that_is_gone_are_in_excess_until_they_end(world: Worl
     world.report("h1", {"h1": node_stats(ROOMY)})
     (over,) = world.check().excess
     assert (over["provider"], over["used"], over["capacity"]) == ("h1/numa0/gpu0", 1, 0)
-    world.store.abort([Ref("c1", 1)])
+    world.store.abort([ClaimRef("c1", 1)])
     assert list(world.check().excess) == [] and "h1/numa0/gpu0" not in world.store.snapshot().used
 
 

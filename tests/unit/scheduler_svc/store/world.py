@@ -10,7 +10,7 @@ from typing import Any
 
 from rpcapi.model.inventory import Inventory
 from scheduler_svc.store import Store, records
-from scheduler_svc.store.records import Batch, Candidate, Group, Intent, Ref, Running
+from scheduler_svc.store.records import Candidate, ClaimBatch, ClaimGroup, ClaimRef, Intent, RunningClaim
 
 SMALL = {"VCPU": 1, "MEMORY_MB": 64}
 ROOMY = {"VCPU": 4, "MEMORY_MB": 1024}
@@ -65,13 +65,13 @@ class World:
         *intents: Intent,
         resources: Mapping[str, int] = SMALL,
         ttl_ms: int = LONG_MS,
-        group: Group | None = None,
+        group: ClaimGroup | None = None,
         **options: Any,
-    ) -> Batch:
+    ) -> ClaimBatch:
         """Return a batch decided on the newest state."""
         now = self.store.snapshot()
         values: dict[str, Any] = {"epoch": now.epoch, "position": now.position, "request_id": "req-1"}
-        return Batch(
+        return ClaimBatch(
             project="p",
             user="u",
             resources=resources,
@@ -81,20 +81,20 @@ class World:
             **{**values, **options},
         )
 
-    def prepare(self, consumer: str, *hosts: str, attempt: int = 1, **options: Any) -> records.Prepared:
+    def prepare(self, consumer: str, *hosts: str, attempt: int = 1, **options: Any) -> records.IntentResult:
         """Prepare a claim of one consumer on the first of ``hosts`` that takes it."""
         replaces = options.pop("replaces", None)
         answer = self.store.prepare(self.batch(intent(consumer, *hosts, attempt=attempt, replaces=replaces), **options))
         return answer.prepared[0]
 
-    def hold(self, consumer: str, host: str, **options: Any) -> Ref:
+    def hold(self, consumer: str, host: str, **options: Any) -> ClaimRef:
         """Prepare and confirm a claim."""
         prepared = self.prepare(consumer, host, **options)
-        ref = Ref(consumer, prepared.attempt)
+        ref = ClaimRef(consumer, prepared.attempt)
         self.store.confirm(host.partition("/")[0], [ref])
         return ref
 
-    def pass_deadline(self, prepared: records.Prepared) -> None:
+    def pass_deadline(self, prepared: records.IntentResult) -> None:
         """Return when the claim's deadline has passed."""
         assert prepared.deadline_ms is not None
         self.wait_until(prepared.deadline_ms)
@@ -161,9 +161,9 @@ def intent(consumer: str, *hosts: str, attempt: int = 1, replaces: int | None = 
     return Intent(consumer, attempt, [Candidate(host) for host in hosts], replaces)
 
 
-def running(ref: Ref, host: str, *, confirmed: bool = True, amounts: Mapping[str, int] = SMALL) -> Running:
+def running(ref: ClaimRef, host: str, *, confirmed: bool = True, amounts: Mapping[str, int] = SMALL) -> RunningClaim:
     """Return what an agent's audit says of one claim on ``host``."""
-    return Running(ref.consumer, ref.attempt, confirmed, host, {host: amounts}, "INSTANCE", "p", "u", "req-1")
+    return RunningClaim(ref.consumer, ref.attempt, confirmed, host, {host: amounts}, "INSTANCE", "p", "u", "req-1")
 
 
 def poll(ready: Callable[[], bool], seconds: float = 10.0) -> None:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One step a file, in the order of their numbers."""
+"""The migrations, one per file, in the order of their numbers."""

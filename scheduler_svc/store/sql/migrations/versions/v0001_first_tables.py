@@ -11,7 +11,7 @@ down_revision = None
 
 NAME = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 
-NAMED: dict[str, dict[str, Any]] = {
+NAMED_TABLES: dict[str, dict[str, Any]] = {
     "consumers": {
         "claim": sa.Text,
         "deadline_ms": sa.BigInteger,
@@ -67,14 +67,14 @@ def upgrade() -> None:
         *counters,
         sa.PrimaryKeyConstraint("name"),
     )
-    for table, columns in NAMED.items():
+    for table, columns in NAMED_TABLES.items():
         _create(table, ("partition", "name"), columns, nullable=True)
     for table, (keys, columns) in OTHERS.items():
         _create(table, keys, columns, nullable=False)
     op.create_index("decisions_by_request", "decisions", ["partition", "request", "number"])
     for name, (table, column) in INDEXES.items():
-        known = sa.text(f"{column} IS NOT NULL")
-        op.create_index(name, table, ["partition", column], postgresql_where=known, sqlite_where=known)
+        condition = sa.text(f"{column} IS NOT NULL")
+        op.create_index(name, table, ["partition", column], postgresql_where=condition, sqlite_where=condition)
 
 
 def _create(table: str, keys: tuple[str, ...], columns: dict[str, Any], *, nullable: bool) -> None:

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-WAYS = {
+BEHAVIOURS = {
     "well": lambda asked: {"answer": [0.5] * asked["values"].get("count", 0)},
     "tell": lambda asked: {"answer": list(os.environ)},
     "error": lambda asked: {"error": f"no {asked['verb']} today"},
@@ -20,7 +20,7 @@ WAYS = {
 def main() -> None:
     way = sys.argv[1]
     for line in sys.stdin:
-        told = WAYS[way](json.loads(line))
+        told = BEHAVIOURS[way](json.loads(line))
         print("this is no JSON" if told is None else json.dumps(told), flush=True)
 
 

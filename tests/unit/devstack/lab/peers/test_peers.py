@@ -9,7 +9,7 @@ import pytest
 
 from devstack.lab.peers import environments
 from devstack.lab.peers.environments import NOVA, PLACEMENT, PeerMissing
-from devstack.lab.peers.field import Field
+from devstack.lab.peers.field import PeerWorkload
 from tests.unit.devstack.lab import asking
 
 STANDING_IN = """
@@ -46,7 +46,7 @@ def standing_in(tmp_path, monkeypatch):
 
 
 def test_each_comparison_is_a_row_and_says_what_it_leaves_out(standing_in):
-    rows = asking.ask("peers", "--hosts", "40")
+    rows = asking.run_json("peers", "--hosts", "40")
     assert [row["name"].partition(":")[0] for row in rows] == ["decide", "candidates", "claim"]
     for row in rows:
         assert row["hosts"] == 40
@@ -80,7 +80,7 @@ def test_a_peer_that_fails_is_said(standing_in, tmp_path):
 
 
 def test_peers_are_told_of_the_very_hosts_and_requests_that_ours_has():
-    field = Field(40)
+    field = PeerWorkload(40)
     told, nodes = field.told(), field.nodes
     assert len(told) == len(nodes) == 40
     for host, node in zip(told, nodes.values(), strict=True):
@@ -102,7 +102,7 @@ def test_the_real_peers():
     except PeerMissing as why:
         if os.environ.get("CI_PEERS") != "1":
             pytest.skip(f"{why}; CI_PEERS=1 installs them")
-    rows = asking.ask("peers", "--hosts", "200", "--install", "--cache", str(cache))
+    rows = asking.run_json("peers", "--hosts", "200", "--install", "--cache", str(cache))
     assert len(rows) == 3
     assert all(row["ratio"] > 1 for row in rows)
     assert rows[0]["filters"] >= 5

@@ -51,7 +51,7 @@ def test_a_peer_that_does_not_answer_is_given_up(monkeypatch):
 
 
 def test_an_answer_has_bounds(monkeypatch):
-    monkeypatch.setattr(side, "MOST_BYTES", 100)
+    monkeypatch.setattr(side, "MAX_ANSWER_BYTES", 100)
     with running("well") as peer, pytest.raises(PeerFailed, match="more than 100 bytes"):
         peer.ask("decide", count=50_000)
 

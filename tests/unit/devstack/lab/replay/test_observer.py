@@ -4,24 +4,24 @@
 import pytest
 
 from devstack.lab.replay import policies, report
-from devstack.lab.replay.observer import Observer
+from devstack.lab.replay.observer import ReplayObserver
 from rpcapi.model.inventory import Inventory
 from scheduler_svc.store.memory import MemoryStore
-from scheduler_svc.store.records import Batch, Candidate, Intent, Ref
+from scheduler_svc.store.records import Candidate, ClaimBatch, ClaimRef, Intent
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import node
 
 NODES = {f"h{number}/n": node({"VCPU": 8, "MEMORY_MB": Inventory(8192)}) for number in range(4)}
 
 
-class World:
+class ObservedStore:
     """A store with four empty hosts, and somebody who watches it."""
 
     def __init__(self, policy="filter", log_length=1000):
         self.store = MemoryStore("p", log_length=log_length)
         hosts.join(self.store, NODES)
         self.seen = self.store.snapshot()
-        self.observer = Observer(self.store, policies.load(policy), commonest=(1, 1024), every=1)
+        self.observer = ReplayObserver(self.store, policies.load(policy), commonest=(1, 1024), every=1)
 
     def claim(self, host, vcpus, memory, consumer=None):
         self.prepare(host, {"VCPU": vcpus, "MEMORY_MB": memory}, consumer or f"c-{host}-{vcpus}-{memory}")
@@ -30,12 +30,12 @@ class World:
 
     def prepare(self, host, amounts, *consumers):
         intents = [Intent(consumer, 1, [Candidate(host)]) for consumer in consumers]
-        batch = Batch("req-1", "p", "u", amounts, intents, self.seen.epoch, self.seen.position, ttl_ms=60_000)
+        batch = ClaimBatch("req-1", "p", "u", amounts, intents, self.seen.epoch, self.seen.position, ttl_ms=60_000)
         assert self.store.prepare(batch).accepted
 
 
 def test_density_is_that_of_the_hosts_that_are_not_empty():
-    world = World()
+    world = ObservedStore()
     nothing = world.observer.sample(0)
     assert (nothing.cpu_density, nothing.empty_hosts, nothing.fill) == (0, 4, 0)
     world.claim("h0/n", 4, 2048)
@@ -47,7 +47,7 @@ def test_density_is_that_of_the_hosts_that_are_not_empty():
 
 
 def test_what_is_free_beside_an_exhausted_class_is_stranded():
-    world = World()
+    world = ObservedStore()
     sample = world.claim("h0/n", 1, 8192)
     assert sample.stranded_cpu == pytest.approx(7 / 32)
     assert sample.stranded_memory == 0
@@ -59,7 +59,7 @@ def test_what_is_free_beside_an_exhausted_class_is_stranded():
 
 
 def test_room_is_counted_over_the_hosts():
-    world = World()
+    world = ObservedStore()
     world.claim("h0/n", 8, 1024)
     assert world.observer.could_take({"VCPU": 8, "MEMORY_MB": 1}, 3)
     assert not world.observer.could_take({"VCPU": 8, "MEMORY_MB": 1}, 4)
@@ -71,7 +71,7 @@ def test_room_is_counted_over_the_hosts():
 def test_the_best_choice_is_regretted_by_nobody_and_the_worst_in_full(policy, good, bad):
     for host, regretted in ((good, False), (bad, True)):
         # Given one host that is half full
-        world = World(policy)
+        world = ObservedStore(policy)
         world.claim("h0/n", 4, 4096)
         # When the next server goes to it, or to an empty one
         world.claim(host, 1, 1024)
@@ -84,12 +84,12 @@ def test_the_best_choice_is_regretted_by_nobody_and_the_worst_in_full(policy, go
 
 
 def test_a_departure_and_a_batch_are_no_choices():
-    world = World()
+    world = ObservedStore()
     world.claim("h0/n", 1, 1024, consumer="c-1")
-    world.store.release("h0", [Ref("c-1", 1)])
+    world.store.release("h0", [ClaimRef("c-1", 1)])
     intents = [Intent(f"c-{number}", 1, [Candidate(f"h{number}/n")]) for number in (2, 3)]
     amounts = {"VCPU": 1, "MEMORY_MB": 1024}
-    batch = Batch("req-2", "p", "u", amounts, intents, world.seen.epoch, world.seen.position, ttl_ms=60_000)
+    batch = ClaimBatch("req-2", "p", "u", amounts, intents, world.seen.epoch, world.seen.position, ttl_ms=60_000)
     assert world.store.prepare(batch).accepted
     world.observer.catch_up()
     assert len(world.observer.choices) == 1
@@ -97,7 +97,7 @@ def test_a_departure_and_a_batch_are_no_choices():
 
 def test_a_log_that_was_trimmed_before_it_was_read_is_told_of():
     # Given a store whose log is short, and somebody who watches it
-    world = World(log_length=5)
+    world = ObservedStore(log_length=5)
     # When more happens than the log holds before he looks
     for number in range(10):
         world.prepare("h0/n", {"MEMORY_MB": 1}, f"c-{number}")

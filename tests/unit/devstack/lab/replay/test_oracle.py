@@ -5,35 +5,35 @@ import pytest
 
 from devstack.lab import hosts as lab_hosts
 from devstack.lab.replay import policies
-from devstack.lab.replay.arrivals import moments
+from devstack.lab.replay.arrivals import arrival_batches
 from devstack.lab.replay.oracle import Oracle
-from tests.unit.devstack.lab.replay.traces import Given, server
+from tests.unit.devstack.lab.replay.traces import ListTrace, server
 from tests.unit.scheduler_svc.hosts import node
 
-TWO = {f"h{number}/n": node({"VCPU": 4, "MEMORY_MB": 8192}) for number in range(2)}
+TWO_HOSTS = {f"h{number}/n": node({"VCPU": 4, "MEMORY_MB": 8192}) for number in range(2)}
 
 
-def placed(*servers, together=False, policy="filter"):
-    oracle = Oracle(lab_hosts.snapshot(TWO, {}), policies.load(policy))
-    for moment in moments(Given(*servers), None, together):
+def placements(*servers, together=False, policy="filter"):
+    oracle = Oracle(lab_hosts.snapshot(TWO_HOSTS, {}), policies.load(policy))
+    for moment in arrival_batches(ListTrace(*servers), None, together):
         oracle.go_through(moment)
     return list(oracle.foresight.placed)
 
 
 def test_it_places_until_nothing_fits_and_again_when_somebody_left():
     full = [server(0, 10, vcpus=4), server(0, 20, vcpus=4)]
-    assert placed(*full, server(5)) == [1, 1, 0]
-    assert placed(*full, server(10)) == [1, 1, 1]
-    assert placed(*full, server(10, vcpus=4), server(15), server(20)) == [1, 1, 1, 0, 1]
+    assert placements(*full, server(5)) == [1, 1, 0]
+    assert placements(*full, server(10)) == [1, 1, 1]
+    assert placements(*full, server(10, vcpus=4), server(15), server(20)) == [1, 1, 1, 0, 1]
 
 
 def test_a_request_is_placed_as_a_whole_or_not_at_all():
     three = [server(0, vcpus=3)] * 3
-    assert placed(*three, server(1, vcpus=4), together=True) == [0, 0, 0, 1]
-    assert placed(*three, server(1, vcpus=4)) == [1, 1, 0, 0]
+    assert placements(*three, server(1, vcpus=4), together=True) == [0, 0, 0, 1]
+    assert placements(*three, server(1, vcpus=4)) == [1, 1, 0, 0]
 
 
 @pytest.mark.parametrize(("policy", "fits"), [("filter", 0), ("pack", 1), ("chance", 0)])
 def test_it_places_by_the_weighers_of_whom_it_is_compared_with(policy, fits):
     # Spread, two small ones leave no room for a large one; a driver that is judged as the default is, has its oracle
-    assert placed(server(0), server(1), server(2, vcpus=4), policy=policy)[-1] == fits
+    assert placements(server(0), server(1), server(2, vcpus=4), policy=policy)[-1] == fits

@@ -21,7 +21,7 @@ def by_driver(rows):
 
 def replay(*argv, servers=SERVERS):
     """Return the rows of a replay of made-up requests, which must hold together."""
-    found = by_driver(asking.ask("replay", "--synthetic", "--limit", str(servers), *argv))
+    found = by_driver(asking.run_json("replay", "--synthetic", "--limit", str(servers), *argv))
     for rows in found.values():
         for row in rows.values():
             assert row["overcommit"] == 0
@@ -94,7 +94,7 @@ def test_a_trace_is_read_from_its_file_and_drawn(tmp_path):
     trace = write(tmp_path / "mine.csv", *[f"{300 * number},{number},4,8,900,900,0" for number in range(20)])
     picture = tmp_path / "replay.png"
     argv = ("replay", str(trace), "--drivers", "pack", "--hosts", "1", "--plot", str(picture))
-    found = by_driver(asking.ask(*argv))["pack"]
+    found = by_driver(asking.run_json(*argv))["pack"]
     assert found["overcommit"]["placed"] == 20, "who leaves makes room: never are more than four there at once"
     assert found["density, mean of cpu and memory"]["empty_hosts_mean"] == 0
     assert picture.read_bytes().startswith(b"\x89PNG")

@@ -3,10 +3,10 @@
 
 import pytest
 
-from devstack.lab.replay.synthetic import Synthetic
+from devstack.lab.replay.synthetic import SyntheticTrace
 from devstack.lab.replay.trace import TraceFile
 from devstack.workload import TraceError
-from tests.unit.devstack.lab.replay.traces import HEADER, check, write
+from tests.unit.devstack.lab.replay.traces import HEADER, read_all, write
 
 GOOD = "300,7,2,3.5,900,1200,0"
 
@@ -14,7 +14,7 @@ GOOD = "300,7,2,3.5,900,1200,0"
 @pytest.mark.parametrize("name", ["trace.csv", "trace.csv.gz"])
 def test_a_row_is_a_server(tmp_path, name):
     path = write(tmp_path / name, "0,6,1,0.75,0,0,0", GOOD, "600,8,4,7,300,300,1")
-    first, second, third = check(TraceFile(path))
+    first, second, third = read_all(TraceFile(path))
     assert (first.arrives, first.batch, first.vcpus, first.memory_mb) == (0, "6", 1, 768)
     assert first.ends > first.arrives, "it must be there before it leaves, however short the trace says it lived"
     assert (second.vcpus, second.memory_mb) == (2, 3584)
@@ -24,10 +24,10 @@ def test_a_row_is_a_server(tmp_path, name):
 
 def test_alike_lifetimes_are_spread_over_their_bounds_and_alike_each_time(tmp_path):
     trace = TraceFile(write(tmp_path / "t.csv", *["0,6,1,1,1000,2000,0"] * 200))
-    ends = [server.ends for server in check(trace)]
+    ends = [server.ends for server in read_all(trace)]
     assert len(set(ends)) == 200
     assert 1400 < sum(ends) / len(ends) < 1600
-    assert [server.ends for server in check(trace)] == ends
+    assert [server.ends for server in read_all(trace)] == ends
 
 
 @pytest.mark.parametrize(
@@ -58,23 +58,23 @@ def test_a_malformed_row_is_named_by_its_line(tmp_path, row, says):
 
 def test_what_is_no_trace_is_refused(tmp_path):
     with pytest.raises(TraceError, match="lacks the columns mem_gb, censored"):
-        check(TraceFile(write(tmp_path / "t.csv", header=HEADER.replace("mem_gb,", "").replace(",censored", ""))))
+        read_all(TraceFile(write(tmp_path / "t.csv", header=HEADER.replace("mem_gb,", "").replace(",censored", ""))))
     with pytest.raises(TraceError, match="cannot be read"):
-        check(TraceFile(tmp_path / "absent.csv"))
+        read_all(TraceFile(tmp_path / "absent.csv"))
     torn = write(tmp_path / "t.csv.gz", *[GOOD] * 5000)
     torn.write_bytes(torn.read_bytes()[:60])
     with pytest.raises(TraceError, match="cannot be read"):
-        check(TraceFile(torn))
+        read_all(TraceFile(torn))
     (tmp_path / "binary.csv").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(TraceError, match="cannot be read"):
-        check(TraceFile(tmp_path / "binary.csv"))
+        read_all(TraceFile(tmp_path / "binary.csv"))
 
 
 def test_the_made_up_trace_is_one_and_the_same():
-    made = check(Synthetic(2000, seed=3))
+    made = read_all(SyntheticTrace(2000, seed=3))
     assert len(made) == 2000
-    assert made == check(Synthetic(2000, seed=3))
-    assert made != check(Synthetic(2000, seed=4))
+    assert made == read_all(SyntheticTrace(2000, seed=3))
+    assert made != read_all(SyntheticTrace(2000, seed=4))
     arrivals = [server.arrives for server in made]
     assert arrivals == sorted(arrivals)
     lifetimes = sorted(server.ends - server.arrives for server in made)

@@ -4,17 +4,17 @@
 import gzip
 from pathlib import Path
 
-from devstack.lab.replay.trace import COLUMNS, Server, Trace
+from devstack.lab.replay.trace import COLUMNS, Trace, TraceServer
 
 HEADER = ",".join(COLUMNS)
 
 
-class Given:
+class ListTrace:
     """A trace of given servers."""
 
     name = "given"
 
-    def __init__(self, *servers: Server) -> None:
+    def __init__(self, *servers: TraceServer) -> None:
         self._servers = servers
 
     def servers(self):
@@ -23,7 +23,7 @@ class Given:
 
 def server(arrives: float = 0, ends: float | None = None, vcpus: int = 1, memory_mb: int = 1024, batch: str = "b"):
     """Return a server; by default it stays."""
-    return Server(arrives, batch, vcpus, memory_mb, ends)
+    return TraceServer(arrives, batch, vcpus, memory_mb, ends)
 
 
 def write(path: Path, *rows: str, header: str = HEADER) -> Path:
@@ -33,6 +33,6 @@ def write(path: Path, *rows: str, header: str = HEADER) -> Path:
     return path
 
 
-def check(trace: Trace) -> list[Server]:
+def read_all(trace: Trace) -> list[TraceServer]:
     """Return all servers."""
     return list(trace.servers())

@@ -3,8 +3,8 @@
 
 import pytest
 
-from devstack.lab.shadow.compare import Kind, compare
-from devstack.lab.shadow.records import Records
+from devstack.lab.shadow.compare import DifferenceKind, compare
+from devstack.lab.shadow.records import DecisionRecords
 from tests.unit.devstack.lab.shadow.files import best, record, refused, write
 
 
@@ -13,7 +13,7 @@ def of(tmp_path):
     """Compare the records given for A with those given for B."""
 
     def compared(a, b):
-        with Records(write(tmp_path / "a", *a)) as ours, Records(write(tmp_path / "b", *b)) as theirs:
+        with DecisionRecords(write(tmp_path / "a", *a)) as ours, DecisionRecords(write(tmp_path / "b", *b)) as theirs:
             return list(compare(ours, theirs))
 
     return compared
@@ -22,13 +22,13 @@ def of(tmp_path):
 @pytest.mark.parametrize(
     ("a", "b", "kind"),
     [
-        (record(), record(outcome="shadow"), Kind.SAME),
-        (record(), record(hosts={"c-1": "h2"}), Kind.ELSEWHERE),
-        (refused(), record(), Kind.REFUSED_BY_A),
-        (record(), refused(), Kind.REFUSED_BY_B),
-        (refused(), refused(), Kind.REFUSED_BY_BOTH),
-        (record(), refused(hosts={}), Kind.REFUSED_BY_B),
-        (refused(hosts={}), refused(hosts={}), Kind.REFUSED_BY_BOTH),
+        (record(), record(outcome="shadow"), DifferenceKind.SAME),
+        (record(), record(hosts={"c-1": "h2"}), DifferenceKind.ELSEWHERE),
+        (refused(), record(), DifferenceKind.REFUSED_BY_A),
+        (record(), refused(), DifferenceKind.REFUSED_BY_B),
+        (refused(), refused(), DifferenceKind.REFUSED_BY_BOTH),
+        (record(), refused(hosts={}), DifferenceKind.REFUSED_BY_B),
+        (refused(hosts={}), refused(hosts={}), DifferenceKind.REFUSED_BY_BOTH),
     ],
 )
 def test_each_instance_is_of_one_kind(of, a, b, kind):
@@ -39,16 +39,16 @@ def test_each_instance_is_of_one_kind(of, a, b, kind):
 def test_what_only_one_of_them_decided_is_told_apart(of):
     found = of([record("req-1"), record("req-2")], [record("req-2"), record("req-3", {"c-7": "h1", "c-8": "h1"})])
     assert [(one.kind, one.request_id, one.consumer) for one in found] == [
-        (Kind.ONLY_IN_A, "req-1", "c-1"),
-        (Kind.SAME, "req-2", "c-1"),
-        (Kind.ONLY_IN_B, "req-3", "c-7"),
-        (Kind.ONLY_IN_B, "req-3", "c-8"),
+        (DifferenceKind.ONLY_IN_A, "req-1", "c-1"),
+        (DifferenceKind.SAME, "req-2", "c-1"),
+        (DifferenceKind.ONLY_IN_B, "req-3", "c-7"),
+        (DifferenceKind.ONLY_IN_B, "req-3", "c-8"),
     ]
     more = of([record(hosts={"c-1": "h1", "c-2": "h1"})], [record(hosts={"c-2": "h1", "c-3": "h1"})])
     assert {one.consumer: one.kind for one in more} == {
-        "c-1": Kind.ONLY_IN_A,
-        "c-2": Kind.SAME,
-        "c-3": Kind.ONLY_IN_B,
+        "c-1": DifferenceKind.ONLY_IN_A,
+        "c-2": DifferenceKind.SAME,
+        "c-3": DifferenceKind.ONLY_IN_B,
     }
 
 

@@ -4,14 +4,14 @@
 import pytest
 
 from devstack.lab.shadow import records
-from devstack.lab.shadow.records import RecordError, Records
+from devstack.lab.shadow.records import DecisionRecords, RecordError
 from tests.unit.devstack.lab.shadow.files import best, record, refused, write
 
 
 def test_a_record_tells_who_got_what_and_why(tmp_path):
     told = record(hosts={"c-1": "h1", "c-2": "h2"}, reasons={"ram": 3}, best=best(h1=2.0, h2=1.5))
     told["hosts"] = 10
-    with Records(write(tmp_path / "a", told, refused("req-2", why="no such host"))) as found:
+    with DecisionRecords(write(tmp_path / "a", told, refused("req-2", why="no such host"))) as found:
         assert list(found) == ["req-1", "req-2"]
         one = found.find("req-1")
         assert (one.host("c-1"), one.host("c-2"), one.looked_at) == ("h1", "h2", 10)
@@ -27,9 +27,9 @@ def test_a_record_tells_who_got_what_and_why(tmp_path):
 
 def test_of_several_records_the_last_counts_and_chunks_are_put_together(tmp_path):
     first, second = record(hosts={"c-1": "h1"}), record(hosts={"c-2": "h2"})
-    with Records(write(tmp_path / "a", first, second, record(hosts={"c-1": "h9"}))) as found:
+    with DecisionRecords(write(tmp_path / "a", first, second, record(hosts={"c-1": "h9"}))) as found:
         assert found.find("req-1").hosts == {"c-1": "h9", "c-2": "h2"}
-    with Records(write(tmp_path / "b", record(), refused())) as found:
+    with DecisionRecords(write(tmp_path / "b", record(), refused())) as found:
         assert found.find("req-1").refused
 
 
@@ -54,14 +54,14 @@ def test_what_is_no_record_is_named_by_its_line(tmp_path, line, says):
     path = write(tmp_path / "a", record())
     path.write_text(path.read_text() + line + "\n")
     with pytest.raises(RecordError, match=says):
-        Records(path)
+        DecisionRecords(path)
 
 
 def test_files_that_cannot_be_read_hold_nothing_or_have_endless_lines_are_refused(tmp_path, monkeypatch):
     with pytest.raises(RecordError, match="cannot be read"):
-        Records(tmp_path / "absent")
+        DecisionRecords(tmp_path / "absent")
     with pytest.raises(RecordError, match="holds no decision"):
-        Records(write(tmp_path / "empty"))
-    monkeypatch.setattr(records, "MOST_BYTES", 50)
+        DecisionRecords(write(tmp_path / "empty"))
+    monkeypatch.setattr(records, "MAX_LINE_BYTES", 50)
     with pytest.raises(RecordError, match=r"line 1 .* more than 50 bytes"):
-        Records(write(tmp_path / "long", record()))
+        DecisionRecords(write(tmp_path / "long", record()))

@@ -6,15 +6,15 @@ import json
 import pytest
 
 from rpcapi import context, errors
-from scheduler_svc.deciding.asked import Asked
-from scheduler_svc.deciding.select import Patience, Selector
-from scheduler_svc.deciding.shadow import ShadowChooser, ShadowClaimer
-from scheduler_svc.request import Request
+from scheduler_svc.deciding.asked import SelectionCall
+from scheduler_svc.deciding.select import RetryLimits, Selector
+from scheduler_svc.deciding.shadow import ShadowClaimer, ShadowSelector
+from scheduler_svc.request import SchedulingRequest
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.devstack.lab import asking
 from tests.unit.devstack.lab.shadow.files import best, record, refused, write
 from tests.unit.scheduler_svc import hosts
-from tests.unit.scheduler_svc.sights import FollowingSight, filter_driver
+from tests.unit.scheduler_svc.sights import FollowingReplicaView, filter_driver
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def files(tmp_path):
 
 
 def test_the_rows_count_every_instance_once(files):
-    rows = {row["name"]: row for row in asking.ask("shadow", *files)}
+    rows = {row["name"]: row for row in asking.run_json("shadow", *files)}
     assert {name: row["instances"] for name, row in rows.items()} == {
         "same host": 1,
         "another host": 1,
@@ -81,12 +81,12 @@ def test_our_own_records_are_of_the_form_and_a_shadow_agrees_with_what_it_shadow
         store = MemoryStore("p")
         hosts.join(store, {f"h{number}/n": hosts.node() for number in range(3)})
         claimer = ShadowClaimer(store) if shadowing else store
-        selector = Selector(claimer, FollowingSight(store), filter_driver(), Patience(), store.record_decision)
-        chooser = ShadowChooser(selector) if shadowing else selector
+        selector = Selector(claimer, FollowingReplicaView(store), filter_driver(), RetryLimits(), store.record_decision)
+        chooser = ShadowSelector(selector) if shadowing else selector
         # When both are asked the same
         for number, vcpus in enumerate((2, 99)):
             try:
-                asked = Asked(Request(f"req-{number}", {"VCPU": vcpus}), (f"c-{number}",))
+                asked = SelectionCall(SchedulingRequest(f"req-{number}", {"VCPU": vcpus}), (f"c-{number}",))
                 chooser.select(context.new("p", "u"), asked)
             except (errors.NotClaimed, errors.NoValidHost):
                 pass
@@ -94,6 +94,6 @@ def test_our_own_records_are_of_the_form_and_a_shadow_agrees_with_what_it_shadow
         lines = [{**document, "request_id": request_id} for request_id, document in exported]
         paths.append(str(write(tmp_path / name, *lines)))
     # Then their records say the same
-    rows = {row["name"]: row["instances"] for row in asking.ask("shadow", *paths)}
+    rows = {row["name"]: row["instances"] for row in asking.run_json("shadow", *paths)}
     assert rows["same host"] == rows["refused by both"] == 1
     assert sum(rows.values()) == 2

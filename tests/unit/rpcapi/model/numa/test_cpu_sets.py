@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CPU lists as text."""
+"""CPU sets in list notation."""
 
 import pytest
 from hypothesis import given
@@ -18,20 +18,20 @@ from rpcapi.model.numa import cpu_sets
         ("^2,0-3", {0, 1, 3}),
     ],
 )
-def test_ranges_and_exclusions_name_cpus(text: str, cpus: set[int]) -> None:
+def test_ranges_and_exclusions_are_parsed(text: str, cpus: set[int]) -> None:
     assert cpu_sets.parse(text) == cpus
 
 
 @pytest.mark.parametrize("text", ["a", "3-1", "-1", "1-", "0-70000", "1 2", "^", "٣"])
-def test_what_names_no_cpus_is_refused_with_a_sentence(text: str) -> None:
-    with pytest.raises(ValueError, match=r"a CPU's number|empty range"):
+def test_malformed_list_is_refused_with_the_reason(text: str) -> None:
+    with pytest.raises(ValueError, match=r"a CPU number|empty range"):
         cpu_sets.parse(text)
 
 
 @given(st.frozensets(st.integers(0, 200)))
-def test_what_is_told_is_read_again(cpus: frozenset[int]) -> None:
-    assert cpu_sets.parse(cpu_sets.told(cpus)) == cpus
+def test_formatted_ranges_are_parsed_back(cpus: frozenset[int]) -> None:
+    assert cpu_sets.parse(cpu_sets.format_ranges(cpus)) == cpus
 
 
-def test_ranges_are_told_as_such() -> None:
-    assert cpu_sets.told({5, 0, 1, 2, 9, 10}) == "0-2,5,9-10"
+def test_consecutive_cpus_are_formatted_as_ranges() -> None:
+    assert cpu_sets.format_ranges({5, 0, 1, 2, 9, 10}) == "0-2,5,9-10"

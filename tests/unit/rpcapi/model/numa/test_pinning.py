@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The choice of host CPUs, against every choice there is."""
+"""The choice of host CPUs, compared with all possible choices."""
 
 import itertools
 
@@ -13,14 +13,14 @@ from rpcapi.model.numa.pinning import ThreadPolicy
 PREFER, REQUIRE, ISOLATE = ThreadPolicy
 
 
-def beside_each_other(free: list[tuple[int, ...]], taken: tuple[int, ...]) -> bool:
-    """Whether some number above one is what each core gives, but for a last one that could."""
-    shares = [(len(set(core) & set(taken)), len(core)) for core in free if set(core) & set(taken)]
-    for each in range(2, 9):
-        whole, rest = divmod(len(taken), each)
-        given_by = sorted(share for share, _ in shares)
-        wanted = sorted([each] * whole + ([rest] if rest else []))
-        if given_by == wanted and all(there >= each for _, there in shares):
+def on_thread_siblings(free: list[tuple[int, ...]], cpus: tuple[int, ...]) -> bool:
+    """Return whether all cores have the same number of CPUs above one, but for the remainder on a last core."""
+    shares = [(len(set(core) & set(cpus)), len(core)) for core in free if set(core) & set(cpus)]
+    for cpus_per_core in range(2, 9):
+        whole, rest = divmod(len(cpus), cpus_per_core)
+        counts = sorted(share for share, _ in shares)
+        expected = sorted([cpus_per_core] * whole + ([rest] if rest else []))
+        if counts == expected and all(free_cpus >= cpus_per_core for _, free_cpus in shares):
             return True
     return False
 
@@ -31,7 +31,7 @@ def possible(free: list[tuple[int, ...]], threads: int, count: int, policy: Thre
     cpus = [cpu for core in free for cpu in core]
     choices = itertools.combinations(cpus, count)
     if policy is REQUIRE:
-        return threads > 1 and any(beside_each_other(free, choice) for choice in choices)
+        return threads > 1 and any(on_thread_siblings(free, choice) for choice in choices)
     return any(True for _ in choices)
 
 
@@ -42,37 +42,37 @@ def cells(draw: st.DrawFn) -> tuple[list[tuple[int, ...]], int]:
     free = []
     for core in range(cores):
         cpus = range(core * threads, (core + 1) * threads)
-        left = tuple(sorted(draw(st.sets(st.sampled_from(list(cpus))))))
-        if left:
-            free.append(left)
+        free_cpus = tuple(sorted(draw(st.sets(st.sampled_from(list(cpus))))))
+        if free_cpus:
+            free.append(free_cpus)
     return free, threads
 
 
 @settings(max_examples=400, deadline=None)
 @given(cells(), st.integers(1, 9), st.sampled_from(ThreadPolicy))
-def test_cpus_are_found_just_where_there_are_such(
+def test_cpus_are_chosen_exactly_when_possible(
     cell: tuple[list[tuple[int, ...]], int], count: int, policy: ThreadPolicy
 ) -> None:
     free, threads = cell
-    got = pinning.choose(free, threads, count, policy)
-    assert isinstance(got, tuple) == possible(free, threads, count, policy)
-    if isinstance(got, tuple):
-        assert len(set(got)) == len(got) == count
-        assert set(got) <= {cpu for core in free for cpu in core}
+    chosen_cpus = pinning.choose_cpus(free, threads, count, policy)
+    assert isinstance(chosen_cpus, tuple) == possible(free, threads, count, policy)
+    if isinstance(chosen_cpus, tuple):
+        assert len(set(chosen_cpus)) == len(chosen_cpus) == count
+        assert set(chosen_cpus) <= {cpu for core in free for cpu in core}
         if policy is REQUIRE:
-            assert beside_each_other(free, got)
+            assert on_thread_siblings(free, chosen_cpus)
 
 
-def test_those_that_prefer_get_threads_of_one_core_while_there_are() -> None:
-    assert pinning.choose([(0,), (2, 3), (4, 5)], 2, 2) == (2, 3)
-    assert pinning.choose([(0,), (2,), (4, 5)], 2, 4) == (0, 2, 4, 5)
+def test_prefer_uses_threads_of_one_core_where_possible() -> None:
+    assert pinning.choose_cpus([(0,), (2, 3), (4, 5)], 2, 2) == (2, 3)
+    assert pinning.choose_cpus([(0,), (2,), (4, 5)], 2, 4) == (0, 2, 4, 5)
 
 
-def test_an_odd_one_breaks_no_core_where_a_broken_one_is_left() -> None:
-    assert pinning.choose([(0, 1), (3,), (4, 5)], 2, 1) == (3,)
-    assert pinning.choose([(0, 1), (3,), (4, 5)], 2, 3) == (0, 1, 3)
-    # but one that wants neighbours gets a core that has both free
-    assert pinning.choose([(0, 1), (3,), (4, 5)], 2, 1, REQUIRE) == (0,)
+def test_remainder_uses_a_partially_used_core_first() -> None:
+    assert pinning.choose_cpus([(0, 1), (3,), (4, 5)], 2, 1) == (3,)
+    assert pinning.choose_cpus([(0, 1), (3,), (4, 5)], 2, 3) == (0, 1, 3)
+    # but with REQUIRE the core must have both threads free
+    assert pinning.choose_cpus([(0, 1), (3,), (4, 5)], 2, 1, REQUIRE) == (0,)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,5 @@ def test_an_odd_one_breaks_no_core_where_a_broken_one_is_left() -> None:
         ([(0,), (2,), (4,)], 2, REQUIRE, pinning.BROKEN),
     ],
 )
-def test_a_refusal_says_what_is_missing(
-    free: list[tuple[int, ...]], threads: int, policy: ThreadPolicy, why: str
-) -> None:
-    assert pinning.choose(free, threads, 3, policy) == why
+def test_refusal_has_the_reason(free: list[tuple[int, ...]], threads: int, policy: ThreadPolicy, why: str) -> None:
+    assert pinning.choose_cpus(free, threads, 3, policy) == why
