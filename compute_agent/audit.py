@@ -85,7 +85,10 @@ class HostAuditor:
                 reason = f"claim is over: {answer}"
                 ended.append(attempt.to_ended(attempt.outcome_if_ended, reason, ClaimEnd.NOTHING, self._clock()))
             elif answer == Answer.UNKNOWN and attempt.stage is not Stage.INTENT:
-                LOG.error("The store does not accept the claim of instance %s (attempt %d), which runs on this host", *attempt.ref)
+                LOG.error(
+                    "The store does not accept the claim of instance %s (attempt %d), which runs on this host",
+                    *attempt.ref,
+                )
         self._guest_manager.end_attempts(ended)
 
 

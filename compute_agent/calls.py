@@ -33,10 +33,10 @@ class ServiceCalls:
     def __init__(self, timeout: float) -> None:
         self._timeout = timeout
         self._draining = False
-        self._given_up = False
+        self._stopped = False
 
     def drain(self) -> None:
-        """Shorten the timeout while the agent stops; the first unanswered call ends all calls, the next agent makes them."""
+        """Shorten the timeout while the agent stops; after the first unanswered call, all calls fail at once."""
         self._draining = True
         self._timeout = min(self._timeout, DRAIN_TIMEOUT)
 
@@ -45,7 +45,7 @@ class ServiceCalls:
 
         Raises CallUnanswered and CallRejected, with the method and the cause.
         """
-        if self._given_up:
+        if self._stopped:
             raise CallUnanswered(f"{method} is left to the next agent")
         ctxt = _context(attempts).with_timeout(self._timeout)
         ctxt.update_store()
@@ -53,7 +53,7 @@ class ServiceCalls:
             return send(ctxt)
         except (messaging.MessagingException, errors.Unavailable, errors.DeadlinePassed, OSError) as error:
             metrics.RETRIES.labels(method).inc()
-            self._given_up = self._draining
+            self._stopped = self._draining
             raise CallUnanswered(f"{method} got no answer: {str(error) or type(error).__name__}") from error
         except errors.GanttError as error:
             metrics.RETRIES.labels(method).inc()

@@ -18,9 +18,7 @@ def next_incarnation(path: Path, clock: Clock = wall_ms) -> int:
     try:
         last = int(path.read_text(encoding="ascii")) if path.exists() else 0
     except ValueError as error:
-        raise errors.BadConfiguration(
-            why=f"{path} does not contain an incarnation number: remove the file"
-        ) from error
+        raise errors.BadConfiguration(why=f"{path} does not contain an incarnation number: remove the file") from error
     number = max(clock(), last + 1)
     state_files.replace(path, str(number), durable=True)
     return number

@@ -93,7 +93,7 @@ class HostSupervisor:
             raise errors.BadConfiguration(why=f"the state of host {self.name} is unusable: {error}") from error
 
     def join(self) -> None:
-        """Register and audit, then serve; raises Rejected and ShutdownRequested."""
+        """Register and audit the host, then serve; raises Rejected and ShutdownRequested."""
         assert self._host is not None  # noqa: S101 - open was called before
         self._host.join(self._shared.stopping)
         server = self._shared.make_server(self._host)

@@ -12,6 +12,4 @@ REPORTS = metrics.counter("compute_stats_reports", "Reports to the scheduler, by
 INJECTED_FAULTS = metrics.counter("compute_mishaps", "Simulated faults of service hosts, by kind", ["kind"])
 KIND_FAULTS = metrics.counter("compute_resource_kind_faults", "Faults of resource kinds", ["kind", "what"])
 RETRIES = metrics.counter("compute_retries", "Calls without a definite answer, which are repeated", ["call"])
-MESSAGES = metrics.counter(
-    "compute_messages", "Messages to the agent, by method and result code", ["method", "code"]
-)
+MESSAGES = metrics.counter("compute_messages", "Messages to the agent, by method and result code", ["method", "code"])

@@ -49,7 +49,7 @@ def expand_pattern(pattern: str) -> list[str]:
         return [pattern]
     first, last = match.groups()
     if int(first) > int(last) or int(last) - int(first) >= MAX_NODES:
-        raise errors.BadConfiguration(why=f"[compute] hosts: {pattern!r} has an empty range, or one of more than {MAX_NODES} numbers")
+        raise errors.BadConfiguration(why=f"[compute] hosts: {pattern!r} has a range that is empty or too long")
     width = len(first) if first.startswith("0") else 0
     head, tail = pattern[: match.start()], expand_pattern(pattern[match.end() :])
     return [f"{head}{number:0{width}d}{rest}" for number in range(int(first), int(last) + 1) for rest in tail]
@@ -108,7 +108,9 @@ def _network(conf: cfg.ConfigOpts) -> Network | None:
     except ValueError as error:
         raise errors.BadConfiguration(why=f"[compute] host_network: {error}") from error
     if network.num_addresses < 4:
-        raise errors.BadConfiguration(why=f"[compute] host_network = {text} is too small for hosts: it must have at least 4 addresses")
+        raise errors.BadConfiguration(
+            why=f"[compute] host_network = {text} is too small for hosts: it must have at least 4 addresses"
+        )
     return network
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Telling the scheduler what a service host's nodes are like: all of it once, then only what has changed."""
+"""Stats reports of a service host's nodes to the scheduler: one full report, then only changes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,14 +15,14 @@ from rpcapi import objects
 from rpcapi.model.inventory import Inventory
 from rpcapi.scheduler import SchedulerAPI
 
-State = Mapping[str, Any]  # what a report says of one node
-COMPUTE = "compute"  # the kind that need not be told
-PREFIX_MARK = "="  # at the end of a wanted metric: all that begin so are wanted
+State = Mapping[str, Any]  # the part of a report about one node
+COMPUTE = "compute"  # the default kind, left out of reports
+PREFIX_MARK = "="  # at the end of a key: the scheduler reads all metrics with this prefix
 _NEVER_SENT = object()
 
 
 class StatsReporter:
-    """One service host's. One thread at a time."""
+    """Reports the nodes of one service host. Not thread-safe."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class StatsReporter:
         self._scheduler = scheduler
         self._calls = calls
         self._incarnation = incarnation
-        # By shape: thousands of nodes share what a report says of theirs.
+        # By shape: thousands of nodes share these parts of a report.
         self._shape_inventories = {node.shape.name: _inventory_dicts(node.shape.inventories) for node in nodes}
         self._shape_providers = {
             node.shape.name: [(provider, _provider_state(provider)) for provider in node.shape.child_providers]
@@ -59,10 +59,10 @@ class StatsReporter:
         self._pending_report: tuple[objects.StatsReport, dict[str, State]] | None = None
 
     def report(self, urgent: bool = False) -> objects.StatsAnswer:
-        """Send what changed since the last acknowledged report, or all; raises Unanswered, Rejected.
+        """Send the changes since the last acknowledged report, or everything; raises CallUnanswered, CallRejected.
 
-        A report that got no answer may have been applied: it is sent again as it was, which changes nothing then.
-        What changed since has time until the next report, unless it is ``urgent``.
+        An unanswered report may have been applied: it is sent again unchanged, which is harmless. Later changes wait
+        for the next report, unless ``urgent`` is set.
         """
         if self._pending_report is not None:
             answer = self._send(*self._pending_report)
@@ -148,7 +148,10 @@ class StatsReporter:
 
 
 def _filter_keys(read_keys: frozenset[str], state: State) -> State:
-    """Return what of a state is read. A metric that nobody reads any more is taken back, not left to grow old."""
+    """Return the keys of a state that the scheduler reads.
+
+    A metric that it no longer reads is removed, not left to become stale.
+    """
     filtered = {key: value for key, value in state.items() if key in read_keys}
     filtered["inventories"] = state["inventories"]
     families = tuple(key for key in read_keys if key.endswith(PREFIX_MARK))
@@ -161,7 +164,7 @@ def _filter_keys(read_keys: frozenset[str], state: State) -> State:
 
 
 def _inventory_dicts(inventories: Inventories) -> dict[str, dict[str, Any]]:
-    """Return the figures as they are given: the capacity is computed by whoever stores them."""
+    """Return inventories as dicts of their fields, without the capacity, which the store computes."""
     return {
         resource_class: {figure: getattr(inventory, figure) for figure in Inventory.__slots__}
         for resource_class, inventory in inventories.items()
@@ -169,12 +172,12 @@ def _inventory_dicts(inventories: Inventories) -> dict[str, dict[str, Any]]:
 
 
 def _provider_state(provider: NodeProvider) -> dict[str, Any]:
-    """Return what a report says of a provider below any node of a shape; each has a parent of its own."""
+    """Return the part of a report about a child provider of any node of a shape; ``parent`` is added per node."""
     return {"inventories": _inventory_dicts(provider.inventories), "traits": list(provider.traits)}
 
 
 def _changes(old_states: Mapping[str, State], new_states: Mapping[str, State]) -> dict[str, State]:
-    """Return, for each node that changed, the keys that did; one that was not told before is a change."""
+    """Return the changed keys of each changed node; a key that was not sent before is a change."""
     changes: dict[str, State] = {}
     for name, state in new_states.items():
         old_state = old_states[name]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drives every attempt on from where the journal says it is: confirm, spawn, end its claim, report.
+"""Attempt saga: takes every attempt on from its journalled stage: confirm, spawn, end its claim, report.
 
-There is no state but the journal's: a start after a crash, a retry and the first run are the same walk.
+The journal is its only durable state: a start after a crash, a retry and the first run are the same pass.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,20 +22,20 @@ from rpcapi.model.claims import Answer
 
 LOG = log.getLogger(__name__)
 
-# Claims or outcomes in one call; a message of the conductor is rarely larger.
+# Maximum number of claims or outcomes per call; messages of the conductor are rarely larger.
 BATCH = 100
 
 
 @dataclass(frozen=True, slots=True)
 class SagaProgress:
-    """What one walk left: whether something got no answer, and when (Unix ms) the next guest will have booted."""
+    """Result of one pass: whether work is left, and when (Unix ms) the next guest finishes booting."""
 
     unfinished: bool
     wake_ms: int | None
 
 
 class AttemptSaga:
-    """One service host's. One thread at a time: the host's lane."""
+    """The saga of one service host. Runs in the host's serial queue."""
 
     def __init__(
         self,
@@ -51,11 +51,11 @@ class AttemptSaga:
         self._conductor = conductor
         self._calls = calls
         self._clock = clock
-        self._settled_claims: set[AttemptRef] = set()  # gone, and the store has answered for their claims
+        self._settled_claims: set[AttemptRef] = set()  # ended attempts with claims that are over in the store
         self._unfinished = False
 
     def advance(self) -> SagaProgress:
-        """Take every attempt as far as it goes now."""
+        """Run one pass: take every attempt as far as possible now."""
         self._unfinished = False
         self._call_in_batches(self._journal.at(Stage.INTENT), self._confirm)
         self._spawn(self._journal.at(Stage.CONFIRMED))
@@ -68,7 +68,7 @@ class AttemptSaga:
         return SagaProgress(self._unfinished, wake_ms)
 
     def _call_in_batches(self, attempts: Sequence[Attempt], call: Callable[[list[Attempt]], None]) -> None:
-        """Make ``call`` for the attempts of each request; the rest waits where nobody answers."""
+        """Make ``call`` for the attempts of each request, in batches; stop at the first unanswered call."""
         for group in group_by_request(attempts).values():
             rest = iter(group)
             while batch := list(islice(rest, BATCH)):
@@ -78,11 +78,11 @@ class AttemptSaga:
                     LOG.error("%s", error)
                     self._unfinished = True
                 except CallUnanswered as error:
-                    LOG.warning("%s; it is asked again", error)
+                    LOG.warning("%s; it will be retried", error)
                     self._unfinished = True
                     return
 
-    # -- the claim is confirmed, the guest spawned ---------------------------------------------------------------
+    # -- confirm claims, spawn guests ---------------------------------------------------------------------------
 
     def _confirm(self, attempts: list[Attempt]) -> None:
         answers = self._calls.call(
@@ -98,7 +98,7 @@ class AttemptSaga:
             elif answer in (Answer.CLOSED, Answer.PREPARED):
                 self._unfinished = True
             else:
-                reason = f"its claim could not be confirmed: {answer}"
+                reason = f"claim could not be confirmed: {answer}"
                 refused.append(attempt.to_ended(AttemptResult.REFUSED, reason, ClaimEnd.NOTHING, self._clock()))
         self._journal.advance(confirmed, Stage.CONFIRMED)
         self._guest_manager.end_attempts(refused)
@@ -112,7 +112,7 @@ class AttemptSaga:
             ]
         )
 
-    # -- the claim is ended ----------------------------------------------------------------------------------------
+    # -- end claims ------------------------------------------------------------------------------------------------
 
     def _attempts_with_open_claims(self) -> list[Attempt]:
         unreported = self._journal.unreported()
@@ -124,7 +124,7 @@ class AttemptSaga:
             lambda ctxt: self._claims.abort_claims(ctxt, refs_of(attempts), self._guest_manager.host),
             attempts,
         )
-        # Confirmed: a confirm was carried out whose answer was lost. Then only a release ends it.
+        # CONFIRMED: the answer to an executed confirm was lost. Only a release ends such a claim.
         pairs = self._match_answers(attempts, answers)
         confirmed = [attempt for attempt, answer in pairs if answer == Answer.CONFIRMED]
         self._settle([pair for pair in pairs if pair[1] != Answer.CONFIRMED])
@@ -146,10 +146,10 @@ class AttemptSaga:
             else:
                 self._settled_claims.add(attempt.ref)
 
-    # -- the conductor is told ---------------------------------------------------------------------------------------
+    # -- report outcomes ---------------------------------------------------------------------------------------------
 
     def _report(self) -> int | None:
-        """Tell every outcome that is there; return when the next guest will have booted."""
+        """Report every available outcome; return when the next guest finishes booting."""
         due, wake_ms, now = [], None, self._clock()
         for attempt in self._journal.unreported():
             if attempt.stage is Stage.SPAWNED:
@@ -164,7 +164,7 @@ class AttemptSaga:
         return wake_ms
 
     def _match_answers(self, attempts: Sequence[Attempt], answers: objects.ClaimAnswers) -> list[tuple[Attempt, str]]:
-        """Return each attempt with its answer; one that was not answered is left out, and asked again."""
+        """Return (attempt, answer) pairs; attempts without an answer are left out, and retried."""
         rows = zip(answers.consumers, answers.attempts, answers.answers, strict=True)
         by_ref = {AttemptRef(consumer, number): answer for consumer, number, answer in rows}
         pairs = [(attempt, by_ref[attempt.ref]) for attempt in attempts if attempt.ref in by_ref]
@@ -189,7 +189,7 @@ class AttemptSaga:
 
 
 def refs_of(attempts: Sequence[Attempt]) -> objects.ClaimRefs:
-    """Return the claims of the attempts, in their order."""
+    """Return the claim references of attempts, in order."""
     return objects.ClaimRefs.of(
         consumers=[attempt.uuid for attempt in attempts], attempts=[attempt.attempt for attempt in attempts]
     )

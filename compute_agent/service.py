@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The agent's composition root: every service host of a process, on one bus and a few shared threads."""
+"""Composition root of the agent: all service hosts of a process, on one bus and a few shared threads."""
 
 import functools
 import threading
@@ -30,7 +30,7 @@ LOG = log.getLogger(__name__)
 
 
 class ComputeService:
-    """Serves one or hundreds of service hosts; the protocol is rpcapi.daemon's."""
+    """Serves one or hundreds of service hosts; implements the service protocol of rpcapi.daemon."""
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         self._conf = conf
@@ -48,12 +48,12 @@ class ComputeService:
         self._fault: Exception | None = None
 
     def start(self) -> None:
-        """Take over what earlier agents left, register and audit every host, and serve.
+        """Take over the state of previous agents, register and audit every host, and serve.
 
         Raises BadConfiguration, and ShutdownRequested when it is stopped meanwhile.
         """
-        # An agent before this one, whose master was killed, may still be draining.
-        wait_for("The state folder", self._folder.acquire, self._stopping, away=(state_files.FolderInUse,))
+        # A previous agent may still be draining after its master was killed.
+        wait_for("The state folder", self._folder.acquire, self._stopping, retry_on=(state_files.FolderInUse,))
         shared = self._shared_context()
         self._hosts = [HostSupervisor(plan, shared) for plan in self._plans]
         for host in self._hosts:
@@ -64,7 +64,7 @@ class ComputeService:
         self._count_guests()
 
     def stop(self) -> None:
-        """Take no more messages; hundreds of servers stop side by side."""
+        """Stop receiving messages; the servers of all hosts stop in parallel."""
         self._stopping.set()
         self._calls.drain()
         if self._membership is not None:
@@ -73,7 +73,7 @@ class ComputeService:
             host.leave()
 
     def wait(self) -> None:
-        """Return when every message taken is in a journal and the work under way has come to a rest."""
+        """Return when every received message is journalled and in-flight work has drained."""
         self._queue_pool.close()
         self._report_queue_pool.close(drop=True)
         if self._membership is not None:
@@ -83,7 +83,7 @@ class ComputeService:
         self._folder.release()
 
     def reset(self) -> None:
-        """Use the simulator's figures and the pace as they are now."""
+        """Reload the mutable options: group [simulator] and the intervals."""
         self._profile = HostProfile.from_conf(self._conf)
         self._intervals = _intervals(self._conf)
 
@@ -116,7 +116,7 @@ class ComputeService:
         )
 
     def _join_all(self) -> None:
-        # The first goes alone: what is away it waits for, and says so, for all.
+        # The first host joins alone: it waits for unavailable services, and logs that, once for all hosts.
         first, *others = self._hosts
         joined = threading.Semaphore(0)
         self._join(first, joined)
@@ -132,7 +132,7 @@ class ComputeService:
         try:
             host.join()
         except Exception as error:
-            # Any fault of one host ends the start, which raises it in its own thread; the others give up at once.
+            # Any exception of one host aborts the start, which raises it in its own thread; other hosts stop joining.
             LOG.log(log.INFO if isinstance(error, ShutdownRequested) else log.ERROR, "Host %s: %s", host.name, error)
             self._fault = self._fault or _as_start_fault(error)
             self._stopping.set()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One service host at work: messages, timers and audits, each in its turn."""
+"""A service host: schedules messages, saga passes, audits and reports on its serial queues."""
 
 import functools
 import random
@@ -30,9 +30,9 @@ FIRST_RETRY = 0.5  # seconds
 
 @dataclass(frozen=True, slots=True)
 class AgentIntervals:
-    """Seconds between reports, and the longest pause between tries of what got no answer.
+    """Seconds between reports, and the maximum pause before a retry.
 
-    ``report_jitter`` is how far a pause between reports strays, as a share of it.
+    ``report_jitter`` is the maximum deviation of the pause between reports, as a share of it.
     """
 
     report_interval: float = 10.0
@@ -41,7 +41,7 @@ class AgentIntervals:
 
 
 class ServiceHost:
-    """Puts everything that touches the host's holdings into one lane, and its reports into another."""
+    """Runs all changes of the host's state in one serial queue, and its reports in another."""
 
     def __init__(
         self,
@@ -74,44 +74,44 @@ class ServiceHost:
         self._saga_timer: JobTimer | None = None
         self._failures = 0
         self._audit_timer: JobTimer | None = None
-        self._urgent_report_queued = False  # a report waits that is sent for what changed
-        self._silent = False  # simulated: no report is sent
-        self._queued_audit_epoch = 0  # the epoch of an audit that waits in the lane
+        self._urgent_report_queued = False  # an urgent report is queued
+        self._silent = False  # simulated fault: no report is sent
+        self._queued_audit_epoch = 0  # the epoch of the queued audit; 0: none
 
     # -- start -----------------------------------------------------------------------------------------------------
 
     def join(self, stopping: threading.Event) -> None:
-        """Register the nodes, learn the epoch, and audit; what is away is waited for.
+        """Register the nodes, get the epoch, and audit; waits for unavailable services.
 
-        Raises Rejected when the scheduler will not have the host as it is, and waiting.ShutdownRequested.
+        Raises CallRejected when the scheduler rejects the host's report, and waiting.ShutdownRequested.
         """
-        epoch = wait_for("The scheduler", self._reporter.report, stopping, away=(CallUnanswered,)).epoch
+        epoch = wait_for("The scheduler", self._reporter.report, stopping, retry_on=(CallUnanswered,)).epoch
         result = self._await_audit(epoch, stopping)
         while result.epoch != epoch:
             epoch = result.epoch
             result = self._await_audit(epoch, stopping)
         self._audit_after(result.again_s, epoch)
         self.advance()
-        # Any part of an interval: hundreds of hosts that started together report all through it.
+        # The first pause is any part of an interval, so that hosts started together spread their reports over it.
         self._report_queue.submit_after(self._intervals().report_interval * random.random(), self._report_due)
 
     def _await_audit(self, epoch: int, stopping: threading.Event) -> AuditResult:
         audit_epoch = functools.partial(self._auditor.audit, epoch)
-        return wait_for("The claims service", audit_epoch, stopping, away=(CallUnanswered,))
+        return wait_for("The claims service", audit_epoch, stopping, retry_on=(CallUnanswered,))
 
     # -- messages ----------------------------------------------------------------------------------------------------
 
     def build(self, ctxt: Any, intents: Sequence[Attempt], requirements: BuildRequirements) -> None:
-        """Take a build in; returns before it is done."""
+        """Queue a build and return."""
         self._submit_change(ctxt, lambda: self._builder.build(intents, requirements))
 
     def terminate(self, ctxt: Any, refs: Sequence[AttemptRef]) -> None:
-        """Take a termination in; returns before it is done."""
+        """Queue a termination and return."""
         owner = {"project": ctxt.project_id or "", "user": ctxt.user_id or ""}
         self._submit_change(ctxt, lambda: self._builder.terminate(refs, ctxt.request_id, owner))
 
     def audit(self, epoch: int, always: bool = False) -> None:
-        """Audit in ``epoch`` unless that has been done; with ``always`` do it once more."""
+        """Queue an audit in ``epoch``, unless it is done or queued already; ``always`` queues it anyway."""
         if epoch <= 0 or (not always and epoch <= max(self._auditor.epoch, self._queued_audit_epoch)):
             return
         self._queued_audit_epoch = epoch
@@ -126,10 +126,10 @@ class ServiceHost:
 
         self._queue.submit(job)
 
-    # -- the lane ----------------------------------------------------------------------------------------------------
+    # -- host queue ---------------------------------------------------------------------------------------------------
 
     def advance(self) -> None:
-        """Have the saga walk once, after all that waits in the lane: so its calls carry many messages' work."""
+        """Schedule one saga pass after all queued jobs, so that its calls combine the work of many messages."""
         if not self._advance_queued:
             self._advance_queued = True
             self._queue.submit(self._advance)
@@ -139,7 +139,7 @@ class ServiceHost:
         if self._saga_timer is not None:
             self._saga_timer.cancel()
             self._saga_timer = None
-        # Should the walk itself fail, such as on a full disk, it is tried again all the same.
+        # If the pass itself fails, such as on a full disk, it is retried as well.
         unfinished, wake_ms = True, None
         try:
             progress = self._saga.advance()
@@ -161,8 +161,8 @@ class ServiceHost:
         try:
             result = self._auditor.audit(epoch)
         except (CallUnanswered, CallRejected) as error:
-            # The next answer to a report asks for it again, or this timer, whichever is first.
-            LOG.warning("%s; host %s is audited again later", error, self.name)
+            # Repeated by the next answer to a report or by this timer, whichever is first.
+            LOG.warning("%s; the audit of host %s will be retried", error, self.name)
             self._audit_after(self._intervals().retry_max, epoch)
             return
         finally:
@@ -180,15 +180,15 @@ class ServiceHost:
             self._audit_timer = self._queue.submit_after(seconds, lambda: self.audit(epoch, always=True))
 
     def _report_assignment_changes(self) -> None:
-        """Report at once which CPUs and devices have changed hands: until then nobody can decide by what is left.
+        """Queue an urgent report when assignments of CPUs or devices changed: the scheduler needs the free ones.
 
-        Amounts need no haste, the store counts them by its claims.
+        Amounts are not urgent, because the store counts them by claims.
         """
         if self.guest_manager.tracker.take_unreported_changes() and not self._urgent_report_queued:
             self._urgent_report_queued = True
             self._report_queue.submit(self._report_change)
 
-    # -- the report lane -----------------------------------------------------------------------------------------------
+    # -- report queue --------------------------------------------------------------------------------------------------
 
     def _report_later(self) -> None:
         intervals = self._intervals()
@@ -202,10 +202,10 @@ class ServiceHost:
             case SimulatedFault.SILENCE:
                 self._silent = True
                 silence = self._fault_injector.silence_seconds()
-                LOG.warning("Host %s is silent for %g s: simulated", self.name, silence)
+                LOG.warning("Host %s is silent for %g s (simulated fault)", self.name, silence)
                 self._report_queue.submit_after(silence, self._report)
             case SimulatedFault.RESTART:
-                # The next life reports by itself.
+                # The restarted agent schedules its own reports.
                 self._queue.submit(self._restart)
 
     def _report_change(self) -> None:
@@ -224,7 +224,7 @@ class ServiceHost:
         try:
             answer = self._reporter.report(urgent)
         except CallUnanswered as error:
-            LOG.warning("%s; host %s reports again later", error, self.name)
+            LOG.warning("%s; host %s will report again", error, self.name)
         except CallRejected as error:
             LOG.error("%s", error)
         else:

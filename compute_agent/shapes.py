@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kinds of nodes that a configuration describes."""
+"""Node shapes: what the nodes of a configuration group [shape:NAME] have."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -17,10 +17,10 @@ from rpcapi.model.inventory import Inventory
 
 @dataclass(frozen=True, slots=True)
 class NodeShape:
-    """What the nodes of one kind are like; shared by all of them.
+    """Inventories, traits and facts of the nodes of one shape; shared by all of them.
 
-    ``inventories`` and ``traits`` are the node's own, ``below`` what hangs below it, parents first; ``kinds`` hand all
-    of that out. ``facts`` is what changes rarely, ``kind`` whose resource a node is.
+    ``inventories`` and ``traits`` are those of the node itself, ``child_providers`` its descendants, parents first;
+    ``kinds`` assign all of these resources. ``facts`` change rarely. ``kind`` is "compute", "volume" or "network".
     """
 
     name: str
@@ -38,13 +38,13 @@ def from_conf(conf: cfg.ConfigOpts) -> list[NodeShape]:
     """Return the shapes of the groups [shape:NAME]; raises BadConfiguration."""
     groups = shape_conf.register_opts(conf)
     if not groups:
-        # Nothing is configured: the options' defaults are a shape too.
+        # No shape is configured: use one with the defaults of the options.
         groups = [f"{shape_conf.PREFIX}default"]
         conf.register_opts(shape_conf.OPTS, group=groups[0])
     try:
         return [_shape(conf, group) for group in groups]
     except (cfg.Error, ValueError) as error:
-        # These options are known only once the files are read, so the frame has not checked them.
+        # These options are registered only after the files are read, so they have not been checked before.
         raise errors.BadConfiguration(why=f"one of {', '.join(groups)}: {error}") from error
 
 
@@ -67,7 +67,7 @@ def _shape(conf: cfg.ConfigOpts, group: str) -> NodeShape:
 
 
 def _merge_providers(parts: Iterable[NodeProvider]) -> list[NodeProvider]:
-    """Return one provider a path, with what all say of it, parents before children; raises ValueError for an orphan."""
+    """Merge providers of the same path, and sort parents before children; raises ValueError for an orphan."""
     merged: dict[str, NodeProvider] = {}
     for provider in parts:
         previous = merged.get(provider.path, NodeProvider(provider.path, parent=provider.parent))
@@ -80,7 +80,7 @@ def _merge_providers(parts: Iterable[NodeProvider]) -> list[NodeProvider]:
         ordered_paths = {provider.path for provider in ordered}
         ready = [provider for provider in merged.values() if provider.parent in ordered_paths]
         if not ready:
-            raise ValueError(f"provider {next(iter(merged))} has a parent that is not there, or is its own")
+            raise ValueError(f"provider {next(iter(merged))} has a missing parent, or is its own ancestor")
         ordered += ready
         for provider in ready:
             del merged[provider.path]
@@ -91,7 +91,7 @@ def _facts(group: str, values: cfg.ConfigOpts.GroupAttr) -> dict[str, Any]:
     instances = [item.split(":") for item in values.supported_instances]
     if any(len(item) != 3 for item in instances):
         raise errors.BadConfiguration(
-            why=f"[{group}] supported_instances: each must be ARCHITECTURE:HYPERVISOR:MODE, such as x86_64:kvm:hvm"
+            why=f"[{group}] supported_instances: each item must be ARCHITECTURE:HYPERVISOR:MODE, such as x86_64:kvm:hvm"
         )
     facts = {
         "hypervisor_type": values.hypervisor_type,

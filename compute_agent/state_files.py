@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small files in the state folder: replaced as a whole, and a folder that one process owns."""
+"""Files in the state folder: atomic replacement, and folders owned by one process."""
 
 import fcntl
 import os
@@ -10,7 +10,7 @@ from rpcapi import errors
 
 
 def replace(path: Path, text: str, durable: bool = False) -> None:
-    """Write ``text`` to ``path`` so that a reader, or a crash, sees the old content or the new."""
+    """Replace the content of ``path`` by ``text`` atomically; ``durable`` also syncs it to disk."""
     fresh = path.with_name(f".{path.name}.new")
     with fresh.open("w", encoding="utf-8") as file:
         file.write(text)
@@ -21,23 +21,23 @@ def replace(path: Path, text: str, durable: bool = False) -> None:
 
 
 def folder_name(host: str) -> str:
-    """Return a name for a host's folder that can be no path and no hidden file."""
+    """Return the name of a host's folder, quoted so that it is neither a path nor a hidden file."""
     return quote(host, safe="").replace(".", "%2E", 1) if host.startswith(".") else quote(host, safe="")
 
 
 class FolderInUse(Exception):
-    """Raised when another process owns a folder."""
+    """Raised when another process owns the folder."""
 
 
 class OwnedFolder:
-    """A folder of mode 0700 that belongs to one process, for as long as it lives."""
+    """A folder of mode 0700, owned by one process at a time through a file lock."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._fd = -1
 
     def acquire(self) -> None:
-        """Make the folder, and own it; raises FolderInUse, and BadConfiguration when it cannot be had at all."""
+        """Create and lock the folder; raises FolderInUse, and BadConfiguration when it is unusable."""
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._fd = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -45,14 +45,14 @@ class OwnedFolder:
         except BlockingIOError as error:
             self.release()
             raise FolderInUse(
-                f"{self.path} is in use by another gantt-compute; it is waited for, or give each its own"
+                f"{self.path} is in use by another gantt-compute; stop it, or use another state_path"
             ) from error
         except OSError as error:
             self.release()
-            raise errors.BadConfiguration(why=f"[compute] state_path cannot be used: {error}") from error
+            raise errors.BadConfiguration(why=f"[compute] state_path is unusable: {error}") from error
 
     def release(self) -> None:
-        """Let another process have it."""
+        """Release the folder for another process."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What guests hold of a node beyond what is there: its shape changed under them, such as by getting NUMA cells.
+"""Withheld capacity: guests hold more of a provider than it has after the shape of their node changed.
 
-They run on, so what they hold may not be sold a second time by another provider of the node. It is kept back there
-until they end.
+The guests run on, so the excess is withheld from the free capacity of other providers of the node until they end;
+otherwise it would be sold twice. Example: a flat node that is divided into NUMA cells.
 """
 
 import math
@@ -21,7 +21,7 @@ _PAGES = PAGES.partition("{")[0]
 
 
 def excess_amounts(used: Used, declared: Mapping[str, Inventories]) -> Counter[str]:
-    """Return by class what is ``used`` of providers beyond what they have by ``given``."""
+    """Return by resource class by how much ``used`` exceeds the capacity of the ``declared`` inventories."""
     excess: Counter[str] = Counter()
     for provider, amounts in used.items():
         inventories = declared.get(provider, {})
@@ -33,9 +33,10 @@ def excess_amounts(used: Used, declared: Mapping[str, Inventories]) -> Counter[s
 
 
 def withhold_capacity(declared: Mapping[str, Inventories], used: Used) -> dict[str, Inventories]:
-    """Return the inventories of one node's providers less what others of them are in want of.
+    """Return the inventories of one node's providers, less the excess of the others.
 
-    It is kept back of what is free of the same class, and then of what is the same stuff: CPUs, or memory.
+    The excess is withheld from free capacity of the same class first, then from classes of the same physical resource:
+    CPUs, or memory.
     """
     remaining = {provider: dict(inventories) for provider, inventories in declared.items()}
     for resource_class, amount in sorted(excess_amounts(used, declared).items()):
@@ -49,7 +50,7 @@ def withhold_capacity(declared: Mapping[str, Inventories], used: Used) -> dict[s
 
 
 def _withhold(remaining: Mapping[str, dict[str, Inventory]], used: Used, name: str, amount: int) -> int:
-    """Take so much of a class from what is free, and return what there is too little for."""
+    """Withhold up to ``amount`` from the free capacity of a class, and return what is still missing."""
     for provider, inventories in remaining.items():
         if name in inventories:
             free = inventories[name].capacity - used.get(provider, {}).get(name, 0)
@@ -61,13 +62,13 @@ def _withhold(remaining: Mapping[str, dict[str, Inventory]], used: Used, name: s
 
 
 def _reduce_capacity(inventory: Inventory, amount: int) -> Inventory:
-    """Return it with a capacity that is less by this at least."""
+    """Return the inventory with its capacity reduced by at least ``amount``."""
     reserved = inventory.reserved + math.ceil(amount / inventory.allocation_ratio)
     return replace(inventory, reserved=min(inventory.total, reserved))
 
 
 def _substitute_classes(name: str, declared: Mapping[str, Inventories]) -> Iterator[str]:
-    """Yield the other classes that are sold of the same stuff."""
+    """Yield the other classes of the same physical resource."""
     classes = sorted({resource_class for inventories in declared.values() for resource_class in inventories} - {name})
     yield from (
         resource_class for resource_class in classes if _physical_class(resource_class) == _physical_class(name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The resource tracker: what this host's nodes have, and what the host itself has promised of it."""
+"""Resource tracker: inventories of this host's nodes, and the resources that its attempts hold."""
 
 import textwrap
 import threading
@@ -18,16 +18,16 @@ from rpcapi.model import fit
 from rpcapi.model.inventory import Inventory
 from rpcapi.model.names import host_of
 
-MAX_DESCRIPTION = 1000  # characters of what an attempt was given: records keep it
+MAX_DESCRIPTION = 1000  # maximum length of an assignment's description, which instance records store
 
 Allocations = Mapping[str, Mapping[str, int]]
 Inventories = Mapping[str, Inventory]
 
 
 class ResourceTracker:
-    """Admits or refuses by the local view; the store's claims are another's view, and both must agree to a spawn.
+    """Admits attempts by the host's own view. A spawn needs this admission and a confirmed claim in the store.
 
-    What a claim holds of another host's providers is that host's affair and counted nowhere here.
+    Allocations at providers of other hosts are ignored.
     """
 
     def __init__(self, nodes: Iterable[Node]) -> None:
@@ -36,18 +36,18 @@ class ResourceTracker:
         self._full_inventories: dict[str, Inventories] = {}
         for node in self._nodes.values():
             self._full_inventories |= _declared_inventories(node)
-        self._inventories = dict(self._full_inventories)  # less what is kept back for guests of before a shape changed
+        self._inventories = dict(self._full_inventories)  # less withheld capacity, see stranded
         self._used: dict[str, dict[str, int]] = {name: {} for name in self._inventories}
         self._live_attempts: dict[AttemptRef, Attempt] = {}
         self._assignments: dict[tuple[str, str], dict[AttemptRef, Assignment]] = {}  # by node and kind
         self._unreported_changes = False
-        self._overcommitted_nodes: set[str] = set()  # nodes of which guests hold more than there is
+        self._overcommitted_nodes: set[str] = set()  # nodes with guests that hold more than the capacity
         self._withholding_lock = threading.Lock()
 
     def admit(self, intent: Attempt, requirements: BuildRequirements) -> Attempt | str:
-        """Return the attempt with what it is given of each kind beside what is held, or a sentence why not.
+        """Return the attempt with its assignments of each resource kind, or the reason why it does not fit.
 
-        Nothing is held by that yet.
+        The attempt is not counted; see ``hold``.
         """
         node = self._nodes.get(intent.name)
         if node is None:
@@ -72,7 +72,7 @@ class ResourceTracker:
         return replace(intent, assignments=assignments) if assignments else intent
 
     def misfit(self, allocations: Allocations) -> str | None:
-        """Return a sentence why these amounts cannot be taken beside what is held, or None when they can."""
+        """Return the reason why these amounts do not fit beside the live attempts, or None when they fit."""
         for provider, amounts in allocations.items():
             if host_of(provider) not in self._hosts:
                 continue
@@ -92,7 +92,7 @@ class ResourceTracker:
         return None
 
     def hold(self, attempt: Attempt) -> None:
-        """Count what an attempt holds; once, however often it is called."""
+        """Count the resources of an attempt; repeating it has no effect."""
         if attempt.ref not in self._live_attempts:
             self._live_attempts[attempt.ref] = attempt
             self._count(attempt, 1)
@@ -101,7 +101,7 @@ class ResourceTracker:
             self._unreported_changes |= bool(attempt.assignments)
 
     def drop(self, ref: AttemptRef) -> None:
-        """Count an attempt no more; fine when it is not held."""
+        """Stop counting an attempt; does nothing when it is not counted."""
         attempt = self._live_attempts.pop(ref, None)
         if attempt is not None:
             self._count(attempt, -1)
@@ -110,16 +110,16 @@ class ResourceTracker:
             self._unreported_changes |= bool(attempt.assignments)
 
     def take_unreported_changes(self) -> bool:
-        """Tell, once, whether certain CPUs or devices have changed hands since this was asked last."""
+        """Return whether assignments have changed since the last call."""
         changed, self._unreported_changes = self._unreported_changes, False
         return changed
 
     def inventories(self, provider: str) -> Inventories:
-        """Return what a provider has, as it is now; the very shape's own until something of it changes."""
+        """Return a provider's current inventories: the same object as the shape's as long as nothing differs."""
         return self._inventories[provider]
 
     def kind_reports(self, node: Node) -> Mapping[str, Any]:
-        """Return what the kinds add to a node's report, by its key. May be called beside the one thread that writes."""
+        """Return the keys that the resource kinds add to a node's report. May run beside the writing thread."""
         entries: dict[str, Any] = {}
         for kind in node.shape.kinds:
             if kind.adds_to_reports:
@@ -128,16 +128,16 @@ class ResourceTracker:
         return entries
 
     def describe(self, attempt: Attempt) -> str:
-        """Return, for people, what an attempt was given beside amounts."""
+        """Return a readable description of an attempt's assignments."""
         node = self._nodes.get(attempt.name)
         kinds = node.shape.kinds if node else ()
         words = (kind.describe(attempt.assignments[kind.name]) for kind in kinds if kind.name in attempt.assignments)
         return textwrap.shorten("; ".join(filter(None, words)), MAX_DESCRIPTION, placeholder=" ...")
 
     def reserve(self, node: str, resource_class: str, amount: int) -> bool:
-        """Let the host keep ``amount`` of a node's class for itself; False, and nothing changes, where guests hold it.
+        """Reserve ``amount`` of a node's class for the host; returns False and changes nothing when guests hold it.
 
-        May be called beside the one thread that writes here: what is being admitted just then is judged by what was.
+        May run beside the writing thread: an admission in progress uses the old value.
         """
         before = self._full_inventories[node]
         inventory = replace(before[resource_class], reserved=amount)
@@ -148,18 +148,21 @@ class ResourceTracker:
         return True
 
     def used(self, provider: str) -> dict[str, int]:
-        """Return what is held of a provider, by class."""
+        """Return the used amounts of a provider, by class."""
         return dict(self._used.get(provider, {}))
 
     def instances(self) -> dict[str, int]:
-        """Return how many attempts hold something of each node."""
+        """Return the number of live attempts of each node."""
         counts = dict.fromkeys(self._nodes, 0)
         for attempt in list(self._live_attempts.values()):
             counts[attempt.name] = counts.get(attempt.name, 0) + 1
         return counts
 
     def excess(self) -> dict[str, dict[str, int]]:
-        """Return by how much each provider is over its capacity, by class: a shape that shrank, or an audit's doing."""
+        """Return by how much each provider exceeds its capacity, by class.
+
+        Causes are a shape that shrank, and claims that an audit re-asserted.
+        """
         excess: dict[str, dict[str, int]] = {}
         for provider, used in self._used.items():
             inventories = self._full_inventories.get(provider, {})
@@ -189,7 +192,7 @@ class ResourceTracker:
             self._withhold_excess(attempt.name)
 
     def _withhold_excess(self, name: str) -> None:
-        """Have what guests hold of a node's providers beyond what these have sold to nobody by its others."""
+        """Withhold the excess of a node's providers from the capacity of its other providers."""
         node = self._nodes.get(name)
         if node is None:
             return
@@ -208,13 +211,13 @@ class ResourceTracker:
 
 
 def _declared_inventories(node: Node) -> dict[str, Inventories]:
-    """Return what a node and what is below it have by the node's shape."""
+    """Return the inventories of a node and its descendants as declared by the node's shape."""
     children = {f"{node.name}/{provider.path}": provider.inventories for provider in node.shape.child_providers}
     return {node.name: node.shape.inventories, **children}
 
 
 def _node_amounts(node: str, allocations: Allocations) -> Allocations:
-    """Return what is held of a node and what is below it, by path."""
+    """Return the allocations at a node and its descendants, by path."""
     amounts_by_path = {}
     for provider, amounts in allocations.items():
         if provider == node:

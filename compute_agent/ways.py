@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which provider of a node serves which group of a request: a claim tells amounts, not what each was meant for."""
+"""Group mappings: which provider of a node serves which request group.
+
+A claim has amounts by provider; it does not say which group each amount serves."""
 
 from collections.abc import Iterator, Mapping
 
@@ -9,15 +11,15 @@ from rpcapi.model.trees import Allocations, Provider, ProviderTree, TreeRequest
 
 
 def group_mappings(node: Node, tree_request: TreeRequest, allocations: Allocations) -> Iterator[Mapping[str, str]]:
-    """Yield {suffix: path below the node} for each way to read the allocations, until there is none or enough.
+    """Yield {suffix: path below the node} for each mapping consistent with the allocations, within a step budget.
 
-    What another host serves is left out.
+    Groups that are served by providers of other hosts are left out.
     """
     prefix = node.name + "/"
     providers = [Provider(node.name, traits=frozenset(node.shape.traits), symmetry_key=node.name)]
     for provider in node.shape.child_providers:
         name, parent = prefix + provider.path, prefix + provider.parent if provider.parent else node.name
-        # Marked by name: alike ones are told apart, since what the kinds hold of them differs.
+        # Marked by name, so that equal providers are not pruned: their assignments differ.
         providers.append(Provider(name, parent, traits=frozenset(provider.traits), symmetry_key=name))
     for candidate in match_allocations(ProviderTree(providers), tree_request, allocations, StepBudget()):
         yield {

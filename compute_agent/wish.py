@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a build asks of a host beside the amounts that its claim holds."""
+"""Build requirements: what a build requires of a host besides the amounts of its claim."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,13 +9,13 @@ from rpcapi.model.groups import RequestGroup
 from rpcapi.model.numa.topology import GuestTopology
 from rpcapi.model.trees import TreeRequest
 
-if TYPE_CHECKING:  # it brings the bus, which may not be there before the workers are forked
+if TYPE_CHECKING:  # it imports the bus, which must not be loaded before the workers are forked
     from rpcapi.objects import RequestSpec
 
 
 @dataclass(frozen=True, slots=True)
 class BuildRequirements:
-    """The parts of a request spec that a resource kind may read; without any: whatever comes."""
+    """The parts of a request spec that a resource kind may read; the defaults require nothing."""
 
     topology: GuestTopology = field(default_factory=GuestTopology)
     tree_request: TreeRequest = field(default_factory=lambda: TreeRequest(()))
@@ -25,7 +25,7 @@ class BuildRequirements:
 
     @classmethod
     def from_spec(cls, spec: "RequestSpec") -> "BuildRequirements":
-        """Read a spec that was checked."""
+        """Read a validated request spec."""
         unsuffixed = RequestGroup("", spec.resources, tuple(spec.required_traits))
         groups = [RequestGroup.from_dict(suffix, document) for suffix, document in spec.groups.items()]
         subtrees = tuple(tuple(suffixes) for suffixes in spec.same_subtree)

@@ -13,7 +13,7 @@ from rpcapi.daemon.main import run
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration where the hosts, the shapes of their nodes or their service group cannot be."""
+    """Raise BadConfiguration for invalid hosts, node shapes or service group options."""
     service_group.check(conf)
     nodes.plan_hosts(conf)
 

@@ -5,5 +5,5 @@ from rpcapi import entry
 
 
 def main() -> int:
-    """Be ``gantt-compute``; return its exit code."""
+    """Run ``gantt-compute``; return its exit code."""
     return entry.run("gantt-compute", "compute", "compute_agent.cmd.compute:main")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What devices are: the groups [pci_device:NAME] and [device:NAME]; the names are the operator's."""
+"""Device types: the groups [pci_device:NAME] and [device:NAME], with names set by the operator."""
 
 from oslo_config import cfg
 
@@ -14,7 +14,7 @@ PCI_OPTS = [
         default=1,
         min=1,
         max=255,
-        help="Guests that share one device, each by a virtual function. 1: a device is handed out as a whole.",
+        help="Number of guests that share one device, each by a virtual function. 1: a device is assigned as a whole.",
     ),
     cfg.StrOpt(
         "resource_class",
@@ -24,20 +24,18 @@ PCI_OPTS = [
     cfg.StrOpt(
         "physical_network",
         default="",
-        help="Network that the device is plugged into; told as the trait CUSTOM_PHYSNET_NAME. Empty: none.",
+        help="Network that the device is connected to; reported as the trait CUSTOM_PHYSNET_NAME. Empty: none.",
     ),
     cfg.ListOpt("traits", default=[], help="Traits of the device."),
 ]
 
 DEVICE_OPTS = [
-    cfg.StrOpt(
-        "resource_class", help="Resource class that one guest's part of the device is, such as VGPU or CUSTOM_FPGA_X."
-    ),
-    cfg.IntOpt("instances", default=1, min=1, max=1024, help="How many parts one physical device has to hand out."),
+    cfg.StrOpt("resource_class", help="Resource class of a part of the device, such as VGPU or CUSTOM_FPGA_X."),
+    cfg.IntOpt("instances", default=1, min=1, max=1024, help="Number of parts of one physical device."),
     cfg.ListOpt("traits", default=[], help="Traits of the device, such as CUSTOM_NVIDIA_A100."),
 ]
 
 
 def register_opts(conf: cfg.ConfigOpts, group: str) -> None:
-    """Register one group of the one kind or the other; again is fine."""
+    """Register one group of either type; may be called repeatedly."""
     conf.register_opts(PCI_OPTS if group.startswith(PCI_PREFIX) else DEVICE_OPTS, group=group)

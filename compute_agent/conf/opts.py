@@ -7,7 +7,7 @@ from compute_agent.conf import compute, hardware, shape, simulator
 
 
 def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
-    """Return the options by group, as oslo-config-generator asks for them."""
+    """Return the options by group, in the form that oslo-config-generator expects."""
     return [
         (compute.GROUP, compute.OPTS),
         (simulator.GROUP, simulator.OPTS),

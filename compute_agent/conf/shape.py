@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One shape of node a group [shape:NAME]; the names are the operator's."""
+"""Node shapes: one group [shape:NAME] per shape, with names set by the operator."""
 
 from oslo_config import cfg, types
 
@@ -9,32 +9,34 @@ OPTS = [
     cfg.IntOpt("vcpus", default=32, min=0, help="Virtual CPUs of a node of this shape, before overcommit."),
     cfg.IntOpt("memory_mb", default=131072, min=0, help="Memory of a node of this shape, in MiB."),
     cfg.IntOpt("disk_gb", default=2000, min=0, help="Local disk of a node of this shape, in GiB."),
-    cfg.FloatOpt("cpu_allocation_ratio", default=4.0, min=0.0, help="Virtual CPUs sold for each that is there."),
-    cfg.FloatOpt("ram_allocation_ratio", default=1.0, min=0.0, help="Memory sold for each MiB that is there."),
-    cfg.FloatOpt("disk_allocation_ratio", default=1.0, min=0.0, help="Disk sold for each GiB that is there."),
-    cfg.IntOpt("reserved_vcpus", default=0, min=0, help="Virtual CPUs kept for the host itself."),
-    cfg.IntOpt("reserved_memory_mb", default=512, min=0, help="Memory kept for the host itself, in MiB."),
-    cfg.IntOpt("reserved_disk_gb", default=0, min=0, help="Disk kept for the host itself, in GiB."),
+    cfg.FloatOpt(
+        "cpu_allocation_ratio", default=4.0, min=0.0, help="Virtual CPUs that may be allocated per existing one."
+    ),
+    cfg.FloatOpt("ram_allocation_ratio", default=1.0, min=0.0, help="Memory that may be allocated per existing MiB."),
+    cfg.FloatOpt("disk_allocation_ratio", default=1.0, min=0.0, help="Disk that may be allocated per existing GiB."),
+    cfg.IntOpt("reserved_vcpus", default=0, min=0, help="Virtual CPUs reserved for the host itself."),
+    cfg.IntOpt("reserved_memory_mb", default=512, min=0, help="Memory reserved for the host itself, in MiB."),
+    cfg.IntOpt("reserved_disk_gb", default=0, min=0, help="Disk reserved for the host itself, in GiB."),
     cfg.Opt(
         "resources",
         type=types.Dict(value_type=types.Integer(min=0)),
         default={},
-        help="Further resource classes and how much there is of each, such as 'VGPU:4,CUSTOM_FPGA:2'.",
+        help="Further resource classes and their totals, such as 'VGPU:4,CUSTOM_FPGA:2'.",
     ),
     cfg.StrOpt(
         "kind",
         default="compute",
         choices=["compute", "volume", "network"],
-        help="Whose resource such a node is: a host of servers, a storage pool of volumes, or a network of ports. Each "
-        "request is for one of them.",
+        help="What a node of this shape provides: compute is a host of servers, volume a storage pool, network a "
+        "network of ports. Each request is for one of them.",
     ),
     cfg.IntOpt(
         "numa_cells",
         default=0,
         min=0,
         max=64,
-        help="NUMA cells of a node, among which its CPUs and memory are parted evenly; each becomes a provider below "
-        "the node. 0: the node has its CPUs and memory itself, and pins nobody.",
+        help="NUMA cells of a node, among which its CPUs and memory are divided evenly; each becomes a provider below "
+        "the node. 0: CPUs and memory belong to the node itself, and no guest is pinned.",
     ),
     cfg.IntOpt("numa_cells_per_socket", default=1, min=1, max=64, help="NUMA cells of one processor socket."),
     cfg.IntOpt(
@@ -42,58 +44,61 @@ OPTS = [
         default=1,
         min=1,
         max=8,
-        help="Threads of a CPU core, where there are NUMA cells. Of n cores, CPU i is a thread of core i modulo n.",
+        help="Threads of a CPU core, on nodes with NUMA cells. Of n cores, CPU i is a thread of core i modulo n.",
     ),
     cfg.StrOpt(
         "cpu_dedicated_set",
         default="",
-        help="CPUs of a node that guests are pinned to, such as '4-15,20-31,^8', where there are NUMA cells; the "
-        "others are shared. They are sold as PCPU, without overcommit.",
+        help="CPUs of a node that guests are pinned to, such as '4-15,20-31,^8', on nodes with NUMA cells; the "
+        "others are shared. They are allocated as PCPU, without overcommit.",
     ),
     cfg.Opt(
         "huge_pages",
         type=types.Dict(key_value_separator=":", value_type=types.Integer(min=1)),
         default={},
         help="Huge pages of each NUMA cell, by their size in kB, such as '2048:4096,1048576:16'. They are a part of "
-        "memory_mb, and sold apart from it.",
+        "memory_mb, and allocated separately.",
     ),
     cfg.ListOpt(
         "pci_devices",
         default=[],
-        help="PCI devices of a node as NAME:COUNT or NAME:COUNT@CELL, such as 'nic:2@0,gpu:1', of which "
-        "[pci_device:NAME] tells what each is and CELL the NUMA cell that it is near to.",
+        help="PCI devices of a node as NAME:COUNT or NAME:COUNT@CELL, such as 'nic:2@0,gpu:1'. Group "
+        "[pci_device:NAME] describes the device, CELL is the NUMA cell that it is attached to.",
     ),
     cfg.ListOpt(
         "devices",
         default=[],
-        help="Other devices of a node as NAME:COUNT or NAME:COUNT@CELL, of which [device:NAME] tells what each is.",
+        help="Other devices of a node as NAME:COUNT or NAME:COUNT@CELL. Group [device:NAME] describes the device.",
     ),
-    cfg.StrOpt("hypervisor_type", default="", help="What hypervisor a node reports, such as QEMU; empty: none."),
+    cfg.StrOpt("hypervisor_type", default="", help="Hypervisor type that a node reports, such as QEMU; empty: none."),
     cfg.IntOpt(
-        "hypervisor_version", default=0, min=0, help="Its version as Nova counts: 8.2.1 is 8002001. 0: none is told."
+        "hypervisor_version",
+        default=0,
+        min=0,
+        help="Hypervisor version in Nova's form: 8.2.1 is 8002001. 0: not reported.",
     ),
     cfg.ListOpt(
         "supported_instances",
         default=[],
-        help="Guests that a node can run, each as ARCHITECTURE:HYPERVISOR:MODE, such as 'x86_64:kvm:hvm'. Empty: none "
-        "is told.",
+        help="Guests that a node can run, each as ARCHITECTURE:HYPERVISOR:MODE, such as 'x86_64:kvm:hvm'. Empty: not "
+        "reported.",
     ),
     cfg.Opt(
         "cpu_info",
         type=types.Dict(key_value_separator=":"),
         default={},
-        help="What a node tells of its CPU, such as 'arch:x86_64,vendor:Intel,model:Skylake-Server'. Empty: nothing.",
+        help="CPU description of a node, such as 'arch:x86_64,vendor:Intel,model:Skylake-Server'. Empty: none.",
     ),
     cfg.ListOpt(
         "counted_image_properties",
         default=[],
-        help="Image properties, such as os_distro, by whose values a node counts its guests for the scheduler's "
+        help="Image properties, such as os_distro. A node counts its guests by their values for the scheduler's "
         "ImagePropertiesWeigher: the same ones as in its image_props_weight_setting.",
     ),
     cfg.ListOpt("traits", default=[], help="Traits of a node of this shape, such as HW_CPU_X86_AVX2."),
     cfg.StrOpt("availability_zone", help="Availability zone of the nodes of this shape; unset: that of their host."),
     cfg.IntOpt(
-        "share", default=1, min=1, max=1000, help="How many nodes get this shape for each one of a shape of share 1."
+        "share", default=1, min=1, max=1000, help="Number of nodes with this shape per node with a shape of share 1."
     ),
 ]
 

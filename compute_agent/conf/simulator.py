@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the simulated hypervisor behaves; all of it can be changed while the agent runs."""
+"""Options of group [simulator]: the simulated hypervisor. All of them can be changed while the agent runs."""
 
 from oslo_config import cfg
 
@@ -10,7 +10,7 @@ OPTS = [
         "seed",
         default="gantt",
         mutable=True,
-        help="Seed of all simulated chance. The same seed gives the same instance the same fate on every run.",
+        help="Seed of all simulated random events. With the same seed, an instance has the same events on every run.",
     ),
     cfg.FloatOpt(
         "spawn_failure_rate",
@@ -49,8 +49,8 @@ OPTS = [
         min=0.0,
         max=1.0,
         mutable=True,
-        help="Share of nodes, from 0 to 1, whose stats change between two reports: each gets another cpu.percent. "
-        "0: nodes report no cpu.percent, and change only by their instances.",
+        help="Share of nodes, from 0 to 1, with a new cpu.percent at each report interval. "
+        "0: nodes report no cpu.percent, and change only with their instances.",
     ),
     cfg.FloatOpt(
         "external_use_rate",
@@ -58,8 +58,8 @@ OPTS = [
         min=0.0,
         max=1.0,
         mutable=True,
-        help="Share of those changes, from 0 to 1, with which the host itself also takes or returns memory: the node's "
-        "reserved MEMORY_MB moves.",
+        help="Share of those changes, from 0 to 1, that also change the memory used by the host itself: the node's "
+        "reserved MEMORY_MB.",
     ),
     cfg.FloatOpt(
         "external_use_max",
@@ -67,8 +67,8 @@ OPTS = [
         min=0.0,
         max=1.0,
         mutable=True,
-        help="The most that a host takes of a node's memory in that way, as a share of all of it. It never takes what "
-        "its guests hold.",
+        help="Maximum memory used by the host itself in that way, as a share of the node's memory. It never exceeds "
+        "the memory that is free of guests.",
     ),
     cfg.FloatOpt(
         "silence_rate",
@@ -76,7 +76,7 @@ OPTS = [
         min=0.0,
         max=1.0,
         mutable=True,
-        help="Chance, from 0 to 1, at each report that the service host falls silent: it sends no report for "
+        help="Probability, from 0 to 1, at each report that the service host falls silent: it sends no report for "
         "silence_time seconds and then goes on. It still answers messages.",
     ),
     cfg.FloatOpt(
@@ -93,8 +93,8 @@ OPTS = [
         min=0.0,
         max=1.0,
         mutable=True,
-        help="Chance, from 0 to 1, at each report that the service host's agent restarts instead: a new incarnation "
-        "takes over journal and guests, reports in full and audits before it serves. The process goes on.",
+        help="Probability, from 0 to 1, at each report that the service host's agent restarts instead: a new "
+        "incarnation takes over journal and guests, reports in full and audits before it serves. The process goes on.",
     ),
 ]
 

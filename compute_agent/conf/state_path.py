@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the agent keeps its state."""
+"""Location of the agent's state folder."""
 
 import os
 from pathlib import Path
@@ -8,10 +8,10 @@ from oslo_config import cfg
 
 
 def state_folder(conf: cfg.ConfigOpts) -> Path:
-    """Return [compute] state_path, or else the folder that the service manager or the user's account gives."""
+    """Return [compute] state_path, or else the service manager's state folder, or else one in the user's home."""
     if conf.compute.state_path:
         return Path(conf.compute.state_path)
-    # systemd may name several folders, the first is ours.
+    # systemd may list several folders; the first one is the agent's.
     managed = os.environ.get("STATE_DIRECTORY", "").partition(":")[0]
     if managed:
         return Path(managed)

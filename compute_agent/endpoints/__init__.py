@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What peers may call of the agent."""
+"""RPC endpoint of the agent."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The compute service's RPC methods, for one service host."""
+"""RPC methods of the compute service, for one service host."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -24,7 +24,7 @@ LOG = log.getLogger(__name__)
 
 
 class ComputeEndpoint:
-    """Takes messages in and answers at once: what comes of them is reported to the conductor."""
+    """Queues messages and returns at once; outcomes are reported to the conductor."""
 
     target = messaging.Target(version=ComputeAPI.VERSION)
 
@@ -35,7 +35,7 @@ class ComputeEndpoint:
 
     @expose
     def build_instances(self, ctxt: RequestContext, request: objects.BuildRequest) -> None:
-        """Confirm the claims and spawn; raises InvalidRequest, and nothing is done, for what cannot be meant."""
+        """Confirm the claims and spawn the guests; raises InvalidRequest for an invalid request, as a whole."""
         checks.check_spec(request.spec)
         checks.check_uuids(request.uuids, self._max_instances)
         _check_attempts(request.attempts)
@@ -48,41 +48,41 @@ class ComputeEndpoint:
 
     @expose
     def terminate_instances(self, ctxt: RequestContext, refs: objects.ClaimRefs) -> None:
-        """Stop the guests, then release their claims; raises InvalidRequest for what cannot be meant."""
+        """Stop the guests, then release their claims; raises InvalidRequest for an invalid request, as a whole."""
         checks.check_uuids(refs.consumers, self._max_instances)
         _check_attempts(refs.attempts)
         self._host.terminate(ctxt, [AttemptRef(*pair) for pair in refs.pairs()])
 
     @expose
     def audit(self, ctxt: RequestContext, partition: str, epoch: int) -> None:
-        """Audit in ``epoch`` when the message is meant for this partition and that has not been done."""
+        """Audit in ``epoch`` if the message is for this partition and that audit is not done yet."""
         if partition == self._partition:
             self._host.audit(epoch)
 
     def _observe(self, method: str, code: str, seconds: float) -> None:
         metrics.MESSAGES.labels(method, code).inc()
         if code != "ok":
-            # The sender of a cast hears of nothing.
-            LOG.warning("A message for %s of host %s was refused: %s", method, self._host.name, code)
+            # The sender of a cast gets no error.
+            LOG.warning("Rejected a message for %s of host %s: %s", method, self._host.name, code)
 
 
 def _check_attempts(attempts: list[int]) -> None:
     if any(not 1 <= number <= MAX_AMOUNT for number in attempts):
-        raise errors.InvalidRequest(why=f"attempts are counted from 1, and to {MAX_AMOUNT} at most")
+        raise errors.InvalidRequest(why=f"attempts must be numbers from 1 to {MAX_AMOUNT}")
 
 
 def _check_allocations(allocations: Sequence[Any]) -> None:
-    """Raise InvalidRequest unless each is None or what a claim can hold: an audit telling more is refused whole."""
+    """Raise InvalidRequest unless each item is None or valid for a claim: an audit with others is rejected."""
     for provider_amounts in allocations:
         for provider, amounts in (provider_amounts or {}).items():
             names.canonical(provider)
             if not isinstance(amounts, Mapping) or not amounts:
-                raise errors.InvalidRequest(why=f"what is allocated of {provider} must be amounts by resource class")
+                raise errors.InvalidRequest(why=f"the allocation at {provider} must be amounts by resource class")
             for resource_class, amount in amounts.items():
                 vocabulary.check_resource_class(resource_class)
                 if not isinstance(amount, int) or isinstance(amount, bool) or not 1 <= amount <= MAX_AMOUNT:
                     raise errors.InvalidRequest(
-                        why=f"{resource_class} allocated of {provider} must be an integer from 1 to {MAX_AMOUNT}"
+                        why=f"the allocation of {resource_class} at {provider} must be an integer, 1 to {MAX_AMOUNT}"
                     )
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CPUs, memory, disk and further classes that a node has itself: amounts and nothing more."""
+"""CPUs, memory, disk and further classes of the node itself: amounts without assignments."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ from rpcapi.model.inventory import Inventory
 
 @dataclass(frozen=True, slots=True)
 class FlatKind(ResourceKind):
-    """What a node's own provider holds."""
+    """The inventories of the node's own provider."""
 
     inventories: Mapping[str, Inventory]
 
     @classmethod
     def of_shape(cls, conf: cfg.ConfigOpts, group: str) -> "FlatKind":
-        """Read the amounts of a shape; CPUs and memory are those of its NUMA cells where it has such."""
+        """Read the amounts of a shape; with NUMA cells, CPUs and memory belong to the cells instead."""
         values = conf[group]
         amounts = {DISK_GB: (values.disk_gb, values.reserved_disk_gb, values.disk_allocation_ratio)}
         if not values.numa_cells:
@@ -40,12 +40,12 @@ class FlatKind(ResourceKind):
         )
 
     def inventory(self) -> Sequence[NodeProvider]:
-        """Return the node alone."""
+        """Return the node."""
         return [NodeProvider("", self.inventories)]
 
 
 def inventory(group: str, resource_class: str, **fields: Any) -> Inventory:
-    """Return what a shape has of a class; raises BadConfiguration, which names the shape's group."""
+    """Return an inventory of a shape; raises BadConfiguration, which names the shape's group."""
     try:
         vocabulary.check_resource_class(resource_class)
         return Inventory.from_dict(resource_class, fields)
@@ -54,7 +54,7 @@ def inventory(group: str, resource_class: str, **fields: Any) -> Inventory:
 
 
 def traits(group: str, trait_names: Sequence[str]) -> tuple[str, ...]:
-    """Return traits in order; raises BadConfiguration for one that is none."""
+    """Return the traits sorted; raises BadConfiguration for an invalid trait."""
     try:
         for trait in trait_names:
             vocabulary.check_trait(trait)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the guests of a node were booted from: counts by image property, which ImagePropertiesWeigher reads."""
+"""Counts of a node's guests by image property, which ImagePropertiesWeigher reads."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,32 +10,32 @@ from oslo_config import cfg
 
 from compute_agent.kinds.kind import Assignment, AssignmentRequest, NodeProvider, ResourceKind
 
-MAX_COUNTS = 32  # counts that a node reports: those of the commonest values
-MAX_VALUE_LENGTH = 100  # characters of a property's value; one that is longer is not counted
+MAX_COUNTS = 32  # maximum number of counts that a node reports: those of the most common values
+MAX_VALUE_LENGTH = 100  # maximum length of a property's value; longer values are not counted
 
 
 @dataclass(frozen=True, slots=True)
 class ImageKind(ResourceKind):
-    """Nothing that could run out: a guest is given what its image says, so that it is known after a restart too."""
+    """Unlimited kind: the assignment stores the guest's image properties, so that they survive a restart."""
 
     properties: tuple[str, ...]
 
     @classmethod
     def of_shape(cls, conf: cfg.ConfigOpts, group: str) -> "ImageKind | None":
-        """Read which properties count."""
+        """Read the counted properties."""
         names = tuple(conf[group].counted_image_properties)
         return cls(names) if names else None
 
     def inventory(self) -> Sequence[NodeProvider]:
-        """Return the node, of which it tells something."""
+        """Return the node, without inventories."""
         return [NodeProvider("")]
 
     def concerns(self, request: AssignmentRequest) -> bool:
-        """Tell whether the guest's image has one of the properties."""
+        """Return whether the guest's image has one of the counted properties."""
         return bool(self._counted_properties(request.requirements.image))
 
     def assign(self, request: AssignmentRequest, assignments: Sequence[Assignment]) -> Assignment:
-        """Return the properties that count."""
+        """Return the counted properties of the guest's image."""
         return self._counted_properties(request.requirements.image)
 
     def report(self, assignments: Sequence[Assignment]) -> Mapping[str, Any]:

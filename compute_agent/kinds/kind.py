@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a kind of resource is: the interface of plugins, found by entry point ``gantt.resource_kinds``."""
+"""Resource kind: the interface of plugins of the entry point group ``gantt.resource_kinds``."""
 
 import abc
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,16 +11,16 @@ from oslo_config import cfg
 from compute_agent.wish import BuildRequirements
 from rpcapi.model.inventory import Inventory
 
-# What a guest was given of one kind, for the journal: a mapping that JSON can hold.
+# What one kind assigned to a guest, as the journal stores it: a mapping that JSON can represent.
 Assignment = Mapping[str, Any]
 Amounts = Mapping[str, Mapping[str, int]]  # {path: {class: amount}}
 
 
 @dataclass(frozen=True, slots=True)
 class NodeProvider:
-    """A provider of a node, under its path below the node's name; the path "" is the node itself.
+    """A resource provider of a node, by its path below the node's name; the path "" is the node itself.
 
-    ``parent`` is a path as well. Several kinds may speak of one path: their inventories and traits add up.
+    ``parent`` is a path as well. Several kinds may describe the same path: their inventories and traits are merged.
     """
 
     path: str
@@ -31,11 +31,11 @@ class NodeProvider:
 
 @dataclass(frozen=True, slots=True)
 class AssignmentRequest:
-    """What is asked of a kind for one guest.
+    """Request to a resource kind for the assignment of one guest.
 
-    ``amounts`` is what the guest's claim holds of this kind's inventories, ``held`` of the whole node; both fit beside
-    what others hold. ``ways`` yields the ways in which that serves the request's groups, {suffix: path}, of which the
-    claim does not say which was meant; there is none where the request has no groups with a suffix.
+    ``amounts`` are the claim's amounts of this kind's inventories, ``node_amounts`` those of the whole node; both fit
+    beside the other guests. ``group_mappings`` yields every mapping {suffix: path} of the request's groups that is
+    consistent with the claim, which does not record the mapping; it yields none for a request without suffixed groups.
     """
 
     requirements: BuildRequirements
@@ -45,39 +45,39 @@ class AssignmentRequest:
 
 
 class ResourceKind(abc.ABC):
-    """One kind of resource on the nodes of one shape. It holds no state: what is taken is told to it each time.
+    """One kind of resource on the nodes of one shape. It is stateless: each call gets the existing assignments.
 
-    A kind that needs no more than amounts overrides ``inventory`` alone. Whatever ``inventory`` raises leaves the kind
-    out, whatever ``assign`` raises refuses the build; both are logged with the kind's name.
+    A kind that needs only amounts overrides ``inventory`` alone. An exception of ``inventory`` disables the kind, an
+    exception of ``assign`` refuses the build; both are logged with the kind's name.
     """
 
     @classmethod
     @abc.abstractmethod
     def of_shape(cls, conf: cfg.ConfigOpts, group: str) -> "ResourceKind | None":
-        """Return the kind for the nodes of the shape in ``group``, "shape:NAME"; None where they have nothing of it.
+        """Return the kind for the nodes of the shape in ``group``, "shape:NAME", or None when they have none of it.
 
-        Options of its own it registers there itself. Raises BadConfiguration, which ends the start.
+        It registers its own options in that group. Raises BadConfiguration, which aborts the start.
         """
 
     @abc.abstractmethod
     def inventory(self) -> Sequence[NodeProvider]:
-        """Return what a node of the shape has; asked once."""
+        """Return the providers of a node of the shape; called once."""
 
     def concerns(self, request: AssignmentRequest) -> bool:
-        """Tell whether this kind has to do with a guest: by default where the guest gets something of it."""
+        """Return whether the guest needs this kind; by default, whether its claim has amounts of it."""
         return bool(request.amounts)
 
     def assign(self, request: AssignmentRequest, assignments: Sequence[Assignment]) -> Assignment | str:
-        """Return what of this kind the guest gets beside what was ``taken`` on the node, or a sentence why not.
+        """Return the guest's assignment beside the existing ``assignments`` of the node, or the reason for a refusal.
 
-        An empty assignment is none to speak of: the amounts are all there is.
+        An empty assignment means that the guest has amounts only.
         """
         return {}
 
     def report(self, assignments: Sequence[Assignment]) -> Mapping[str, Any]:
-        """Return further keys of a node's report, "numa", "facts" and "metrics"; asked where the kind has inventory."""
+        """Return further keys of a node's report: "numa", "facts", "metrics". Called if the kind has inventory."""
         return {}
 
     def describe(self, assignment: Assignment) -> str:
-        """Return an assignment in a few words, for people."""
+        """Return a short readable description of an assignment."""
         return ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finding the kinds of resources that the nodes of a shape have."""
+"""Loading of the resource kinds of a shape."""
 
 import importlib.metadata
 import json
@@ -19,8 +19,8 @@ LOG = log.getLogger(__name__)
 
 GROUP = "gantt.resource_kinds"
 
-# What a kind may add to a report, and how many bytes of JSON. The scheduler takes no more of cells, and of facts 16 KiB
-# with those of the shape.
+# Keys that a kind may add to a report, with type and maximum size in bytes of JSON. The scheduler accepts no larger
+# cells, and 16 KiB of facts including those of the shape.
 _REPORT_LIMITS: Mapping[str, tuple[type, int]] = {
     "numa": (list, 64 * 1024),
     "facts": (dict, 12 * 1024),
@@ -30,10 +30,10 @@ _REPORT_LIMITS: Mapping[str, tuple[type, int]] = {
 
 @dataclass(frozen=True, slots=True)
 class LoadedKind:
-    """A kind under its name, with what it said that a node has.
+    """A loaded resource kind, with its name and the providers that it declared.
 
-    ``classes`` has the resource classes that are this kind's, by path; ``telling`` says whether it adds to reports:
-    most do not, and there are thousands of nodes.
+    ``classes`` are the kind's resource classes, by path. ``adds_to_reports`` is false for kinds that do not override
+    ``report``: most do not, and there are thousands of nodes.
     """
 
     name: str
@@ -44,13 +44,13 @@ class LoadedKind:
 
     @classmethod
     def of(cls, name: str, kind: ResourceKind) -> "LoadedKind":
-        """Ask a kind for its inventory, which may raise anything."""
+        """Read a kind's inventory; raises whatever the kind raises."""
         providers = tuple(kind.inventory())
         classes = {provider.path: frozenset(provider.inventories) for provider in providers if provider.inventories}
         return cls(name, kind, providers, classes, bool(providers) and type(kind).report is not ResourceKind.report)
 
     def amounts(self, node_amounts: Amounts) -> Amounts:
-        """Return what of ``held`` is of this kind."""
+        """Return the part of ``node_amounts`` that belongs to this kind."""
         kind_amounts: dict[str, dict[str, int]] = {}
         for path, classes in self.classes.items():
             own_amounts = {name: amount for name, amount in node_amounts.get(path, {}).items() if name in classes}
@@ -59,31 +59,31 @@ class LoadedKind:
         return kind_amounts
 
     def assign(self, request: AssignmentRequest, assignments: Sequence[Assignment]) -> Assignment | str:
-        """Ask the kind; what it raises, or what cannot be journalled, is a refusal under its name."""
+        """Call the kind; an exception, or a result that cannot be journalled, becomes a refusal with its name."""
         try:
             if not self.kind.concerns(request):
                 return {}
             assignment = self.kind.assign(request, assignments)
-            # The journal writes it, and the next agent reads it.
+            # The assignment must survive the journal, from which the next agent reads it.
             return assignment if isinstance(assignment, str) else dict(json.loads(json.dumps(assignment)))
         except Exception as error:
-            # The edge to code from outside, whatever it is: the host stays whole, the build goes elsewhere.
+            # Boundary to plugin code: the host goes on, the build goes to another host.
             LOG.exception("Resource kind %s failed to assign", self.name)
             _count_fault(self.name, "assign")
             return f"resource kind {self.name!r} failed: {error!r}"
 
     def report(self, assignments: Sequence[Assignment]) -> Mapping[str, Any]:
-        """Return what the kind adds to a node's report; nothing where it raises, which is logged."""
+        """Return the kind's keys of a node's report; on an exception, log it and return none."""
         try:
             return _check_report(self.kind.report(assignments))
         except Exception:
-            # As above: a report without this kind's part is better than a host that falls silent.
+            # As above: a report without this kind's keys is better than a silent host.
             LOG.exception("Resource kind %s failed to report", self.name)
             _count_fault(self.name, "report")
             return {}
 
     def describe(self, assignment: Assignment) -> str:
-        """Return an assignment for people."""
+        """Return a readable description of an assignment."""
         try:
             return _check_text(self.kind.describe(assignment))
         except Exception:
@@ -94,13 +94,13 @@ class LoadedKind:
 
 
 def load_kinds(conf: cfg.ConfigOpts, group: str) -> list[LoadedKind]:
-    """Return all kinds that the nodes of a shape have, by name; raises BadConfiguration, cfg.Error.
+    """Return the resource kinds of the nodes of a shape, sorted by name; raises BadConfiguration, cfg.Error.
 
-    One that cannot be loaded, that raises or whose inventory makes no sense is left out, and that is logged.
+    A kind that cannot be loaded, that raises or that has an invalid inventory is logged and left out.
     """
     entries = sorted(importlib.metadata.entry_points(group=GROUP), key=lambda entry: entry.name)
     if not entries:
-        raise errors.BadConfiguration(why=f"no entry point of {GROUP} is found: install gantt again")
+        raise errors.BadConfiguration(why=f"no entry point of group {GROUP} is installed: install gantt again")
     kinds: list[LoadedKind] = []
     for entry in entries:
         try:
@@ -108,7 +108,7 @@ def load_kinds(conf: cfg.ConfigOpts, group: str) -> list[LoadedKind]:
         except (errors.BadConfiguration, cfg.Error):
             raise
         except Exception as error:
-            # The edge to code from outside: nodes without this kind serve those who do not ask for it.
+            # Boundary to plugin code: nodes without this kind can still run guests that do not need it.
             LOG.exception("Resource kind %s is left out of [%s]: %s", entry.name, group, error)
             _count_fault(entry.name, "inventory")
         else:
@@ -135,20 +135,20 @@ def _load_kind(
         if provider.path and not all(provider.path.split("/")):
             raise ValueError(f"path {provider.path!r} has an empty part")
         for resource_class, inventory in provider.inventories.items():
-            # Checked as the scheduler does, which would take nothing of a report that holds a bad one.
+            # Checked as the scheduler does, which would reject a whole report with an invalid inventory.
             Inventory.from_dict(resource_class, inventory.as_dict())
             vocabulary.check_resource_class(resource_class)
             if (provider.path, resource_class) in used_classes:
-                raise ValueError(f"{resource_class} at {provider.path or 'the node'} is another kind's already")
+                raise ValueError(f"{resource_class} at {provider.path or 'the node'} already belongs to another kind")
         for trait in provider.traits:
             vocabulary.check_trait(trait)
     return [new_kind]
 
 
 def _check_report(report: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what a kind adds to a report; raises ValueError and others for what the scheduler would not take.
+    """Return a kind's keys of a report; raises ValueError and others for values that the scheduler would reject.
 
-    It would take nothing of that report then, and the host would be as good as silent.
+    It would reject the whole report, and the host would count as silent.
     """
     for key, value in report.items():
         expected_type, max_bytes = _REPORT_LIMITS[key]
@@ -156,7 +156,7 @@ def _check_report(report: Mapping[str, Any]) -> Mapping[str, Any]:
             raise ValueError(f"{key} must be a {expected_type.__name__}")
         size = len(json.dumps(value, allow_nan=False, ensure_ascii=False).encode())
         if size > max_bytes:
-            raise ValueError(f"{key} may have {max_bytes} bytes of JSON, not {size}")
+            raise ValueError(f"{key} may have at most {max_bytes} bytes of JSON, got {size}")
     if not all(isinstance(cell, dict) for cell in report.get("numa", ())):
         raise ValueError("each cell of numa must be a dict")
     for name, value in report.get("metrics", {}).items():
@@ -167,12 +167,12 @@ def _check_report(report: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _check_text(text: str) -> str:
     if not isinstance(text, str):
-        raise ValueError(f"a description must be text, not {text!r}")
+        raise ValueError(f"a description must be a string, got {text!r}")
     return text
 
 
 def _count_fault(name: str, operation: str) -> None:
-    # Only a worker may import figures, and kinds are looked at before there is one, to check the configuration.
+    # Only workers may import metrics, but kinds are also loaded earlier, to check the configuration.
     from compute_agent import metrics  # noqa: PLC0415
 
     metrics.KIND_FAULTS.labels(name, operation).inc()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NUMA cells: which CPUs a guest is pinned to, which pages it has."""
+"""NUMA cells: pins guests to CPUs, and assigns pages."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,14 +19,14 @@ from rpcapi.model.numa.fit import CellPlacement, fit
 
 @dataclass(frozen=True, slots=True)
 class NumaKind(ResourceKind):
-    """The cells of the nodes of one shape, with nothing of them in use, and what each has."""
+    """The NUMA cells of the nodes of one shape, unused, and their providers."""
 
     cells: tuple[HostCell, ...]
     providers: tuple[NodeProvider, ...]
 
     @classmethod
     def of_shape(cls, conf: cfg.ConfigOpts, group: str) -> "NumaKind":
-        """Part the CPUs and the memory of a shape; one without cells is there to refuse guests that want them."""
+        """Divide CPUs and memory of a shape into cells; a kind without cells refuses guests that need cells."""
         cells = _cells(conf, group)
         providers = [
             NodeProvider(cell.path, _inventories(conf, group, cell), (CELL_TRAIT, *_threads(cell.threads)))
@@ -37,15 +37,15 @@ class NumaKind(ResourceKind):
         return cls(tuple(cells), tuple(providers))
 
     def inventory(self) -> Sequence[NodeProvider]:
-        """Return a provider for each cell."""
+        """Return one provider per cell."""
         return self.providers
 
     def concerns(self, request: AssignmentRequest) -> bool:
-        """Tell whether a guest takes something of a cell, or wants cells."""
+        """Return whether a guest has amounts of a cell, or a NUMA topology."""
         return bool(request.amounts or request.requirements.topology.cells)
 
     def assign(self, request: AssignmentRequest, assignments: Sequence[Assignment]) -> Assignment | str:
-        """Pin the guest by the first way to read its claim that can be."""
+        """Pin the guest by the first feasible group mapping of its claim."""
         topology = request.requirements.topology
         if not self.cells:
             return "the node has no NUMA cells"
@@ -56,18 +56,18 @@ class NumaKind(ResourceKind):
             if not isinstance(pins, str):
                 return {"cells": [pin.as_dict() for pin in pins]}
             refusal = refusal or pins
-        return refusal or "what it holds is not what its NUMA topology asks for"
+        return refusal or "its allocations do not match its NUMA topology"
 
     def report(self, assignments: Sequence[Assignment]) -> Mapping[str, Any]:
-        """Return the cells as they are."""
+        """Return the cells with their current use."""
         return {"numa": [cell.as_dict() for cell in self._current_cells(assignments)]}
 
     def describe(self, assignment: Assignment) -> str:
-        """Return where the guest lies, such as 'NUMA cell 0: CPUs 0>2 1>18, 512 pages of 2048 kB'."""
+        """Return the guest's placement, such as 'NUMA cell 0: CPUs 0>2 1>18, 512 pages of 2048 kB'."""
         return "; ".join(_describe_pin(pin) for pin in _pins([assignment]))
 
     def _current_cells(self, assignments: Sequence[Assignment]) -> list[HostCell]:
-        pinned: set[int] = set()  # whatever cell they were in: guests outlive a change of the cells
+        pinned: set[int] = set()  # in all cells: guests outlive a change of the cells
         pages: dict[int, dict[int, int]] = {}
         for pin in _pins(assignments):
             pinned |= pin.host_cpus
@@ -112,7 +112,7 @@ def _cells(conf: cfg.ConfigOpts, group: str) -> list[HostCell]:
     if values.vcpus % (count * threads) or values.memory_mb % count:
         raise errors.BadConfiguration(
             why=f"[{group}] {values.vcpus} vcpus in cores of {threads} threads and {values.memory_mb} MiB cannot be "
-            f"parted evenly among {count} NUMA cells"
+            f"divided evenly among {count} NUMA cells"
         )
     dedicated = _cpus(group, values.cpu_dedicated_set, values.vcpus)
     cores = values.vcpus // threads
@@ -145,7 +145,7 @@ def _cpus(group: str, text: str, count: int) -> frozenset[int]:
     except ValueError as error:
         raise errors.BadConfiguration(why=f"[{group}] cpu_dedicated_set: {error}") from error
     if any(cpu >= count for cpu in cpus):
-        raise errors.BadConfiguration(why=f"[{group}] cpu_dedicated_set names CPU {max(cpus)} of {count} vcpus")
+        raise errors.BadConfiguration(why=f"[{group}] cpu_dedicated_set has CPU {max(cpus)} of {count} vcpus")
     return cpus
 
 
@@ -153,18 +153,18 @@ def _pages(group: str, page_counts: Mapping[str, int]) -> dict[int, int]:
     for size in page_counts:
         if not (size.isascii() and size.isdigit() and int(size)) or (int(size) % 1024 and 1024 % int(size)):
             raise errors.BadConfiguration(
-                why=f"[{group}] huge_pages: {size!r} must be a size in kB that is a multiple of 1024, or divides it"
+                why=f"[{group}] huge_pages: {size!r} must be a size in kB that is a multiple or a divisor of 1024"
             )
     return {int(size): count for size, count in page_counts.items()}
 
 
 def _inventories(conf: cfg.ConfigOpts, group: str, cell: HostCell) -> dict[str, Inventory]:
-    """Return what a cell has. A guest is never given more of a class than is there: it cannot overcommit itself."""
+    """Return a cell's inventories. max_unit is the total: a guest cannot overcommit itself."""
     values = conf[group]
     huge = {size: size * count // 1024 for size, count in cell.pages.items()}
     memory = values.memory_mb // values.numa_cells - sum(huge.values())
     if memory < 0:
-        raise errors.BadConfiguration(why=f"[{group}] huge_pages are {-memory} MiB more than a NUMA cell's memory")
+        raise errors.BadConfiguration(why=f"[{group}] huge_pages exceed the memory of a NUMA cell by {-memory} MiB")
     totals = {
         VCPU: {
             "total": len(cell.shared),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Devices of which a guest gets certain ones: functions of PCI devices, parts of accelerators."""
+"""Devices that are assigned by unit: functions of PCI devices, parts of accelerators."""
 
 import itertools
 import re
@@ -17,20 +17,18 @@ _DEVICE_ITEM = re.compile(r"([^:@]+):([1-9][0-9]{0,3})(?:@([0-9]{1,2}))?")
 
 @dataclass(frozen=True, slots=True)
 class UnitKind(ResourceKind):
-    """Providers whose one class is counted in units, each with a name: {path: (unit, ...)}."""
+    """Providers with one resource class, counted in named units: {path: (unit, ...)}."""
 
     providers: tuple[NodeProvider, ...]
     units: Mapping[str, tuple[str, ...]]
 
     def inventory(self) -> Sequence[NodeProvider]:
-        """Return a provider for each physical device."""
+        """Return one provider per physical device."""
         return self.providers
 
     def assign(self, request: AssignmentRequest, assignments: Sequence[Assignment]) -> Assignment | str:
-        """Give the first units that nobody has."""
-        used_units: dict[
-            str, set[str]
-        ] = {}  # by the device's own name: guests outlive a change of the cells it is below
+        """Assign the first free units."""
+        used_units: dict[str, set[str]] = {}  # by device name: guests outlive a move of the device to another cell
         for assignment in assignments:
             for path, units in assignment.get("units", {}).items():
                 used_units.setdefault(_device_name(path), set()).update(units)
@@ -39,7 +37,7 @@ class UnitKind(ResourceKind):
             free = [unit for unit in self.units[path] if unit not in used_units.get(_device_name(path), ())]
             amount = sum(amounts.values())
             if amount > len(free):
-                return f"device {path} has {len(free)} of {len(self.units[path])} units free, not {amount}"
+                return f"device {path} has {len(free)} of {len(self.units[path])} units free, but {amount} are required"
             assigned_units[path] = free[:amount]
         return {"units": assigned_units}
 
@@ -53,9 +51,9 @@ def _device_name(path: str) -> str:
 
 
 def parse_devices(conf: cfg.ConfigOpts, group: str, option: str, prefix: str) -> Iterator[tuple[str, str, int]]:
-    """Yield (group of the device, path of its parent, number from 0) for each device that a shape's option names.
+    """Yield (config group, path of the parent, number from 0) for each device of a shape's option.
 
-    Raises BadConfiguration for an item that is not NAME:COUNT or NAME:COUNT@CELL, or names what is not there.
+    Raises BadConfiguration for an item that is not NAME:COUNT or NAME:COUNT@CELL, or has an unknown name or cell.
     """
     sections = {section for section in conf.list_all_sections() if section.startswith(prefix)}
     cells = conf[group].numa_cells
@@ -68,11 +66,13 @@ def parse_devices(conf: cfg.ConfigOpts, group: str, option: str, prefix: str) ->
         if prefix + name not in sections:
             raise errors.BadConfiguration(why=f"[{group}] {option}: there is no group [{prefix}{name}] in the file")
         if cell is not None and int(cell) >= cells:
-            raise errors.BadConfiguration(why=f"[{group}] {option}: {item!r} is on a cell of which there are {cells}")
+            raise errors.BadConfiguration(
+                why=f"[{group}] {option}: {item!r} has a cell that does not exist: the node has {cells}"
+            )
         for _ in range(int(count)):
             yield prefix + name, "" if cell is None else f"numa{int(cell)}", next(numbers)
 
 
 def device_provider(parent: str, name: str, **values: Any) -> NodeProvider:
-    """Return the provider of a device of this name below its parent's path."""
+    """Return the provider of a device ``name`` below the path ``parent``."""
     return NodeProvider(f"{parent}/{name}" if parent else name, parent=parent, **values)
