@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the agent's tests share."""
+"""Fixtures of the agent's tests."""
 
 import os
 from collections.abc import Iterator
@@ -9,9 +9,9 @@ import pytest
 
 @pytest.fixture(scope="package", autouse=True)
 def no_waiting_for_disks() -> Iterator[None]:
-    """Leave fsync out: what it is for, a loss of power, no test here can bring about, and thousands of them take long.
+    """Replace fsync by a no-op: it protects against a loss of power, which no test simulates, and thousands are slow.
 
-    That it is called when it must be is shown in test_journal_file.
+    test_journal_file checks that it is called where it must be.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda fd: None)

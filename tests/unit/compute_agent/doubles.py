@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The services that an agent talks to, with real semantics of their answers, in plain Python."""
+"""Test doubles of the services that an agent calls, with the semantics of the real answers."""
 
 import copy
 import threading
@@ -11,22 +11,22 @@ from rpcapi import objects
 from rpcapi.model.claims import Answer
 from rpcapi.model.names import host_of
 
-Ref = tuple[str, int]
+ClaimRef = tuple[str, int]
 LIVE = (Answer.PREPARED, Answer.CONFIRMED)
 
 
-class Ledger:
-    """The claims service. ``lose`` names verbs whose next answers are lost, after the verb was carried out."""
+class ClaimsDouble:
+    """Double of the claims service. ``lose`` lists verbs; their next answers are lost after execution."""
 
     target = messaging.Target(version="1.0")
 
     def __init__(self) -> None:
-        self.states: dict[Ref, str] = {}
-        self.names: dict[Ref, str] = {}
+        self.states: dict[ClaimRef, str] = {}
+        self.names: dict[ClaimRef, str] = {}
         self.epoch = 7
         self.again_s = 0.0
         self.lose: list[str] = []
-        self.calls: list[tuple[str, list[Ref]]] = []
+        self.calls: list[tuple[str, list[ClaimRef]]] = []
         self.audits: list[objects.AuditReport] = []
         self.lock = threading.Lock()
 
@@ -34,23 +34,23 @@ class Ledger:
         self.states[(uuid, attempt)] = Answer.PREPARED
         self.names[(uuid, attempt)] = name
 
-    def live(self) -> dict[Ref, str]:
+    def live(self) -> dict[ClaimRef, str]:
         return {ref: state for ref, state in self.states.items() if state in LIVE}
 
-    def forget(self, ref: Ref) -> None:
+    def forget(self, ref: ClaimRef) -> None:
         del self.states[ref]
 
     @messaging.expose
     def confirm_claims(self, ctxt: Any, host: str, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
-        return self._each("confirm_claims", refs, lambda ref: self._confirm(ref, host))
+        return self._apply_verb("confirm_claims", refs, lambda ref: self._confirm(ref, host))
 
     @messaging.expose
     def abort_claims(self, ctxt: Any, refs: objects.ClaimRefs, host: str | None = None) -> objects.ClaimAnswers:
-        return self._each("abort_claims", refs, self._abort)
+        return self._apply_verb("abort_claims", refs, self._abort)
 
     @messaging.expose
     def release_claims(self, ctxt: Any, host: str, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
-        return self._each("release_claims", refs, self._release)
+        return self._apply_verb("release_claims", refs, self._release)
 
     @messaging.expose
     def audit_host(self, ctxt: Any, report: objects.AuditReport) -> objects.AuditAnswer:
@@ -73,7 +73,7 @@ class Ledger:
             again_s=self.again_s,
         )
 
-    def _confirm(self, ref: Ref, host: str) -> str:
+    def _confirm(self, ref: ClaimRef, host: str) -> str:
         if ref not in self.states:
             return Answer.UNKNOWN
         if host_of(self.names[ref]) != host:
@@ -82,17 +82,17 @@ class Ledger:
             self.states[ref] = Answer.CONFIRMED
         return self.states[ref]
 
-    def _abort(self, ref: Ref) -> str:
+    def _abort(self, ref: ClaimRef) -> str:
         if self.states.get(ref) in (None, Answer.PREPARED):
             self.states[ref] = Answer.ABORTED
         return self.states[ref]
 
-    def _release(self, ref: Ref) -> str:
+    def _release(self, ref: ClaimRef) -> str:
         if self.states.get(ref) in (None, *LIVE):
             self.states[ref] = Answer.RELEASED
         return self.states[ref]
 
-    def _each(self, verb: str, refs: objects.ClaimRefs, change: Any) -> objects.ClaimAnswers:
+    def _apply_verb(self, verb: str, refs: objects.ClaimRefs, change: Any) -> objects.ClaimAnswers:
         with self.lock:
             self.calls.append((verb, refs.pairs()))
             answers = [str(change(ref)) for ref in refs.pairs()]
@@ -113,27 +113,27 @@ class Ledger:
             raise messaging.MessagingTimeout(f"the answer of {verb} was lost")
 
     @staticmethod
-    def _refs(report: objects.AuditReport) -> list[Ref]:
+    def _refs(report: objects.AuditReport) -> list[ClaimRef]:
         return list(zip(report.consumers, report.attempts, strict=True))
 
 
-class Conductor:
-    """Records what it is told. ``deaf`` counts the reports that it will not answer."""
+class ConductorDouble:
+    """Double of the conductor: records reports. ``failures_left`` is the number of reports that stay unanswered."""
 
     target = messaging.Target(version="1.1")
 
     def __init__(self) -> None:
-        self.outcomes: dict[Ref, list[str]] = {}
-        self.reasons: dict[Ref, str] = {}
+        self.outcomes: dict[ClaimRef, list[str]] = {}
+        self.reasons: dict[ClaimRef, str] = {}
         self.reports: list[objects.BuildReport] = []
-        self.deaf = 0
+        self.failures_left = 0
         self.lock = threading.Lock()
 
     @messaging.expose
     def report_builds(self, ctxt: Any, report: objects.BuildReport) -> None:
         with self.lock:
-            if self.deaf:
-                self.deaf -= 1
+            if self.failures_left:
+                self.failures_left -= 1
                 raise messaging.MessagingTimeout("the conductor is away")
             self.reports.append(report)
             for uuid, attempt, outcome, reason in zip(
@@ -142,7 +142,7 @@ class Conductor:
                 self.outcomes.setdefault((uuid, attempt), []).append(outcome)
                 self.reasons[(uuid, attempt)] = reason
 
-    def last(self, ref: Ref) -> str | None:
+    def last(self, ref: ClaimRef) -> str | None:
         return self.outcomes[ref][-1] if ref in self.outcomes else None
 
     @messaging.expose
@@ -150,8 +150,8 @@ class Conductor:
         raise AssertionError("nothing here is newer than the agent")
 
 
-class Scheduler:
-    """Applies stats as the store does: in order, a delta only onto the report that it names."""
+class SchedulerDouble:
+    """Double of the scheduler: applies stats like the store, in order, a delta only on its base report."""
 
     target = messaging.Target(version="1.1")
 
@@ -162,7 +162,7 @@ class Scheduler:
         self.epoch = 7
         self.audit = False
         self.wanted: list[str] | None = None
-        self.lose: list[str] = []  # what is to go wrong next: "call" or "answer"
+        self.lose: list[str] = []  # what is lost next: "call" or "answer"
         self.lock = threading.Lock()
 
     @messaging.expose

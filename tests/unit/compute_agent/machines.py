@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shapes of nodes as a configuration file would describe them."""
+"""Node shapes from configuration files."""
 
 import tempfile
 import textwrap
@@ -41,7 +41,7 @@ BIG = """
 """
 
 
-def planned(text: str) -> list[HostPlan]:
+def plan_file(text: str) -> list[HostPlan]:
     """Return the hosts of a configuration file with this text."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "gantt.conf"
@@ -54,5 +54,5 @@ def planned(text: str) -> list[HostPlan]:
 
 def node(text: str = BIG) -> Node:
     """Return the only node of such a file."""
-    ((found,),) = (host.nodes for host in planned(text))
-    return found
+    ((only_node,),) = (host.nodes for host in plan_file(text))
+    return only_node

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A service host's agent in a test's own hands: its lane, its clock, and its death at any step."""
+"""Test rig for the agent of one service host, with manual queues and clock, and a kill at any step."""
 
 import heapq
 import itertools
@@ -29,7 +29,7 @@ from compute_agent.tracker import ResourceTracker
 from compute_agent.wish import BuildRequirements
 from rpcapi import context
 from rpcapi.model.inventory import Inventory
-from tests.unit.compute_agent.doubles import Conductor, Ledger, Scheduler
+from tests.unit.compute_agent.doubles import ClaimsDouble, ConductorDouble, SchedulerDouble
 
 HOST = "alpha"
 SHAPE = NodeShape("test", {"VCPU": Inventory(8), "MEMORY_MB": Inventory(8192, reserved=512)}, ("HW_CPU_X86_AVX2",))
@@ -39,7 +39,7 @@ RESOURCES = {"VCPU": 2, "MEMORY_MB": 1024}
 
 @dataclass(frozen=True, slots=True)
 class ScriptedProfile(HostProfile):
-    """Refuses and fails by name, so that a test can choose."""
+    """Profile that refuses and fails instances by their names."""
 
     def refuses(self, ref: AttemptRef) -> bool:
         return ref.uuid.startswith("refused")
@@ -48,12 +48,12 @@ class ScriptedProfile(HostProfile):
         return ref.uuid.startswith("failing")
 
 
-class Killed(BaseException):
-    """Raised where the agent's process dies."""
+class AgentKilled(BaseException):
+    """Raised where the agent's process is killed."""
 
 
-class Fuse:
-    """Kills at the ``at``-th step that passes it (0: never)."""
+class KillSwitch:
+    """Kills the agent at the ``at``-th step (0: never)."""
 
     def __init__(self, at: int = 0) -> None:
         self.at = at
@@ -62,24 +62,24 @@ class Fuse:
     def step(self) -> None:
         self.steps += 1
         if self.steps == self.at:
-            raise Killed
+            raise AgentKilled
 
     def around(self, call: Callable[..., Any]) -> Callable[..., Any]:
         """Return ``call`` with a step before it and one after it."""
 
-        def fused(*args: Any, **kwargs: Any) -> Any:
+        def call_with_steps(*args: Any, **kwargs: Any) -> Any:
             self.step()
             answer = call(*args, **kwargs)
             self.step()
             return answer
 
-        return fused
+        return call_with_steps
 
 
-class FusedClient:
-    """A client whose every call is two steps: one before it is sent, one before its answer arrives."""
+class KillableClient:
+    """A client with two steps per call: one before sending, one before the answer arrives."""
 
-    def __init__(self, service: Any, fuse: Fuse) -> None:
+    def __init__(self, service: Any, fuse: KillSwitch) -> None:
         self._service = service
         self._fuse = fuse
 
@@ -87,8 +87,8 @@ class FusedClient:
         return self._fuse.around(getattr(self._service, method))
 
 
-class Clock:
-    """Milliseconds that pass when they are told to."""
+class ManualClock:
+    """A clock in milliseconds that a test advances."""
 
     def __init__(self) -> None:
         self.now = 1_000_000
@@ -106,9 +106,9 @@ class _Timer:
 
 
 class ManualQueue:
-    """Jobs are done when the test says so, timers by its clock."""
+    """A serial queue that runs jobs on request, and timers by the manual clock."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: ManualClock) -> None:
         self._clock = clock
         self._jobs: deque[Job] = deque()
         self._timers: list[tuple[float, int, _Timer]] = []
@@ -123,21 +123,21 @@ class ManualQueue:
         return timer
 
     def run(self) -> None:
-        """Do all that is there now."""
+        """Run all queued jobs."""
         while self._jobs:
             self._jobs.popleft()()
 
     def settle(self, timers: int = 200) -> None:
-        """Do all that is there, and all that timers bring, until nothing is left."""
+        """Run queued jobs and fire timers until nothing is left."""
         self.run()
         for _ in range(timers):
             if not self.waiting():
                 return
             self.fire()
-        raise AssertionError("the agent does not come to a rest")
+        raise AssertionError("the agent does not settle")
 
     def fire(self) -> None:
-        """Let the time of the next timer come, and do what it brings."""
+        """Advance the clock to the next timer, and run its jobs."""
         while True:
             when, _, timer = heapq.heappop(self._timers)
             if timer.job is not None:
@@ -147,29 +147,29 @@ class ManualQueue:
         self.run()
 
     def waiting(self) -> int:
-        """How many timers are set."""
+        """Return the number of pending timers."""
         return sum(timer.job is not None for _, _, timer in self._timers)
 
 
-class Rig:
-    """One service host, the services round it, and agents that follow each other on its state folder."""
+class AgentRig:
+    """One service host, doubles of the other services, and successive agents on its state folder."""
 
     def __init__(self, folder: Path, profile: HostProfile | None = None) -> None:
         self.folder = folder
         self.profile = profile or HostProfile(boot_delay=1.0)
-        self.clock = Clock()
-        self.ledger = Ledger()
-        self.conductor = Conductor()
-        self.scheduler = Scheduler()
+        self.clock = ManualClock()
+        self.ledger = ClaimsDouble()
+        self.conductor = ConductorDouble()
+        self.scheduler = SchedulerDouble()
         self.nodes = NODES
         self.queue = ManualQueue(self.clock)
         self.report_queue = ManualQueue(self.clock)
         self.guest_manager: GuestManager | None = None
-        self.restarts = 0  # how often the agent was to restart
+        self.restarts = 0  # number of requested restarts
 
-    def start(self, fuse: Fuse | None = None) -> ServiceHost:
-        """Make an agent that takes over; ``fuse`` kills it."""
-        fuse = fuse or Fuse()
+    def start(self, fuse: KillSwitch | None = None) -> ServiceHost:
+        """Create an agent that takes over the state; ``fuse`` kills it."""
+        fuse = fuse or KillSwitch()
         self.queue, self.report_queue = ManualQueue(self.clock), ManualQueue(self.clock)
         file = JournalFile(self.folder / "journal", HOST)
         hypervisor = Hypervisor(self.folder / "guests", lambda: self.profile, self.clock)
@@ -178,9 +178,9 @@ class Rig:
                 setattr(owner, name, fuse.around(getattr(owner, name)))
         journal = Journal(file, retention_ms=3_600_000, clock=self.clock)
         self.guest_manager = guest_manager = GuestManager(HOST, journal, ResourceTracker(self.nodes), hypervisor)
-        claims: Any = FusedClient(self.ledger, fuse)
-        conductor: Any = FusedClient(self.conductor, fuse)
-        scheduler: Any = FusedClient(self.scheduler, fuse)
+        claims: Any = KillableClient(self.ledger, fuse)
+        conductor: Any = KillableClient(self.conductor, fuse)
+        scheduler: Any = KillableClient(self.scheduler, fuse)
         calls = ServiceCalls(5.0)
         guest_manager.open()
         self.auditor = HostAuditor(guest_manager, claims, calls, self.clock)
@@ -210,8 +210,8 @@ class Rig:
         )
         return self.host
 
-    def serve(self, fuse: Fuse | None = None) -> ServiceHost:
-        """Start an agent and let it audit, as before it serves."""
+    def serve(self, fuse: KillSwitch | None = None) -> ServiceHost:
+        """Start an agent, and audit as before serving."""
         host = self.start(fuse)
         self.auditor.audit(self.ledger.epoch)
         host.advance()
@@ -221,18 +221,18 @@ class Rig:
         self.restarts += 1
 
     def stop(self) -> None:
-        """Close what the agent's process would hold open."""
+        """Close the files of the agent."""
         if self.guest_manager is not None:
             self.guest_manager.journal.close()
 
     def guests(self) -> dict[tuple[str, int], Guest]:
-        """What runs, as the files tell."""
-        looker = Hypervisor(self.folder / "guests", lambda: self.profile, self.clock)
-        looker.open()
-        return {guest.ref: guest for guest in looker.list()}
+        """Return the guests according to their files."""
+        hypervisor = Hypervisor(self.folder / "guests", lambda: self.profile, self.clock)
+        hypervisor.open()
+        return {guest.ref: guest for guest in hypervisor.list()}
 
     def intent(self, uuid: str, attempt: int = 1, node: int = 0, prepared: bool = True, **resources: int) -> Attempt:
-        """Return a build of one instance; its claim is prepared as the scheduler would have."""
+        """Return an intent for one instance, with its claim prepared as by the scheduler."""
         name = f"{HOST}/node{node}"
         if prepared and (uuid, attempt) not in self.ledger.states:
             self.ledger.prepare(uuid, attempt, name)
@@ -247,9 +247,9 @@ class Rig:
             owner={"type": "INSTANCE", "project": "p", "user": "u", "request_id": "req-build"},
         )
 
-    def build(self, *intents: Attempt, wish: BuildRequirements = BuildRequirements()) -> None:  # noqa: B008 - it is frozen
+    def build(self, *intents: Attempt, requirements: BuildRequirements = BuildRequirements()) -> None:  # noqa: B008 - it is frozen
         """Deliver a build message."""
-        self.host.build(context.new("p", "u"), intents, wish)
+        self.host.build(context.new("p", "u"), intents, requirements)
 
     def terminate(self, *refs: tuple[str, int]) -> None:
         """Deliver a terminate message."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Guests that are given certain CPUs and devices: over restarts, and in what the scheduler is told."""
+"""Assignments of CPUs and devices: across restarts, and in reports to the scheduler."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,32 +12,32 @@ from compute_agent.calls import CallUnanswered
 from compute_agent.profile import HostProfile
 from rpcapi.model.numa.cells import HostCell
 from tests.unit.compute_agent import machines
-from tests.unit.compute_agent.rig import HOST, Fuse, Killed, Rig, ScriptedProfile
+from tests.unit.compute_agent.rig import HOST, AgentKilled, AgentRig, KillSwitch, ScriptedProfile
 
 NODE = f"{HOST}/node0"
 CELL = f"{NODE}/numa0"
 NIC = f"{CELL}/0000:01:00.0"
 
 
-def made(folder: Path, profile: HostProfile | None = None) -> Rig:
-    rig = Rig(folder, profile)
+def make_rig(folder: Path, profile: HostProfile | None = None) -> AgentRig:
+    rig = AgentRig(folder, profile)
     rig.nodes = (machines.node(),)
     return rig
 
 
 @pytest.fixture
-def rig(tmp_path: Path) -> Iterator[Rig]:
-    rig = made(tmp_path)
+def rig(tmp_path: Path) -> Iterator[AgentRig]:
+    rig = make_rig(tmp_path)
     rig.serve()
     rig.queue.settle()
     yield rig
     rig.stop()
 
 
-def guest(rig: Rig, uuid: str, pinned: int = 2, functions: int = 1) -> Attempt:
-    held = {CELL: {"PCPU": pinned}, NIC: {"CUSTOM_PCI_8086_154D": functions}}
+def guest(rig: AgentRig, uuid: str, pinned: int = 2, functions: int = 1) -> Attempt:
+    allocations = {CELL: {"PCPU": pinned}, NIC: {"CUSTOM_PCI_8086_154D": functions}}
     return replace(
-        rig.intent(uuid), allocations={name: amounts for name, amounts in held.items() if all(amounts.values())}
+        rig.intent(uuid), allocations={name: amounts for name, amounts in allocations.items() if all(amounts.values())}
     )
 
 
@@ -49,7 +49,7 @@ def units(attempt: Attempt) -> set[str]:
     return set(attempt.assignments["pci"]["units"][NIC.removeprefix(f"{NODE}/")])
 
 
-def test_the_guests_of_one_message_get_each_their_own_until_there_is_no_more(rig: Rig) -> None:
+def test_guests_of_a_message_get_distinct_cpus_and_devices_until_exhausted(rig: AgentRig) -> None:
     rig.build(*(guest(rig, uuid) for uuid in "abcd"))
     rig.queue.settle()
     assert rig.guest_manager is not None
@@ -58,9 +58,9 @@ def test_the_guests_of_one_message_get_each_their_own_until_there_is_no_more(rig
     assert set.union(*map(cpus, live)) == {1, 2, 3, 9, 10, 11}
     assert sum(len(units(attempt)) for attempt in live) == len(set.union(*map(units, live))) == 3
     assert rig.conductor.reasons[("d", 1)] == f"provider {CELL} cannot give 2 PCPU: 6 of 6 are in use"
-    # what each was given is told to the conductor, and with it to the operator
+    # the assignment is reported to the conductor, where the operator sees it
     assert rig.conductor.reasons[("a", 1)] == "NUMA cell 0: CPUs 0>1 1>9; numa0/0000:01:00.0: 0000:01:00.1"
-    # when one ends, all of that can be given again
+    # when a guest ends, its CPUs and devices can be assigned again
     rig.terminate(("b", 1))
     rig.build(guest(rig, "e"))
     rig.queue.settle()
@@ -68,11 +68,11 @@ def test_the_guests_of_one_message_get_each_their_own_until_there_is_no_more(rig
     assert (cpus(late), units(late)) == ({2, 10}, {"0000:01:00.2"})
 
 
-def test_killed_at_every_step_the_next_agent_keeps_what_was_given(tmp_path: Path) -> None:
-    steps = _played(tmp_path / "whole", Fuse())[0]
+def test_assignments_survive_a_kill_at_every_step(tmp_path: Path) -> None:
+    steps = _played(tmp_path / "whole", KillSwitch())[0]
     assert steps > 10
     for at in range(1, steps + 1):
-        _, rig, before = _played(tmp_path / f"killed-{at}", Fuse(at))
+        _, rig, before = _played(tmp_path / f"killed-{at}", KillSwitch(at))
         rig.serve()
         assert rig.guest_manager is not None
         for attempt in rig.guest_manager.journal.live():
@@ -87,15 +87,15 @@ def test_killed_at_every_step_the_next_agent_keeps_what_was_given(tmp_path: Path
         rig.stop()
 
 
-def _played(folder: Path, fuse: Fuse) -> tuple[int, Rig, dict[AttemptRef, Attempt]]:
-    """Have a guest built, one that fails, and a third; return what was journalled when the agent died."""
-    rig = made(folder, ScriptedProfile(boot_delay=1.0))
+def _played(folder: Path, fuse: KillSwitch) -> tuple[int, AgentRig, dict[AttemptRef, Attempt]]:
+    """Build a guest, one that fails, and a third; return the live attempts when the agent was killed."""
+    rig = make_rig(folder, ScriptedProfile(boot_delay=1.0))
     try:
         rig.serve(fuse)
         for uuid in ("a", "failing", "c"):
             rig.build(guest(rig, uuid))
             rig.queue.settle()
-    except Killed:
+    except AgentKilled:
         pass
     assert rig.guest_manager is not None
     live = {attempt.ref: attempt for attempt in rig.guest_manager.journal.live()}
@@ -103,7 +103,7 @@ def _played(folder: Path, fuse: Fuse) -> tuple[int, Rig, dict[AttemptRef, Attemp
     return fuse.steps, rig, live
 
 
-def test_a_journal_tells_assignments_where_there_are_some_and_is_read_without() -> None:
+def test_journal_omits_empty_assignments_and_reads_records_without() -> None:
     flat = Attempt("a", 1, Stage.SPAWNED, 5, name=NODE, allocations={NODE: {"VCPU": 1}})
     assert "assignments" not in flat.as_dict()
     assert Attempt.from_dict(flat.as_dict()) == flat
@@ -111,10 +111,10 @@ def test_a_journal_tells_assignments_where_there_are_some_and_is_read_without() 
     assert Attempt.from_dict(pinned.as_dict()) == pinned
 
 
-def test_a_report_tells_all_that_hangs_below_a_node_and_then_what_changed(rig: Rig) -> None:
+def test_first_report_has_all_child_providers_and_next_only_changes(rig: AgentRig) -> None:
     rig.reporter.report()
-    told = rig.scheduler.views[HOST]
-    assert {name: state["parent"] for name, state in told.items() if name != NODE} == {
+    views = rig.scheduler.views[HOST]
+    assert {name: state["parent"] for name, state in views.items() if name != NODE} == {
         f"{NODE}/0000:03:00.0": NODE,
         CELL: NODE,
         NIC: CELL,
@@ -122,10 +122,10 @@ def test_a_report_tells_all_that_hangs_below_a_node_and_then_what_changed(rig: R
         f"{NODE}/numa1/0000:02:00.0": f"{NODE}/numa1",
         f"{NODE}/numa1/gpu-0": f"{NODE}/numa1",
     }
-    assert set(told[CELL]) == {"parent", "inventories", "traits"}
-    assert told[CELL]["inventories"]["PCPU"]["max_unit"] == 6
-    assert "parent" not in told[NODE]
-    assert [HostCell.from_dict(cell).pinned for cell in told[NODE]["numa"]] == [set(), set()]
+    assert set(views[CELL]) == {"parent", "inventories", "traits"}
+    assert views[CELL]["inventories"]["PCPU"]["max_unit"] == 6
+    assert "parent" not in views[NODE]
+    assert [HostCell.from_dict(cell).pinned for cell in views[NODE]["numa"]] == [set(), set()]
     rig.build(guest(rig, "a"))
     rig.queue.settle()
     rig.report_queue.run()
@@ -135,7 +135,7 @@ def test_a_report_tells_all_that_hangs_below_a_node_and_then_what_changed(rig: R
     assert [HostCell.from_dict(cell).pinned for cell in report.nodes[NODE]["numa"]] == [{1, 9}, set()]
 
 
-def test_cells_that_nobody_reads_are_not_told(rig: Rig) -> None:
+def test_cells_that_the_scheduler_does_not_read_are_not_reported(rig: AgentRig) -> None:
     rig.scheduler.wanted = ["inventories"]
     rig.reporter.report()
     rig.scheduler.forget(HOST)
@@ -144,7 +144,7 @@ def test_cells_that_nobody_reads_are_not_told(rig: Rig) -> None:
     assert CELL in rig.scheduler.views[HOST]
 
 
-def test_what_changes_hands_is_told_at_once_and_many_changes_once(rig: Rig) -> None:
+def test_changed_assignments_are_reported_at_once_in_one_report(rig: AgentRig) -> None:
     rig.reporter.report()
     sent = len(rig.scheduler.reports)
     for uuid in "ab":
@@ -159,7 +159,7 @@ def test_what_changes_hands_is_told_at_once_and_many_changes_once(rig: Rig) -> N
     assert HostCell.from_dict(rig.scheduler.views[HOST][NODE]["numa"][0]).pinned == {2, 10}
 
 
-def test_what_changes_hands_is_told_at_once_though_the_report_before_got_no_answer(rig: Rig) -> None:
+def test_changed_assignments_are_reported_at_once_after_an_unanswered_report(rig: AgentRig) -> None:
     rig.reporter.report()
     rig.scheduler.lose = ["answer"]
     with pytest.raises(CallUnanswered):
@@ -170,7 +170,7 @@ def test_what_changes_hands_is_told_at_once_though_the_report_before_got_no_answ
     assert HostCell.from_dict(rig.scheduler.views[HOST][NODE]["numa"][0]).pinned == {1, 9}
 
 
-def test_amounts_alone_wait_for_their_turn(rig: Rig) -> None:
+def test_changed_amounts_wait_for_the_next_report(rig: AgentRig) -> None:
     rig.reporter.report()
     sent = len(rig.scheduler.reports)
     rig.build(replace(rig.intent("a"), allocations={NODE: {"DISK_GB": 1}}))
@@ -179,7 +179,7 @@ def test_amounts_alone_wait_for_their_turn(rig: Rig) -> None:
     assert len(rig.scheduler.reports) == sent
 
 
-def test_a_silent_host_does_not_tell_that_either(rig: Rig, tmp_path: Path) -> None:
+def test_silent_host_does_not_report_changed_assignments(rig: AgentRig, tmp_path: Path) -> None:
     # given a host that falls silent in place of its next report
     host = rig.host
     rig.profile = HostProfile(silence_rate=1.0, silence_time=100.0)
@@ -189,31 +189,31 @@ def test_a_silent_host_does_not_tell_that_either(rig: Rig, tmp_path: Path) -> No
     rig.queue.run()
     rig.report_queue.run()
     assert len(rig.scheduler.reports) == sent
-    # when it speaks again, it tells all of it
+    # when it reports again, the report has all changes
     rig.report_queue.fire()
     assert HostCell.from_dict(rig.scheduler.views[HOST][NODE]["numa"][0]).pinned == {1, 9}
 
 
-def test_builds_under_way_and_failed_ones_are_metrics(tmp_path: Path) -> None:
-    rig = made(tmp_path, ScriptedProfile(boot_delay=1.0))
+def test_builds_in_progress_and_failed_builds_are_metrics(tmp_path: Path) -> None:
+    rig = make_rig(tmp_path, ScriptedProfile(boot_delay=1.0))
     rig.serve()
-    rig.conductor.deaf = 1000
+    rig.conductor.failures_left = 1000
 
     def metrics() -> tuple[float, float]:
         rig.reporter.report()
-        told = rig.scheduler.views[HOST][NODE]["metrics"]
-        return told["io_ops"], told["failed_builds"]
+        views = rig.scheduler.views[HOST][NODE]["metrics"]
+        return views["io_ops"], views["failed_builds"]
 
     assert metrics() == (0, 0)
     rig.build(guest(rig, "a"), guest(rig, "b"), guest(rig, "failing-1", pinned=1))
     rig.queue.run()
     assert metrics() == (2, 1)
-    # an agent that takes over knows what is under way, and no more of what has failed
+    # a new agent counts builds in progress, but resets the failures
     rig.stop()
     rig.clock.now += 1
     rig.serve()
     assert metrics() == (2, 0)
-    rig.conductor.deaf = 0
+    rig.conductor.failures_left = 0
     rig.build(guest(rig, "failing-2", pinned=1))
     rig.queue.settle()
     assert metrics() == (0, 0)

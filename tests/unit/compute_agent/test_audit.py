@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Audits: at start, in a new epoch, again after a grace, and what their answers lead to."""
+"""Audits: at start, in a new epoch, again after a grace, and the effects of their answers."""
 
 import functools
 import threading
@@ -14,24 +14,24 @@ from compute_agent.attempt import AttemptRef, Stage
 from compute_agent.journal_file import JournalDamaged
 from compute_agent.nodes import Node, NodeShape
 from rpcapi.model.inventory import Inventory
-from tests.unit.compute_agent.rig import NODES, RESOURCES, Rig
+from tests.unit.compute_agent.rig import NODES, RESOURCES, AgentRig
 
 
 @pytest.fixture
-def rig(tmp_path: Path) -> Iterator[Rig]:
-    rig = Rig(tmp_path)
+def rig(tmp_path: Path) -> Iterator[AgentRig]:
+    rig = AgentRig(tmp_path)
     rig.serve()
     yield rig
     rig.stop()
 
 
-def restart(rig: Rig) -> None:
+def restart(rig: AgentRig) -> None:
     rig.stop()
     rig.serve()
     rig.queue.settle()
 
 
-def test_reports_all_that_the_store_needs_to_take_a_claim_back(rig: Rig) -> None:
+def test_audit_reports_everything_needed_to_reassert_a_claim(rig: AgentRig) -> None:
     rig.build(rig.intent("a"), rig.intent("b", node=1))
     rig.queue.settle()
     rig.ledger.lose = ["confirm_claims"]
@@ -48,7 +48,7 @@ def test_reports_all_that_the_store_needs_to_take_a_claim_back(rig: Rig) -> None
     assert report.owners[0] == {"type": "INSTANCE", "project": "p", "user": "u", "request_id": "req-build"}
 
 
-def test_a_store_that_forgot_everything_gets_it_back(rig: Rig) -> None:
+def test_audit_restores_claims_in_an_empty_store(rig: AgentRig) -> None:
     rig.build(rig.intent("a"), rig.intent("b"))
     rig.queue.settle()
     rig.ledger.states.clear()
@@ -58,7 +58,7 @@ def test_a_store_that_forgot_everything_gets_it_back(rig: Rig) -> None:
 
 
 @pytest.mark.parametrize("end", ["released", "aborted", "expired", "conflict", "foreign"])
-def test_a_guest_whose_claim_is_over_is_stopped_and_reported_gone(rig: Rig, end: str) -> None:
+def test_guest_of_ended_claim_is_stopped_and_reported_gone(rig: AgentRig, end: str) -> None:
     rig.build(rig.intent("a", VCPU=8), rig.intent("b", node=1))
     rig.queue.settle()
     rig.ledger.states[("a", 1)] = end
@@ -67,12 +67,12 @@ def test_a_guest_whose_claim_is_over_is_stopped_and_reported_gone(rig: Rig, end:
 
     assert list(rig.guests()) == [("b", 1)]
     assert rig.conductor.outcomes == {("a", 1): ["active", "gone"], ("b", 1): ["active"]}
-    assert rig.conductor.reasons[("a", 1)] == f"its claim is over: {end}"
+    assert rig.conductor.reasons[("a", 1)] == f"claim is over: {end}"
     assert rig.guest_manager is not None
     assert rig.guest_manager.tracker.used("alpha/node0") == {"VCPU": 0}
 
 
-def test_an_intent_whose_claim_expired_while_the_agent_was_down_is_refused(rig: Rig) -> None:
+def test_intent_with_expired_claim_is_refused_after_restart(rig: AgentRig) -> None:
     rig.ledger.lose = ["confirm_claims"]
     rig.build(rig.intent("a"))
     rig.queue.run()
@@ -82,7 +82,7 @@ def test_an_intent_whose_claim_expired_while_the_agent_was_down_is_refused(rig: 
     assert rig.conductor.outcomes == {("a", 1): ["refused"]}
 
 
-def test_what_runs_is_not_stopped_because_the_store_does_not_know_it(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_guest_of_unknown_claim_keeps_running(rig: AgentRig, monkeypatch: pytest.MonkeyPatch) -> None:
     rig.build(rig.intent("a"))
     rig.queue.settle()
     rig.ledger.states[("a", 1)] = "unknown"
@@ -91,13 +91,13 @@ def test_what_runs_is_not_stopped_because_the_store_does_not_know_it(rig: Rig, m
     assert list(rig.guests()) == [("a", 1)]
 
 
-def test_an_audit_in_another_epoch_than_the_stores_does_not_count(rig: Rig) -> None:
+def test_audit_in_another_epoch_does_not_count(rig: AgentRig) -> None:
     rig.ledger.epoch = 9
-    audited = rig.auditor.audit(8)
-    assert (audited.epoch, rig.auditor.epoch) == (9, 7)
+    result = rig.auditor.audit(8)
+    assert (result.epoch, rig.auditor.epoch) == (9, 7)
 
 
-def test_a_new_epoch_is_audited_once_however_often_it_is_told(rig: Rig) -> None:
+def test_new_epoch_is_audited_once_for_repeated_notifications(rig: AgentRig) -> None:
     rig.ledger.epoch = 8
     for _ in range(3):
         rig.host.audit(8)
@@ -108,7 +108,7 @@ def test_a_new_epoch_is_audited_once_however_often_it_is_told(rig: Rig) -> None:
     assert [report.epoch for report in rig.ledger.audits] == [7, 8]
 
 
-def test_an_epoch_that_moved_on_is_followed(rig: Rig) -> None:
+def test_audit_follows_a_newer_epoch(rig: AgentRig) -> None:
     rig.ledger.epoch = 9
     rig.host.audit(8)
     rig.queue.settle()
@@ -116,7 +116,7 @@ def test_an_epoch_that_moved_on_is_followed(rig: Rig) -> None:
     assert rig.auditor.epoch == 9
 
 
-def test_an_audit_without_an_answer_is_repeated(rig: Rig) -> None:
+def test_unanswered_audit_is_repeated(rig: AgentRig) -> None:
     rig.ledger.epoch = 8
     rig.ledger.lose = ["audit_host", "audit_host"]
     rig.host.audit(8)
@@ -125,7 +125,7 @@ def test_an_audit_without_an_answer_is_repeated(rig: Rig) -> None:
     assert rig.auditor.epoch == 8
 
 
-def test_claims_that_nobody_runs_are_looked_at_again_after_their_grace(rig: Rig) -> None:
+def test_orphaned_claims_are_audited_again_after_grace(rig: AgentRig) -> None:
     rig.ledger.epoch, rig.ledger.again_s = 8, 60.0
     rig.host.audit(8)
     rig.queue.run()
@@ -136,13 +136,13 @@ def test_claims_that_nobody_runs_are_looked_at_again_after_their_grace(rig: Rig)
     assert [report.epoch for report in rig.ledger.audits] == [7, 8, 8]
 
 
-@pytest.mark.parametrize("told", ["new epoch", "audit asked for"])
-def test_the_answer_to_a_report_brings_an_audit(rig: Rig, told: str) -> None:
-    rig.scheduler.audit = told == "audit asked for"
-    rig.scheduler.epoch = rig.ledger.epoch = 8 if told == "new epoch" else 7
+@pytest.mark.parametrize("cause", ["new epoch", "audit requested"])
+def test_answer_to_a_report_triggers_an_audit(rig: AgentRig, cause: str) -> None:
+    rig.scheduler.audit = cause == "audit requested"
+    rig.scheduler.epoch = rig.ledger.epoch = 8 if cause == "new epoch" else 7
     rig.host.join(threading.Event())
     audits = len(rig.ledger.audits)
-    rig.scheduler.epoch = rig.ledger.epoch = rig.scheduler.epoch + (told == "new epoch")
+    rig.scheduler.epoch = rig.ledger.epoch = rig.scheduler.epoch + (cause == "new epoch")
 
     rig.report_queue.fire()
     rig.queue.settle()
@@ -150,13 +150,13 @@ def test_the_answer_to_a_report_brings_an_audit(rig: Rig, told: str) -> None:
     assert len(rig.ledger.audits) == audits + 1
 
 
-def test_a_host_joins_in_the_order_stats_then_audit_then_work(rig: Rig) -> None:
+def test_host_joins_by_stats_then_audit_then_work(rig: AgentRig) -> None:
     rig.stop()
-    seen: list[str] = []
+    verbs: list[str] = []
     rig.start()
 
     def noted(verb: str, call: Callable[..., Any], *args: Any) -> Any:
-        seen.append(verb)
+        verbs.append(verb)
         return call(*args)
 
     for double, verb in ((rig.scheduler, "update_resource_stats"), (rig.ledger, "audit_host")):
@@ -164,15 +164,15 @@ def test_a_host_joins_in_the_order_stats_then_audit_then_work(rig: Rig) -> None:
         setattr(double, verb, functools.partial(noted, verb, call))
     rig.scheduler.epoch, rig.ledger.epoch = 10, 11
     rig.host.join(threading.Event())
-    assert seen == ["update_resource_stats", "audit_host", "audit_host"]
+    assert verbs == ["update_resource_stats", "audit_host", "audit_host"]
     assert rig.scheduler.reports[-1][1].full
     assert rig.auditor.epoch == 11
 
 
-# -- what is found at start ------------------------------------------------------------------------------------------
+# -- guests and journal at start --------------------------------------------------------------------------------------
 
 
-def test_a_guest_that_no_attempt_stands_behind_is_stopped(rig: Rig) -> None:
+def test_guest_without_attempt_is_stopped(rig: AgentRig) -> None:
     rig.build(rig.intent("a"))
     rig.queue.settle()
     rig.guest_manager.hypervisor.spawn(AttemptRef("stray", 1), "alpha/node1")  # type: ignore[union-attr]
@@ -180,7 +180,7 @@ def test_a_guest_that_no_attempt_stands_behind_is_stopped(rig: Rig) -> None:
     assert list(rig.guests()) == [("a", 1)]
 
 
-def test_a_guest_that_went_down_with_its_machine_is_spawned_again_without_a_word(rig: Rig) -> None:
+def test_lost_guest_is_spawned_again_without_a_report(rig: AgentRig) -> None:
     rig.build(rig.intent("a"))
     rig.queue.settle()
     rig.guest_manager.hypervisor.stop(AttemptRef("a", 1))  # type: ignore[union-attr]
@@ -191,7 +191,7 @@ def test_a_guest_that_went_down_with_its_machine_is_spawned_again_without_a_word
     assert rig.conductor.outcomes == {("a", 1): ["active"]}
 
 
-def test_guests_without_any_journal_are_not_touched(rig: Rig) -> None:
+def test_guests_without_journal_are_not_stopped(rig: AgentRig) -> None:
     rig.build(rig.intent("a"))
     rig.queue.settle()
     rig.stop()
@@ -201,7 +201,7 @@ def test_guests_without_any_journal_are_not_touched(rig: Rig) -> None:
     assert list(rig.guests()) == [("a", 1)]
 
 
-def test_a_shape_that_shrank_is_flagged_and_takes_no_more(rig: Rig) -> None:
+def test_shrunk_shape_reports_excess_and_admits_no_more(rig: AgentRig) -> None:
     rig.build(rig.intent("a", VCPU=6))
     rig.queue.settle()
     rig.stop()

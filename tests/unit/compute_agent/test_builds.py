@@ -1,27 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds of one service host: repeated, reordered, refused, and while others are away."""
+"""Builds of one service host: repeated, reordered, refused, and during outages of other services."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.unit.compute_agent.rig import Rig, ScriptedProfile
+from tests.unit.compute_agent.rig import AgentRig, ScriptedProfile
 
 
 @pytest.fixture
-def rig(tmp_path: Path) -> Iterator[Rig]:
-    rig = Rig(tmp_path, ScriptedProfile(boot_delay=1.0))
+def rig(tmp_path: Path) -> Iterator[AgentRig]:
+    rig = AgentRig(tmp_path, ScriptedProfile(boot_delay=1.0))
     rig.serve()
     yield rig
     rig.stop()
 
 
-def verbs(rig: Rig) -> list[str]:
+def verbs(rig: AgentRig) -> list[str]:
     return [verb for verb, _ in rig.ledger.calls]
 
 
-def test_a_guest_is_reported_once_it_has_booted_and_not_before(rig: Rig) -> None:
+def test_guest_is_reported_after_it_has_booted(rig: AgentRig) -> None:
     rig.build(rig.intent("a"))
     rig.queue.run()
     assert rig.guests()[("a", 1)].name == "alpha/node0"
@@ -35,16 +35,16 @@ def test_a_guest_is_reported_once_it_has_booted_and_not_before(rig: Rig) -> None
     assert rig.conductor.outcomes == {("a", 1): ["active"]}
 
 
-def test_a_message_costs_one_confirm_and_a_few_writes_however_many_instances(rig: Rig) -> None:
+def test_message_needs_one_confirm_and_two_durable_writes_for_any_number_of_instances(rig: AgentRig) -> None:
     writes: list[int] = []
     file = rig.guest_manager.journal._file  # type: ignore[union-attr]
     append = file.append
 
-    def counted(records: list, durable: bool = True) -> None:
+    def count_write(records: list, durable: bool = True) -> None:
         writes.append(durable)
         append(records, durable)
 
-    file.append = counted  # type: ignore[method-assign]
+    file.append = count_write  # type: ignore[method-assign]
     rig.build(*(rig.intent(f"i{number}", node=number % 2, VCPU=1) for number in range(16)))
     rig.queue.settle()
 
@@ -54,11 +54,11 @@ def test_a_message_costs_one_confirm_and_a_few_writes_however_many_instances(rig
     assert len(rig.conductor.reports) == 1
 
 
-def test_nothing_is_spawned_before_its_claim_is_confirmed(rig: Rig) -> None:
+def test_guest_is_not_spawned_before_its_claim_is_confirmed(rig: AgentRig) -> None:
     rig.ledger.lose = ["confirm_claims"]
     rig.build(rig.intent("a"))
     rig.queue.run()
-    # the claim is confirmed, but the agent cannot know
+    # the claim is confirmed, but the answer is lost
     assert rig.ledger.states[("a", 1)] == "confirmed"
     assert rig.guests() == {}
 
@@ -70,26 +70,26 @@ def test_nothing_is_spawned_before_its_claim_is_confirmed(rig: Rig) -> None:
 
 
 @pytest.mark.parametrize("end", ["expired", "aborted", "released", "unknown", "ended", "conflict"])
-def test_a_claim_that_is_over_refuses_the_build(rig: Rig, end: str) -> None:
+def test_ended_claim_refuses_the_build(rig: AgentRig, end: str) -> None:
     intent = rig.intent("a")
     rig.ledger.states[("a", 1)] = end
     rig.build(intent)
     rig.queue.settle()
     assert rig.guests() == {}
     assert rig.conductor.outcomes == {("a", 1): ["refused"]}
-    assert rig.conductor.reasons[("a", 1)] == f"its claim could not be confirmed: {end}"
+    assert rig.conductor.reasons[("a", 1)] == f"claim could not be confirmed: {end}"
     assert verbs(rig) == ["confirm_claims"]
 
 
-def test_another_hosts_claim_refuses_the_build(rig: Rig) -> None:
+def test_claim_of_another_host_refuses_the_build(rig: AgentRig) -> None:
     rig.ledger.prepare("a", 1, "beta/node0")
     rig.build(rig.intent("a"))
     rig.queue.settle()
-    assert rig.conductor.reasons[("a", 1)] == "its claim could not be confirmed: foreign"
+    assert rig.conductor.reasons[("a", 1)] == "claim could not be confirmed: foreign"
     assert rig.ledger.states[("a", 1)] == "prepared"
 
 
-def test_a_confirm_whose_answer_is_late_and_whose_claim_expired_meanwhile_refuses(rig: Rig) -> None:
+def test_claim_that_expired_during_a_lost_confirm_refuses_the_build(rig: AgentRig) -> None:
     rig.ledger.lose = ["confirm_claims"]
     intent = rig.intent("a")
     rig.ledger.states[("a", 1)] = "expired"
@@ -99,7 +99,7 @@ def test_a_confirm_whose_answer_is_late_and_whose_claim_expired_meanwhile_refuse
     assert rig.guests() == {}
 
 
-def test_a_closed_host_waits_with_its_confirm(rig: Rig) -> None:
+def test_confirm_is_retried_while_the_host_is_closed(rig: AgentRig) -> None:
     intent = rig.intent("a")
     rig.ledger.states[("a", 1)] = "closed"
     rig.build(intent)
@@ -110,7 +110,7 @@ def test_a_closed_host_waits_with_its_confirm(rig: Rig) -> None:
     assert rig.conductor.outcomes == {("a", 1): ["active"]}
 
 
-def test_what_does_not_fit_the_host_is_refused_and_its_claim_aborted(rig: Rig) -> None:
+def test_intent_that_does_not_fit_is_refused_and_its_claim_aborted(rig: AgentRig) -> None:
     rig.build(rig.intent("a", VCPU=6), rig.intent("b", VCPU=6), rig.intent("c", VCPU=2), rig.intent("d", VCPU=1))
     rig.queue.settle()
     assert {ref[0]: outcomes for ref, outcomes in rig.conductor.outcomes.items()} == {
@@ -124,7 +124,7 @@ def test_what_does_not_fit_the_host_is_refused_and_its_claim_aborted(rig: Rig) -
     assert sorted(rig.ledger.live()) == [("a", 1), ("c", 1)]
 
 
-def test_an_abort_that_finds_the_claim_confirmed_releases_it(rig: Rig) -> None:
+def test_abort_of_confirmed_claim_releases_it(rig: AgentRig) -> None:
     intent = rig.intent("refused-1")
     rig.ledger.states[("refused-1", 1)] = "confirmed"
     rig.build(intent)
@@ -134,7 +134,7 @@ def test_an_abort_that_finds_the_claim_confirmed_releases_it(rig: Rig) -> None:
     assert rig.conductor.outcomes == {("refused-1", 1): ["refused"]}
 
 
-def test_a_spawn_that_fails_gives_the_claim_back_and_frees_the_host(rig: Rig) -> None:
+def test_failed_spawn_releases_the_claim_and_frees_the_host(rig: AgentRig) -> None:
     rig.ledger.lose = ["release_claims", "release_claims"]
     rig.build(rig.intent("failing-1", VCPU=8))
     rig.queue.settle()
@@ -146,7 +146,7 @@ def test_a_spawn_that_fails_gives_the_claim_back_and_frees_the_host(rig: Rig) ->
     assert rig.conductor.last(("a", 1)) == "active"
 
 
-def test_the_outcome_is_told_only_when_the_claim_is_over(rig: Rig) -> None:
+def test_outcome_is_reported_only_after_the_claim_has_ended(rig: AgentRig) -> None:
     rig.ledger.lose = ["abort_claims"]
     rig.build(rig.intent("refused-1"))
     rig.queue.run()
@@ -155,24 +155,24 @@ def test_the_outcome_is_told_only_when_the_claim_is_over(rig: Rig) -> None:
     assert rig.conductor.outcomes == {("refused-1", 1): ["refused"]}
 
 
-def test_reports_are_sent_until_the_conductor_answers(rig: Rig) -> None:
-    rig.conductor.deaf = 5
+def test_reports_are_repeated_until_the_conductor_answers(rig: AgentRig) -> None:
+    rig.conductor.failures_left = 5
     rig.build(rig.intent("a"), rig.intent("refused-1"))
     rig.queue.settle()
     assert rig.conductor.outcomes == {("a", 1): ["active"], ("refused-1", 1): ["refused"]}
     assert rig.queue.waiting() == 0
 
 
-def test_unreported_outcomes_survive_a_restart_and_reported_ones_are_not_told_again(rig: Rig) -> None:
+def test_unreported_outcomes_survive_a_restart_and_reported_are_not_repeated(rig: AgentRig) -> None:
     rig.build(rig.intent("a"), rig.intent("refused-1"))
     rig.queue.settle()
-    rig.conductor.deaf = 1
+    rig.conductor.failures_left = 1
     rig.build(rig.intent("b"), rig.intent("refused-2"))
     rig.queue.run()
     rig.clock.now += 2000
     rig.stop()
 
-    rig.conductor.deaf = 0
+    rig.conductor.failures_left = 0
     rig.serve()
     rig.queue.settle()
 
@@ -184,7 +184,7 @@ def test_unreported_outcomes_survive_a_restart_and_reported_ones_are_not_told_ag
     }
 
 
-def test_a_repeated_build_is_told_what_is_there(rig: Rig) -> None:
+def test_repeated_build_reports_the_existing_outcome(rig: AgentRig) -> None:
     intents = [rig.intent("a"), rig.intent("refused-1"), rig.intent("failing-1")]
     for _ in range(3):
         rig.build(*intents)
@@ -198,7 +198,7 @@ def test_a_repeated_build_is_told_what_is_there(rig: Rig) -> None:
     assert verbs(rig).count("confirm_claims") == 1
 
 
-def test_a_build_repeated_while_it_runs_is_one_build(rig: Rig) -> None:
+def test_build_repeated_in_progress_is_one_build(rig: AgentRig) -> None:
     intent = rig.intent("a")
     rig.build(intent)
     rig.build(intent)
@@ -206,18 +206,18 @@ def test_a_build_repeated_while_it_runs_is_one_build(rig: Rig) -> None:
     assert rig.conductor.outcomes == {("a", 1): ["active"]}
 
 
-def test_an_older_attempt_than_the_known_one_is_refused(rig: Rig) -> None:
+def test_older_attempt_is_refused(rig: AgentRig) -> None:
     rig.build(rig.intent("a", 2))
     rig.queue.settle()
     rig.build(rig.intent("a", 1, prepared=False))
     rig.queue.settle()
     assert rig.conductor.outcomes == {("a", 2): ["active"], ("a", 1): ["refused"]}
-    assert "attempt 2 of the instance is known here" in rig.conductor.reasons[("a", 1)]
+    assert "attempt 2 of the instance is newer" in rig.conductor.reasons[("a", 1)]
     assert list(rig.guests()) == [("a", 2)]
 
 
-def test_a_newer_attempt_takes_the_place_of_one_that_still_lives_here(rig: Rig) -> None:
-    # given an attempt that was ended behind the host's back
+def test_newer_attempt_replaces_a_live_older_attempt(rig: AgentRig) -> None:
+    # given an attempt that the store has ended without the host
     rig.build(rig.intent("a", 1, VCPU=8))
     rig.queue.settle()
     rig.ledger.states[("a", 1)] = "released"

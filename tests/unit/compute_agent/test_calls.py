@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls of other services: what counts as an answer, and under whose name they are made."""
+"""Calls to other services: definite answers, and the request context of calls."""
 
 import time
 from collections.abc import Callable
@@ -23,19 +23,19 @@ def raising(error: Exception) -> Callable[[RequestContext], None]:
     return call
 
 
-def test_a_call_goes_out_in_the_name_of_the_request_it_serves_and_with_a_deadline() -> None:
-    seen: list[RequestContext] = []
-    ServiceCalls(5.0).call("verb", seen.append, [ATTEMPT])
-    (ctxt,) = seen
+def test_call_has_the_context_of_its_request_and_a_deadline() -> None:
+    contexts: list[RequestContext] = []
+    ServiceCalls(5.0).call("verb", contexts.append, [ATTEMPT])
+    (ctxt,) = contexts
     assert (ctxt.request_id, ctxt.project_id, ctxt.user_id) == ("req-1", "p", "u")
     assert time.time() < ctxt.deadline <= time.time() + 5
     assert current_context.get_current() is ctxt
 
 
-def test_a_call_about_nothing_has_a_request_id_of_its_own() -> None:
+def test_call_without_attempts_has_a_new_request_id() -> None:
     ids = [ServiceCalls(5.0).call("verb", lambda ctxt: ctxt.request_id) for _ in range(2)]
     assert len(set(ids)) == 2
-    assert all(one.startswith("req-") for one in ids)
+    assert all(request_id.startswith("req-") for request_id in ids)
 
 
 @pytest.mark.parametrize(
@@ -50,18 +50,18 @@ def test_a_call_about_nothing_has_a_request_id_of_its_own() -> None:
         ConnectionRefusedError(),
     ],
 )
-def test_what_gives_no_definite_answer_is_to_be_asked_again(error: Exception) -> None:
+def test_call_without_definite_answer_raises_unanswered(error: Exception) -> None:
     with pytest.raises(CallUnanswered, match=r"verb got no answer: ."):
         ServiceCalls(5.0).call("verb", raising(error))
 
 
 @pytest.mark.parametrize("error", [errors.MalformedObject(name="x", why="y"), errors.UnknownHost(name="x")])
-def test_a_question_that_is_refused_is_another_matter(error: Exception) -> None:
+def test_rejected_call_raises_rejected(error: Exception) -> None:
     with pytest.raises(CallRejected, match="verb was refused: "):
         ServiceCalls(5.0).call("verb", raising(error))
 
 
-def test_a_draining_agent_asks_until_the_first_call_in_vain() -> None:
+def test_draining_agent_stops_calling_after_the_first_unanswered_call() -> None:
     calls = ServiceCalls(5.0)
     with pytest.raises(CallUnanswered):
         calls.call("verb", raising(messaging.MessagingTimeout("late")))

@@ -1,27 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The agent is killed at every step that has an effect, and the next one on the same folder puts things right."""
+"""The agent is killed at every step that has an effect, and the next agent on the same folder recovers."""
 
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.unit.compute_agent.rig import Fuse, Killed, Rig, ScriptedProfile
+from tests.unit.compute_agent.rig import AgentKilled, AgentRig, KillSwitch, ScriptedProfile
 
 INSTANCES = ["a", "b", "failing-1", "refused-1"]
-Deliver = Callable[[Rig], None]
+Deliver = Callable[[AgentRig], None]
 
 
-def build(rig: Rig) -> None:
+def build(rig: AgentRig) -> None:
     rig.build(*(rig.intent(uuid, node=number % 2) for number, uuid in enumerate(INSTANCES)))
 
 
-def terminate(rig: Rig) -> None:
+def terminate(rig: AgentRig) -> None:
     rig.terminate(*((uuid, 1) for uuid in INSTANCES))
 
 
-def rebuild(rig: Rig) -> None:
-    """A later attempt of what failed comes back to the same host, and one whose claim was ended meanwhile."""
+def rebuild(rig: AgentRig) -> None:
+    """Build later attempts of a failed instance, and of one with a claim that has ended meanwhile."""
     rig.ledger.states[("b", 1)] = "released"
     rig.build(rig.intent("b", 2), rig.intent("failing-1", 2))
 
@@ -34,8 +34,8 @@ SCENARIOS: dict[str, list[Deliver]] = {
 }
 
 
-def play(rig: Rig, deliveries: list[Deliver], fuse: Fuse) -> int:
-    """Deliver all messages to an agent with ``fuse``; return how many had been delivered when it died."""
+def play(rig: AgentRig, deliveries: list[Deliver], fuse: KillSwitch) -> int:
+    """Deliver all messages to an agent with ``fuse``; return how many were delivered before it was killed."""
     delivered = 0
     try:
         rig.serve(fuse)
@@ -43,7 +43,7 @@ def play(rig: Rig, deliveries: list[Deliver], fuse: Fuse) -> int:
             delivered += 1
             deliver(rig)
             rig.queue.settle()
-    except Killed:
+    except AgentKilled:
         pass
     finally:
         rig.stop()
@@ -51,7 +51,7 @@ def play(rig: Rig, deliveries: list[Deliver], fuse: Fuse) -> int:
 
 
 def steps_of(folder: Path, deliveries: list[Deliver]) -> int:
-    rig, fuse = Rig(folder, ScriptedProfile(boot_delay=1.0)), Fuse()
+    rig, fuse = AgentRig(folder, ScriptedProfile(boot_delay=1.0)), KillSwitch()
     assert play(rig, deliveries, fuse) == len(deliveries)
     return fuse.steps
 
@@ -62,8 +62,8 @@ def test_killed_at_every_step(name: str, tmp_path: Path) -> None:
     steps = steps_of(tmp_path / "whole", deliveries)
     assert steps > 15
     for at in range(1, steps + 1):
-        rig = Rig(tmp_path / f"killed-{at}", ScriptedProfile(boot_delay=1.0))
-        delivered = play(rig, deliveries, Fuse(at))
+        rig = AgentRig(tmp_path / f"killed-{at}", ScriptedProfile(boot_delay=1.0))
+        delivered = play(rig, deliveries, KillSwitch(at))
         put_right(rig, deliveries, delivered)
         check(rig, f"{name}, killed at step {at}")
         rig.stop()
@@ -76,16 +76,16 @@ def test_killed_twice(stride: int, tmp_path: Path) -> None:
     steps = steps_of(tmp_path / "whole", deliveries)
     for first in range(1, steps + 1, stride):
         for second in range(1, steps + 1, stride):
-            rig = Rig(tmp_path / f"killed-{first}-{second}", ScriptedProfile(boot_delay=1.0))
-            delivered = play(rig, deliveries, Fuse(first))
-            again = play(rig, deliveries[max(0, delivered - 1) :], Fuse(second))
+            rig = AgentRig(tmp_path / f"killed-{first}-{second}", ScriptedProfile(boot_delay=1.0))
+            delivered = play(rig, deliveries, KillSwitch(first))
+            again = play(rig, deliveries[max(0, delivered - 1) :], KillSwitch(second))
             put_right(rig, deliveries, max(0, delivered - 1) + again)
             check(rig, f"{name}, killed at steps {first} and {second}")
             rig.stop()
 
 
-def put_right(rig: Rig, deliveries: list[Deliver], delivered: int) -> None:
-    """Let the next agent take over, and the conductor repeat what may have been lost with the last one."""
+def put_right(rig: AgentRig, deliveries: list[Deliver], delivered: int) -> None:
+    """Start the next agent, and repeat the messages that may have been lost."""
     rig.serve()
     rig.queue.settle()
     running = {ref for ref, state in rig.ledger.live().items() if state == "confirmed"}
@@ -95,7 +95,7 @@ def put_right(rig: Rig, deliveries: list[Deliver], delivered: int) -> None:
         rig.queue.settle()
 
 
-def check(rig: Rig, when: str) -> None:
+def check(rig: AgentRig, when: str) -> None:
     live = rig.ledger.live()
     assert set(rig.guests()) == set(live), when
     assert set(live.values()) <= {"confirmed"}, when
@@ -104,5 +104,5 @@ def check(rig: Rig, when: str) -> None:
         assert len(final) <= 1, f"{when}: {ref} came to {outcomes}"
         assert (outcomes[-1] == "active") == (ref in live), f"{when}: {ref} came to {outcomes}"
     assert {ref[0] for ref in rig.conductor.outcomes} == set(INSTANCES), when
-    held = {attempt.ref for attempt in rig.guest_manager.journal.live()}  # type: ignore[union-attr]
-    assert held == set(live), when
+    attempt_refs = {attempt.ref for attempt in rig.guest_manager.journal.live()}  # type: ignore[union-attr]
+    assert attempt_refs == set(live), when

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What may be sent to an agent, and what it makes of nonsense."""
+"""RPC methods of the agent, with valid and invalid arguments."""
 
 import uuid
 from collections.abc import Callable
@@ -13,11 +13,11 @@ from compute_agent.endpoints.compute import ComputeEndpoint
 from compute_agent.wish import BuildRequirements
 from rpcapi import context, errors, objects
 
-ONE, TWO = str(uuid.UUID(int=1)), str(uuid.UUID(int=2))
+FIRST_UUID, SECOND_UUID = str(uuid.UUID(int=1)), str(uuid.UUID(int=2))
 
 
 class Host:
-    """Takes down what an endpoint hands on."""
+    """Double of a service host: records the endpoint's calls."""
 
     name = "alpha"
 
@@ -26,9 +26,9 @@ class Host:
         self.terminated: list[AttemptRef] = []
         self.audited: list[int] = []
 
-    def build(self, ctxt: Any, intents: list[Attempt], wish: BuildRequirements) -> None:
+    def build(self, ctxt: Any, intents: list[Attempt], requirements: BuildRequirements) -> None:
         self.built += intents
-        self.wish = wish
+        self.requirements = requirements
 
     def terminate(self, ctxt: Any, refs: list[AttemptRef]) -> None:
         self.terminated += refs
@@ -62,17 +62,17 @@ def request(**changes: Any) -> objects.BuildRequest:
         "partition": "default",
         "project_id": "tenant",
         "user_id": "someone",
-        "uuids": [ONE, TWO],
+        "uuids": [FIRST_UUID, SECOND_UUID],
         "attempts": [1, 2],
         "names": ["alpha/node0", "alpha/node1"],
     }
     return objects.BuildRequest.of(**(values | changes))
 
 
-def test_a_build_carries_all_that_the_journal_must_keep(host: Host, send: Callable[..., None]) -> None:
+def test_intents_have_all_journalled_fields(host: Host, send: Callable[..., None]) -> None:
     send("build_instances", request=request())
     first, second = host.built
-    assert (first.ref, second.ref) == ((ONE, 1), (TWO, 2))
+    assert (first.ref, second.ref) == ((FIRST_UUID, 1), (SECOND_UUID, 2))
     assert second.allocations == {"alpha/node1": {"VCPU": 2}}
     assert second.request_id == "req-1"
     assert second.owner == {
@@ -86,28 +86,26 @@ def test_a_build_carries_all_that_the_journal_must_keep(host: Host, send: Callab
     }
 
 
-def test_a_build_holds_what_its_claim_holds_and_wishes_what_its_spec_says(
-    host: Host, send: Callable[..., None]
-) -> None:
-    held = {"alpha/node0": {"DISK_GB": 1}, "alpha/node0/numa0": {"PCPU": 2}, "pool": {"DISK_GB": 9}}
+def test_build_has_allocations_of_its_claim_and_requirements_of_its_spec(host: Host, send: Callable[..., None]) -> None:
+    claim_amounts = {"alpha/node0": {"DISK_GB": 1}, "alpha/node0/numa0": {"PCPU": 2}, "pool": {"DISK_GB": 9}}
     numa = {
         "cells": [{"id": 0, "group": "_numa0", "cpus": [0, 1], "pcpus": [0, 1], "memory_mb": 4}],
         "cpu_policy": "dedicated",
     }
     groups = {"_numa0": {"resources": {"PCPU": 2, "MEMORY_MB": 4}}}
     spec = objects.RequestSpec.of(resources={"DISK_GB": 1}, numa=numa, groups=groups, hints={"near": "me"})
-    send("build_instances", request=request(spec=spec, allocations=[None, held]))
-    assert [each.allocations for each in host.built] == [{"alpha/node0": {"DISK_GB": 1}}, held]
-    assert [each.pcpus for each in host.wish.topology.cells] == [(0, 1)]
-    assert [each.suffix for each in host.wish.tree_request.groups] == ["", "_numa0"]
-    assert host.wish.hints == {"near": "me"}
+    send("build_instances", request=request(spec=spec, allocations=[None, claim_amounts]))
+    assert [item.allocations for item in host.built] == [{"alpha/node0": {"DISK_GB": 1}}, claim_amounts]
+    assert [item.pcpus for item in host.requirements.topology.cells] == [(0, 1)]
+    assert [item.suffix for item in host.requirements.tree_request.groups] == ["", "_numa0"]
+    assert host.requirements.hints == {"near": "me"}
 
 
-def test_terminations_and_audits_are_handed_on(host: Host, send: Callable[..., None]) -> None:
-    send("terminate_instances", refs=objects.ClaimRefs.of(consumers=[ONE], attempts=[4]))
+def test_terminations_and_audits_are_forwarded(host: Host, send: Callable[..., None]) -> None:
+    send("terminate_instances", refs=objects.ClaimRefs.of(consumers=[FIRST_UUID], attempts=[4]))
     send("audit", partition="default", epoch=9)
     send("audit", partition="elsewhere", epoch=10)
-    assert (host.terminated, host.audited) == ([(ONE, 4)], [9])
+    assert (host.terminated, host.audited) == ([(FIRST_UUID, 4)], [9])
 
 
 @pytest.mark.parametrize(
@@ -121,8 +119,8 @@ def test_terminations_and_audits_are_handed_on(host: Host, send: Callable[..., N
         {"allocations": [{"alpha/node0": 1}, None]},
         {"allocations": [{"not a name": {}}, None]},
         {"allocations": [None]},
-        {"uuids": [ONE, ONE]},
-        {"uuids": ["../../etc/passwd", TWO]},
+        {"uuids": [FIRST_UUID, FIRST_UUID]},
+        {"uuids": ["../../etc/passwd", SECOND_UUID]},
         {"attempts": [0, 1]},
         {"attempts": [1, 2**31]},
         {"uuids": [], "attempts": [], "names": []},
@@ -131,9 +129,7 @@ def test_terminations_and_audits_are_handed_on(host: Host, send: Callable[..., N
         {"spec": objects.RequestSpec.of(resources={"MAGIC": 1})},
     ],
 )
-def test_a_build_that_cannot_be_meant_is_refused_whole(
-    host: Host, send: Callable[..., None], changes: dict[str, Any]
-) -> None:
+def test_invalid_build_is_rejected_as_a_whole(host: Host, send: Callable[..., None], changes: dict[str, Any]) -> None:
     with pytest.raises(errors.InvalidRequest):
         send("build_instances", request=request(**changes))
     assert host.built == []
@@ -142,15 +138,15 @@ def test_a_build_that_cannot_be_meant_is_refused_whole(
 @pytest.mark.parametrize(
     ("method", "values"),
     [
-        ("build_instances", {"request": {"uuids": [ONE]}}),
-        ("terminate_instances", {"refs": [ONE]}),
+        ("build_instances", {"request": {"uuids": [FIRST_UUID]}}),
+        ("terminate_instances", {"refs": [FIRST_UUID]}),
         ("terminate_instances", {"refs": objects.ClaimRefs.of(consumers=["x"], attempts=[1])}),
-        ("terminate_instances", {"refs": objects.ClaimRefs.of(consumers=[ONE], attempts=[-1])}),
+        ("terminate_instances", {"refs": objects.ClaimRefs.of(consumers=[FIRST_UUID], attempts=[-1])}),
         ("audit", {"partition": "default", "epoch": "soon"}),
         ("audit", {"partition": "default", "epoch": True}),
     ],
 )
-def test_other_nonsense_is_refused_too(
+def test_invalid_arguments_are_rejected(
     host: Host, send: Callable[..., None], method: str, values: dict[str, Any]
 ) -> None:
     with pytest.raises(errors.InvalidRequest):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The journal's attempts, in memory and as the next agent reads them."""
+"""Attempts of the journal, in memory and after reopening."""
 
 import os
 from dataclasses import replace
@@ -11,25 +11,25 @@ from compute_agent import journal as journal_module
 from compute_agent.attempt import Attempt, AttemptRef, AttemptResult, ClaimEnd, Stage
 from compute_agent.journal import Journal
 from compute_agent.journal_file import JournalDamaged, JournalFile
-from tests.unit.compute_agent.rig import Clock
+from tests.unit.compute_agent.rig import ManualClock
 
 HOUR = 3_600_000
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> ManualClock:
+    return ManualClock()
 
 
-def opened(folder: Path, clock: Clock) -> Journal:
+def open_journal(folder: Path, clock: ManualClock) -> Journal:
     journal = Journal(JournalFile(folder / "journal", "alpha"), HOUR, clock)
     journal.open()
     return journal
 
 
-def reopened(journal: Journal, folder: Path, clock: Clock) -> Journal:
+def reopen_journal(journal: Journal, folder: Path, clock: ManualClock) -> Journal:
     journal.close()
-    return opened(folder, clock)
+    return open_journal(folder, clock)
 
 
 def intent(uuid: str, attempt: int = 1) -> Attempt:
@@ -49,9 +49,9 @@ def everything(journal: Journal) -> dict[str, list[Attempt]]:
     return {str(stage): journal.at(stage) for stage in Stage} | {"unreported": journal.unreported()}
 
 
-def test_the_next_agent_knows_every_attempt_as_it_was(tmp_path: Path, clock: Clock) -> None:
+def test_reopened_journal_has_the_same_attempts(tmp_path: Path, clock: ManualClock) -> None:
     # given one attempt at each stage, one of them reported
-    journal = opened(tmp_path, clock)
+    journal = open_journal(tmp_path, clock)
     journal.put([intent(name) for name in "abcd"])
     journal.advance([AttemptRef("b", 1), AttemptRef("c", 1)], Stage.CONFIRMED)
     journal.advance([AttemptRef("c", 1)], Stage.SPAWNED, durable=False)
@@ -59,20 +59,20 @@ def test_the_next_agent_knows_every_attempt_as_it_was(tmp_path: Path, clock: Clo
     journal.mark_reported([AttemptRef("c", 1)])
     before = everything(journal)
 
-    after = reopened(journal, tmp_path, clock)
+    after = reopen_journal(journal, tmp_path, clock)
 
     assert everything(after) == before
     assert [attempt.uuid for attempt in after.at(Stage.SPAWNED)] == ["c"]
     assert [attempt.uuid for attempt in after.unreported()] == ["a", "b", "d"]
     assert [attempt.uuid for attempt in after.live()] == ["a", "b", "c"]
-    gone = after.get(AttemptRef("d", 1))
-    assert gone is not None
-    assert (gone.outcome, gone.reason, gone.claim_end) == (AttemptResult.FAILED, "it broke", ClaimEnd.RELEASE)
-    assert (gone.allocations, gone.owner["project"]) == ({}, "p")
+    ended = after.get(AttemptRef("d", 1))
+    assert ended is not None
+    assert (ended.outcome, ended.reason, ended.claim_end) == (AttemptResult.FAILED, "it broke", ClaimEnd.RELEASE)
+    assert (ended.allocations, ended.owner["project"]) == ({}, "p")
 
 
-def test_a_report_that_is_asked_for_again_is_owed_again(tmp_path: Path, clock: Clock) -> None:
-    journal = opened(tmp_path, clock)
+def test_repeated_request_makes_an_outcome_unreported(tmp_path: Path, clock: ManualClock) -> None:
+    journal = open_journal(tmp_path, clock)
     journal.put([intent("a")])
     journal.mark_reported([AttemptRef("a", 1)])
     assert journal.unreported() == []
@@ -80,51 +80,56 @@ def test_a_report_that_is_asked_for_again_is_owed_again(tmp_path: Path, clock: C
     assert [attempt.ref for attempt in journal.unreported()] == [("a", 1)]
 
 
-def test_attempts_of_an_instance_come_oldest_first(tmp_path: Path, clock: Clock) -> None:
-    journal = opened(tmp_path, clock)
+def test_attempts_of_an_instance_are_sorted_oldest_first(tmp_path: Path, clock: ManualClock) -> None:
+    journal = open_journal(tmp_path, clock)
     journal.put([intent("a", 3), intent("a", 1), intent("b", 2)])
     assert [attempt.attempt for attempt in journal.of_instance("a")] == [1, 3]
     assert journal.of_instance("x") == []
 
 
-def test_compaction_forgets_only_what_is_over_reported_and_old(tmp_path: Path, clock: Clock) -> None:
-    journal = opened(tmp_path, clock)
-    over = {
+def test_compaction_drops_only_old_reported_ends(tmp_path: Path, clock: ManualClock) -> None:
+    journal = open_journal(tmp_path, clock)
+    ended_attempts = {
         name: intent(name).to_ended(AttemptResult.GONE, "", ClaimEnd.RELEASE, clock())
         for name in ("reported", "owed", "late")
     }
-    journal.put([intent("live"), over["reported"], over["owed"], replace(over["late"], at_ms=clock() + 2)])
+    journal.put(
+        [
+            intent("live"),
+            ended_attempts["reported"],
+            ended_attempts["owed"],
+            replace(ended_attempts["late"], at_ms=clock() + 2),
+        ]
+    )
     journal.mark_reported([AttemptRef("live", 1), AttemptRef("reported", 1), AttemptRef("late", 1)])
     clock.now += HOUR + 1
 
     journal.compact()
 
     names = ["live", "owed", "late"]
-    assert sorted(name for name in [*over, "live"] if journal.get(AttemptRef(name, 1))) == sorted(names)
+    assert sorted(name for name in [*ended_attempts, "live"] if journal.get(AttemptRef(name, 1))) == sorted(names)
     assert journal.of_instance("reported") == []
-    after = reopened(journal, tmp_path, clock)
-    assert sorted(name for name in [*over, "live"] if after.get(AttemptRef(name, 1))) == sorted(names)
+    after = reopen_journal(journal, tmp_path, clock)
+    assert sorted(name for name in [*ended_attempts, "live"] if after.get(AttemptRef(name, 1))) == sorted(names)
 
 
-def test_a_long_file_is_compacted_when_most_of_it_is_history(
-    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+def test_long_file_of_obsolete_lines_is_compacted(
+    tmp_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(journal_module, "COMPACT_LINES", 20)
-    journal = opened(tmp_path, clock)
+    journal = open_journal(tmp_path, clock)
     journal.put([intent("a")])
     for _ in range(30):
         journal.advance([AttemptRef("a", 1)], Stage.CONFIRMED, durable=False)
     length = (tmp_path / "journal").stat().st_size
     journal.compact_if_long()
     assert (tmp_path / "journal").stat().st_size < length / 3
-    assert [attempt.uuid for attempt in reopened(journal, tmp_path, clock).at(Stage.CONFIRMED)] == ["a"]
+    assert [attempt.uuid for attempt in reopen_journal(journal, tmp_path, clock).at(Stage.CONFIRMED)] == ["a"]
 
 
-def test_what_could_not_be_written_has_not_happened(
-    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_write_changes_nothing(tmp_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
     # given a journal whose disk is full for one write
-    journal = opened(tmp_path, clock)
+    journal = open_journal(tmp_path, clock)
     journal.put([intent("a")])
 
     def full(fd: int) -> None:
@@ -136,16 +141,16 @@ def test_what_could_not_be_written_has_not_happened(
             journal.put([intent("b")])
     assert journal.get(AttemptRef("b", 1)) is None
 
-    # then the next write cleans up behind it
+    # then the next write rewrites the file
     journal.put([intent("c")])
-    after = reopened(journal, tmp_path, clock)
+    after = reopen_journal(journal, tmp_path, clock)
     assert [attempt.uuid for attempt in after.live()] == ["a", "c"]
 
 
-def test_a_record_without_sense_is_damage(tmp_path: Path, clock: Clock) -> None:
+def test_invalid_record_raises_journal_damaged(tmp_path: Path, clock: ManualClock) -> None:
     file = JournalFile(tmp_path / "journal", "alpha")
     file.read()
     file.append([{"stage": "spawned", "ref": ["never", 1], "at_ms": 1}])
     file.close()
-    with pytest.raises(JournalDamaged, match="makes no sense"):
-        opened(tmp_path, clock)
+    with pytest.raises(JournalDamaged, match="invalid record"):
+        open_journal(tmp_path, clock)

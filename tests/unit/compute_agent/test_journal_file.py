@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The journal's file: whatever moment the machine dies at, what was acknowledged is there."""
+"""The journal file: acknowledged batches survive a crash at any moment."""
 
 import os
 from pathlib import Path
@@ -12,7 +12,7 @@ from compute_agent.journal_file import JournalDamaged, JournalFile
 FIRST, LAST = [{"n": 1}, {"n": 2}], [{"n": 3, "text": "a line\nof two"}]
 
 
-def opened(path: Path) -> tuple[JournalFile, list[list[dict]]]:
+def open_file(path: Path) -> tuple[JournalFile, list[list[dict]]]:
     file = JournalFile(path, "alpha")
     return file, file.read()
 
@@ -20,7 +20,7 @@ def opened(path: Path) -> tuple[JournalFile, list[list[dict]]]:
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     path = tmp_path / "journal"
-    file, _ = opened(path)
+    file, _ = open_file(path)
     file.append(FIRST)
     file.append(LAST)
     file.close()
@@ -28,7 +28,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def contents(path: Path) -> list[list[dict]]:
-    file, batches = opened(path)
+    file, batches = open_file(path)
     file.close()
     return [batch for batch in batches if batch]
 
@@ -37,40 +37,40 @@ def test_reads_back_what_was_appended(path: Path) -> None:
     assert contents(path) == [FIRST, LAST]
 
 
-def test_a_crash_at_every_byte_of_the_last_batch_loses_it_whole_and_nothing_else(path: Path) -> None:
+def test_crash_at_any_byte_of_the_last_batch_drops_only_that_batch(path: Path) -> None:
     raw = path.read_bytes()
     begin = raw.rindex(b"\n", 0, len(raw) - 1) + 1
     for length in range(begin, len(raw)):
         path.write_bytes(raw[:length])
         assert contents(path) == [FIRST]
         # and the next agent's batch stands where the torn one was
-        file, _ = opened(path)
+        file, _ = open_file(path)
         file.append([{"n": 4}])
         file.close()
         assert contents(path) == [FIRST, [{"n": 4}]]
 
 
-def test_a_last_batch_whose_sectors_came_out_of_order_is_lost_whole(path: Path) -> None:
+def test_last_batch_with_wrong_checksum_is_dropped(path: Path) -> None:
     raw = path.read_bytes()
     path.write_bytes(raw[:-8] + b"\0" * 7 + b"\n")
     assert contents(path) == [FIRST]
 
 
-def test_damage_before_the_last_batch_is_told_with_the_line(path: Path) -> None:
+def test_damage_before_the_last_batch_is_reported_with_its_line(path: Path) -> None:
     lines = path.read_bytes().split(b"\n")
     for number in range(len(lines) - 2):
         damaged = list(lines)
         damaged[number] = damaged[number][:-1] + b"!"
         path.write_bytes(b"\n".join(damaged))
         with pytest.raises(JournalDamaged, match=rf"damaged in line {number + 1} of {len(lines) - 1}"):
-            opened(path)
+            open_file(path)
 
 
-def test_a_torn_tail_does_not_excuse_a_damaged_line_before_it(path: Path) -> None:
+def test_damaged_line_before_a_torn_last_line_is_refused(path: Path) -> None:
     raw = path.read_bytes()
     path.write_bytes(raw[:-3].replace(b'"n":1', b'"n":7'))
     with pytest.raises(JournalDamaged):
-        opened(path)
+        open_file(path)
 
 
 def test_another_hosts_journal_and_another_schema_are_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,14 +81,14 @@ def test_another_hosts_journal_and_another_schema_are_refused(path: Path, monkey
         JournalFile(path, "alpha").read()
 
 
-def test_an_empty_file_is_no_journal(tmp_path: Path) -> None:
+def test_empty_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "journal").touch()
     with pytest.raises(JournalDamaged, match="begins with nothing"):
-        opened(tmp_path / "journal")
+        open_file(tmp_path / "journal")
 
 
-def test_a_rewrite_replaces_all_and_is_appended_to(path: Path) -> None:
-    file, _ = opened(path)
+def test_rewrite_replaces_the_content_and_allows_append(path: Path) -> None:
+    file, _ = open_file(path)
     file.rewrite([{"n": 9}])
     file.append(LAST)
     file.close()
@@ -99,7 +99,7 @@ def test_a_rewrite_replaces_all_and_is_appended_to(path: Path) -> None:
 def test_a_batch_is_synced_once_before_it_is_acknowledged(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[bytes] = []
     monkeypatch.setattr(os, "fsync", lambda fd: synced.append(path.read_bytes()))
-    file, _ = opened(path)
+    file, _ = open_file(path)
     file.append([{"n": number} for number in range(100)])
     file.append([{"n": 100}], durable=False)
     file.close()
@@ -107,8 +107,8 @@ def test_a_batch_is_synced_once_before_it_is_acknowledged(path: Path, monkeypatc
     assert b'"n":99' in synced[0]
 
 
-def test_after_a_write_that_failed_only_a_rewrite_helps(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file, _ = opened(path)
+def test_append_after_a_failed_write_requires_rewrite(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file, _ = open_file(path)
 
     def full(fd: int) -> None:
         raise OSError(28, "No space left on device")
@@ -118,7 +118,7 @@ def test_after_a_write_that_failed_only_a_rewrite_helps(path: Path, monkeypatch:
         with pytest.raises(OSError, match="No space"):
             file.append([{"n": 4}])
     assert file.needs_rewrite
-    with pytest.raises(OSError, match="must be rewritten"):
+    with pytest.raises(OSError, match="rewrite it"):
         file.append([{"n": 5}])
     file.rewrite([{"n": 5}])
     assert not file.needs_rewrite

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which hosts and nodes a configuration file describes."""
+"""Hosts and nodes of configuration files."""
 
 import socket
 import textwrap
@@ -41,11 +41,11 @@ def plan(tmp_path: Path) -> Plan:
         ("r[1-2]n[0-1].site", ["r1n0.site", "r1n1.site", "r2n0.site", "r2n1.site"]),
     ],
 )
-def test_patterns_stand_for_ranges(pattern: str, names: list[str]) -> None:
+def test_patterns_expand_to_ranges(pattern: str, names: list[str]) -> None:
     assert expand_pattern(pattern) == names
 
 
-def test_an_empty_configuration_is_this_machine_with_one_node(plan: Plan) -> None:
+def test_empty_configuration_is_one_host_with_one_node(plan: Plan) -> None:
     (host,) = plan("")
     assert host.name == socket.gethostname()
     assert [node.name for node in host.nodes] == [f"{host.name}/node0"]
@@ -53,7 +53,7 @@ def test_an_empty_configuration_is_this_machine_with_one_node(plan: Plan) -> Non
     assert host.nodes[0].availability_zone == "nova"
 
 
-def test_one_file_describes_many_hosts_and_shapes(plan: Plan) -> None:
+def test_configuration_with_many_hosts_and_shapes(plan: Plan) -> None:
     plans = plan(
         """
         [compute]
@@ -108,20 +108,20 @@ SHARED = """
     """
 
 
-def test_a_host_has_the_same_nodes_whichever_process_speaks_for_it(plan: Plan) -> None:
+def test_nodes_of_a_host_do_not_depend_on_the_process(plan: Plan) -> None:
     together = {host.name: host for host in plan(SHARED.format(hosts="host[00-19],alpha,beta", nodes=7))}
     apart = [plan(SHARED.format(hosts=hosts, nodes=7)) for hosts in ("beta", "host[11-19]", "alpha,host[00-10]")]
     assert {host.name: host for hosts in apart for host in hosts} == together
 
 
 @pytest.mark.parametrize(("hosts", "nodes"), [("host[000-199]", 50), ("host[0-99]", 1), ("r[1-4]n[10-19]", 5)])
-def test_hosts_that_are_numbered_get_their_exact_shares(plan: Plan, hosts: str, nodes: int) -> None:
+def test_numbered_hosts_get_exact_shares(plan: Plan, hosts: str, nodes: int) -> None:
     planned = [node for host in plan(SHARED.format(hosts=hosts, nodes=nodes)) for node in host.nodes]
     tenth = len(planned) // 10
     assert Counter(node.shape.name for node in planned) == {"small": 6 * tenth, "memory": 3 * tenth, "fast": tenth}
 
 
-def test_hosts_without_a_number_are_mixed_by_their_names(plan: Plan) -> None:
+def test_hosts_without_number_get_shapes_by_name_checksum(plan: Plan) -> None:
     words = [f"{a}{b}{c}" for a in "abcdefgh" for b in "ijklmnop" for c in "qrst"]
     kinds = Counter(host.nodes[0].shape.name for host in plan(SHARED.format(hosts=",".join(words), nodes=1)))
     # 256 names, of which six, three and one of ten are expected
@@ -130,7 +130,7 @@ def test_hosts_without_a_number_are_mixed_by_their_names(plan: Plan) -> None:
     assert 0.03 < kinds["fast"] / 256 < 0.2
 
 
-def test_hosts_have_addresses_in_their_network(plan: Plan) -> None:
+def test_hosts_get_addresses_of_the_network(plan: Plan) -> None:
     hosts = plan("[compute]\nhosts = a[0-3],a253,a254\nnodes_per_host = 2\nhost_network = 10.0.0.0/24\n")
     addresses = {host.name: {node.host_ip for node in host.nodes} for host in hosts}
     assert addresses == {
@@ -147,10 +147,10 @@ def test_hosts_have_addresses_in_their_network(plan: Plan) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("[compute]\nhosts = a[1-3],a2", "names a host twice"),
+        ("[compute]\nhosts = a[1-3],a2", "contains a host twice"),
         ("[compute]\nhosts = a[3-1]", "range that is empty"),
         ("[compute]\nhosts = a/b", "may not contain '/'"),
-        ("[compute]\nhosts = a[0-999]\nnodes_per_host = 1000", "more than the 100000 nodes"),
+        ("[compute]\nhosts = a[0-999]\nnodes_per_host = 1000", "maximum of 100000 nodes"),
         ("[shape:x]\nreserved_memory_mb = 200000", r"\[shape:x\].*reserved 200000 is more than the total"),
         ("[shape:x]\ntraits = FAST", r"\[shape:x\].*no trait 'FAST'"),
         ("[shape:x]\nresources = GPUS:2", r"\[shape:x\].*no resource class 'GPUS'"),
@@ -160,7 +160,7 @@ def test_hosts_have_addresses_in_their_network(plan: Plan) -> None:
         ("[shape:x]\ncpu_allocation_ratio = 1e9", r"\[shape:x\].*a number from 0 to 10000"),
     ],
 )
-def test_what_cannot_be_is_refused_with_a_sentence(plan: Plan, text: str, why: str) -> None:
+def test_invalid_configuration_is_refused(plan: Plan, text: str, why: str) -> None:
     with pytest.raises(errors.BadConfiguration, match=why):
         plan(text)
 

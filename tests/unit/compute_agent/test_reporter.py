@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stats reports: full when they must be, else what changed, and the scheduler's view is always right."""
+"""Stats reports: full when required, otherwise only changes, and the scheduler's view is always correct."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,18 +12,18 @@ from compute_agent import incarnation
 from compute_agent.calls import CallRejected, CallUnanswered
 from compute_agent.profile import HostProfile
 from rpcapi import errors
-from tests.unit.compute_agent.rig import HOST, NODES, Rig
+from tests.unit.compute_agent.rig import HOST, NODES, AgentRig
 
 
 @pytest.fixture
-def rig(tmp_path: Path) -> Iterator[Rig]:
-    rig = Rig(tmp_path)
+def rig(tmp_path: Path) -> Iterator[AgentRig]:
+    rig = AgentRig(tmp_path)
     rig.serve()
     yield rig
     rig.stop()
 
 
-def truth(rig: Rig) -> dict[str, object]:
+def truth(rig: AgentRig) -> dict[str, object]:
     assert rig.guest_manager is not None
     return {
         node.name: {
@@ -49,7 +49,9 @@ def truth(rig: Rig) -> dict[str, object]:
             "availability_zone": "zone1",
             "metrics": {
                 "instances": rig.guest_manager.tracker.instances()[node.name],
-                "io_ops": sum(each.live and each.name == node.name for each in rig.guest_manager.journal.unreported()),
+                "io_ops": sum(
+                    attempt.live and attempt.name == node.name for attempt in rig.guest_manager.journal.unreported()
+                ),
                 "failed_builds": 0,
             },
         }
@@ -57,11 +59,11 @@ def truth(rig: Rig) -> dict[str, object]:
     }
 
 
-def kinds(rig: Rig) -> list[str]:
+def kinds(rig: AgentRig) -> list[str]:
     return ["full" if report.full else "delta" if report.nodes else "beat" for _, report in rig.scheduler.reports]
 
 
-def test_the_first_report_is_full_and_the_next_say_only_what_changed(rig: Rig) -> None:
+def test_first_report_is_full_and_next_reports_have_only_changes(rig: AgentRig) -> None:
     rig.reporter.report()
     assert rig.scheduler.views == {HOST: truth(rig)}
     rig.reporter.report()
@@ -78,7 +80,7 @@ def test_the_first_report_is_full_and_the_next_say_only_what_changed(rig: Rig) -
     assert rig.scheduler.views == {HOST: truth(rig)}
 
 
-def test_a_scheduler_that_lost_its_place_gets_all_at_once(rig: Rig) -> None:
+def test_full_report_follows_need_full_at_once(rig: AgentRig) -> None:
     rig.reporter.report()
     rig.scheduler.forget(HOST)
     answer = rig.reporter.report()
@@ -86,7 +88,7 @@ def test_a_scheduler_that_lost_its_place_gets_all_at_once(rig: Rig) -> None:
     assert kinds(rig) == ["full", "beat", "full"]
 
 
-def test_a_report_without_an_answer_is_sent_again_as_it_was(rig: Rig) -> None:
+def test_unanswered_report_is_sent_again_unchanged(rig: AgentRig) -> None:
     rig.reporter.report()
     rig.scheduler.lose = ["answer"]
     with pytest.raises(CallUnanswered, match="update_resource_stats"):
@@ -103,8 +105,8 @@ def test_a_report_without_an_answer_is_sent_again_as_it_was(rig: Rig) -> None:
 @pytest.mark.parametrize(
     "error", [errors.InvalidStats(what="VCPU", why="too much"), errors.UnknownHost(name="alpha/node0")]
 )
-def test_a_report_that_is_refused_is_followed_by_a_full_one(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch, error: errors.GanttError
+def test_rejected_report_is_followed_by_a_full_report(
+    rig: AgentRig, monkeypatch: pytest.MonkeyPatch, error: errors.GanttError
 ) -> None:
     rig.reporter.report()
 
@@ -119,8 +121,8 @@ def test_a_report_that_is_refused_is_followed_by_a_full_one(
     assert kinds(rig) == ["full", "full"]
 
 
-def told(rig: Rig) -> dict[str, set[str]]:
-    """What the last report said of each node, with a metric as metrics.NAME."""
+def last_report_keys(rig: AgentRig) -> dict[str, set[str]]:
+    """Return the keys of each node in the last report, metrics as metrics.NAME."""
     nodes = rig.scheduler.reports[-1][1].nodes
     return {
         name: {
@@ -136,30 +138,30 @@ METRICS = OWN_METRICS | {"metrics.cpu.percent"}
 EVERYTHING = METRICS | {"inventories", "traits", "availability_zone"}
 
 
-def test_every_report_names_the_partition_of_its_host(rig: Rig) -> None:
+def test_every_report_has_the_partition_of_the_host(rig: AgentRig) -> None:
     for _ in range(2):
         rig.reporter.report()
     assert [report.partition for _, report in rig.scheduler.reports] == ["cell1", "cell1"]
 
 
-def test_a_scheduler_that_does_not_say_what_it_reads_is_told_everything(rig: Rig) -> None:
+def test_all_keys_are_reported_when_read_keys_are_unknown(rig: AgentRig) -> None:
     rig.profile = HostProfile(churn=1.0)
     rig.reporter.report()
-    assert told(rig) == {node.name: EVERYTHING for node in NODES}
+    assert last_report_keys(rig) == {node.name: EVERYTHING for node in NODES}
     rig.reporter.report()
-    assert told(rig) == {node.name: METRICS for node in NODES}
+    assert last_report_keys(rig) == {node.name: METRICS for node in NODES}
 
 
-def test_only_what_is_read_is_told(rig: Rig) -> None:
+def test_only_read_keys_are_reported(rig: AgentRig) -> None:
     # given a scheduler that reads one metric, on hosts whose stats all change all the time
     rig.profile = HostProfile(churn=1.0)
     rig.scheduler.wanted = ["inventories", "metrics.cpu.percent"]
     rig.reporter.report()
     for _ in range(2):
         rig.reporter.report()
-        assert told(rig) == {node.name: {"metrics.cpu.percent"} for node in NODES}
+        assert last_report_keys(rig) == {node.name: {"metrics.cpu.percent"} for node in NODES}
 
-    # when it reads none any more, the last value is taken back and changes cost heartbeats
+    # when it reads no metric any more, the last value is removed and changes need only heartbeats
     rig.scheduler.wanted = ["inventories"]
     rig.reporter.report()
     rig.reporter.report()
@@ -167,35 +169,35 @@ def test_only_what_is_read_is_told(rig: Rig) -> None:
     rig.reporter.report()
     assert kinds(rig)[-1] == "beat"
 
-    # and a full report holds what is read, and the inventories without which there is no host
+    # and a full report has the read keys, and always the inventories
     rig.scheduler.wanted = ["traits"]
     rig.reporter.report()
     rig.scheduler.forget(HOST)
     rig.reporter.report()
     assert kinds(rig)[-1] == "full"
-    assert told(rig) == {node.name: {"inventories", "traits"} for node in NODES}
+    assert last_report_keys(rig) == {node.name: {"inventories", "traits"} for node in NODES}
 
 
-def test_what_is_newly_read_goes_out_with_the_next_report(rig: Rig) -> None:
+def test_newly_read_keys_are_in_the_next_report(rig: AgentRig) -> None:
     rig.scheduler.wanted = ["inventories"]
     rig.reporter.report()
     rig.scheduler.forget(HOST)
     rig.reporter.report()
-    assert told(rig) == {node.name: {"inventories"} for node in NODES}
+    assert last_report_keys(rig) == {node.name: {"inventories"} for node in NODES}
     rig.scheduler.wanted = ["inventories", "traits", "availability_zone", *OWN_METRICS, "metrics.unheard.of"]
     rig.reporter.report()
     assert kinds(rig)[-1] == "beat"
     rig.reporter.report()
-    assert told(rig) == {node.name: {"traits", "availability_zone", *OWN_METRICS} for node in NODES}
+    assert last_report_keys(rig) == {node.name: {"traits", "availability_zone", *OWN_METRICS} for node in NODES}
     assert rig.scheduler.views == {HOST: truth(rig)}
 
 
-def test_what_an_older_scheduler_reads_in_a_newer_ones_place_is_everything(rig: Rig) -> None:
+def test_older_scheduler_without_read_keys_gets_all_keys(rig: AgentRig) -> None:
     rig.scheduler.wanted = []
     rig.reporter.report()
     rig.scheduler.forget(HOST)
     rig.reporter.report()
-    assert told(rig) == {node.name: {"inventories"} for node in NODES}
+    assert last_report_keys(rig) == {node.name: {"inventories"} for node in NODES}
     rig.scheduler.wanted = None
     for _ in range(2):
         rig.reporter.report()
@@ -212,10 +214,10 @@ EVENTS = st.lists(
 
 @settings(max_examples=60, deadline=None)
 @given(EVENTS)
-def test_whatever_is_lost_the_schedulers_view_is_that_of_some_report_and_in_the_end_the_truth(
+def test_scheduler_view_converges_after_any_lost_messages(
     tmp_path_factory: pytest.TempPathFactory, events: list[str]
 ) -> None:
-    rig = Rig(tmp_path_factory.mktemp("rig"))
+    rig = AgentRig(tmp_path_factory.mktemp("rig"))
     rig.serve()
     built: list[str] = []
     for number, event in enumerate(events):
@@ -251,7 +253,7 @@ def test_whatever_is_lost_the_schedulers_view_is_that_of_some_report_and_in_the_
     rig.stop()
 
 
-def test_each_life_has_a_larger_number_even_when_the_clock_was_set_back(tmp_path: Path) -> None:
+def test_incarnation_increases_when_the_clock_is_set_back(tmp_path: Path) -> None:
     path = tmp_path / "incarnation"
     assert incarnation.next_incarnation(path, lambda: 5000) == 5000
     assert incarnation.next_incarnation(path, lambda: 6000) == 6000
@@ -259,7 +261,7 @@ def test_each_life_has_a_larger_number_even_when_the_clock_was_set_back(tmp_path
     assert incarnation.next_incarnation(path, lambda: 10) == 6002
 
 
-def test_a_life_file_that_holds_no_number_is_told_by_name(tmp_path: Path) -> None:
+def test_malformed_incarnation_file_is_named_in_the_error(tmp_path: Path) -> None:
     (tmp_path / "incarnation").write_text("x")
-    with pytest.raises(errors.BadConfiguration, match=r"incarnation does not hold the number"):
+    with pytest.raises(errors.BadConfiguration, match=r"incarnation does not contain an incarnation number"):
         incarnation.next_incarnation(tmp_path / "incarnation")

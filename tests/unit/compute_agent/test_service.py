@@ -21,15 +21,15 @@ from rpcapi.claims import topic
 from rpcapi.compute import ComputeAPI
 from rpcapi.daemon.waiting import ShutdownRequested
 from rpcapi.serializer import GanttSerializer
-from tests.unit.compute_agent.doubles import Conductor, Ledger, Scheduler
+from tests.unit.compute_agent.doubles import ClaimsDouble, ConductorDouble, SchedulerDouble
 
 SPEC = {"VCPU": 1, "MEMORY_MB": 512, "DISK_GB": 1}
 
 
-def wait_until(met: Callable[[], bool], seconds: float = 20.0) -> None:
+def wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
     deadline = time.monotonic() + seconds
-    while not met():
-        assert time.monotonic() < deadline, "it did not come to pass"
+    while not condition():
+        assert time.monotonic() < deadline, "condition not met in time"
         time.sleep(0.01)
 
 
@@ -73,23 +73,25 @@ class Cloud(SimpleNamespace):
 
 @pytest.fixture
 def cloud(conf: cfg.ConfigOpts) -> Iterator[Cloud]:
-    made = Cloud(conf=conf, ledger=Ledger(), conductor=Conductor(), scheduler=Scheduler(), servers=[])
-    yield made
-    made.stop()
+    services = Cloud(
+        conf=conf, ledger=ClaimsDouble(), conductor=ConductorDouble(), scheduler=SchedulerDouble(), servers=[]
+    )
+    yield services
+    services.stop()
 
 
 @pytest.fixture
 def serve(conf: cfg.ConfigOpts) -> Iterator[Callable[[], ComputeService]]:
-    made: list[ComputeService] = []
+    services: list[ComputeService] = []
 
     def start() -> ComputeService:
         service = ComputeService(conf)
-        made.append(service)
+        services.append(service)
         service.start()
         return service
 
     yield start
-    for service in made:
+    for service in services:
         service.stop()
         service.wait()
 
@@ -116,14 +118,14 @@ def test_builds_and_terminates_over_the_bus(cloud: Cloud, serve: Any, conf: cfg.
 
     compute.build_instances(context.new(), "alpha", request(*instances))
 
-    wait_until(lambda: all(cloud.conductor.last((one, 1)) == "active" for one in instances))
+    wait_until(lambda: all(cloud.conductor.last((instance, 1)) == "active" for instance in instances))
     assert set(cloud.ledger.live().values()) == {"confirmed"}
     assert sorted(cloud.scheduler.views) == ["alpha", "beta"]
 
     refs = objects.ClaimRefs.of(consumers=instances, attempts=[1, 1, 1])
     compute.terminate_instances(context.new(), "alpha", refs)
 
-    wait_until(lambda: all(cloud.conductor.last((one, 1)) == "gone" for one in instances))
+    wait_until(lambda: all(cloud.conductor.last((instance, 1)) == "gone" for instance in instances))
     assert cloud.ledger.live() == {}
     assert [host.guest_manager.hypervisor.list() for host in service._hosts] == [[], []]
 
@@ -135,10 +137,12 @@ def test_a_new_epoch_is_audited_by_every_host_at_once(cloud: Cloud, serve: Any, 
 
     ComputeAPI(conf, cloud.transport).audit(context.new(), "default", 8)
 
-    wait_until(lambda: {(one.host, one.epoch) for one in cloud.ledger.audits} >= {("alpha", 8), ("beta", 8)})
+    wait_until(
+        lambda: {(instance.host, instance.epoch) for instance in cloud.ledger.audits} >= {("alpha", 8), ("beta", 8)}
+    )
 
 
-def test_waits_for_services_that_are_away_and_then_serves(cloud: Cloud, serve: Any, conf: cfg.ConfigOpts) -> None:
+def test_start_waits_for_unavailable_services(cloud: Cloud, serve: Any, conf: cfg.ConfigOpts) -> None:
     conf.set_override("call_timeout", 0.2, group="compute")
     starting = threading.Thread(target=serve, daemon=True)
     starting.start()
@@ -152,7 +156,7 @@ def test_waits_for_services_that_are_away_and_then_serves(cloud: Cloud, serve: A
     assert {report.host for report in cloud.ledger.audits} == {"alpha", "beta"}
 
 
-def test_gives_up_its_start_when_told_to_stop(conf: cfg.ConfigOpts) -> None:
+def test_start_is_aborted_by_stop(conf: cfg.ConfigOpts) -> None:
     conf.set_override("call_timeout", 0.2, group="compute")
     service = ComputeService(conf)
     ended: list[type] = []
@@ -171,7 +175,7 @@ def test_gives_up_its_start_when_told_to_stop(conf: cfg.ConfigOpts) -> None:
     assert ended == [ShutdownRequested]
 
 
-def test_a_drained_agent_has_journalled_what_it_took(cloud: Cloud, conf: cfg.ConfigOpts, serve: Any) -> None:
+def test_drained_agent_has_journalled_received_builds(cloud: Cloud, conf: cfg.ConfigOpts, serve: Any) -> None:
     cloud.start()
     service = ComputeService(conf)
     service.start()
@@ -193,9 +197,7 @@ def test_a_drained_agent_has_journalled_what_it_took(cloud: Cloud, conf: cfg.Con
     assert sorted(ref[0] for ref in cloud.ledger.live()) == sorted(instances)
 
 
-def test_an_agent_waits_until_the_one_before_it_has_left_the_state_folder(
-    cloud: Cloud, serve: Any, conf: cfg.ConfigOpts
-) -> None:
+def test_agent_waits_until_the_state_folder_is_released(cloud: Cloud, serve: Any, conf: cfg.ConfigOpts) -> None:
     cloud.start()
     first = ComputeService(conf)
     first.start()
@@ -214,8 +216,8 @@ def test_an_agent_waits_until_the_one_before_it_has_left_the_state_folder(
     assert len(cloud.ledger.audits) == audits + 2
 
 
-def test_stats_that_the_scheduler_refuses_end_the_start(cloud: Cloud, conf: cfg.ConfigOpts) -> None:
-    class Strict(Scheduler):
+def test_rejected_stats_abort_the_start(cloud: Cloud, conf: cfg.ConfigOpts) -> None:
+    class Strict(SchedulerDouble):
         @messaging.expose
         def update_resource_stats(self, ctxt: Any, name: str, stats: objects.StatsReport) -> objects.StatsAnswer:
             raise errors.InvalidStats(what="VCPU", why="it is too much")
@@ -229,10 +231,8 @@ def test_stats_that_the_scheduler_refuses_end_the_start(cloud: Cloud, conf: cfg.
     service.wait()
 
 
-def test_an_agent_that_restarts_takes_over_its_guests_and_serves_on(
-    cloud: Cloud, serve: Any, conf: cfg.ConfigOpts
-) -> None:
-    # given a host with a guest, among others
+def test_restarted_agent_takes_over_its_guests(cloud: Cloud, serve: Any, conf: cfg.ConfigOpts) -> None:
+    # given a host with a guest, and another host
     cloud.start()
     service = serve()
     compute = ComputeAPI(conf, cloud.transport)
@@ -248,7 +248,7 @@ def test_an_agent_that_restarts_takes_over_its_guests_and_serves_on(
     alpha._queue.submit(alpha.restart)
     wait_until(lambda: len({r.incarnation for name, r in cloud.scheduler.reports if name == "alpha"}) == 2)
 
-    # then the next one reports in full, audits what runs, and builds
+    # then the new agent reports in full, audits the guests, and builds
     wait_until(lambda: [audit.consumers for audit in cloud.ledger.audits if audit.host == "alpha"][1:] == [[first]])
     last = [report for name, report in cloud.scheduler.reports if name == "alpha"][-1]
     assert (last.full, last.sequence) == (True, 1)
@@ -257,11 +257,11 @@ def test_an_agent_that_restarts_takes_over_its_guests_and_serves_on(
     assert {guest.uuid for guest in alpha.guest_manager.hypervisor.list()} == {first, second}
     assert cloud.conductor.outcomes[(first, 1)] == ["active"]
     assert alpha._host is not life
-    # and its neighbour noticed nothing
+    # and the other host is not affected
     assert len({r.incarnation for name, r in cloud.scheduler.reports if name == "beta"}) == 1
 
 
-def test_hosts_restart_and_fall_silent_by_their_rates(cloud: Cloud, serve: Any, conf: cfg.ConfigOpts) -> None:
+def test_hosts_restart_and_fall_silent_at_configured_rates(cloud: Cloud, serve: Any, conf: cfg.ConfigOpts) -> None:
     conf.set_override("report_interval", 0.2, group="compute")
     conf.set_override("restart_rate", 0.5, group="simulator")
     conf.set_override("silence_rate", 0.2, group="simulator")
@@ -275,7 +275,7 @@ def test_hosts_restart_and_fall_silent_by_their_rates(cloud: Cloud, serve: Any, 
     wait_until(lambda: all(len(lives(host)) >= 3 for host in ("alpha", "beta")))
 
 
-def test_an_agent_whose_next_life_fails_tries_again_and_leaves_the_others_alone(
+def test_failed_restart_is_retried_without_affecting_other_hosts(
     cloud: Cloud, serve: Any, conf: cfg.ConfigOpts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     conf.set_override("retry_interval_max", 0.1, group="compute")
@@ -309,7 +309,7 @@ def test_hundreds_of_hosts_share_a_few_threads(cloud: Cloud, serve: Any, conf: c
     serve()
     wait_until(lambda: len(cloud.scheduler.reports) >= 300)
 
-    # then their own work is done by 8 + 2 threads and two clocks; the bus's listeners are one a server
+    # then their work runs on 8 + 2 threads and two timer threads; the bus has one listener per server
     ours = [thread.name for thread in threading.enumerate() if thread.name.startswith(("host-", "report-"))]
     assert len(ours) <= 8 + 2 + 2
     assert threading.active_count() - before <= 200 * 2 + 40

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The state folder: one owner, safe names, whole files."""
+"""The state folder: one owner, safe names, atomic replacement."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from compute_agent.state_files import FolderInUse, OwnedFolder
 from rpcapi import errors
 
 
-def test_a_folder_has_one_owner_at_a_time(tmp_path: Path) -> None:
+def test_folder_has_one_owner_at_a_time(tmp_path: Path) -> None:
     first, second = OwnedFolder(tmp_path / "state"), OwnedFolder(tmp_path / "state")
     first.acquire()
     assert (tmp_path / "state").stat().st_mode & 0o777 == 0o700
@@ -24,26 +24,26 @@ def test_a_folder_has_one_owner_at_a_time(tmp_path: Path) -> None:
     second.release()
 
 
-def test_a_folder_that_cannot_be_had_is_told(tmp_path: Path) -> None:
+def test_unusable_folder_raises_bad_configuration(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(errors.BadConfiguration, match="state_path cannot be used"):
+    with pytest.raises(errors.BadConfiguration, match="state_path is unusable"):
         OwnedFolder(tmp_path / "file" / "state").acquire()
 
 
 @pytest.mark.parametrize("host", ["..", ".", ".hidden", "a/b", "a b", "node-1.site"])
-def test_a_hosts_folder_is_a_plain_name_below_the_state_folder(tmp_path: Path, host: str) -> None:
+def test_folder_name_is_a_direct_child_of_the_state_folder(tmp_path: Path, host: str) -> None:
     path = (tmp_path / state_files.folder_name(host)).resolve()
     assert path.parent == tmp_path.resolve()
     assert not path.name.startswith(".")
 
 
-def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
+def test_file_is_replaced_atomically(tmp_path: Path) -> None:
     state_files.replace(tmp_path / "x", "old")
     state_files.replace(tmp_path / "x", "new", durable=True)
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("x", "new")]
 
 
-def test_the_state_is_where_it_is_configured_or_the_service_manager_says(
+def test_state_folder_is_configured_or_given_by_the_service_manager(
     conf: cfg.ConfigOpts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compute_conf.register_opts(conf)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Terminations of one service host, early, late and twice; and no order of messages leaks anything."""
+"""Terminations of one service host: early, late and repeated; no message order leaks claims or guests."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,18 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.unit.compute_agent.rig import Rig, ScriptedProfile
+from tests.unit.compute_agent.rig import AgentRig, ScriptedProfile
 
 
 @pytest.fixture
-def rig(tmp_path: Path) -> Iterator[Rig]:
-    rig = Rig(tmp_path, ScriptedProfile(boot_delay=1.0))
+def rig(tmp_path: Path) -> Iterator[AgentRig]:
+    rig = AgentRig(tmp_path, ScriptedProfile(boot_delay=1.0))
     rig.serve()
     yield rig
     rig.stop()
 
 
-def test_terminating_stops_the_guest_then_releases_then_reports(rig: Rig) -> None:
+def test_terminate_stops_the_guest_then_releases_then_reports(rig: AgentRig) -> None:
     rig.build(rig.intent("a", VCPU=8))
     rig.queue.settle()
     rig.ledger.lose = ["release_claims"]
@@ -35,7 +35,7 @@ def test_terminating_stops_the_guest_then_releases_then_reports(rig: Rig) -> Non
     assert rig.conductor.last(("b", 1)) == "active"
 
 
-def test_terminating_what_never_was_releases_and_says_gone(rig: Rig) -> None:
+def test_terminate_of_unknown_attempt_releases_and_reports_gone(rig: AgentRig) -> None:
     rig.ledger.prepare("a", 1, "alpha/node0")
     for _ in range(2):
         rig.terminate(("a", 1), ("b", 3))
@@ -44,7 +44,7 @@ def test_terminating_what_never_was_releases_and_says_gone(rig: Rig) -> None:
     assert rig.ledger.live() == {}
 
 
-def test_a_terminate_that_overtakes_its_build_wins(rig: Rig) -> None:
+def test_terminate_before_its_build_prevents_the_build(rig: AgentRig) -> None:
     intent = rig.intent("a")
     rig.terminate(("a", 1))
     rig.build(intent)
@@ -54,7 +54,7 @@ def test_a_terminate_that_overtakes_its_build_wins(rig: Rig) -> None:
     assert rig.ledger.live() == {}
 
 
-def test_a_terminate_while_the_build_waits_for_its_confirm_wins(rig: Rig) -> None:
+def test_terminate_during_an_unconfirmed_build_ends_it(rig: AgentRig) -> None:
     rig.ledger.lose = ["confirm_claims"]
     rig.build(rig.intent("a"))
     rig.queue.run()
@@ -65,7 +65,7 @@ def test_a_terminate_while_the_build_waits_for_its_confirm_wins(rig: Rig) -> Non
     assert rig.conductor.outcomes == {("a", 1): ["gone"]}
 
 
-def test_a_terminate_of_a_later_attempt_ends_an_earlier_one_too(rig: Rig) -> None:
+def test_terminate_of_later_attempt_ends_earlier_attempts(rig: AgentRig) -> None:
     rig.build(rig.intent("a", 1))
     rig.queue.settle()
     rig.terminate(("a", 2))
@@ -75,7 +75,7 @@ def test_a_terminate_of_a_later_attempt_ends_an_earlier_one_too(rig: Rig) -> Non
     assert rig.conductor.last(("a", 2)) == "gone"
 
 
-def test_a_late_terminate_of_an_earlier_attempt_spares_the_later_one(rig: Rig) -> None:
+def test_late_terminate_of_earlier_attempt_keeps_the_later_attempt(rig: AgentRig) -> None:
     rig.build(rig.intent("a", 2))
     rig.queue.settle()
     rig.terminate(("a", 1))
@@ -93,16 +93,16 @@ MESSAGES = st.lists(
 
 @settings(max_examples=150, deadline=None)
 @given(messages=MESSAGES, losses=st.lists(st.sampled_from(["confirm_claims", "release_claims", "abort_claims"])))
-def test_no_order_of_messages_leaks_a_claim_or_a_guest(
+def test_no_message_order_leaks_a_claim_or_a_guest(
     tmp_path_factory: pytest.TempPathFactory, messages: list[tuple[str, str, int]], losses: list[str]
 ) -> None:
-    rig = Rig(tmp_path_factory.mktemp("rig"), ScriptedProfile())
+    rig = AgentRig(tmp_path_factory.mktemp("rig"), ScriptedProfile())
     rig.serve()
     rig.ledger.lose = list(losses)
     last: dict[tuple[str, int], str] = {}
     for kind, uuid, attempt in messages:
         if kind == "build":
-            # an attempt is prepared only when all others of its instance have ended, as the store sees to it
+            # an attempt is prepared only when all others of its instance have ended, as the store ensures
             free = not any(ref[0] == uuid for ref in rig.ledger.live())
             newer = all(ref[0] != uuid or ref[1] <= attempt for ref in rig.ledger.states)
             if (uuid, attempt) not in rig.ledger.states and not (free and newer):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The resource tracker against a ledger kept by hand."""
+"""The resource tracker against a reference model."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,7 +20,7 @@ SHAPE = NodeShape(
 NAMES = ["alpha/node0", "alpha/node1"]
 
 
-def made() -> ResourceTracker:
+def make_tracker() -> ResourceTracker:
     return ResourceTracker(Node(name, SHAPE, None) for name in NAMES)
 
 
@@ -28,11 +28,11 @@ def attempt(number: int, name: str, amounts: dict[str, int]) -> Attempt:
     return Attempt(str(number), 1, Stage.INTENT, 0, name=name, allocations={name: amounts})
 
 
-def oracle(held: list[Attempt], name: str, amounts: dict[str, int]) -> bool:
+def oracle(attempts: list[Attempt], name: str, amounts: dict[str, int]) -> bool:
     limits = {"VCPU": (11, 1, 10**9, 1), "MEMORY_MB": (4000, 500, 10**9, 500), "DISK_GB": (100, 1, 60, 1)}
     for resource_class, amount in amounts.items():
         capacity, least, most, step = limits[resource_class]
-        used = sum(one.allocations.get(name, {}).get(resource_class, 0) for one in held)
+        used = sum(candidate.allocations.get(name, {}).get(resource_class, 0) for candidate in attempts)
         if used + amount > capacity or not least <= amount <= most or amount % step:
             return False
     return True
@@ -50,37 +50,37 @@ AMOUNTS = st.fixed_dictionaries(
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(NAMES), AMOUNTS, st.integers(0, 10)), max_size=30))
-def test_admits_what_the_ledger_admits(moves: list[tuple[str, dict[str, int], int]]) -> None:
-    tracker, held = made(), list[Attempt]()
+def test_tracker_admits_like_the_reference_model(moves: list[tuple[str, dict[str, int], int]]) -> None:
+    tracker, attempts = make_tracker(), list[Attempt]()
     for number, (name, amounts, drop) in enumerate(moves):
-        one = attempt(number, name, amounts)
-        admitted = tracker.misfit(one.allocations) is None
-        assert admitted == oracle(held, name, amounts)
+        candidate = attempt(number, name, amounts)
+        admitted = tracker.misfit(candidate.allocations) is None
+        assert admitted == oracle(attempts, name, amounts)
         if admitted:
-            tracker.hold(one)
-            tracker.hold(one)
-            held.append(one)
-        if drop < len(held):
-            tracker.drop(held[drop].ref)
-            tracker.drop(held.pop(drop).ref)
+            tracker.hold(candidate)
+            tracker.hold(candidate)
+            attempts.append(candidate)
+        if drop < len(attempts):
+            tracker.drop(attempts[drop].ref)
+            tracker.drop(attempts.pop(drop).ref)
         assert not tracker.excess()
         for node in NAMES:
             for resource_class in SHAPE.inventories:
-                used = sum(one.allocations.get(node, {}).get(resource_class, 0) for one in held)
+                used = sum(candidate.allocations.get(node, {}).get(resource_class, 0) for candidate in attempts)
                 assert tracker.used(node).get(resource_class, 0) == used
-            assert tracker.instances()[node] == sum(node in one.allocations for one in held)
+            assert tracker.instances()[node] == sum(node in candidate.allocations for candidate in attempts)
 
 
-def test_says_what_does_not_fit() -> None:
-    tracker = made()
+def test_misfit_names_provider_and_class() -> None:
+    tracker = make_tracker()
     tracker.hold(attempt(1, NAMES[0], {"VCPU": 8}))
     assert tracker.misfit({NAMES[0]: {"VCPU": 4}}) == "provider alpha/node0 cannot give 4 VCPU: 8 of 11 are in use"
     assert tracker.misfit({NAMES[0]: {"VGPU": 1}}) == "provider alpha/node0 has no VGPU"
     assert tracker.misfit({"alpha/node7": {"VCPU": 1}}) == "there is no provider alpha/node7 on this host"
 
 
-def test_an_excess_is_flagged_by_node_and_class() -> None:
-    tracker = made()
+def test_excess_is_returned_by_provider_and_class() -> None:
+    tracker = make_tracker()
     tracker.hold(attempt(1, NAMES[0], {"VCPU": 14, "DISK_GB": 3, "VGPU": 1}))
     tracker.hold(attempt(2, "alpha/removed", {"VCPU": 1}))
     assert tracker.excess() == {NAMES[0]: {"VCPU": 3, "VGPU": 1}, "alpha/removed": {"VCPU": 1}}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Guests counted by what their images say."""
+"""Counts of guests by image property."""
 
 import pytest
 
@@ -15,7 +15,7 @@ PLAIN = """
     [shape:small]
     vcpus = 64
 """
-COUNTED = PLAIN + "    counted_image_properties = os_distro,os_type\n"
+COUNTED_PROPERTIES = PLAIN + "    counted_image_properties = os_distro,os_type\n"
 NODE = "alpha/node0"
 
 
@@ -27,40 +27,40 @@ def hold(tracker: ResourceTracker, uuid: str, **properties: str) -> Attempt:
     return admitted
 
 
-def test_guests_are_counted_by_each_value_and_again_after_a_restart() -> None:
-    made = node(COUNTED)
-    tracker = ResourceTracker([made])
-    held = [
+def test_guests_are_counted_by_image_property_also_after_restart() -> None:
+    image_node = node(COUNTED_PROPERTIES)
+    tracker = ResourceTracker([image_node])
+    attempts = [
         hold(tracker, "a", os_distro="ubuntu", os_type="linux", hw_disk_bus="scsi"),
         hold(tracker, "b", os_distro="centos", os_type="linux"),
         hold(tracker, "c"),
     ]
     counts = {"image.os_type=linux": 2, "image.os_distro=ubuntu": 1, "image.os_distro=centos": 1}
-    assert tracker.kind_reports(made) == {"metrics": counts}
-    # given what the journal kept of them, the next agent counts the same
-    again = ResourceTracker([made])
-    for attempt in held:
+    assert tracker.kind_reports(image_node) == {"metrics": counts}
+    # given the journalled attempts, a new agent has the same counts
+    again = ResourceTracker([image_node])
+    for attempt in attempts:
         again.hold(attempt)
-    assert again.kind_reports(made) == {"metrics": counts}
-    again.drop(held[0].ref)
-    assert again.kind_reports(made) == {"metrics": {"image.os_type=linux": 1, "image.os_distro=centos": 1}}
+    assert again.kind_reports(image_node) == {"metrics": counts}
+    again.drop(attempts[0].ref)
+    assert again.kind_reports(image_node) == {"metrics": {"image.os_type=linux": 1, "image.os_distro=centos": 1}}
 
 
-def test_what_a_node_reports_is_bounded() -> None:
-    made = node(COUNTED)
-    tracker = ResourceTracker([made])
+def test_number_of_reported_counts_is_bounded() -> None:
+    image_node = node(COUNTED_PROPERTIES)
+    tracker = ResourceTracker([image_node])
     hold(tracker, "long", os_distro="x" * (MAX_VALUE_LENGTH + 1))
     for number in range(MAX_COUNTS + 5):
         hold(tracker, f"c{number}", os_distro=f"d{number}")
     hold(tracker, "common", os_distro=f"d{MAX_COUNTS + 4}")
-    counts = tracker.kind_reports(made)["metrics"]
+    counts = tracker.kind_reports(image_node)["metrics"]
     assert len(counts) == MAX_COUNTS
     assert counts[f"image.os_distro=d{MAX_COUNTS + 4}"] == 2
 
 
 @pytest.mark.parametrize("text", [PLAIN, PLAIN + "    counted_image_properties =\n"])
-def test_a_shape_that_counts_nothing_costs_nothing(text: str) -> None:
-    made = node(text)
-    tracker = ResourceTracker([made])
+def test_shape_without_counted_properties_has_no_assignments(text: str) -> None:
+    image_node = node(text)
+    tracker = ResourceTracker([image_node])
     assert hold(tracker, "a", os_distro="ubuntu").assignments == {}
-    assert tracker.kind_reports(made) == {}
+    assert tracker.kind_reports(image_node) == {}

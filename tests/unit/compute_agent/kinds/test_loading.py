@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kinds of resources from anywhere, and what faulty ones may not break."""
+"""Loading of resource kinds, and containment of faulty plugins."""
 
 import importlib.metadata
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +23,7 @@ from tests.unit.compute_agent import machines
 
 
 class Licences(ResourceKind):
-    """What a kind from outside may look like: numbered licences."""
+    """Example of a plugin kind: numbered licences."""
 
     classes: tuple[str, ...] = ("CUSTOM_LICENCE",)
 
@@ -34,15 +34,15 @@ class Licences(ResourceKind):
     def inventory(self) -> Sequence[NodeProvider]:
         return [NodeProvider("", {name: Inventory(3) for name in self.classes}, ("CUSTOM_LICENSED",))]
 
-    def assign(self, asked: AssignmentRequest, taken: Sequence[Assignment]) -> Assignment | str:
-        if asked.requirements.hints.get("licence") == "gold":
+    def assign(self, request: AssignmentRequest, assignments: Sequence[Assignment]) -> Assignment | str:
+        if request.requirements.hints.get("licence") == "gold":
             return "there are no golden licences"
-        gone = {number for assignment in taken for number in assignment["numbers"]}
-        free = [number for number in range(3) if number not in gone]
-        return {"numbers": free[: asked.amounts[""]["CUSTOM_LICENCE"]]}
+        used_numbers = {number for assignment in assignments for number in assignment["numbers"]}
+        free = [number for number in range(3) if number not in used_numbers]
+        return {"numbers": free[: request.amounts[""]["CUSTOM_LICENCE"]]}
 
-    def report(self, taken: Sequence[Assignment]) -> dict[str, Any]:
-        return {"metrics": {"licences": 3.0 - len(taken)}, "facts": {"licensed": True}}
+    def report(self, assignments: Sequence[Assignment]) -> dict[str, Any]:
+        return {"metrics": {"licences": 3.0 - len(assignments)}, "facts": {"licensed": True}}
 
     def describe(self, assignment: Assignment) -> str:
         return f"licences {assignment['numbers']}"
@@ -53,63 +53,61 @@ Install = Callable[..., Node]
 
 @pytest.fixture
 def install(monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
-    """Return what makes a node on an installation with further kinds."""
+    """Return a factory of nodes on an installation with further kinds."""
     built_in = importlib.metadata.entry_points(group=loading.GROUP)
 
-    def made(text: str = "", **kinds: Any) -> Node:
+    def install_kinds(text: str = "", **kinds: Any) -> Node:
         more = [SimpleNamespace(name=name, load=lambda kind=kind: kind) for name, kind in kinds.items()]
         monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [*built_in, *more])
         return machines.node("[compute]\nhosts = alpha\n" + text)
 
-    yield made
+    yield install_kinds
 
 
-def admitted(
-    tracker: ResourceTracker, uuid: str, wish: BuildRequirements | None = None, amount: int = 1
+def admit(
+    tracker: ResourceTracker, uuid: str, requirements: BuildRequirements | None = None, amount: int = 1
 ) -> Attempt | str:
     allocations = {"alpha/node0": {"VCPU": 1, "CUSTOM_LICENCE": amount}}
     intent = Attempt(uuid, 1, Stage.INTENT, 0, name="alpha/node0", allocations=allocations)
-    return tracker.admit(intent, wish or BuildRequirements())
+    return tracker.admit(intent, requirements or BuildRequirements())
 
 
-def test_a_kind_from_outside_inventories_assigns_and_reports(install: Install) -> None:
+def test_plugin_kind_declares_inventory_assigns_and_reports(install: Install) -> None:
     node = install(licence=Licences)
     assert node.shape.inventories["CUSTOM_LICENCE"] == Inventory(3)
     assert node.shape.traits == ("CUSTOM_LICENSED",)
     tracker = ResourceTracker([node])
     for number in range(3):
-        got = admitted(tracker, str(number))
-        assert isinstance(got, Attempt)
-        assert got.assignments == {"licence": {"numbers": [number]}}
-        tracker.hold(got)
+        attempt = admit(tracker, str(number))
+        assert isinstance(attempt, Attempt)
+        assert attempt.assignments == {"licence": {"numbers": [number]}}
+        tracker.hold(attempt)
     assert tracker.kind_reports(node) == {"metrics": {"licences": 0.0}, "facts": {"licensed": True}}
-    assert tracker.describe(got) == "licences [2]"
-    tracker.drop(got.ref)
+    assert tracker.describe(attempt) == "licences [2]"
+    tracker.drop(attempt.ref)
     assert tracker.kind_reports(node)["metrics"] == {"licences": 1.0}
-    refused = admitted(tracker, "gold", BuildRequirements(hints={"licence": "gold"}))
-    assert refused == "node alpha/node0: there are no golden licences"
+    reason = admit(tracker, "gold", BuildRequirements(hints={"licence": "gold"}))
+    assert reason == "node alpha/node0: there are no golden licences"
 
 
-def test_a_kind_is_asked_only_for_what_is_its_own(install: Install) -> None:
-    asked: list[AssignmentRequest] = []
+def test_kind_is_called_only_for_guests_with_its_classes(install: Install) -> None:
+    requests: list[AssignmentRequest] = []
 
     class Curious(Licences):
-        def assign(self, one: AssignmentRequest, taken: Sequence[Assignment]) -> Assignment | str:
-            asked.append(one)
+        def assign(self, request: AssignmentRequest, assignments: Sequence[Assignment]) -> Assignment | str:
+            requests.append(request)
             return {}
 
     tracker = ResourceTracker([install(licence=Curious)])
     flat = Attempt("a", 1, Stage.INTENT, 0, name="alpha/node0", allocations={"alpha/node0": {"VCPU": 1}})
     assert tracker.admit(flat, BuildRequirements()) == flat
-    assert not asked
-    assert admitted(tracker, "b") == replace(
-        flat, uuid="b", allocations={"alpha/node0": {"VCPU": 1, "CUSTOM_LICENCE": 1}}
-    )
-    assert [one.amounts for one in asked] == [{"": {"CUSTOM_LICENCE": 1}}]
+    assert not requests
+    assert admit(tracker, "b") == replace(flat, uuid="b", allocations={"alpha/node0": {"VCPU": 1, "CUSTOM_LICENCE": 1}})
+    assert [request.amounts for request in requests] == [{"": {"CUSTOM_LICENCE": 1}}]
 
 
 class Broken(Licences):
-    """Fails in the way that a test sets."""
+    """Fails in the method that a test sets."""
 
     fails = ""
 
@@ -121,13 +119,13 @@ class Broken(Licences):
         self._perhaps("inventory")
         return super().inventory()
 
-    def assign(self, asked: AssignmentRequest, taken: Sequence[Assignment]) -> Assignment | str:
+    def assign(self, request: AssignmentRequest, assignments: Sequence[Assignment]) -> Assignment | str:
         self._perhaps("assign")
-        return {"numbers": {1}} if self.fails == "journal" else super().assign(asked, taken)
+        return {"numbers": {1}} if self.fails == "journal" else super().assign(request, assignments)
 
-    def report(self, taken: Sequence[Assignment]) -> dict[str, Any]:
+    def report(self, assignments: Sequence[Assignment]) -> dict[str, Any]:
         self._perhaps("report")
-        return super().report(taken)
+        return super().report(assignments)
 
     def describe(self, assignment: Assignment) -> str:
         self._perhaps("describe")
@@ -139,38 +137,36 @@ def broken(where: str) -> type[Broken]:
 
 
 @pytest.mark.parametrize("where", ["assign", "journal"])
-def test_one_that_fails_to_assign_refuses_under_its_name(
+def test_kind_that_fails_to_assign_refuses_with_its_name(
     install: Install, caplog: pytest.LogCaptureFixture, where: str
 ) -> None:
     tracker = ResourceTracker([install(licence=broken(where))])
-    got = admitted(tracker, "a")
-    assert isinstance(got, str)
-    assert got.startswith("node alpha/node0: resource kind 'licence' failed: ")
+    attempt = admit(tracker, "a")
+    assert isinstance(attempt, str)
+    assert attempt.startswith("node alpha/node0: resource kind 'licence' failed: ")
     assert "Resource kind licence failed to assign" in caplog.text
 
 
-def test_one_whose_inventory_fails_is_left_out_and_told_loudly(
-    install: Install, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_kind_with_failing_inventory_is_logged_and_left_out(install: Install, caplog: pytest.LogCaptureFixture) -> None:
     node = install(licence=broken("inventory"))
     assert "CUSTOM_LICENCE" not in node.shape.inventories
     assert "VCPU" in node.shape.inventories
     assert "Resource kind licence is left out of [shape:default]" in caplog.text
 
 
-def test_one_that_fails_to_report_or_describe_is_left_out_there(install: Install) -> None:
+def test_kind_that_fails_to_report_or_describe_adds_nothing(install: Install) -> None:
     for where in ("report", "describe"):
         node = install(licence=broken(where))
         tracker = ResourceTracker([node])
-        got = admitted(tracker, "a")
-        assert isinstance(got, Attempt)
-        tracker.hold(got)
+        attempt = admit(tracker, "a")
+        assert isinstance(attempt, Attempt)
+        tracker.hold(attempt)
         assert bool(tracker.kind_reports(node)) == (where == "describe")
-        assert bool(tracker.describe(got)) == (where == "report")
+        assert bool(tracker.describe(attempt)) == (where == "report")
 
 
 @pytest.mark.parametrize(
-    "told",
+    "report",
     [
         None,
         {"inventories": {}},
@@ -185,20 +181,18 @@ def test_one_that_fails_to_report_or_describe_is_left_out_there(install: Install
         {"numa": ["cell 0"]},
     ],
 )
-def test_one_that_reports_what_nobody_can_take_is_left_out_of_the_report(
-    install: Install, caplog: pytest.LogCaptureFixture, told: Any
-) -> None:
-    node = install(licence=type("Odd", (Licences,), {"report": lambda self, taken: told}))
+def test_invalid_report_of_kind_is_dropped(install: Install, caplog: pytest.LogCaptureFixture, report: Any) -> None:
+    node = install(licence=type("Odd", (Licences,), {"report": lambda self, assignments: report}))
     assert ResourceTracker([node]).kind_reports(node) == {}
     assert "Resource kind licence failed to report" in caplog.text
 
 
 @pytest.mark.parametrize("words", [None, 3, ["licence"]])
-def test_one_that_describes_by_something_else_than_words_is_not_quoted(install: Install, words: Any) -> None:
+def test_description_that_is_no_string_is_dropped(install: Install, words: Any) -> None:
     tracker = ResourceTracker([install(licence=type("Odd", (Licences,), {"describe": lambda self, assignment: words}))])
-    got = admitted(tracker, "a")
-    assert isinstance(got, Attempt)
-    assert tracker.describe(got) == ""
+    attempt = admit(tracker, "a")
+    assert isinstance(attempt, Attempt)
+    assert tracker.describe(attempt) == ""
 
 
 @pytest.mark.parametrize(
@@ -214,23 +208,23 @@ def test_one_that_describes_by_something_else_than_words_is_not_quoted(install: 
         ["licences"],
     ],
 )
-def test_an_inventory_that_makes_no_sense_is_left_out(
+def test_kind_with_invalid_inventory_is_left_out(
     install: Install, caplog: pytest.LogCaptureFixture, inventory: Any
 ) -> None:
     kind = type("Odd", (Licences,), {"inventory": lambda self: inventory})
     node = install(licence=kind)
-    # given a node as it would be without that kind, and a word about it
+    # given a node as without that kind, and a log line
     assert sorted(node.shape.inventories) == ["DISK_GB", "MEMORY_MB", "VCPU"]
     assert "Resource kind licence is left out" in caplog.text
 
 
-def test_a_parent_that_is_not_there_ends_the_start(install: Install) -> None:
+def test_missing_parent_aborts_the_start(install: Install) -> None:
     orphan = [NodeProvider("rack/licence", {"CUSTOM_LICENCE": Inventory(1)}, parent="rack")]
-    with pytest.raises(errors.BadConfiguration, match="provider rack/licence has a parent that is not there"):
+    with pytest.raises(errors.BadConfiguration, match="provider rack/licence has a missing parent"):
         install(licence=type("Orphan", (Licences,), {"inventory": lambda self: orphan}))
 
 
-def test_an_option_of_a_kinds_own_that_is_bad_ends_the_start(install: Install) -> None:
+def test_invalid_option_of_kind_aborts_the_start(install: Install) -> None:
     class Configured(Licences):
         @classmethod
         def of_shape(cls, conf: cfg.ConfigOpts, group: str) -> ResourceKind | None:
@@ -243,7 +237,7 @@ def test_an_option_of_a_kinds_own_that_is_bad_ends_the_start(install: Install) -
         install("[shape:x]\nlicences = many\n", licence=Configured)
 
 
-def test_without_any_kind_the_start_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_start_without_resource_kinds_is_aborted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [])
     with pytest.raises(errors.BadConfiguration, match="install gantt again"):
         shapes.from_conf(cfg.ConfigOpts())
