@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the suites of the bus talk to: an endpoint that records, and servers and clients on one transport."""
+"""Helpers of the bus suites: a recording endpoint, and servers and clients on one transport."""
 
 import threading
 import time
@@ -14,32 +14,32 @@ from rpcapi import bus, errors
 
 TRANSPORTS = ("fake", "embedded", "rabbit")
 CALL_TIMEOUT = 10.0
-PATIENCE = 20.0
+WAIT_SECONDS = 20.0
 
 
 def eventually(condition: Callable[[], Any], what: str) -> None:
-    """Poll until the condition holds; fail with `what` when it does not in time."""
-    deadline = time.monotonic() + PATIENCE
+    """Poll until the condition holds; fail with `what` after WAIT_SECONDS."""
+    deadline = time.monotonic() + WAIT_SECONDS
     while not condition():
-        assert time.monotonic() < deadline, f"In {PATIENCE:.0f} s this did not happen: {what}"
+        assert time.monotonic() < deadline, f"not within {WAIT_SECONDS:.0f} s: {what}"
         time.sleep(0.01)
 
 
 def private_conf() -> cfg.ConfigOpts:
-    """A configuration of its own, as each process has."""
+    """Return a separate configuration, as each process has."""
     conf = cfg.ConfigOpts()
     conf([], project="gantt", default_config_files=[], default_config_dirs=[])
     return conf
 
 
 class Endpoint:
-    """Version 1.1 of a contract that echoes, fails, waits and records."""
+    """An endpoint of version 1.1 that echoes, fails, waits and records."""
 
     target = oslo_messaging.Target(version="1.1")
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.seen: list[Any] = []
+        self.notes: list[Any] = []
         self.entered = threading.Event()
         self.gate = threading.Event()
         self.server: Any = None
@@ -58,7 +58,7 @@ class Endpoint:
 
     @oslo_messaging.expose
     def note(self, ctxt: dict[str, Any], value: Any) -> None:
-        self.seen.append(value)
+        self.notes.append(value)
 
     @oslo_messaging.expose
     def refuse(self, ctxt: dict[str, Any], name: str) -> None:
@@ -74,13 +74,13 @@ class Endpoint:
 
     @oslo_messaging.expose
     def hold(self, ctxt: dict[str, Any]) -> str:
-        """Return when the test opens the gate."""
+        """Return after the test has opened the gate."""
         self.entered.set()
-        self.gate.wait(PATIENCE)
+        self.gate.wait(WAIT_SECONDS)
         return self.name
 
     def unmarked(self, ctxt: dict[str, Any]) -> str:
-        """Not for peers."""
+        """Not exposed to peers."""
         return self.name
 
     def _private(self, ctxt: dict[str, Any]) -> str:
@@ -88,7 +88,7 @@ class Endpoint:
 
 
 class Peers:
-    """Servers and clients of one topic, each side on a transport of its own as in separate processes."""
+    """Servers and clients of one topic, each with its own transport as in separate processes."""
 
     def __init__(self, url: str, ending: "Ending", **bus_options: Any) -> None:
         self.url = url
@@ -117,7 +117,7 @@ class Peers:
     def start(
         self, endpoint: Any, name: str, transport: Any = None, pool: int | None = None, serializer: Any = None
     ) -> Any:
-        """Start a server of this endpoint, and return it."""
+        """Start a server of this endpoint and return it."""
         target = oslo_messaging.Target(topic=self.topic, server=name)
         server = bus.get_server(transport or self.transport(), target, [endpoint], serializer)
         server.start(override_pool_size=pool)
@@ -130,14 +130,14 @@ class Peers:
         return bus.get_client(transport or self.transport(), target, **options)
 
     def close(self) -> None:
-        """Stop the servers now; what remains to be waited for is left to `Ending`."""
+        """Stop the servers; `Ending` waits for them."""
         for server in self._servers:
             server.stop()
         self._ending.take(self._servers, self._transports, self.url)
 
 
 class Ending:
-    """Waits for stopped servers beside the tests that follow: oslo.messaging's executors take a second to end."""
+    """Waits for stopped servers during the following tests, as oslo.messaging's executors take a second to end."""
 
     def __init__(self) -> None:
         self._threads: list[threading.Thread] = []
@@ -146,12 +146,12 @@ class Ending:
     def take(self, servers: list[Any], transports: list[Any], url: str) -> None:
         self._threads += [in_thread(server.wait) for server in servers]
         if url.startswith("fake"):
-            # Its cleanup is for the whole process.
+            # Its cleanup affects the whole process.
             self._transports += transports
             return
         cleanups = [in_thread(transport.cleanup) for transport in transports]
         if url.startswith("gantt+redis"):
-            # The test may end its Redis next.
+            # The test may stop its Redis next.
             join_all(cleanups)
         self._threads += cleanups
 
@@ -161,10 +161,10 @@ class Ending:
             transport.cleanup()
 
 
-def told(client: Any, endpoint: Endpoint) -> bool:
-    """Send a fan-out, and tell whether one has reached this server by now."""
+def fanout_received(client: Any, endpoint: Endpoint) -> bool:
+    """Send a fan-out and return whether one has reached this server so far."""
     client.prepare(fanout=True).cast({}, "note", value="again")
-    return bool(endpoint.seen)
+    return bool(endpoint.notes)
 
 
 def in_thread(action: Callable[[], Any]) -> threading.Thread:
@@ -174,6 +174,6 @@ def in_thread(action: Callable[[], Any]) -> threading.Thread:
 
 
 def join_all(threads: list[threading.Thread]) -> None:
-    """Wait for threads that end by themselves."""
+    """Wait for the end of the threads."""
     for thread in threads:
         thread.join()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A process on the bus, to be killed: `python -m tests.contract.bus_process '{"role": ..., "url": ..., ...}'`.
+"""A bus server or client that tests can kill: `python -m tests.contract.bus_process '{"role": ..., "url": ..., ...}'`.
 
-`executor` is eventlet or threading. A server says "ready", then each method it begins, one line each; a client
-says "asking" and makes one call that is never answered.
+`executor` is eventlet or threading. A server prints "ready", then one line for each method that it begins; a client
+prints "asking" and makes one call that is never answered.
 """
 
 import json
@@ -16,17 +16,17 @@ def say(line: str) -> None:
 
 
 def main() -> None:
-    wanted: dict[str, Any] = json.loads(sys.argv[1])
+    settings: dict[str, Any] = json.loads(sys.argv[1])
 
-    from rpcapi import green  # noqa: PLC0415 - patching comes before every other import
+    from rpcapi import green  # noqa: PLC0415 - patch before all other imports
 
-    green.patch_for(wanted.get("executor", green.THREADING))
+    green.patch_for(settings.get("executor", green.THREADING))
     import oslo_messaging  # noqa: PLC0415
 
     from rpcapi import bus  # noqa: PLC0415
     from tests.contract.bus_peer import Endpoint, private_conf  # noqa: PLC0415
 
-    class Telling(Endpoint):
+    class PrintingEndpoint(Endpoint):
         @oslo_messaging.expose
         def note(self, ctxt: dict[str, Any], value: Any) -> None:
             say(f"note {value}")
@@ -39,15 +39,15 @@ def main() -> None:
 
     conf = private_conf()
     bus.set_defaults(conf)
-    for name, value in wanted.get("options", {}).items():
+    for name, value in settings.get("options", {}).items():
         conf.set_override(name, value, group="gantt_bus")
-    transport = bus.get_transport(conf, wanted["url"])
-    if wanted["role"] == "server":
-        target = oslo_messaging.Target(topic=wanted["topic"], server=wanted["name"])
-        bus.get_server(transport, target, [Telling(wanted["name"])]).start(wanted.get("pool"))
+    transport = bus.get_transport(conf, settings["url"])
+    if settings["role"] == "server":
+        target = oslo_messaging.Target(topic=settings["topic"], server=settings["name"])
+        bus.get_server(transport, target, [PrintingEndpoint(settings["name"])]).start(settings.get("pool"))
         say("ready")
         threading.Event().wait()
-    target = oslo_messaging.Target(topic=wanted["topic"], version="1.0")
+    target = oslo_messaging.Target(topic=settings["topic"], version="1.0")
     say("asking")
     bus.get_client(transport, target, timeout=60).call({}, "hold")
 

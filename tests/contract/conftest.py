@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Servers and clients on each transport: oslo.messaging's fake, the embedded bus, RabbitMQ."""
+"""Fixtures for servers and clients on each transport: oslo.messaging's fake, the embedded bus, RabbitMQ."""
 
 from collections.abc import Iterator
 
@@ -10,9 +10,9 @@ from tests.contract.bus_peer import TRANSPORTS, Ending, Peers
 
 @pytest.fixture(scope="module")
 def ending() -> Iterator[Ending]:
-    made = Ending()
-    yield made
-    made.finish()
+    cleanup = Ending()
+    yield cleanup
+    cleanup.finish()
 
 
 @pytest.fixture(params=TRANSPORTS)
@@ -26,6 +26,6 @@ def url(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def peers(url: str, ending: Ending) -> Iterator[Peers]:
-    made = Peers(url, ending)
-    yield made
-    made.close()
+    peers = Peers(url, ending)
+    yield peers
+    peers.close()

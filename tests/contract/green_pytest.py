@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pytest on green threads: `python -m tests.contract.green_pytest ARGUMENTS`."""
+"""Run pytest on green threads: `python -m tests.contract.green_pytest ARGUMENTS`."""
 
 import sys
 

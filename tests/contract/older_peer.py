@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scheduler and an agent of the release before, whose RequestSpec is 1.0: `python -m tests.contract.older_peer URL`.
+"""A scheduler and an agent of the previous release, with RequestSpec 1.0: `python -m tests.contract.older_peer URL`.
 
-It serves until its standard input closes, and says "ready" when it does.
+It prints "ready" when it serves, and serves until its standard input is closed.
 """
 
 import sys
 import types
 
 
-def forget_the_present() -> None:
-    """Put the RequestSpec of then in place of today's, before anything imports it."""
-    from oslo_versionedobjects import fields as kinds  # noqa: PLC0415 - the order is the point
+def install_older_request_spec() -> None:
+    """Replace RequestSpec by its older version before anything imports it."""
+    from oslo_versionedobjects import fields as kinds  # noqa: PLC0415 - the order matters
 
-    # rpcapi.objects imports its modules in order; this one is found already there.
+    # rpcapi.objects imports its modules in order; it finds this one in sys.modules.
     module = types.ModuleType("rpcapi.objects.request_spec")
     package = types.ModuleType("rpcapi.objects")
     import rpcapi  # noqa: PLC0415
@@ -23,7 +23,7 @@ def forget_the_present() -> None:
 
     @base.GanttObjectRegistry.register
     class RequestSpec(base.GanttObject):
-        """As it was: without the group."""
+        """RequestSpec 1.0, without the server group."""
 
         VERSION = "1.0"
         fields = {  # noqa: RUF012 - oslo.versionedobjects reads the class attribute
@@ -45,9 +45,9 @@ def forget_the_present() -> None:
 
 def main() -> None:
     """Serve topics ``scheduler`` and ``compute`` at 1.0 until standard input closes."""
-    forget_the_present()
+    install_older_request_spec()
 
-    import oslo_messaging as messaging  # noqa: PLC0415 - after the past is in place
+    import oslo_messaging as messaging  # noqa: PLC0415 - after the replacement
     from oslo_config import cfg  # noqa: PLC0415
 
     from rpcapi import bus, objects  # noqa: PLC0415
@@ -61,7 +61,7 @@ def main() -> None:
     rpc_conf.register_opts(conf)
     conf.set_override("call_timeout", 10.0, group="rpc")
     transport = bus.get_transport(conf, sys.argv[1])
-    seen: list[dict] = []
+    received: list[dict] = []
 
     class Endpoint:
         target = messaging.Target(version="1.0")
@@ -70,17 +70,17 @@ def main() -> None:
         def select_destinations(
             self, ctxt: object, spec: objects.RequestSpec, uuids: list, attempt: int, alternates: int
         ) -> objects.Selections:
-            seen.append({"version": spec.VERSION, "fields": sorted(spec.fields), "resources": spec.resources})
+            received.append({"version": spec.VERSION, "fields": sorted(spec.fields), "resources": spec.resources})
             facts = {"partition": "then", "attempt": attempt, "deadline_ms": 1, "epoch": 1, "position": 1}
             return objects.Selections.build([f"spec-{spec.VERSION}"] * len(uuids), [[]] * len(uuids), **facts)
 
         @expose
         def build_instances(self, ctxt: object, request: objects.BuildRequest) -> None:
-            seen.append({"version": request.spec.VERSION, "uuids": request.uuids, "hints": request.spec.hints})
+            received.append({"version": request.spec.VERSION, "uuids": request.uuids, "hints": request.spec.hints})
 
         @expose
         def get_host_state(self, ctxt: object, namespace: str, name: str) -> objects.HostState:
-            return objects.HostState.of(namespace=namespace, name=name, version=1, document={"seen": seen})
+            return objects.HostState.of(namespace=namespace, name=name, version=1, document={"seen": received})
 
     serializer = GanttSerializer(ConductorAPI(conf, transport).object_backport_versions)
     endpoint = Endpoint()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Upgrades while the cluster runs: a peer of the release before gets what it can read.
+"""Rolling upgrades: a peer of the previous release gets objects of the versions that it knows.
 
-The peer is a process of its own (older_peer.py) whose RequestSpec is 1.0, on a real bus; ours is 1.1. It asks the
-conductor, as every service does, for the version of an object that it knows.
+The peer is a separate process (older_peer.py) with RequestSpec 1.0 on a real bus. Like every service it requests the
+conductor to backport objects that are too new.
 """
 
 import subprocess
@@ -24,22 +24,22 @@ UUID = "00000000-0000-0000-0000-000000000001"
 
 @pytest.fixture(scope="module", params=["redis_server", "rabbit_node"])
 def url(request):
-    """The bus of the embedded cluster, then of the standard one."""
+    """Return the URL of the embedded bus, then of RabbitMQ."""
     server = request.getfixturevalue(request.param)
     return server.bus_url() if request.param == "redis_server" else server.url()
 
 
 @pytest.fixture(scope="module")
-def today(url):
-    """A configuration and a transport of today's release, whose conductor backports."""
-    from oslo_config import cfg  # noqa: PLC0415 - beside its only use
+def current(url):
+    """Return configuration and transport of the current release, with a conductor that backports."""
+    from oslo_config import cfg  # noqa: PLC0415 - only used here
 
     conf = cfg.ConfigOpts()
     conf([], project="gantt", default_config_files=[], default_config_dirs=[])
     rpc_conf.register_opts(conf)
     transport = bus.get_transport(conf, url)
-    target = messaging.Target(topic="conductor", server="today")
-    # Backporting needs nothing of what the endpoint is otherwise given.
+    target = messaging.Target(topic="conductor", server="current")
+    # Backporting does not use the arguments of the endpoint.
     endpoint = ConductorEndpoint(*[None] * 5)
     server = bus.get_server(transport, target, [endpoint], GanttSerializer(), executor="threading")
     server.start()
@@ -50,8 +50,8 @@ def today(url):
 
 
 @pytest.fixture(scope="module")
-def older(url, today):
-    """The peer of the release before, up and serving."""
+def older(url, current):
+    """Return the process of the previous release, ready to serve."""
     command = [sys.executable, "-W", "ignore", "-m", "tests.contract.older_peer", url]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as peer:
         assert peer.stdout.readline() == "ready\n"
@@ -60,38 +60,38 @@ def older(url, today):
 
 
 @pytest.fixture
-def scheduler(today, older):
-    return SchedulerAPI(*today)
+def scheduler(current, older):
+    return SchedulerAPI(*current)
 
 
 def spec(**values):
     return objects.RequestSpec.of(resources={"VCPU": 2}, hints={"a": 1}, **values)
 
 
-def test_an_argument_is_backported_by_the_conductor(scheduler):
+def test_argument_is_backported_by_the_conductor(scheduler):
     sent = spec(group_id="g", group_policy="affinity")
     selections = scheduler.select_destinations(context.new(), sent, [UUID])
     assert selections.host(0) == "spec-1.0"
-    seen = scheduler.get_host_state(context.new(), "compute", "seen").document["seen"]
-    assert seen[0]["resources"] == {"VCPU": 2}
-    assert not {"group_id", "group_policy", "group_max_per_host"} & set(seen[0]["fields"])
+    received = scheduler.get_host_state(context.new(), "compute", "seen").document["seen"]
+    assert received[0]["resources"] == {"VCPU": 2}
+    assert not {"group_id", "group_policy", "group_max_per_host"} & set(received[0]["fields"])
 
 
-def test_an_object_within_an_object_is_backported_too(today, scheduler):
+def test_nested_object_is_backported(current, scheduler):
     request = objects.BuildRequest.of(
         spec=spec(), partition="p", project_id="", user_id="", uuids=[UUID], attempts=[1], names=["older"]
     )
-    ComputeAPI(*today).build_instances(context.new(), "older", request)
+    ComputeAPI(*current).build_instances(context.new(), "older", request)
     until = time.monotonic() + 10
     built = []
     while not built and time.monotonic() < until:
-        seen = scheduler.get_host_state(context.new(), "compute", "seen").document["seen"]
-        built = [each for each in seen if each.get("uuids") == [UUID]]
+        received = scheduler.get_host_state(context.new(), "compute", "seen").document["seen"]
+        built = [entry for entry in received if entry.get("uuids") == [UUID]]
     assert built == [{"version": "1.0", "uuids": [UUID], "hints": {"a": 1}}]
 
 
-def test_a_method_that_the_older_peer_lacks_is_told_and_a_cap_keeps_it_from_being_sent(today, scheduler):
-    conf, transport = today
+def test_missing_method_raises_unknown_method_and_a_cap_prevents_the_call(current, scheduler):
+    conf, transport = current
     with pytest.raises(errors.UnknownMethod, match=r"topic 'scheduler' has no method 'explain' in version 1\.1"):
         scheduler.explain(context.new(), "req-1")
     conf.set_override("scheduler", "1.0", group="upgrade_levels")
@@ -102,10 +102,10 @@ def test_a_method_that_the_older_peer_lacks_is_told_and_a_cap_keeps_it_from_bein
         conf.clear_override("scheduler", group="upgrade_levels")
 
 
-def test_typed_errors_survive_the_trip(today, older):
-    from rpcapi.conductor import ConductorAPI  # noqa: PLC0415 - beside its only use
+def test_typed_errors_are_raised_at_the_caller(current, older):
+    from rpcapi.conductor import ConductorAPI  # noqa: PLC0415 - only used here
 
-    conductor = ConductorAPI(*today)
+    conductor = ConductorAPI(*current)
     primitive = spec().obj_to_primitive()
     with pytest.raises(errors.IncompatibleObject) as caught:
         conductor.object_backport_versions(context.new(), primitive, {"RequestSpec": "1.99"})

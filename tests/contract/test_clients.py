@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every client method exists on its endpoint, with the same arguments and version; a change wants a new version."""
+"""Every client method exists on its endpoint with the same arguments; a change needs a new version."""
 
 import hashlib
 import inspect
@@ -27,7 +27,7 @@ ENDPOINTS = {
     ComputeAPI: ComputeEndpoint,
 }
 
-# A client whose methods or arguments change gets a new VERSION and a line in its docstring; then this table.
+# When methods or arguments of a client change: increase VERSION, add a line to its docstring, then update this table.
 FINGERPRINTS = {
     "SchedulerAPI": "1.3-57e9922c9e5c7cedc83a04c32221aca5",
     "ClaimsAPI": "1.1-c538f49669a36b095e333e9b3197972a",
@@ -37,7 +37,7 @@ FINGERPRINTS = {
 
 
 class Recorder:
-    """Stands where a client sends, and notes what it would have sent."""
+    """Replaces the send methods of a client and records the messages."""
 
     def __init__(self):
         self.sent = []
@@ -61,7 +61,7 @@ def exposed(endpoint):
 
 
 def sent_by(api):
-    """Return {method: (version, argument names)} of what a client sends, by calling each method once."""
+    """Return {method: (version, argument names)} of the messages of a client, by calling each method once."""
     recorder = Recorder()
     if api is SchedulerAPI:
         client = SchedulerAPI(None, None, backend=recorder)
@@ -70,10 +70,14 @@ def sent_by(api):
         for name in ("_call", "_cast", "_fanout"):
             setattr(client, name, recorder.note)
     for name, signature in methods(api).items():
-        # Each argument's value is its name.
-        given = [parameter for parameter in signature.parameters.values() if parameter.name != "self"]
-        named = {each.name: each.name for each in given if each.kind is each.KEYWORD_ONLY}
-        getattr(client, name)(*(each.name for each in given if each.name not in named), **named)
+        # The value of each argument is its name.
+        parameters = [parameter for parameter in signature.parameters.values() if parameter.name != "self"]
+        keywords = {
+            parameter.name: parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY
+        }
+        getattr(client, name)(
+            *(parameter.name for parameter in parameters if parameter.name not in keywords), **keywords
+        )
     return {method: (version, values) for method, version, values in recorder.sent}
 
 
@@ -82,35 +86,35 @@ def version(text):
 
 
 @pytest.mark.parametrize("api", ENDPOINTS, ids=lambda api: api.__name__)
-def test_what_a_client_sends_its_endpoint_takes(api):
+def test_endpoint_accepts_the_messages_of_its_client(api):
     endpoint = ENDPOINTS[api]
     sent = sent_by(api)
-    assert set(sent) == set(methods(api)), "a method sends under another name than its own"
+    assert set(sent) == set(methods(api)), "a client method sends another method name"
     assert set(sent) == set(exposed(endpoint)), "client and endpoint do not have the same methods"
     for name, (_version, values) in sent.items():
-        taken = list(inspect.signature(exposed(endpoint)[name]).parameters)
-        assert taken[:2] == ["self", "ctxt"]
-        assert sorted(taken[2:]) == values, name
+        arguments = list(inspect.signature(exposed(endpoint)[name]).parameters)
+        assert arguments[:2] == ["self", "ctxt"]
+        assert sorted(arguments[2:]) == values, name
 
 
 @pytest.mark.parametrize("api", ENDPOINTS, ids=lambda api: api.__name__)
-def test_an_endpoint_serves_the_newest_version_of_its_client(api):
+def test_endpoint_serves_the_newest_version_of_its_client(api):
     assert ENDPOINTS[api].target.version == api.VERSION
     newest = max((version for version, _values in sent_by(api).values()), key=version)
-    assert newest == api.VERSION, "no method needs the version that the client claims"
+    assert newest == api.VERSION, "no method has the VERSION of the client"
 
 
 @pytest.mark.parametrize("api", ENDPOINTS, ids=lambda api: api.__name__)
-def test_each_version_is_told_in_the_docstring(api):
-    told = re.findall(r"^\s+(\d+\.\d+) - ", api.__doc__, re.MULTILINE)
-    assert told == [f"1.{minor}" for minor in range(version(api.VERSION)[1] + 1)]
+def test_docstring_lists_all_versions(api):
+    versions = re.findall(r"^\s+(\d+\.\d+) - ", api.__doc__, re.MULTILINE)
+    assert versions == [f"1.{minor}" for minor in range(version(api.VERSION)[1] + 1)]
     for name, (since, _values) in sent_by(api).items():
         history = api.__doc__.partition(f"{since} - ")[2].partition("\n    1.")[0]
         assert name in history or (since == "1.0" and ":" not in history.partition("\n")[0]), name
 
 
 @pytest.mark.parametrize("api", ENDPOINTS, ids=lambda api: api.__name__)
-def test_fingerprints_are_the_pinned_ones(api):
+def test_fingerprints_are_unchanged(api):
     assert fingerprint(api) == FINGERPRINTS[api.__name__], "A client changed: see the comment at FINGERPRINTS"
 
 
@@ -122,8 +126,8 @@ def fingerprint(api):
 
 
 @pytest.mark.parametrize("endpoint", ENDPOINTS.values(), ids=lambda endpoint: endpoint.__name__)
-def test_nothing_but_exposed_methods_is_public(endpoint):
-    public = {name for name, thing in vars(endpoint).items() if inspect.isfunction(thing) and not name.startswith("_")}
+def test_only_exposed_methods_are_public(endpoint):
+    public = {name for name, value in vars(endpoint).items() if inspect.isfunction(value) and not name.startswith("_")}
     assert public == set(exposed(endpoint))
 
 
@@ -139,7 +143,7 @@ CAPPED = [
 
 
 @pytest.mark.parametrize(("service", "call"), CAPPED, ids=[service for service, _call in CAPPED])
-def test_what_is_newer_than_the_cap_is_not_sent(capped, service, call):
+def test_call_newer_than_the_cap_is_not_sent(capped, service, call):
     conf, transport = capped
     conf.set_override(service, "1.0", group="upgrade_levels")
     with pytest.raises(messaging.RPCVersionCapError):
@@ -147,12 +151,12 @@ def test_what_is_newer_than_the_cap_is_not_sent(capped, service, call):
 
 
 @pytest.mark.parametrize(("service", "call"), CAPPED, ids=[service for service, _call in CAPPED])
-def test_without_a_cap_it_is_sent_and_waits_for_an_answer(capped, service, call):
+def test_without_a_cap_the_call_is_sent_and_times_out(capped, service, call):
     with pytest.raises(messaging.MessagingTimeout):
         call(*capped)
 
 
-def test_what_the_cap_allows_is_sent_at_the_version_it_needs(capped):
+def test_call_within_the_cap_is_sent(capped):
     conf, transport = capped
     conf.set_override("scheduler", "1.0", group="upgrade_levels")
     backend = BusBackend(conf, transport)
@@ -163,18 +167,18 @@ def test_what_the_cap_allows_is_sent_at_the_version_it_needs(capped):
 
 @pytest.fixture
 def capped(conf):
-    """A configuration to cap, and a bus on which nobody answers."""
-    from rpcapi import conf as rpc_conf  # noqa: PLC0415 - the fixture's name is taken by the module's
+    """Return a configuration for caps and a bus without servers."""
+    from rpcapi import conf as rpc_conf  # noqa: PLC0415 - the fixture's name is arguments by the module's
 
     rpc_conf.register_opts(conf)
     conf.set_override("call_timeout", 0.1, group="rpc")
     transport = bus.get_transport(conf, "fake://")
-    conf.set_override("control_exchange", "nobody")  # other suites serve in this process
+    conf.set_override("control_exchange", "nobody")  # other suites have servers in this process
     yield conf, transport
     transport.cleanup()
 
 
-def test_every_client_is_a_service_client_with_a_cap_of_its_own():
+def test_clients_are_service_clients_with_separate_caps():
     clients = [BusBackend, ClaimsAPI, ConductorAPI, ComputeAPI]
     assert all(issubclass(client, ServiceClient) for client in clients)
     assert len({client.CAP for client in clients}) == len(clients)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What nobody waits for any more is not done, on whatever bus it travelled."""
+"""Expired calls are not executed, on any bus."""
 
 import oslo_messaging
 import pytest
@@ -12,13 +12,13 @@ from rpcapi.serializer import GanttSerializer
 from tests.contract.bus_peer import CALL_TIMEOUT, Peers, eventually
 
 
-class Notes:
-    """An endpoint as the services have them."""
+class NotesEndpoint:
+    """An endpoint with exposed methods like those of the services."""
 
     target = oslo_messaging.Target(version="1.0")
 
     def __init__(self) -> None:
-        self.seen: list[str] = []
+        self.values: list[str] = []
         self.dropped: list[str] = []
 
     def _observe(self, method: str, code: str, seconds: float) -> None:
@@ -27,18 +27,18 @@ class Notes:
 
     @expose
     def note(self, ctxt: context.RequestContext, value: str) -> None:
-        """Keep the value."""
-        self.seen.append(value)
+        """Store the value."""
+        self.values.append(value)
 
 
 class NotesAPI(ServiceClient):
-    """Its client."""
+    """Client of NotesEndpoint."""
 
     VERSION = "1.0"
     CAP = "conductor"
 
     def note(self, ctxt: context.RequestContext, value: str) -> None:
-        """Have the value kept."""
+        """Request the endpoint to store the value."""
         self._call(ctxt, "1.0", "note", value=value)
 
 
@@ -49,23 +49,23 @@ def client(peers: Peers, seconds: float) -> NotesAPI:
     return NotesAPI(transport.conf, transport, topic=peers.topic)
 
 
-def test_an_expired_call_is_never_executed(peers: Peers) -> None:
-    """Not even where the bus keeps it for the next server, as oslo.messaging's fake one does."""
-    idle = peers.start(Notes(), "idle", serializer=GanttSerializer())
+def test_expired_call_is_not_executed(peers: Peers) -> None:
+    """Also when the bus keeps it for the next server, as oslo.messaging's fake bus does."""
+    idle = peers.start(NotesEndpoint(), "idle", serializer=GanttSerializer())
     idle.stop()
     idle.wait()
     with pytest.raises((oslo_messaging.MessagingTimeout, errors.Unavailable)):
         client(peers, 0.5).note(context.new(), "expired")
-    late = Notes()
+    late = NotesEndpoint()
     peers.start(late, "late", pool=1, serializer=GanttSerializer())
     client(peers, CALL_TIMEOUT).note(context.new(), "fresh")
-    assert late.seen == ["fresh"]
+    assert late.values == ["fresh"]
     if peers.url.startswith("fake"):
         assert late.dropped == ["deadline_passed"]
 
 
 @pytest.mark.parametrize("url", ["rabbit"], indirect=True)
-def test_an_expired_call_leaves_its_queue(peers: Peers) -> None:
+def test_expired_call_is_removed_from_its_queue(peers: Peers) -> None:
     idle = peers.serve("idle")
     idle.server.stop()
     idle.server.wait()

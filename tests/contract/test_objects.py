@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Objects on the wire do not change by accident: a changed fingerprint wants a new version."""
+"""Fingerprints of the versioned objects: a change needs a new version."""
 
 import copy
 import json
@@ -10,7 +10,7 @@ from oslo_versionedobjects import fixture
 from rpcapi import errors, objects
 from rpcapi.objects.base import GanttObject, GanttObjectRegistry
 
-# An object that changes gets a new VERSION, a line in its docstring and an obj_make_compatible step; then this table.
+# When an object changes: increase VERSION, add a docstring line and an obj_make_compatible step, update this table.
 FINGERPRINTS = {
     "AuditAnswer": "1.0-3ca9df668c657fb2f0eddb7923f1e3ed",
     "AuditReport": "1.0-ffc7efde7352908aa51399cc847c0070",
@@ -37,7 +37,7 @@ FINGERPRINTS = {
     "VerifyReport": "1.1-4a2a0c1b30a9488b9ad4b5136f771f9f",
 }
 
-# Which fields came with which 1.x: what an older peer must not be sent.
+# Fields added by version 1.x, which must not be sent to an older peer.
 FIELDS_ADDED = {
     "BuildRequest": {1: {"allocations"}},
     "ClaimAnswers": {1: {"allocations"}},
@@ -55,52 +55,56 @@ FIELDS_ADDED = {
 }
 
 
-def ours():
-    """Return the registered classes of gantt: the registry is shared by all who use oslo.versionedobjects."""
-    found = {}
+def gantt_classes():
+    """Return the registered classes of gantt; other users of oslo.versionedobjects share the registry."""
+    classes_by_name = {}
     for name, classes in GanttObjectRegistry.obj_classes().items():
-        kept = [cls for cls in classes if issubclass(cls, GanttObject)]
-        if kept:
-            found[name] = kept
-    return found
+        own_classes = [cls for cls in classes if issubclass(cls, GanttObject)]
+        if own_classes:
+            classes_by_name[name] = own_classes
+    return classes_by_name
 
 
-def test_fingerprints_are_the_pinned_ones():
-    expected, actual = fixture.ObjectVersionChecker(ours()).test_hashes(FINGERPRINTS)
+def test_fingerprints_are_unchanged():
+    expected, actual = fixture.ObjectVersionChecker(gantt_classes()).test_hashes(FINGERPRINTS)
     assert actual == expected, "An object changed: see the comment at FINGERPRINTS"
 
 
-def test_every_object_is_exported_and_of_one_version():
-    assert sorted(ours()) == sorted(objects.__all__)
-    assert all(len(classes) == 1 for classes in ours().values())
+def test_all_objects_are_exported_with_one_version():
+    assert sorted(gantt_classes()) == sorted(objects.__all__)
+    assert all(len(classes) == 1 for classes in gantt_classes().values())
 
 
 @pytest.mark.parametrize("name", objects.__all__)
-def test_every_object_goes_back_to_each_version_that_it_had(name):
-    thing = sample(name)
-    for minor in range(int(thing.VERSION.partition(".")[2]) + 1):
-        primitive = thing.obj_to_primitive(target_version=f"1.{minor}")
+def test_object_is_backported_to_each_earlier_version(name):
+    current = sample(name)
+    for minor in range(int(current.VERSION.partition(".")[2]) + 1):
+        primitive = current.obj_to_primitive(target_version=f"1.{minor}")
         added = FIELDS_ADDED.get(name, {})
         late = {field for since, fields in added.items() if since > minor for field in fields}
         assert primitive["gantt_object.version"] == f"1.{minor}"
-        told = set(primitive["gantt_object.data"])
-        assert not told & late
-        assert all(getattr(thing, left) == thing.fields[left].default for left in thing.fields.keys() - late - told)
+        present = set(primitive["gantt_object.data"])
+        assert not present & late
+        assert all(
+            getattr(current, field) == current.fields[field].default for field in current.fields.keys() - late - present
+        )
 
 
 @pytest.mark.parametrize(
-    "asked", [{"groups": {"1": {"resources": {"VGPU": 1}}}}, {"numa": {"cells": []}}, {"service": "volume"}]
+    "values", [{"groups": {"1": {"resources": {"VGPU": 1}}}}, {"numa": {"cells": []}}, {"service": "volume"}]
 )
-def test_a_request_that_an_older_peer_would_misplace_does_not_go_there(asked):
-    spec = objects.RequestSpec.of(resources={"VCPU": 1}, **asked)
+def test_request_that_an_older_peer_would_misread_is_not_backported(values):
+    spec = objects.RequestSpec.of(resources={"VCPU": 1}, **values)
     for version in ("1.0", "1.1"):
-        with pytest.raises(errors.IncompatibleObject, match=f"sets {next(iter(asked))} .* {version} only: upgrade it"):
+        with pytest.raises(
+            errors.IncompatibleObject, match=f"sets {next(iter(values))} .* {version} only: upgrade that service"
+        ):
             spec.obj_to_primitive(target_version=version)
     assert spec.obj_to_primitive(target_version="1.2")
     assert objects.RequestSpec.of(resources={"VCPU": 1}, driver="chance").obj_to_primitive(target_version="1.1")
 
 
-def test_an_older_scheduler_is_told_of_flat_hosts_of_servers_alone():
+def test_report_for_an_older_scheduler_has_only_compute_nodes():
     flat = {"inventories": {"DISK_GB": {"total": 1}}, "metrics": {"instances": 1}}
     later = {"facts": {"a": 1}, "host_ip": "192.0.2.1", "numa": [], "kind": "compute", "parent": None}
     nodes = {
@@ -119,18 +123,18 @@ def test_an_older_scheduler_is_told_of_flat_hosts_of_servers_alone():
 
 
 @pytest.mark.parametrize("name", objects.__all__)
-def test_each_version_is_told_in_the_docstring(name):
+def test_docstring_lists_all_versions(name):
     cls = getattr(objects, name)
     minors = range(int(cls.VERSION.partition(".")[2]) + 1)
     assert all(f"Version 1.{minor}: " in cls.__doc__ for minor in minors)
 
 
 @pytest.mark.parametrize("name", objects.__all__)
-def test_every_object_survives_json(name):
+def test_object_is_read_back_from_json(name):
     sent = sample(name)
     primitive = json.loads(json.dumps(sent.obj_to_primitive()))
-    got = GanttObject.obj_from_primitive(copy.deepcopy(primitive))
-    assert got.obj_to_primitive() == sent.obj_to_primitive() == primitive
+    received = GanttObject.obj_from_primitive(copy.deepcopy(primitive))
+    assert received.obj_to_primitive() == sent.obj_to_primitive() == primitive
 
 
 SPEC = {"resources": {"VCPU": 1}, "group_id": "g", "group_policy": "affinity", "hints": {"a": [1, None, {"b": 0.5}]}}
@@ -150,7 +154,7 @@ REFS = {"consumers": ["a"], "attempts": [1]}
 
 
 def sample(name):
-    """Return an object of that name with something in every column."""
+    """Return an object of that class with a value in every column."""
     values = {
         "AuditAnswer": REFS | {"epoch": 1, "answers": ["confirmed"]},
         "AuditReport": REFS
@@ -183,12 +187,12 @@ def sample(name):
         | {"providers": 1, "problems": ["x"], "excess": [{}]},
     }
     owner = {"partition": "p", "project_id": "", "user_id": ""}
-    wish = REFS | {"replaces": [None], "candidates": [["h"]], "epoch": 1, "position": 1}
-    holding = {
+    intents = REFS | {"replaces": [None], "candidates": [["h"]], "epoch": 1, "position": 1}
+    nested = {
         "BuildRequest": lambda: (
             {"spec": sample("RequestSpec"), "uuids": ["a"], "attempts": [1], "names": ["h"]} | owner
         ),
-        "ClaimIntents": lambda: {"spec": sample("RequestSpec")} | wish,
+        "ClaimIntents": lambda: {"spec": sample("RequestSpec")} | intents,
         "DecisionPage": lambda: {"decisions": [sample("Decision")], "marker": "m"},
         "HostStatePage": lambda: {"states": [sample("HostState")]},
         "InstancePage": lambda: {"instances": [sample("Instance")], "marker": "u"},
@@ -200,4 +204,4 @@ def sample(name):
             {"specs": [sample("RequestSpec")], "request_ids": ["r"]} | {"uuids": [["a"]], "attempts": [1]}
         ),
     }
-    return getattr(objects, name).of(**(holding[name]() if name in holding else values[name]))
+    return getattr(objects, name).of(**(nested[name]() if name in nested else values[name]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sample configuration tells of every option, as it is now."""
+"""The sample configuration contains all options and is up to date."""
 
 import importlib
 import io
@@ -14,7 +14,7 @@ ETC = ROOT / "devstack" / "etc"
 
 
 def loaders():
-    """Return {namespace: list_opts} of setup.py: what is installed may be of an earlier day."""
+    """Return {namespace: list_opts} of setup.py, as the installed metadata may be outdated."""
     text = (ROOT / "setup.py").read_text()
     listed = re.findall(r'"(gantt\.\w+) = ([\w.]+):(list_opts)"', text)
     return {name: getattr(importlib.import_module(module), function) for name, module, function in listed}
@@ -22,32 +22,34 @@ def loaders():
 
 @pytest.fixture
 def generated(monkeypatch):
-    """The sample as it would be written now."""
-    found = loaders()
+    """Return the newly generated sample."""
+    list_opts_by_name = loaders()
     monkeypatch.setattr(
-        generator, "_get_raw_opts_loaders", lambda names, *_: [(name, found.pop(name)) for name in names]
+        generator, "_get_raw_opts_loaders", lambda names, *_: [(name, list_opts_by_name.pop(name)) for name in names]
     )
     monkeypatch.setattr(generator, "_get_opt_default_updaters", lambda _names: [])
     conf = cfg.ConfigOpts()
     generator.register_cli_opts(conf)
     conf(["--config-file", str(ETC / "gantt-config-generator.conf")], default_config_dirs=[])
-    assert set(conf.namespace) == set(found), "gantt-config-generator.conf and setup.py do not name the same options"
+    assert set(conf.namespace) == set(list_opts_by_name), (
+        "gantt-config-generator.conf and setup.py have different namespaces"
+    )
     text = io.StringIO()
     generator.generate(conf, text)
     return text.getvalue()
 
 
-def test_the_sample_is_up_to_date(generated):
-    assert (ETC / "gantt.conf.sample").read_text() == generated, "write it anew with `tox -e samples`"
+def test_sample_is_up_to_date(generated):
+    assert (ETC / "gantt.conf.sample").read_text() == generated, "regenerate it with `tox -e samples`"
 
 
-def test_nothing_in_it_is_of_this_machine(generated):
+def test_sample_has_no_paths_of_this_machine(generated):
     assert str(ROOT) not in generated
     assert not re.findall(r"/(home|root|tmp)/\w", generated)
 
 
 @pytest.mark.parametrize("namespace", loaders())
-def test_every_option_has_a_help_text_in_whole_sentences(namespace):
+def test_option_has_a_help_text_in_whole_sentences(namespace):
     for group, options in loaders()[namespace]():
         for option in options:
             assert option.help, f"[{group}] {option.name}"

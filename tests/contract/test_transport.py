@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The message protocol, one suite on every transport: oslo.messaging's fake, the embedded bus, RabbitMQ."""
+"""RPC over every transport: oslo.messaging's fake, the embedded bus, RabbitMQ."""
 
 import threading
 
@@ -12,40 +12,40 @@ from rpcapi import errors
 from tests.contract.bus_peer import Peers, eventually
 
 
-def test_a_call_returns_what_the_method_returned(peers: Peers) -> None:
+def test_call_returns_the_result_of_the_method(peers: Peers) -> None:
     peers.serve()
     value = {"list": [1, 2.5, None, True], "text": "größer", "nested": {"a": {"b": []}}}
     assert peers.client().call({}, "echo", value=value) == value
 
 
-def test_an_empty_answer_is_none(peers: Peers) -> None:
+def test_none_is_returned(peers: Peers) -> None:
     peers.serve()
     assert peers.client().call({}, "echo", value=None) is None
 
 
-def test_the_context_arrives(peers: Peers) -> None:
+def test_context_is_received(peers: Peers) -> None:
     peers.serve()
     ctxt = {"request_id": "req-1", "project_id": "p", "deadline": 12.5}
-    arrived = peers.client().call(ctxt, "context")
-    assert {key: arrived[key] for key in ctxt} == ctxt
+    received = peers.client().call(ctxt, "context")
+    assert {key: received[key] for key in ctxt} == ctxt
 
 
-def test_a_call_works_on_a_private_configuration(peers: Peers) -> None:
-    """oslo.messaging silently drops every message when its tracing options are on the global conf only."""
+def test_call_works_with_a_private_configuration(peers: Peers) -> None:
+    """oslo.messaging silently drops all messages when its tracing options are only on the global conf."""
     transport = peers.transport()
     assert transport.conf is not cfg.CONF
     peers.serve(transport=transport)
     assert peers.client(transport=transport).call({}, "echo", value=1) == 1
 
 
-def test_a_cast_runs_once(peers: Peers) -> None:
+def test_cast_runs_once(peers: Peers) -> None:
     endpoint = peers.serve()
     client = peers.client()
     client.cast({}, "note", value=7)
-    eventually(lambda: endpoint.seen, "the cast ran")
-    # Whatever a second delivery would be, it would have come before the answer to this later call.
+    eventually(lambda: endpoint.notes, "the cast ran")
+    # A second delivery would arrive before the answer to this later call.
     client.call({}, "echo", value=0)
-    assert endpoint.seen == [7]
+    assert endpoint.notes == [7]
 
 
 def test_casts_of_one_sender_run_in_order_on_a_server_with_one_thread(peers: Peers) -> None:
@@ -53,27 +53,27 @@ def test_casts_of_one_sender_run_in_order_on_a_server_with_one_thread(peers: Pee
     client = peers.client()
     for number in range(50):
         client.cast({}, "note", value=number)
-    eventually(lambda: len(endpoint.seen) == 50, "all casts ran")
-    assert endpoint.seen == list(range(50))
+    eventually(lambda: len(endpoint.notes) == 50, "all casts ran")
+    assert endpoint.notes == list(range(50))
 
 
-def test_each_of_many_casts_runs_on_one_of_the_servers(peers: Peers) -> None:
+def test_casts_are_distributed_over_the_servers(peers: Peers) -> None:
     endpoints = [peers.serve("s1"), peers.serve("s2")]
     client = peers.client()
     for number in range(100):
         client.cast({}, "note", value=number)
-    eventually(lambda: sum(len(each.seen) for each in endpoints) >= 100, "all casts ran")
-    assert sorted(endpoints[0].seen + endpoints[1].seen) == list(range(100))
+    eventually(lambda: sum(len(endpoint.notes) for endpoint in endpoints) >= 100, "all casts ran")
+    assert sorted(endpoints[0].notes + endpoints[1].notes) == list(range(100))
 
 
-def test_a_fanout_reaches_every_server_of_the_topic(peers: Peers) -> None:
+def test_fanout_reaches_all_servers_of_the_topic(peers: Peers) -> None:
     endpoints = [peers.serve("s1"), peers.serve("s2"), peers.serve("s3")]
     peers.client().prepare(fanout=True).cast({}, "note", value="all")
-    eventually(lambda: all(each.seen for each in endpoints), "all servers were told")
-    assert [each.seen for each in endpoints] == [["all"]] * 3
+    eventually(lambda: all(endpoint.notes for endpoint in endpoints), "all servers received it")
+    assert [endpoint.notes for endpoint in endpoints] == [["all"]] * 3
 
 
-def test_a_directed_call_reaches_the_named_server(peers: Peers) -> None:
+def test_call_to_a_server_reaches_that_server(peers: Peers) -> None:
     for name in ("s1", "s2", "s3"):
         peers.serve(name)
     client = peers.client()
@@ -81,7 +81,7 @@ def test_a_directed_call_reaches_the_named_server(peers: Peers) -> None:
         assert client.prepare(server=name).call({}, "who") == name
 
 
-def test_many_calls_at_once_each_get_their_own_answer(peers: Peers) -> None:
+def test_concurrent_calls_get_their_own_answers(peers: Peers) -> None:
     peers.serve("s1")
     peers.serve("s2")
     client = peers.client()
@@ -99,7 +99,7 @@ def test_many_calls_at_once_each_get_their_own_answer(peers: Peers) -> None:
     assert answers == {number: number for number in range(160)}
 
 
-def test_one_transport_serves_and_calls_at_once(peers: Peers) -> None:
+def test_transport_can_serve_and_call(peers: Peers) -> None:
     transport = peers.transport()
     peers.serve("s1", transport=transport)
     peers.serve("s2", transport=transport)
@@ -108,14 +108,14 @@ def test_one_transport_serves_and_calls_at_once(peers: Peers) -> None:
     assert client.prepare(server="s2").call({}, "who") == "s2"
 
 
-def test_an_error_of_ours_arrives_typed(peers: Peers) -> None:
+def test_gantt_error_is_raised_with_its_type(peers: Peers) -> None:
     peers.serve()
     with pytest.raises(errors.UnknownFlavor) as caught:
         peers.client().call({}, "refuse", name="m9.vast")
     assert caught.value.kwargs["name"] == "m9.vast"
 
 
-def test_a_surprise_arrives_as_an_error_and_the_server_goes_on(peers: Peers) -> None:
+def test_unexpected_exception_is_returned_and_the_server_continues(peers: Peers) -> None:
     peers.serve()
     client = peers.client()
     with pytest.raises((oslo_messaging.RemoteError, LookupError), match="a surprise"):
@@ -123,26 +123,26 @@ def test_a_surprise_arrives_as_an_error_and_the_server_goes_on(peers: Peers) -> 
     assert client.call({}, "echo", value=1) == 1
 
 
-def test_an_unknown_method_is_refused_by_name(peers: Peers) -> None:
+def test_unknown_method_is_refused(peers: Peers) -> None:
     peers.serve()
     with pytest.raises(oslo_messaging.NoSuchMethod, match="does_not_exist"):
         peers.client().call({}, "does_not_exist")
 
 
-@pytest.mark.parametrize("method", ["unmarked", "_private", "seen", "__init__"])
-def test_what_is_not_exposed_does_not_exist_for_a_peer(peers: Peers, method: str) -> None:
+@pytest.mark.parametrize("method", ["unmarked", "_private", "notes", "__init__"])
+def test_method_that_is_not_exposed_is_refused(peers: Peers, method: str) -> None:
     peers.serve()
     with pytest.raises(oslo_messaging.NoSuchMethod, match=method):
         peers.client().call({}, method)
 
 
-def test_a_newer_version_than_served_is_refused(peers: Peers) -> None:
+def test_newer_version_than_served_is_refused(peers: Peers) -> None:
     peers.serve()
     with pytest.raises(oslo_messaging.UnsupportedVersion, match=r"1\.9"):
         peers.client().prepare(version="1.9").call({}, "echo", value=1)
 
 
-def test_a_wrong_argument_is_refused_and_the_server_goes_on(peers: Peers) -> None:
+def test_wrong_argument_is_refused_and_the_server_continues(peers: Peers) -> None:
     peers.serve()
     client = peers.client()
     with pytest.raises((oslo_messaging.RemoteError, TypeError), match="colour"):
@@ -150,17 +150,17 @@ def test_a_wrong_argument_is_refused_and_the_server_goes_on(peers: Peers) -> Non
     assert client.call({}, "echo", value=1) == 1
 
 
-def test_a_version_cap_stops_a_newer_call_at_the_sender(peers: Peers) -> None:
+def test_version_cap_refuses_a_newer_call_at_the_sender(peers: Peers) -> None:
     endpoint = peers.serve()
     client = peers.client(version_cap="1.0")
     assert client.can_send_version("1.0")
     assert not client.can_send_version("1.1")
     with pytest.raises(rpc_client.RPCVersionCapError):
         client.prepare(version="1.1").call({}, "note", value=1)
-    assert endpoint.seen == []
+    assert endpoint.notes == []
 
 
-def test_a_call_that_is_not_answered_in_time_ends(peers: Peers) -> None:
+def test_unanswered_call_times_out(peers: Peers) -> None:
     endpoint = peers.serve()
     with pytest.raises(oslo_messaging.MessagingTimeout):
         peers.client(timeout=1).call({}, "hold")
@@ -168,13 +168,13 @@ def test_a_call_that_is_not_answered_in_time_ends(peers: Peers) -> None:
     endpoint.gate.set()
 
 
-def test_a_call_to_nobody_ends(peers: Peers) -> None:
-    # A client of RabbitMQ learns that no queue is there only by waiting, as on the others.
+def test_call_without_a_server_times_out(peers: Peers) -> None:
+    # A client of RabbitMQ does not learn that the queue is missing.
     with pytest.raises(oslo_messaging.MessagingTimeout):
         peers.client(timeout=1).call({}, "echo", value=1)
 
 
-def test_a_late_answer_is_not_taken_for_that_of_another_call(peers: Peers) -> None:
+def test_late_answer_is_not_returned_to_another_call(peers: Peers) -> None:
     endpoint = peers.serve()
     client = peers.client()
     with pytest.raises(oslo_messaging.MessagingTimeout):
@@ -184,7 +184,7 @@ def test_a_late_answer_is_not_taken_for_that_of_another_call(peers: Peers) -> No
 
 
 def test_heartbeats_keep_a_long_call_alive(peers: Peers) -> None:
-    """The method runs longer than the monitor's timeout, and its answer still comes."""
+    """The method runs longer than the monitor time-out and is still answered."""
     endpoint = peers.serve()
     release = threading.Timer(3.5, endpoint.gate.set)
     release.start()
@@ -192,7 +192,7 @@ def test_heartbeats_keep_a_long_call_alive(peers: Peers) -> None:
     release.join()
 
 
-def test_a_stopped_server_finishes_what_it_began(peers: Peers) -> None:
+def test_stopped_server_finishes_running_calls(peers: Peers) -> None:
     endpoint = peers.serve()
     client = peers.client()
     answers: list[str] = []
@@ -206,7 +206,7 @@ def test_a_stopped_server_finishes_what_it_began(peers: Peers) -> None:
     assert answers == ["s1"]
 
 
-def test_what_a_stopped_server_did_not_take_goes_to_the_next(peers: Peers) -> None:
+def test_message_not_received_by_a_stopped_server_goes_to_the_next(peers: Peers) -> None:
     first = peers.serve("s1")
     client = peers.client()
     client.call({}, "echo", value=1)
@@ -214,6 +214,6 @@ def test_what_a_stopped_server_did_not_take_goes_to_the_next(peers: Peers) -> No
     first.server.wait()
     client.cast({}, "note", value="kept")
     second = peers.serve("s2")
-    eventually(lambda: second.seen, "the next server ran the cast")
-    assert first.seen == []
-    assert second.seen == ["kept"]
+    eventually(lambda: second.notes, "the next server ran the cast")
+    assert first.notes == []
+    assert second.notes == ["kept"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What RabbitMQ's drivers promise while the broker is away, and when it returns."""
+"""RabbitMQ drivers while the broker is unreachable, and after its return."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -20,77 +20,77 @@ from rpcapi.probe import probe_bus
 from tests.contract.bus_peer import Ending, Peers, eventually, in_thread
 
 DRIVERS = ("gantt-rabbit", "rabbit")
-# Far beyond every limit: what is still running then runs without one.
-WITHOUT_END = 60.0
+# Far above every time-out.
+HANG_SECONDS = 60.0
 
 
 def outcome(action: Callable[[], Any]) -> Any:
-    """What the action returned or raised; fails when it does not end."""
-    ended: list[Any] = []
+    """Return the result or the exception of the action; fail when it does not end."""
+    results: list[Any] = []
 
     def act() -> None:
         try:
-            ended.append(action())
-        except Exception as error:  # handed over, whatever it is
-            ended.append(error)
+            results.append(action())
+        except Exception as error:  # returned to the test
+            results.append(error)
 
     thread = threading.Thread(target=act, daemon=True)
     thread.start()
-    thread.join(WITHOUT_END)
-    assert ended, f"It does not end, not in {WITHOUT_END:.0f} s"
-    return ended[0]
+    thread.join(HANG_SECONDS)
+    assert results, f"the action did not end within {HANG_SECONDS:.0f} s"
+    return results[0]
 
 
 @pytest.fixture
 def ending() -> Iterator[Ending]:
-    made = Ending()
-    yield made
-    made.finish()
+    cleanup = Ending()
+    yield cleanup
+    cleanup.finish()
 
 
 @pytest.fixture(params=DRIVERS)
-def nowhere(request: pytest.FixtureRequest, conf: cfg.ConfigOpts, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A transport to a port where no broker listens."""
+def unreachable(request: pytest.FixtureRequest, conf: cfg.ConfigOpts, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return a transport to a port without a broker."""
     monkeypatch.setattr(bounded_rabbit, "SEND_SECONDS", 2.0)
     rpc_conf.register_opts(conf)
     conf.set_override("call_timeout", 2.0, group="rpc")
     return bus.get_transport(conf, f"{request.param}://user:s3cret@127.0.0.1:{free_port()}/vhost")
 
 
-def test_without_a_broker_whatever_is_sent_ends_as_unavailable(nowhere: Any) -> None:
-    compute, refs = ComputeAPI(nowhere.conf, nowhere), objects.ClaimRefs.of(consumers=[], attempts=[])
+def test_without_a_broker_all_sends_raise_unavailable(unreachable: Any) -> None:
+    compute, refs = ComputeAPI(unreachable.conf, unreachable), objects.ClaimRefs.of(consumers=[], attempts=[])
     for send in (
-        lambda: ConductorAPI(nowhere.conf, nowhere).get_instances(context.new(), ["u"]),
+        lambda: ConductorAPI(unreachable.conf, unreachable).get_instances(context.new(), ["u"]),
         lambda: compute.terminate_instances(context.new(), "host1", refs),
         lambda: compute.audit(context.new(), "cell1", 7),
-        lambda: probe_bus(nowhere, "conductor"),
+        lambda: probe_bus(unreachable, "conductor"),
     ):
         error = outcome(send)
         assert isinstance(error, errors.Unavailable), repr(error)
         assert "refused" in str(error).lower()
         assert "s3cret" not in str(error)
-    outcome(nowhere.cleanup)
+    outcome(unreachable.cleanup)
 
 
-def test_without_a_broker_more_callers_than_connections_all_end(nowhere: Any) -> None:
-    conductor = ConductorAPI(nowhere.conf, nowhere)
-    errors_seen: list[Exception] = []
+def test_without_a_broker_all_of_many_callers_get_unavailable(unreachable: Any) -> None:
+    conductor = ConductorAPI(unreachable.conf, unreachable)
+    raised_errors: list[Exception] = []
 
     def ask() -> None:
-        errors_seen.append(outcome(lambda: conductor.get_instances(context.new().with_timeout(1), ["u"])))
+        raised_errors.append(outcome(lambda: conductor.get_instances(context.new().with_timeout(1), ["u"])))
 
-    threads = [in_thread(ask) for _ in range(nowhere.conf.oslo_messaging_rabbit.rpc_conn_pool_size + 4)]
+    threads = [in_thread(ask) for _ in range(unreachable.conf.oslo_messaging_rabbit.rpc_conn_pool_size + 4)]
     for thread in threads:
         thread.join()
-    assert [type(error) for error in errors_seen] == [errors.Unavailable] * len(threads)
+    assert [type(error) for error in raised_errors] == [errors.Unavailable] * len(threads)
 
 
-# Two boots of a broker take seconds, on a busy machine half a minute.
+# Two starts of a broker take seconds, on a busy machine half a minute.
 @pytest.mark.timeout(300)
-def test_all_recovers_when_the_broker_was_killed_and_returns(
+def test_client_and_server_recover_after_a_broker_restart(
     make_rabbit: Callable[[], RabbitNode], ending: Ending
 ) -> None:
-    """Neither client nor server is made anew: calls, directed calls and fan-outs work as before."""
+    """Without new clients or servers, calls, calls to a server and fan-outs work again."""
     node = make_rabbit()
     peers = Peers(node.url(), ending)
     endpoint = peers.serve()
@@ -109,19 +109,19 @@ def test_all_recovers_when_the_broker_was_killed_and_returns(
         except unsent:
             return False
 
-    def told() -> bool:
+    def fanout_arrived() -> bool:
         client.prepare(fanout=True).cast({}, "note", value="again")
-        return "again" in endpoint.seen
+        return "again" in endpoint.notes
 
     eventually(answered, "calls are answered again")
     assert client.prepare(server="s1").call({}, "who") == "s1"
-    eventually(told, "fan-outs reach the server again")
+    eventually(fanout_arrived, "fan-outs reach the server again")
     peers.close()
 
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("driver", DRIVERS)
-def test_a_server_stops_while_the_broker_is_away_even_with_an_answer_in_its_hands(
+def test_server_with_an_unsent_answer_stops_while_the_broker_is_away(
     make_rabbit: Callable[[], RabbitNode], ending: Ending, driver: str
 ) -> None:
     node = make_rabbit()

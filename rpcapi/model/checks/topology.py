@@ -48,7 +48,7 @@ def check(numa: Any, groups: Mapping[str, Any]) -> None:
 
 
 def cell_resources(numa: Mapping[str, Any], number: int) -> dict[str, int]:
-    """Return the amounts that guest cell ``number`` needs by resource class; cell 0 includes isolated emulator threads."""
+    """Return the amounts of guest cell ``number`` by resource class; cell 0 includes isolated emulator threads."""
     cell = numa["cells"][number]
     pinned = len(cell["pcpus"]) + (number == 0 and numa.get("emulator_threads") == ISOLATE)
     page_size_kb = numa.get("page_size_kb")

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What only the embedded bus promises: nothing unacknowledged is lost, nothing of the dead stays, all recovers."""
+"""Guarantees of the embedded bus only: no unacknowledged message is lost, remains are removed, connections recover."""

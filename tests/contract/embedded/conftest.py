@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Servers and clients on the embedded bus, here and in processes of their own."""
+"""Fixtures for servers and clients on the embedded bus, in this process and in separate ones."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -14,14 +14,14 @@ from tests.contract.embedded.settings import QUICK
 
 @pytest.fixture
 def make_peers(ending: Ending) -> Iterator[Callable[..., Peers]]:
-    made: list[Peers] = []
+    created: list[Peers] = []
 
     def make(server: RedisServer, user: str | None = None, **options: Any) -> Peers:
-        made.append(Peers(server.bus_url(user), ending, **{**QUICK, **options}))
-        return made[-1]
+        created.append(Peers(server.bus_url(user), ending, **{**QUICK, **options}))
+        return created[-1]
 
     yield make
-    for peers in made:
+    for peers in created:
         peers.close()
 
 
@@ -32,6 +32,6 @@ def peers(make_peers: Callable[..., Peers], redis_server: RedisServer) -> Peers:
 
 @pytest.fixture
 def processes() -> Iterator[Processes]:
-    made = Processes()
-    yield made
-    made.kill_all()
+    started = Processes()
+    yield started
+    started.kill_all()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real processes on the bus, to be killed."""
+"""Processes on the bus that tests can kill."""
 
 import json
 import signal
@@ -12,29 +12,29 @@ from tests.contract.embedded.settings import QUICK
 
 
 class Processes:
-    """Real processes on the bus."""
+    """Starts, reads and kills processes on the bus."""
 
     def __init__(self) -> None:
-        self._made: list[subprocess.Popen[str]] = []
+        self._processes: list[subprocess.Popen[str]] = []
 
-    def start(self, peers: Peers, role: str, first_line: str, **wanted: Any) -> subprocess.Popen[str]:
-        """Start one, and return when it said its first line."""
-        what = {"role": role, "url": peers.url, "topic": peers.topic, "options": QUICK, **wanted}
+    def start(self, peers: Peers, role: str, first_line: str, **settings: Any) -> subprocess.Popen[str]:
+        """Start a process and return after its first line."""
+        arguments = {"role": role, "url": peers.url, "topic": peers.topic, "options": QUICK, **settings}
         process = subprocess.Popen(
-            [sys.executable, "-W", "ignore", "-m", "tests.contract.bus_process", json.dumps(what)],
+            [sys.executable, "-W", "ignore", "-m", "tests.contract.bus_process", json.dumps(arguments)],
             stdout=subprocess.PIPE,
             text=True,
         )
-        self._made.append(process)
+        self._processes.append(process)
         assert self.said(process) == first_line
         return process
 
-    def server(self, peers: Peers, name: str, **wanted: Any) -> subprocess.Popen[str]:
-        return self.start(peers, "server", "ready", name=name, **wanted)
+    def server(self, peers: Peers, name: str, **settings: Any) -> subprocess.Popen[str]:
+        return self.start(peers, "server", "ready", name=name, **settings)
 
     @staticmethod
     def said(process: subprocess.Popen[str]) -> str:
-        """The next line."""
+        """Return the next line of output."""
         assert process.stdout is not None
         return process.stdout.readline().strip()
 
@@ -44,7 +44,7 @@ class Processes:
         process.wait()
 
     def kill_all(self) -> None:
-        for process in self._made:
+        for process in self._processes:
             self.kill(process)
             assert process.stdout is not None
             process.stdout.close()

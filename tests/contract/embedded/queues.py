@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What lies in Redis, and what a test puts there."""
+"""Reads and writes the queues of the bus in Redis."""
 
 from devstack.servers.redis import RedisServer
 from rpcapi.drivers import names
@@ -8,17 +8,17 @@ from tests.contract.bus_peer import Peers
 
 
 def waiting(server: RedisServer, peers: Peers) -> int:
-    """How many requests to the topic no server has received."""
+    """Return the number of requests to the topic that no server has received."""
     with server.client() as client:
         return int(client.llen(names.topic_queue(peers.exchange, peers.topic) + BODIES))
 
 
 def inbox_with(server: RedisServer, answer: str) -> str | None:
-    """The inbox in which this answer lies."""
+    """Return the inbox that contains this answer."""
     with server.client() as client:
         inboxes = client.scan_iter("gantt_bus:inbox:*")
-        found = (str(key) for key in inboxes if any(answer in text for text in client.lrange(key, 0, -1)))
-        return next(found, None)
+        matches = (str(key) for key in inboxes if any(answer in text for text in client.lrange(key, 0, -1)))
+        return next(matches, None)
 
 
 def push(server: RedisServer, queue: str, body: str) -> None:

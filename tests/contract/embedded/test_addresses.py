@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the bus is, and whom it lets in."""
+"""Addresses of the embedded bus and access to it."""
 
 from collections.abc import Callable
 
@@ -13,35 +13,33 @@ from rpcapi import conf as rpc_conf
 from rpcapi import context
 from rpcapi.conductor import ConductorAPI
 from rpcapi.errors import BadConfiguration, Unavailable
-from tests.contract.bus_peer import Ending, Peers, eventually, told
+from tests.contract.bus_peer import Ending, Peers, eventually, fanout_received
 from tests.contract.embedded.settings import QUICK
 
 MakeRedis = Callable[..., RedisServer]
 
 
-def test_the_bus_user_of_a_private_redis_may_do_all_that_is_needed(
-    make_peers: Callable[..., Peers], make_redis: MakeRedis
-) -> None:
+def test_bus_user_has_all_required_permissions(make_peers: Callable[..., Peers], make_redis: MakeRedis) -> None:
     peers = make_peers(make_redis(users=BUS_USERS), BUS.name)
     endpoint = peers.serve()
     client = peers.client()
     assert client.call({}, "echo", value=1) == 1
-    eventually(lambda: told(client, endpoint), "a fan-out reaches the server")
+    eventually(lambda: fanout_received(client, endpoint), "a fan-out reaches the server")
 
 
-def test_a_wrong_password_is_said_at_once_and_not_shown(
+def test_wrong_password_is_reported_at_once_and_not_shown(
     make_peers: Callable[..., Peers], make_redis: MakeRedis, caplog: pytest.LogCaptureFixture
 ) -> None:
     redis = make_redis(users=BUS_USERS)
     peers = make_peers(redis, BUS.name)
     peers.url = peers.url.replace(redis.passwords.of(BUS.name), "guessed-password")
-    with pytest.raises(rpc_client.ClientSendError, match="refused") as caught:
+    with pytest.raises(rpc_client.ClientSendError, match="rejected the command") as caught:
         peers.client().cast({}, "note", value=1)
-    with pytest.raises(ServerListenError, match="refused"):
+    with pytest.raises(ServerListenError, match="rejected the command"):
         peers.serve()
     transport = peers.transport()
     rpc_conf.register_opts(transport.conf)
-    with pytest.raises(Unavailable, match=r"The message bus cannot be reached: .*refused"):
+    with pytest.raises(Unavailable, match=r"The message bus cannot be reached: .*rejected the command"):
         ConductorAPI(transport.conf, transport).get_instances(context.new(), [])
     assert "guessed-password" not in str(caught.value) + caplog.text
 
@@ -57,12 +55,12 @@ def test_a_wrong_password_is_said_at_once_and_not_shown(
         ("gantt://host/0", r"write gantt\+redis"),
     ],
 )
-def test_an_address_that_is_none_is_refused_in_a_sentence(ending: Ending, url: str, why: str) -> None:
+def test_invalid_address_is_refused_with_the_reason(ending: Ending, url: str, why: str) -> None:
     with pytest.raises(BadConfiguration, match=f"transport_url.*{why}"):
         Peers(url, ending).transport()
 
 
-def test_calls_work_by_tcp(make_peers: Callable[..., Peers], redis_server: RedisServer, ending: Ending) -> None:
+def test_calls_work_over_tcp(make_peers: Callable[..., Peers], redis_server: RedisServer, ending: Ending) -> None:
     peers = Peers(f"gantt+redis://127.0.0.1:{redis_server.port}/0", ending, **QUICK)
     peers.serve()
     assert peers.client().call({}, "echo", value=1) == 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages that are too large, foreign, sent twice, stale, or without their bell."""
+"""Messages that are too large, foreign, duplicated, stale, or without their wake-up entry."""
 
 import json
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from tests.contract.bus_peer import Peers, eventually
 from tests.contract.embedded.queues import push
 
 
-def test_a_request_too_large_is_refused_where_it_is_sent(
+def test_too_large_request_is_refused_at_the_sender(
     make_peers: Callable[..., Peers], redis_server: RedisServer
 ) -> None:
     peers = make_peers(redis_server, max_message_bytes=10_000)
@@ -23,22 +23,22 @@ def test_a_request_too_large_is_refused_where_it_is_sent(
     with pytest.raises(rpc_client.ClientSendError, match="max_message_bytes"):
         peers.client().cast({}, "note", value="x" * 10_000)
     assert peers.client().call({}, "echo", value=1) == 1
-    assert endpoint.seen == []
+    assert endpoint.notes == []
 
 
-def test_an_answer_too_large_becomes_an_error_of_the_caller(
+def test_too_large_answer_raises_an_error_at_the_caller(
     make_peers: Callable[..., Peers], redis_server: RedisServer
 ) -> None:
     peers = make_peers(redis_server, max_message_bytes=10_000)
     peers.serve()
     client = peers.client()
-    # oslo.messaging's client wraps every error of a driver, the remote one's too.
+    # oslo.messaging's client wraps all errors of a driver, also remote ones.
     with pytest.raises(rpc_client.ClientSendError, match="max_message_bytes"):
         client.call({}, "answer_of_size", size=10_000)
     assert client.call({}, "answer_of_size", size=10) == "x" * 10
 
 
-def test_foreign_messages_are_dropped_and_the_server_goes_on(peers: Peers, redis_server: RedisServer) -> None:
+def test_foreign_messages_are_dropped_and_the_server_continues(peers: Peers, redis_server: RedisServer) -> None:
     endpoint = peers.serve()
     queue = names.topic_queue(peers.exchange, peers.topic)
     tag = "t" * TAG_LENGTH
@@ -46,32 +46,32 @@ def test_foreign_messages_are_dropped_and_the_server_goes_on(peers: Peers, redis
     pickled = {**envelope, "body": "gASVAA==", "content-type": "application/x-python-serialize", "headers": {}}
     other = {**envelope, "body": json.dumps({"kind": "Rumour"}), "content-type": "application/json", "headers": {}}
     newer = {**other, "body": json.dumps({"kind": "Request", "wire": wire.WIRE_VERSION + 1})}
-    for each in ("not even JSON", json.dumps(["no message"]), *(json.dumps(each) for each in (pickled, other, newer))):
-        push(redis_server, queue, tag + each)
+    for text in ("not even JSON", json.dumps(["no message"]), *(json.dumps(body) for body in (pickled, other, newer))):
+        push(redis_server, queue, tag + text)
     client = peers.client()
     assert client.call({}, "echo", value=1) == 1
-    assert endpoint.seen == []
+    assert endpoint.notes == []
     with redis_server.client() as redis:
         eventually(lambda: not redis.llen(queue + BODIES), "all were read")
-        assert not redis.hexists("gantt_bus:received", tag), "what was dropped must not come again"
+        assert not redis.hexists("gantt_bus:received", tag), "a dropped message must not be redelivered"
 
 
-def test_a_message_that_was_sent_twice_runs_once(peers: Peers, redis_server: RedisServer) -> None:
+def test_duplicated_message_runs_once(peers: Peers, redis_server: RedisServer) -> None:
     queue = names.topic_queue(peers.exchange, peers.topic)
     client = peers.client()
     client.cast({}, "note", value="once")
     with redis_server.client() as redis:
         (body,) = redis.lrange(queue + BODIES, 0, -1)
-    tag, again = "t" * TAG_LENGTH, json.loads(body[TAG_LENGTH:])
-    again["properties"]["delivery_tag"] = tag
-    push(redis_server, queue, tag + json.dumps(again))
+    tag, duplicate = "t" * TAG_LENGTH, json.loads(body[TAG_LENGTH:])
+    duplicate["properties"]["delivery_tag"] = tag
+    push(redis_server, queue, tag + json.dumps(duplicate))
     endpoint = peers.serve(pool=1)
     client.call({}, "echo", value=1)
-    assert endpoint.seen == ["once"]
+    assert endpoint.notes == ["once"]
 
 
-def test_a_cast_that_nobody_took_in_time_is_dropped(peers: Peers, redis_server: RedisServer) -> None:
-    """Its queue lives on for later messages, and so the message itself carries the deadline."""
+def test_expired_cast_is_dropped(peers: Peers, redis_server: RedisServer) -> None:
+    """The queue is kept for later messages, so the message has its own deadline."""
     queue = names.topic_queue(peers.exchange, peers.topic)
     client = peers.client()
     client.cast({}, "note", value="stale")
@@ -82,20 +82,20 @@ def test_a_cast_that_nobody_took_in_time_is_dropped(peers: Peers, redis_server: 
         redis.lpush(queue + BODIES, body[:TAG_LENGTH] + json.dumps(message))
     endpoint = peers.serve(pool=1)
     client.cast({}, "note", value="fresh")
-    eventually(lambda: endpoint.seen, "the fresh cast ran")
-    assert endpoint.seen == ["fresh"]
+    eventually(lambda: endpoint.notes, "the fresh cast ran")
+    assert endpoint.notes == ["fresh"]
 
 
-def test_a_message_whose_bell_was_lost_with_a_connection_is_found(peers: Peers, redis_server: RedisServer) -> None:
+def test_message_without_its_wake_up_entry_is_received(peers: Peers, redis_server: RedisServer) -> None:
     queue = names.topic_queue(peers.exchange, peers.topic)
-    peers.client().cast({}, "note", value="found")
+    peers.client().cast({}, "note", value="message")
     with redis_server.client() as redis:
         assert redis.rpop(queue) is not None
     endpoint = peers.serve()
-    eventually(lambda: endpoint.seen == ["found"], "the message was found without its bell")
+    eventually(lambda: endpoint.notes == ["message"], "the message was received without its wake-up entry")
 
 
-def test_notifications_are_refused_in_a_sentence(peers: Peers) -> None:
+def test_notifications_are_refused_with_the_reason(peers: Peers) -> None:
     driver = peers.transport()._driver
     target = oslo_messaging.Target(topic="notifications")
     with pytest.raises(errors.NotificationsUnsupported, match="RPC only"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What becomes of calls and servers while Redis is away, and when it returns."""
+"""Calls and servers while Redis is unavailable, and after its return."""
 
 import os
 import signal
@@ -11,12 +11,12 @@ import oslo_messaging
 import pytest
 
 from devstack.servers.redis import RedisServer
-from tests.contract.bus_peer import Peers, eventually, told
+from tests.contract.bus_peer import Peers, eventually, fanout_received
 
 MakeRedis = Callable[..., RedisServer]
 
 
-def test_all_recovers_when_redis_was_killed_and_returns(
+def test_clients_and_servers_recover_after_a_redis_restart(
     make_peers: Callable[..., Peers], make_redis: MakeRedis
 ) -> None:
     redis = make_redis()
@@ -31,20 +31,21 @@ def test_all_recovers_when_redis_was_killed_and_returns(
         client.prepare(timeout=1).call({}, "echo", value=2)
     with pytest.raises(oslo_messaging.MessageDeliveryFailure, match="does not answer"):
         client.prepare(retry=0).cast({}, "note", value="never")
-    patient: list[Any] = []
-    caller = threading.Thread(target=lambda: patient.append(client.call({}, "echo", value=3)))
+    answers: list[Any] = []
+    caller = threading.Thread(target=lambda: answers.append(client.call({}, "echo", value=3)))
     caller.start()
 
     redis.start()
     caller.join(15)
-    assert patient == [3], "a call that was waiting for the bus goes through when it returns"
+    assert answers == [3], "a call that waits for the bus is answered after its return"
     assert client.prepare(server="other").call({}, "who") == "other"
-    eventually(lambda: told(client, endpoint) and told(client, other), "fan-outs reach both servers again")
+    eventually(
+        lambda: fanout_received(client, endpoint) and fanout_received(client, other),
+        "fan-outs reach both servers again",
+    )
 
 
-def test_a_running_call_whose_answer_meets_an_outage_is_answered(
-    make_peers: Callable[..., Peers], make_redis: MakeRedis
-) -> None:
+def test_answer_during_an_outage_is_delivered_later(make_peers: Callable[..., Peers], make_redis: MakeRedis) -> None:
     redis = make_redis()
     peers = make_peers(redis)
     endpoint = peers.serve()
@@ -60,7 +61,7 @@ def test_a_running_call_whose_answer_meets_an_outage_is_answered(
     assert answers == ["s1"]
 
 
-def test_nothing_is_lost_or_doubled_when_connections_break(
+def test_no_message_is_lost_or_duplicated_when_connections_break(
     make_peers: Callable[..., Peers], make_redis: MakeRedis
 ) -> None:
     redis = make_redis()
@@ -72,11 +73,11 @@ def test_nothing_is_lost_or_doubled_when_connections_break(
             client.cast({}, "note", value=number)
             if number % 20 == 10:
                 admin.execute_command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
-    eventually(lambda: len(endpoint.seen) >= 100, "all casts ran")
-    assert sorted(endpoint.seen) == list(range(100))
+    eventually(lambda: len(endpoint.notes) >= 100, "all casts ran")
+    assert sorted(endpoint.notes) == list(range(100))
 
 
-def test_a_server_may_start_before_redis_does(make_peers: Callable[..., Peers], make_redis: MakeRedis) -> None:
+def test_server_may_start_before_redis(make_peers: Callable[..., Peers], make_redis: MakeRedis) -> None:
     redis = make_redis()
     redis.kill()
     peers = make_peers(redis)
@@ -84,10 +85,10 @@ def test_a_server_may_start_before_redis_does(make_peers: Callable[..., Peers], 
     redis.start()
     assert peers.client().call({}, "who") == "s1"
     client = peers.client()
-    eventually(lambda: told(client, endpoint), "a fan-out reaches it")
+    eventually(lambda: fanout_received(client, endpoint), "a fan-out reaches it")
 
 
-def test_a_frozen_redis_ends_a_call_and_thaws(make_peers: Callable[..., Peers], make_redis: MakeRedis) -> None:
+def test_call_to_a_frozen_redis_times_out(make_peers: Callable[..., Peers], make_redis: MakeRedis) -> None:
     redis = make_redis()
     peers = make_peers(redis)
     peers.serve()
@@ -103,7 +104,7 @@ def test_a_frozen_redis_ends_a_call_and_thaws(make_peers: Callable[..., Peers], 
     assert client.call({}, "echo", value=3) == 3
 
 
-def test_a_server_stops_while_redis_is_away(make_peers: Callable[..., Peers], make_redis: MakeRedis) -> None:
+def test_server_stops_while_redis_is_away(make_peers: Callable[..., Peers], make_redis: MakeRedis) -> None:
     redis = make_redis()
     peers = make_peers(redis)
     endpoint = peers.serve()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a process that was killed leaves behind goes to others, or away."""
+"""Messages and queues of killed processes are taken over or removed."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,7 @@ RECEIVED_INDEX = "gantt_bus:received_index"
 
 
 @pytest.mark.parametrize("executor", ["threading", "eventlet"])
-def test_what_a_killed_server_had_not_begun_goes_to_another(
+def test_messages_not_begun_by_a_killed_server_go_to_another(
     peers: Peers, processes: Processes, redis_server: RedisServer, executor: str
 ) -> None:
     doomed = processes.server(peers, "doomed", pool=1, executor=executor)
@@ -28,28 +28,28 @@ def test_what_a_killed_server_had_not_begun_goes_to_another(
     eventually(lambda: waiting(redis_server, peers) == 0, "the doomed server received all casts")
     heir = peers.serve("heir")
     processes.kill(doomed)
-    eventually(lambda: len(heir.seen) == 5, "the other server ran what had not begun")
-    assert sorted(heir.seen) == list(range(5))
+    eventually(lambda: len(heir.notes) == 5, "the other server ran what had not begun")
+    assert sorted(heir.notes) == list(range(5))
     assert not heir.entered.is_set(), "what had begun must not begin again: delivery is at most once"
 
 
-def test_what_a_living_server_holds_stays_with_it(peers: Peers, redis_server: RedisServer) -> None:
-    """A message that waits for two visibility timeouts is renewed, not given away."""
+def test_received_message_of_a_live_server_stays_with_it(peers: Peers, redis_server: RedisServer) -> None:
+    """A message that waits for two visibility time-outs is renewed, not redelivered."""
     busy = peers.serve("busy", pool=1)
     client = peers.client()
     client.cast({}, "hold")
     assert busy.entered.wait(10)
-    client.cast({}, "note", value="mine")
+    client.cast({}, "note", value="waiting")
     eventually(lambda: len(busy.server.listener.held()) == 1, "the busy server received the cast")
     (tag,) = busy.server.listener.held()
     idle = peers.serve("idle")
     with redis_server.client() as redis:
         received = redis.zscore(RECEIVED_INDEX, tag)
         late = received + 2 * QUICK["visibility_timeout"]
-        eventually(lambda: (redis.zscore(RECEIVED_INDEX, tag) or 0) > late, "its holder renewed it again and again")
+        eventually(lambda: (redis.zscore(RECEIVED_INDEX, tag) or 0) > late, "the server renewed it repeatedly")
     busy.gate.set()
-    eventually(lambda: busy.seen, "the busy server ran what it held")
-    assert (busy.seen, idle.seen) == (["mine"], [])
+    eventually(lambda: busy.notes, "the busy server ran its received messages")
+    assert (busy.notes, idle.notes) == (["waiting"], [])
 
 
 def test_answers_to_a_killed_client_expire(
@@ -61,15 +61,15 @@ def test_answers_to_a_killed_client_expire(
     assert endpoint.entered.wait(10)
     processes.kill(doomed)
     with redis_server.client() as redis:
-        # Until Redis has looked at the end of the dead connection it hands what comes to that: the answer would be
-        # gone at once. It looks at it before it answers whoever connected after it.
+        # Until Redis has noticed the closed connection it delivers to that, and the answer would be lost. It notices
+        # before it answers a later connection.
         redis.ping()
         endpoint.gate.set()
         eventually(lambda: inbox_with(redis_server, name), "the answer waits for the dead client")
         assert 0 < redis.ttl(inbox_with(redis_server, name)) <= 60
 
 
-def test_a_fanout_after_a_servers_death_reaches_the_living_and_forgets_the_dead(
+def test_fanout_reaches_live_servers_and_removes_dead_ones(
     peers: Peers, processes: Processes, redis_server: RedisServer
 ) -> None:
     processes.kill(processes.server(peers, "doomed"))
@@ -80,13 +80,13 @@ def test_a_fanout_after_a_servers_death_reaches_the_living_and_forgets_the_dead(
         before = redis.llen(dead)
         peers.client().prepare(fanout=True).cast({}, "note", value=1)
         assert redis.llen(dead) == before + 1, "a copy waits for the dead"
-        eventually(lambda: living.seen == [1], "the living server was told")
+        eventually(lambda: living.notes == [1], "the live server received it")
         eventually(lambda: redis.zscore(fanout, dead) is None, "the dead left the fan-out")
         assert redis.zcard(fanout) == 1
         eventually(lambda: not redis.exists(dead), "its copy expired")
 
 
-def test_the_last_server_of_a_topic_leaves_its_fanout(peers: Peers, redis_server: RedisServer) -> None:
+def test_last_server_of_a_topic_is_removed_from_its_fanout(peers: Peers, redis_server: RedisServer) -> None:
     endpoint = peers.serve()
     fanout = names.fanout_members(peers.exchange, peers.topic)
     with redis_server.client() as redis:
@@ -95,8 +95,8 @@ def test_the_last_server_of_a_topic_leaves_its_fanout(peers: Peers, redis_server
         assert redis.zcard(fanout) == 0
 
 
-def test_a_queue_without_a_server_expires(make_peers: Callable[..., Peers], redis_server: RedisServer) -> None:
+def test_queue_without_a_server_expires(make_peers: Callable[..., Peers], redis_server: RedisServer) -> None:
     peers = make_peers(redis_server, request_ttl=2)
     peers.client().cast({}, "note", value="nobody")
     assert waiting(redis_server, peers) == 1
-    eventually(lambda: waiting(redis_server, peers) == 0, "the queue went with its message")
+    eventually(lambda: waiting(redis_server, peers) == 0, "the queue expired with its message")

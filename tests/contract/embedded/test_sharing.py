@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many servers on few means, and none that starves another."""
+"""Many servers share threads and connections, and do not starve each other."""
 
 import threading
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from tests.contract.embedded.queues import waiting
 MakeRedis = Callable[..., RedisServer]
 
 
-def test_hundreds_of_servers_share_one_thread_and_few_connections(
+def test_many_servers_share_one_thread_and_few_connections(
     make_peers: Callable[..., Peers], make_redis: MakeRedis
 ) -> None:
     redis = make_redis()
@@ -29,7 +29,9 @@ def test_hundreds_of_servers_share_one_thread_and_few_connections(
         assert len(admin.client_list()) - connections < 10
 
 
-def test_a_busy_server_leaves_the_rest_to_others(make_peers: Callable[..., Peers], redis_server: RedisServer) -> None:
+def test_busy_server_leaves_messages_to_other_servers(
+    make_peers: Callable[..., Peers], redis_server: RedisServer
+) -> None:
     peers = make_peers(redis_server, prefetch=2)
     busy = peers.serve("busy", pool=1)
     client = peers.client()
@@ -37,15 +39,15 @@ def test_a_busy_server_leaves_the_rest_to_others(make_peers: Callable[..., Peers
     assert busy.entered.wait(10)
     for number in range(20):
         client.cast({}, "note", value=number)
-    eventually(lambda: waiting(redis_server, peers) == 18, "the busy server received as many as it may hold")
+    eventually(lambda: waiting(redis_server, peers) == 18, "the busy server received its prefetch limit")
     other = peers.serve("other")
-    eventually(lambda: len(other.seen) == 18, "the other server ran the rest")
+    eventually(lambda: len(other.notes) == 18, "the other server ran the rest")
     busy.gate.set()
-    eventually(lambda: len(busy.seen) == 2, "the busy server ran what it held")
-    assert sorted(busy.seen + other.seen) == list(range(20))
+    eventually(lambda: len(busy.notes) == 2, "the busy server ran its received messages")
+    assert sorted(busy.notes + other.notes) == list(range(20))
 
 
-def test_a_busy_server_does_not_starve_its_neighbour_in_the_process(
+def test_busy_server_does_not_starve_another_in_the_process(
     make_peers: Callable[..., Peers], redis_server: RedisServer
 ) -> None:
     peers = make_peers(redis_server, prefetch=1)

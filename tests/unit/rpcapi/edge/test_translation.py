@@ -19,7 +19,7 @@ def group(**resources):
 
 
 ALL = [0, 1, 2, 3]
-ONE_CELL = cell(0, ALL, [], 4096)
+SINGLE_CELL = cell(0, ALL, [], 4096)
 PINNED = cell(0, ALL, ALL, 4096)
 FLOATING = {"_numa0": group(VCPU=4, MEMORY_MB=4096)}
 PINS = {"_numa0": group(PCPU=4, MEMORY_MB=4096)}
@@ -180,17 +180,17 @@ EXAMPLES = {
         {},
         {
             "groups": {"_numa0": group(VCPU=4, CUSTOM_MEMORY_PAGES_2048KB=4096)},
-            "numa": numa(ONE_CELL, page=2048),
+            "numa": numa(SINGLE_CELL, page=2048),
         },
     ),
-    "large pages": ({"hw:mem_page_size": "large"}, {}, {"numa": numa(ONE_CELL, page=1048576)}),
+    "large pages": ({"hw:mem_page_size": "large"}, {}, {"numa": numa(SINGLE_CELL, page=1048576)}),
     "large pages, the image chooses": (
         {"hw:mem_page_size": "large"},
         {"hw_mem_page_size": "2048"},
-        {"numa": numa(ONE_CELL, page=2048)},
+        {"numa": numa(SINGLE_CELL, page=2048)},
     ),
-    "any pages": ({"hw:mem_page_size": "any"}, {}, {"groups": FLOATING, "numa": numa(ONE_CELL)}),
-    "small pages": ({"hw:mem_page_size": "small"}, {}, {"groups": FLOATING, "numa": numa(ONE_CELL)}),
+    "any pages": ({"hw:mem_page_size": "any"}, {}, {"groups": FLOATING, "numa": numa(SINGLE_CELL)}),
+    "small pages": ({"hw:mem_page_size": "small"}, {}, {"groups": FLOATING, "numa": numa(SINGLE_CELL)}),
     "pages of 4 KiB are small ones": ({"hw:mem_page_size": "4"}, {}, {"groups": FLOATING}),
     "a device": (
         {"pci_passthrough:alias": "QuickAssist:1"},
@@ -217,7 +217,7 @@ EXAMPLES = {
     "a device of the one cell": (
         {"pci_passthrough:alias": "QuickAssist:1", "hw:numa_nodes": "1"},
         {},
-        {"numa": numa(ONE_CELL, devices={"_pci0": "required"}), "same_subtree": [["_numa0", "_pci0"]]},
+        {"numa": numa(SINGLE_CELL, devices={"_pci0": "required"}), "same_subtree": [["_numa0", "_pci0"]]},
     ),
     "a device of one of two cells": (
         {"pci_passthrough:alias": "QuickAssist:1", "hw:numa_nodes": "2"},
@@ -231,12 +231,12 @@ EXAMPLES = {
     "a device of any cell, or of none": (
         {"pci_passthrough:alias": "nic:1,any:1", "hw:numa_nodes": "1"},
         {},
-        {"numa": numa(ONE_CELL, devices={"_pci0": "legacy"}), "same_subtree": []},
+        {"numa": numa(SINGLE_CELL, devices={"_pci0": "legacy"}), "same_subtree": []},
     ),
     "a policy for all devices": (
         {"pci_passthrough:alias": "QuickAssist:1", "hw:numa_nodes": "1"},
         {"hw_pci_numa_affinity_policy": "preferred"},
-        {"numa": numa(ONE_CELL), "same_subtree": []},
+        {"numa": numa(SINGLE_CELL), "same_subtree": []},
     ),
     "a device of the socket": (
         {"pci_passthrough:alias": "any:1", "hw:pci_numa_affinity_policy": "socket"},
@@ -271,7 +271,7 @@ EXAMPLES = {
         {},
         {
             "resources": DISK | {"CUSTOM_PMEM_NAMESPACE_6GB": 2, "CUSTOM_PMEM_NAMESPACE_16GB": 1},
-            "numa": numa(ONE_CELL),
+            "numa": numa(SINGLE_CELL),
         },
     ),
     "an address space": (

@@ -25,8 +25,8 @@ def test_equal_groups_on_equivalent_providers_are_placed_without_backtracking():
     for policy in ("isolate", "none"):
         for groups in (5, 8):
             steps = StepBudget()
-            found = find_first(gpus(8), requesting(groups, policy), steps)
-            assert len(found.allocations) == groups + 1
+            candidate = find_first(gpus(8), requesting(groups, policy), steps)
+            assert len(candidate.allocations) == groups + 1
             assert StepBudget().remaining - steps.remaining == groups + 2
 
 
@@ -61,11 +61,11 @@ def test_groups_of_same_subtree_are_placed_below_one_provider():
     """Given two cells with a card each and free VCPU in the second only, the card of the second is allocated."""
     cells = [Provider(f"h/numa{n}", "h", {"VCPU": ProviderInventory(4, used=4 * (n == 0))}) for n in range(2)]
     cards = [Provider(f"h/numa{n}/pci", f"h/numa{n}", {GPU: ProviderInventory(1)}) for n in range(2)]
-    wanted = TreeRequest(
+    request = TreeRequest(
         [RequestGroup("_c", {"VCPU": 2}), RequestGroup("_p", {GPU: 1})], "none", (), (), (("_c", "_p"),)
     )
-    found = find_first(ProviderTree([Provider("h"), *cells, *cards]), wanted, StepBudget())
-    assert found.providers == {"_c": ("h/numa1",), "_p": ("h/numa1/pci",)}
+    candidate = find_first(ProviderTree([Provider("h"), *cells, *cards]), request, StepBudget())
+    assert candidate.providers == {"_c": ("h/numa1",), "_p": ("h/numa1/pci",)}
 
 
 def test_unsuffixed_group_without_resources_is_checked_on_the_root():
@@ -88,9 +88,11 @@ def test_allocations_with_other_amounts_than_requested_do_not_match():
 
 def test_allocations_from_a_provider_of_another_host_match():
     tree = ProviderTree([Provider("h", None, {"VCPU": ProviderInventory(1)})])
-    wanted = TreeRequest([RequestGroup("", {"VCPU": 1, "DISK_GB": 5}, required=("CUSTOM_SSD",), member_of=(("agg",),))])
-    (found,) = match_allocations(tree, wanted, {"h": {"VCPU": 1}, "pool": {"DISK_GB": 5}}, StepBudget())
-    assert found.providers == {"": ("h", "pool")}
+    request = TreeRequest(
+        [RequestGroup("", {"VCPU": 1, "DISK_GB": 5}, required=("CUSTOM_SSD",), member_of=(("agg",),))]
+    )
+    (candidate,) = match_allocations(tree, request, {"h": {"VCPU": 1}, "pool": {"DISK_GB": 5}}, StepBudget())
+    assert candidate.providers == {"": ("h", "pool")}
 
 
 def test_searches_share_a_step_budget():

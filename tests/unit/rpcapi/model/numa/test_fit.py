@@ -129,7 +129,7 @@ def test_with_use_estimates_the_pinned_cpus_optimistically(pinned: set[int], cou
     # and when fewer are in use than reported, as many cores as possible are entirely free
     if count <= len(pinned):
         best = max(
-            sum(set(core).isdisjoint(kept_cpus) for core in state.cores)
-            for kept_cpus in itertools.combinations(pinned, count)
+            sum(set(core).isdisjoint(still_pinned) for core in state.cores)
+            for still_pinned in itertools.combinations(pinned, count)
         )
-        assert sum(estimate.pinned.isdisjoint(core) for core in now.cores) == best
+        assert sum(estimate.pinned.isdisjoint(core) for core in estimate.cores) == best

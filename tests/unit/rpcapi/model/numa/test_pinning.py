@@ -54,13 +54,13 @@ def test_cpus_are_chosen_exactly_when_possible(
     cell: tuple[list[tuple[int, ...]], int], count: int, policy: ThreadPolicy
 ) -> None:
     free, threads = cell
-    chosen_cpus = pinning.choose_cpus(free, threads, count, policy)
-    assert isinstance(chosen_cpus, tuple) == possible(free, threads, count, policy)
-    if isinstance(chosen_cpus, tuple):
-        assert len(set(chosen_cpus)) == len(chosen_cpus) == count
-        assert set(chosen_cpus) <= {cpu for core in free for cpu in core}
+    result = pinning.choose_cpus(free, threads, count, policy)
+    assert isinstance(result, tuple) == possible(free, threads, count, policy)
+    if isinstance(result, tuple):
+        assert len(set(result)) == len(result) == count
+        assert set(result) <= {cpu for core in free for cpu in core}
         if policy is REQUIRE:
-            assert on_thread_siblings(free, chosen_cpus)
+            assert on_thread_siblings(free, result)
 
 
 def test_prefer_uses_threads_of_one_core_where_possible() -> None:
