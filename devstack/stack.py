@@ -59,7 +59,7 @@ def _report_existing(cluster: Cluster, requested: ClusterSize) -> int:
             file=sys.stderr,
         )
         return 1
-    print(f"The cluster in {folder} is already running: {', '.join(running)}.")
+    print(f"The cluster in {folder} is already up: {', '.join(running)}.")
     if _describe(cluster.size) != _describe(requested):
         print(
             f"It is {_describe(cluster.size)}, not {_describe(requested)} as requested. "

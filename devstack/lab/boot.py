@@ -49,13 +49,13 @@ class BootBenchmark(Benchmark):
         plan = BootPlan(args.singles, args.orders, args.batch)
         with self.bar(len(buses) * plan.servers, "booting", args) as bar:
             for bus in buses:
-                shape = ClusterSize(rpc_site.MODES[bus], args.hosts, NODES_PER_HOST, args.schedulers)
-                rows += _rows(bus, plan, measure(shape, plan, bar))
+                size = ClusterSize(rpc_site.MODES[bus], args.hosts, NODES_PER_HOST, args.schedulers)
+                rows += _rows(bus, plan, measure(size, plan, bar))
         return rows
 
 
 def _rows(bus: str, plan: BootPlan, measurements: BootMeasurements) -> Iterator[ResultRow]:
-    singles, echo = measurements.singles, measurements.echo
+    singles, echo = measurements.single_times, measurements.echo
     yield ResultRow(
         f"boot one by one, {bus}, beside an echo",
         singles.p50_us / echo.p50_us,
@@ -69,8 +69,8 @@ def _rows(bus: str, plan: BootPlan, measurements: BootMeasurements) -> Iterator[
     figures: dict[str, float | int | str] = {
         "batch": plan.batch,
         "instances_per_s": measurements.per_second,
-        "p50_ms": measurements.crowd.p50_us / 1e3,
-        "p99_ms": measurements.crowd.p99_us / 1e3,
+        "p50_ms": measurements.batch_times.p50_us / 1e3,
+        "p99_ms": measurements.batch_times.p99_us / 1e3,
         "echo_calls_per_s": echo.per_second,
     }
     yield ResultRow(f"boots a second, {bus}, beside echoes", measurements.per_second / echo.per_second, figures=figures)

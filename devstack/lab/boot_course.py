@@ -37,14 +37,14 @@ POLL_SECONDS = 0.002  # between two queries of a booting server
 class BootPlan:
     """How many single servers, then how many batches of ``batch`` servers each, requested without waiting."""
 
-    single_times: int
+    singles: int
     orders: int
     batch: int
 
     @property
     def block_size(self) -> int:
         """Single servers per block; all blocks are equal, and the first is the warm-up."""
-        return -(-self.single_times // BLOCKS)
+        return -(-self.singles // BLOCKS)
 
     @property
     def servers(self) -> int:
@@ -65,19 +65,19 @@ class BootMeasurements:
     per_second: float
     servers: int
     claims: int
-    find_faults: Sequence[str]
+    faults: Sequence[str]
 
 
-def measure(shape: ClusterSize, plan: BootPlan, bar: Any) -> BootMeasurements:
+def measure(size: ClusterSize, plan: BootPlan, bar: Any) -> BootMeasurements:
     """Measure on a cluster of this size; ``bar`` advances by one per server. Raises ServerError, CommandFailed."""
     with (
-        rpc_site.running(shape, overrides=INSTANT_BOOTS) as private_cluster,
+        rpc_site.running(size, overrides=INSTANT_BOOTS) as private_cluster,
         closing(Session([str(private_cluster.cluster.client_conf)])) as session,
     ):
         private_cluster.start_echo(1)
         for name in DAEMONS:
             private_cluster.start_daemon(name)
-        exercise.wait_for_nodes(session, shape.nodes, READY_SECONDS, lambda ready_nodes: None)
+        exercise.wait_for_nodes(session, size.nodes, READY_SECONDS, lambda ready_nodes: None)
         single_uuids: list[str] = []
         transport = get_transport(
             cfg.ConfigOpts(), private_cluster.bus_url
@@ -144,6 +144,6 @@ def find_faults(result: exercise.ExerciseResult) -> list[str]:
         for instance in result.instances
         if instance.status != "ACTIVE"
     ]
-    unclaimed = [f"{instance} runs without a confirmed claim" for instance in result.unclaimed]
+    unclaimed = [f"{instance} runs without a confirmed claim" for instance in result.unclaimed_uuids]
     sums = [] if result.verify is None or result.verify.clean else [*result.verify.problems, *result.verify.excess]
     return [*failed, *unclaimed, *map(str, sums)]

@@ -97,7 +97,7 @@ def _measure(
 
 def _single_subjects(calls: ClaimCalls, single: int) -> dict[str, TimedSubject]:
     def subject(which: str) -> TimedSubject:
-        arguments = calls.ready(which, (BLOCKS + 1) * single, 0)
+        arguments = calls.prepare_calls(which, (BLOCKS + 1) * single, 0)
         return lambda number: _require_claimed(which, [calls.client.evalsha(*arguments[number])])
 
     return {BARE: subject(BARE), CLAIM: subject(CLAIM)}
@@ -105,7 +105,7 @@ def _single_subjects(calls: ClaimCalls, single: int) -> dict[str, TimedSubject]:
 
 def _pipelined_subjects(calls: ClaimCalls) -> dict[str, TimedSubject]:
     def subject(which: str) -> TimedSubject:
-        arguments = calls.ready(which, (BLOCKS + 1) * PIPELINES * DEPTH, 0)
+        arguments = calls.prepare_calls(which, (BLOCKS + 1) * PIPELINES * DEPTH, 0)
         return lambda number: _require_claimed(
             which, send(calls.client, arguments[number * DEPTH : (number + 1) * DEPTH])
         )

@@ -42,10 +42,10 @@ def table(count: int, reads: Reads) -> HostTable:
         for index, (name, node) in enumerate(hosts.make_nodes(count).items())
     }
     snapshot = hosts.snapshot(nodes, hosts.make_usage(nodes, 0.9))
-    node = {
+    aggregates = {
         aggregate["name"]: aggregate for aggregate in _aggregates(sorted({host_of(name) for name in nodes}), chance)
     }
-    return HostTable.from_snapshot(dataclasses.replace(snapshot, states={"aggregate": node}), reads=reads)
+    return HostTable.from_snapshot(dataclasses.replace(snapshot, states={"aggregate": aggregates}), reads=reads)
 
 
 def make_requests(count: int) -> list[SchedulingRequest]:

@@ -93,9 +93,9 @@ class RpcBenchmark(Benchmark):
         buses = rpc_site.buses(args.bus)
         with self.bar((BLOCKS + 1) * len(buses) * len(args.workers), "calling", args) as bar:
             for bus in buses:
-                shape = ClusterSize(mode=rpc_site.MODES[bus], executor=args.executor)
+                size = ClusterSize(mode=rpc_site.MODES[bus], executor=args.executor)
                 with (
-                    rpc_site.running(shape, args.fsync, {"scheduler": rpc_site.PATIENT}) as private_cluster,
+                    rpc_site.running(size, args.fsync, {"scheduler": rpc_site.LONG_TIMEOUTS}) as private_cluster,
                     run_callers(private_cluster.bus_url, args.clients) as callers,
                     closing(RedisStore(private_cluster.store_url, PARTITION)) as store,
                 ):

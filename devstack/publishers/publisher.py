@@ -31,7 +31,7 @@ class StatePublisher:
         self._session.new_request()
         nodes = {
             state.name: state.document
-            for state in self._session.pages(self._session.scheduler.list_host_state, "states", "compute")
+            for state in self._session.list_all(self._session.scheduler.list_host_state, "states", "compute")
         }
         roots = {name: document for name, document in nodes.items() if document.get("root", name) == name}
         hosts = [name for name, document in roots.items() if document.get("kind", "compute") == "compute"]
@@ -68,7 +68,7 @@ class StatePublisher:
         aggregate = {"id": aggregate_id, "name": f"reaches {provider}", "hosts": members, "metadata": {}}
         if self._published.get(("aggregate", aggregate_id)) == aggregate:
             return 0
-        self._session.ask(self._session.scheduler.update_aggregates, [aggregate])
+        self._session.call(self._session.scheduler.update_aggregates, [aggregate])
         self._published["aggregate", aggregate_id] = aggregate
         return 1
 

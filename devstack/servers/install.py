@@ -23,7 +23,9 @@ from devstack.servers.zookeeper import zookeeper_classes
 APT = ["apt-get", "-o", "DPkg::Lock::Timeout=120", "-o", "Dpkg::Use-Pty=0", "-q"]
 APT_SECONDS = 900
 POLICY = Path("/usr/sbin/policy-rc.d")
-DENY_STARTS = "#!/bin/sh\n# Placed while gantt's devstack installs packages: no service may start from that.\nexit 101\n"
+DENY_STARTS = (
+    "#!/bin/sh\n# Placed while gantt's devstack installs packages: no service may start from that.\nexit 101\n"
+)
 UNIT_LINKS = Path("/etc/systemd/system")
 
 

@@ -187,7 +187,7 @@ def _run(setup: ReplaySetup, policy: ReplayPolicy, placer: Placer, oracle_result
     every = max(1, setup.survey.servers // JUDGED_CLAIMS)
     observer = ReplayObserver(placer.store, policy, setup.survey.commonest, every)
     trace_replay = TraceReplay(placer, observer, setup.survey, oracle_result)
-    return trace_replay.through(arrivals.arrival_batches(setup.trace, setup.limit, setup.together), bar)
+    return trace_replay.replay(arrivals.arrival_batches(setup.trace, setup.limit, setup.together), bar)
 
 
 def _describe_limits(limits: Mapping[str, int]) -> str:

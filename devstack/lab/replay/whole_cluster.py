@@ -51,7 +51,7 @@ class ClusterPlacer:
             self._session.new_request()
             uuids = [member.consumer for member in request.members]
             spec = objects.RequestSpec.of(resources=dict(request.resources))
-            self._session.ask(self._session.conductor.build_instances, spec, uuids)
+            self._session.call(self._session.conductor.build_instances, spec, uuids)
         instances = self._wait(
             [member.consumer for request in requests for member in request.members], exercise.FINAL_STATUSES
         )
@@ -76,7 +76,7 @@ class ClusterPlacer:
         uuids = [server.member.consumer for server in servers]
         for start in range(0, len(uuids), CHUNK):
             self._session.new_request()
-            self._session.ask(self._session.conductor.delete_instances, uuids[start : start + CHUNK])
+            self._session.call(self._session.conductor.delete_instances, uuids[start : start + CHUNK])
         if uuids:
             self._wait(uuids, ("DELETED",), missing_is_final=True)
 
