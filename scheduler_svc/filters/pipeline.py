@@ -133,7 +133,7 @@ def build(
     selected = ALWAYS_ENABLED.union(enabled)
     unknown = selected - set(names)
     if unknown:
-        raise errors.BadConfiguration(why=f"unknown filter {', '.join(sorted(unknown))}; known: {', '.join(names)}")
+        raise errors.BadConfiguration(why=f"unknown filter {', '.join(sorted(unknown))}; allowed: {', '.join(names)}")
     return [host_filter for host_filter in available if host_filter.name in selected]
 
 

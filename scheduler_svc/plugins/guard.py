@@ -24,7 +24,7 @@ LOG = log.getLogger(__name__)
 MAX_SIEVES = 100
 MAX_REASON_LENGTH = 120  # characters
 QUIET_SECONDS = 60.0  # minimum time between log lines about one plugin
-_MAPPINGS = ("resources", "hints", "numa", "image", "extra_specs", "located", "members")
+_MAPPINGS = ("resources", "hints", "numa", "image", "extra_specs", "instance_hosts", "members")
 
 T = TypeVar("T")
 

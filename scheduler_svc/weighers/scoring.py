@@ -102,7 +102,7 @@ def build(
     """
     unknown = configured.keys() - set(NAMES) - {weigher.name for weigher in plugins}
     if unknown:
-        raise errors.BadConfiguration(why=f"unknown weigher {', '.join(sorted(unknown))}; known: {', '.join(NAMES)}")
+        raise errors.BadConfiguration(why=f"unknown weigher {', '.join(sorted(unknown))}; allowed: {', '.join(NAMES)}")
     available = list(_BUILT_IN)
     if properties:
         available.append(image_properties.build(properties))
