@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nova's own translation of flavors and images and ours: the same cells, amounts, traits and refusals.
+"""Nova and gantt translate flavors and images to the same cells, amounts, traits and errors.
 
-What differs on purpose is in docs/requests.md; each difference is counted here under the reason that is told for it.
+Intended differences are in docs/requests.md; they are counts by reason.
 """
 
 import collections
@@ -29,14 +29,14 @@ ALIASES = [
 ]
 CATALOG = Catalog(pci.parse(ALIASES), large_page_kb=LARGE_KB)
 
-# Refused here alone: a part of the sentence, and why.
+# Refused by gantt only: part of the error text -> reason.
 OURS = {
-    "whose cells have it": "a class of the cells in a group of the flavor",
-    "but the cells of the NUMA topology part": "amounts beside those of the cells",
-    "requires and forbids": "a trait that is required and forbidden, which there Placement refuses",
-    "asks for no resources": "a group of traits alone, which there Placement refuses",
+    "as its cells request it": "a class of the cells in a group of the flavor",
+    "but the cells of the NUMA topology need": "amounts beside those of the cells",
+    "requires and forbids": "a trait that is required and forbidden, which Placement refuses for Nova",
+    "requests no resources": "a group of traits alone, which Placement refuses for Nova",
 }
-# Refused there alone: a part of what is raised, and why.
+# Refused by Nova only: part of the error -> reason.
 NOVAS = {
     "CPUThreadPolicyConfigurationInvalid": "hyperthreading required of a guest that pins nothing",
     "use one or the other": "processors of a group of the flavor beside a policy that shares them",
@@ -89,9 +89,11 @@ PROPERTIES = {
 }
 
 
-def some(values, most):
-    chosen = st.lists(st.sampled_from(sorted(values)), max_size=most, unique=True)
-    return chosen.flatmap(lambda keys: st.fixed_dictionaries({key: st.sampled_from(values[key]) for key in keys}))
+def choose(values, most):
+    selected_keys = st.lists(st.sampled_from(sorted(values)), max_size=most, unique=True)
+    return selected_keys.flatmap(
+        lambda keys: st.fixed_dictionaries({key: st.sampled_from(values[key]) for key in keys})
+    )
 
 
 @pytest.fixture(scope="module")
@@ -103,43 +105,43 @@ def nova():
 
 @pytest.fixture(scope="module")
 def tally():
-    """How many requests were alike, and how many differed for which reason."""
-    counted = collections.Counter()
-    yield counted
-    print(json.dumps(counted, sort_keys=True))
+    """Counts equal requests, and differences by reason."""
+    counts = collections.Counter()
+    yield counts
+    print(json.dumps(counts, sort_keys=True))
 
 
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
-@given(extra_specs=some(VALUES | OTHERS, 5), properties=some(PROPERTIES, 2))
-def test_the_same_is_asked_for(nova, tally, extra_specs, properties):
-    told = {"vcpus": 4, "memory_mb": 4096, "root_gb": 10, "extra_specs": extra_specs}
-    theirs = nova.ask("ask", flavor=told, properties=properties)
+@given(extra_specs=choose(VALUES | OTHERS, 5), properties=choose(PROPERTIES, 2))
+def test_translation_equals_nova(nova, tally, extra_specs, properties):
+    flavor_fields = {"vcpus": 4, "memory_mb": 4096, "root_gb": 10, "extra_specs": extra_specs}
+    nova_result = nova.ask("ask", flavor=flavor_fields, properties=properties)
     flavor = Flavor("f", vcpus=4, memory_mb=4096, disk_gb=10, extra_specs=extra_specs)
     try:
         spec = flavor.request(Image("i", properties=properties), CATALOG)
-    except errors.InvalidRequest as why:
-        if "refused" not in theirs:
-            known = [reason for part, reason in OURS.items() if part in why.sentence]
-            assert known, why.sentence
-            tally[f"refused here: {known[0]}"] += 1
+    except errors.InvalidRequest as error:
+        if "refused" not in nova_result:
+            reasons = [reason for part, reason in OURS.items() if part in error.sentence]
+            assert reasons, error.sentence
+            tally[f"refused by gantt: {reasons[0]}"] += 1
         else:
             tally["refused by both"] += 1
         return
-    if "refused" in theirs:
-        known = [reason for part, reason in NOVAS.items() if part in theirs["refused"]]
-        assert known, theirs["refused"]
-        tally[f"refused there: {known[0]}"] += 1
+    if "refused" in nova_result:
+        reasons = [reason for part, reason in NOVAS.items() if part in nova_result["refused"]]
+        assert reasons, nova_result["refused"]
+        tally[f"refused by nova: {reasons[0]}"] += 1
         return
-    tally["with cells" if theirs["cells"] else "without cells"] += 1
-    assert cells(spec) == (theirs["cells"] and [plain(cell) for cell in theirs["cells"]])
-    assert asked(spec) == theirs_asked(theirs["groups"], theirs["devices"])
+    tally["with cells" if nova_result["cells"] else "without cells"] += 1
+    assert cells(spec) == (nova_result["cells"] and [plain(cell) for cell in nova_result["cells"]])
+    assert summarize(spec) == summarize_nova(nova_result["groups"], nova_result["devices"])
     if spec.numa:
         policies = [spec.numa.get("devices", {}).get(suffix, "preferred") for suffix in spec.groups if "_pci" in suffix]
-        assert sorted(policies) == theirs["devices"]
+        assert sorted(policies) == nova_result["devices"]
 
 
 def plain(cell):
-    """Return a cell of Nova's with the size of its pages as it is here: small ones are plain memory."""
+    """Return Nova's cell with gantt's page size; small pages are plain memory."""
     sizes = {None: None, "small": None, "any": None, "large": LARGE_KB, 4: None}
     return cell | {"page": sizes.get(cell["page"], cell["page"])}
 
@@ -160,8 +162,8 @@ def cells(spec):
     ]
 
 
-def asked(spec):
-    """Return amounts of host and cells together, their traits, and the other groups, whatever their names."""
+def summarize(spec):
+    """Return the summed amounts of host and cells, their traits, and the other groups without their names."""
     amounts = collections.Counter(spec.resources)
     required = {*spec.required_traits, *spec.root_required}
     forbidden = {*spec.forbidden_traits, *spec.root_forbidden}
@@ -176,9 +178,9 @@ def asked(spec):
     return dict(amounts), sorted(required), sorted(forbidden), multiset(others)
 
 
-def theirs_asked(groups, devices):
+def summarize_nova(groups, devices):
     own = groups.get("", {"resources": {}, "required": [], "forbidden": []})
-    if not devices:  # there even who asks for no device is kept to hosts that keep them to sockets
+    if not devices:  # Nova requires the trait even if no device is requested
         own["required"] = [name for name in own["required"] if name != "COMPUTE_SOCKET_PCI_NUMA_AFFINITY"]
     others = [group for suffix, group in groups.items() if suffix]
     return own["resources"], own["required"], own["forbidden"], multiset(others)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bad input on a real cluster: a typed error with a sentence, and nothing changed."""
+"""Invalid input on a real cluster: a typed error with a message, and no change."""
 
 import json
 import subprocess
@@ -15,41 +15,43 @@ from rpcapi import bus, context, errors, objects
 from rpcapi.model.claims import Answer
 from rpcapi.serializer import GanttSerializer
 from tests.functional import clusters, truth
-from tests.functional.clusters import Running
+from tests.functional.clusters import RunningCluster
 
 TINY = {"VCPU": 1, "MEMORY_MB": 512}
 HOST, NODE = "compute0", "compute0/node0"
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[Running]:
-    # Neither a service that is heard of late nor a slow machine's silence may look like a change that a test made.
+def cluster() -> Iterator[RunningCluster]:
+    # Late heartbeats on a slow machine must not look like changes made by a test.
     patient = {"scheduler": {"store": {"service_down_time": 3600}}}
-    with clusters.running(overrides=patient) as running:
-        truth.until("all services are known", lambda: known(running) == {"compute0", "compute1", *DAEMONS})
-        truth.until("agents report only what is read", lambda: all(each <= READING for each in metrics(running)))
+    with clusters.running_cluster(overrides=patient) as running:
+        truth.until("all services are known", lambda: service_names(running) == {"compute0", "compute1", *DAEMONS})
+        truth.until(
+            "agents report only what is read", lambda: all(metric_names <= READING for metric_names in metrics(running))
+        )
         yield running
 
 
 DAEMONS = {"gantt-conductor", "gantt-scheduler"}
-READING = {"failed_builds"}  # the metrics that a weigher reads which is enabled by default
+READING = {"failed_builds"}  # the metrics read by weighers that are enabled by default
 
 
-def known(running: Running) -> set[str]:
-    """Return the service hosts, and of the other services their kind."""
+def service_names(running: RunningCluster) -> set[str]:
+    """Return the names of the service hosts, and the binaries of the other services."""
     states = running.session.list_all(running.session.scheduler.list_host_state, "states", "service")
     return {state.name.partition("@")[0] for state in states}
 
 
-def metrics(running: Running) -> list[set[str]]:
-    """Return the names of what nodes measure: of what nobody reads each agent's second report takes back."""
+def metrics(running: RunningCluster) -> list[set[str]]:
+    """Return the metric names of the nodes; an agent's second report removes those that are not read."""
     states = running.session.list_all(running.session.scheduler.list_host_state, "states", "compute")
     return [set(state.document["metrics"]) for state in states]
 
 
 @pytest.fixture(autouse=True)
-def unchanged(cluster: Running) -> Iterator[None]:
-    """Assert that what a test did left claims, instances and the log as they were."""
+def assert_state_unchanged(cluster: RunningCluster) -> Iterator[None]:
+    """Assert that a test changes neither claims nor instances nor the log."""
 
     def state() -> tuple[object, ...]:
         session = cluster.session
@@ -66,14 +68,14 @@ def spec(**values) -> objects.RequestSpec:
     return objects.RequestSpec.of(**{"resources": TINY, **values})
 
 
-def build(cluster: Running, request: objects.RequestSpec, uuids: list[str] | None = None) -> None:
+def build(cluster: RunningCluster, request: objects.RequestSpec, uuids: list[str] | None = None) -> None:
     session = cluster.session
     session.new_request()
     session.call(session.conductor.build_instances, request, [str(uuid.uuid4())] if uuids is None else uuids)
 
 
 @pytest.mark.parametrize(
-    ("values", "error", "says"),
+    ("values", "error", "message"),
     [
         ({"resources": {"VCPU": -1}}, errors.InvalidSpec, "VCPU"),
         ({"resources": {"VCPU": 2**40}}, errors.InvalidSpec, "VCPU"),
@@ -87,19 +89,19 @@ def build(cluster: Running, request: objects.RequestSpec, uuids: list[str] | Non
         ({"group_policy": "hostility", "group_id": "g"}, errors.InvalidSpec, "hostility"),
         ({"groups": {"1": {"resources": {"VGPU": 1}}, "2": {"resources": {"VGPU": 1}}}}, errors.InvalidSpec, "policy"),
         ({"groups": {"1": {"resources": {"TEAPOT": 1}}}}, errors.UnknownResourceClass, "TEAPOT"),
-        ({"same_subtree": [["1"]]}, errors.InvalidSpec, "group '1', which is not asked for"),
+        ({"same_subtree": [["1"]]}, errors.InvalidSpec, "group '1', which the request does not contain"),
         ({"any_traits": [["CUSTOM_A"]], "forbidden_traits": ["CUSTOM_A"]}, errors.InvalidSpec, "forbids them all"),
-        ({"member_of": [["a"]], "forbidden_aggregates": ["a"]}, errors.InvalidSpec, "all of them are forbidden"),
+        ({"member_of": [["a"]], "forbidden_aggregates": ["a"]}, errors.InvalidSpec, "all of which are forbidden"),
         ({"numa": {"cells": [], "cpu_policy": "shared"}}, errors.InvalidSpec, "no cells"),
         ({"hints": {"query": '["<", "$free_ram_mb"'}}, errors.InvalidSpec, "query"),
         ({"hints": {"same_host": "me"}}, errors.InvalidSpec, "uuids of instances"),
         ({"service": "compost"}, errors.InvalidSpec, "compost"),
     ],
 )
-def test_spec(cluster, values, error, says):
-    with pytest.raises(error, match=says):
+def test_spec(cluster, values, error, message):
+    with pytest.raises(error, match=message):
         build(cluster, spec(**values))
-    with pytest.raises(error, match=says):
+    with pytest.raises(error, match=message):
         cluster.session.call(cluster.session.scheduler.select_destinations, spec(**values), [str(uuid.uuid4())])
 
 
@@ -116,7 +118,7 @@ def test_uuids(cluster, uuids):
 
 
 @pytest.mark.parametrize(
-    ("values", "says"),
+    ("values", "message"),
     [
         ({"resources": {"VCPU": 100_000}}, "VCPU"),
         ({"required_traits": ["CUSTOM_NOWHERE"]}, "trait"),
@@ -124,8 +126,8 @@ def test_uuids(cluster, uuids):
         ({"ignore_hosts": ["compute0", "compute1"]}, "ignored"),
     ],
 )
-def test_no_host_can_ever(cluster, values, says):
-    with pytest.raises(errors.NoValidHost, match=says) as caught:
+def test_impossible_request_raises_no_valid_host(cluster, values, message):
+    with pytest.raises(errors.NoValidHost, match=message) as caught:
         cluster.session.call(cluster.session.scheduler.select_destinations, spec(**values), [str(uuid.uuid4())])
     assert "No valid host" in str(caught.value)
 
@@ -168,8 +170,8 @@ def test_stats(cluster, nodes):
     assert str(caught.value)
 
 
-def report(cluster: Running, nodes: dict[str, object], sequence: int, *, full: bool) -> objects.StatsAnswer:
-    """Report in the agent's own name and life, so that only what is wrong with the nodes can be the reason."""
+def report(cluster: RunningCluster, nodes: dict[str, object], sequence: int, *, full: bool) -> objects.StatsAnswer:
+    """Report with the agent's host and incarnation, so that only the nodes can be invalid."""
     path = next((cluster.cluster.layout.state / "compute" / HOST).rglob("incarnation*"))
     stats = objects.StatsReport.of(
         incarnation=json.loads(path.read_text()), sequence=sequence, base=sequence - 1, full=full, nodes=nodes
@@ -181,7 +183,7 @@ def test_stats_of_an_unknown_node(cluster):
     ghost = f"{HOST}/ghost"
 
     def refused() -> bool:
-        # Only a delta on the agent's last report is looked at further; which that is the agent alone knows.
+        # Only a delta on the agent's last report is checked further, and its sequence is known to the agent only.
         for sequence in range(2, 200):
             try:
                 report(cluster, {ghost: {"traits": []}}, sequence, full=False)
@@ -193,7 +195,7 @@ def test_stats_of_an_unknown_node(cluster):
     truth.until("the unknown node is refused", refused)
 
 
-def test_confirm_of_what_is_not_there(cluster):
+def test_confirm_of_unknown_claim(cluster):
     session = cluster.session
     unknown = objects.ClaimRefs.of(consumers=[str(uuid.uuid4())], attempts=[1])
     answers = session.call(session.claims.confirm_claims, HOST, unknown)
@@ -202,10 +204,10 @@ def test_confirm_of_what_is_not_there(cluster):
         answers.raise_unless(Answer.CONFIRMED)
 
 
-class Raw:
-    """A client that sends whatever it is given, past every check of ours."""
+class UncheckedClient:
+    """A client that sends any payload without checks."""
 
-    def __init__(self, running: Running) -> None:
+    def __init__(self, running: RunningCluster) -> None:
         session = running.session
         transport = bus.get_transport(session.conf)
         target = messaging.Target(topic="conductor", version="1.0")
@@ -216,8 +218,12 @@ class Raw:
 
 
 def primitive(version: str = "1.1", **data: object) -> dict[str, object]:
-    made = GanttSerializer().serialize_entity(None, spec())
-    return {**made, "gantt_object.version": version, "gantt_object.data": {**made["gantt_object.data"], **data}}
+    serialized = GanttSerializer().serialize_entity(None, spec())
+    return {
+        **serialized,
+        "gantt_object.version": version,
+        "gantt_object.data": {**serialized["gantt_object.data"], **data},
+    }
 
 
 @pytest.mark.parametrize(
@@ -235,24 +241,24 @@ def primitive(version: str = "1.1", **data: object) -> dict[str, object]:
 )
 def test_malformed_and_too_new_objects(cluster, payload, error):
     with pytest.raises(error) as caught:
-        Raw(cluster).call("build_instances", spec=payload, uuids=[str(uuid.uuid4())])
+        UncheckedClient(cluster).call("build_instances", spec=payload, uuids=[str(uuid.uuid4())])
     assert str(caught.value)
 
 
 def test_unknown_method_and_arguments(cluster):
     with pytest.raises((errors.UnknownMethod, messaging.NoSuchMethod), match="make_coffee"):
-        Raw(cluster).call("make_coffee")
+        UncheckedClient(cluster).call("make_coffee")
     with pytest.raises(errors.MalformedObject, match="sugar"):
-        Raw(cluster).call("get_instances", uuids=[], sugar=2)
+        UncheckedClient(cluster).call("get_instances", uuids=[], sugar=2)
 
 
-def gantt(cluster: Running, *arguments: str) -> subprocess.CompletedProcess[str]:
+def gantt(cluster: RunningCluster, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [str(Path(sys.executable).with_name("gantt")), "--config-file", str(cluster.cluster.client_conf)]
     return subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=60, check=False)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "message"),
     [
         (("boot", "--flavor", "m9.colossal"), "m9.colossal"),
         (("boot", "--flavor", "m1.tiny", "--count", "0"), "0"),
@@ -268,10 +274,10 @@ def gantt(cluster: Running, *arguments: str) -> subprocess.CompletedProcess[str]
         (("explain", "req-nothing"), "req-nothing"),
     ],
 )
-def test_command_says_it_in_one_line(cluster, arguments, says):
+def test_command_error_is_one_line(cluster, arguments, message):
     done = gantt(cluster, *arguments)
     assert done.returncode != 0
     (line,) = done.stderr.strip().splitlines()
-    assert says in line
+    assert message in line
     assert done.stdout == ""
     truth.until("still serving", lambda: gantt(cluster, "claim", "verify").returncode == 0)
