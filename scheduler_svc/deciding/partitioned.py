@@ -141,7 +141,7 @@ class PartitionedSelector:
         away_s = self._partitions.find(partition).presence.away_s
         if call.request.group is not None or away_s < self._claim_ttl_s:
             raise errors.StoreUnavailable(
-                why=f"partition {partition!r}, which serves this request, is unavailable; its claims may not be over yet"
+                why=f"partition {partition!r}, which serves this request, is unavailable; its claims may still live"
             )
 
     def _home(self, call: SelectionCall, group_id: str, unavailable: Iterable[str]) -> str | None:

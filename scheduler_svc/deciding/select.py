@@ -60,7 +60,7 @@ class Selector:
     ) -> None:
         self._claimer = claimer
         self._replica = replica
-        self.driver = driver  # replaced when the configuration is read anew
+        self.driver = driver  # replaced when the configuration is reloaded
         self._limits = limits
         self._record_refusal = record  # records refusals that never reach the claim script, which records all others
 

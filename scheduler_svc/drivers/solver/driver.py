@@ -86,7 +86,7 @@ class SolverDriver(Driver):
             batch_record = {
                 "calls": problem.calls,
                 "served": result.solution.calls,
-                "served_one_by_one": result.unbatched,
+                "served_one_by_one": result.greedy_calls,
                 "is_most": result.solution.optimal,
                 "objective": options.PACK if limits.packs else options.SPREAD,
                 "ms": round(1000 * result.seconds, 1),

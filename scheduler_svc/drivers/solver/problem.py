@@ -16,8 +16,8 @@ class CallKind:
     A placement is one instance, or all instances of a call that must share a host. ``amounts`` is what a placement
     takes, in the problem's order of classes. ``hosts`` are indexes of the problem's hosts, best first; parallel to them
     ``max_per_host``, the number of placements that a host takes, and ``cost``, from 0 up, how much worse it is than the
-    best host. ``calls`` are the numbers of the calls, in order; parallel to them ``sizes``, their placements. ``weight``
-    is the change of a host's cost by a placement, in the unit of ``cost``.
+    best host. ``calls`` are the numbers of the calls, in order; parallel to them ``sizes``, their placements.
+    ``weight`` is the change of a host's cost by a placement, in the unit of ``cost``.
     """
 
     amounts: IntColumn

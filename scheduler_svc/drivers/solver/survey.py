@@ -140,7 +140,7 @@ def _rules(picks: Sequence[HostPick], names: Sequence[str]) -> Sequence[GroupRul
             kinds.setdefault(group.id, []).append(number)
     rules = []
     for numbers in kinds.values():
-        requests = [picks[number].alike.request for number in numbers]
+        requests = [picks[number].call_group.request for number in numbers]
         member_counts = np.array([requests[0].members.get(name, 0) for name in names], np.int64)
         limits = [request.max_instances_per_host for request in requests if request.max_instances_per_host is not None]
         anti_affinity = requests[0].group is not None and requests[0].group.policy == GroupPolicy.SOFT_ANTI_AFFINITY
