@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several partitions on memory stores that can be taken away, and workers that decide over them."""
+"""Several partitions on memory stores that can become unavailable, and workers over them."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -22,22 +22,22 @@ _VERBS = (
 
 
 class FragileStore(MemoryStore):
-    """A store that can be away, or lose the answer to what it did."""
+    """A store that can be unavailable, or lose the answer of a verb."""
 
     def __init__(self, partition: str, clock: Callable[[], int]) -> None:
         super().__init__(partition, clock=clock, namespaces=["aggregate"])
         self.away = False
-        self.mute: str | None = None  # the verb whose next answer gets lost
+        self.lost_answer: str | None = None  # the verb whose next answer gets lost
         for verb in _VERBS:
             setattr(self, verb, self._fragile(verb, getattr(self, verb)))
 
     def _fragile(self, verb: str, method: Callable[..., Any]) -> Callable[..., Any]:
         def fragile(*args: Any, **values: Any) -> Any:
             if self.away:
-                raise errors.StoreUnavailable(why=f"{self.partition} is away")
+                raise errors.StoreUnavailable(why=f"{self.partition} is unavailable")
             answer = method(*args, **values)
-            if self.mute == verb:
-                self.mute = None
+            if self.lost_answer == verb:
+                self.lost_answer = None
                 raise errors.StoreUnavailable(why=f"the answer of {self.partition} to {verb} was lost")
             return answer
 
@@ -45,10 +45,10 @@ class FragileStore(MemoryStore):
 
 
 class SteppedReplica(Replica):
-    """A replica without its thread: it takes the log over when it is told to."""
+    """A replica without its thread: it applies the log on demand."""
 
     def catch_up(self) -> None:
-        """Do what the thread would: load or follow, and note an outage."""
+        """Do one step of the thread: load or follow, and record an outage."""
         try:
             if self.ready and not self.presence.away:
                 self.step(0)
@@ -64,17 +64,18 @@ class SteppedReplica(Replica):
 
 
 class DeploymentWorker:
-    """One scheduler worker over all partitions, with a table of its own."""
+    """One scheduler worker over all partitions, with its own table."""
 
-    def __init__(self, stores: Mapping[str, MemoryStore], clock: Callable[[], int], **patience: Any) -> None:
+    def __init__(self, stores: Mapping[str, MemoryStore], clock: Callable[[], int], **limits_: Any) -> None:
         self.table = HostTable(list(stores))
         self.partitions = OpenPartitions(
-            [OpenPartition(store, SteppedReplica(store, table=self.table)) for store in stores.values()], next(iter(stores))
+            [OpenPartition(store, SteppedReplica(store, table=self.table)) for store in stores.values()],
+            next(iter(stores)),
         )
-        for each in self.partitions:
-            each.presence._clock = lambda: clock() / 1000
+        for partition in self.partitions:
+            partition.presence._clock = lambda: clock() / 1000
         self.follow()
-        driver, limits = filter_driver(), RetryLimits(ttl_ms=TTL_MS, **patience)
+        driver, limits = filter_driver(), RetryLimits(ttl_ms=TTL_MS, **limits_)
 
         def make(partition: OpenPartition) -> Selector:
             return Selector(partition.store, partition.replica, driver, limits, partition.store.record_decision)
@@ -82,9 +83,9 @@ class DeploymentWorker:
         self.selector = PartitionedSelector(self.partitions, make, TTL_MS / 1000)
 
     def follow(self) -> None:
-        """Take over what all logs have."""
-        for each in self.partitions:
-            each.replica.catch_up()
+        """Apply all logs."""
+        for partition in self.partitions:
+            partition.replica.catch_up()
 
 
 class PartitionedDeployment:
@@ -93,8 +94,8 @@ class PartitionedDeployment:
     def __init__(self, workers: int = 1, **nodes: Mapping[str, Any]) -> None:
         self.now = 1_000_000
         self.stores = {name: FragileStore(name, lambda: self.now) for name in nodes}
-        for name, its in nodes.items():
-            hosts.join(self.stores[name], its)
+        for name, provider_documents in nodes.items():
+            hosts.join(self.stores[name], provider_documents)
         self.workers = [DeploymentWorker(self.stores, lambda: self.now) for _ in range(workers)]
 
     @property
@@ -102,19 +103,19 @@ class PartitionedDeployment:
         return self.workers[0]
 
     def take_away(self, name: str, away: bool = True) -> None:
-        """Let a store go, or come back, and every worker notice it."""
+        """Make a store unavailable or available again, and let every worker notice it."""
         self.stores[name].away = away
         for worker in self.workers:
             worker.follow()
 
     def wait(self, milliseconds: int) -> None:
-        """Let time pass."""
+        """Advance the clock."""
         self.now += milliseconds
 
     def live(self) -> dict[str, list[str]]:
-        """Return in which partitions each consumer has live claims."""
-        found: dict[str, list[str]] = {}
+        """Return the partitions in which each consumer has live claims."""
+        partitions_by_consumer: dict[str, list[str]] = {}
         for name, store in self.stores.items():
             for claim in store.claims()[0]:
-                found.setdefault(claim.consumer, []).append(name)
-        return found
+                partitions_by_consumer.setdefault(claim.consumer, []).append(name)
+        return partitions_by_consumer

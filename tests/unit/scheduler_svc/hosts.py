@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts for the suites of the deciding core: documents, tables, and a memory store that holds them."""
+"""Hosts for tests of the deciding core: documents, tables, and memory stores with hosts."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -28,8 +28,8 @@ def node(
 ) -> dict[str, Any]:
     """Return what a host reports of one node; an amount stands for an inventory of that total."""
     inventories = {
-        resource_class: (given if isinstance(given, Inventory) else Inventory(given)).as_dict()
-        for resource_class, given in (SMALL_NODE if amounts is None else amounts).items()
+        resource_class: (amount if isinstance(amount, Inventory) else Inventory(amount)).as_dict()
+        for resource_class, amount in (SMALL_NODE if amounts is None else amounts).items()
     }
     return {
         "inventories": inventories,
@@ -39,13 +39,15 @@ def node(
     }
 
 
-def provider(name: str, told: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the stored document of a node, or of a provider below one where ``told`` has its root and parent."""
-    return {"schema": 1, "id": name, "root": name, "parent": None, "host": name.partition("/")[0], **told}
+def provider(name: str, document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the stored document of a node, or of a provider below one where ``document`` has its root and parent."""
+    return {"schema": 1, "id": name, "root": name, "parent": None, "host": name.partition("/")[0], **document}
 
 
-def child_provider(parent: str, root: str, amounts: Mapping[str, int | Inventory], traits: Sequence[str] = ()) -> dict[str, Any]:
-    """Return what is stored of a provider below ``parent``, in the tree of ``root``."""
+def child_provider(
+    parent: str, root: str, amounts: Mapping[str, int | Inventory], traits: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return the stored document of a child provider of ``parent``, in the tree of ``root``."""
     return {"parent": parent, "root": root, "inventories": node(amounts)["inventories"], "traits": list(traits)}
 
 
@@ -55,7 +57,7 @@ def snapshot(nodes: Mapping[str, Mapping[str, Any]], used: Mapping[str, Mapping[
     return Snapshot(
         epoch=EPOCH,
         position=100,
-        providers={name: provider(name, told) for name, told in nodes.items()},
+        providers={name: provider(name, document) for name, document in nodes.items()},
         used=used or {},
         services={host: {"enabled": True} for host in hosts},
         alive=dict.fromkeys(hosts, True),
@@ -68,7 +70,7 @@ def table(
     used: Mapping[str, Mapping[str, int]] | None = None,
     reads: Reads = NO_READS,
 ) -> HostTable:
-    """Return a table of hosts that may all take instances."""
+    """Return a table of hosts that are all eligible."""
     return HostTable.from_snapshot(snapshot(nodes, used), reads=reads)
 
 
@@ -78,17 +80,17 @@ def request(resources: Mapping[str, int] | None = None, **more: Any) -> Scheduli
 
 
 def join(store: MemoryStore, nodes: Mapping[str, Mapping[str, Any]], sequence: int = 1) -> None:
-    """Let hosts report in full, and audit with nothing running, as agents do at start."""
+    """Send full reports and empty audits for hosts, as agents do at start."""
     by_host: dict[str, dict[str, Any]] = {}
-    for name, told in nodes.items():
-        by_host.setdefault(name.partition("/")[0], {})[name] = told
-    for host, its in by_host.items():
-        outcome = store.update_stats(host, incarnation=1, sequence=sequence, base=0, full=True, nodes=its)
-        store.audit(host, outcome.epoch, [], 0)
+    for name, document in nodes.items():
+        by_host.setdefault(name.partition("/")[0], {})[name] = document
+    for host, documents in by_host.items():
+        report_result = store.update_stats(host, incarnation=1, sequence=sequence, base=0, full=True, nodes=documents)
+        store.audit(host, report_result.epoch, [], 0)
 
 
 def describe(table: HostTable, number: int = 0) -> dict[str, Any]:
-    """Return all that decisions could read of a partition in a table, by name: equal ones give equal descriptions."""
+    """Return everything that decisions can read of a partition in a table, by name, for comparisons."""
     part = table.partitions[number]
     classes = sorted(table.resources)
     zones = {code: zone for zone, code in table.zones.items()}
@@ -110,7 +112,9 @@ def describe(table: HostTable, number: int = 0) -> dict[str, Any]:
         return described
 
     rows = {name: row_of(row) for name, row in part.rows.items() if table.present[row]}
-    children = {part.forest.names[row]: _describe_child(table, part, row) for row in np.flatnonzero(part.forest.present)}
+    children = {
+        part.forest.names[row]: _describe_child(table, part, row) for row in np.flatnonzero(part.forest.present)
+    }
     assert _roots(table, part) == sorted(child["root"] for child in children.values())
     documents = {namespace: dict(part.documents.of(namespace)) for namespace in part.documents.namespaces}
     return {"epoch": part.epoch, "rows": rows, "documents": documents, "child_provider": children}
@@ -131,5 +135,5 @@ def _describe_child(table: HostTable, part: PartitionRows, row: int) -> dict[str
 
 
 def _roots(table: HostTable, part: PartitionRows) -> list[str]:
-    """Return the roots of all providers below, as the roots know them."""
+    """Return the roots of all child providers, from the roots' own columns."""
     return sorted(table.names[host] for host in part.forest.hosts for _ in part.forest.descendants(host))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A worker of a deployment that declares a namespace of its own, in this process, on the fake transport."""
+"""A worker of a deployment with its own namespace, in this process, on the fake transport."""
 
 from oslo_config import cfg
 
@@ -13,7 +13,7 @@ from tests.unit.scheduler_svc.hosts import SMALL_REQUEST, node
 
 
 class RackWorker:
-    """A worker that knows the plugin, its store, and a client of it."""
+    """A worker with the plugin, its store, and a client."""
 
     def __init__(self, schema):
         self.conf = cfg.ConfigOpts()
@@ -24,7 +24,7 @@ class RackWorker:
         self.conf.set_override("control_exchange", "reads")
         self.conf.set_override("namespaces", ["rack"], group="scheduler")
         self.conf.register_opts(namespaces.OPTS, group="namespace:rack")
-        # Without what has agents asked for more than the suite tells of.
+        # Without weighers that require keys which these tests do not report.
         self.conf.set_override("enabled_weighers", list(weighers.AMOUNTS), group="filter_scheduler")
         self.conf.set_override("writer", "rackd", group="namespace:rack")
         self.conf.set_override("schema", str(schema), group="namespace:rack")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A selector's surroundings: a memory store with hosts, and claimers that refuse or fail."""
+"""Selectors on a memory store with hosts, and claimers that refuse or fail."""
 
 from rpcapi import context, errors
 from rpcapi.model.claims import Answer, Verdict
@@ -11,34 +11,34 @@ from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import node, request
 from tests.unit.scheduler_svc.sights import FollowingReplicaView, filter_driver
 
-FOUR_HOSTS = {f"h{number}/n": node() for number in range(4)}  # room for 4 instances each
+FOUR_HOSTS = {f"h{number}/n": node() for number in range(4)}  # capacity for 4 instances each
 
 
 class SelectorWorld:
-    """A memory store with hosts, and selectors that each have a table of their own."""
+    """A memory store with hosts, and selectors with separate tables."""
 
     def __init__(self, nodes=FOUR_HOSTS, namespaces=()):
         self.store = MemoryStore("p", namespaces=namespaces)
         hosts.join(self.store, nodes)
 
-    def selector(self, claimer=None, **patience):
-        sight = FollowingReplicaView(self.store)
-        return Selector(claimer or self.store, sight, filter_driver(), RetryLimits(**patience)), sight
+    def selector(self, claimer=None, **limits):
+        replica = FollowingReplicaView(self.store)
+        return Selector(claimer or self.store, replica, filter_driver(), RetryLimits(**limits)), replica
 
     def live(self):
         return self.store.claims()[0]
 
 
-def selection_call(count=1, first=0, asks=None, **more):
-    return SelectionCall(asks or request(), [f"vm-{number}" for number in range(first, first + count)], **more)
+def selection_call(count=1, first=0, asks=None, **fields):
+    return SelectionCall(asks or request(), [f"vm-{number}" for number in range(first, first + count)], **fields)
 
 
-def select(selector, wish, ctxt=None):
-    return selector.select(ctxt or context.new("p", "u"), wish)
+def select(selector, call, ctxt=None):
+    return selector.select(ctxt or context.new("p", "u"), call)
 
 
 class RefusingClaimer:
-    """A claimer to whom all is taken, whatever is asked."""
+    """A claimer that refuses every batch."""
 
     def __init__(self, verdict=Verdict.CONCURRENT, current=True):
         self.verdict = verdict
@@ -49,9 +49,12 @@ class RefusingClaimer:
         self.batches.append(batch)
         prepared = [
             IntentResult(
-                one.consumer, one.attempt, Answer.REFUSED, verdicts=[self.verdict] * len(one.candidates) * self.current
+                intent.consumer,
+                intent.attempt,
+                Answer.REFUSED,
+                verdicts=[self.verdict] * len(intent.candidates) * self.current,
             )
-            for one in batch.intents
+            for intent in batch.intents
         ]
         return BatchAnswer(False, self.current, batch.epoch, batch.position, prepared)
 
@@ -60,7 +63,7 @@ class RefusingClaimer:
 
 
 class FailingClaimer:
-    """A claimer whose store goes away after the first chunk."""
+    """A claimer whose store becomes unavailable after the first chunk."""
 
     def __init__(self, store):
         self.store = store

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What selectors see in the suites: a table that follows its store only when it is asked to."""
+"""The replica view of selectors in tests: a table that follows its store only on demand."""
 
 from scheduler_svc.conf import weighers
 from scheduler_svc.conf.filters import DEFAULT_FILTERS
@@ -15,7 +15,7 @@ SOFT_GROUP_WEIGHERS = ("ServerGroupSoftAffinityWeigher", "ServerGroupSoftAntiAff
 
 
 class FollowingReplicaView:
-    """A replica without its thread: it takes the log over in ``reach``, in the caller's own thread."""
+    """A replica without its thread: ``reach`` applies the log in the caller's thread."""
 
     def __init__(self, store: Store, reads: Reads = NO_READS) -> None:
         self.replica = Replica(store, table=HostTable([store.partition], reads))
@@ -39,6 +39,6 @@ class FollowingReplicaView:
 
 
 def filter_driver() -> FilterDriver:
-    """Return the default driver without what reads more of hosts than such a sight keeps."""
+    """Return the default driver without components that read more host state than this view keeps."""
     multipliers = dict.fromkeys((*weighers.AMOUNTS, *SOFT_GROUP_WEIGHERS), 1.0)
     return FilterDriver(pipeline.build(DEFAULT_FILTERS), scoring.build(multipliers))

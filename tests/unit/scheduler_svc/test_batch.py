@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many calls decided together: on a store, with others who claim meanwhile, and in a window."""
+"""Batches of calls: on a store, with concurrent claims, and in a window."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -25,7 +25,7 @@ LONG_S = 20.0
 
 
 def world(*sizes):
-    """A store with a host of each size in VCPU."""
+    """Return a store with one host for each size in VCPU."""
     store = MemoryStore("p")
     hosts.join(store, {f"h{number}/n": node({"VCPU": size}) for number, size in enumerate(sizes)})
     return store
@@ -37,34 +37,36 @@ def selector(store, claimer=None, packs=True, **window):
 
 
 def call(number, size, count=1, **more):
-    """A call for ``count`` instances of ``size`` VCPU, with uuids of its own."""
-    return replace(selection_call(count, 100 * number), request=replace(request({"VCPU": size}, **more), id=f"req-{number}"))
+    """Return a call for ``count`` instances of ``size`` VCPU, with unique consumers."""
+    return replace(
+        selection_call(count, 100 * number), request=replace(request({"VCPU": size}, **more), id=f"req-{number}")
+    )
 
 
-def test_a_batch_is_served_where_one_after_the_other_would_not_be():
-    # Given room for 4 and for 3, and calls in an order in which the first would take the wrong one
+def test_batch_serves_calls_that_sequential_selection_would_refuse():
+    # Given capacities of 4 and 3, and calls in an order in which the first would take the wrong host
     store = world(4, 3)
     calls = [call(0, 3), call(1, 4)]
     outcomes = selector(store, packs=False).select_batch(context.new("p", "u"), calls)
     assert [outcome.prepared[0].host for outcome in outcomes] == ["h1/n", "h0/n"]
-    # And the record tells how
+    # And the decision record describes the batch
     document = store.find_decision("req-1")
     assert document["batch"]["served"] == 2
     assert document["batch"]["served_one_by_one"] == 1
 
 
-def test_each_call_is_answered_for_itself_all_or_none():
+def test_each_call_of_a_batch_is_all_or_nothing():
     store = world(4)
     calls = [call(0, 3), call(1, 2, count=2), call(2, 9)]
     first, both, large = selector(store).select_batch(context.new("p", "u"), calls)
-    assert sum(isinstance(one, SelectionResult) for one in (first, both)) == 1
+    assert sum(isinstance(result, SelectionResult) for result in (first, both)) == 1
     assert isinstance(large, errors.NoValidHost)
     assert large.kwargs["reasons"] == {"not enough VCPU": 1}
     assert len(store.claims()[0]) in (1, 2)
 
 
-def test_what_others_took_meanwhile_is_decided_anew():
-    # Given a worker that has not heard of what another one just claimed
+def test_call_is_decided_again_after_others_claimed_its_host():
+    # Given a worker that has not read another worker's claim
     store = world(4, 4)
     late = selector(store)
     selector(store).select(context.new("p", "u"), call(7, 4))
@@ -73,7 +75,7 @@ def test_what_others_took_meanwhile_is_decided_anew():
     assert not store.verify().problems and not store.verify().excess
 
 
-def test_a_call_that_loses_every_race_is_refused_alone():
+def test_call_that_loses_every_race_is_refused():
     store = world(4, 4)
     refusing = RefusingClaimer()
     refusing.group_hosts = store.group_hosts
@@ -86,57 +88,61 @@ def test_two_calls_of_an_affinity_group_land_on_one_host():
     group = ClaimGroup("pets", GroupPolicy.AFFINITY, 1)
     calls = [call(number, 1, count=2, group=group) for number in range(2)]
     outcomes = selector(store, packs=False).select_batch(context.new("p", "u"), calls)
-    assert len({one.host for outcome in outcomes for one in outcome.prepared}) == 1
+    assert len({result.host for outcome in outcomes for result in outcome.prepared}) == 1
 
 
 def test_calls_of_an_anti_affinity_group_keep_apart_from_each_other_and_from_members():
     store = world(4, 4, 4, 4)
     group = ClaimGroup("pets", GroupPolicy.ANTI_AFFINITY, 1)
-    made = selector(store)
-    made.select(context.new("p", "u"), call(9, 1, group=group))
-    outcomes = made.select_batch(context.new("p", "u"), [call(0, 1, count=2, group=group), call(1, 1, group=group)])
-    names = [one.host for outcome in outcomes for one in outcome.prepared]
+    batch_selector = selector(store)
+    batch_selector.select(context.new("p", "u"), call(9, 1, group=group))
+    outcomes = batch_selector.select_batch(
+        context.new("p", "u"), [call(0, 1, count=2, group=group), call(1, 1, group=group)]
+    )
+    names = [result.host for outcome in outcomes for result in outcome.prepared]
     assert len(set(names)) == 3
     assert set(store.group_hosts("pets").values()) == {1}
 
 
-def test_repeating_a_batch_returns_what_it_was_given():
+def test_repeated_batch_returns_the_same_hosts():
     store = world(4, 4)
-    made, calls = selector(store), [call(0, 3), call(1, 3)]
-    first, again = (made.select_batch(context.new("p", "u"), calls) for _ in range(2))
-    assert [one.prepared[0].host for one in first] == [one.prepared[0].host for one in again]
+    batch_selector, calls = selector(store), [call(0, 3), call(1, 3)]
+    first, again = (batch_selector.select_batch(context.new("p", "u"), calls) for _ in range(2))
+    assert [result.prepared[0].host for result in first] == [result.prepared[0].host for result in again]
     assert len(store.claims()[0]) == 2
 
 
 def test_calls_in_one_window_are_ranked_together():
     store = world(4, 3)
-    made = selector(store, packs=False, window_s=30.0, max_calls=2)  # closes when both are there
+    batch_selector = selector(store, packs=False, window_s=30.0, max_calls=2)  # closes when both have joined
     with ThreadPoolExecutor(2) as pool:
-        decided = list(pool.map(lambda one: made.select(context.new("p", "u"), one), [call(0, 3), call(1, 4)]))
-    assert [one.prepared[0].host for one in decided] == ["h1/n", "h0/n"]
+        results = list(
+            pool.map(lambda result: batch_selector.select(context.new("p", "u"), result), [call(0, 3), call(1, 4)])
+        )
+    assert [result.prepared[0].host for result in results] == ["h1/n", "h0/n"]
 
 
-def test_a_window_with_one_call_leaves_it_to_be_decided_by_itself():
+def test_single_call_in_a_window_is_decided_on_its_own():
     store = world(4)
-    made = selector(store, window_s=0.001, max_calls=9)
-    assert made.select(context.new("p", "u"), call(0, 3)).prepared[0].host == "h0/n"
+    batch_selector = selector(store, window_s=0.001, max_calls=9)
+    assert batch_selector.select(context.new("p", "u"), call(0, 3)).prepared[0].host == "h0/n"
     assert "batch" not in store.find_decision("req-0")
 
 
 @pytest.mark.parametrize("fault", [errors.StoreUnavailable(why="gone"), ZeroDivisionError()])
-def test_nobody_waits_for_ever_for_a_ranking_that_failed(fault):
+def test_failed_ranking_releases_all_waiting_calls(fault):
     def fail(_calls):
         raise fault
 
     window = BatchWindow(fail, 30.0, 2)
     with ThreadPoolExecutor(2) as pool:
         waiting = [pool.submit(window.rank, call(number, 1)) for number in range(2)]
-        ended = [each.exception(10) or each.result() for each in waiting]
-    # When it is no fault of ours, all are decided by themselves; a bug is told once, to the one who met it
+        ended = [pending.exception(10) or pending.result() for pending in waiting]
+    # A service error leaves all calls to be decided on their own; a bug is raised once, in the leading call
     assert ended.count(None) == (2 if isinstance(fault, errors.GanttError) else 1)
 
 
-def test_a_round_that_is_full_leaves_room_for_the_next():
+def test_full_round_opens_the_next_round():
     rounds = []
     gate = threading.Event()
 
@@ -149,5 +155,5 @@ def test_a_round_that_is_full_leaves_room_for_the_next():
     with ThreadPoolExecutor(4) as pool:
         waiting = [pool.submit(window.rank, call(number, 1)) for number in range(4)]
         gate.set()
-        assert [each.result(10) for each in waiting] == [None] * 4
+        assert [pending.result(10) for pending in waiting] == [None] * 4
     assert rounds == [2, 2]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How drivers rank: best first, ties by a seeded lot, many instances in one pass."""
+"""Rankings of drivers: best first, seeded random ties, many instances in one pass."""
 
 from collections import Counter
 
@@ -24,84 +24,88 @@ from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import node, request
 
 FILTERS = pipeline.build(DEFAULT_FILTERS)
-ONE = {"VCPU": 1}
-GRADED = {f"h{number:02}": node({"VCPU": number + 1}) for number in range(40)}
-ALIKE = {f"h{number:02}": node({"VCPU": 4}) for number in range(40)}
+ONE_VCPU = {"VCPU": 1}
+GRADED_HOSTS = {f"h{number:02}": node({"VCPU": number + 1}) for number in range(40)}
+IDENTICAL_HOSTS = {f"h{number:02}": node({"VCPU": 4}) for number in range(40)}
 
 
 def filter_driver(multiplier=1.0, subset=1):
     return FilterDriver(FILTERS, scoring.build({"CPUWeigher": multiplier}), subset)
 
 
-def rank(each, nodes, asked, count=1, seed=1):
+def rank(driver, nodes, request, count=1, seed=1):
     with hosts.table(nodes).reading() as view:
-        return each.rank(view, asked, count, seed)
+        return driver.rank(view, request, count, seed)
 
 
 def group(policy, most=1):
     return ClaimGroup("g", policy, most)
 
 
-DRIVERS = pytest.mark.parametrize("each", [filter_driver(), ChanceDriver(FILTERS)], ids=["filter", "chance"])
+DRIVERS = pytest.mark.parametrize("driver", [filter_driver(), ChanceDriver(FILTERS)], ids=["filter", "chance"])
 
 
-def test_the_best_come_first_and_no_more_than_a_script_takes():
-    ranking = rank(filter_driver(), GRADED, request(ONE))
+def test_best_hosts_come_first_limited_to_max_candidates():
+    ranking = rank(filter_driver(), GRADED_HOSTS, request(ONE_VCPU))
     assert ranking.candidates == [[f"h{number:02}" for number in range(39, 39 - MAX_CANDIDATES, -1)]]
     assert (ranking.hosts, ranking.reasons) == (40, {})
     assert ranking.best[0] == {"name": "h39", "score": 1.0, "weights": {"CPUWeigher": 1.0}}
 
 
 def test_a_negative_multiplier_packs():
-    assert rank(filter_driver(-1.0), GRADED, request({"VCPU": 10})).candidates[0][:3] == ["h09", "h10", "h11"]
+    assert rank(filter_driver(-1.0), GRADED_HOSTS, request({"VCPU": 10})).candidates[0][:3] == ["h09", "h10", "h11"]
 
 
 @DRIVERS
-def test_a_seed_decides_and_another_decides_otherwise(each):
-    draws = [rank(each, ALIKE, request(ONE), seed=seed).candidates for seed in (1, 1, 2)]
+def test_ranking_is_determined_by_the_seed(driver):
+    draws = [rank(driver, IDENTICAL_HOSTS, request(ONE_VCPU), seed=seed).candidates for seed in (1, 1, 2)]
     assert draws[0] == draws[1] != draws[2]
 
 
 @DRIVERS
-def test_over_many_requests_alike_hosts_get_alike_shares(each):
-    firsts = Counter(rank(each, ALIKE, request(ONE), seed=seed).candidates[0][0] for seed in range(800))
+def test_identical_hosts_are_selected_equally_often(driver):
+    firsts = Counter(
+        rank(driver, IDENTICAL_HOSTS, request(ONE_VCPU), seed=seed).candidates[0][0] for seed in range(800)
+    )
     assert len(firsts) == 40
     assert max(firsts.values()) < 60  # 20 expected each
 
 
-def test_a_subset_draws_the_first_among_the_best_only():
-    firsts = {rank(filter_driver(subset=3), GRADED, request(ONE), seed=seed).candidates[0][0] for seed in range(60)}
+def test_host_subset_draws_the_first_candidate_among_the_best():
+    firsts = {
+        rank(filter_driver(subset=3), GRADED_HOSTS, request(ONE_VCPU), seed=seed).candidates[0][0] for seed in range(60)
+    }
     assert firsts == {"h39", "h38", "h37"}
 
 
 @pytest.mark.parametrize("subset", [1, 3, 40, 1000])
-def test_candidates_are_different_hosts_whatever_the_subset(subset):
-    for candidates in rank(filter_driver(subset=subset), GRADED, request(ONE), count=5).candidates:
+def test_candidates_are_distinct_for_any_host_subset(subset):
+    for candidates in rank(filter_driver(subset=subset), GRADED_HOSTS, request(ONE_VCPU), count=5).candidates:
         assert len(set(candidates)) == MAX_CANDIDATES
 
 
 @DRIVERS
-def test_nobody_left_gives_reasons_and_no_list(each):
-    ranking = rank(each, GRADED, request({"VCPU": 41}))
+def test_no_passing_host_returns_reasons_and_no_candidates(driver):
+    ranking = rank(driver, GRADED_HOSTS, request({"VCPU": 41}))
     assert not ranking.candidates
     assert ranking.reasons == {"not enough VCPU": 40}
 
 
 @DRIVERS
-def test_many_instances_never_take_more_than_a_host_has(each):
-    ranking = rank(each, ALIKE, request({"VCPU": 2}), count=80)
-    assert Counter(candidates[0] for candidates in ranking.candidates) == dict.fromkeys(ALIKE, 2)
+def test_many_instances_never_take_more_than_a_host_has(driver):
+    ranking = rank(driver, IDENTICAL_HOSTS, request({"VCPU": 2}), count=80)
+    assert Counter(candidates[0] for candidates in ranking.candidates) == dict.fromkeys(IDENTICAL_HOSTS, 2)
 
 
 @DRIVERS
-def test_more_instances_than_there_is_room_for_are_refused_together(each):
-    ranking = rank(each, ALIKE, request({"VCPU": 2}), count=81)
+def test_more_instances_than_capacity_are_refused(driver):
+    ranking = rank(driver, IDENTICAL_HOSTS, request({"VCPU": 2}), count=81)
     assert not ranking.candidates
     assert ranking.reasons == {REASON_COUNT: 40}
 
 
-def test_many_instances_are_spread_as_one_after_the_other_would_be():
-    """The greedy choice is that of single decisions, each on a table brought up to date."""
+def test_many_instances_are_spread_like_single_decisions():
+    """Each instance goes to the best host after the placements before it."""
     nodes = {f"h{number}": node({"VCPU": 10 + 3 * number}) for number in range(8)}
     many = [candidates[0] for candidates in rank(filter_driver(), nodes, request({"VCPU": 3}), count=20).candidates]
     free = {name: 10 + 3 * number for number, name in enumerate(nodes)}
@@ -110,8 +114,8 @@ def test_many_instances_are_spread_as_one_after_the_other_would_be():
         free[name] -= 3
 
 
-def test_alike_hosts_are_filled_evenly():
-    ranking = rank(filter_driver(), ALIKE, request(ONE), count=80)
+def test_identical_hosts_are_filled_evenly():
+    ranking = rank(filter_driver(), IDENTICAL_HOSTS, request(ONE_VCPU), count=80)
     assert set(Counter(candidates[0] for candidates in ranking.candidates).values()) == {2}
 
 
@@ -122,44 +126,48 @@ def test_packing_fills_a_host_before_the_next():
 
 
 @DRIVERS
-def test_anti_affinity_gives_a_host_only_so_many(each):
-    asked = request(ONE, group=group(GroupPolicy.ANTI_AFFINITY, 2))
-    ranking = rank(each, ALIKE, asked, count=80)
+def test_anti_affinity_limits_instances_per_host(driver):
+    scheduling_request = request(ONE_VCPU, group=group(GroupPolicy.ANTI_AFFINITY, 2))
+    ranking = rank(driver, IDENTICAL_HOSTS, scheduling_request, count=80)
     assert set(Counter(candidates[0] for candidates in ranking.candidates).values()) == {2}
-    assert not rank(each, ALIKE, asked, count=81).candidates
+    assert not rank(driver, IDENTICAL_HOSTS, scheduling_request, count=81).candidates
 
 
 @DRIVERS
-def test_affinity_ranks_hosts_that_take_all(each):
+def test_affinity_ranks_hosts_that_fit_all_instances(driver):
     nodes = {"small": node({"VCPU": 5}), "large": node({"VCPU": 6}), "larger": node({"VCPU": 7})}
-    asked = request({"VCPU": 2}, group=group(GroupPolicy.AFFINITY))
-    ranking = rank(each, nodes, asked, count=3)
+    scheduling_request = request({"VCPU": 2}, group=group(GroupPolicy.AFFINITY))
+    ranking = rank(driver, nodes, scheduling_request, count=3)
     assert ranking.candidates == [ranking.candidates[0]] * 3
     assert set(ranking.candidates[0]) == {"large", "larger"}
-    refused = rank(each, nodes, asked, count=4)
+    refused = rank(driver, nodes, scheduling_request, count=4)
     assert (refused.candidates or [], refused.reasons) == ([], {REASON_COUNT: 3})
 
 
 @pytest.mark.parametrize("size", [1, 3, 15, 16, 17, 400, 512, 5000])
-def test_best_returns_the_highest_in_order(size):
+def test_top_indexes_returns_the_highest_scores_in_order(size):
     scores = np.random.default_rng(size).integers(0, 300, size).astype(float)
-    chosen = top_indexes(scores, 16, SeededRandom(1))
-    assert scores[chosen].tolist() == sorted(scores.tolist(), reverse=True)[:16]
-    assert len(set(chosen.tolist())) == min(16, size)
+    indexes = top_indexes(scores, 16, SeededRandom(1))
+    assert scores[indexes].tolist() == sorted(scores.tolist(), reverse=True)[:16]
+    assert len(set(indexes.tolist())) == min(16, size)
 
 
-def test_a_tie_at_the_edge_is_drawn_too():
+def test_ties_at_the_cut_are_drawn_at_random():
     scores = np.array([2.0, *[1.0] * 30])
-    seen = {row for seed in range(200) for row in top_indexes(scores, 3, SeededRandom(seed)).tolist()}
-    assert seen == set(range(31))
+    rows = {row for seed in range(200) for row in top_indexes(scores, 3, SeededRandom(seed)).tolist()}
+    assert rows == set(range(31))
 
 
-def test_spread_gives_nothing_where_not_all_find_room():
+def test_spread_returns_nothing_if_not_all_instances_fit():
     assert spread([1.0, 0.5], [1, 1], steps=[-1.0, -1.0], count=3, subset=1, random=SeededRandom(1)) == []
-    assert spread([1.0, 0.5], [2, 1], steps=[-0.4, -0.4], count=3, subset=1, random=SeededRandom(1)) == [[0, 1], [0, 1], [1]]
+    assert spread([1.0, 0.5], [2, 1], steps=[-0.4, -0.4], count=3, subset=1, random=SeededRandom(1)) == [
+        [0, 1],
+        [0, 1],
+        [1],
+    ]
 
 
-def test_drivers_are_found_by_name_with_their_options(conf):
+def test_drivers_are_loaded_by_name(conf):
     scheduler_conf.register_opts(conf)
     assert isinstance(choice.load(conf)["filter"], FilterDriver)
     conf.set_override("driver", "chance", group="scheduler")

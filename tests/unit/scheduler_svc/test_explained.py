@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the record of a decision tells whoever asks why: hosts that fell by name, and how fresh the worker was."""
+"""The decision record for explain: names of rejected hosts, and the freshness of the worker's table."""
 
 from dataclasses import replace
 
@@ -19,85 +19,85 @@ def world():
     return SelectorWorld()
 
 
-def recorded(world, wish):
-    return world.store.find_decision(wish.request.id)
+def find_record(world, call):
+    return world.store.find_decision(call.request.id)
 
 
-def test_a_refusal_names_hosts_of_each_reason(world):
-    wish = selection_call(asks=request({"VCPU": 1000}, ignore_hosts=("h1",)))
+def test_refusal_names_hosts_for_each_reason(world):
+    call = selection_call(asks=request({"VCPU": 1000}, ignore_hosts=("h1",)))
     selector, _ = world.selector()
     with pytest.raises(errors.NoValidHost):
-        selecting.select(selector, wish)
-    told = recorded(world, wish)
-    assert told["reasons"] == {"ignored host": 1, "not enough VCPU": 3}
-    assert told["samples"] == {"ignored host": ["h1/n"], "not enough VCPU": ["h0/n", "h2/n", "h3/n"]}
+        selecting.select(selector, call)
+    record = find_record(world, call)
+    assert record["reasons"] == {"ignored host": 1, "not enough VCPU": 3}
+    assert record["samples"] == {"ignored host": ["h1/n"], "not enough VCPU": ["h0/n", "h2/n", "h3/n"]}
 
 
-def test_who_is_served_pays_for_no_names(world, monkeypatch):
-    monkeypatch.setattr(samples, "take", lambda *given: pytest.fail("it was asked for names"))
-    wish = selection_call()
+def test_served_request_collects_no_sample_hosts(world, monkeypatch):
+    monkeypatch.setattr(samples, "collect", lambda *args: pytest.fail("host names were collected"))
+    call = selection_call()
     selector, _ = world.selector()
-    selecting.select(selector, wish)
-    assert "samples" not in recorded(world, wish)
+    selecting.select(selector, call)
+    assert "samples" not in find_record(world, call)
 
 
-def test_how_long_the_store_was_not_heard_of_is_told(world):
-    wish = selection_call()
+def test_record_has_the_time_since_the_last_contact(world):
+    call = selection_call()
     selector, sight = world.selector()
     sight.last_contact_s = 1.23456
-    selecting.select(selector, wish)
-    assert recorded(world, wish)["heard_s"] == 1.235
+    selecting.select(selector, call)
+    assert find_record(world, call)["heard_s"] == 1.235
 
 
-def test_a_decision_on_fresh_hosts_is_behind_by_its_own_entry_alone(world):
-    wish = selection_call()
+def test_decision_on_a_fresh_table_lags_by_its_own_entry(world):
+    call = selection_call()
     selector, _ = world.selector()
-    selecting.select(selector, wish)
-    told = recorded(world, wish)
-    assert told["answered_position"] - told["position"] == 1
+    selecting.select(selector, call)
+    record = find_record(world, call)
+    assert record["answered_position"] - record["position"] == 1
 
 
-def test_a_decision_on_old_hosts_is_behind_by_what_it_did_not_know(world):
+def test_decision_on_a_stale_table_lags_by_unread_entries(world):
     selector, _ = world.selector()
     others = [world.selector()[0] for _ in range(2)]
     for number, other in enumerate(others):
         selecting.select(other, selection_call(first=10 + number))
-    wish = selection_call()
-    selecting.select(selector, wish)
-    told = recorded(world, wish)
-    assert told["answered_position"] - told["position"] == 3
+    call = selection_call()
+    selecting.select(selector, call)
+    record = find_record(world, call)
+    assert record["answered_position"] - record["position"] == 3
 
 
-def test_a_request_that_lost_a_race_tells_whom_it_lost_before_it_was_refused():
+def test_record_of_a_refusal_names_candidates_lost_before():
     world = SelectorWorld({"h0/n": node(), "h1/n": node()})
     eight = request({"VCPU": 8})
     late, _ = world.selector()
     early, _ = world.selector()
     selecting.select(early, selection_call(2, first=10, asks=eight))
-    wish = selection_call(asks=replace(eight, id="req-2"))
+    call = selection_call(asks=replace(eight, id="req-2"))
     with pytest.raises(errors.NoValidHost):
-        selecting.select(late, wish)
-    told = recorded(world, wish)
-    assert told["reasons"] == {"not enough VCPU": 2}
-    assert sorted(told["lost"]) == [["h0/n", "CONCURRENT"], ["h1/n", "CONCURRENT"]]
+        selecting.select(late, call)
+    record = find_record(world, call)
+    assert record["reasons"] == {"not enough VCPU": 2}
+    assert sorted(record["lost"]) == [["h0/n", "CONCURRENT"], ["h1/n", "CONCURRENT"]]
 
 
-def test_names_are_bounded_and_those_of_the_first_hosts():
+def test_sample_hosts_are_bounded_and_in_table_order():
     nodes = {f"h{number:03}": node({"VCPU": 1}) for number in range(50)}
     with table(nodes).reading() as view:
-        found = samples.collect(pipeline.build(["ResourcesFilter"]), view, request({"VCPU": 2}))
-    assert found == {"not enough VCPU": [f"h{number:03}" for number in range(samples.MAX_SAMPLES)]}
+        samples_ = samples.collect(pipeline.build(["ResourcesFilter"]), view, request({"VCPU": 2}))
+    assert samples_ == {"not enough VCPU": [f"h{number:03}" for number in range(samples.MAX_SAMPLES)]}
 
 
-def test_names_go_with_the_counts_whatever_falls():
+def test_sample_hosts_match_the_reason_counts():
     nodes = {f"h{number}": node({"VCPU": number + 1}, zone=f"z{number % 3}") for number in range(12)}
     filters = pipeline.build(pipeline.NAMES)
-    wish = request({"VCPU": 6}, availability_zone="z1", ignore_hosts=("h1", "h7"))
+    call = request({"VCPU": 6}, availability_zone="z1", ignore_hosts=("h1", "h7"))
     with table(nodes, reads=FilterDriver(filters, scoring.build({})).reads).reading() as view:
-        counted = pipeline.run(filters, view, wish).reasons
-        named = samples.collect(filters, view, wish)
-    assert {reason: min(count, samples.MAX_SAMPLES) for reason, count in counted.items()} == {
-        reason: len(names) for reason, names in named.items()
+        reasons = pipeline.run(filters, view, call).reasons
+        samples_ = samples.collect(filters, view, call)
+    assert {reason: min(count, samples.MAX_SAMPLES) for reason, count in reasons.items()} == {
+        reason: len(names) for reason, names in samples_.items()
     }
-    every = [name for names in named.values() for name in names]
+    every = [name for names in samples_.values() for name in names]
     assert len(set(every)) == len(every), "a host falls to one reason"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Weighing by what hosts report: Nova's MetricsWeigher and MetricsFilter, and their settings."""
+"""Weighing by reported metrics: Nova's MetricsWeigher and MetricsFilter, and their settings."""
 
 import pytest
 
@@ -38,12 +38,12 @@ def raw_figures(weights):
         return weigher.raw(view, request()).tolist()
 
 
-def test_a_figure_is_the_sum_of_ratio_times_metric():
+def test_metrics_weight_is_the_sum_of_ratio_times_metric():
     figures = raw_figures(MetricWeights({"cpu.percent": -1.0, "heat": 0.5}, unavailable=-7.0))
     assert figures == [0, 30, -80, -7]
 
 
-def test_without_a_setting_the_weigher_reads_and_adds_nothing():
+def test_metrics_weigher_without_settings_is_not_built():
     assert len(scoring.build({"MetricsWeigher": 1.0})) == 0
 
 
@@ -55,7 +55,7 @@ def best(conf):
     return ranking.candidates[0], ranking.reasons
 
 
-def test_hosts_are_ranked_by_their_metrics_and_one_without_falls(conf):
+def test_hosts_are_ranked_by_metrics_and_a_host_without_them_is_rejected(conf):
     configure(
         conf,
         weight_setting=["cpu.percent=-1", "heat=-0.1"],
@@ -66,14 +66,14 @@ def test_hosts_are_ranked_by_their_metrics_and_one_without_falls(conf):
     assert best(conf) == (["cool", "hot", "busy"], {"metric heat not reported": 1})
 
 
-def test_where_metrics_are_not_required_a_host_without_comes_last(conf):
+def test_host_without_metrics_comes_last_if_metrics_are_not_required(conf):
     configure(conf, weight_setting=["heat=-1"], required=False, enabled_weighers=["MetricsWeigher"])
     metrics.check(conf)
     candidates, reasons = best(conf)
     assert (candidates[-1], reasons) == ("silent", {})
 
 
-def test_a_driver_asks_agents_for_what_its_filters_and_weighers_read(conf):
+def test_required_keys_follow_from_filters_and_weighers(conf):
     filters, weighers = ["AvailabilityZoneFilter", "TraitsFilter"], ["RAMWeigher"]
     configure(conf, weight_setting=["heat=-1"], required=False, enabled_filters=filters, enabled_weighers=weighers)
     assert reads.required_keys(FilterDriver.from_conf(conf).reads) == ["availability_zone", "inventories", "traits"]
@@ -84,30 +84,40 @@ def test_a_driver_asks_agents_for_what_its_filters_and_weighers_read(conf):
 
 @pytest.mark.parametrize(
     ("setting", "why"),
-    [("heat", "'heat' is no metric=ratio"), ("=1", "'=1'"), ("heat=warm", "heat=warm"), ("heat=nan", "heat=nan")],
+    [
+        ("heat", "'heat' is not of the form metric=ratio"),
+        ("=1", "'=1'"),
+        ("heat=warm", "heat=warm"),
+        ("heat=nan", "heat=nan"),
+    ],
 )
-def test_a_setting_that_is_none_is_told(conf, setting, why):
+def test_malformed_metric_setting_is_refused(conf, setting, why):
     with pytest.raises(errors.BadConfiguration, match=why):
         metrics.check(configure(conf, weight_setting=["cpu.percent=1", setting]))
 
 
-def test_a_metric_that_is_named_twice_is_told(conf):
-    with pytest.raises(errors.BadConfiguration, match="second time"):
+def test_repeated_metric_setting_is_refused(conf):
+    with pytest.raises(errors.BadConfiguration, match="or repeats a metric"):
         metrics.check(configure(conf, weight_setting=["heat=1", "heat=2"]))
 
 
-def test_metrics_that_are_required_want_the_filter_that_sees_to_it(conf):
-    with pytest.raises(errors.BadConfiguration, match="MetricsFilter, which sees to it"):
+def test_required_metrics_need_the_metrics_filter(conf):
+    with pytest.raises(errors.BadConfiguration, match="MetricsFilter, which enforces it"):
         metrics.check(configure(conf, weight_setting=["heat=1"], enabled_weighers=["MetricsWeigher"]))
 
 
-def test_every_filter_and_weigher_names_what_it_reads():
+def test_every_filter_and_weigher_declares_its_reads():
     weights = MetricWeights({"heat": 1.0})
-    told = {each.name: each.reads for each in pipeline.build(pipeline.NAMES, FilterOptions(metrics=("heat",)))}
-    told |= {each.name: each.reads for each, _ in scoring.build(dict.fromkeys(scoring.NAMES, 1.0), weights)}
-    assert told["TraitsFilter"] == {"compute": {"traits"}}
-    assert told["MetricsFilter"] == told["MetricsWeigher"] == {"compute": {"metrics.heat"}}
-    assert {name for name, keys in told.items() if not keys} == {
+    reads_by_name = {
+        component.name: component.reads
+        for component in pipeline.build(pipeline.NAMES, FilterOptions(metrics=("heat",)))
+    }
+    reads_by_name |= {
+        component.name: component.reads for component, _ in scoring.build(dict.fromkeys(scoring.NAMES, 1.0), weights)
+    }
+    assert reads_by_name["TraitsFilter"] == {"compute": {"traits"}}
+    assert reads_by_name["MetricsFilter"] == reads_by_name["MetricsWeigher"] == {"compute": {"metrics.heat"}}
+    assert {name for name, keys in reads_by_name.items() if not keys} == {
         "ForceHostsFilter",
         "IgnoreHostsFilter",
         "AllHostsFilter",

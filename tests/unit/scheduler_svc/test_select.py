@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The decision and its claim: what is chosen, repeats, deadlines, what is recorded."""
+"""The decision and its claim: selection, repeated calls, deadlines, decision records."""
 
 import time
 from collections import Counter
@@ -17,32 +17,32 @@ from tests.unit.scheduler_svc.sights import filter_driver
 def test_an_instance_gets_a_host_a_claim_and_alternates():
     world = SelectorWorld()
     selector, _ = world.selector()
-    decided = select(selector, selection_call(alternates=2))
+    result_ = select(selector, selection_call(alternates=2))
     (claim,) = world.live()
-    (one,) = decided.prepared
+    (result,) = result_.prepared
     assert (claim.consumer, claim.attempt, claim.state) == ("vm-0", 1, "prepared")
     assert claim.allocations == {claim.host: SMALL_REQUEST}
     assert (claim.project, claim.user, claim.request_id) == ("p", "u", "req-1")
-    assert one.host == claim.host
-    assert len({one.host, *one.alternates}) == 3
+    assert result.host == claim.host
+    assert len({result.host, *result.alternates}) == 3
 
 
-def test_the_table_knows_its_own_claim_at_once():
+def test_table_counts_own_claims_immediately():
     world = SelectorWorld({"a": node(), "b": node()})
     selector, sight = world.selector()
-    chosen = [select(selector, selection_call(first=number)).prepared[0].host for number in range(8)]
-    assert Counter(chosen) == {"a": 4, "b": 4}
-    assert [set(chosen[pair : pair + 2]) for pair in (0, 2, 4, 6)] == [{"a", "b"}] * 4
+    selected_hosts = [select(selector, selection_call(first=number)).prepared[0].host for number in range(8)]
+    assert Counter(selected_hosts) == {"a": 4, "b": 4}
+    assert [set(selected_hosts[pair : pair + 2]) for pair in (0, 2, 4, 6)] == [{"a", "b"}] * 4
     assert sight.reached == []
 
 
-def test_a_repeated_call_is_answered_what_it_was_answered_even_when_all_is_full():
+def test_repeated_call_returns_the_same_answer_on_a_full_host():
     world = SelectorWorld({"a": node()})
     selector, sight = world.selector()
     first = select(selector, selection_call(4)).prepared
     sight.reach(world.store.snapshot().position, 1)
     again = select(selector, selection_call(4)).prepared
-    assert [one.host for one in again] == [one.host for one in first]
+    assert [result.host for result in again] == [result.host for result in first]
     assert len(world.live()) == 4
     with pytest.raises(errors.NoValidHost):
         select(selector, selection_call(first=4))
@@ -59,13 +59,13 @@ def test_a_refusal_counts_reasons_and_is_recorded():
     assert record["spec"] == {"resources": {"VCPU": 100}}
 
 
-def test_an_empty_partition_says_so():
+def test_empty_partition_is_refused_with_its_own_reason():
     selector, _ = SelectorWorld({}).selector()
     with pytest.raises(errors.NoValidHost, match="no host has reported"):
         select(selector, selection_call())
 
 
-def test_a_decision_is_recorded_with_what_it_was_made_on():
+def test_decision_record_has_position_seed_and_verdicts():
     world = SelectorWorld()
     selector, sight = world.selector()
     before = sight.table.position
@@ -77,7 +77,7 @@ def test_a_decision_is_recorded_with_what_it_was_made_on():
     assert len(record["best"]) == 4
 
 
-def test_a_new_epoch_closes_hosts_until_they_are_audited():
+def test_new_epoch_closes_hosts_until_they_are_audited():
     world = SelectorWorld()
     selector, sight = world.selector()
     epoch = world.store.begin_epoch()
@@ -89,7 +89,7 @@ def test_a_new_epoch_closes_hosts_until_they_are_audited():
     assert select(selector, selection_call()).prepared[0].host == "h2/n"
 
 
-def test_a_host_disabled_meanwhile_is_not_taken():
+def test_host_disabled_after_ranking_is_not_claimed():
     world = SelectorWorld({"a": node(), "b": node()})
     selector, _ = world.selector()
     for name in ("a", "b"):
@@ -99,7 +99,7 @@ def test_a_host_disabled_meanwhile_is_not_taken():
         select(selector, selection_call())
 
 
-def test_an_attempt_that_ended_is_not_claimed_again():
+def test_ended_attempt_is_not_claimed_again():
     world = SelectorWorld()
     selector, _ = world.selector()
     select(selector, selection_call())
@@ -111,7 +111,7 @@ def test_an_attempt_that_ended_is_not_claimed_again():
         select(selector, selection_call(attempt=3))
 
 
-def test_a_deadline_that_passed_before_the_decision_claims_nothing():
+def test_deadline_passed_before_the_decision_claims_nothing():
     world = SelectorWorld()
     selector, _ = world.selector()
     with pytest.raises(errors.DeadlinePassed):
@@ -119,7 +119,7 @@ def test_a_deadline_that_passed_before_the_decision_claims_nothing():
     assert world.live() == []
 
 
-def test_a_deadline_that_passes_while_deciding_claims_nothing():
+def test_deadline_passed_while_deciding_claims_nothing():
     world = SelectorWorld()
     selector, _ = world.selector()
     ctxt = context.new(deadline=time.time() + 60)
@@ -128,9 +128,9 @@ def test_a_deadline_that_passes_while_deciding_claims_nothing():
     class Slow:
         name_for = selector.driver.name_for
 
-        def rank(self, *given):
+        def rank(self, *args):
             ctxt.deadline = time.time() - 1
-            return ranking(*given)
+            return ranking(*args)
 
     selector.driver = Slow()
     with pytest.raises(errors.DeadlinePassed):
@@ -138,14 +138,14 @@ def test_a_deadline_that_passes_while_deciding_claims_nothing():
     assert world.live() == []
 
 
-def test_a_forced_host_that_nobody_knows_is_told_by_name():
+def test_unknown_forced_host_is_named_in_the_error():
     selector, _ = SelectorWorld().selector()
     with pytest.raises(errors.UnknownHost, match="h9"):
         select(selector, selection_call(asks=request(force_hosts=("h0", "h9"))))
     assert select(selector, selection_call(asks=request(force_hosts=("h1",)))).prepared[0].host == "h1/n"
 
 
-def test_a_forced_host_that_nobody_knows_is_refused_all_the_same_when_that_cannot_be_recorded(caplog):
+def test_unknown_forced_host_is_refused_although_the_record_fails(caplog):
     caplog.set_level("WARNING", logger="scheduler_svc.deciding.select")
     world = SelectorWorld()
     selector, sight = world.selector()
@@ -156,12 +156,12 @@ def test_a_forced_host_that_nobody_knows_is_refused_all_the_same_when_that_canno
     selector = Selector(world.store, sight, filter_driver(), RetryLimits(), record)
     with pytest.raises(errors.UnknownHost, match="h9"):
         select(selector, selection_call(asks=request(force_hosts=("h9",))))
-    assert "Cannot record why request req-1 was refused" in caplog.text
+    assert "Cannot record the refusal of request req-1" in caplog.text
 
 
-def test_an_answered_request_is_told_to_who_debugs_and_not_in_the_log_of_each_day(caplog):
+def test_served_request_is_logged_at_debug_level_only(caplog):
     caplog.set_level("DEBUG", logger="scheduler_svc.deciding.select")
     selector, _ = SelectorWorld().selector()
     select(selector, selection_call(3))
-    told = [(record.levelname, record.getMessage()) for record in caplog.records]
-    assert told == [("DEBUG", "Selected hosts for 3 instances in 1 rounds")]
+    messages = [(record.levelname, record.getMessage()) for record in caplog.records]
+    assert messages == [("DEBUG", "Selected hosts for 3 instances in 1 tries")]

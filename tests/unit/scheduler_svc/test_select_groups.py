@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Server groups: what only the store knows of them is asked before a decision."""
+"""Server groups: members are read from the store before a decision."""
 
 from dataclasses import replace
 
@@ -12,37 +12,37 @@ from tests.unit.scheduler_svc.hosts import node, request
 from tests.unit.scheduler_svc.selecting import RefusingClaimer, SelectorWorld, select, selection_call
 
 
-def test_hosts_that_the_group_rules_out_are_not_offered_again():
+def test_hosts_refused_by_group_policy_are_not_ranked_again():
     refusing = RefusingClaimer(Verdict.GROUP)
     nodes = {f"h{number:02}": node() for number in range(20)}
     selector, _ = SelectorWorld(nodes).selector(refusing, max_tries=3)
     with pytest.raises(errors.NoValidHost, match="20 server group policy"):
         select(selector, selection_call())
-    offered = [{candidate.host for candidate in batch.intents[0].candidates} for batch in refusing.batches]
-    assert [len(each) for each in offered] == [16, 4, 0]
-    assert not offered[0] & offered[1]
+    ranked_hosts = [{candidate.host for candidate in batch.intents[0].candidates} for batch in refusing.batches]
+    assert [len(hosts) for hosts in ranked_hosts] == [16, 4, 0]
+    assert not ranked_hosts[0] & ranked_hosts[1]
 
 
 def test_affinity_puts_all_instances_on_one_host():
     world = SelectorWorld()
     selector, _ = world.selector()
     together = request(group=ClaimGroup("g", GroupPolicy.AFFINITY))
-    decided = select(selector, selection_call(4, asks=together))
-    assert len({one.host for one in decided.prepared}) == 1
+    selection = select(selector, selection_call(4, asks=together))
+    assert len({result.host for result in selection.prepared}) == 1
 
 
-def test_affinity_finds_the_groups_host_whatever_others_score():
+def test_affinity_selects_the_group_host_despite_lower_score():
     nodes = {f"h{number:02}": node({"VCPU": 8 + number}) for number in range(40)}
     world = SelectorWorld(nodes)
     selector, _ = world.selector()
-    one = request({"VCPU": 1}, group=ClaimGroup("g", GroupPolicy.AFFINITY))
-    select(selector, selection_call(asks=replace(one, force_hosts=("h00",))))
-    assert select(selector, selection_call(3, first=1, asks=one)).prepared[2].host == "h00"
+    result = request({"VCPU": 1}, group=ClaimGroup("g", GroupPolicy.AFFINITY))
+    select(selector, selection_call(asks=replace(result, force_hosts=("h00",))))
+    assert select(selector, selection_call(3, first=1, asks=result)).prepared[2].host == "h00"
     with pytest.raises(errors.NoValidHost, match="39 server group policy, 1 not enough VCPU"):
-        select(selector, selection_call(first=4, asks=replace(one, resources={"VCPU": 5})))
+        select(selector, selection_call(first=4, asks=replace(result, resources={"VCPU": 5})))
 
 
-def test_anti_affinity_finds_the_last_host_that_has_none_of_a_large_group():
+def test_anti_affinity_selects_the_last_host_without_a_group_member():
     nodes = {f"h{number:02}": node({"VCPU": 100 - number}) for number in range(60)}
     world = SelectorWorld(nodes)
     selector, _ = world.selector()
@@ -51,11 +51,13 @@ def test_anti_affinity_finds_the_last_host_that_has_none_of_a_large_group():
     assert select(selector, selection_call(first=59, asks=apart)).prepared[0].host == "h59"
 
 
-def test_anti_affinity_finds_room_beside_what_the_group_has():
+def test_anti_affinity_never_selects_a_host_twice():
     world = SelectorWorld({f"h{number:02}": node() for number in range(20)})
     selector, _ = world.selector()
     apart = request(group=ClaimGroup("g", GroupPolicy.ANTI_AFFINITY))
-    chosen = [select(selector, selection_call(first=number, asks=replace(apart, id=f"r{number}"))) for number in range(20)]
-    assert len({one.prepared[0].host for one in chosen}) == 20
+    results = [
+        select(selector, selection_call(first=number, asks=replace(apart, id=f"r{number}"))) for number in range(20)
+    ]
+    assert len({result.prepared[0].host for result in results}) == 20
     with pytest.raises(errors.NoValidHost):
         select(selector, selection_call(first=20, asks=apart))

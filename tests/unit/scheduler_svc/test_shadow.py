@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shadow mode: it decides and records as ever, claims nothing, and says so."""
+"""Shadow mode: decides and records, claims nothing, and raises NotClaimed."""
 
 import pytest
 
@@ -15,22 +15,22 @@ from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import SMALL_REQUEST, node, request
 from tests.unit.scheduler_svc.sights import FollowingReplicaView, filter_driver
 
-FOUR = {f"h{number}/n": node() for number in range(4)}  # room for 4 instances each
+FOUR = {f"h{number}/n": node() for number in range(4)}  # capacity for 4 instances each
 
 
-class World:
-    """A store with hosts, one scheduler that claims and one that only looks."""
+class ShadowWorld:
+    """A store with hosts, one scheduler that claims and one in shadow mode."""
 
     def __init__(self, nodes=FOUR):
         self.store = MemoryStore("p")
         hosts.join(self.store, nodes)
         self.before = self.store.state.position
         self.sight = FollowingReplicaView(self.store)
-        claiming, looking = (
+        claiming, shadow_selector = (
             Selector(claimer, self.sight, filter_driver(), RetryLimits(), self.store.record_decision)
             for claimer in (self.store, ShadowClaimer(self.store))
         )
-        self.claiming, self.shadow = claiming, ShadowSelector(looking)
+        self.claiming, self.shadow = claiming, ShadowSelector(shadow_selector)
 
     def ask(self, *consumers, **more):
         return self.shadow.select(context.new("p", "u"), SelectionCall(request(**more), consumers))
@@ -43,92 +43,94 @@ class World:
         return not self.store.claims()[0] and self.store.state.position == self.before and not self.store.state.used
 
 
-def test_it_says_what_it_would_have_chosen_and_claims_nothing():
-    world = World()
-    with pytest.raises(errors.NotClaimed, match="shadow mode: request req-1 was decided and recorded") as told:
+def test_shadow_mode_names_the_hosts_and_claims_nothing():
+    world = ShadowWorld()
+    with pytest.raises(errors.NotClaimed, match="shadow mode: request req-1 was decided and recorded") as caught:
         world.ask("c-1", "c-2")
-    assert told.value.kwargs["request_id"] == "req-1"
-    assert set(told.value.kwargs["hosts"]) <= set(FOUR)
-    assert len(told.value.kwargs["hosts"]) == 2
+    assert caught.value.kwargs["request_id"] == "req-1"
+    assert set(caught.value.kwargs["hosts"]) <= set(FOUR)
+    assert len(caught.value.kwargs["hosts"]) == 2
     assert world.nothing_happened()
 
 
-def test_it_chooses_what_a_scheduler_that_claims_would_have_chosen():
-    world = World(
+def test_shadow_mode_selects_the_same_hosts_as_claim_mode():
+    world = ShadowWorld(
         {f"h{number}/n": node({"VCPU": 8 + number, "MEMORY_MB": 16384, "DISK_GB": 200}) for number in range(4)}
     )
-    with pytest.raises(errors.NotClaimed) as told:
+    with pytest.raises(errors.NotClaimed) as caught:
         world.ask("c-1", "c-2")
     shadowed = world.record
-    decided = world.claiming.select(context.new("p", "u"), SelectionCall(request(), ("c-1", "c-2")))
-    assert told.value.kwargs["hosts"] == [one.host for one in decided.prepared]
+    selection = world.claiming.select(context.new("p", "u"), SelectionCall(request(), ("c-1", "c-2")))
+    assert caught.value.kwargs["hosts"] == [result.host for result in selection.prepared]
     claimed = world.record
     for key in ("driver", "seed", "spec", "hosts", "reasons", "best", "instances"):
         assert shadowed[key] == claimed[key], key
 
 
-def test_its_record_is_marked_and_names_the_hosts():
-    world = World()
-    with pytest.raises(errors.NotClaimed) as told:
+def test_shadow_record_is_marked_and_names_the_hosts():
+    world = ShadowWorld()
+    with pytest.raises(errors.NotClaimed) as caught:
         world.ask("c-1")
     record = world.record
     assert (record["mode"], record["outcome"]) == ("shadow", "shadow")
-    (host,) = told.value.kwargs["hosts"]
+    (host,) = caught.value.kwargs["hosts"]
     assert record["verdicts"] == [{"consumer": "c-1", "answer": "shadow", "host": host, "tried": []}]
     assert record["best"][0]["name"] == host
 
 
-def test_what_fits_nowhere_is_refused_as_ever_and_recorded():
-    world = World()
+def test_shadow_mode_records_refusals():
+    world = ShadowWorld()
     with pytest.raises(errors.NoValidHost, match="4 "):
         world.ask("c-1", resources={"VCPU": 9})
     record = world.record
     assert (record["mode"], record["outcome"]) == ("shadow", "refused")
-    assert [(one["consumer"], one["host"]) for one in record["verdicts"]] == [("c-1", None)]
+    assert [(result["consumer"], result["host"]) for result in record["verdicts"]] == [("c-1", None)]
     assert sum(record["reasons"].values()) == 4
     with pytest.raises(errors.UnknownHost):
         world.ask("c-1", force_hosts=("nobody",))
     assert world.nothing_happened()
 
 
-def test_its_claimer_answers_with_as_many_alternates_as_are_asked_for():
-    world = World()
+def test_shadow_claimer_returns_the_requested_number_of_alternates():
+    world = ShadowWorld()
     intents = [Intent("c-1", 1, [Candidate(name) for name in FOUR]), Intent("c-2", 1, [Candidate("h3/n")])]
     batch = ClaimBatch("req-1", "p", "u", SMALL_REQUEST, intents, 1, 1, ttl_ms=1000, alternates=2)
     answered = ShadowClaimer(world.store).prepare(batch).prepared
-    assert [(one.host, one.alternates) for one in answered] == [("h0/n", ("h1/n", "h2/n")), ("h3/n", ())]
+    assert [(result.host, result.alternates) for result in answered] == [("h0/n", ("h1/n", "h2/n")), ("h3/n", ())]
 
 
-def test_a_batch_of_which_one_has_no_candidate_is_refused_as_a_whole():
-    world = World()
+def test_shadow_batch_with_an_intent_without_candidates_is_refused():
+    world = ShadowWorld()
     intents = [Intent("c-1", 1, [Candidate("h0/n")]), Intent("c-2", 1, [])]
-    answer = ShadowClaimer(world.store).prepare(ClaimBatch("req-1", "p", "u", SMALL_REQUEST, intents, 1, 1, ttl_ms=1000))
+    answer = ShadowClaimer(world.store).prepare(
+        ClaimBatch("req-1", "p", "u", SMALL_REQUEST, intents, 1, 1, ttl_ms=1000)
+    )
     assert not answer.accepted
-    assert [one.host for one in answer.prepared] == [None, None]
+    assert [result.host for result in answer.prepared] == [None, None]
     assert world.record["outcome"] == "refused"
 
 
-def test_a_large_request_is_decided_a_hundred_at_a_time_on_the_same_state():
-    world = World({f"h{number}/n": node() for number in range(30)})  # room for 120
+def test_shadow_chunks_are_decided_on_the_same_state():
+    world = ShadowWorld({f"h{number}/n": node() for number in range(30)})  # capacity for 120
     consumers = [f"c-{number}" for number in range(110)]
-    with pytest.raises(errors.NotClaimed) as told:
+    with pytest.raises(errors.NotClaimed) as caught:
         world.ask(*consumers)
-    assert len(told.value.kwargs["hosts"]) == 110
+    assert len(caught.value.kwargs["hosts"]) == 110
     assert world.nothing_happened()
 
 
-def test_it_keeps_to_the_group_s_members_that_audits_brought_in():
-    world = World()
+def test_shadow_mode_respects_group_members_from_audits():
+    world = ShadowWorld()
     group = ClaimGroup("g", GroupPolicy.ANTI_AFFINITY)
     world.claiming.select(context.new("p", "u"), SelectionCall(request(group=group), ("member",)))
     (member,) = world.store.claims()[0]
-    with pytest.raises(errors.NotClaimed) as told:
+    with pytest.raises(errors.NotClaimed) as caught:
         world.ask("c-1", "c-2", "c-3", group=group)
-    assert len(set(told.value.kwargs["hosts"]) | {member.host}) == 4
+    assert len(set(caught.value.kwargs["hosts"]) | {member.host}) == 4
 
 
-def test_alternates_are_not_claimed_either():
-    world = World()
+def test_shadow_mode_claims_no_alternates():
+    world = ShadowWorld()
     alternates = ShadowAlternateClaimer(world.store, world.sight, (), 1.0)
     batch = ClaimBatch("req-2", "p", "u", SMALL_REQUEST, [], 1, 1, ttl_ms=1000)
     with pytest.raises(errors.NotClaimed, match="req-2"):
@@ -137,8 +139,8 @@ def test_alternates_are_not_claimed_either():
     assert world.nothing_happened()
 
 
-def test_its_driver_can_be_replaced_while_it_runs():
-    world = World()
+def test_shadow_selector_driver_can_be_replaced():
+    world = ShadowWorld()
     fresh = filter_driver()
     world.shadow.driver = fresh
     assert world.shadow.driver is fresh

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""[scheduler] mode = shadow: a worker as its callers see it."""
+"""[scheduler] mode = shadow, through a worker."""
 
 import pytest
 
@@ -11,29 +11,29 @@ from tests.unit.scheduler_svc.workers import FakeTransportWorker
 
 @pytest.fixture(scope="module")
 def worker():
-    made = FakeTransportWorker(mode="shadow")
-    made.service.start()
-    made.join("h", {"h/1": node(), "h/2": node()})
-    yield made
-    made.service.stop()
-    made.service.wait()
+    worker_ = FakeTransportWorker(mode="shadow")
+    worker_.service.start()
+    worker_.join("h", {"h/1": node(), "h/2": node()})
+    yield worker_
+    worker_.service.stop()
+    worker_.service.wait()
 
 
 def test_a_request_is_decided_recorded_and_not_claimed(worker):
     ctxt = context.new("p", "u")
-    with pytest.raises(errors.NotClaimed) as told:
+    with pytest.raises(errors.NotClaimed) as caught:
         worker.select(2, ctxt)
-    assert len(told.value.kwargs["hosts"]) == 2
-    assert set(told.value.kwargs["hosts"]) <= {"h/1", "h/2"}
-    assert told.value.kwargs["request_id"] == ctxt.request_id
+    assert len(caught.value.kwargs["hosts"]) == 2
+    assert set(caught.value.kwargs["hosts"]) <= {"h/1", "h/2"}
+    assert caught.value.kwargs["request_id"] == ctxt.request_id
     assert worker.claims.list_claims(context.new()).claims == []
     page = worker.scheduler.list_decisions(context.new())
-    (recorded,) = [one for one in page.decisions if one.request_id == ctxt.request_id]
+    (recorded,) = [decision for decision in page.decisions if decision.request_id == ctxt.request_id]
     assert recorded.document["outcome"] == "shadow"
     assert worker.scheduler.explain(context.new(), ctxt.request_id).document == recorded.document
 
 
-def test_what_no_host_can_take_is_refused_as_ever(worker):
+def test_request_that_no_host_fits_is_refused(worker):
     with pytest.raises(errors.NoValidHost):
         worker.select(resources={"VCPU": 1000})
 
@@ -54,7 +54,7 @@ def test_alternates_are_not_claimed(worker):
     assert worker.claims.list_claims(context.new()).claims == []
 
 
-def test_audits_tell_it_what_runs(worker):
+def test_audits_add_claims_in_shadow_mode(worker):
     uuid = "0b5b3b5e-7a55-4a3e-9f0a-6b1f6a3c9d11"
     owner = {"type": "INSTANCE", "project": "p", "user": "u", "request_id": "req-9", "group": None}
     columns = {
@@ -70,7 +70,7 @@ def test_audits_tell_it_what_runs(worker):
     worker.audit("h", worker.store.state.epoch)
 
 
-def test_the_driver_is_replaced_when_the_configuration_is_read_anew(worker):
+def test_driver_is_replaced_on_reload(worker):
     before = worker.service._selector.driver
     worker.service.reset()
     assert worker.service._selector.driver is not before

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Filters and weighers of what the storage and network services tell of hosts."""
+"""Filters and weighers for host state of the storage and network services."""
 
 import pytest
 
@@ -23,14 +23,14 @@ READS = union([volume_pool.FILTER.reads, network_segment.FILTER.reads, volume_ne
 def view_of(**documents):
     """Return a view of the nodes, and of these documents by namespace."""
     table = hosts.table(NODES, reads=READS)
-    for position, (namespace, held) in enumerate(documents.items(), 200):
-        table.apply(LogEntry(position, "state", {namespace: held}))
+    for position, (namespace, documents_) in enumerate(documents.items(), 200):
+        table.apply(LogEntry(position, "state", {namespace: documents_}))
     return table.reading()
 
 
-def passing(sieves, view, asked):
+def passing(sieves, view, request):
     names, reasons = set(NODES), []
-    for sieve in sieves(view, asked):
+    for sieve in sieves(view, request):
         reasons.append(sieve.reason)
         names &= {name for name in NODES if sieve.passes[view.row(name)]}
     return sorted(names), reasons
@@ -48,25 +48,25 @@ def passing(sieves, view, asked):
         ({}, {}, ["a/1", "a/2", "b/1"]),
     ],
 )
-def test_a_pool_serves_whom_it_names_else_its_aggregates_else_its_zone(pool, aggregates, expected):
+def test_volume_pool_serves_its_hosts_or_aggregates_or_zone(pool, aggregates, expected):
     with view_of(volume={"pool": pool}, aggregate=aggregates) as view:
-        asked = request(volumes=({"pool": "pool"}, {"pool": "pool"}, {"size_gb": 1, "group": "_vol1"}))
-        assert passing(volume_pool.sieves, view, asked) == (expected, ["no way to volume pool pool"])
+        scheduling_request = request(volumes=({"pool": "pool"}, {"pool": "pool"}, {"size_gb": 1, "group": "_vol1"}))
+        assert passing(volume_pool.sieves, view, scheduling_request) == (expected, ["no way to volume pool pool"])
 
 
-def test_nobody_reaches_an_unknown_pool_and_no_volume_asks_nothing():
+def test_unknown_pool_rejects_all_hosts_and_no_volume_rejects_none():
     with view_of() as view:
         assert passing(volume_pool.sieves, view, request(volumes=({"pool": "p"},)))[0] == []
         assert passing(volume_pool.sieves, view, request()) == (sorted(NODES), [])
 
 
-def test_ports_want_their_network_and_their_segment():
-    told = {
+def test_ports_require_their_network_and_segment():
+    documents = {
         "a": {"physnets": ["p1", "p2"], "segments": ["s1"]},
         "b": {"physnets": ["p2"], "segments": ["s2"]},
         "a/2": {"physnets": ["p1"]},
     }
-    with view_of(network=told) as view:
+    with view_of(network=documents) as view:
         for port, expected in (
             ({"physnet": "p1"}, ["a/1", "a/2"]),
             ({"physnet": "p2"}, ["a/1", "b/1"]),
@@ -82,7 +82,7 @@ def test_ports_want_their_network_and_their_segment():
         )
 
 
-def test_a_host_weighs_as_many_volumes_as_are_near():
+def test_host_weight_is_the_number_of_near_volumes():
     pools = {"p1": {"location": "rack1"}, "p2": {"location": "rack2"}, "p3": {}}
     with view_of(volume=pools) as view:
 
@@ -94,6 +94,6 @@ def test_a_host_weighs_as_many_volumes_as_are_near():
         assert raw({"pool": "p1"}, {"pool": "p2"}, {"pool": "p2"}, {"pool": "p3"}) == [1, 2, 2]
         assert raw() is None
         assert raw({"pool": "p3"}, {"pool": "unknown"}) is None
-        made = RequestGroup("_vol0", {"DISK_GB": 1}, in_tree="p1")
-        assert raw({"size_gb": 1, "group": "_vol0"}, groups=(made,)) == [1, 0, 0]
+        volume_group = RequestGroup("_vol0", {"DISK_GB": 1}, in_tree="p1")
+        assert raw({"size_gb": 1, "group": "_vol0"}, groups=(volume_group,)) == [1, 0, 0]
         assert raw({"size_gb": 1, "group": "_vol0"}) is None

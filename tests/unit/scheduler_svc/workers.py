@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A worker in this process, on oslo.messaging's fake transport and memory stores, as its peers see it."""
+"""A scheduler worker in this process, on oslo.messaging's fake transport and memory stores."""
 
 import uuid
 
@@ -22,11 +22,11 @@ def configure(conf):
 
 
 def node_report():
-    """Return a node as an agent tells it: without the capacity that only the scheduler computes."""
-    told = node()
-    for inventory in told["inventories"].values():
+    """Return a node as an agent reports it: without the capacity, which the scheduler computes."""
+    report = node()
+    for inventory in report["inventories"].values():
         del inventory["capacity"]
-    return told
+    return report
 
 
 def metric_value(name, **labels):
@@ -34,14 +34,14 @@ def metric_value(name, **labels):
 
 
 class ShortPollStore(MemoryStore):
-    """A store that whoever follows it leaves soon, so that a worker which stops need not wait for the next entry."""
+    """A store with a short blocking read, so that a worker stops without waiting for the next entry."""
 
     def follow(self, position, block_ms):
         return super().follow(position, min(block_ms, 20))
 
 
 class FakeTransportWorker:
-    """A worker, its stores, and clients of it; ``options`` are those of [scheduler]."""
+    """A worker, its stores, and its clients; ``options`` are those of [scheduler]."""
 
     def __init__(self, **options):
         self.conf = cfg.ConfigOpts()
@@ -58,8 +58,8 @@ class FakeTransportWorker:
         self.scheduler = scheduler.SchedulerAPI(self.conf, transport)
         self.claims = claims.ClaimsAPI(self.conf, transport, "default")
 
-    def report(self, host, told, sequence=1, base=0, full=True):
-        stats = objects.StatsReport.of(incarnation=1, sequence=sequence, base=base, full=full, nodes=told)
+    def report(self, host, nodes, sequence=1, base=0, full=True):
+        stats = objects.StatsReport.of(incarnation=1, sequence=sequence, base=base, full=full, nodes=nodes)
         return self.scheduler.update_resource_stats(context.new(), host, stats)
 
     def audit(self, host, epoch, **columns):
@@ -67,16 +67,16 @@ class FakeTransportWorker:
         report = objects.AuditReport.of(host=host, epoch=epoch, **(empty | columns))
         return self.claims.audit_host(context.new(), report)
 
-    def join(self, host, told):
-        """Report and audit as an agent does at start, and wait until the worker has read it."""
-        answer = self.report(host, told)
+    def join(self, host, nodes):
+        """Report and audit as an agent does at start, and wait until the worker has applied it."""
+        answer = self.report(host, nodes)
         self.audit(host, answer.epoch)
         assert self.service._partition_set.partitions.own.replica.reach(self.store.state.position, 10)
 
     def select(self, count=1, ctxt=None, uuids=None, **spec):
-        wanted = objects.RequestSpec.of(**({"resources": SMALL_REQUEST} | spec))
+        request_spec = objects.RequestSpec.of(**({"resources": SMALL_REQUEST} | spec))
         uuids = uuids or [str(uuid.uuid4()) for _ in range(count)]
-        return uuids, self.scheduler.select_destinations(ctxt or context.new("p", "u"), wanted, uuids)
+        return uuids, self.scheduler.select_destinations(ctxt or context.new("p", "u"), request_spec, uuids)
 
     def refs(self, uuids, attempt=1):
         return objects.ClaimRefs.of(consumers=uuids, attempts=[attempt] * len(uuids))
