@@ -138,7 +138,7 @@ def test_no_witness_raises_store_unavailable(world):
 
 
 def test_lost_pin_answer_is_recovered(world):
-    world.stores[world.first].mute = "pin"
+    world.stores[world.first].lost_answer = "pin"
     assert world.agree("a") == "a"
     world.worker.follow()
     assert world.agree("b") == "a"
