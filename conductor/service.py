@@ -71,12 +71,12 @@ class ConductorService:
 
     def start(self) -> None:
         """Wait for store and bus, then serve and resume unfinished work; raises Stopped, BadConfiguration."""
-        wait_for("The conductor's store", self._store.ping, self._stopping, away=(errors.Unavailable,))
+        wait_for("The conductor's store", self._store.ping, self._stopping, retry_on=(errors.Unavailable,))
         wait_for(
             "The message bus",
             lambda: probe_bus(self._transport, BusBackend.TOPIC),
             self._stopping,
-            away=(errors.Unavailable,),
+            retry_on=(errors.Unavailable,),
         )
         self._server = bus.get_server(
             self._transport,

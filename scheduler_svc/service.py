@@ -82,12 +82,12 @@ class SchedulerService:
         # One worker of a daemon is enough to request audits.
         on_loaded = AuditAnnouncer(conductor).request_audits if self._index == 0 else None
         partition_set = self._partition_set = PartitionSet(conf, self._opener, self._reads, on_loaded)
-        wait_for("The store", partition_set.load, self._stopping, away=(errors.Unavailable,))
+        wait_for("The store", partition_set.load, self._stopping, retry_on=(errors.Unavailable,))
         wait_for(
             "The message bus",
             lambda: probe_bus(self._transport, ConductorAPI.TOPIC),
             self._stopping,
-            away=(errors.Unavailable,),
+            retry_on=(errors.Unavailable,),
         )
         self._intake = RequestRewriter(partition_set.partitions, prefilters)
         self._selector = self._make_selector(partition_set.partitions, ranking)

@@ -17,17 +17,17 @@ class ShutdownRequested(Exception):
 
 
 def wait_for(
-    what: str,
+    dependency: str,
     probe: Callable[[], Result],
     stopping: threading.Event,
     *,
-    away: tuple[type[Exception], ...] = (OSError,),
+    retry_on: tuple[type[Exception], ...] = (OSError,),
     first_pause: float = 0.5,
     max_pause: float = 15.0,
 ) -> Result:
     """Call ``probe`` until it returns, and return its result.
 
-    ``away`` lists the exceptions that mean "not reachable yet"; others are raised. Each failed
+    ``retry_on`` lists the exceptions that mean "not reachable yet"; others are raised. Each failed
     attempt logs one line; the pause grows from ``first_pause`` to ``max_pause`` seconds, with jitter so that workers
     do not call in step. Raises ShutdownRequested as soon as ``stopping`` is set.
     """
@@ -37,7 +37,7 @@ def wait_for(
             why = state.outcome.exception()
             LOG.warning(
                 "%s is unreachable (attempt %d: %s); retrying in %.1f s",
-                what,
+                dependency,
                 state.attempt_number,
                 str(why) or type(why).__name__,
                 state.next_action.sleep,
@@ -45,16 +45,16 @@ def wait_for(
 
     def attempt() -> Result:
         if stopping.is_set():
-            raise ShutdownRequested(what)
+            raise ShutdownRequested(dependency)
         return probe()
 
     retrying = tenacity.Retrying(
-        retry=tenacity.retry_if_exception_type(away),
+        retry=tenacity.retry_if_exception_type(retry_on),
         wait=tenacity.wait_exponential(multiplier=first_pause, max=max_pause) + tenacity.wait_random(0, first_pause),
         sleep=tenacity.sleep_using_event(stopping),
         before_sleep=log_retry,
     )
     answer = retrying(attempt)
     if retrying.statistics.get("attempt_number", 1) > 1:
-        LOG.info("%s is reachable", what)
+        LOG.info("%s is reachable", dependency)
     return answer

@@ -201,7 +201,7 @@ class Receiver:
             listeners = list(self._listeners)
         if fanouts := {listener.listen_target.fanout for listener in listeners}:
             self._outbox.join(fanouts, self.inbox, self._reply_ttl)
-        if tags := [tag for listener in listeners for tag in listener.tags()]:
+        if tags := [tag for listener in listeners for tag in listener.unacknowledged_tags()]:
             channel.renew(tags)
         channel.restore_abandoned()
         channel.ring(sorted(self._by_queue))

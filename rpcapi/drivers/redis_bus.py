@@ -112,14 +112,14 @@ class RedisBusDriver(base.BaseDriver):
             monitor=monitor,
         )
         deadline = time.monotonic() + wait_seconds
-        what = f"{message.get('method')} on {target.topic}"
+        description = f"{message.get('method')} on {target.topic}"
         self._receiver.start()
         with self._replies.register(request.id) as reply_queue:
             try:
                 self._outbox.send(self._queue(target), request, self._request_ttl, deadline)
             except oslo_messaging.MessageDeliveryFailure as error:
-                raise oslo_messaging.MessagingTimeout(f"{what}: not sent in time. {error}") from error
-            return self._replies.wait(reply_queue, what, deadline, monitor)
+                raise oslo_messaging.MessagingTimeout(f"{description}: not sent in time. {error}") from error
+            return self._replies.wait(reply_queue, description, deadline, monitor)
 
     def _cast(self, target: Target, ctxt: dict[str, Any], message: dict[str, Any], retry_seconds: float) -> None:
         deadline = time.monotonic() + retry_seconds

@@ -47,7 +47,7 @@ class PendingReplies:
             reply_queue.put(reply)
 
     def wait(
-        self, reply_queue: "queue.Queue[wire.WireReply]", what: str, deadline: float, monitor: float | None
+        self, reply_queue: "queue.Queue[wire.WireReply]", description: str, deadline: float, monitor: float | None
     ) -> Any:
         """Return the result of the call, or raise the server's exception.
 
@@ -63,7 +63,7 @@ class PendingReplies:
                 reply = reply_queue.get(timeout=max(wait_until - now, 0))
             except queue.Empty:
                 why = "no heartbeat from the server" if wait_until < deadline else "no reply in time"
-                raise oslo_messaging.MessagingTimeout(f"{what}: {why}.") from None
+                raise oslo_messaging.MessagingTimeout(f"{description}: {why}.") from None
             if reply.ending:
                 return self._result_of(reply)
 

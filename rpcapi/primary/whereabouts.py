@@ -26,8 +26,8 @@ HostPort = tuple[str, int]
 class PrimaryLocator(abc.ABC):
     """Locates the primary of a service or slot. Thread-safe."""
 
-    def __init__(self, nodes: RedisNodes, what: str) -> None:
-        self._what = what
+    def __init__(self, nodes: RedisNodes, subject: str) -> None:
+        self._subject = subject
         self._order: Sequence[tuple[str, str]] = tuple(zip(nodes.names, nodes.seed_urls, strict=True))
         self._last_address: HostPort | None = None
 
@@ -35,7 +35,7 @@ class PrimaryLocator(abc.ABC):
         """Return host and port; raises redis.ConnectionError when the primary cannot be located."""
         address = self._locate()
         if self._last_address not in (None, address):
-            LOG.warning("The primary of %s is now %s:%d", self._what, *address)
+            LOG.warning("The primary of %s is now %s:%d", self._subject, *address)
         self._last_address = address
         return address
 
@@ -45,7 +45,7 @@ class PrimaryLocator(abc.ABC):
 
     def _unknown(self, failures: dict[str, redis.RedisError]) -> redis.ConnectionError:
         reasons = "; ".join(f"{name}: {error}" for name, error in failures.items())
-        return redis.ConnectionError(f"the primary of {self._what} cannot be located ({reasons})")
+        return redis.ConnectionError(f"the primary of {self._subject} cannot be located ({reasons})")
 
 
 class SentinelLocator(PrimaryLocator):

@@ -40,8 +40,8 @@ def test_received_message_of_a_live_server_stays_with_it(peers: Peers, redis_ser
     client.cast({}, "hold")
     assert busy.entered.wait(10)
     client.cast({}, "note", value="waiting")
-    eventually(lambda: len(busy.server.listener.held()) == 1, "the busy server received the cast")
-    (tag,) = busy.server.listener.held()
+    eventually(lambda: len(busy.server.listener.unacknowledged_tags()) == 1, "the busy server received the cast")
+    (tag,) = busy.server.listener.unacknowledged_tags()
     idle = peers.serve("idle")
     with redis_server.client() as redis:
         received = redis.zscore(RECEIVED_INDEX, tag)
