@@ -25,14 +25,14 @@ def _add_id(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", type=names.canonical, help="The aggregate's id, as used in member_of of requests.")
 
 
-def _add_hosts(parser: argparse.ArgumentParser, option: str, what: str) -> None:
+def _add_hosts(parser: argparse.ArgumentParser, option: str, effect: str) -> None:
     parser.add_argument(
         option,
         type=names.canonical,
         action="append",
         default=[],
         metavar="HOST",
-        help=f"A service host, node or other provider that {what}; may be repeated.",
+        help=f"A service host, node or other provider that {effect}; may be repeated.",
     )
 
 

@@ -126,8 +126,8 @@ class StatusChecks(upgradecheck.UpgradeCommands):
     )
 
 
-def _format_names(what: str, names: Sequence[str]) -> str:
+def _format_names(label: str, names: Sequence[str]) -> str:
     if not names:
         return ""
     rest = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
-    return f"{what}: {', '.join(names[:MAX_NAMES])}{rest}"
+    return f"{label}: {', '.join(names[:MAX_NAMES])}{rest}"

@@ -81,7 +81,7 @@ class ShowClaim(ShowOne):
         if not matches:
             raise errors.NotFound(what=f"A live claim of {uuid}")
         partition_name, claim = matches[0]
-        columns = {
+        fields = {
             "partition": partition_name,
             "consumer": claim["consumer"],
             "attempt": claim["attempt"],
@@ -98,7 +98,7 @@ class ShowClaim(ShowOne):
             "created": TimestampColumn(claim.get("created_ms")),
             "deadline": TimestampColumn(claim.get("deadline_ms")),
         }
-        return tuple(columns), tuple(columns.values())
+        return tuple(fields), tuple(fields.values())
 
 
 class VerifyClaims(ShowOne):
@@ -117,7 +117,7 @@ class VerifyClaims(ShowOne):
         claims: Counter[str] = Counter()
         for report in reports:
             claims.update(report.claims)
-        columns = {
+        fields = {
             "partition": ", ".join(names),
             "clean": clean,
             "claims": CountsColumn(dict(claims)),
@@ -128,7 +128,7 @@ class VerifyClaims(ShowOne):
             "epoch": _report_values(reports, "epoch"),
             "position": _report_values(reports, "position"),
         }
-        return tuple(columns), tuple(columns.values())
+        return tuple(fields), tuple(fields.values())
 
 
 def _report_lines(reports: Sequence[Any], field: str) -> list[str]:

@@ -22,11 +22,11 @@ class _BestHostsColumn(LinesColumn):
 
 
 class _VerdictsColumn(LinesColumn):
-    SHOWN = 20
+    MAX_VERDICTS = 20
 
     def human_readable(self) -> str:
-        lines = "\n".join(self.line(item) for item in self._value[: self.SHOWN])
-        rest = collections.Counter(item["answer"] for item in self._value[self.SHOWN :])
+        lines = "\n".join(self.line(item) for item in self._value[: self.MAX_VERDICTS])
+        rest = collections.Counter(item["answer"] for item in self._value[self.MAX_VERDICTS :])
         more = "".join(f"\nand {count} more {answer}" for answer, count in rest.most_common())
         return lines + more
 
@@ -92,9 +92,9 @@ class _RequestColumn(FieldsColumn):
         return "\n".join(f"{key}: {self._text(key, value)}" for key, value in self._value.items())
 
     @staticmethod
-    def _text(what: str, value: Any) -> str:
+    def _text(field: str, value: Any) -> str:
         if isinstance(value, dict):
-            template = "{1} {0}" if what == "resources" else "{0}={1}"  # amounts are shown as "2 VCPU"
+            template = "{1} {0}" if field == "resources" else "{0}={1}"  # amounts are shown as "2 VCPU"
             return ", ".join(template.format(key, item) for key, item in value.items())
         return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 

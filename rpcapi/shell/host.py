@@ -20,7 +20,7 @@ COLUMNS = (
     "state",
     "enabled",
     "zone",
-    *(f"{resource_class.lower()}_{what}" for resource_class in LISTED for what in ("free", "used")),
+    *(f"{resource_class.lower()}_{key}" for resource_class in LISTED for key in ("free", "used")),
     "last_report",
     "partition",
 )
@@ -75,7 +75,7 @@ def _row(state: Any, service: Mapping[str, Any]) -> tuple[Any, ...]:
         "up" if service.get("alive") else "down",
         bool(service.get("enabled")),
         TextColumn(state.document.get("availability_zone")),
-        *(amounts.get(resource_class, nothing)[what] for resource_class in LISTED for what in ("free", "used")),
+        *(amounts.get(resource_class, nothing)[key] for resource_class in LISTED for key in ("free", "used")),
         TimestampColumn(service.get("last_report_ms")),
         TextColumn(state.partition),
     )
@@ -119,7 +119,7 @@ class ShowHost(ShowOne):
         name = names.canonical(parsed_args.name)
         host = names.host_of(name)
         service = self.session.call(self.session.scheduler.get_host_state, "service", host)
-        columns: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "name": name,
             "partition": TextColumn(service.partition),
             "binary": service.document.get("binary"),
@@ -135,16 +135,16 @@ class ShowHost(ShowOne):
             raise errors.UnknownHost(name=name)
         nodes = [provider for provider in providers if not _is_child(provider)] or providers[:1]
         if len(nodes) == 1:
-            columns |= _node_fields(nodes[0])
+            fields |= _node_fields(nodes[0])
             if nodes[0].document.get("numa"):
-                columns["numa_cells"] = _NumaCellsColumn(nodes[0].document["numa"])
+                fields["numa_cells"] = _NumaCellsColumn(nodes[0].document["numa"])
         else:
-            columns["nodes"] = _NodesColumn([_node_summary(node) for node in nodes])
+            fields["nodes"] = _NodesColumn([_node_summary(node) for node in nodes])
         children = [provider for provider in providers if provider not in nodes]
         if children:
-            prefix = [{"name": child.name, "resources": free_and_used(child.document)} for child in children]
-            columns["below"] = _ChildrenColumn(prefix)
-        return tuple(columns), tuple(columns.values())
+            child_rows = [{"name": child.name, "resources": free_and_used(child.document)} for child in children]
+            fields["below"] = _ChildrenColumn(child_rows)
+        return tuple(fields), tuple(fields.values())
 
     def _providers(self, name: str) -> Iterator[Any]:
         """Yield the provider of that name and all providers below it, which are adjacent in the listing."""

@@ -12,11 +12,11 @@ def add_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def progress_bar(total: int, what: str, stream: TextIO, args: argparse.Namespace) -> Any:
+def progress_bar(total: int, label: str, stream: TextIO, args: argparse.Namespace) -> Any:
     """Return a tqdm bar of ``total`` steps, shown with --progress or for table output at a terminal."""
     from tqdm import tqdm  # noqa: PLC0415 - only a command that waits needs it
 
     is_interactive = stream.isatty() and getattr(args, "formatter", "table") == "table"
     return tqdm(
-        total=total, desc=what, file=stream, unit="", dynamic_ncols=True, disable=not (args.progress or is_interactive)
+        total=total, desc=label, file=stream, unit="", dynamic_ncols=True, disable=not (args.progress or is_interactive)
     )

@@ -73,7 +73,7 @@ class ShowServer(ShowOne):
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
         (instance,) = waiting.fetch_instances(self.session, [parsed_args.uuid])
-        columns_by_name = {
+        fields = {
             "uuid": instance.uuid,
             "flavor": TextColumn(instance.flavor),
             "status": instance.status,
@@ -87,7 +87,7 @@ class ShowServer(ShowOne):
             "created": TimestampColumn(instance.created_ms),
             "updated": TimestampColumn(instance.updated_ms),
         }
-        return tuple(columns_by_name), tuple(columns_by_name.values())
+        return tuple(fields), tuple(fields.values())
 
 
 class DeleteServers(Command):

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[4]
 TIMEOUT_SECONDS = 50.0
 
 
-def eventually(condition: Callable[[], object], what: str) -> object:
+def eventually(condition: Callable[[], object], description: str) -> object:
     """Return the first true result of ``condition``; fail with ``what`` on timeout."""
     deadline = time.monotonic() + TIMEOUT_SECONDS
     while time.monotonic() < deadline:
@@ -25,7 +25,7 @@ def eventually(condition: Callable[[], object], what: str) -> object:
         if answer:
             return answer
         time.sleep(0.02)
-    raise AssertionError(f"Timed out waiting for: {what}")
+    raise AssertionError(f"Timed out waiting for: {description}")
 
 
 class ToyDaemon:

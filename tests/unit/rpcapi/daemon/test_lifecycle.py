@@ -188,7 +188,7 @@ def test_crash_in_a_later_start_is_retried(toy: ToyDaemon, executor: str) -> Non
 def test_master_that_imported_a_worker_module_is_rejected(toy: ToyDaemon, module: str) -> None:
     toy.configure()
     program = f"import sys, {module}; from tests.unit.rpcapi.daemon import toy; sys.exit(toy.main())"
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", program, "--config-file", str(toy.conf)],
         cwd=ROOT,
         capture_output=True,
@@ -197,7 +197,7 @@ def test_master_that_imported_a_worker_module_is_rejected(toy: ToyDaemon, module
         timeout=30,
     )
 
-    assert f"{module} was imported before the workers were forked" in done.stderr
+    assert f"{module} was imported before the workers were forked" in process.stderr
     assert toy.events() == []
 
 

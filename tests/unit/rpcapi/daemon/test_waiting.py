@@ -85,4 +85,4 @@ def test_errors_that_mean_unreachable_are_configurable() -> None:
             raise LookupError("not yet")
         return len(calls)
 
-    assert wait_for("the store", probe, threading.Event(), away=(LookupError,), first_pause=0.01) == 2
+    assert wait_for("the store", probe, threading.Event(), retry_on=(LookupError,), first_pause=0.01) == 2

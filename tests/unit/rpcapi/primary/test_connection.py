@@ -37,17 +37,17 @@ def pair(make_redis: Callable[..., RedisServer]) -> tuple[RedisServer, RedisServ
 
 @pytest.fixture
 def locator(pair: tuple[RedisServer, RedisServer], monkeypatch: pytest.MonkeyPatch) -> FakeLocator:
-    made = FakeLocator(pair[0])
-    monkeypatch.setattr(connection, "make_locator", lambda nodes, key: made)
-    return made
+    fake = FakeLocator(pair[0])
+    monkeypatch.setattr(connection, "make_locator", lambda nodes, key: fake)
+    return fake
 
 
 @pytest.fixture
 def client(locator: FakeLocator) -> Iterator[redis.Redis]:
     options: dict[str, Any] = {"decode_responses": True, "retry": Retry(NoBackoff(), 0)}
-    made = redis.Redis.from_pool(connection.pool(CLUSTER_URL, "k", "store", **options))
-    yield made
-    made.close()
+    redis_client = redis.Redis.from_pool(connection.pool(CLUSTER_URL, "k", "store", **options))
+    yield redis_client
+    redis_client.close()
 
 
 def test_primary_is_located_once_per_connection(client: redis.Redis, locator: FakeLocator) -> None:
@@ -97,9 +97,9 @@ def test_later_error_does_not_hide_the_read_only_error(
 
 
 def test_single_server_url_uses_a_plain_connection() -> None:
-    made = connection.pool("redis://127.0.0.1:1/2", "k", "store")
-    assert made.connection_class is redis.Connection
-    assert (made.connection_kwargs["port"], made.connection_kwargs["db"]) == (1, 2)
+    pool = connection.pool("redis://127.0.0.1:1/2", "k", "store")
+    assert pool.connection_class is redis.Connection
+    assert (pool.connection_kwargs["port"], pool.connection_kwargs["db"]) == (1, 2)
 
 
 def test_replica_is_rejected_by_require_primary(locator: FakeLocator, pair: tuple[RedisServer, RedisServer]) -> None:

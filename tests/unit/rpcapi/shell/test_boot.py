@@ -103,10 +103,10 @@ def test_wait_ends_at_its_timeout_with_the_present_records(cluster, gantt):
     assert (result.code, result.json[0]["status"]) == (1, "SCHEDULING")
 
 
-@pytest.mark.parametrize(("options", "shown"), [(["--progress"], True), ([], False)])
-def test_progress_bar_is_shown_on_request(cluster, gantt, options, shown):
+@pytest.mark.parametrize(("options", "is_shown"), [(["--progress"], True), ([], False)])
+def test_progress_bar_is_shown_on_request(cluster, gantt, options, is_shown):
     result = gantt("boot", "--flavor", "m1.tiny", "--count", "2", "--wait", "-f", "json", *options)
-    assert ("2/2" in result.err) is shown
+    assert ("2/2" in result.err) is is_shown
 
 
 @pytest.mark.parametrize(
@@ -118,12 +118,12 @@ def test_progress_bar_is_shown_on_request(cluster, gantt, options, shown):
         (["--flavor", "m1.tiny", "--trait", "HW_NONE"], "There is no trait 'HW_NONE'"),
         (["--flavor", "m1.tiny", "--trait", "CUSTOM_A", "--trait", "!CUSTOM_A"], "requires and forbids CUSTOM_A"),
         (["--flavor", "m1.tiny", "--hint", "novalue"], "--hint takes KEY=VALUE"),
-        (["--flavor", "m1.tiny", "--hint", "same_host=me"], "takes the uuids of instances"),
+        (["--flavor", "m1.tiny", "--hint", "same_host=me"], "must contain uuids of instances"),
         (["--flavor", "m1.tiny", "--hint", "query=[1"], "hint 'query'"),
         (["--flavor", "m1.tiny", "--image", "none"], "There is no image 'none'; known: none"),
         (["--flavor", "m1.tiny", "--property", "hw_numa_nodes=3"], "does not divide"),
         (["--flavor", "m1.tiny", "--volume", "20"], "--volume takes KEY=VALUE"),
-        (["--flavor", "m1.tiny", "--port", "vnic=direct"], "takes none"),
+        (["--flavor", "m1.tiny", "--port", "vnic=direct"], "needs egress_kbps or ingress_kbps"),
         (["--flavor", "m1.tiny", "--host", "a b"], "'a b' is not a resource name"),
     ],
 )

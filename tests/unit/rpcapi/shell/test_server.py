@@ -37,8 +37,8 @@ def test_list_is_filtered_by_options(cluster, gantt):
 def test_unknown_status_is_rejected_with_the_known_ones(cluster, gantt):
     add_instances(cluster, "a")
     result = gantt("server", "list", "--status", "FOO")
-    known = "SCHEDULING, BUILDING, ACTIVE, ERROR, DELETING, DELETED"
-    assert (result.code, result.out, result.err) == (1, "", f"Unknown status 'FOO'; known: {known}\n")
+    statuses = "SCHEDULING, BUILDING, ACTIVE, ERROR, DELETING, DELETED"
+    assert (result.code, result.out, result.err) == (1, "", f"Unknown status 'FOO'; known: {statuses}\n")
 
 
 def test_statuses_match_the_conductor():
