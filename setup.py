@@ -1,4 +1,4 @@
-"""Packaging of gantt: the contract alone by default, each service as an extra."""
+"""Packaging of gantt: only the contract by default; each service is an extra."""
 
 from pathlib import Path
 
@@ -44,9 +44,9 @@ setup(
     python_requires=">=3.11",
     packages=find_packages(
         include=[
-            f"{room}{below}"
-            for room in ("rpcapi", "scheduler_svc", "conductor", "compute_agent", "devstack")
-            for below in ("", ".*")
+            f"{package}{suffix}"
+            for package in ("rpcapi", "scheduler_svc", "conductor", "compute_agent", "devstack")
+            for suffix in ("", ".*")
         ]
     ),
     include_package_data=True,
