@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Facts and addresses of hosts: kept by document and by number, asked by column."""
+"""Columns of host facts and addresses."""
 
 import ipaddress
 
@@ -21,34 +21,34 @@ def is_kvm(facts):
     return facts.get("hypervisor_type") == "QEMU"
 
 
-def test_a_question_is_put_to_each_different_document_once():
+def test_predicate_runs_once_per_distinct_document():
     table = hosts.table({f"h{n}": hosts.node() | {"facts": KVM if n % 2 else {}} for n in range(6)})
-    asked = []
+    calls = []
     with table.reading() as view:
         for _ in range(2):
-            column = view.facts.where(lambda facts: asked.append(facts) or is_kvm(facts), key="kvm")
+            column = view.facts.where(lambda facts: calls.append(facts) or is_kvm(facts), key="kvm")
         assert column.tolist() == [False, True] * 3
         assert view.facts.numbers("cpu_info.topology.cores")[1] == 4
         assert np.isnan(view.facts.numbers("cpu_info.topology.cores")[0])
         assert np.isnan(view.facts.numbers("hypervisor_type")[1])
         assert view.facts.of(1) == KVM
-    assert len(asked) == 2
+    assert len(calls) == 2
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.none() | st.fixed_dictionaries({"a": st.integers(0, 3)}))))
-def test_the_last_facts_of_a_row_count(changes):
+def test_facts_are_the_last_set_ones(changes):
     column, expected = FactColumn(4), {row: {} for row in range(4)}
     for row, facts in changes:
         column.set_row(row, facts)
         expected[row] = facts or {}
-        for wanted in range(4):
-            found = column.where(4, lambda facts, wanted=wanted: facts.get("a") == wanted, key=wanted)
-            assert found.tolist() == [expected[each].get("a") == wanted for each in range(4)]
-        assert [column.of(each) for each in range(4)] == [expected[each] for each in range(4)]
+        for value in range(4):
+            mask = column.where(4, lambda facts, value=value: facts.get("a") == value, key=value)
+            assert mask.tolist() == [expected[row].get("a") == value for row in range(4)]
+        assert [column.of(row) for row in range(4)] == [expected[row] for row in range(4)]
 
 
 @given(st.lists(ADDRESSES, min_size=1, max_size=5), NETWORKS)
-def test_addresses_are_in_a_network_as_the_standard_library_says(addresses, network):
+def test_network_membership_agrees_with_ipaddress(addresses, network):
     network = ipaddress.ip_network(f"{network[0]}/{network[1]}", strict=False)
     column = AddressColumn(len(addresses))
     for row, address in enumerate(addresses):
@@ -62,7 +62,7 @@ def test_addresses_are_in_a_network_as_the_standard_library_says(addresses, netw
     ]
 
 
-def test_a_replaced_host_has_its_new_facts_only():
+def test_reloaded_host_has_only_its_new_facts():
     table = hosts.table(
         {"a": hosts.node() | {"facts": KVM, "host_ip": "10.0.0.1", "numa": [{"id": 0}], "kind": "volume"}}
     )
@@ -75,22 +75,22 @@ def test_a_replaced_host_has_its_new_facts_only():
         assert [bool(view.of_kind("volume")[row]) for row in rows] == [False, True]
 
 
-def test_what_rows_share_outlives_the_one_that_leaves_it():
+def test_shared_facts_remain_when_one_row_is_removed():
     table = hosts.table({})
-    for gone in ("", "b"):
-        there = [name for name in "abc" if name != gone]
-        table.load(hosts.snapshot({name: hosts.node() | {"facts": KVM} for name in there}))
+    for removed in ("", "b"):
+        present = [name for name in "abc" if name != removed]
+        table.load(hosts.snapshot({name: hosts.node() | {"facts": KVM} for name in present}))
         with table.reading() as view:
-            found = view.facts.where(is_kvm, key="kvm")
-            assert [name for name in "abc" if found[view.row(name)]] == there
+            mask = view.facts.where(is_kvm, key="kvm")
+            assert [name for name in "abc" if mask[view.row(name)]] == present
 
 
 @pytest.mark.parametrize("service", ["compute", "volume", "network"])
-def test_hosts_of_another_kind_are_no_hosts_of_a_request(service):
+def test_of_kind_returns_rows_of_the_service(service):
     table = hosts.table({"a": hosts.node(), "pool": hosts.node() | {"kind": "volume"}})
     with table.reading() as view:
-        found = view.of_kind(service)
-        assert [name for name in ("a", "pool") if found[view.row(name)]] == {
+        mask = view.of_kind(service)
+        assert [name for name in ("a", "pool") if mask[view.row(name)]] == {
             "compute": ["a"],
             "volume": ["pool"],
             "network": [],

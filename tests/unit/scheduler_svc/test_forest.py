@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Providers below hosts, and sharing ones, as decisions see them in the table."""
+"""Child and sharing providers in the host table."""
 
 from dataclasses import replace
 
@@ -31,23 +31,23 @@ def names(view, column):
     return [view.name(row) for row in range(view.size) if view.present[row] and column[row]]
 
 
-def test_children_are_no_hosts_and_take_no_rows_of_theirs():
+def test_child_providers_have_no_host_rows():
     with build().reading() as view:
         assert names(view, view.present) == ["a", "b", "pool"]
         assert view.size == 3
 
 
-def test_a_question_to_whole_trees_is_answered_for_their_hosts():
+def test_provider_test_over_trees_returns_hosts():
     with build().reading() as view:
         trees = view.trees
-        assert names(view, trees.any(lambda providers: providers.gives("CUSTOM_GPU", 2))) == ["a"]
-        assert names(view, trees.any(lambda providers: providers.gives("CUSTOM_GPU", 3))) == []
+        assert names(view, trees.any(lambda providers: providers.can_allocate("CUSTOM_GPU", 2))) == ["a"]
+        assert names(view, trees.any(lambda providers: providers.can_allocate("CUSTOM_GPU", 3))) == []
         assert names(view, trees.any(lambda providers: providers.has_all(["CUSTOM_FAST"]))) == ["a"]
-        assert names(view, trees.any(lambda providers: providers.gives("VCPU", 8))) == ["b"]
+        assert names(view, trees.any(lambda providers: providers.can_allocate("VCPU", 8))) == ["b"]
         assert view.tree_free("CUSTOM_GPU").tolist() == [5, 0, 0]
 
 
-def test_how_many_consumers_a_tree_serves_is_counted_by_amount_and_unit_rules():
+def test_allocations_per_tree_follow_amounts_and_unit_rules():
     with build(used={"a/gpu1": {"CUSTOM_GPU": 1}}).reading() as view:
         assert view.trees.sum(lambda providers: providers.units("CUSTOM_GPU", 1)).tolist() == [3, 0, 0]
         assert view.trees.sum(lambda providers: providers.units("CUSTOM_GPU", 2)).tolist() == [1, 0, 0]
@@ -57,14 +57,14 @@ def test_how_many_consumers_a_tree_serves_is_counted_by_amount_and_unit_rules():
     ("hosts", "served"),
     [(["a", "pool"], ["a", "pool"]), (["a/gpu0", "pool"], ["a", "pool"]), (["b"], []), (["pool"], ["pool"])],
 )
-def test_a_pool_serves_the_trees_that_have_a_member_in_its_aggregates(hosts, served):
+def test_pool_serves_trees_with_a_member_in_its_aggregates(hosts, served):
     with build({"rack": {"hosts": hosts}}).reading() as view:
-        column = view.trees.any(lambda providers: providers.gives("DISK_GB", 50))
+        column = view.trees.any(lambda providers: providers.can_allocate("DISK_GB", 50))
         assert names(view, column) == (served or ["pool"])
         assert [view.name(row) for row in view.trees.find_sharing_rows(0)] == (["pool"] if "a" in served else [])
 
 
-def test_a_pool_that_is_down_or_disabled_serves_nobody():
+def test_pool_that_is_down_disabled_or_not_audited_serves_no_host():
     for entry in (
         ("alive", {"pool": False}),
         ("service", {"pool": {"enabled": False}}),
@@ -73,15 +73,15 @@ def test_a_pool_that_is_down_or_disabled_serves_nobody():
         table = build({"rack": {"hosts": ["a", "pool"]}})
         table.apply(LogEntry(102, *entry))
         with table.reading() as view:
-            assert names(view, view.trees.any(lambda providers: providers.gives("DISK_GB", 50))) == ["pool"]
+            assert names(view, view.trees.any(lambda providers: providers.can_allocate("DISK_GB", 50))) == ["pool"]
 
 
-def test_what_changes_in_trees_is_seen_although_who_is_served_is_remembered():
+def test_cached_served_hosts_follow_changes_of_trees():
     table = build({"rack": {"hosts": ["b/card", "pool"]}})
 
     def served():
         with table.reading() as view:
-            return names(view, view.trees.any(lambda providers: providers.gives("DISK_GB", 50)))
+            return names(view, view.trees.any(lambda providers: providers.can_allocate("DISK_GB", 50)))
 
     assert served() == ["pool"]
     card = {"b/card": {"id": "b/card", "host": "b", **child_provider("b", "b", {"CUSTOM_GPU": 1})}}
@@ -91,7 +91,7 @@ def test_what_changes_in_trees_is_seen_although_who_is_served_is_remembered():
     assert served() == ["pool"]
 
 
-def test_a_report_that_moves_nobody_leaves_what_was_found_out_about_pools():
+def test_report_without_tree_change_keeps_the_forest_version():
     table = build({"rack": {"hosts": ["b/card", "pool"]}})
     card = {"b/card": {"id": "b/card", "host": "b", **child_provider("b", "b", {"CUSTOM_GPU": 1})}}
     table.apply(LogEntry(102, "provider", card))
@@ -100,27 +100,27 @@ def test_a_report_that_moves_nobody_leaves_what_was_found_out_about_pools():
     assert table.partitions[0].forest.version == before
 
 
-def test_children_come_with_their_partition_when_it_is_loaded_anew():
+def test_reloaded_partition_replaces_child_providers():
     table = build({"rack": {"hosts": ["a/gpu0"]}})
-    fresh = {"new": node(), **{name: NODES[name] for name in ("b", "a", "a/gpu0")}}
-    table.load(snapshot(fresh))
-    alone = HostTable.from_snapshot(snapshot(fresh), reads=READS)
+    nodes = {"new": node(), **{name: NODES[name] for name in ("b", "a", "a/gpu0")}}
+    table.load(snapshot(nodes))
+    alone = HostTable.from_snapshot(snapshot(nodes), reads=READS)
     assert describe(table)["child_provider"] == describe(alone)["child_provider"]
     assert list(describe(table)["child_provider"]) == ["a/gpu0"]
     with table.reading() as view:
         assert names(view, view.trees.nested_hosts) == ["a"]
-    # The snapshot has no aggregates, and so they are gone; they come back by the log.
+    # The snapshot has no aggregates; a log entry adds them again.
     table.apply(LogEntry(102, "state", {"aggregate": {"rack": {"hosts": ["a/gpu0"]}}}))
     assert describe(table)["child_provider"]["a/gpu0"]["aggregates"] == {"rack"}
 
 
-def test_a_partition_loaded_anew_with_its_aggregates_gives_them_to_children():
+def test_reloaded_aggregates_apply_to_child_providers():
     table = build()
     table.load(replace(snapshot(NODES), states={"aggregate": {"rack": {"hosts": ["a/gpu1"]}}}))
     assert describe(table)["child_provider"]["a/gpu1"]["aggregates"] == {"rack"}
 
 
-def test_a_flat_table_is_asked_as_its_rows_are():
+def test_flat_table_uses_host_columns_only():
     with build(nodes={"a": NODES["a"], "b": NODES["b"]}).reading() as view:
         assert view.trees.are_flat
         assert not view.trees.nested_hosts.any()

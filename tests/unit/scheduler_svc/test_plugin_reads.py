@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A filter that reads a deployer's namespace, through a whole worker: declared, published over RPC, decided by."""
+"""A filter that reads a custom namespace, in a complete worker: declaration, publication over RPC, decisions."""
 
 import json
 
@@ -28,13 +28,13 @@ def worker(tmp_path, monkeypatch):
     monkeypatch.setattr(filter_scheduler, "FILTERS", (*filter_scheduler.FILTERS, "PowerFilter"))
     schema = tmp_path / "rack.json"
     schema.write_text(json.dumps({"properties": {"watts_free": {"type": "number", "minimum": 0}}}))
-    made = RackWorker(schema)
-    yield made
-    made.service.stop()
-    made.service.wait()
+    worker = RackWorker(schema)
+    yield worker
+    worker.service.stop()
+    worker.service.wait()
 
 
-def started(worker, *filters):
+def start(worker, *filters):
     worker.enable(*filters)
     worker.service.start()
     for host, names in NODES.items():
@@ -42,8 +42,8 @@ def started(worker, *filters):
     return worker
 
 
-def test_a_namespace_that_its_writer_publishes_decides(worker):
-    started(worker, "PowerFilter")
+def test_published_namespace_affects_decisions(worker):
+    start(worker, "PowerFilter")
     with pytest.raises(errors.NoValidHost, match="3 no power left"):
         worker.select()
     west = worker.publish("west", watts_free=300)
@@ -63,8 +63,8 @@ def _version(worker, name):
     return worker.scheduler.get_host_state(context.new(), "rack", name).version
 
 
-def test_what_is_wrong_is_refused_over_the_bus_and_changes_nothing(worker):
-    started(worker, "PowerFilter")
+def test_invalid_host_state_is_refused_over_rpc(worker):
+    start(worker, "PowerFilter")
     with pytest.raises(errors.InvalidHostState, match="watts_free"):
         worker.publish("west", watts_free=-1)
     state = objects.HostState.of(namespace="rack", name="west", version=0, document={"watts_free": 900})
@@ -73,8 +73,8 @@ def test_what_is_wrong_is_refused_over_the_bus_and_changes_nothing(worker):
     assert worker.scheduler.list_host_state(context.new(), "rack").states == []
 
 
-def test_a_listing_is_filtered_and_paged(worker):
-    started(worker)
+def test_host_state_listing_is_filtered_and_paged(worker):
+    start(worker)
     for number in range(5):
         worker.publish(f"h{number}", watts_free=number % 2)
     page = worker.scheduler.list_host_state(context.new(), "rack", None, 2, matching={"watts_free": 1})
@@ -85,8 +85,8 @@ def test_a_listing_is_filtered_and_paged(worker):
         worker.scheduler.list_host_state(context.new(), "rack", partition="moon")
 
 
-def test_a_worker_keeps_only_what_its_filters_read_and_a_reload_fetches_the_rest(worker):
-    started(worker)
+def test_worker_stores_only_reads_and_a_reload_adds_them(worker):
+    start(worker)
     worker.publish("west", watts_free=900)
     worker.publish("east", watts_free=0)
     worker.caught_up()
@@ -97,8 +97,8 @@ def test_a_worker_keeps_only_what_its_filters_read_and_a_reload_fetches_the_rest
     assert worker.select() in NODES["west"]
 
 
-def test_agents_are_asked_for_what_is_read_and_a_reload_changes_it(worker):
-    started(worker)
+def test_agents_are_requested_to_report_the_reads_and_a_reload_changes_them(worker):
+    start(worker)
     assert worker.report("west", NODES["west"], 2).wanted == ["inventories"]
     worker.conf.set_override("weight_setting", ["heat=-1"], group="metrics")
     worker.enable("TraitsFilter", "MetricsFilter")
@@ -112,8 +112,8 @@ def test_agents_are_asked_for_what_is_read_and_a_reload_changes_it(worker):
     assert worker.report("west", NODES["west"], 5).wanted == ["inventories"]
 
 
-def test_a_host_leaves_for_good(worker):
-    started(worker)
+def test_host_can_be_removed(worker):
+    start(worker)
     worker.scheduler.remove_host(context.new(), "east")
     worker.scheduler.remove_host(context.new(), "east")
     assert worker.select() in NODES["west"]
@@ -122,10 +122,10 @@ def test_a_host_leaves_for_good(worker):
 
 
 def test_decisions_are_listed_in_pages(worker):
-    started(worker)
+    start(worker)
     for _ in range(3):
         worker.select()
     first = worker.scheduler.list_decisions(context.new(), limit=2)
     rest = worker.scheduler.list_decisions(context.new(), marker=first.marker)
     assert (len(first.decisions), len(rest.decisions), rest.marker) == (2, 1, None)
-    assert {each.document["outcome"] for each in [*first.decisions, *rest.decisions]} == {"selected"}
+    assert {decision.document["outcome"] for decision in [*first.decisions, *rest.decisions]} == {"selected"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/scheduling.md names everything that decides, and docs/requests.md every key that is translated."""
+"""docs/scheduling.md describes all filters, weighers and options, and docs/requests.md all translated keys."""
 
 import re
 from pathlib import Path
@@ -51,33 +51,36 @@ NAMES = {
 
 
 @pytest.mark.parametrize("kind", NAMES)
-def test_each_is_on_the_page(kind):
+def test_every_name_is_on_the_page(kind):
     missing = [name for name in NAMES[kind] if not re.search(rf"`[^`]*\b{re.escape(name)}\b[^`]*`", SCHEDULING)]
     assert missing == []
 
 
-def test_nothing_on_the_page_is_only_there():
-    named = set(re.findall(r"^\| `(\w+(?:Filter|Weigher|Isolation))` \|", SCHEDULING, re.MULTILINE))
-    assert named == {*pipeline.NAMES, *scoring.NAMES}
+def test_filters_and_weighers_on_the_page_exist():
+    names = set(re.findall(r"^\| `(\w+(?:Filter|Weigher|Isolation))` \|", SCHEDULING, re.MULTILINE))
+    assert names == {*pipeline.NAMES, *scoring.NAMES}
 
 
-def test_the_page_says_which_are_on_by_default():
+def test_page_marks_the_defaults():
     rows = re.findall(r"^\| `(\w+(?:Filter|Isolation))` \|.*?\| (yes\*?|no|always) \|", SCHEDULING, re.MULTILINE)
-    assert {name for name, told in rows if told != "no"} == set(filters.DEFAULT_FILTERS)
-    assert {name for name, told in rows if told == "always"} == pipeline.ALWAYS_ENABLED
+    assert {name for name, default in rows if default != "no"} == set(filters.DEFAULT_FILTERS)
+    assert {name for name, default in rows if default == "always"} == pipeline.ALWAYS_ENABLED
     rows = re.findall(r"^\| `(\w+Weigher)` \| (yes|no) \|", SCHEDULING, re.MULTILINE)
-    assert {name for name, told in rows if told == "yes"} == set(weighers.DEFAULT_WEIGHERS)
+    assert {name for name, default in rows if default == "yes"} == set(weighers.DEFAULT_WEIGHERS)
 
 
-def test_the_page_says_what_weighs_how_much_by_default():
-    told = dict(re.findall(r"`(\w+_weight_multiplier)` (-?[0-9.]+)", SCHEDULING))
+def test_page_has_the_default_multipliers():
+    multipliers = dict(re.findall(r"`(\w+_weight_multiplier)` (-?[0-9.]+)", SCHEDULING))
     defaults = {option.name: option.default for option in weighers.OPTS if option.name in weighers.OPTIONS.values()}
-    assert {name: float(number) for name, number in told.items()} == defaults
+    assert {name: float(number) for name, number in multipliers.items()} == defaults
 
 
-def test_each_key_that_is_translated_is_on_the_page_of_requests():
-    asked = re.compile(r"(?:asked\.(?:of_flavor|of_image|one|flag|flavors_own)|_each)\((?:asked, )?\"(\w+)\"")
-    keys = {key for path in (ROOT / "rpcapi" / "edge").glob("*.py") for key in asked.findall(path.read_text())}
+def test_translated_keys_are_on_the_requests_page():
+    call = re.compile(
+        r"(?:flavor_image\.(?:flavor_value|image_value|value|flag|exclusive_value)|_read_per_cell)"
+        r"\((?:flavor_image, )?\"(\w+)\""
+    )
+    keys = {key for path in (ROOT / "rpcapi" / "edge").glob("*.py") for key in call.findall(path.read_text())}
     assert len(keys) > 15
     missing = [key for key in keys if not re.search(rf"\b\w+[:_]{key}\b", REQUESTS)]
     assert missing == []

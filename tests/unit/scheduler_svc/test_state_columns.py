@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Host state in the table: which documents hold for which rows, as numbers, as texts, and whole."""
+"""Host state columns of the table: documents of rows as numbers, texts and lists."""
 
 import dataclasses
 
@@ -33,14 +33,14 @@ def table():
     return hosts.table(NODES, reads=READS)
 
 
-def test_the_metrics_that_are_read_are_columns(table):
+def test_metrics_in_reads_have_columns(table):
     assert column(table, "compute", "metrics.cpu.percent") == [30, None, None]
     table.apply(LogEntry(101, "provider", {"a/2": hosts.provider("a/2", node(metrics={"cpu.percent": 7, "x": 1}))}))
     table.apply(LogEntry(102, "provider", {"a/1": hosts.provider("a/1", node())}))
     assert column(table, "compute", "metrics.cpu.percent") == [None, 7, None]
 
 
-def test_a_family_of_metrics_has_a_column_for_each_that_was_reported():
+def test_metric_family_has_a_column_per_reported_metric():
     family = {"compute": frozenset({"metrics.image.os="})}
     table = hosts.table({"a": node(metrics={"image.os=linux": 3, "image.disk=raw": 1}), "b": node()}, reads=family)
     assert column(table, "compute", "metrics.image.os=linux") == [3, None]
@@ -53,14 +53,14 @@ def test_a_family_of_metrics_has_a_column_for_each_that_was_reported():
     assert column(table, "compute", "metrics.image.os=hurd") == [None, None, 1]
 
 
-def test_a_family_has_only_so_many_columns():
-    every = {f"image.os={number}": number for number in range(MAX_FAMILY_COLUMNS + 50)}
-    table = hosts.table({"a": node(metrics=every)}, reads={"compute": frozenset({"metrics.image.os="})})
-    kept = [column(table, "compute", f"metrics.{name}") != [None] for name in every]
-    assert sum(kept) == MAX_FAMILY_COLUMNS
+def test_metric_family_columns_are_limited():
+    metrics = {f"image.os={number}": number for number in range(MAX_FAMILY_COLUMNS + 50)}
+    table = hosts.table({"a": node(metrics=metrics)}, reads={"compute": frozenset({"metrics.image.os="})})
+    stored = [column(table, "compute", f"metrics.{name}") != [None] for name in metrics]
+    assert sum(stored) == MAX_FAMILY_COLUMNS
 
 
-def test_a_service_hosts_document_holds_for_its_nodes_and_a_nodes_own_before_it(table):
+def test_node_document_overrides_service_host_document(table):
     put(table, 101, "rack", {"a": {"watts": 100, "power": "red"}, "b": {"watts": True, "power": 5}})
     assert column(table, "rack", "watts") == [100, 100, 1]
     put(table, 102, "rack", {"a/2": {"power": "blue"}})
@@ -76,7 +76,7 @@ def test_a_service_hosts_document_holds_for_its_nodes_and_a_nodes_own_before_it(
     assert column(table, "rack", "watts") == [None, None, 1]
 
 
-def test_a_host_that_reports_later_finds_its_document(table):
+def test_document_applies_to_host_that_reports_later(table):
     put(table, 101, "rack", {"late": {"watts": 9}})
     table.apply(LogEntry(102, "provider", {"late/1": hosts.provider("late/1", node())}))
     assert column(table, "rack", "watts") == [None, None, None, 9]
@@ -89,34 +89,34 @@ def test_columns_grow_with_the_table(table):
     assert column(table, "rack", "watts") == [3, 3, None, *[None] * 200]
 
 
-def test_an_older_entry_changes_nothing(table):
+def test_older_entry_is_ignored(table):
     put(table, 105, "rack", {"a": None})
     put(table, 103, "rack", {"a": {"watts": 1}})
     assert column(table, "rack", "watts") == [None, None, None]
 
 
-def test_what_nobody_reads_is_not_kept(table):
+def test_keys_outside_reads_are_not_stored(table):
     put(table, 101, "network", {"a": {"physnets": ["x"]}})
     put(table, 102, "rack", {"a": {"watts": 1, "colour": "red"}})
     put(table, 103, "aggregate", {"one": {"hosts": ["a"], "metadata": {"k": "v"}}})
     with table.reading() as view:
         assert dict(view.documents("aggregate")) == {"one": {"hosts": ["a"]}}
         assert dict(view.documents("rack")) == {"a": {"watts": 1}}
-        for look in (
+        for read in (
             lambda: view.state("rack", "colour"),
             lambda: view.state_is("network", "physnets", "x"),
             lambda: view.documents("network"),
             lambda: view.state("compute", "metrics.heat"),
         ):
-            with pytest.raises(LookupError, match="is not kept"):
-                look()
+            with pytest.raises(LookupError, match="must list it in its reads"):
+                read()
 
 
 def snapshot(states, nodes=NODES, position=200):
     return dataclasses.replace(hosts.snapshot(nodes), states=states, position=position)
 
 
-def test_a_table_that_is_loaded_anew_equals_one_made_of_the_snapshot(table):
+def test_reloaded_table_equals_a_new_table_of_the_snapshot(table):
     put(table, 101, "rack", {"a": {"watts": 1, "power": "old"}, "gone": {"watts": 4}})
     states = {"rack": {"a": {"power": "new"}, "a/2": {"power": "old", "watts": 2}}, "aggregate": {"x": {"hosts": []}}}
     table.load(snapshot(states, {"a/2": node(metrics={"cpu.percent": 1}), "c": node()}))
@@ -126,13 +126,13 @@ def test_a_table_that_is_loaded_anew_equals_one_made_of_the_snapshot(table):
     assert hosts.describe(table) == hosts.describe(alone)
     with table.reading() as view:
         row = view.row("a/1")
-        assert np.isnan(view.state("compute", "metrics.cpu.percent")[row]), "nothing is left of a host that is gone"
+        assert np.isnan(view.state("compute", "metrics.cpu.percent")[row]), "a removed host has no values"
     table.apply(LogEntry(201, "provider", {"a/1": hosts.provider("a/1", node())}))
     with table.reading() as view:
-        assert view.state_is("rack", "power", "new")[row], "a host that comes back finds its document"
+        assert view.state_is("rack", "power", "new")[row], "the document applies to a host that returns"
 
 
-def test_a_table_can_keep_more_from_the_next_load_on(table):
+def test_added_reads_apply_from_the_next_load(table):
     table.add_reads({"network": frozenset({"mtu"}), "rack": frozenset({"colour"})})
     assert column(table, "network", "mtu") == [None, None, None]
     table.load(snapshot({"network": {"b": {"mtu": 9000}}, "rack": {"a": {"colour": "red", "watts": 1}}}))
@@ -142,7 +142,7 @@ def test_a_table_can_keep_more_from_the_next_load_on(table):
         assert view.state_is("rack", "colour", "red").tolist() == [True, True, False]
 
 
-def test_documents_of_partitions_are_apart():
+def test_documents_of_partitions_are_separate():
     table = hosts.HostTable(["p", "q"], READS)
     table.load(snapshot({"rack": {"a": {"watts": 1}}}, {"a": node()}), 0)
     table.load(snapshot({"rack": {"b": {"watts": 2}, "a": {"watts": 3}}}, {"b": node()}), 1)
@@ -153,22 +153,22 @@ def test_documents_of_partitions_are_apart():
         assert dict(view.documents("rack")) == {"a": {"watts": 1}, "b": {"watts": 2}}
 
 
-def test_a_document_in_another_partition_than_its_host_holds_for_it_all_the_same():
+def test_document_of_another_partition_applies_to_its_host():
     table = hosts.HostTable(["p", "q"], READS)
     table.load(snapshot({}, {"a/1": node(), "b": node()}), 0)
     put(table, 201, "rack", {"moves": {"watts": 5}, "a": {"watts": 1}})
     table.load(snapshot({"rack": {"a/1": {"watts": 7}}}, {"moves": node()}), 1)
-    assert column(table, "rack", "watts") == [7, None, 5], "one that is loaded finds what the other holds"
+    assert column(table, "rack", "watts") == [7, None, 5], "documents of another partition apply to loaded hosts"
     table.apply(LogEntry(201, "provider", {"late": hosts.provider("late", node())}), 1)
     put(table, 202, "rack", {"late": {"watts": 9}, "moves": {"watts": 6}})
-    assert column(table, "rack", "watts") == [7, None, 6, 9], "and so do those that are told"
+    assert column(table, "rack", "watts") == [7, None, 6, 9], "and to hosts of log entries"
     put(table, 202, "rack", {"moves": {"watts": 8}}, 1)
-    assert column(table, "rack", "watts") == [7, None, 8, 9], "a host's own partition comes first"
+    assert column(table, "rack", "watts") == [7, None, 8, 9], "the host's own partition has precedence"
     put(table, 203, "rack", {"moves": None}, 1)
     assert column(table, "rack", "watts") == [7, None, 6, 9]
 
 
-def test_a_partition_that_is_loaded_anew_leaves_nothing_of_its_former_documents_in_others():
+def test_reloaded_partition_removes_its_former_documents_from_other_partitions():
     table = hosts.HostTable(["p", "q"], READS)
     table.load(snapshot({"rack": {"a": {"watts": 1}, "stays": {"watts": 2}}}, {"x": node()}), 0)
     table.load(snapshot({}, {"a/1": node(), "stays": node()}), 1)

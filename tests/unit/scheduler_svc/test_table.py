@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The host table: what a snapshot and log entries make of it."""
+"""The host table: snapshots and log entries."""
 
 import threading
 
@@ -19,7 +19,7 @@ def entry(position, kind, payload):
     return LogEntry(position, kind, payload)
 
 
-def test_a_snapshot_becomes_columns():
+def test_snapshot_fills_the_columns():
     table = hosts.table(NODES, used={"a/2": {"VCPU": 3}})
     assert (table.hosts, table.position, table.epoch) == (3, 100, EPOCH)
     with table.reading() as view:
@@ -34,13 +34,13 @@ def test_a_snapshot_becomes_columns():
         assert view.alive.all() and view.enabled.all() and view.opened.all()
 
 
-def test_a_view_cannot_be_written():
+def test_view_is_read_only():
     table = hosts.table(NODES)
     with table.reading() as view, pytest.raises(ValueError, match="read-only"):
         view.free("VCPU")[0] = 5
 
 
-def test_a_view_stands_still_until_it_is_let_go():
+def test_entries_wait_until_the_view_is_released():
     table = hosts.table(NODES)
     applied = threading.Event()
 
@@ -71,7 +71,7 @@ def test_a_view_stands_still_until_it_is_let_go():
         ("epoch", EPOCH + 1, lambda view: view.opened, [False, False, False]),
     ],
 )
-def test_each_kind_of_entry_changes_its_column_once(kind, payload, column, expected):
+def test_entry_of_every_kind_is_idempotent(kind, payload, column, expected):
     table = hosts.table(NODES)
     for _ in range(2):
         table.apply(entry(101, kind, payload))
@@ -80,7 +80,7 @@ def test_each_kind_of_entry_changes_its_column_once(kind, payload, column, expec
             assert view.log_position().position == 101
 
 
-def test_an_older_entry_changes_nothing():
+def test_older_entry_is_ignored():
     table = hosts.table(NODES)
     table.apply(entry(103, "used", {"b": {"VCPU": 5}}))
     table.apply(entry(102, "used", {"b": {"VCPU": 1}}))
@@ -89,16 +89,16 @@ def test_an_older_entry_changes_nothing():
         assert view.log_position().position == 103
 
 
-def test_what_a_claim_answered_is_known_before_the_log_brings_it():
+def test_usage_returned_by_a_claim_applies_before_its_log_entry():
     table = hosts.table(NODES)
     table.apply_used({"b": {"VCPU": 6}}, 105)
     table.apply(entry(101, "used", {"b": {"VCPU": 2}}))
     with table.reading() as view:
         assert view.free("VCPU").tolist() == [8, 8, 2]
-        assert view.log_position().position == 101  # another claim's entry may still lie between
+        assert view.log_position().position == 101  # entries of other claims may still be missing
 
 
-def test_a_node_that_returns_finds_the_use_of_the_claims_it_still_holds():
+def test_node_that_returns_has_the_usage_of_its_claims():
     table = hosts.table(NODES, used={"b": {"VCPU": 3}})
     table.apply(entry(101, "gone", ["b"]))
     table.apply(entry(102, "used", {"b": {"VCPU": 5}}))
@@ -108,29 +108,29 @@ def test_a_node_that_returns_finds_the_use_of_the_claims_it_still_holds():
         assert view.free("VCPU").tolist() == [8, 8, 3]
 
 
-def test_a_provider_below_a_root_is_no_host():
+def test_child_provider_is_not_a_host():
     table = hosts.table(NODES)
-    below = {**provider("b/numa0", node()), "root": "b", "parent": "b"}
-    table.apply(entry(101, "provider", {"b/numa0": below}))
+    child = {**provider("b/numa0", node()), "root": "b", "parent": "b"}
+    table.apply(entry(101, "provider", {"b/numa0": child}))
     assert table.hosts == 3
 
 
-def test_the_table_grows_past_any_first_size():
+def test_table_grows_beyond_its_initial_size():
     table = HostTable()
-    wanted = 200
-    for number in range(wanted):
+    count = 200
+    for number in range(count):
         name = f"h{number}"
-        told = node({"VCPU": number + 1}, traits=[f"CUSTOM_T{number}"], zone=f"az{number % 3}")
-        table.apply(entry(number + 1, "provider", {name: provider(name, told)}))
-    assert table.hosts == wanted
+        document = node({"VCPU": number + 1}, traits=[f"CUSTOM_T{number}"], zone=f"az{number % 3}")
+        table.apply(entry(number + 1, "provider", {name: provider(name, document)}))
+    assert table.hosts == count
     with table.reading() as view:
-        assert view.free("VCPU").tolist() == list(range(1, wanted + 1))
+        assert view.free("VCPU").tolist() == list(range(1, count + 1))
         assert np.flatnonzero(view.has_all(["CUSTOM_T70"])).tolist() == [70]
         assert np.flatnonzero(view.has_any(["CUSTOM_T3", "CUSTOM_T130"])).tolist() == [3, 130]
-        assert np.count_nonzero(view.in_zone("az1")) == len(range(1, wanted, 3))
+        assert np.count_nonzero(view.in_zone("az1")) == len(range(1, count, 3))
 
 
-def test_unit_rules_are_only_there_while_some_row_has_one():
+def test_unit_rules_exist_only_while_a_row_has_one():
     table = hosts.table({"a": node({"VCPU": 8})})
     with table.reading() as view:
         assert view.rules("VCPU") is None
@@ -142,7 +142,7 @@ def test_unit_rules_are_only_there_while_some_row_has_one():
         assert view.rules("VCPU") is None
 
 
-def test_hosts_that_wait_for_an_audit_are_counted():
+def test_hosts_awaiting_an_audit_are_counted():
     table = hosts.table(NODES)
     assert table.host_counts(0).awaiting_audit == 0
     table.apply(entry(101, "epoch", EPOCH + 1))
@@ -152,13 +152,19 @@ def test_hosts_that_wait_for_an_audit_are_counted():
     assert table.host_counts(0).awaiting_audit == 0
 
 
-def test_names_are_known_as_node_and_as_service_host():
+def test_partitions_are_found_by_node_and_service_host():
     table = hosts.table(NODES)
-    assert [bool(table.find_partitions(name)) for name in ("a", "a/1", "b", "a/9", "c")] == [True, True, True, False, False]
+    assert [bool(table.find_partitions(name)) for name in ("a", "a/1", "b", "a/9", "c")] == [
+        True,
+        True,
+        True,
+        False,
+        False,
+    ]
     table.apply(entry(101, "gone", ["b"]))
     assert not table.find_partitions("b")
 
 
-def test_an_entry_of_unknown_kind_is_not_passed_over():
+def test_entry_of_unknown_kind_raises():
     with pytest.raises(ValueError, match="unknown kind 'aggregate'"):
         hosts.table(NODES).apply(entry(101, "aggregate", {}))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A place for distributions from plugin_installer."""
+"""Fixtures of plugin tests."""
 
 import pytest
 

@@ -33,7 +33,7 @@ FILTERS = {
     "columnar(lambda view, request: [Sieve('a', np.ones(view.size))])": r"3 booleans.*float64 of shape \(3,\)",
     "columnar(lambda view, request: [Sieve('a', True)])": "3 booleans, got a bool",
     "columnar(lambda view, request: [Sieve(5, np.ones(view.size, bool))])": "must be Sieve",
-    "columnar(lambda view, request: (Sieve('a', np.ones(view.size, bool)) for _ in iter(int, 1)))": "at most 100 sieves",
+    "columnar(lambda view, request: (Sieve('a', np.ones(view.size, bool)) for _ in iter(int, 1)))": "at most 100",
     "columnar(lambda view, request: None)": "not iterable",
     "columnar(lambda view, request: view.free('VCPU').fill(0))": "read-only",
     "columnar(lambda view, request: view.alive.fill(False))": "read-only",

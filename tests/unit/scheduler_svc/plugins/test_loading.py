@@ -133,7 +133,7 @@ def test_plugin_name_in_two_distributions_is_refused(plugin_installer):
 def test_start_checks_plugin_names_without_importing_them(plugin_installer):
     plugin_installer.install("raise RuntimeError('imported')", {"HostFilter": "x"}, {"HeavyWeigher": "x"})
     scheduler_conf.check(conf_with_filters(["HostFilter"], enabled_weighers=["HeavyWeigher", "RAMWeigher"]))
-    with pytest.raises(errors.BadConfiguration, match=r"no filter OtherFilter; known: .*HostFilter"):
+    with pytest.raises(errors.BadConfiguration, match=r"unknown filter OtherFilter; allowed: .*HostFilter"):
         scheduler_conf.check(conf_with_filters(["OtherFilter"]))
 
 

@@ -68,7 +68,7 @@ def test_reload_with_unloadable_plugin_changes_nothing(worker, plugin_installer,
     plugin_installer.install("raise RuntimeError('not today')", {"LateFilter": "x"}, dist="late")
     worker.conf.set_override("enabled_filters", ["ComputeFilter", "LateFilter"], "filter_scheduler")
     worker.service.reset()
-    assert "Filters and weighers stay as they were" in caplog.text
+    assert "filters and weighers stay unchanged" in caplog.text
     assert "cannot load LateFilter of late 1.2: RuntimeError: not today" in caplog.text
     with pytest.raises(errors.PluginFailed):
         worker.select()
