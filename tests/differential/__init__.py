@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same questions put to Nova and to OpenStack Placement, which run in environments of their own."""
+"""Comparisons with Nova and OpenStack Placement, which run in separate environments."""

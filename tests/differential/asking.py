@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Peers to be asked, in environments of their own; tests skip where one was not installed."""
+"""Runs peers (Nova, Placement) in separate environments; tests are skipped if a peer is not installed."""
 
 import contextlib
 from collections.abc import Iterator
@@ -11,10 +11,10 @@ from devstack.lab.peers import environments, side
 
 @contextlib.contextmanager
 def running(peer: environments.Peer, script: str) -> Iterator[side.PeerProcess]:
-    """Run one of our scripts with the Python of a peer's environment."""
+    """Run a script with the Python of a peer's environment."""
     try:
         python = environments.python(peer, environments.default_cache())
-    except environments.PeerMissing as why:
-        pytest.skip(str(why))
-    with side.running([str(python), str(side.INSIDE / script)]) as started:
-        yield started
+    except environments.PeerMissing as error:
+        pytest.skip(str(error))
+    with side.running([str(python), str(side.INSIDE / script)]) as process:
+        yield process

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nova's own filters and ours, about the same random hosts and requests: the same survivors.
+"""Nova's filters and gantt's have the same survivors for random hosts and requests.
 
-What differs on purpose is in docs/differences.md, and is not asked here or counted apart.
+Intended differences (docs/differences.md) are excluded or counts separately.
 """
 
 import collections
@@ -19,63 +19,63 @@ from tests.property.test_nova_filters import passing
 pytestmark = [pytest.mark.differential, pytest.mark.timeout(3600)]
 
 EXAMPLES = 2000
-# Where Nova's filters raise: numbers that are none, empty lists of alternatives, and its records' cpu_info as text.
+# Errors of Nova's filters: for invalid numbers, empty lists of alternatives, and cpu_info as text.
 ERRORS = {
     "AggregateInstanceExtraSpecsFilter": ("ValueError", "IndexError"),
     "ComputeCapabilitiesFilter": ("ValueError", "IndexError"),
     "ImagePropertiesFilter": ("AttributeError",),
 }
-UNASKED = {"capabilities:cpu_info"}  # a text there, and what that says here
+EXCLUDED = {"capabilities:cpu_info"}  # a text in Nova, an object in gantt
 
 
 @pytest.fixture(scope="module")
 def nova():
     with asking.running(environments.NOVA, "nova_filters_side.py") as peer:
-        found = peer.ask("prepare", isolated_images=list(ISOLATED_IMAGES), isolated_hosts=list(ISOLATED_HOSTS))
-        assert set(ORACLES) <= set(found)
+        filter_names = peer.ask("prepare", isolated_images=list(ISOLATED_IMAGES), isolated_hosts=list(ISOLATED_HOSTS))
+        assert set(ORACLES) <= set(filter_names)
         yield peer
 
 
 @pytest.fixture(scope="module")
 def tally():
-    """How many hosts each filter was asked about, and of how many Nova's raised an error."""
-    counted = collections.Counter()
-    yield counted
-    print(json.dumps(counted, sort_keys=True))
+    """Counts hosts per filter, and errors of Nova's filters."""
+    counts = collections.Counter()
+    yield counts
+    print(json.dumps(counts, sort_keys=True))
 
 
-def compare(nova, tally, names, cloud, asked):
-    said = nova.ask("ask", cloud=cloud, request=asked, names=list(names))
-    ours = passing(names, cloud, asked)
+def compare(nova, tally, names, cloud, request_fields):
+    nova_results = nova.ask("ask", cloud=cloud, request=request_fields, names=list(names))
+    survivors = passing(names, cloud, request_fields)
     for name in names:
-        for host, passes in said[name].items():
+        for host, passes in nova_results[name].items():
             tally[name] += 1
-            if isinstance(passes, str):  # an error of the whole request there: here that one host's affair
+            if isinstance(passes, str):  # in Nova an error of the whole request, in gantt a rejection of the host
                 tally[f"{name}: {passes.partition(':')[0]}"] += 1
                 assert passes.partition(":")[0] in ERRORS.get(name, ()), (name, host, passes)
-                assert name != "ComputeCapabilitiesFilter" or host not in ours[name]
+                assert name != "ComputeCapabilitiesFilter" or host not in survivors[name]
             else:
                 tally[f"{name}: passes"] += passes
-                assert (host in ours[name]) is passes, (name, host)
+                assert (host in survivors[name]) is passes, (name, host)
 
 
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
-@given(cloud=clouds.clouds(), asked=clouds.requests)
-def test_each_filter_has_the_survivors_that_novas_has(nova, tally, cloud, asked):
-    for spec in UNASKED & asked["extra_specs"].keys():
-        del asked["extra_specs"][spec]
-    compare(nova, tally, ORACLES.keys() - {"JsonFilter"}, cloud, asked)
+@given(cloud=clouds.clouds(), request_fields=clouds.requests)
+def test_filters_have_the_same_survivors_as_nova(nova, tally, cloud, request_fields):
+    for spec in EXCLUDED & request_fields["extra_specs"].keys():
+        del request_fields["extra_specs"][spec]
+    compare(nova, tally, ORACLES.keys() - {"JsonFilter"}, cloud, request_fields)
 
 
-def straight(query):
-    """Tell whether a query asks nothing that Nova answers in a way of its own.
+def is_comparable(query):
+    """Return whether Nova and gantt agree on the meaning of a query.
 
-    There an address equals no text, and what is inverted within a query is true, whatever it is.
+    In Nova an address equals no text, and an inverted term within a query is always true.
     """
     return "$host_ip" not in json.dumps(query) and not any("not" in json.dumps(part) for part in query[1:])
 
 
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
-@given(cloud=clouds.clouds(), query=clouds.queries.filter(straight))
-def test_a_query_has_the_survivors_that_novas_has(nova, tally, cloud, query):
+@given(cloud=clouds.clouds(), query=clouds.queries.filter(is_comparable))
+def test_query_has_the_same_survivors_as_nova(nova, tally, cloud, query):
     compare(nova, tally, ["JsonFilter"], cloud, clouds.query_request(query))

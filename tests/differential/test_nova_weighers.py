@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nova's own weighers and ours, on the same random clouds: the same scores, and so the same order.
+"""Nova's weighers and gantt's have the same scores and order on random clouds.
 
-Known differences, of which the clouds hold none: docs/differences.md.
+The clouds avoid the known differences in docs/differences.md.
 """
 
 import random
@@ -27,26 +27,26 @@ pytestmark = [pytest.mark.differential, pytest.mark.timeout(3600)]
 
 @pytest.fixture(scope="module")
 def nova() -> Iterator[side.PeerProcess]:
-    """Nova's weighers in a process of its own; skips where Nova is not installed for the lab."""
-    with asking.running(environments.NOVA, "nova_weighers_side.py") as running:
-        yield running
+    """Nova's weighers in a separate process; skips if Nova is not installed for the lab."""
+    with asking.running(environments.NOVA, "nova_weighers_side.py") as process:
+        yield process
 
 
-def ours(cloud, *names):
+def score(cloud, *names):
     weighted = weighed_clouds.weighted(cloud, *names)
     with weighed_clouds.table(cloud, weighted).reading() as view:
-        there = np.flatnonzero(view.present)
-        found = scoring.score(weighted, view, weighed_clouds.request(cloud), there)
-        return dict(zip([view.name(row) for row in there], found.values.tolist(), strict=True))
+        rows = np.flatnonzero(view.present)
+        scores = scoring.score(weighted, view, weighed_clouds.request(cloud), rows)
+        return dict(zip([view.name(row) for row in rows], scores.values.tolist(), strict=True))
 
 
 def comparable(cloud):
-    """Return the cloud without what differs on purpose: see docs/differences.md."""
+    """Return the cloud without the intended differences of docs/differences.md."""
     for aggregate in cloud["aggregates"]:
-        told = {key: value for key, value in aggregate["metadata"].items() if value != "nan"}
-        if told.get(AGGREGATE_OPTION) == "0":
-            del told[AGGREGATE_OPTION]
-        aggregate["metadata"] = told
+        metadata = {key: value for key, value in aggregate["metadata"].items() if value != "nan"}
+        if metadata.get(AGGREGATE_OPTION) == "0":
+            del metadata[AGGREGATE_OPTION]
+        aggregate["metadata"] = metadata
     multipliers = cloud["multipliers"]
     for name in NEVER_NEGATIVE:
         multipliers[name] = abs(multipliers[name])
@@ -60,15 +60,15 @@ def ranked(scores):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_every_weigher_scores_and_ranks_as_novas_does(nova, seed):
+def test_weighers_score_and_rank_as_nova(nova, seed):
     chance = random.Random(seed)
     for _ in range(CLOUDS // 6):
         cloud = comparable(weighed_clouds.draw_cloud(chance))
-        theirs = nova.ask("weigh", cloud=cloud, options=NOVAS)
-        # Nova gives a single host no score at all.
+        nova_scores = nova.ask("weigh", cloud=cloud, options=NOVAS)
+        # Nova does not score a single host.
         if len(cloud["hosts"]) < 2:
             continue
         for name in (*NOVAS, METRICS, "all"):
-            mine = ours(cloud, *([name] if name != "all" else (*NOVAS, METRICS)))
-            assert mine == pytest.approx(theirs[name], rel=1e-9, abs=1e-6), (name, cloud)
-            assert ranked(mine) == ranked(theirs[name]), (name, cloud)
+            gantt_scores = score(cloud, *([name] if name != "all" else (*NOVAS, METRICS)))
+            assert gantt_scores == pytest.approx(nova_scores[name], rel=1e-9, abs=1e-6), (name, cloud)
+            assert ranked(gantt_scores) == ranked(nova_scores[name]), (name, cloud)

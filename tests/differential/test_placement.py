@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OpenStack Placement's allocation candidates and ours, for the same random trees and requests: the same ones."""
+"""OpenStack Placement and gantt have the same allocation candidates for random trees and requests."""
 
 import collections
 import json
@@ -21,9 +21,9 @@ from tests.property.tree_clouds import HOSTS, POOLS, TreeCloud, flatten
 pytestmark = [pytest.mark.differential, pytest.mark.timeout(3600)]
 
 CLOUDS = 200
-REQUESTS = 10  # of each cloud
+REQUESTS = 10  # per cloud
 PLENTY = 10**9
-CONTRADICTION = "onflicting"  # in what refuses traits that are required and forbidden: here that is refused earlier
+CONTRADICTION = "onflicting"  # in Placement's error for required and forbidden traits; gantt refuses them earlier
 
 
 @pytest.fixture(scope="module")
@@ -32,72 +32,84 @@ def placement():
         yield peer
 
 
-def test_the_candidates_are_those_of_placement(placement):
+def test_candidates_equal_placement(placement):
     random = Random(20)
     tally = collections.Counter()
     for _ in range(CLOUDS):
         cloud = TreeCloud(random)
-        placement.ask("load", providers=told(cloud))
-        wanted = [trees.tree_request(random, tree_clouds.NAMES) for _ in range(REQUESTS)]
+        placement.ask("load", providers=to_placement(cloud))
+        requests = [trees.tree_request(random, tree_clouds.NAMES) for _ in range(REQUESTS)]
         anchors = (*HOSTS, *POOLS)
-        answers = iter(placement.ask("ask", queries=[query(each, anchor) for each in wanted for anchor in anchors]))
-        for each in wanted:
-            compare(cloud, each, {anchor: next(answers)[0] for anchor in anchors}, tally)
+        answers = iter(
+            placement.ask(
+                "ask", queries=[query(tree_request, anchor) for tree_request in requests for anchor in anchors]
+            )
+        )
+        for tree_request in requests:
+            compare(cloud, tree_request, {anchor: next(answers)[0] for anchor in anchors}, tally)
     print(json.dumps(tally, sort_keys=True))
-    assert tally["requests that some host serves"] > CLOUDS
+    assert tally["requests with candidates"] > CLOUDS
 
 
-def compare(cloud, wanted, theirs, tally):
-    refused = [answer for answer in theirs.values() if isinstance(answer, str)]
+def compare(cloud, tree_request, answers, tally):
+    refused = [answer for answer in answers.values() if isinstance(answer, str)]
     if refused:
         assert all(CONTRADICTION in why for why in refused), refused[0]
-        tally["refused there, and here before any host is looked at"] += 1
+        tally["refused by both"] += 1
         return
-    names = {ident(each.id): each.id for each in cloud.every}
-    mended = sums_wrongly(wanted)
-    found = {
+    names = {ident(provider.id): provider.id for provider in cloud.every}
+    recheck_isolation = has_wrong_sums(tree_request)
+    candidates = {
         anchor: {
-            flatten({names[one]: its["resources"] for one, its in allocations.items()})
+            flatten({names[provider]: allocation["resources"] for provider, allocation in allocations.items()})
             for allocations, mappings in answer
-            if not mended or are_apart(mappings)
+            if not recheck_isolation or are_isolated(mappings)
         }
-        for anchor, answer in theirs.items()
+        for anchor, answer in answers.items()
     }
-    tally["requests whose policy was applied here"] += mended
-    for anchor, ways in found.items():
-        assert {flatten(each.allocations) for each in search(apart(cloud.tree(anchor)), wanted, StepBudget(PLENTY))} == ways
+    tally["requests with policy applied to the results"] += recheck_isolation
+    for anchor, expected in candidates.items():
+        assert {
+            flatten(candidate.allocations)
+            for candidate in search(without_symmetry(cloud.tree(anchor)), tree_request, StepBudget(PLENTY))
+        } == expected
         tally["trees"] += 1
-        tally["candidates"] += len(ways)
-    asked = tree_clouds.request(wanted)
+        tally["candidates"] += len(expected)
+    request = tree_clouds.request(tree_request)
     with cloud.table().reading() as view:
-        ranking = rank(DRIVER, view, asked, 1, 1)
-    ours = {host for hosts in ranking.candidates for host in hosts}
-    assert ours == {host for host in HOSTS if found[host]}
-    assert all(tree_clouds.allocation_of(asked, ranking, 0, host) in found[host] for host in ours)
+        ranking = rank(DRIVER, view, request, 1, 1)
+    ranked_hosts = {host for hosts in ranking.candidates for host in hosts}
+    assert ranked_hosts == {host for host in HOSTS if candidates[host]}
+    assert all(tree_clouds.allocation_of(request, ranking, 0, host) in candidates[host] for host in ranked_hosts)
     tally["requests"] += 1
-    tally["requests that some host serves"] += bool(ours)
+    tally["requests with candidates"] += bool(ranked_hosts)
 
 
-def sums_wrongly(wanted):
-    """Tell whether Placement adds up wrongly: with policy "isolate" where two groups ask for one class.
+def has_wrong_sums(tree_request):
+    """Return whether Placement computes wrong sums: with policy "isolate" if two groups request the same class.
 
-    Only with policy "none" does it copy the amounts that its candidates have in common before it adds others to them
-    (copy_arr_if_needed in 16.0.0), so that they grow from candidate to candidate. Asked with "none" it is right, and
-    its mappings tell which candidates are isolated.
+    Only with policy "none" it copies amounts shared by candidates before adding to them (copy_arr_if_needed in 16.0.0);
+    otherwise they grow from candidate to candidate. With "none" its sums are right, and its mappings show which
+    candidates are isolated.
     """
-    classes = [name for each in wanted.groups for name in each.resources]
-    return wanted.policy == ISOLATE and len(set(classes)) < len(classes)
+    classes = [name for group in tree_request.groups for name in group.resources]
+    return tree_request.policy == ISOLATE and len(set(classes)) < len(classes)
 
 
-def are_apart(mappings):
-    """Tell whether groups with a suffix have providers of their own."""
-    alone = [names[0] for suffix, names in mappings.items() if suffix]
-    return len(set(alone)) == len(alone)
+def are_isolated(mappings):
+    """Return whether all groups with a suffix have different providers."""
+    providers = [names[0] for suffix, names in mappings.items() if suffix]
+    return len(set(providers)) == len(providers)
 
 
-def apart(tree):
-    """Return the tree with providers that are told apart, so that every way is found."""
-    return ProviderTree(*([trees.replace(each, symmetry_key=each.id) for each in its] for its in (tree.providers, tree.sharing)))
+def without_symmetry(tree):
+    """Return the tree without equivalent providers, so that the search returns every candidate."""
+    return ProviderTree(
+        *(
+            [trees.replace(provider, symmetry_key=provider.id) for provider in providers]
+            for providers in (tree.providers, tree.sharing)
+        )
+    )
 
 
 def ident(name):
@@ -105,26 +117,26 @@ def ident(name):
 
 
 def anchor_trait(root):
-    """Return the trait by which a query is kept to one tree: candidates do not tell whose they are."""
+    """Return the trait that restricts a query to one tree, since candidates do not name their tree."""
     return f"CUSTOM_ROOT_{root.upper()}"
 
 
-def told(cloud):
-    """Return the providers of a cloud, and what they hold, as Placement has them."""
-    every = [
+def to_placement(cloud):
+    """Return the providers of a cloud and their usage in Placement's form."""
+    placement_providers = [
         {
-            "uuid": ident(each.id),
-            "parent": each.parent and ident(each.parent),
-            "root": ident(each.id.partition("/")[0]),
-            "inventories": {name: inventory(stock) for name, stock in each.inventories.items()},
-            "used": {name: stock.used for name, stock in each.inventories.items()},
-            "traits": sorted(each.traits) + ([] if each.parent else [anchor_trait(each.id)]),
-            "aggregates": [ident(name) for name in sorted(each.aggregates)],
+            "uuid": ident(provider.id),
+            "parent": provider.parent and ident(provider.parent),
+            "root": ident(provider.id.partition("/")[0]),
+            "inventories": {name: inventory(stock) for name, stock in provider.inventories.items()},
+            "used": {name: stock.used for name, stock in provider.inventories.items()},
+            "traits": sorted(provider.traits) + ([] if provider.parent else [anchor_trait(provider.id)]),
+            "aggregates": [ident(name) for name in sorted(provider.aggregates)],
         }
-        for each in cloud.every
+        for provider in cloud.every
     ]
-    # Each name that a request may have is there, at a provider of which nothing else is.
-    return [*every, spare()]
+    # An unrelated provider has all names that a request may use, so that Placement knows them.
+    return [*placement_providers, spare()]
 
 
 def spare():
@@ -138,23 +150,23 @@ def inventory(stock):
     return figures | {"min_unit": stock.min_unit, "max_unit": stock.max_unit, "step_size": stock.step_size}
 
 
-def query(wanted, anchor):
-    """Return the pairs of the query for what is wanted of one tree."""
-    rooted = [anchor_trait(anchor), *wanted.root_required, *(f"!{name}" for name in wanted.root_forbidden)]
+def query(tree_request, anchor):
+    """Return the query parameters of a request for one tree."""
+    rooted = [anchor_trait(anchor), *tree_request.root_required, *(f"!{name}" for name in tree_request.root_forbidden)]
     pairs = [("root_required", ",".join(rooted))]
-    pairs.append(("group_policy", NONE if sums_wrongly(wanted) else wanted.policy))
-    pairs += [("same_subtree", ",".join(f"_{name}" for name in names)) for names in wanted.same_subtree]
-    for each in wanted.groups:
-        suffix = each.suffix and f"_{each.suffix}"
-        if each.resources:
-            pairs.append((f"resources{suffix}", ",".join(f"{name}:{n}" for name, n in each.resources.items())))
-        traits = [*each.required, *(f"!{name}" for name in each.forbidden)]
+    pairs.append(("group_policy", NONE if has_wrong_sums(tree_request) else tree_request.policy))
+    pairs += [("same_subtree", ",".join(f"_{name}" for name in names)) for names in tree_request.same_subtree]
+    for group in tree_request.groups:
+        suffix = group.suffix and f"_{group.suffix}"
+        if group.resources:
+            pairs.append((f"resources{suffix}", ",".join(f"{name}:{n}" for name, n in group.resources.items())))
+        traits = [*group.required, *(f"!{name}" for name in group.forbidden)]
         if traits:
             pairs.append((f"required{suffix}", ",".join(traits)))
-        pairs += [(f"required{suffix}", "in:" + ",".join(names)) for names in each.any_of]
-        pairs += [(f"member_of{suffix}", "in:" + ",".join(map(ident, names))) for names in each.member_of]
-        if each.forbidden_aggregates:
-            pairs.append((f"member_of{suffix}", "!in:" + ",".join(map(ident, each.forbidden_aggregates))))
-        if each.in_tree is not None:
-            pairs.append((f"in_tree{suffix}", ident(each.in_tree)))
+        pairs += [(f"required{suffix}", "in:" + ",".join(names)) for names in group.any_of]
+        pairs += [(f"member_of{suffix}", "in:" + ",".join(map(ident, names))) for names in group.member_of]
+        if group.forbidden_aggregates:
+            pairs.append((f"member_of{suffix}", "!in:" + ",".join(map(ident, group.forbidden_aggregates))))
+        if group.in_tree is not None:
+            pairs.append((f"in_tree{suffix}", ident(group.in_tree)))
     return pairs
