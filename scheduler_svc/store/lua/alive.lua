@@ -14,10 +14,10 @@ for i = 1, #fields, 2 do
   alive[fields[i]] = fields[i + 1]
 end
 for _, name in ipairs(redis.call('HKEYS', K.services)) do
-  local lives = living[name] == true
-  if lives ~= (alive[name] == '1') then
-    redis.call('HSET', K.alive, name, lives and '1' or '0')
-    changes[#changes + 1] = quote(name) .. ':' .. tostring(lives)
+  local is_alive = living[name] == true
+  if is_alive ~= (alive[name] == '1') then
+    redis.call('HSET', K.alive, name, is_alive and '1' or '0')
+    changes[#changes + 1] = quote(name) .. ':' .. tostring(is_alive)
   end
 end
 if #changes > 0 then

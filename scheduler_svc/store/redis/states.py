@@ -183,11 +183,11 @@ class RedisHostStates:
 
         epoch, texts, alive, opened, *beats = self._connection.read(fill)
         rows = []
-        for name, text, lives, audited, beat in zip(names, texts, alive, opened, beats, strict=True):
+        for name, text, is_alive, audited, beat in zip(names, texts, alive, opened, beats, strict=True):
             if text is not None:
                 shown = namespaces.service(
                     documents.decode(text, "service"),
-                    alive=lives == "1",
+                    alive=is_alive == "1",
                     audited=audited is not None and audited == epoch,
                     last_report_ms=None if beat is None else int(beat),
                 )

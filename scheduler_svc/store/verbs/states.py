@@ -89,9 +89,9 @@ def settle_alive(partition: PartitionState, living: Collection[str]) -> int:
     service_names = sorted(partition.services)
     partition.prefetch(services=service_names)
     for name in service_names:
-        lives = name in living
-        if partition.alive.get(name, False) != lives:
-            changes[name] = lives
+        is_alive = name in living
+        if partition.alive.get(name, False) != is_alive:
+            changes[name] = is_alive
     if changes:
         partition.alive.update(changes)
         partition.append("alive", changes)
