@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every store test runs on every backend."""
+"""Fixtures that run every store test on every backend."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,7 +14,7 @@ from tests.unit.scheduler_svc.store.databases import sql_world
 
 @pytest.fixture(scope="session")
 def sqlite_url() -> Iterator[str]:
-    """A SQLite file for the whole run: each test has a partition of its own in it."""
+    """The URL of a SQLite file for the whole run; each test uses a new partition in it."""
     folder = claim_folder()
     yield f"sqlite:///{folder / 'store.sqlite'}"
     release_folder(folder)
@@ -25,8 +25,8 @@ FOLLOWING = [pytest.param(f"redis_{kind}", marks=pytest.mark.long) for kind in K
 
 @pytest.fixture(params=["memory", "redis", "sqlite", "postgresql", *FOLLOWING])
 def make_world(request: pytest.FixtureRequest) -> Iterator[Any]:
-    """Make partitions on the backend at hand; options bound the log and the decision record."""
-    made = []
+    """Return a function that creates partitions on the backend under test."""
+    worlds = []
 
     def make(**options: Any) -> Any:
         if request.param == "memory":
@@ -39,15 +39,15 @@ def make_world(request: pytest.FixtureRequest) -> Iterator[Any]:
             world = sql_world(request.getfixturevalue("sqlite_url"), **options)
         else:
             world = sql_world(request.getfixturevalue("postgresql_server").url(), **options)
-        made.append(world)
+        worlds.append(world)
         return world
 
     yield make
-    for world in made:
+    for world in worlds:
         world.store.close()
 
 
 @pytest.fixture
 def world(make_world: Any) -> Any:
-    """A fresh partition."""
+    """A new partition on the backend under test."""
     return make_world()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A world in a SQL database: a partition of its own, and what befalls it."""
+"""Test worlds for the SQL backend: a new partition and its faults."""
 
 import json
 import uuid
@@ -17,13 +17,13 @@ Rows = Mapping[str, list[dict[str, Any]]]
 
 
 def sql_world(url: str, *, partition: str | None = None, **options: Any) -> World:
-    """Return a partition, by default a new one; its time is the database's, so that lifetimes to wait for are short."""
+    """Return a partition, by default a new one; its time is the database's, so use short lifetimes."""
     store = SqlStore(url, partition or uuid.uuid4().hex[:12], **options)
     return faulty_world(store, SqlFaults(url, store.partition))
 
 
 class SqlFaults:
-    """What befalls a partition in a SQL database, done to its rows."""
+    """Fault injection for a partition in a SQL database, by changing its rows."""
 
     def __init__(self, url: str, partition: str) -> None:
         parsed = make_url(url)
@@ -42,13 +42,13 @@ class SqlFaults:
         with self._engine.connect() as connection:
             return int(connection.exec_driver_sql(self._clock).scalar_one())
 
-    def look_like_another_server(self) -> None:
-        """Make the partition one that was last served by a server that is no more."""
+    def change_server_identity(self) -> None:
+        """Record another server's identity in the partition, as if that server had served it last."""
         with self._engine.begin() as connection:
-            self._estrange(connection)
+            self._change_identity(connection)
 
     def mark(self) -> Rows:
-        """Return all that the partition holds."""
+        """Return a copy of the partition's data."""
         with self._engine.connect() as connection:
             return {
                 table.name: [dict(row) for row in connection.execute(self._own(select(table), table)).mappings()]
@@ -56,26 +56,26 @@ class SqlFaults:
             }
 
     def restore(self, mark: Rows) -> None:
-        """Put the partition back to ``mark``."""
+        """Restore the partition to ``mark``."""
         with self._engine.begin() as connection:
             for table in tables.METADATA.sorted_tables:
                 connection.execute(self._own(delete(table), table))
                 if mark[table.name]:
                     connection.execute(insert(table), mark[table.name])
-            self._estrange(connection)
+            self._change_identity(connection)
 
     def pass_deadline_of(self, consumer: str) -> None:
-        """Let a deadline pass."""
+        """Set the deadline of a consumer's claim to now."""
         consumers, now = tables.CONSUMERS, self.now()
         own = (consumers.c.partition == self._partition, consumers.c.name == consumer)
         with self._engine.begin() as connection:
             claim = json.loads(connection.execute(select(consumers.c.claim).where(*own)).scalar_one())
             text = json.dumps({**claim, "deadline_ms": now}, separators=(",", ":"), sort_keys=True)
             connection.execute(update(consumers).where(*own).values(claim=text))
-            counted = consumers.c.deadline_ms.is_not(None)
-            connection.execute(update(consumers).where(*own, counted).values(deadline_ms=now))
+            has_deadline = consumers.c.deadline_ms.is_not(None)
+            connection.execute(update(consumers).where(*own, has_deadline).values(deadline_ms=now))
 
-    def _estrange(self, connection: Connection) -> None:
+    def _change_identity(self, connection: Connection) -> None:
         partitions = tables.PARTITIONS
         own = partitions.c.name == self._partition
         connection.execute(update(partitions).where(own).values(identity="another"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A changed aggregate makes decisions on its members stale, in the step that changes it."""
+"""Changes of aggregates make earlier decisions on their members stale, atomically with the change."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -35,18 +35,18 @@ def world(make_world: Any) -> World:
 
 
 def stale(world: World, position: int) -> set[str]:
-    """Return which candidates of a decision made at ``position`` are to be decided on anew."""
-    told = set()
+    """Return the candidates that answer STALE to a decision made at ``position``."""
+    stale_names = set()
     for number, (name, candidate) in enumerate(CANDIDATES.items()):
-        wish = Intent(f"{position}-{number}", 1, [candidate])
-        batch = world.batch(wish, resources={"VCPU": 1}, position=position, ttl_ms=1)
+        claim_intent = Intent(f"{position}-{number}", 1, [candidate])
+        batch = world.batch(claim_intent, resources={"VCPU": 1}, position=position, ttl_ms=1)
         if tuple(world.store.prepare(batch).prepared[0].verdicts) == (Verdict.STALE,):
-            told.add(name)
-    return told
+            stale_names.add(name)
+    return stale_names
 
 
 def change(world: World, *documents: Mapping[str, Any]) -> set[str]:
-    """Put these documents one after the other, and return what the last of them makes stale."""
+    """Put these documents in order, and return the names that the last one makes stale."""
     version = 0
     for document in documents:
         before = world.store.snapshot().position
@@ -54,19 +54,19 @@ def change(world: World, *documents: Mapping[str, Any]) -> set[str]:
     return stale(world, before)
 
 
-def test_who_joins_is_stale_a_service_host_with_all_its_nodes_and_a_child_where_it_is_asked(world: World) -> None:
+def test_joining_members_become_stale_with_nodes_and_children(world: World) -> None:
     assert change(world, MEMBERS) == {"h1", "h1/n1", "h2/n1", "gpu"}
 
 
-def test_who_joins_or_leaves_is_stale_and_who_stays_is_not(world: World) -> None:
+def test_only_joining_and_leaving_members_become_stale(world: World) -> None:
     assert change(world, MEMBERS, {**MEMBERS, "hosts": ["h1", "h2"]}) == {"h2/n1", "h2/n2", "gpu"}
 
 
-def test_what_is_said_of_the_members_makes_all_of_them_stale(world: World) -> None:
+def test_metadata_change_makes_all_members_stale(world: World) -> None:
     assert change(world, MEMBERS, {**MEMBERS, "metadata": {"ssd": "false"}}) == {"h1", "h1/n1", "h2/n1", "gpu"}
 
 
-def test_what_is_said_of_nobody_makes_nobody_stale(world: World) -> None:
+def test_metadata_change_without_members_makes_nothing_stale(world: World) -> None:
     assert change(world, {"hosts": [], "metadata": {"a": "b"}}, {"hosts": [], "metadata": {"a": "c"}}) == set()
     assert "elsewhere" not in world.store.snapshot().providers
 
@@ -76,24 +76,24 @@ def test_what_is_said_of_nobody_makes_nobody_stale(world: World) -> None:
     [{**MEMBERS, "name": "other"}, {**MEMBERS, "hosts": list(reversed(MEMBERS["hosts"]))}, {**MEMBERS, "version": 7}],
     ids=["name", "order", "version"],
 )
-def test_what_means_nothing_to_members_leaves_them(world: World, same: Mapping[str, Any]) -> None:
+def test_irrelevant_change_makes_no_member_stale(world: World, same: Mapping[str, Any]) -> None:
     assert change(world, MEMBERS, same) == set()
 
 
-def test_a_deleted_aggregate_makes_its_members_stale(world: World) -> None:
+def test_deleted_aggregate_makes_members_stale(world: World) -> None:
     version = world.store.put_state("aggregate", "a1", 0, MEMBERS)
     before = world.store.snapshot().position
     world.store.delete_state("aggregate", "a1", version)
     assert stale(world, before) == {"h1", "h1/n1", "h2/n1", "gpu"}
 
 
-def test_other_namespaces_make_nobody_stale(world: World) -> None:
+def test_other_namespaces_make_nothing_stale(world: World) -> None:
     before = world.store.snapshot().position
     world.store.put_state("rack", "a1", 0, MEMBERS)
     assert stale(world, before) == set()
 
 
-def test_thousands_of_members(world: World) -> None:
+def test_change_of_thousands_of_members(world: World) -> None:
     nodes = {f"wide/n{n}": node_stats({"VCPU": 4}) for n in range(2500)}
     world.store.audit("wide", world.report("wide", nodes).epoch, [], 0)
     before = world.store.snapshot().position
@@ -103,7 +103,7 @@ def test_thousands_of_members(world: World) -> None:
         assert tuple(world.store.prepare(batch).prepared[0].verdicts) == (Verdict.STALE,)
 
 
-def test_a_host_that_leaves_and_joins_again_is_not_bound_by_what_it_was(world: World) -> None:
+def test_removed_and_readded_host_is_not_affected_by_its_old_state(world: World) -> None:
     world.store.put_state("aggregate", "a1", 0, MEMBERS)
     world.store.remove("h2")
     world.store.audit("h2", world.report("h2", {"h2/n1": node_stats({"VCPU": 4})}).epoch, [], 0)

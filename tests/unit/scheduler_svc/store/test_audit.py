@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Epochs and audits: what a new epoch holds back, and what the truth of a host settles."""
+"""Epochs and audits: claims while a host must audit, and reconciliation by its audit."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from rpcapi.model.claims import Answer, Verdict
 from scheduler_svc.store.records import ClaimRef
 from tests.unit.scheduler_svc.store.world import LONG_MS, SHORT_MS, SMALL, World, node_stats, running
 
-ONE = ClaimRef("c1", 1)
+REF = ClaimRef("c1", 1)
 
 
 def audit(world: World, *claims, host: str = "h1", grace_ms: int = LONG_MS):
@@ -29,12 +29,12 @@ def test_no_host_is_open_in_a_new_epoch_until_audited(world: World) -> None:
 def test_audit_of_another_epoch_opens_nothing(world: World) -> None:
     world.add_host("h1", opened=False)
     epoch = world.store.snapshot().epoch
-    outcome = world.store.audit("h1", epoch - 1, [running(ONE, "h1")], 0)
+    outcome = world.store.audit("h1", epoch - 1, [running(REF, "h1")], 0)
     assert (outcome.epoch, list(outcome.answers)) == (epoch, [])
     assert world.states() == {} and world.store.snapshot().opened == {}
 
 
-@pytest.mark.parametrize("claims", [(), (running(ONE, "h9"),)], ids=["nothing runs", "something runs"])
+@pytest.mark.parametrize("claims", [(), (running(REF, "h9"),)], ids=["nothing runs", "something runs"])
 def test_host_that_never_reported_is_not_opened(world: World, claims) -> None:
     world.add_host("h1")
     world.store.heartbeat("h9", "gantt-conductor")
@@ -42,41 +42,41 @@ def test_host_that_never_reported_is_not_opened(world: World, claims) -> None:
     with pytest.raises(errors.UnknownHost, match="'h9'"):
         audit(world, *claims, host="h9")
     assert world.store.snapshot() == before and world.states() == {}
-    # Then no attempt has to wait for it in the next epoch either
+    # Then the next epoch does not await it either
     world.new_epoch()
     audit(world)
-    assert world.store.abort([ONE])[0].answer is Answer.UNKNOWN
+    assert world.store.abort([REF])[0].answer is Answer.UNKNOWN
 
 
-def test_lost_claim_is_reasserted(world: World) -> None:
+def test_forgotten_claim_is_reasserted_by_audit(world: World) -> None:
     world.add_host("h1")
     world.new_epoch()
-    outcome = audit(world, running(ONE, "h1"))
+    outcome = audit(world, running(REF, "h1"))
     assert (outcome.answers[0].answer, outcome.reasserted) == (Answer.CONFIRMED, 1)
     assert world.used("h1") == SMALL
-    again = audit(world, running(ONE, "h1"))
+    again = audit(world, running(REF, "h1"))
     assert (again.answers[0].answer, again.reasserted) == (Answer.CONFIRMED, 0)
     assert list(world.check().excess) == []
 
 
-def test_reasserted_excess_is_flagged_until_it_is_over(world: World) -> None:
+def test_reasserted_excess_is_flagged_until_resolved(world: World) -> None:
     world.add_host("h1", amounts=SMALL)
     world.hold("c2", "h1")
-    audit(world, running(ONE, "h1"), running(ClaimRef("c2", 1), "h1"))
+    audit(world, running(REF, "h1"), running(ClaimRef("c2", 1), "h1"))
     excess = world.check().excess
-    assert [(one["provider"], one["class"], one["used"], one["capacity"]) for one in excess] == [
+    assert [(entry["provider"], entry["class"], entry["used"], entry["capacity"]) for entry in excess] == [
         ("h1", "MEMORY_MB", 128, 64),
         ("h1", "VCPU", 2, 1),
     ]
-    world.store.release("h1", [ONE])
+    world.store.release("h1", [REF])
     assert list(world.check().excess) == []
 
 
-def test_lost_confirm_is_made_good(world: World) -> None:
+def test_forgotten_confirm_is_restored_by_audit(world: World) -> None:
     world.add_host("h1")
     world.prepare("c1", "h1")
     world.new_epoch()
-    outcome = audit(world, running(ONE, "h1"))
+    outcome = audit(world, running(REF, "h1"))
     assert (outcome.answers[0].answer, outcome.reasserted) == (Answer.CONFIRMED, 1)
     assert world.states() == {"c1": "confirmed"}
     world.check()
@@ -85,35 +85,35 @@ def test_lost_confirm_is_made_good(world: World) -> None:
 def test_ended_claim_stays_ended(world: World) -> None:
     world.add_host("h1")
     world.prepare("c1", "h1")
-    world.store.abort([ONE])
-    outcome = audit(world, running(ONE, "h1"))
+    world.store.abort([REF])
+    outcome = audit(world, running(REF, "h1"))
     assert outcome.answers[0].answer is Answer.ABORTED
     assert world.used("h1") == {} and world.states() == {}
 
 
-def test_consumer_that_lives_elsewhere_is_a_conflict(world: World) -> None:
+def test_reported_claim_with_live_claim_elsewhere_is_conflict(world: World) -> None:
     world.add_host("h1")
     world.add_host("h2")
     world.hold("c1", "h2")
     world.hold("c2", "h2", attempt=2)
-    outcome = audit(world, running(ONE, "h1"), running(ClaimRef("c2", 1), "h1"))
-    assert [one.answer for one in outcome.answers] == [Answer.CONFLICT, Answer.CONFLICT]
+    outcome = audit(world, running(REF, "h1"), running(ClaimRef("c2", 1), "h1"))
+    assert [result.answer for result in outcome.answers] == [Answer.CONFLICT, Answer.CONFLICT]
     assert world.used("h1") == {}
 
 
-def test_waiting_intents_stand_end_or_are_dropped(world: World) -> None:
+def test_unconfirmed_reported_claims_stay_end_or_are_aborted(world: World) -> None:
     world.add_host("h1")
     world.prepare("c1", "h1")
     late = world.prepare("c2", "h1", ttl_ms=SHORT_MS)
     world.pass_deadline(late)
     waiting = [running(ClaimRef(name, 1), "h1", confirmed=False) for name in ("c1", "c2", "c3")]
     outcome = audit(world, *waiting)
-    assert [one.answer for one in outcome.answers] == [Answer.PREPARED, Answer.EXPIRED, Answer.ABORTED]
+    assert [result.answer for result in outcome.answers] == [Answer.PREPARED, Answer.EXPIRED, Answer.ABORTED]
     assert world.prepare("c3", "h1").answer is Answer.ENDED
     world.check()
 
 
-def test_orphan_is_released_after_its_grace(world: World) -> None:
+def test_orphan_is_released_after_grace(world: World) -> None:
     world.add_host("h1")
     world.hold("c1", "h1")
     first = audit(world, grace_ms=SHORT_MS)
@@ -124,15 +124,15 @@ def test_orphan_is_released_after_its_grace(world: World) -> None:
     second = audit(world, grace_ms=SHORT_MS)
     assert (second.orphans, second.released) == (0, 1)
     assert world.used("h1") == {}
-    assert audit(world, running(ONE, "h1")).answers[0].answer is Answer.RELEASED
+    assert audit(world, running(REF, "h1")).answers[0].answer is Answer.RELEASED
     world.check()
 
 
-def test_orphan_that_turns_up_again_is_none(world: World) -> None:
+def test_reported_orphan_is_cleared(world: World) -> None:
     world.add_host("h1")
     world.hold("c1", "h1")
     audit(world)
-    audit(world, running(ONE, "h1"))
+    audit(world, running(REF, "h1"))
     assert world.store.claims()[0][0].orphan_ms is None
 
 
@@ -141,27 +141,27 @@ def test_prepared_claim_of_a_closed_host_neither_expires_nor_aborts(world: World
     world.add_host("h2")
     prepared = world.prepare("c1", "h1", ttl_ms=SHORT_MS)
     world.new_epoch()
-    assert world.store.abort([ONE])[0].answer is Answer.CLOSED
+    assert world.store.abort([REF])[0].answer is Answer.CLOSED
     assert world.prepare("c1", "h2", attempt=2, replaces=1).answer is Answer.CLOSED
     world.pass_deadline(prepared)
     assert world.store.reap(dead_after_ms=60_000, tombstone_ms=60_000) == 0
-    assert world.store.confirm("h1", [ONE])[0].answer is Answer.CLOSED
+    assert world.store.confirm("h1", [REF])[0].answer is Answer.CLOSED
     assert world.prepare("c1", "h1").answer is Answer.CLOSED
     assert world.used("h1") == SMALL
     world.check()
     audit(world)
     assert world.used("h1") == {}
-    assert world.store.abort([ONE])[0].answer is Answer.EXPIRED
+    assert world.store.abort([REF])[0].answer is Answer.EXPIRED
     world.check()
 
 
-def test_no_prepared_claim_outlives_its_epoch(world: World) -> None:
+def test_prepared_claim_is_aborted_in_a_new_epoch(world: World) -> None:
     world.add_host("h1")
     world.prepare("c1", "h1")
     world.prepare("c2", "h1")
     world.new_epoch()
-    assert world.store.confirm("h1", [ONE])[0].answer is Answer.CLOSED
-    outcome = audit(world, running(ONE, "h1", confirmed=False))
+    assert world.store.confirm("h1", [REF])[0].answer is Answer.CLOSED
+    outcome = audit(world, running(REF, "h1", confirmed=False))
     assert outcome.answers[0].answer is Answer.ABORTED
     for consumer in ("c1", "c2"):
         assert world.store.confirm("h1", [ClaimRef(consumer, 1)])[0].answer is Answer.ABORTED
@@ -173,7 +173,7 @@ def test_confirmed_claim_is_confirmed_in_any_epoch(world: World) -> None:
     world.add_host("h1")
     world.hold("c1", "h1")
     world.new_epoch()
-    assert world.store.confirm("h1", [ONE])[0].answer is Answer.CONFIRMED
+    assert world.store.confirm("h1", [REF])[0].answer is Answer.CONFIRMED
 
 
 def test_forgotten_replacement_is_proved_by_the_later_attempt(world: World) -> None:
@@ -188,60 +188,60 @@ def test_forgotten_replacement_is_proved_by_the_later_attempt(world: World) -> N
     world.forget_since(before)
     assert world.prepare("c1", "h1", attempt=3, replaces=2).answer is Answer.CLOSED
     guests = [running(ClaimRef(consumer, 2), "h2") for consumer in ("c1", "c2")]
-    assert [one.answer for one in audit(world, *guests, host="h2").answers] == [Answer.CONFIRMED] * 2
+    assert [result.answer for result in audit(world, *guests, host="h2").answers] == [Answer.CONFIRMED] * 2
     assert world.used("h1") == {}
-    assert [one.answer for one in world.store.confirm("h1", [ONE, ClaimRef("c2", 1)])] == [
+    assert [result.answer for result in world.store.confirm("h1", [REF, ClaimRef("c2", 1)])] == [
         Answer.ABORTED,
         Answer.RELEASED,
     ]
     world.check()
 
 
-def test_two_attempts_of_a_consumer_may_wait_at_an_agent(world: World) -> None:
+def test_audit_may_report_two_attempts_of_a_consumer(world: World) -> None:
     world.add_host("h1")
     world.prepare("c1", "h1")
     world.hold("c1", "h1", attempt=2, replaces=1)
-    outcome = audit(world, running(ONE, "h1", confirmed=False), running(ClaimRef("c1", 2), "h1"))
-    assert [one.answer for one in outcome.answers] == [Answer.ABORTED, Answer.CONFIRMED]
+    outcome = audit(world, running(REF, "h1", confirmed=False), running(ClaimRef("c1", 2), "h1"))
+    assert [result.answer for result in outcome.answers] == [Answer.ABORTED, Answer.CONFIRMED]
     assert outcome.orphans == 0
 
 
-def test_claim_that_may_be_forgotten_is_not_ended_before_its_host_audits(world: World) -> None:
+def test_possibly_forgotten_claim_is_not_ended_before_audit(world: World) -> None:
     world.add_host("h1")
     world.add_host("h2")
     world.new_epoch()
     audit(world, host="h2")
-    assert world.store.abort([ONE])[0].answer is Answer.CLOSED
-    assert world.store.abort([ONE], host="h1")[0].answer is Answer.CLOSED
+    assert world.store.abort([REF])[0].answer is Answer.CLOSED
+    assert world.store.abort([REF], host="h1")[0].answer is Answer.CLOSED
     assert world.prepare("c1", "h2", attempt=2, replaces=1).answer is Answer.CLOSED
     assert world.store.abort([ClaimRef("c9", 1)], host="h2")[0].answer is Answer.UNKNOWN
-    audit(world, running(ONE, "h1"))
-    assert world.store.abort([ONE])[0].answer is Answer.CONFIRMED
+    audit(world, running(REF, "h1"))
+    assert world.store.abort([REF])[0].answer is Answer.CONFIRMED
     assert world.prepare("c1", "h2", attempt=2, replaces=1).answer is Answer.CONFIRMED
 
 
-def test_attempt_that_cannot_have_been_forgotten_is_ended_at_once(world: World) -> None:
+def test_attempt_that_cannot_be_forgotten_is_ended_immediately(world: World) -> None:
     # Given a host that never comes back after a failover
     world.add_host("h1")
     world.add_host("dead")
     world.new_epoch()
     audit(world)
-    # When a conductor aborts what it prepared since, and the next attempt with it
+    # When a conductor aborts an attempt that it prepared since, and the next attempt
     world.prepare("c1", "h1")
-    refs = [ONE, ClaimRef("c1", 2)]
-    # Then it does not have to wait for that host
+    refs = [REF, ClaimRef("c1", 2)]
+    # Then the aborts are not CLOSED because of that host
     for _ in range(2):
-        assert [one.answer for one in world.store.abort(refs)] == [Answer.ABORTED, Answer.UNKNOWN]
+        assert [result.answer for result in world.store.abort(refs)] == [Answer.ABORTED, Answer.UNKNOWN]
     world.hold("c2", "h1")
     assert world.store.abort([ClaimRef("c2", 2)])[0].answer is Answer.UNKNOWN
 
 
-def test_orphan_proves_nothing_about_later_attempts(world: World) -> None:
+def test_orphan_is_no_evidence_of_the_newest_attempt(world: World) -> None:
     world.add_host("h1")
     world.add_host("h2")
     world.hold("c1", "h1")
     before = world.mark()
-    world.store.release("h1", [ONE])
+    world.store.release("h1", [REF])
     world.hold("c1", "h2", attempt=2)
     world.forget_since(before)
     audit(world)
@@ -251,7 +251,7 @@ def test_orphan_proves_nothing_about_later_attempts(world: World) -> None:
     assert audit(world, running(ClaimRef("c1", 2), "h2"), host="h2").answers[0].answer is Answer.CONFIRMED
 
 
-def test_large_audit_is_settled_whole(world: World) -> None:
+def test_large_audit_is_reconciled_completely(world: World) -> None:
     world.add_host("h1", amounts={"VCPU": 1000, "MEMORY_MB": 100_000})
     claims = [running(ClaimRef(f"c{n}", 1), "h1") for n in range(250)]
     outcome = audit(world, *claims)
@@ -261,22 +261,22 @@ def test_large_audit_is_settled_whole(world: World) -> None:
     assert world.check().claims == {"prepared": 0, "confirmed": 250}
 
 
-def test_inventory_below_its_use_is_flagged_and_takes_nothing(world: World) -> None:
+def test_inventory_below_usage_is_flagged_and_refuses_claims(world: World) -> None:
     world.add_host("h1")
     world.hold("c1", "h1")
     world.report("h1", {"h1": node_stats({"VCPU": 0, "MEMORY_MB": 1024})})
-    assert [(one["class"], one["used"], one["capacity"]) for one in world.check().excess] == [("VCPU", 1, 0)]
+    assert [(entry["class"], entry["used"], entry["capacity"]) for entry in world.check().excess] == [("VCPU", 1, 0)]
     assert world.prepare("c2", "h1").answer is Answer.REFUSED
     world.report("h1", {"h1": node_stats({"VCPU": 4, "MEMORY_MB": 1024})})
     assert list(world.check().excess) == []
 
 
-def test_node_that_is_gone_with_claims_is_flagged(world: World) -> None:
+def test_removed_node_with_claims_is_flagged_as_excess(world: World) -> None:
     world.add_host("h1", "h1/n1", "h1/n2")
     world.hold("c1", "h1/n1")
     world.report("h1", {"h1/n2": node_stats({"VCPU": 4, "MEMORY_MB": 1024})})
-    assert {one["provider"] for one in world.check().excess} == {"h1/n1"}
+    assert {entry["provider"] for entry in world.check().excess} == {"h1/n1"}
     assert tuple(world.prepare("c2", "h1/n1").verdicts) == (Verdict.UNKNOWN,)
-    world.store.release("h1", [ONE])
+    world.store.release("h1", [REF])
     assert list(world.check().excess) == []
     assert world.store.snapshot().used.get("h1/n1", {}) == {}

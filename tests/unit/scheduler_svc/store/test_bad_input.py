@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bad input gets a typed error, and changes nothing."""
+"""Invalid input raises a typed error and changes nothing."""
 
 from dataclasses import replace
 from functools import partial
@@ -47,7 +47,7 @@ BAD_BATCHES = [
 
 
 @pytest.mark.parametrize("wrong", BAD_BATCHES, ids="-".join)
-def test_bad_batch(world: World, wrong: dict) -> None:
+def test_invalid_batch_is_rejected(world: World, wrong: dict) -> None:
     world.add_host("h1")
     before = world.store.snapshot()
     batch = replace(world.batch(intent("c1", "h1")), **wrong)
@@ -59,7 +59,7 @@ def test_bad_batch(world: World, wrong: dict) -> None:
 @pytest.mark.parametrize(
     "ref", [ClaimRef("", 1), ClaimRef("c1", 0), ClaimRef("c1", -3), ClaimRef("c1", 2**40), ClaimRef("a b", 1)]
 )
-def test_bad_identity(world: World, ref: ClaimRef) -> None:
+def test_invalid_claim_identity_is_rejected(world: World, ref: ClaimRef) -> None:
     for verb in (
         lambda: world.store.confirm("h1", [ref]),
         lambda: world.store.abort([ref]),
@@ -70,12 +70,12 @@ def test_bad_identity(world: World, ref: ClaimRef) -> None:
             verb()
 
 
-def test_too_many_at_once(world: World) -> None:
+def test_too_many_claims_or_candidates_are_rejected(world: World) -> None:
     with pytest.raises(errors.InvalidRequest, match="split it"):
         world.store.abort([ClaimRef(f"c{n}", 1) for n in range(1001)])
 
 
-def test_node_where_a_service_host_is_meant(world: World) -> None:
+def test_node_in_place_of_a_service_host_is_rejected(world: World) -> None:
     with pytest.raises(errors.InvalidName):
         world.store.confirm("h1/n1", [ClaimRef("c1", 1)])
 
@@ -88,7 +88,7 @@ def test_node_where_a_service_host_is_meant(world: World) -> None:
         RunningClaim("c1", 1, True, "h1", {"h1": {"VCPU": -1}}, "INSTANCE", "p", "u", "r"),
     ],
 )
-def test_audit_that_cannot_be_true(world: World, claim: RunningClaim) -> None:
+def test_invalid_audit_is_rejected(world: World, claim: RunningClaim) -> None:
     world.add_host("h1", opened=False)
     with pytest.raises(errors.InvalidRequest):
         world.store.audit("h1", world.store.snapshot().epoch, [claim], 0)
@@ -96,14 +96,14 @@ def test_audit_that_cannot_be_true(world: World, claim: RunningClaim) -> None:
 
 
 @pytest.mark.parametrize("limit", [0, -1, MAX_PAGE + 1, 1.5])
-def test_page_of_an_impossible_length(world: World, limit: object) -> None:
+def test_invalid_page_length_is_rejected(world: World, limit: object) -> None:
     for ask in (world.store.claims, partial(world.store.list_state, "service")):
         with pytest.raises(errors.InvalidRequest, match="limit of a page"):
             ask(limit=limit)
 
 
 @pytest.mark.parametrize("text", ["a\0", "\ud800", "x" * 600])
-def test_text_that_no_backend_could_look_up(world: World, text: str) -> None:
+def test_unstorable_string_is_rejected(world: World, text: str) -> None:
     for ask in (
         partial(world.store.claims, marker=text),
         partial(world.store.list_state, "compute", text),
@@ -117,17 +117,17 @@ def test_text_that_no_backend_could_look_up(world: World, text: str) -> None:
             ask()
 
 
-def test_longest_page(world: World) -> None:
+def test_maximum_page_length_is_accepted(world: World) -> None:
     assert world.store.claims(limit=MAX_PAGE) == ([], None)
     assert world.store.list_state("service", limit=MAX_PAGE) == ([], None)
 
 
-def test_store_url_of_another_kind() -> None:
+def test_unsupported_store_url_is_rejected() -> None:
     with pytest.raises(errors.BadConfiguration, match="mysql"):
         open_store("mysql://x", "p1")
 
 
 @pytest.mark.parametrize("partition", ["", "a b", "a/b", "a|b"])
-def test_bad_partition(partition: str) -> None:
+def test_invalid_partition_name_is_rejected(partition: str) -> None:
     with pytest.raises(errors.InvalidName):
         open_store("memory://", partition)

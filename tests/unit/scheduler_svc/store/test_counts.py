@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many claims live, by state, without looking at each."""
+"""The number of live claims by state."""
 
 from scheduler_svc.store.records import ClaimRef
 from tests.unit.scheduler_svc.store.world import World
 
 
-def test_live_claims_are_counted_by_state(world: World) -> None:
+def test_counts_returns_live_claims_by_state(world: World) -> None:
     world.add_host("h1")
     for consumer in ("c1", "c2", "c3", "c4"):
         world.prepare(consumer, "h1")
@@ -15,5 +15,5 @@ def test_live_claims_are_counted_by_state(world: World) -> None:
     assert world.store.counts() == {"prepared": 1, "confirmed": 1}
 
 
-def test_an_empty_partition_counts_none(world: World) -> None:
+def test_counts_of_an_empty_partition_are_zero(world: World) -> None:
     assert world.store.counts() == {"prepared": 0, "confirmed": 0}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Documents of namespaces that a deployer declares."""
+"""Documents of declared namespaces."""
 
 from typing import Any
 
@@ -15,17 +15,17 @@ RACK = {"rack": "r1", "power": {"watts": 350.5, "feeds": ["a", "b"]}, "empty": [
 
 @pytest.fixture
 def world(make_world: Any) -> World:
-    """A fresh partition with two declared namespaces."""
+    """A new partition with two declared namespaces."""
     return make_world(namespaces=("rack", "power"))
 
 
 def entries_after(world: World, position: int) -> list[LogEntry]:
-    found = world.store.follow(position, 0)
-    assert found is not None
-    return found
+    entries = world.store.follow(position, 0)
+    assert entries is not None
+    return entries
 
 
-def test_a_document_is_created_read_and_listed_as_it_was_put(world: World) -> None:
+def test_document_is_read_and_listed_as_it_was_put(world: World) -> None:
     version = world.store.put_state("rack", "h1/n1", 0, RACK)
     assert version > 0
     assert world.store.get_state("rack", "h1/n1") == (version, RACK)
@@ -33,19 +33,19 @@ def test_a_document_is_created_read_and_listed_as_it_was_put(world: World) -> No
     assert world.store.list_state("power") == ([], None)
 
 
-def test_a_change_is_logged_whole_and_in_the_snapshot(world: World) -> None:
+def test_changed_document_is_in_log_and_snapshot(world: World) -> None:
     before = world.store.snapshot(("rack",))
     world.store.put_state("rack", "h1", 0, RACK)
     after = world.store.snapshot(("rack", "power"))
     assert before.states == {"rack": {}}
     assert after.states == {"rack": {"h1": RACK}, "power": {}}
-    assert [(one.kind, one.payload) for one in entries_after(world, before.position)] == [
+    assert [(entry.kind, entry.payload) for entry in entries_after(world, before.position)] == [
         ("state", {"rack": {"h1": RACK}})
     ]
     assert world.store.snapshot().states == {}
 
 
-def test_an_update_names_the_version_it_read(world: World) -> None:
+def test_update_with_an_old_version_is_a_conflict(world: World) -> None:
     first = world.store.put_state("rack", "h1", 0, RACK)
     second = world.store.put_state("rack", "h1", first, {"rack": "r2"})
     assert second > first
@@ -57,27 +57,29 @@ def test_an_update_names_the_version_it_read(world: World) -> None:
     assert world.store.snapshot().position == position
 
 
-def test_a_repeated_update_finds_its_own_work_done(world: World) -> None:
+def test_repeated_update_changes_nothing(world: World) -> None:
     first = world.store.put_state("rack", "h1", 0, RACK)
     position = world.store.snapshot().position
     assert world.store.put_state("rack", "h1", 0, dict(reversed(RACK.items()))) == first
     assert world.store.snapshot().position == position
 
 
-def test_a_document_is_deleted_at_its_version_and_again(world: World) -> None:
+def test_document_delete_requires_its_version_and_is_idempotent(world: World) -> None:
     first = world.store.put_state("rack", "h1", 0, RACK)
     with pytest.raises(errors.VersionConflict):
         world.store.delete_state("rack", "h1", first + 1)
     position = world.store.snapshot().position
     for _ in range(2):
         world.store.delete_state("rack", "h1", first)
-    assert [(one.kind, one.payload) for one in entries_after(world, position)] == [("state", {"rack": {"h1": None}})]
+    assert [(entry.kind, entry.payload) for entry in entries_after(world, position)] == [
+        ("state", {"rack": {"h1": None}})
+    ]
     with pytest.raises(errors.UnknownHost):
         world.store.get_state("rack", "h1")
 
 
-def test_a_version_is_never_used_twice(world: World) -> None:
-    """A writer that read the document before it was deleted must not overwrite what another made since."""
+def test_document_version_is_never_reused(world: World) -> None:
+    """A writer that read a document before its deletion must not overwrite a document created since."""
     first = world.store.put_state("rack", "h1", 0, RACK)
     world.store.delete_state("rack", "h1", first)
     again = world.store.put_state("rack", "h1", 0, {"rack": "r2"})
@@ -100,13 +102,13 @@ def test_documents_are_paged_by_name(world: World) -> None:
     [[], "text", {"x": float("nan")}, {"x": object()}, {"x": "y" * validation.MAX_STATE}, {"x": "\ud800"}],
     ids=["list", "text", "not a number", "no JSON", "too large", "half a character"],
 )
-def test_what_is_no_document_is_refused(world: World, document: Any) -> None:
+def test_invalid_document_is_rejected(world: World, document: Any) -> None:
     with pytest.raises(errors.InvalidRequest):
         world.store.put_state("rack", "h1", 0, document)
     assert world.store.list_state("rack") == ([], None)
 
 
-def test_namespaces_that_are_not_declared_and_documents_that_go_with_their_hosts(world: World) -> None:
+def test_undeclared_namespaces_and_host_documents_are_rejected(world: World) -> None:
     world.add_host("h1")
     with pytest.raises(errors.UnknownNamespace, match="power, rack"):
         world.store.put_state("volume", "h1", 0, RACK)
@@ -117,14 +119,14 @@ def test_namespaces_that_are_not_declared_and_documents_that_go_with_their_hosts
             world.store.delete_state(namespace, "h1", 1)
 
 
-def test_keys_of_the_stores_own_may_be_in_a_document(world: World) -> None:
-    mine = {"schema": 7, "version": "x", "state": {"version": 1}}
-    version = world.store.put_state("rack", "h1", 0, mine)
-    assert world.store.get_state("rack", "h1") == (version, mine)
+def test_document_may_contain_keys_that_the_store_uses(world: World) -> None:
+    document = {"schema": 7, "version": "x", "state": {"version": 1}}
+    version = world.store.put_state("rack", "h1", 0, document)
+    assert world.store.get_state("rack", "h1") == (version, document)
 
 
 @pytest.mark.parametrize("other", [{"feeds": True}, {"feeds": 1.0}], ids=["true", "a fraction"])
-def test_what_only_python_takes_for_the_same_is_a_change(world: World, other: dict[str, Any]) -> None:
+def test_values_equal_only_in_python_are_a_change(world: World, other: dict[str, Any]) -> None:
     version = world.store.put_state("rack", "h1", 0, {"feeds": 1})
     changed = world.store.put_state("rack", "h1", version, other)
     assert changed > version

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a server group's claims are."""
+"""The hosts of a server group's claims."""
 
 from rpcapi.model.claims import GroupPolicy
 from scheduler_svc.store.records import ClaimGroup, ClaimRef
@@ -8,7 +8,7 @@ from tests.unit.scheduler_svc.store.world import World
 APART = ClaimGroup("g1", GroupPolicy.ANTI_AFFINITY, 2)
 
 
-def test_live_claims_of_a_group_are_counted_by_host(world: World) -> None:
+def test_group_hosts_returns_live_claims_by_host(world: World) -> None:
     for host in ("h1", "h2"):
         world.add_host(host)
     world.prepare("c1", "h1", group=APART)
@@ -20,5 +20,5 @@ def test_live_claims_of_a_group_are_counted_by_host(world: World) -> None:
     assert world.store.group_hosts("g1") == {"h1": 1}
 
 
-def test_an_unknown_group_is_nowhere(world: World) -> None:
+def test_unknown_group_has_no_hosts(world: World) -> None:
     assert world.store.group_hosts("unheard-of") == {}

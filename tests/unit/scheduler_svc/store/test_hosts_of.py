@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where consumers are, as hints that name instances ask."""
+"""The hosts of consumers, for scheduler hints that name instances."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from scheduler_svc.store.validation import MAX_REFS
 from tests.unit.scheduler_svc.store.world import SHORT_MS, World
 
 
-def test_live_claims_are_found_prepared_and_confirmed(world: World) -> None:
+def test_hosts_of_returns_prepared_and_confirmed_claims(world: World) -> None:
     world.add_host("h1", "h1/n1", "h1/n2")
     world.prepare("c1", "h1/n1")
     world.hold("c2", "h1/n2")
@@ -17,7 +17,7 @@ def test_live_claims_are_found_prepared_and_confirmed(world: World) -> None:
     assert world.store.hosts_of([]) == {}
 
 
-def test_ended_claims_and_those_past_their_deadline_are_nowhere(world: World) -> None:
+def test_hosts_of_omits_ended_and_expired_claims(world: World) -> None:
     world.add_host("h1")
     world.prepare("c1", "h1")
     world.store.abort([ClaimRef("c1", 1)])
@@ -26,7 +26,7 @@ def test_ended_claims_and_those_past_their_deadline_are_nowhere(world: World) ->
     assert world.states() == {} and world.used("h1") == {}
 
 
-def test_a_question_is_bounded(world: World) -> None:
+def test_number_of_consumers_is_limited(world: World) -> None:
     world.add_host("h1")
     many = [f"c{n}" for n in range(MAX_REFS)]
     world.prepare("c7", "h1")

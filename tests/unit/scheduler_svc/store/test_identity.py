@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who the store is, told by servers that fail over: which change begins an epoch, and who begins it."""
+"""Server identity and failover: which changes begin an epoch."""
 
 import uuid
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from scheduler_svc.store.redis.keys import prefix
 
 @dataclass
 class Servers:
-    """One set of keys behind servers that say of themselves what a test tells them to."""
+    """One set of keys on simulated servers, with the identity that a test sets."""
 
     client: redis.Redis
     partition: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
@@ -42,12 +42,12 @@ class Servers:
 
 @pytest.fixture
 def servers(redis_server: RedisServer) -> Servers:
-    made = Servers(redis_server.client())
-    made.become("A", "R1")
-    return made
+    servers = Servers(redis_server.client())
+    servers.become("A", "R1")
+    return servers
 
 
-def test_same_server_goes_on(servers: Servers) -> None:
+def test_same_server_keeps_the_epoch(servers: Servers) -> None:
     epoch = servers.identity().check(servers.ask)
     assert servers.identity().check(servers.ask) == epoch
 
@@ -58,8 +58,8 @@ def test_promoted_server_begins_an_epoch(servers: Servers) -> None:
     assert servers.identity().check(servers.ask) > epoch
 
 
-def test_server_that_was_a_replica_for_a_while_begins_an_epoch(servers: Servers) -> None:
-    # Nobody looked while another one served: its data still name the first, which was made to follow it
+def test_server_that_was_a_replica_meanwhile_begins_an_epoch(servers: Servers) -> None:
+    # No check happened while the second server was primary: its data still name the first, now promoted again
     epoch = servers.identity().check(servers.ask)
     servers.become("A", "R3", "R2")
     later = servers.identity().check(servers.ask)
@@ -67,60 +67,60 @@ def test_server_that_was_a_replica_for_a_while_begins_an_epoch(servers: Servers)
     assert servers.identity().check(servers.ask) == later
 
 
-def test_new_replication_id_alone_loses_nothing(servers: Servers) -> None:
-    # A primary whose last replica left long ago takes another one
+def test_new_replication_id_alone_keeps_the_epoch(servers: Servers) -> None:
+    # A primary without replicas gets a new replica
     epoch = servers.identity().check(servers.ask)
     servers.become("A", "R2")
     assert servers.identity().check(servers.ask) == epoch
 
 
-def test_same_server_that_is_behind_what_was_seen_begins_an_epoch(servers: Servers) -> None:
-    one = servers.identity()
-    epoch = one.check(servers.ask)
-    one.observe(epoch, 100)
-    later = one.check(servers.ask)
-    assert later > epoch and one.take_epoch_change()
-    # Others that saw less follow, and it is not begun twice
-    assert servers.identity().check(servers.ask) == one.check(servers.ask) == later
+def test_server_behind_the_observed_position_begins_an_epoch(servers: Servers) -> None:
+    observer = servers.identity()
+    epoch = observer.check(servers.ask)
+    observer.observe(epoch, 100)
+    later = observer.check(servers.ask)
+    assert later > epoch and observer.take_epoch_change()
+    # Workers that observed less accept the epoch, and it is begun once
+    assert servers.identity().check(servers.ask) == observer.check(servers.ask) == later
 
 
-def test_epoch_that_another_server_had_begun_is_outgrown(servers: Servers) -> None:
-    # An old primary answered for a moment, and began an epoch there; then it was made to follow the new one
-    one = servers.identity()
-    epoch = one.check(servers.ask)
-    one.observe(epoch + 1_000_000, 0)
-    assert one.check(servers.ask) > epoch + 1_000_000
+def test_new_epoch_exceeds_epochs_of_other_servers(servers: Servers) -> None:
+    # An old primary answered for a moment and got a new epoch; then it became a replica of the new primary
+    observer = servers.identity()
+    epoch = observer.check(servers.ask)
+    observer.observe(epoch + 1_000_000, 0)
+    assert observer.check(servers.ask) > epoch + 1_000_000
 
 
-def test_two_that_race_begin_one_epoch(servers: Servers) -> None:
+def test_racing_workers_begin_a_single_epoch(servers: Servers) -> None:
     first, second = servers.identity(), servers.identity()
-    for one in (first, second):
-        one.observe(one.check(servers.ask), 100)
-    told: list[int] = []
+    for identity in (first, second):
+        identity.observe(identity.check(servers.ask), 100)
+    epochs: list[int] = []
 
     def first_is_faster(*command: Any) -> Any:
-        if command[0] == "EVAL" and not told:
-            told.append(first.check(servers.ask))
+        if command[0] == "EVAL" and not epochs:
+            epochs.append(first.check(servers.ask))
         return servers.ask(*command)
 
-    assert second.check(first_is_faster) == told[0]
+    assert second.check(first_is_faster) == epochs[0]
     assert (first.take_epoch_change(), second.take_epoch_change()) == (True, False)
 
 
-def test_what_is_seen_while_the_store_is_asked_is_no_loss(servers: Servers) -> None:
-    one = servers.identity()
-    epoch = one.check(servers.ask)
+def test_position_observed_during_the_check_is_not_a_loss(servers: Servers) -> None:
+    observer = servers.identity()
+    epoch = observer.check(servers.ask)
 
     def others_go_on(*command: Any) -> Any:
         answer = servers.ask(*command)
         if command[0] == "HMGET":
-            one.observe(epoch, 1_000)
+            observer.observe(epoch, 1_000)
         return answer
 
-    assert one.check(others_go_on) == epoch
+    assert observer.check(others_go_on) == epoch
 
 
-def test_replica_is_refused(servers: Servers) -> None:
+def test_replica_is_rejected(servers: Servers) -> None:
     servers.says["role"] = "slave"
     with pytest.raises(redis.ReadOnlyError):
         servers.identity().check(servers.ask)

@@ -11,7 +11,7 @@ from scheduler_svc.store.records import ClaimRef
 from tests.unit.scheduler_svc.store.world import ROOMY, SMALL, World, intent, node_stats, poll
 
 
-def test_every_change_is_one_position(world: World) -> None:
+def test_log_positions_are_consecutive(world: World) -> None:
     start = world.store.snapshot().position
     world.add_host("h1", amounts=ROOMY)
     world.prepare("c1", "h1")
@@ -26,7 +26,7 @@ def test_every_change_is_one_position(world: World) -> None:
     assert entries[3].payload == {"h1": world.store.snapshot().epoch}
 
 
-def test_one_entry_a_batch(world: World) -> None:
+def test_batch_writes_a_single_log_entry(world: World) -> None:
     world.add_host("h1")
     world.add_host("h2")
     start = world.store.snapshot().position
@@ -36,11 +36,11 @@ def test_one_entry_a_batch(world: World) -> None:
     assert entries[0].payload == {"h1": {"VCPU": 2, "MEMORY_MB": 128}, "h2": SMALL}
 
 
-def test_nothing_new_is_no_gap(world: World) -> None:
+def test_follow_without_new_entries_is_no_gap(world: World) -> None:
     assert world.store.follow(world.store.snapshot().position, 1) == []
 
 
-def test_follow_in_parts(world: World) -> None:
+def test_follow_with_limit_continues_after_the_last_entry(world: World) -> None:
     start = world.store.snapshot().position
     world.add_host("h1")
     parts = [world.store.follow(start + n, 0, limit=1) for n in range(2)]
@@ -56,11 +56,11 @@ def test_trimmed_log_is_a_gap(make_world: Any) -> None:
     assert world.store.follow(world.store.snapshot().position, 0) == []
 
 
-def test_position_that_was_never_reached_is_a_gap(world: World) -> None:
+def test_position_beyond_the_log_is_a_gap(world: World) -> None:
     assert world.store.follow(world.store.snapshot().position + 5, 0) is None
 
 
-def test_new_epoch_is_in_the_log_and_leaps(world: World) -> None:
+def test_new_epoch_is_logged_and_skips_positions(world: World) -> None:
     world.add_host("h1")
     before = world.store.snapshot().position
     epoch = world.new_epoch()
@@ -68,7 +68,7 @@ def test_new_epoch_is_in_the_log_and_leaps(world: World) -> None:
     assert entries is not None
     assert [(entry.kind, entry.payload) for entry in entries] == [("epoch", epoch)]
     assert entries[0].position > before + 1000
-    # A follower of the forgotten tail is told of a gap, or of the epoch: never of what looks like its next entry.
+    # A follower of forgotten entries gets a gap or the epoch entry, never an entry at its next position.
     beyond = world.store.follow(before + 3, 0)
     assert beyond is None or beyond[0].kind == "epoch"
 
@@ -83,7 +83,7 @@ def test_follow_waits_for_the_next_entry(world: World) -> None:
     assert got and got[0][0].position == start + 1
 
 
-def test_followers_of_any_length_agree_with_a_snapshot(world: World) -> None:
+def test_followed_state_equals_a_snapshot_for_any_limit(world: World) -> None:
     for n in range(3):
         world.add_host(f"h{n}")
     first = world.store.snapshot()
@@ -106,24 +106,24 @@ def test_decision_is_completed_by_the_store(world: World) -> None:
     world.add_host("h2")
     record = {"driver": "filter", "seed": 7, "reasons": {"ram": 3}}
     world.prepare("c1", "h1", "h2", request_id="req-7", record=record)
-    found = world.store.find_decision("req-7")
-    assert (found["driver"], found["seed"], found["reasons"]) == ("filter", 7, {"ram": 3})
-    assert found["outcome"] == "selected" and found["at_ms"] <= world.time()
-    assert found["answered_position"] == world.store.snapshot().position
-    assert found["verdicts"] == [
+    decision = world.store.find_decision("req-7")
+    assert (decision["driver"], decision["seed"], decision["reasons"]) == ("filter", 7, {"ram": 3})
+    assert decision["outcome"] == "selected" and decision["at_ms"] <= world.time()
+    assert decision["answered_position"] == world.store.snapshot().position
+    assert decision["verdicts"] == [
         {"consumer": "c1", "answer": "prepared", "host": "h2", "tried": [["h1", "FULL"], ["h2", "FITS"]]}
     ]
 
 
-def test_refused_batch_is_recorded_too(world: World) -> None:
+def test_refused_batch_is_recorded(world: World) -> None:
     world.add_host("h1", amounts={"VCPU": 1, "MEMORY_MB": 1})
     world.prepare("c1", "h1", request_id="req-8", record={"driver": "filter"})
-    found = world.store.find_decision("req-8")
-    assert (found["outcome"], found["verdicts"][0]["answer"]) == ("refused", "refused")
-    assert found["verdicts"][0]["tried"] == [["h1", "FULL"]]
+    decision = world.store.find_decision("req-8")
+    assert (decision["outcome"], decision["verdicts"][0]["answer"]) == ("refused", "refused")
+    assert decision["verdicts"][0]["tried"] == [["h1", "FULL"]]
 
 
-def test_decision_without_a_claim_and_the_newest_counts(world: World) -> None:
+def test_newest_decision_is_returned(world: World) -> None:
     world.store.record_decision("req-9", {"outcome": "refused", "reasons": {"az": 2}})
     world.store.record_decision("req-9", {"outcome": "refused", "reasons": {"az": 3}})
     assert world.store.find_decision("req-9")["reasons"] == {"az": 3}
@@ -140,7 +140,7 @@ def test_decision_record_is_bounded(make_world: Any) -> None:
         world.store.find_decision("req-0")
 
 
-def test_identity_that_stays(world: World) -> None:
+def test_unchanged_identity_keeps_the_epoch(world: World) -> None:
     epoch, _bumped = world.store.check_identity()
     assert world.store.check_identity() == (epoch, False)
     assert world.store.snapshot().epoch == epoch

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Among candidates that are about equally good, those that nobody touched since the decision go first."""
+"""Among near candidates, those unchanged since the decision are tried first."""
 
 from rpcapi.model.claims import Verdict
 from scheduler_svc.store.records import Candidate, Intent
@@ -9,7 +9,7 @@ PASSED, FITS, FULL, CONCURRENT = Verdict.PASSED, Verdict.FITS, Verdict.FULL, Ver
 
 
 def hosts(world: World, *names: str) -> int:
-    """Add hosts, and return the position that is decided on."""
+    """Add hosts, and return the position of the decision."""
     for name in names:
         world.add_host(name, amounts={"VCPU": 2})
     return world.store.snapshot().position
@@ -24,63 +24,65 @@ def touch(world: World, host: str, amount: int = 1) -> None:
     world.prepare(f"other-{host}", host, resources={"VCPU": amount})
 
 
-def test_an_untouched_near_one_goes_before_one_that_changed(world: World) -> None:
+def test_unchanged_near_candidate_is_tried_before_changed(world: World) -> None:
     position = hosts(world, "a", "b", "c")
     touch(world, "a")
-    given = claim(world, position, *map(Candidate, "abc"), near=3)
-    assert (given.host, given.verdicts, given.alternates) == ("b", (PASSED, FITS), ("c",))
+    result = claim(world, position, *map(Candidate, "abc"), near=3)
+    assert (result.host, result.verdicts, result.alternates) == ("b", (PASSED, FITS), ("c",))
 
 
-def test_one_that_is_worse_does_not(world: World) -> None:
+def test_worse_candidate_is_not_tried_before_changed_near_candidate(world: World) -> None:
     position = hosts(world, "a", "b", "c")
     touch(world, "a")
     assert claim(world, position, *map(Candidate, "abc"), near=1).verdicts == (FITS,)
 
 
-def test_where_all_near_ones_changed_the_first_is_still_the_best(world: World) -> None:
+def test_first_candidate_is_tried_first_when_all_near_changed(world: World) -> None:
     position = hosts(world, "a", "b", "c")
     touch(world, "a")
     touch(world, "b")
-    given = claim(world, position, *map(Candidate, "abc"), near=2)
-    assert (given.host, given.verdicts, given.alternates) == ("a", (FITS, PASSED), ("b", "c"))
+    result = claim(world, position, *map(Candidate, "abc"), near=2)
+    assert (result.host, result.verdicts, result.alternates) == ("a", (FITS, PASSED), ("b", "c"))
 
 
-def test_a_changed_near_one_goes_before_one_that_is_worse(world: World) -> None:
+def test_changed_near_candidate_is_tried_before_worse(world: World) -> None:
     position = hosts(world, "a", "b", "c", "d")
     touch(world, "a", 2)
     touch(world, "b")
-    given = claim(world, position, *map(Candidate, "abcd"), near=2)
-    assert (given.host, given.verdicts) == ("b", (CONCURRENT, FITS))
+    result = claim(world, position, *map(Candidate, "abcd"), near=2)
+    assert (result.host, result.verdicts) == ("b", (CONCURRENT, FITS))
 
 
-def test_when_no_near_one_fits_the_others_are_tried(world: World) -> None:
+def test_other_candidates_are_tried_when_no_near_fits(world: World) -> None:
     position = hosts(world, "a", "b", "c")
     touch(world, "a", 2)
     touch(world, "b", 2)
-    given = claim(world, position, *map(Candidate, "abc"), near=2)
-    assert (given.host, given.verdicts) == ("c", (CONCURRENT, CONCURRENT, FITS))
+    result = claim(world, position, *map(Candidate, "abc"), near=2)
+    assert (result.host, result.verdicts) == ("c", (CONCURRENT, CONCURRENT, FITS))
 
 
-def test_what_the_decider_claimed_itself_is_no_news(world: World) -> None:
+def test_own_claims_of_the_worker_are_not_a_change(world: World) -> None:
     position = hosts(world, "a", "b")
     touch(world, "a")
-    seen = world.store.snapshot().position
-    assert claim(world, position, Candidate("a", sums_position=seen), Candidate("b"), near=2).verdicts == (FITS,)
+    sums_position = world.store.snapshot().position
+    assert claim(world, position, Candidate("a", sums_position=sums_position), Candidate("b"), near=2).verdicts == (
+        FITS,
+    )
 
 
-def test_sums_that_were_seen_tell_full_from_concurrent(world: World) -> None:
+def test_sums_position_distinguishes_full_from_concurrent(world: World) -> None:
     position = hosts(world, "a")
     touch(world, "a", 2)
-    seen = world.store.snapshot().position
-    assert claim(world, position, Candidate("a", sums_position=seen), near=1).verdicts == (FULL,)
+    sums_position = world.store.snapshot().position
+    assert claim(world, position, Candidate("a", sums_position=sums_position), near=1).verdicts == (FULL,)
     assert claim(world, position, Candidate("a"), near=1).verdicts == (CONCURRENT,)
 
 
-def test_allocations_and_what_was_seen_go_together(world: World) -> None:
+def test_candidate_may_have_allocations_and_sums_position(world: World) -> None:
     position = hosts(world, "a", "b")
     touch(world, "a")
-    seen = world.store.snapshot().position
+    sums_position = world.store.snapshot().position
     own = {"a": {"VCPU": 1}}
-    given = claim(world, position, Candidate("a", own, seen), Candidate("b"), near=2)
-    assert (given.host, given.verdicts) == ("a", (FITS,))
+    result = claim(world, position, Candidate("a", own, sums_position), Candidate("b"), near=2)
+    assert (result.host, result.verdicts) == ("a", (FITS,))
     assert world.used("a") == {"VCPU": 2}

@@ -10,7 +10,7 @@ from scheduler_svc.store.records import Candidate, ClaimGroup, ClaimRef, Intent
 from tests.unit.scheduler_svc.store.world import SHORT_MS, SMALL, World, intent, node_stats
 
 
-def test_first_candidate_that_fits_is_taken(world: World) -> None:
+def test_first_fitting_candidate_is_claimed(world: World) -> None:
     world.add_host("h1", amounts={"VCPU": 1, "MEMORY_MB": 10})
     world.add_host("h2")
     world.add_host("h3")
@@ -23,7 +23,7 @@ def test_first_candidate_that_fits_is_taken(world: World) -> None:
     world.check()
 
 
-def test_answer_tells_new_position_and_sums(world: World) -> None:
+def test_answer_has_new_position_and_sums(world: World) -> None:
     world.add_host("h1")
     before = world.store.snapshot().position
     answer = world.store.prepare(world.batch(intent("c1", "h1"), intent("c2", "h1")))
@@ -32,7 +32,7 @@ def test_answer_tells_new_position_and_sums(world: World) -> None:
     assert answer.used == {"h1": {"VCPU": 2, "MEMORY_MB": 128}}
 
 
-def test_repeated_prepare_gets_the_recorded_answer(world: World) -> None:
+def test_repeated_prepare_returns_the_recorded_answer(world: World) -> None:
     world.add_host("h1")
     world.add_host("h2")
     batch = world.batch(intent("c1", "h1", "h2"))
@@ -44,7 +44,7 @@ def test_repeated_prepare_gets_the_recorded_answer(world: World) -> None:
     assert world.used("h1") == SMALL
 
 
-def test_repeated_prepare_after_confirm_is_still_answered(world: World) -> None:
+def test_repeated_prepare_after_confirm_returns_the_recorded_answer(world: World) -> None:
     world.add_host("h1")
     world.hold("c1", "h1")
     got = world.prepare("c1", "h1")
@@ -52,17 +52,17 @@ def test_repeated_prepare_after_confirm_is_still_answered(world: World) -> None:
     assert world.states() == {"c1": "confirmed"}
 
 
-def test_all_or_nothing(world: World) -> None:
+def test_batch_is_prepared_completely_or_not_at_all(world: World) -> None:
     world.add_host("h1", amounts={"VCPU": 2, "MEMORY_MB": 1024})
     answer = world.store.prepare(world.batch(*(intent(f"c{n}", "h1") for n in range(3))))
     assert not answer.accepted
-    assert [one.answer for one in answer.prepared] == [Answer.REFUSED] * 3
-    assert [tuple(one.verdicts) for one in answer.prepared] == [("FITS",), ("FITS",), ("FULL",)]
+    assert [result.answer for result in answer.prepared] == [Answer.REFUSED] * 3
+    assert [tuple(result.verdicts) for result in answer.prepared] == [("FITS",), ("FITS",), ("FULL",)]
     assert world.used("h1") == {} and world.states() == {}
     world.check()
 
 
-def test_full_by_a_later_change_is_concurrent(world: World) -> None:
+def test_host_filled_after_the_decision_is_concurrent(world: World) -> None:
     world.add_host("h1", amounts={"VCPU": 1, "MEMORY_MB": 1024})
     early = world.batch(intent("c2", "h1"))
     world.prepare("c1", "h1")
@@ -92,7 +92,7 @@ def test_disabled_host_is_stale_for_older_decisions(world: World) -> None:
     assert tuple(world.store.prepare(early).prepared[0].verdicts) == (Verdict.STALE,)
 
 
-def test_unknown_provider_or_class(world: World) -> None:
+def test_unknown_provider_or_class_is_rejected(world: World) -> None:
     world.add_host("h1")
     got = world.prepare("c1", "nowhere", "h1", resources={"VCPU": 1, "CUSTOM_GPU": 1})
     assert tuple(got.verdicts) == (Verdict.UNKNOWN, Verdict.UNKNOWN)
@@ -104,7 +104,7 @@ def test_host_that_was_never_audited_is_closed(world: World) -> None:
     assert tuple(world.prepare("c1", "h1").verdicts) == (Verdict.CLOSED,)
 
 
-def test_old_epoch_gets_nothing(world: World) -> None:
+def test_batch_of_an_old_epoch_is_not_prepared(world: World) -> None:
     world.add_host("h1")
     batch = world.batch(intent("c1", "h1"))
     epoch = world.new_epoch()
@@ -128,7 +128,7 @@ def test_old_epoch_gets_nothing(world: World) -> None:
         ({"allocation_ratio": 1.15}, 24, False),
     ],
 )
-def test_units_and_ratio(world: World, figures: dict[str, Any], amount: int, fits: bool) -> None:
+def test_min_max_step_and_ratio_are_checked(world: World, figures: dict[str, Any], amount: int, fits: bool) -> None:
     world.report("h1", {"h1": node_stats({"VCPU": 20}, **figures)})
     world.store.audit("h1", world.store.snapshot().epoch, [], 0)
     got = world.prepare("c1", "h1", resources={"VCPU": amount})
@@ -138,8 +138,8 @@ def test_units_and_ratio(world: World, figures: dict[str, Any], amount: int, fit
 def test_claim_over_several_providers(world: World) -> None:
     world.add_host("h1", "h1/n1", "h1/disk")
     spread = {"h1/n1": {"VCPU": 2}, "h1/disk": {"MEMORY_MB": 100}}
-    wish = Intent("c1", 1, [Candidate("h1/n1", spread)])
-    assert world.store.prepare(world.batch(wish, resources={})).accepted
+    claim_intent = Intent("c1", 1, [Candidate("h1/n1", spread)])
+    assert world.store.prepare(world.batch(claim_intent, resources={})).accepted
     assert (world.used("h1/n1"), world.used("h1/disk")) == ({"VCPU": 2}, {"MEMORY_MB": 100})
     assert world.store.claims()[0][0].allocations == spread
     world.store.release("h1", [ClaimRef("c1", 1)])
@@ -147,24 +147,24 @@ def test_claim_over_several_providers(world: World) -> None:
     world.check()
 
 
-def test_what_is_held_where_is_answered_again(world: World) -> None:
+def test_repeated_prepare_returns_allocations(world: World) -> None:
     world.add_host("h1", "h1/n1", "h1/disk", amounts={"VCPU": 8, "MEMORY_MB": 1000})
     spread = {"h1/n1": {"VCPU": 2}, "h1/disk": {"MEMORY_MB": 100}}
     for consumer, candidate, expected in (
         ("c1", Candidate("h1/n1", spread), spread),
         ("c2", Candidate("h1/n1"), None),
-        # At its host alone, but not the batch's resources: the groups of a request may all be served there.
+        # At its host alone, but other than the batch's resources: all groups of a request may fit on the host.
         ("c3", Candidate("h1/n1", {"h1/n1": {"VCPU": 2}}), {"h1/n1": {"VCPU": 2}}),
     ):
-        wish = Intent(consumer, 1, [candidate])
+        claim_intent = Intent(consumer, 1, [candidate])
         for _ in range(2):
-            answer = world.store.prepare(world.batch(wish, resources={"VCPU": 1}))
+            answer = world.store.prepare(world.batch(claim_intent, resources={"VCPU": 1}))
             assert answer.prepared[0].allocations == expected
     refused = world.store.prepare(world.batch(Intent("c4", 1, [Candidate("h1/n1", spread)]), Intent("c5", 1, [])))
-    assert [one.allocations for one in refused.prepared] == [None, None]
+    assert [result.allocations for result in refused.prepared] == [None, None]
 
 
-def test_other_live_attempt_is_a_conflict(world: World) -> None:
+def test_live_claim_of_another_attempt_is_a_conflict(world: World) -> None:
     world.add_host("h1")
     world.prepare("c1", "h1")
     assert world.prepare("c1", "h1", attempt=2).answer is Answer.CONFLICT
@@ -188,7 +188,7 @@ def test_delayed_prepare_after_abort_is_refused(world: World) -> None:
     assert world.states() == {}
 
 
-def test_replacing_ends_the_old_attempt_in_the_same_step(world: World) -> None:
+def test_replacement_ends_the_old_attempt_atomically(world: World) -> None:
     world.add_host("h1", amounts=SMALL)
     world.prepare("c1", "h1")
     got = world.prepare("c1", "h1", attempt=2, replaces=1)
@@ -198,7 +198,7 @@ def test_replacing_ends_the_old_attempt_in_the_same_step(world: World) -> None:
     world.check()
 
 
-def test_refused_replacement_leaves_the_old_attempt(world: World) -> None:
+def test_refused_replacement_keeps_the_old_attempt(world: World) -> None:
     world.add_host("h1")
     world.add_host("h2", amounts={"VCPU": 1, "MEMORY_MB": 1})
     world.prepare("c1", "h1")
@@ -223,14 +223,14 @@ def test_expired_attempt_can_be_replaced(world: World) -> None:
     world.check()
 
 
-def test_replaced_attempt_that_never_was_cannot_come_later(world: World) -> None:
+def test_unknown_replaced_attempt_gets_a_tombstone(world: World) -> None:
     world.add_host("h1")
     delayed = world.batch(intent("c1", "h1"))
     assert world.prepare("c1", "h1", attempt=2, replaces=1).answer is Answer.PREPARED
     assert world.store.prepare(delayed).prepared[0].answer is Answer.ENDED
 
 
-def test_past_deadline_makes_room(world: World) -> None:
+def test_expired_claim_frees_capacity(world: World) -> None:
     world.add_host("h1", amounts=SMALL)
     world.pass_deadline(world.prepare("c1", "h1", ttl_ms=SHORT_MS))
     assert world.prepare("c2", "h1").answer is Answer.PREPARED
@@ -247,7 +247,7 @@ def test_anti_affinity_counts_live_claims_and_the_batch(world: World) -> None:
     world.add_host("h2")
     policy = group(GroupPolicy.ANTI_AFFINITY)
     answer = world.store.prepare(world.batch(intent("c1", "h1", "h2"), intent("c2", "h1", "h2"), group=policy))
-    assert [one.host for one in answer.prepared] == ["h1", "h2"]
+    assert [result.host for result in answer.prepared] == ["h1", "h2"]
     third = world.prepare("c3", "h1", "h2", group=policy)
     assert tuple(third.verdicts) == (Verdict.GROUP, Verdict.GROUP)
     world.store.abort([ClaimRef("c1", 1)])
@@ -265,17 +265,17 @@ def test_anti_affinity_with_more_than_one_per_host(world: World) -> None:
 def test_groups_count_nodes_and_not_service_hosts(world: World) -> None:
     world.add_host("h1", "h1/n1", "h1/n2")
     for policy, second in ((GroupPolicy.ANTI_AFFINITY, "FITS"), (GroupPolicy.AFFINITY, "GROUP")):
-        wanted = ClaimGroup(str(policy), policy)
-        world.prepare(f"{policy}-1", "h1/n1", group=wanted)
-        assert tuple(world.prepare(f"{policy}-2", "h1/n2", group=wanted).verdicts) == (second,)
+        server_group = ClaimGroup(str(policy), policy)
+        world.prepare(f"{policy}-1", "h1/n1", group=server_group)
+        assert tuple(world.prepare(f"{policy}-2", "h1/n2", group=server_group).verdicts) == (second,)
 
 
-def test_affinity_follows_the_first(world: World) -> None:
+def test_affinity_requires_the_host_of_the_first_member(world: World) -> None:
     world.add_host("h1")
     world.add_host("h2")
     policy = group(GroupPolicy.AFFINITY)
     answer = world.store.prepare(world.batch(intent("c1", "h2"), intent("c2", "h1", "h2"), group=policy))
-    assert [tuple(one.verdicts) for one in answer.prepared] == [("FITS",), ("GROUP", "FITS")]
+    assert [tuple(result.verdicts) for result in answer.prepared] == [("FITS",), ("GROUP", "FITS")]
     assert world.prepare("c3", "h1", group=policy).answer is Answer.REFUSED
 
 
@@ -290,7 +290,7 @@ def test_soft_policies_count_their_members_and_refuse_none(world: World, policy:
     world.check()
 
 
-def test_replaced_member_frees_its_place_in_the_group(world: World) -> None:
+def test_replaced_member_is_no_longer_counted_in_the_group(world: World) -> None:
     world.add_host("h1")
     policy = group(GroupPolicy.ANTI_AFFINITY)
     world.prepare("c1", "h1", group=policy)
@@ -298,7 +298,7 @@ def test_replaced_member_frees_its_place_in_the_group(world: World) -> None:
     world.check()
 
 
-def test_an_attempt_that_was_replaced_before_it_came_is_over(world: World) -> None:
+def test_attempt_replaced_before_it_arrived_is_ended(world: World) -> None:
     world.add_host("h1")
     assert world.prepare("c1", "h1", attempt=2, replaces=1).host == "h1"
     world.store.abort([ClaimRef("c1", 2)])
@@ -306,7 +306,7 @@ def test_an_attempt_that_was_replaced_before_it_came_is_over(world: World) -> No
     assert world.prepare("c1", "h1", attempt=1).answer is Answer.ENDED
 
 
-def test_asking_again_for_a_claim_past_its_deadline_waits_for_the_audit_of_its_host(world: World) -> None:
+def test_repeated_prepare_of_a_parked_claim_is_closed_until_audit(world: World) -> None:
     world.add_host("h1")
     world.prepare("c1", "h1")
     world.new_epoch()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Redis restarts, goes away, is emptied, or is somebody else: what the store makes of it."""
+"""Behaviour of the store when Redis restarts, is unavailable, is emptied, or is another server."""
 
 import threading
 from functools import partial
@@ -19,18 +19,18 @@ from scheduler_svc.store.redis.keys import prefix
 from tests.unit.scheduler_svc.store.backends import redis_world
 from tests.unit.scheduler_svc.store.world import World, intent, poll
 
-ONE = ClaimRef("c1", 1)
+REF = ClaimRef("c1", 1)
 
 
 def world_on(server: RedisServer, store: RedisStore) -> World:
-    """Return a world around a store of the test's own making."""
-    made = redis_world(server)
-    made.store.close()
-    made.store = store
-    return made
+    """Return a world with the given store."""
+    new_world = redis_world(server)
+    new_world.store.close()
+    new_world.store = store
+    return new_world
 
 
-def test_acl_user_may_do_all_that_the_store_does(make_redis: Any) -> None:
+def test_acl_user_may_run_all_commands_of_the_store(make_redis: Any) -> None:
     server = make_redis(users=STORE_USERS)
     world = world_on(server, RedisStore(server.url("scheduler"), "cell1"))
     store = world.store
@@ -38,8 +38,8 @@ def test_acl_user_may_do_all_that_the_store_does(make_redis: Any) -> None:
     assert store.snapshot().epoch == epoch
     world.add_host("h1", "h1/n1")
     world.prepare("c1", "h1/n1", record={"driver": "filter"}, request_id="req-1")
-    store.confirm("h1", [ONE])
-    store.move(ONE, ClaimRef("m1", 1), "MIGRATION")
+    store.confirm("h1", [REF])
+    store.move(REF, ClaimRef("m1", 1), "MIGRATION")
     store.release("h1", [ClaimRef("m1", 1)])
     store.abort([ClaimRef("c2", 1)])
     store.heartbeat("m1", "gantt-conductor")
@@ -56,14 +56,14 @@ def test_acl_user_may_do_all_that_the_store_does(make_redis: Any) -> None:
     store.close()
 
 
-def test_a_partition_that_a_newer_gantt_keeps_is_left_alone(redis_server: RedisServer) -> None:
+def test_partition_of_a_newer_schema_is_rejected(redis_server: RedisServer) -> None:
     world = redis_world(redis_server)
     head = prefix(world.store.partition)
     with redis_server.client() as client:
         client.hset(head + "meta", "schema", 2)
         before, connected = client.hgetall(head + "meta"), len(client.client_list())
         older = RedisStore(redis_server.url(), world.store.partition)
-        # Each time: no connection is used, or left open, that did not learn who the server is
+        # Each time: a connection without a successful identity check is neither used nor left open
         for ask in (older.snapshot, older.snapshot, partial(older.heartbeat, "m1", "gantt-conductor")):
             with pytest.raises(errors.IncompatibleObject, match="upgrade"):
                 ask()
@@ -72,7 +72,7 @@ def test_a_partition_that_a_newer_gantt_keeps_is_left_alone(redis_server: RedisS
         assert client.hgetall(head + "meta") == before
 
 
-def test_a_log_entry_that_a_newer_gantt_wrote_is_not_guessed_at(redis_server: RedisServer) -> None:
+def test_log_entry_of_a_newer_schema_is_rejected(redis_server: RedisServer) -> None:
     world = redis_world(redis_server)
     world.add_host("h1")
     log, position = prefix(world.store.partition) + "log", world.store.snapshot().position
@@ -84,7 +84,7 @@ def test_a_log_entry_that_a_newer_gantt_wrote_is_not_guessed_at(redis_server: Re
         world.store.follow(position, 5)
 
 
-def test_scripts_that_redis_dropped_are_loaded_again(redis_server: RedisServer) -> None:
+def test_flushed_scripts_are_loaded_again(redis_server: RedisServer) -> None:
     world = redis_world(redis_server)
     world.add_host("h1")
     redis_server.client().script_flush()
@@ -97,7 +97,7 @@ def test_scripts_that_redis_dropped_are_loaded_again(redis_server: RedisServer) 
     [lambda world: world.store.heartbeat("m1", "gantt-conductor"), lambda world: world.store.snapshot()],
     ids=["script", "read"],
 )
-def test_partition_that_was_emptied_begins_a_later_epoch(redis_server: RedisServer, touch: Any) -> None:
+def test_emptied_partition_begins_a_later_epoch(redis_server: RedisServer, touch: Any) -> None:
     world = redis_world(redis_server)
     world.add_host("h1")
     before = world.store.snapshot()
@@ -113,7 +113,7 @@ def test_partition_that_was_emptied_begins_a_later_epoch(redis_server: RedisServ
 
 
 def restarted(server: RedisServer, durability: Any) -> tuple[World, int, Any]:
-    """Return a world whose server has restarted under it, the epoch before, and a batch decided before."""
+    """Return a world after a restart of its server, the epoch before, and a batch decided before."""
     world = world_on(server, RedisStore(server.url(), "cell1", durability=durability))
     world.add_host("h1")
     world.hold("c1", "h1")
@@ -124,7 +124,7 @@ def restarted(server: RedisServer, durability: Any) -> tuple[World, int, Any]:
     return world, epoch, batch
 
 
-def test_restart_that_may_have_lost_something_opens_an_epoch(make_redis: Any) -> None:
+def test_restart_with_possible_loss_begins_an_epoch(make_redis: Any) -> None:
     world, epoch, batch = restarted(make_redis(appendonly="everysec"), "everysec")
     answer = world.store.prepare(batch)
     assert (answer.current, answer.accepted) == (False, False)
@@ -134,7 +134,7 @@ def test_restart_that_may_have_lost_something_opens_an_epoch(make_redis: Any) ->
     world.store.close()
 
 
-def test_restart_that_lost_nothing_goes_on(make_redis: Any) -> None:
+def test_restart_without_loss_keeps_the_epoch(make_redis: Any) -> None:
     world, epoch, batch = restarted(make_redis(appendonly="always"), "always")
     answer = world.store.prepare(batch)
     assert (answer.accepted, answer.epoch) == (True, epoch)
@@ -143,13 +143,13 @@ def test_restart_that_lost_nothing_goes_on(make_redis: Any) -> None:
     world.store.close()
 
 
-def test_durable_promise_is_not_believed_without_an_append_only_file(make_redis: Any) -> None:
+def test_durability_always_is_ignored_without_an_append_only_file(make_redis: Any) -> None:
     world, epoch, batch = restarted(make_redis(appendonly="no"), "always")
     assert world.store.prepare(batch).epoch > epoch
     world.store.close()
 
 
-def test_durable_promise_is_not_believed_when_the_store_is_behind_what_was_seen(make_redis: Any) -> None:
+def test_durability_always_is_ignored_when_the_store_is_behind(make_redis: Any) -> None:
     server = make_redis(appendonly="always")
     world = world_on(server, RedisStore(server.url(), "cell1", durability="always"))
     world.add_host("h1")
@@ -162,7 +162,7 @@ def test_durable_promise_is_not_believed_when_the_store_is_behind_what_was_seen(
     world.store.close()
 
 
-def test_workers_that_race_begin_one_epoch(make_redis: Any) -> None:
+def test_workers_racing_after_a_restart_begin_a_single_epoch(make_redis: Any) -> None:
     server = make_redis(appendonly="everysec")
     stores = [RedisStore(server.url(), "cell1") for _ in range(4)]
     before = max(store.check_identity()[0] for store in stores)
@@ -170,24 +170,24 @@ def test_workers_that_race_begin_one_epoch(make_redis: Any) -> None:
         store.check_identity()
     server.kill()
     server.start()
-    told: list[tuple[int, bool]] = []
-    threads = [threading.Thread(target=lambda store=store: told.append(store.check_identity())) for store in stores]
+    outcomes: list[tuple[int, bool]] = []
+    threads = [threading.Thread(target=lambda store=store: outcomes.append(store.check_identity())) for store in stores]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(20)
-    assert len({epoch for epoch, _bumped in told}) == 1 and told[0][0] > before
-    assert sum(bumped for _epoch, bumped in told) == 1
+    assert len({epoch for epoch, _is_new in outcomes}) == 1 and outcomes[0][0] > before
+    assert sum(is_new for _epoch, is_new in outcomes) == 1
     for store in stores:
         store.close()
 
 
-def test_store_that_is_away_says_so_and_comes_back(make_redis: Any) -> None:
+def test_unavailable_store_raises_and_recovers(make_redis: Any) -> None:
     server = make_redis(appendonly="everysec")
     world = world_on(server, RedisStore(server.url(), "cell1"))
     world.add_host("h1")
     server.kill()
-    for verb in (world.store.snapshot, world.store.check_identity, lambda: world.store.confirm("h1", [ONE])):
+    for verb in (world.store.snapshot, world.store.check_identity, lambda: world.store.confirm("h1", [REF])):
         with pytest.raises(errors.StoreUnavailable, match=f"partition '{world.store.partition}'"):
             verb()
     server.start()
@@ -195,7 +195,7 @@ def test_store_that_is_away_says_so_and_comes_back(make_redis: Any) -> None:
     world.store.close()
 
 
-def test_reader_that_waits_learns_that_the_store_is_gone(make_redis: Any) -> None:
+def test_blocking_follow_raises_when_the_store_dies(make_redis: Any) -> None:
     server = make_redis()
     store = RedisStore(server.url(), "cell1")
     position = store.snapshot().position
@@ -217,7 +217,7 @@ def test_reader_that_waits_learns_that_the_store_is_gone(make_redis: Any) -> Non
     store.close()
 
 
-def test_replica_is_not_served_from(make_redis: Any, redis_server: RedisServer) -> None:
+def test_store_on_a_replica_is_unavailable(make_redis: Any, redis_server: RedisServer) -> None:
     replica = make_redis(replica_of=redis_server)
     store = RedisStore(replica.url(), "cell1")
     with pytest.raises(errors.StoreUnavailable, match="replica"):
@@ -225,11 +225,11 @@ def test_replica_is_not_served_from(make_redis: Any, redis_server: RedisServer) 
     store.close()
 
 
-def test_primary_that_is_cut_off_from_its_replicas_takes_nothing(make_redis: Any, redis_flavour: Any) -> None:
+def test_primary_without_replicas_rejects_writes(make_redis: Any, redis_flavour: Any) -> None:
     server = make_redis(binary=redis_flavour, port=free_port(), settings=["min-replicas-to-write 1"])
     replica = make_redis(binary=redis_flavour, replica_of=server)
     world = world_on(server, RedisStore(server.url(), "cell1"))
-    # Given a replica that Redis counts: one that is connected counts only from its first acknowledgement.
+    # Given a replica that Redis counts: it counts from its first acknowledgement on.
     poll(lambda: server.client().info("replication")["min_slaves_good_slaves"] == 1)
     world.add_host("h1")
     replica.kill()
@@ -240,7 +240,7 @@ def test_primary_that_is_cut_off_from_its_replicas_takes_nothing(make_redis: Any
     world.store.close()
 
 
-def test_document_of_a_newer_schema_is_refused(redis_server: RedisServer) -> None:
+def test_document_of_a_newer_schema_is_rejected(redis_server: RedisServer) -> None:
     world = redis_world(redis_server)
     world.add_host("h1")
     redis_server.client().hset(f"gantt:{{p:{world.store.partition}}}:providers", "h1", '{"schema":2}')
@@ -249,7 +249,7 @@ def test_document_of_a_newer_schema_is_refused(redis_server: RedisServer) -> Non
     world.store.close()
 
 
-def test_broken_sums_are_found(redis_server: RedisServer) -> None:
+def test_verify_reports_inconsistent_sums(redis_server: RedisServer) -> None:
     world = redis_world(redis_server)
     world.add_host("h1")
     world.hold("c1", "h1")
@@ -263,29 +263,29 @@ def test_broken_sums_are_found(redis_server: RedisServer) -> None:
     client.hset(head + "excess", "h1|MEMORY_MB", "1")
     problems = "\n".join(world.store.verify().problems)
     for what in (
-        "VCPU at h1: recorded in use 3",
+        "VCPU at h1: recorded as used 3",
         "index by host",
         "group count",
         "deadline",
-        "nothing flags",
-        "is not",
+        "not flagged",
+        "within capacity",
     ):
         assert what in problems
     world.store.close()
 
 
-def test_deadline_without_a_claim_is_dropped_and_counts_as_none_ended(redis_server: RedisServer) -> None:
+def test_deadline_without_a_claim_is_dropped_and_not_counted(redis_server: RedisServer) -> None:
     world = redis_world(redis_server)
     world.add_host("h1")
     deadlines = f"gantt:{{p:{world.store.partition}}}:deadlines"
     client = redis_server.client()
     client.zadd(deadlines, {f"stray-{number}": 1 for number in range(500)})
-    # A lot that ended whole has the reaper, and verify, come back for more
+    # A full batch would make the reaper and verify repeat the call
     assert world.store.reap(dead_after_ms=60_000, tombstone_ms=60_000, limit=500) == 0
     assert client.zcard(deadlines) == 0
     world.store.close()
 
 
-def test_url_that_redis_has_not() -> None:
+def test_invalid_redis_url_is_rejected() -> None:
     with pytest.raises(errors.BadConfiguration):
         open_store("redis://host:notaport/0", "cell1")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A host that leaves its partition."""
+"""Removal of a host from its partition."""
 
 import pytest
 
@@ -9,13 +9,13 @@ from scheduler_svc.store.records import ClaimRef
 from tests.unit.scheduler_svc.store.world import ROOMY, SHORT_MS, World, node_stats
 
 
-def test_an_empty_host_is_forgotten_and_so_told(world: World) -> None:
+def test_empty_host_is_removed_and_logged(world: World) -> None:
     world.add_host("h1", "h1/n1", "h1/n2")
     world.add_host("h2")
     position = world.store.snapshot().position
     world.store.remove("h1")
-    told = [(one.kind, one.payload) for one in world.store.follow(position, 0) or ()]
-    assert told == [("gone", ["h1/n1", "h1/n2"]), ("service", {"h1": None})]
+    entries = [(entry.kind, entry.payload) for entry in world.store.follow(position, 0) or ()]
+    assert entries == [("gone", ["h1/n1", "h1/n2"]), ("service", {"h1": None})]
     now = world.store.snapshot()
     assert (list(now.providers), list(now.services), list(now.alive), list(now.opened)) == (["h2"],) * 4
     for namespace, name in (("compute", "h1/n1"), ("service", "h1")):
@@ -24,15 +24,15 @@ def test_an_empty_host_is_forgotten_and_so_told(world: World) -> None:
     world.check()
 
 
-def test_a_host_that_nobody_knows_is_gone_already(world: World) -> None:
+def test_remove_of_an_unknown_host_does_nothing(world: World) -> None:
     position = world.store.snapshot().position
     world.store.remove("h1")
     assert world.store.snapshot().position == position
 
 
-def test_a_host_that_holds_claims_stays(world: World) -> None:
+def test_host_with_claims_is_not_removed(world: World) -> None:
     world.add_host("h1", "h1/n1")
-    held = world.hold("c1", "h1/n1")
+    ref = world.hold("c1", "h1/n1")
     world.prepare("c2", "h1/n1")
     before = world.store.snapshot()
     with pytest.raises(errors.HostInUse, match="2 live claims"):
@@ -41,12 +41,12 @@ def test_a_host_that_holds_claims_stays(world: World) -> None:
     world.store.abort([ClaimRef("c2", 1)])
     with pytest.raises(errors.HostInUse, match="1 live claim"):
         world.store.remove("h1")
-    world.store.release("h1", [held])
+    world.store.release("h1", [ref])
     world.store.remove("h1")
     assert not world.store.snapshot().providers
 
 
-def test_another_host_whose_name_begins_alike_is_not_in_the_way(world: World) -> None:
+def test_host_with_a_common_name_prefix_does_not_block_removal(world: World) -> None:
     world.add_host("h1")
     world.add_host("h10")
     world.hold("c1", "h10")
@@ -54,7 +54,7 @@ def test_another_host_whose_name_begins_alike_is_not_in_the_way(world: World) ->
     assert list(world.store.snapshot().providers) == ["h10"]
 
 
-def test_a_claim_past_its_deadline_is_in_nobodys_way(world: World) -> None:
+def test_expired_claim_does_not_block_removal(world: World) -> None:
     world.add_host("h1")
     world.pass_deadline(world.prepare("c1", "h1", ttl_ms=SHORT_MS))
     world.store.remove("h1")
@@ -62,7 +62,7 @@ def test_a_claim_past_its_deadline_is_in_nobodys_way(world: World) -> None:
     world.check()
 
 
-def test_a_host_that_may_run_what_was_forgotten_stays_until_it_is_fenced(world: World) -> None:
+def test_awaited_host_is_not_removed_until_fenced(world: World) -> None:
     world.add_host("h1")
     world.new_epoch()
     with pytest.raises(errors.Conflict, match="fence"):
@@ -72,7 +72,7 @@ def test_a_host_that_may_run_what_was_forgotten_stays_until_it_is_fenced(world: 
     assert not world.store.snapshot().providers
 
 
-def test_a_removed_host_begins_anew(world: World) -> None:
+def test_removed_host_may_report_again(world: World) -> None:
     world.add_host("h1")
     world.store.remove("h1")
     assert world.prepare("c1", "h1").verdicts == (Verdict.UNKNOWN,)
@@ -80,7 +80,7 @@ def test_a_removed_host_begins_anew(world: World) -> None:
     assert world.prepare("c1", "h1", attempt=2).host == "h1"
 
 
-def test_nothing_of_a_removed_host_is_left_to_be_told(world: World) -> None:
+def test_removed_host_leaves_no_state_behind(world: World) -> None:
     world.add_host("h1", "h1/n1")
     before = world.store.get_state("service", "h1")[1]["last_report_ms"]
     world.store.remove("h1")
@@ -91,7 +91,7 @@ def test_nothing_of_a_removed_host_is_left_to_be_told(world: World) -> None:
     assert world.store.snapshot().position == position
 
 
-def test_what_a_removed_host_reported_is_no_base_for_its_next_report(world: World) -> None:
+def test_delta_after_removal_needs_a_full_report(world: World) -> None:
     first = {"incarnation": 7, "sequence": 1}
     world.report("h1", {"h1": node_stats(ROOMY)}, **first)
     world.store.remove("h1")

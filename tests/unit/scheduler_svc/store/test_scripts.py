@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Lua verbs as text: each declares what it uses, says what it takes and answers, and none is unbounded."""
+"""Static checks of the Lua scripts: declared keys, documented headers, no unbounded commands."""
 
 import re
 from importlib.resources import files
@@ -15,7 +15,7 @@ VERBS = [name for name in ALL if not name.startswith("_")]
 
 
 @pytest.mark.parametrize("name", VERBS)
-def test_every_key_that_is_used_is_declared(name: str) -> None:
+def test_used_keys_are_declared(name: str) -> None:
     script = load(name)
     used = set(re.findall(r"\bK\.(\w+)", script.text))
     assert used <= set(script.words) <= set(KEYS)
@@ -29,13 +29,13 @@ def test_keys_of_a_partition_share_its_hash_tag(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", VERBS)
-def test_header_tells_arguments_and_answer(name: str) -> None:
+def test_header_documents_arguments_and_result(name: str) -> None:
     head = FOLDER.joinpath(f"{name}.lua").read_text("utf-8").partition("\n--@")[0]
     assert "-- ARGV: " in head and "-- Returns: " in head
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_no_command_that_scans_or_wipes_a_server(name: str) -> None:
+def test_scripts_use_no_scanning_or_flushing_commands(name: str) -> None:
     text = FOLDER.joinpath(f"{name}.lua").read_text("utf-8")
     assert text.startswith("-- SPDX-License-Identifier: Apache-2.0\n")
     called = re.findall(r"""call\(\s*['"](\w+)['"]""", text)
@@ -44,5 +44,5 @@ def test_no_command_that_scans_or_wipes_a_server(name: str) -> None:
 
 
 def test_fragment_is_included_once() -> None:
-    assert load("confirm").text.count("local function find(") == 1
-    assert load("confirm").text.count("local function settle(") == 1
+    assert load("confirm").text.count("local function find_claim(") == 1
+    assert load("confirm").text.count("local function live_claim(") == 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is the SQL stores' own: their tables, their locks, and whom they take for the same database."""
+"""Tests specific to the SQL backends: tables, locks, and server identity."""
 
 import os
 import signal
@@ -39,7 +39,7 @@ print(store.check_identity()[0])
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def fresh(request: pytest.FixtureRequest, run_folder: Path) -> Iterator[str]:
-    """The URL of a database that nobody has used."""
+    """The URL of an empty database."""
     if request.param == "sqlite":
         yield f"sqlite:///{run_folder / 'fresh.sqlite'}"
         return
@@ -54,25 +54,25 @@ def fresh(request: pytest.FixtureRequest, run_folder: Path) -> Iterator[str]:
 
 
 def engine(url: str) -> Engine:
-    """Return a plain way into the database."""
+    """Return a SQLAlchemy engine for the database."""
     parsed = make_url(url)
     driver = "postgresql+psycopg" if parsed.get_backend_name() == "postgresql" else "sqlite"
     return create_engine(parsed.set(drivername=driver), poolclass=NullPool)
 
 
-def all_at_once(work: list[Callable[[], None]]) -> None:
-    """Do all of it in a thread each, and raise what any of them raised."""
+def run_concurrently(work: list[Callable[[], None]]) -> None:
+    """Run each step in a thread, and raise the first error."""
     begin = threading.Barrier(len(work))
     raised: list[BaseException] = []
 
-    def run(one: Callable[[], None]) -> None:
+    def run(step: Callable[[], None]) -> None:
         begin.wait(30)
         try:
-            one()
-        except Exception as error:  # the edge of a thread: raised below, where the test sees it
+            step()
+        except Exception as error:  # raised again below, in the test's thread
             raised.append(error)
 
-    threads = [threading.Thread(target=run, args=(one,), daemon=True) for one in work]
+    threads = [threading.Thread(target=run, args=(step,), daemon=True) for step in work]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -81,10 +81,10 @@ def all_at_once(work: list[Callable[[], None]]) -> None:
     assert not any(thread.is_alive() for thread in threads)
 
 
-def test_workers_that_start_together_make_the_tables_once(fresh: str) -> None:
+def test_concurrent_workers_create_the_tables_once(fresh: str) -> None:
     command = [sys.executable, "-W", "ignore", "-c", STARTS, fresh]
-    told = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    workers = [subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(Path.cwd())}, **told) for _ in range(2)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    workers = [subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(Path.cwd())}, **pipes) for _ in range(2)]
     assert [worker.stdout.readline() for worker in workers] == ["ready\n"] * 2
     for worker in workers:
         worker.stdin.write("go\n")
@@ -95,11 +95,11 @@ def test_workers_that_start_together_make_the_tables_once(fresh: str) -> None:
         context = MigrationContext.configure(
             connection, opts={"compare_type": True, "version_table": VERSION_TABLE, "include_name": _is_ours}
         )
-        # What the steps made is what the code takes the tables to be.
+        # The migrated tables equal the tables defined in the code.
         assert compare_metadata(context, tables.METADATA) == []
 
 
-def test_tables_of_a_newer_gantt_are_left_alone(fresh: str) -> None:
+def test_tables_of_a_newer_version_are_rejected(fresh: str) -> None:
     SqlStore(fresh, "p1").check_identity()
     with engine(fresh).begin() as connection:
         connection.execute(update(table(VERSION_TABLE, column("version_num"))).values(version_num="9999"))
@@ -107,63 +107,63 @@ def test_tables_of_a_newer_gantt_are_left_alone(fresh: str) -> None:
         SqlStore(fresh, "p1").snapshot()
 
 
-def test_deciders_wait_for_each_other_and_sell_nothing_twice(fresh: str) -> None:
+def test_concurrent_claims_do_not_overcommit(fresh: str) -> None:
     world = sql_world(fresh)
     world.add_host("h1", amounts={"VCPU": 20, "MEMORY_MB": 64 * 20})
     stores = [SqlStore(fresh, world.store.partition) for _ in range(3)]
-    taken: list[str] = []
+    claimed: list[str] = []
 
     def decide(number: int) -> None:
         for turn in range(10):
             batch = world.batch(intent(f"c{number}.{turn}", "h1"))
-            # None of these may fail because others were in the way.
-            taken.extend(one.consumer for one in stores[number].prepare(batch).prepared if one.host)
+            # None of these may fail because of conflicts with the others.
+            claimed.extend(number_.consumer for number_ in stores[number].prepare(batch).prepared if number_.host)
 
-    all_at_once([lambda one=number: decide(one) for number in range(3)])
-    assert len(taken) == 20 == len(world.store.claims()[0])
+    run_concurrently([lambda number_=number: decide(number_) for number in range(3)])
+    assert len(claimed) == 20 == len(world.store.claims()[0])
     assert not world.check().excess
     for store in stores:
         store.close()
     world.store.close()
 
 
-def test_a_claim_reads_the_rows_that_it_names(fresh: str) -> None:
+def test_claim_reads_only_its_own_rows(fresh: str) -> None:
     world = sql_world(fresh)
     for host in ("h1", "h2"):
         world.add_host(host)
     world.hold("c1", "h2")
     batch: ClaimBatch = world.batch(intent("c2", "h1"))
-    # Given that nobody can read what another host and its guest hold
+    # Given unreadable rows of another host and its claim
     with engine(fresh).begin() as connection:
-        for held, name, columns in (
+        for table, name, columns in (
             (tables.PROVIDERS, "h2", ("document", "capacity", "used")),
             (tables.SERVICES, "h2", ("document", "report")),
             (tables.CONSUMERS, "c1", ("claim",)),
         ):
-            own = (held.c.partition == world.store.partition, held.c.name == name)
-            connection.execute(update(held).where(*own).values(dict.fromkeys(columns, "not to be read")))
-    # Then claims go on elsewhere
+            own = (table.c.partition == world.store.partition, table.c.name == name)
+            connection.execute(update(table).where(*own).values(dict.fromkeys(columns, "not to be read")))
+    # Then claims on other hosts still work
     assert world.store.prepare(batch).accepted
     assert world.store.claims(host="h1")[0][0].consumer == "c2"
     assert world.store.get_state("compute", "h1")[1]["used"]["VCPU"] == 1
     world.store.close()
 
 
-def test_a_partition_that_was_emptied_begins_anew(fresh: str) -> None:
+def test_emptied_sql_partition_begins_an_epoch(fresh: str) -> None:
     world = sql_world(fresh)
     world.add_host("h1")
     before = world.store.snapshot()
     with engine(fresh).begin() as connection:
-        for each in tables.METADATA.sorted_tables:
-            connection.execute(each.delete())
+        for table in tables.METADATA.sorted_tables:
+            connection.execute(table.delete())
     now = world.store.snapshot()
     assert now.epoch > before.epoch and now.position > before.position and not now.providers
     assert world.store.follow(before.position, 0) is None or world.store.follow(before.position, 0)[0].kind == "epoch"
     world.store.close()
 
 
-def test_tables_that_were_made_again_are_another_store(fresh: str) -> None:
-    # A restore of a dump: the same rows, in other tables or another file.
+def test_recreated_tables_begin_an_epoch(fresh: str) -> None:
+    # A restored dump: the same rows, in new tables or a new file.
     world = sql_world(fresh)
     world.add_host("h1")
     world.store.close()
@@ -187,21 +187,19 @@ def test_tables_that_were_made_again_are_another_store(fresh: str) -> None:
     again.close()
 
 
-def test_a_file_that_is_put_in_place_under_a_worker_is_noticed(run_folder: Path) -> None:
+def test_replaced_file_is_detected(run_folder: Path) -> None:
     path = run_folder / "store.sqlite"
     world: World = sql_world(f"sqlite:///{path}")
     world.add_host("h1")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     before = world.store.snapshot()
-    for each in run_folder.glob("store.sqlite*"):
-        each.unlink()
+    for path in run_folder.glob("store.sqlite*"):
+        path.unlink()
     now = world.store.snapshot()
     assert now.epoch > before.epoch and now.position > before.position and not now.providers
 
 
-def test_a_worker_that_hangs_loses_its_hold(
-    postgresql_server: PostgresqlServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hanging_worker_loses_its_lock(postgresql_server: PostgresqlServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(postgresql, "IDLE_SECONDS", 0.3)
     world = sql_world(postgresql_server.url())
     world.add_host("h1")
@@ -216,7 +214,7 @@ def test_a_worker_that_hangs_loses_its_hold(
 
 
 @pytest.mark.parametrize(("durability", "is_news"), [("everysec", True), ("always", False)])
-def test_a_file_that_the_machine_may_have_shortened_is_another_store(
+def test_file_after_a_machine_restart_begins_an_epoch(
     durability: Durability, is_news: bool, run_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     boot = run_folder / "boot_id"
@@ -229,7 +227,7 @@ def test_a_file_that_the_machine_may_have_shortened_is_another_store(
         store.close()
 
 
-def test_a_server_that_hangs_is_one_that_is_away(monkeypatch: pytest.MonkeyPatch, run_folder: Path) -> None:
+def test_hanging_server_is_unavailable(monkeypatch: pytest.MonkeyPatch, run_folder: Path) -> None:
     monkeypatch.setattr(patience, "SILENCE_SECONDS", 0.5)
     server = PostgresqlServer(run_folder)
     server.start()
@@ -250,10 +248,10 @@ def test_a_server_that_hangs_is_one_that_is_away(monkeypatch: pytest.MonkeyPatch
         server.kill()
 
 
-def test_a_follower_whose_connections_were_ended_makes_others(postgresql_server: PostgresqlServer) -> None:
+def test_follower_reconnects_after_terminated_connections(postgresql_server: PostgresqlServer) -> None:
     world = sql_world(postgresql_server.url())
     position = world.store.snapshot().position
-    # Given connections that the pool has kept, and of which it does not know yet that they are ended
+    # Given pooled connections that the server has terminated, which the pool does not know yet
     ended = text("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = :ours")
     with engine(postgresql_server.url()).connect() as connection:
         assert connection.scalar(ended, {"ours": "gantt-scheduler"})
@@ -264,7 +262,7 @@ def test_a_follower_whose_connections_were_ended_makes_others(postgresql_server:
 
 
 @pytest.mark.parametrize("url", ["sqlite:///not/absolute.sqlite", "sqlite://", "sqlite:///:memory:"])
-def test_a_file_must_be_named_by_its_whole_path(url: str) -> None:
+def test_relative_sqlite_path_is_rejected(url: str) -> None:
     with pytest.raises(errors.BadConfiguration, match="sqlite:////absolute"):
         SqlStore(url, "p1")
 
@@ -272,7 +270,7 @@ def test_a_file_must_be_named_by_its_whole_path(url: str) -> None:
 @pytest.mark.parametrize(
     "url", ["postgresql://gantt:hidden@127.0.0.1:1/gantt", "sqlite:////nowhere-at-all/store.sqlite"]
 )
-def test_a_database_that_is_away_is_told_without_its_password(url: str) -> None:
+def test_unavailable_error_does_not_contain_the_password(url: str) -> None:
     with pytest.raises(errors.StoreUnavailable) as caught:
         SqlStore(url, "p1").snapshot()
     assert "hidden" not in str(caught.value) and "\n" not in str(caught.value)

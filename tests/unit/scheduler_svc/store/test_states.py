@@ -17,7 +17,7 @@ def full(world: World, sequence: int, nodes: dict, incarnation: int = 1):
     return world.store.update_stats("h1", incarnation=incarnation, sequence=sequence, base=0, full=True, nodes=nodes)
 
 
-def test_first_report_makes_the_host_known(world: World) -> None:
+def test_first_report_creates_the_host(world: World) -> None:
     outcome = full(world, 1, {"h1/n1": node_stats(ROOMY, traits=["HW_B", "HW_A"], zone="az1")})
     assert (outcome.need_full, outcome.audit) == (False, True)
     version, node = world.store.get_state("compute", "h1/n1")
@@ -29,7 +29,7 @@ def test_first_report_makes_the_host_known(world: World) -> None:
     assert service["audited"] is False and service["last_report_ms"] <= world.time()
 
 
-def test_audited_host_is_not_asked_again(world: World) -> None:
+def test_audited_host_needs_no_audit(world: World) -> None:
     world.add_host("h1")
     assert world.report("h1", {"h1": node_stats(ROOMY)}).audit is False
     assert world.store.get_state("service", "h1")[1]["audited"] is True
@@ -58,7 +58,7 @@ def test_incarnation_may_be_in_nanoseconds(world: World) -> None:
     assert world.store.get_state("compute", "h1")[1]["inventories"]["VCPU"]["total"] == 7
 
 
-def test_delta_changes_only_what_it_names(world: World) -> None:
+def test_delta_changes_only_reported_fields(world: World) -> None:
     full(world, 1, {"h1/n1": node_stats(ROOMY, zone="az1"), "h1/n2": node_stats(ROOMY)})
     assert delta(world, 2, 1, {"h1/n1": {"traits": ["HW_A"]}}).need_full is False
     version, node = world.store.get_state("compute", "h1/n1")
@@ -68,7 +68,7 @@ def test_delta_changes_only_what_it_names(world: World) -> None:
     assert entries is not None and list(entries[0].payload) == ["h1/n1"]
 
 
-def test_delta_on_another_base_asks_for_a_full_report(world: World) -> None:
+def test_delta_on_another_base_needs_a_full_report(world: World) -> None:
     assert delta(world, 1, 0, {}).need_full is True
     full(world, 2, {"h1": node_stats(ROOMY)})
     before = world.store.snapshot()
@@ -79,7 +79,7 @@ def test_delta_on_another_base_asks_for_a_full_report(world: World) -> None:
     assert delta(world, 4, 3, {}).need_full is False
 
 
-def test_delta_for_an_unknown_node(world: World) -> None:
+def test_delta_for_an_unknown_node_is_rejected(world: World) -> None:
     full(world, 1, {"h1/n1": node_stats(ROOMY)})
     before = world.store.snapshot()
     with pytest.raises(errors.UnknownHost, match="h1/n9"):
@@ -88,7 +88,7 @@ def test_delta_for_an_unknown_node(world: World) -> None:
     assert delta(world, 2, 1, {}).need_full is False
 
 
-def test_full_report_drops_other_nodes(world: World) -> None:
+def test_full_report_removes_unreported_nodes(world: World) -> None:
     full(world, 1, {"h1/n1": node_stats(ROOMY), "h1/n2": node_stats(ROOMY)})
     full(world, 2, {"h1/n2": node_stats(ROOMY)})
     assert list(world.store.snapshot().providers) == ["h1/n2"]
@@ -96,12 +96,12 @@ def test_full_report_drops_other_nodes(world: World) -> None:
         world.store.get_state("compute", "h1/n1")
 
 
-def test_node_of_another_host_is_refused(world: World) -> None:
+def test_node_of_another_host_is_rejected(world: World) -> None:
     with pytest.raises(errors.InvalidRequest, match="another host"):
         full(world, 1, {"h2/n1": node_stats(ROOMY)})
 
 
-def test_host_that_falls_silent_goes_down_and_comes_back(world: World) -> None:
+def test_silent_host_goes_down_and_recovers(world: World) -> None:
     full(world, 1, {"h1": node_stats(ROOMY)})
     reported = world.store.get_state("service", "h1")[1]["last_report_ms"]
     world.wait_until(reported + SHORT_MS)
@@ -127,7 +127,7 @@ def test_heartbeat_of_a_service_without_nodes(world: World) -> None:
         world.store.get_state("service", "m1")
 
 
-def test_unknown_names_and_namespaces(world: World) -> None:
+def test_unknown_names_and_namespaces_are_rejected(world: World) -> None:
     with pytest.raises(errors.UnknownNamespace):
         world.store.get_state("volume", "h1")
     with pytest.raises(errors.UnknownNamespace):
@@ -139,7 +139,7 @@ def test_unknown_names_and_namespaces(world: World) -> None:
         world.store.put_state("service", "h1", 1, {"enabled": False})
 
 
-def test_list_pages_by_name(world: World) -> None:
+def test_list_state_is_paged_by_name(world: World) -> None:
     for host in ("h3", "h1", "h2"):
         world.add_host(host)
     page, marker = world.store.list_state("compute", limit=2)
@@ -154,14 +154,14 @@ def test_list_pages_by_name(world: World) -> None:
     ]
 
 
-def test_operator_disables_a_service(world: World) -> None:
+def test_operator_can_disable_a_service(world: World) -> None:
     world.add_host("h1")
     change = {"enabled": False, "disabled_reason": "disk"}
     assert world.store.put_state("service", "h1", 1, change) == 2
     version, document = world.store.get_state("service", "h1")
     assert (version, document["enabled"], document["disabled_reason"]) == (2, False, "disk")
     position = world.store.snapshot().position
-    # The same update again finds its own work done.
+    # A repeated update changes nothing.
     assert world.store.put_state("service", "h1", 1, change) == 2
     assert world.store.snapshot().position == position
     with pytest.raises(errors.VersionConflict):
@@ -180,7 +180,7 @@ def test_operator_disables_a_service(world: World) -> None:
         ("compute", {"traits": []}),
     ],
 )
-def test_what_an_operator_cannot_change(world: World, namespace: str, changes: dict) -> None:
+def test_protected_fields_cannot_be_changed(world: World, namespace: str, changes: dict) -> None:
     world.add_host("h1")
     with pytest.raises(errors.InvalidRequest):
         world.store.put_state(namespace, "h1", 1, changes)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A store under test, its time, and short ways to fill it."""
+"""A store under test, with its clock, its faults, and helpers to fill it."""
 
 import itertools
 import threading
@@ -19,7 +19,7 @@ LONG_MS = 600_000
 
 
 class ManualClock:
-    """Time that passes when a test says so."""
+    """A clock that a test sets."""
 
     def __init__(self) -> None:
         self.now = 1_700_000_000_000
@@ -32,9 +32,9 @@ class ManualClock:
 class World:
     """One partition: its store, its time and its faults.
 
-    ``time`` reads the store's clock; ``wait_until`` returns when that clock has reached a time; ``new_epoch`` makes
-    the store one that may have forgotten something, and returns the epoch. ``mark`` remembers all that the store
-    holds, and ``forget_since`` loses all that came after a mark, as a failover does. ``pass_deadline_of`` lets the
+    ``time`` reads the store's clock; ``wait_until`` waits until that clock has reached a time; ``new_epoch`` makes
+    the store begin an epoch, as after a possible loss, and returns the epoch. ``mark`` returns a copy of the store's
+    data, and ``forget_since`` restores it, as a failover to an old replica does. ``pass_deadline_of`` lets the
     deadline of a consumer's prepared claim pass without waiting.
     """
 
@@ -55,7 +55,7 @@ class World:
         return self.store.update_stats(host, **{**values, **options}, nodes=nodes)
 
     def add_host(self, host: str, *nodes: str, amounts: Mapping[str, int] = ROOMY, opened: bool = True) -> None:
-        """Report a host (its own only node, where none is named), and audit it."""
+        """Report a host with these nodes (default: one node with the host's name), and audit it."""
         outcome = self.report(host, {node: node_stats(amounts) for node in nodes or (host,)})
         if opened:
             self.store.audit(host, outcome.epoch, [], 0)
@@ -68,7 +68,7 @@ class World:
         group: ClaimGroup | None = None,
         **options: Any,
     ) -> ClaimBatch:
-        """Return a batch decided on the newest state."""
+        """Return a batch decided on the current state."""
         now = self.store.snapshot()
         values: dict[str, Any] = {"epoch": now.epoch, "position": now.position, "request_id": "req-1"}
         return ClaimBatch(
@@ -82,7 +82,7 @@ class World:
         )
 
     def prepare(self, consumer: str, *hosts: str, attempt: int = 1, **options: Any) -> records.IntentResult:
-        """Prepare a claim of one consumer on the first of ``hosts`` that takes it."""
+        """Prepare a claim of one consumer on the first of ``hosts`` that fits."""
         replaces = options.pop("replaces", None)
         answer = self.store.prepare(self.batch(intent(consumer, *hosts, attempt=attempt, replaces=replaces), **options))
         return answer.prepared[0]
@@ -95,12 +95,12 @@ class World:
         return ref
 
     def pass_deadline(self, prepared: records.IntentResult) -> None:
-        """Return when the claim's deadline has passed."""
+        """Wait until the claim's deadline has passed."""
         assert prepared.deadline_ms is not None
         self.wait_until(prepared.deadline_ms)
 
     def used(self, provider: str) -> dict[str, int]:
-        """Return the sums at a provider, zeros left out."""
+        """Return the sums at a provider, without zeros."""
         return {name: amount for name, amount in self.store.snapshot().used.get(provider, {}).items() if amount}
 
     def states(self) -> dict[str, str]:
@@ -108,21 +108,21 @@ class World:
         return {claim.consumer: claim.state for claim in self.store.claims()[0]}
 
     def check(self) -> records.Verification:
-        """Verify, and demand that nothing is broken."""
-        found = self.store.verify()
-        assert list(found.problems) == []
-        return found
+        """Return the verification, and assert that it has no problems."""
+        verification = self.store.verify()
+        assert list(verification.problems) == []
+        return verification
 
 
 def faulty_world(store: Store, faults: Any) -> World:
-    """Return the world of a store on a real server, whose time and faults are those of ``faults``."""
+    """Return the world of a store on a real server, with the clock and faults of ``faults``."""
 
     def forget_since(mark: Any) -> int:
         faults.restore(mark)
         return store.check_identity()[0]
 
     def new_epoch() -> int:
-        faults.look_like_another_server()
+        faults.change_server_identity()
         return store.check_identity()[0]
 
     return World(
@@ -139,7 +139,7 @@ def faulty_world(store: Store, faults: Any) -> World:
 def node_stats(
     amounts: Mapping[str, int], *, traits: Sequence[str] = (), zone: str | None = None, **figures: Any
 ) -> dict[str, Any]:
-    """Return what a report says of a node with these totals."""
+    """Return a report's entry for a node with these totals."""
     return {
         "inventories": {name: Inventory(total, **figures).as_dict() for name, total in amounts.items()},
         "traits": list(traits),
@@ -151,9 +151,9 @@ def node_stats(
 def child_stats(
     parent: str, amounts: Mapping[str, int], *, traits: Sequence[str] = (), **figures: Any
 ) -> dict[str, Any]:
-    """Return what a report says of a provider below ``parent``."""
-    told = node_stats(amounts, traits=traits, **figures)
-    return {"inventories": told["inventories"], "traits": told["traits"], "parent": parent}
+    """Return a report's entry for a provider below ``parent``."""
+    stats = node_stats(amounts, traits=traits, **figures)
+    return {"inventories": stats["inventories"], "traits": stats["traits"], "parent": parent}
 
 
 def intent(consumer: str, *hosts: str, attempt: int = 1, replaces: int | None = None) -> Intent:
@@ -162,14 +162,14 @@ def intent(consumer: str, *hosts: str, attempt: int = 1, replaces: int | None = 
 
 
 def running(ref: ClaimRef, host: str, *, confirmed: bool = True, amounts: Mapping[str, int] = SMALL) -> RunningClaim:
-    """Return what an agent's audit says of one claim on ``host``."""
+    """Return an audit's entry for one claim on ``host``."""
     return RunningClaim(ref.consumer, ref.attempt, confirmed, host, {host: amounts}, "INSTANCE", "p", "u", "req-1")
 
 
 def poll(ready: Callable[[], bool], seconds: float = 10.0) -> None:
-    """Return when ``ready``; fail when that takes too long."""
+    """Wait until ``ready`` returns true; fail after ``seconds``."""
     deadline = time.monotonic() + seconds
     pause = threading.Event()
     while not ready():
-        assert time.monotonic() < deadline, "what the test waits for did not happen"
+        assert time.monotonic() < deadline, "timed out waiting for a condition"
         pause.wait(0.002)
