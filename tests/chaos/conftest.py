@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One impatient cluster for the named interleavings; each test restarts what it broke."""
+"""A cluster with short time-outs for the interleaving tests; each test restarts what it broke."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,9 +10,9 @@ from devstack import exercise
 from devstack.cluster import ClusterSize
 from tests.chaos.rigged import rig
 from tests.functional import clusters, truth
-from tests.functional.clusters import Running
+from tests.functional.clusters import RunningCluster
 
-# Short times: what an operator would wait a minute for is over in seconds.
+# Short time-outs, so that recovery takes seconds rather than minutes.
 IMPATIENT = {
     "scheduler": {
         "scheduler": {"claim_ttl": 4},
@@ -35,17 +35,17 @@ Rigged = Callable[..., Path]
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[Running]:
+def cluster() -> Iterator[RunningCluster]:
     """Two hosts of three nodes, two scheduler workers, a conductor, on the embedded bus."""
-    with clusters.running(ClusterSize(computes=2, nodes_per_host=3), IMPATIENT) as running:
+    with clusters.running_cluster(ClusterSize(computes=2, nodes_per_host=3), IMPATIENT) as running:
         yield running
 
 
 @pytest.fixture
-def rigged(cluster: Running, tmp_path: Path) -> Iterator[Rigged]:
-    """Restart a daemon so that its worker meets a fault: ``rigged(daemon, target, when=, nth=, signal_name=)``.
+def rigged(cluster: RunningCluster, tmp_path: Path) -> Iterator[Rigged]:
+    """Restart a daemon with an injected fault in its worker: ``rigged(daemon, target, when=, nth=, signal_name=)``.
 
-    Returns the file that exists once the fault was met. The plain daemon is back after the test.
+    Returns the file that exists once the fault has occurred. The plain daemon is restarted after the test.
     """
     changed: set[str] = set()
     flag = tmp_path / "met"
@@ -53,8 +53,8 @@ def rigged(cluster: Running, tmp_path: Path) -> Iterator[Rigged]:
     def restart(daemon: str, target: str, **options: object) -> Path:
         changed.add(daemon)
         clusters.restart(cluster, daemon, ["-m", "tests.chaos.rigged", daemon], rig(target, flag, **options))
-        exercise.wait_for_nodes(cluster.session, cluster.cluster.size.nodes, 60, lambda known: None)
-        assert not flag.exists(), f"{daemon} met its fault in its start, before the test began"
+        exercise.wait_for_nodes(cluster.session, cluster.cluster.size.nodes, 60, lambda node_count: None)
+        assert not flag.exists(), f"the fault in {daemon} occurred at its start, before the test began"
         return flag
 
     yield restart
@@ -65,10 +65,10 @@ def rigged(cluster: Running, tmp_path: Path) -> Iterator[Rigged]:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
-    """Add the ends of the daemons' logs to the report of a test that failed on a cluster."""
+    """Add the tails of the daemons' logs to the report of a failed test on a cluster."""
     report = (yield).get_result()
     running = getattr(item, "funcargs", {}).get("cluster")
-    if report.failed and isinstance(running, Running):
+    if report.failed and isinstance(running, RunningCluster):
         for name in running.cluster.daemons:
             log = running.cluster.layout.log_file(name)
             report.sections.append((f"log of {name}", log.read_text(errors="replace")[-LOG_TAIL:]))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A daemon that meets a fault at an exact point: its worker sends itself a signal round a named call.
+"""A daemon with a fault at an exact point: its worker sends itself a signal before or after a given call.
 
 Run as ``python -m tests.chaos.rigged DAEMON --config-file ...`` with GANTT_RIG, a JSON object: ``target``
-("package.module:Class.method"), ``when`` ("before" or "after" the call), ``nth`` (which call), ``signal`` (a name),
-and ``flag``, a file that exists once the fault has been met, so that a restarted worker does not meet it again.
+("package.module:Class.method"), ``when`` ("before" or "after" the call), ``nth`` (the number of the call),
+``signal`` (a name), and ``flag``, a file that exists once the fault has occurred, so that it occurs only once.
 """
 
 import functools
@@ -21,13 +21,13 @@ RIG = "GANTT_RIG"
 
 
 def rig(target: str, flag: Path, *, when: str = "before", nth: int = 1, signal_name: str = "SIGKILL") -> dict[str, str]:
-    """Return the environment that rigs a daemon."""
+    """Return the environment variables that inject the fault into a daemon."""
     values = {"target": target, "when": when, "nth": nth, "signal": signal_name, "flag": str(flag)}
     return {RIG: json.dumps(values)}
 
 
 def make_service(conf: Any, index: int) -> Any:
-    """Lay the fault into the worker, then make the service as the daemon itself would."""
+    """Inject the fault into the worker, then make the service as the daemon would."""
     values = json.loads(os.environ[RIG])
     module, _, path = values["target"].partition(":")
     owner, _, method = path.partition(".")
@@ -44,11 +44,11 @@ def _faulty(method: Callable[..., Any], values: dict[str, Any]) -> Callable[...,
     def faulty(*args: Any, **kwargs: Any) -> Any:
         nonlocal calls
         calls += 1
-        mine = calls == values["nth"]
-        if mine and values["when"] == "before":
+        is_faulty_call = calls == values["nth"]
+        if is_faulty_call and values["when"] == "before":
             _meet(values)
         result = method(*args, **kwargs)
-        if mine and values["when"] == "after":
+        if is_faulty_call and values["when"] == "after":
             _meet(values)
         return result
 
@@ -63,7 +63,7 @@ def _meet(values: dict[str, Any]) -> None:
 
 
 def main() -> int:
-    """Be the daemon, with our factory in place of its own."""
+    """Run the daemon with this module's service factory."""
     name = sys.argv.pop(1)
     os.environ["GANTT_RIGGED"] = name
     command = importlib.import_module(f"{SERVICES[name]}.cmd.{name}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An agent killed at each journal step: what it promised holds, what it did not leaves nothing behind."""
+"""An agent is killed at each journal step: confirmed builds complete, all others leave nothing behind."""
 
 import pytest
 
@@ -13,7 +13,7 @@ REPORT = "rpcapi.conductor:ConductorAPI.report_builds"
 STOP = "compute_agent.hypervisor:Hypervisor.stop"
 RELEASE = "rpcapi.claims:ClaimsAPI.release_claims"
 
-# The short form is where most can go wrong: something was done that nobody has written down.
+# The short suite has the riskiest steps: something was done and not recorded yet.
 BOOT_STEPS = [
     pytest.param(APPEND, "before", 1, id="before the intent is written", marks=pytest.mark.long),
     pytest.param(APPEND, "after", 1, id="after the intent is written", marks=pytest.mark.long),
@@ -39,22 +39,22 @@ def test_boot(cluster, rigged, target, when, nth):
     met = rigged("compute", target, when=when, nth=nth)
     # When servers are booted on it
     uuids = exercise.boot(cluster.session, [workload.WorkloadRequest("tiny", TINY, 4)])
-    truth.until("the agent met its end", met.exists)
+    truth.until("the agent died", met.exists)
     # Then each is ACTIVE under a claim with one guest, or in ERROR with a reason and nothing left
-    instances = truth.assert_sound(cluster, uuids)
+    instances = truth.assert_consistent(cluster, uuids)
     assert len(instances) == 4
 
 
 @pytest.mark.parametrize(("target", "when", "nth"), DELETE_STEPS)
 def test_delete(cluster, rigged, target, when, nth):
-    # Given servers that run, and an agent that dies at this step of their end
+    # Given running servers, and an agent that dies at this step of their deletion
     uuids = exercise.boot(cluster.session, [workload.WorkloadRequest("tiny", TINY, 2)])
-    assert all(instance.status == "ACTIVE" for instance in truth.assert_sound(cluster, uuids))
+    assert all(instance.status == "ACTIVE" for instance in truth.assert_consistent(cluster, uuids))
     met = rigged("compute", target, when=when, nth=nth)
     # When they are deleted
     cluster.session.call(cluster.session.conductor.delete_instances, uuids)
-    truth.until("the agent met its end", met.exists)
-    # Then in the end neither guest, nor claim, nor a wrong sum is left
+    truth.until("the agent died", met.exists)
+    # Then no guest, no claim and no wrong sum is left
     truth.until("all deleted", lambda: all(i.status == "DELETED" for i in truth.records(cluster, uuids)))
     truth.until("no claim is left", lambda: not {key for key in truth.claims(cluster) if key[0] in uuids})
     assert not {key for key in truth.guests(cluster) if key[0] in uuids}

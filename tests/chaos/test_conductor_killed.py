@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A conductor killed at each saga step: whoever goes on ends each boot as ACTIVE or ERROR, and leaks no claim."""
+"""A conductor is killed at each saga step: each boot still ends as ACTIVE or ERROR, and no claim leaks."""
 
 import uuid
 
@@ -13,7 +13,7 @@ STORE = "conductor.store.redis:RedisStore"
 SELECT = "rpcapi.scheduler:SchedulerAPI.select_destinations"
 CAST = "rpcapi.compute:ComputeAPI.build_instances"
 
-# The short form is where most can go wrong: something was done that nobody has written down.
+# The short suite has the riskiest steps: something was done and not recorded yet.
 STEPS = [
     pytest.param(f"{STORE}.record", "before", 1, id="before the request is recorded", marks=pytest.mark.long),
     pytest.param(f"{STORE}.record", "after", 1, id="after the request is recorded", marks=pytest.mark.long),
@@ -24,7 +24,7 @@ STEPS = [
     pytest.param(CAST, "after", 1, id="after the first cast"),
     pytest.param(f"{STORE}.note", "before", 1, id="before a report is written"),
     pytest.param(f"{STORE}.note", "after", 1, id="after a report is written", marks=pytest.mark.long),
-    pytest.param(f"{STORE}.release", "before", 1, id="before the lease is let go", marks=pytest.mark.long),
+    pytest.param(f"{STORE}.release", "before", 1, id="before the lease is released", marks=pytest.mark.long),
 ]
 
 
@@ -33,12 +33,12 @@ def test_boot(cluster, rigged, target, when, nth):
     # Given a conductor that dies at this step
     met = rigged("conductor", target, when=when, nth=nth)
     session = cluster.session
-    # When servers are asked for, and asked for again while no answer comes: the same call is the same request
+    # When servers are requested, and the call is repeated until it is answered: the same call is the same request
     uuids = [str(uuid.uuid4()) for _ in range(4)]
     spec = workload.WorkloadRequest("tiny", TINY, 4).spec()
     session.new_request()
-    truth.until("the request is taken", lambda: session.call(session.conductor.build_instances, spec, uuids) or True)
-    truth.until("the conductor met its end", met.exists)
-    # Then all end well: nothing but a conductor was lost
-    instances = truth.assert_sound(cluster, uuids)
+    truth.until("the request is accepted", lambda: session.call(session.conductor.build_instances, spec, uuids) or True)
+    truth.until("the conductor died", met.exists)
+    # Then all servers are ACTIVE: only a conductor was lost
+    instances = truth.assert_consistent(cluster, uuids)
     assert {instance.status for instance in instances} == {"ACTIVE"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A SQL store dies under load: what it acknowledged is there when it is back, or it says that something may be lost."""
+"""A SQL store dies under load: acknowledged writes survive, or a new epoch shows that some may be lost."""
 
 import os
 import signal
@@ -26,12 +26,12 @@ from tests.unit.scheduler_svc.store.databases import sql_world
 from tests.unit.scheduler_svc.store.world import World, poll
 
 HOSTS = [f"h{number}" for number in range(4)]
-PATIENCE = 60.0  # seconds in which a store that was started again must serve
+RECOVERY_SECONDS = 60.0  # in which a restarted store must be available
 
 
 @dataclass
 class Writers:
-    """Deciders with agents of their own, who repeat what was not answered, and remember what was."""
+    """Threads that claim, confirm and release, repeat unanswered calls, and record acknowledged ones."""
 
     url: str
     partition: str
@@ -42,29 +42,29 @@ class Writers:
     enough: threading.Event = field(default_factory=threading.Event)
 
     def begin(self) -> None:
-        """Let them go."""
+        """Start the threads."""
         self.threads = [threading.Thread(target=self._edge, daemon=True) for _ in range(self.number)]
         for thread in self.threads:
             thread.start()
 
     def wait_for(self, more: int) -> None:
-        """Return when so many more claims were acknowledged."""
+        """Wait until this many more claims were acknowledged."""
         before = len(self.live) + len(self.ended)
-        poll(lambda: bool(self.failures) or len(self.live) + len(self.ended) >= before + more, PATIENCE)
+        poll(lambda: bool(self.failures) or len(self.live) + len(self.ended) >= before + more, RECOVERY_SECONDS)
         assert not self.failures, self.failures
 
     def end(self) -> None:
-        """Let them finish what is under way."""
+        """Stop the threads after their current calls."""
         self.enough.set()
         for thread in self.threads:
-            thread.join(PATIENCE)
+            thread.join(RECOVERY_SECONDS)
         assert not self.failures, self.failures
         assert not any(thread.is_alive() for thread in self.threads)
 
     def _edge(self) -> None:
         try:
             self._write()
-        except BaseException as error:  # the edge of a thread: the test is to fail, and not to wait
+        except BaseException as error:  # recorded, so that the test fails instead of waiting
             self.failures.append(error)
             raise
 
@@ -87,11 +87,11 @@ class Writers:
             if prepared.answer is not Answer.PREPARED:
                 continue  # full: others release
             ref = ClaimRef(consumer, 1)
-            (confirmed,) = sure(lambda one=ref, host=prepared.host: world.store.confirm(host, [one]))
+            (confirmed,) = sure(lambda claim_ref=ref, host=prepared.host: world.store.confirm(host, [claim_ref]))
             assert confirmed.answer is Answer.CONFIRMED
             self.live[consumer] = prepared.host
             if turn % 3 == 0:
-                (released,) = sure(lambda one=ref, host=prepared.host: world.store.release(host, [one]))
+                (released,) = sure(lambda claim_ref=ref, host=prepared.host: world.store.release(host, [claim_ref]))
                 assert released.answer is Answer.RELEASED
                 del self.live[consumer]
                 self.ended.add(consumer)
@@ -100,22 +100,22 @@ class Writers:
 
 @pytest.fixture
 def make_postgresql() -> Iterator[Callable[..., PostgresqlServer]]:
-    """Make PostgreSQL servers of the test's own, to kill and promote; the caller starts them."""
-    made: list[PostgresqlServer] = []
+    """Return a function that creates PostgreSQL servers to kill and promote; the caller starts them."""
+    servers: list[PostgresqlServer] = []
 
     def make(**options: Any) -> PostgresqlServer:
         server = PostgresqlServer(claim_folder(), **options)
-        made.append(server)
+        servers.append(server)
         return server
 
     yield make
-    for server in reversed(made):
+    for server in reversed(servers):
         server.kill()
         release_folder(server.folder)
 
 
 def started(server: PostgresqlServer) -> PostgresqlServer:
-    """Start a server, where there is one to start."""
+    """Start a server and return it, or skip the test if PostgreSQL is not installed."""
     try:
         server.start()
     except BinaryMissing as why:
@@ -131,15 +131,15 @@ def opened(url: str) -> World:
     return world
 
 
-def assert_kept(world: World, writers: Writers) -> None:
-    """Assert that exactly what was acknowledged is there, and that no sum is broken."""
-    found, marker = {}, None
+def assert_acknowledged_claims(world: World, writers: Writers) -> None:
+    """Assert that exactly the acknowledged claims exist, and that verify finds no problems."""
+    claims, marker = {}, None
     while True:
         page, marker = world.store.claims(marker=marker)
-        found |= {claim.consumer: claim.host for claim in page if claim.state == "confirmed"}
+        claims |= {claim.consumer: claim.host for claim in page if claim.state == "confirmed"}
         if marker is None:
             break
-    assert found == writers.live
+    assert claims == writers.live
     assert not list(world.check().excess)
 
 
@@ -154,17 +154,17 @@ def kill_under_load(server: PostgresqlServer, times: int) -> None:
         with pytest.raises(errors.StoreUnavailable):
             world.store.snapshot()
         server.start()
-        poll(lambda: serves(world.store), PATIENCE)
+        poll(lambda: serves(world.store), RECOVERY_SECONDS)
     writers.wait_for(20)
     writers.end()
-    # A commit that was acknowledged is on the disk: nothing was forgotten, and no host need audit.
+    # Acknowledged commits are on the disk: nothing was forgotten, and no host must audit.
     assert world.store.check_identity() == (epoch, False)
-    assert_kept(world, writers)
+    assert_acknowledged_claims(world, writers)
     world.store.close()
 
 
 def serves(store: SqlStore) -> bool:
-    """Tell whether the store answers."""
+    """Return whether the store answers."""
     try:
         store.snapshot()
     except errors.StoreUnavailable:
@@ -172,17 +172,19 @@ def serves(store: SqlStore) -> bool:
     return True
 
 
-def test_postgresql_is_killed_and_started_again(make_postgresql: Callable[..., PostgresqlServer]) -> None:
+def test_postgresql_keeps_acknowledged_claims_after_a_kill(make_postgresql: Callable[..., PostgresqlServer]) -> None:
     kill_under_load(started(make_postgresql()), 1)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-def test_postgresql_is_killed_over_and_over(make_postgresql: Callable[..., PostgresqlServer]) -> None:
+def test_postgresql_keeps_acknowledged_claims_after_many_kills(
+    make_postgresql: Callable[..., PostgresqlServer],
+) -> None:
     kill_under_load(started(make_postgresql()), 10)
 
 
-def test_postgresql_that_may_have_lost_its_last_commits_says_so(
+def test_postgresql_without_synchronous_commit_begins_an_epoch(
     make_postgresql: Callable[..., PostgresqlServer],
 ) -> None:
     server = started(make_postgresql(settings=["synchronous_commit = off"]))
@@ -190,14 +192,14 @@ def test_postgresql_that_may_have_lost_its_last_commits_says_so(
     epoch = world.store.snapshot().epoch
     server.kill()
     server.start()
-    poll(lambda: serves(world.store), PATIENCE)
+    poll(lambda: serves(world.store), RECOVERY_SECONDS)
     assert world.store.snapshot().epoch > epoch
-    # With durability "always" the store asks for synchronous commits itself, and trusts a server that starts again.
+    # With durability "always" the store enables synchronous commits, and keeps the epoch after a restart.
     durable = SqlStore(server.url(), "durable", durability="always")
     epoch = durable.snapshot().epoch
     server.kill()
     server.start()
-    poll(lambda: serves(durable), PATIENCE)
+    poll(lambda: serves(durable), RECOVERY_SECONDS)
     assert durable.snapshot().epoch == epoch
     durable.close()
     world.store.close()
@@ -218,7 +220,7 @@ def test_promoted_standby_begins_a_new_epoch(make_postgresql: Callable[..., Post
     assert followed.check_identity()[1] is True
     assert followed.snapshot().epoch > epoch
     assert [claim.consumer for claim in followed.claims()[0]] == [before.consumer]
-    # No host takes anything before it has audited.
+    # No host accepts claims before it has audited.
     assert followed.verify().awaited == HOSTS
     followed.close()
     world.store.close()
@@ -240,39 +242,39 @@ threading.Event().wait()
 """
 
 
-def test_sqlite_outlives_its_writers(run_folder: Path) -> None:
+def test_sqlite_survives_killed_writers(run_folder: Path) -> None:
     url = f"sqlite:///{run_folder / 'store.sqlite'}"
     world = opened(url)
     epoch = world.store.snapshot().epoch
-    told = [run_folder / f"writer{number}.told" for number in range(2)]
+    ack_files = [run_folder / f"writer{number}.told" for number in range(2)]
     processes = []
-    for path in told:
+    for path in ack_files:
         with path.open("w") as output:
             command = [sys.executable, "-c", WRITER, url, world.store.partition]
             processes.append(
                 subprocess.Popen(command, stdout=output, env={**os.environ, "PYTHONPATH": str(Path.cwd())})
             )
     try:
-        poll(lambda: all(path.read_text().count("\n") > 15 for path in told), PATIENCE)
+        poll(lambda: all(path.read_text().count("\n") > 15 for path in ack_files), RECOVERY_SECONDS)
     finally:
         for process in processes:
             process.send_signal(signal.SIGKILL)
         for process in processes:
             process.wait()
-    # Given what each was acknowledged before it died, then that is so, but for what was under way.
+    # Then acknowledged claims exist, apart from calls in progress when a writer died.
     live: dict[str, str] = {}
     ended = set()
-    for line in "".join(path.read_text() for path in told).splitlines():
+    for line in "".join(path.read_text() for path in ack_files).splitlines():
         sign, consumer, *host = line.split(" ")
         if sign == "+":
             live[consumer] = host[0]
         else:
             ended.add(consumer)
-    found = {claim.consumer: claim.host for claim in world.store.claims()[0] if claim.state == "confirmed"}
-    unsaid = found.keys() - live.keys()
-    lacking = {consumer for consumer in live if consumer not in ended and consumer not in found}
-    assert len(unsaid) <= 2 and len(lacking) <= 2, (unsaid, lacking)
-    assert not found.keys() & ended
+    claims = {claim.consumer: claim.host for claim in world.store.claims()[0] if claim.state == "confirmed"}
+    unacknowledged = claims.keys() - live.keys()
+    missing = {consumer for consumer in live if consumer not in ended and consumer not in claims}
+    assert len(unacknowledged) <= 2 and len(missing) <= 2, (unacknowledged, missing)
+    assert not claims.keys() & ended
     assert world.store.check_identity() == (epoch, False)
     world.check()
     world.store.close()

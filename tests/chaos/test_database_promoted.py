@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A PostgreSQL standby that must confirm each commit: what is acknowledged without it, and what it has then."""
+"""A synchronous PostgreSQL standby: acknowledgements while it is down, and its data after promotion."""
 
 import contextlib
 import threading
@@ -13,18 +13,18 @@ from sqlalchemy.pool import NullPool
 
 from devstack.servers.postgresql import DATABASE, USER, PostgresqlServer
 from rpcapi import errors
-from tests.chaos.test_database_killed import HOSTS, PATIENCE, make_postgresql, opened, serves, started
+from tests.chaos.test_database_killed import HOSTS, RECOVERY_SECONDS, make_postgresql, opened, serves, started
 from tests.unit.scheduler_svc.store.world import World, poll
 
 __all__ = ["make_postgresql"]
-pytestmark = pytest.mark.long  # a standby that confirms nothing is promoted in test_database_killed.py
+pytestmark = pytest.mark.long  # test_database_killed.py promotes an asynchronous standby
 
 WAITING = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
 CONFIRMING = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync' AND state = 'streaming'"
 
 
 def ask(server: PostgresqlServer, *statements: str) -> int:
-    """Run statements, and return what the last one counts."""
+    """Run statements, and return the count that the last one selects."""
     engine = create_engine(
         make_url(server.url()).set(drivername="postgresql+psycopg"), isolation_level="AUTOCOMMIT", poolclass=NullPool
     )
@@ -35,27 +35,27 @@ def ask(server: PostgresqlServer, *statements: str) -> int:
 
 
 def pair(make: Callable[..., PostgresqlServer]) -> tuple[PostgresqlServer, PostgresqlServer, World]:
-    """Start a primary and the standby that must confirm, and a store that finds whichever takes the writes."""
+    """Start a primary, its synchronous standby, and a store that connects to whichever accepts writes."""
     primary, standby = started(make()), make()
     standby.follow(primary)
     standby.start()
     ask(primary, "ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT count(pg_reload_conf())")
-    poll(lambda: ask(primary, CONFIRMING) > 0, PATIENCE)
+    poll(lambda: ask(primary, CONFIRMING) > 0, RECOVERY_SECONDS)
     places = "&".join(f"host={quote(str(server.folder))}" for server in (primary, standby))
     return primary, standby, opened(f"postgresql://{USER}@/{DATABASE}?{places}&target_session_attrs=read-write")
 
 
-def test_promoted_standby_has_what_it_confirmed(
+def test_promoted_standby_has_confirmed_claims(
     make_postgresql: Callable[..., PostgresqlServer],
 ) -> None:
     primary, standby, world = pair(make_postgresql)
-    held = [world.hold(f"c{number}", HOSTS[0]) for number in range(5)]
+    refs = [world.hold(f"c{number}", HOSTS[0]) for number in range(5)]
     epoch = world.store.snapshot().epoch
     primary.kill()
     standby.promote()
-    # Then the same store goes on with the other server, which has all of it and is another epoch all the same.
-    poll(lambda: serves(world.store), PATIENCE)
-    assert {claim.consumer for claim in world.store.claims()[0]} == {ref.consumer for ref in held}
+    # Then the same store continues on the other server, with all claims, but in a new epoch.
+    poll(lambda: serves(world.store), RECOVERY_SECONDS)
+    assert {claim.consumer for claim in world.store.claims()[0]} == {ref.consumer for ref in refs}
     assert world.store.snapshot().epoch > epoch
     assert world.store.verify().awaited == HOSTS
     world.store.close()
@@ -64,21 +64,21 @@ def test_promoted_standby_has_what_it_confirmed(
 def test_nothing_is_acknowledged_while_the_standby_is_away(make_postgresql: Callable[..., PostgresqlServer]) -> None:
     primary, standby, world = pair(make_postgresql)
     standby.kill()
-    told = threading.Event()
+    acknowledged = threading.Event()
 
     def claim() -> None:
-        while not told.is_set():
+        while not acknowledged.is_set():
             with contextlib.suppress(errors.StoreUnavailable):
                 world.hold("c1", HOSTS[0])
-                told.set()
+                acknowledged.set()
 
     claimer = threading.Thread(target=claim, daemon=True)
     claimer.start()
-    poll(lambda: ask(primary, WAITING) > 0, PATIENCE)
-    assert not told.is_set()
-    # When it is back, then who waited or asked again is answered, and nothing was done twice.
+    poll(lambda: ask(primary, WAITING) > 0, RECOVERY_SECONDS)
+    assert not acknowledged.is_set()
+    # When the standby is back, then waiting and repeated calls are answered, and nothing was done twice.
     standby.start()
-    assert told.wait(PATIENCE)
+    assert acknowledged.wait(RECOVERY_SECONDS)
     assert [claim.consumer for claim in world.store.claims()[0]] == ["c1"]
     world.check()
     world.store.close()

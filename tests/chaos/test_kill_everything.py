@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every process is killed at random moments while servers boot; afterwards the invariants hold."""
+"""Processes are killed at random times while servers boot; afterwards the invariants hold."""
 
 import itertools
 import os
@@ -18,7 +18,7 @@ from devstack.cluster import ClusterSize, Mode
 from rpcapi import errors
 from tests.chaos.conftest import IMPATIENT
 from tests.functional import clusters, truth
-from tests.functional.clusters import Running
+from tests.functional.clusters import RunningCluster
 from tests.functional.test_fill import requests
 
 FILLED = ClusterSize(computes=3, nodes_per_host=4, schedulers=4)
@@ -26,9 +26,9 @@ RECOVERY_SECONDS = 240.0
 
 
 class Killer:
-    """Kills the cluster's processes in seeded random order, and starts again what no master respawns."""
+    """Kills the cluster's processes in seeded random order, and restarts those that no master respawns."""
 
-    def __init__(self, running: Running, seed: int) -> None:
+    def __init__(self, running: RunningCluster, seed: int) -> None:
         self.running = running
         self.chance = random.Random(seed)
         self.met: list[str] = []
@@ -45,7 +45,7 @@ class Killer:
         }
 
     def kill(self, name: str) -> None:
-        """Kill one, and note it."""
+        """Kill one process, and record it."""
         self.revive()
         if name == "scheduler worker" and not clusters.workers(self.running.cluster.daemons["scheduler"]):
             return
@@ -53,7 +53,7 @@ class Killer:
         self.met.append(name)
 
     def revive(self) -> None:
-        """Start what has ended by itself, as the service manager does: a worker killed in its first start ends all."""
+        """Restart ended daemons, as a service manager does: a worker killed in its first start ends its daemon."""
         for name, daemon in self.running.cluster.daemons.items():
             if daemon.pid is None:
                 self.running.cluster.start_daemon(name)
@@ -64,27 +64,27 @@ class Killer:
         server.start()
 
 
-def boot_all(running: Running, wanted: list[workload.WorkloadRequest], uuids: list[str]) -> None:
-    """Ask for every server, again and again until it is taken: the same uuids make it the same request."""
+def boot_all(running: RunningCluster, requests: list[workload.WorkloadRequest], uuids: list[str]) -> None:
+    """Request every server, and repeat the call until it is accepted: the same uuids make it the same request."""
     session = exercise.Session([str(running.cluster.client_conf)])
-    for request in wanted:
-        mine = str(uuid.uuid4())
-        uuids.append(mine)
+    for request in requests:
+        instance_uuid = str(uuid.uuid4())
+        uuids.append(instance_uuid)
         session.new_request()
         while True:
             try:
-                session.call(session.conductor.build_instances, request.spec(), [mine])
+                session.call(session.conductor.build_instances, request.spec(), [instance_uuid])
                 break
             except (messaging.MessagingException, errors.Unavailable, errors.DeadlinePassed):
                 continue
     session.close()
 
 
-def storm(mode: Mode, wanted: list[workload.WorkloadRequest], seed: int, least: float, order: list[str]) -> list[str]:
-    """Boot under kills, in ``order`` over and over for at least ``least`` seconds; assert that all is sound after."""
-    with clusters.running(clusters.on(mode, FILLED), IMPATIENT) as running:
+def storm(mode: Mode, requests: list[workload.WorkloadRequest], seed: int, least: float, order: list[str]) -> list[str]:
+    """Boot while processes are killed in ``order``, repeatedly, for at least ``least`` seconds; assert soundness."""
+    with clusters.running_cluster(clusters.with_mode(mode, FILLED), IMPATIENT) as running:
         uuids: list[str] = []
-        caller = ThreadPoolExecutor(1).submit(boot_all, running, wanted, uuids)
+        caller = ThreadPoolExecutor(1).submit(boot_all, running, requests, uuids)
         killer = Killer(running, seed)
         until = time.monotonic() + least
         for name in itertools.cycle(order):
@@ -94,15 +94,15 @@ def storm(mode: Mode, wanted: list[workload.WorkloadRequest], seed: int, least: 
             killer.kill(name)
         caller.result(RECOVERY_SECONDS)
         killer.revive()
-        exercise.wait_for_nodes(running.session, FILLED.nodes, RECOVERY_SECONDS, lambda known: None)
-        instances = truth.assert_sound(running, uuids, RECOVERY_SECONDS)
-        assert len(instances) == len(wanted)
+        exercise.wait_for_nodes(running.session, FILLED.nodes, RECOVERY_SECONDS, lambda node_count: None)
+        instances = truth.assert_consistent(running, uuids, RECOVERY_SECONDS)
+        assert len(instances) == len(requests)
         assert any(instance.status == "ACTIVE" for instance in instances)
         return killer.met
 
 
 @pytest.mark.timeout(600)
-def test_each_process_once():
+def test_killing_every_process_once():
     order = ["scheduler worker", "conductor", "compute", "store", "scheduler", "bus"]
     assert set(storm(Mode.EMBEDDED, requests()[:80], seed=1, least=0, order=order)) == set(order)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two partitions in one deployment, each with a store and an agent of its own: what holds while one is away."""
+"""Two partitions in one deployment, each with a separate store and agent, and the outage of one of them."""
 
 import collections
 import sys
@@ -19,7 +19,7 @@ from rpcapi import errors, objects
 from tests.chaos.conftest import IMPATIENT
 from tests.chaos.test_agent_killed import TINY
 from tests.functional import clusters, truth
-from tests.functional.clusters import Running
+from tests.functional.clusters import RunningCluster
 from tests.run_folders import claim_folder, release_folder
 
 HERE, THERE = "default", "second"
@@ -29,18 +29,18 @@ PREPARE = "scheduler_svc.store.redis.store:RedisStore.prepare"
 
 @dataclass
 class Cell:
-    """What the second partition has of its own."""
+    """The store, folder and agent of the second partition."""
 
     store: RedisServer
     agent: ServerProcess
 
     @staticmethod
     def command(cluster: Cluster, folder: Path) -> list[str]:
-        """Return how its agent is started: as the first one, but for a few options."""
+        """Return the command line of its agent: as the first one's, with a few other options."""
         own = {
             "rpc": {"partition": THERE},
             "compute": {"hosts": "compute[2-3]", "state_path": folder / "state"},
-            # Larger by far, so that all goes there unless something is in the way.
+            # Much larger, so that all servers go there unless something prevents it.
             **{shape: {"vcpus": 1000, "memory_mb": 4_000_000, "disk_gb": 40_000} for shape in confs.NODE_SHAPES},
         }
         write_private(folder / "second.conf", confs.text(own))
@@ -50,9 +50,9 @@ class Cell:
 
 @pytest.fixture(scope="module")
 def folder() -> Iterator[Path]:
-    made = claim_folder()
-    yield made
-    release_folder(made)
+    run_folder = claim_folder()
+    yield run_folder
+    release_folder(run_folder)
 
 
 @pytest.fixture(scope="module")
@@ -66,92 +66,97 @@ def cell(folder: Path) -> Iterator[Cell]:
 
 
 @pytest.fixture(scope="module")
-def cluster(cell: Cell, folder: Path) -> Iterator[Running]:
+def cluster(cell: Cell, folder: Path) -> Iterator[RunningCluster]:
     """Two hosts of three nodes in each partition, two scheduler workers over both."""
     scheduler = {
         **IMPATIENT["scheduler"],
         "partition:second": {"url": cell.store.url()},
     }
-    # A claim outlives the wait for the answer of a worker that died.
+    # The claim lifetime exceeds the wait for the answer of a dead worker.
     scheduler["scheduler"] = {"claim_ttl": 20, "partitions": f"{HERE},{THERE}"}
     compute = {**IMPATIENT["compute"], "compute": {**IMPATIENT["compute"]["compute"], "hosts": "compute[0-1]"}}
     overrides = {**IMPATIENT, "scheduler": scheduler, "compute": compute, "client": {"rpc": {"call_timeout": 3}}}
-    with clusters.running(SHAPE, overrides, ready=False) as running:
+    with clusters.running_cluster(SHAPE, overrides, ready=False) as running:
         cell.agent.spawn(Cell.command(running.cluster, folder), {}, folder)
-        exercise.wait_for_nodes(running.session, SHAPE.nodes, clusters.READY_SECONDS, lambda known: None)
+        exercise.wait_for_nodes(running.session, SHAPE.nodes, clusters.READY_SECONDS, lambda node_count: None)
         yield running
 
 
-def boot(cluster: Running, count: int, **more: object) -> list[str]:
+def boot(cluster: RunningCluster, count: int, **more: object) -> list[str]:
     uuids = [str(uuid.uuid4()) for _ in range(count)]
-    for one in uuids:
+    for instance_uuid in uuids:
         cluster.session.new_request()
-        cluster.session.call(cluster.session.conductor.build_instances, spec(**more), [one])
+        cluster.session.call(cluster.session.conductor.build_instances, spec(**more), [instance_uuid])
     return uuids
 
 
-def partitions_of(cluster: Running, uuids: list[str], names: tuple[str, ...] = (HERE, THERE)) -> dict[str, list[str]]:
-    """Return in which partitions each instance has a live claim."""
+def partitions_of(
+    cluster: RunningCluster, uuids: list[str], names: tuple[str, ...] = (HERE, THERE)
+) -> dict[str, list[str]]:
+    """Return the partitions in which each instance has a live claim."""
     session = cluster.session
-    found: dict[str, list[str]] = collections.defaultdict(list)
+    partitions: dict[str, list[str]] = collections.defaultdict(list)
     for name in names:
         for claim in session.list_all(session.claims_of(name).list_claims, "claims"):
             if claim["consumer"] in uuids:
-                found[claim["consumer"]].append(name)
-    return found
+                partitions[claim["consumer"]].append(name)
+    return partitions
 
 
-def active(cluster: Running, uuids: list[str]) -> None:
-    statuses = collections.Counter(each.status for each in truth.settled(cluster, uuids))
+def active(cluster: RunningCluster, uuids: list[str]) -> None:
+    statuses = collections.Counter(instance.status for instance in truth.wait_for_final_status(cluster, uuids))
     assert statuses == {"ACTIVE": len(uuids)}
 
 
 def spec(**more: object) -> objects.RequestSpec:
-    asked = workload.WorkloadRequest("tiny", TINY, 1).spec()
+    request_spec = workload.WorkloadRequest("tiny", TINY, 1).spec()
     for key, value in more.items():
-        setattr(asked, key, value)
-    return asked
+        setattr(request_spec, key, value)
+    return request_spec
 
 
-def select(cluster: Running, uuids: list[str], **more: object) -> objects.Selections:
+def select(cluster: RunningCluster, uuids: list[str], **more: object) -> objects.Selections:
     cluster.session.new_request()
     return cluster.session.call(cluster.session.scheduler.select_destinations, spec(**more), uuids)
 
 
-def test_servers_land_in_both_partitions_and_both_are_sound(cluster: Running):
+def test_servers_land_in_both_partitions_and_both_are_sound(cluster: RunningCluster):
     there, here = boot(cluster, 6), boot(cluster, 6, force_hosts=["compute0", "compute1"])
     active(cluster, there + here)
-    found = partitions_of(cluster, there + here)
-    assert found == {**{each: [THERE] for each in there}, **{each: [HERE] for each in here}}
+    placement = partitions_of(cluster, there + here)
+    assert placement == {
+        **{instance_uuid: [THERE] for instance_uuid in there},
+        **{instance_uuid: [HERE] for instance_uuid in here},
+    }
     for name in (HERE, THERE):
         assert cluster.session.call(cluster.session.claims_of(name).verify).clean
     listed = cluster.session.call(cluster.session.scheduler.list_partitions)
     assert (listed.names, listed.available, listed.hosts) == ([HERE, THERE], [True, True], [6, 6])
 
 
-def test_a_server_group_stays_in_one_partition(cluster: Running):
+def test_server_group_stays_in_a_single_partition(cluster: RunningCluster):
     group = {"group_id": str(uuid.uuid4()), "group_policy": "anti-affinity"}
-    chosen = [select(cluster, [str(uuid.uuid4())], **group) for _ in range(4)]
-    assert {each.partition for each in chosen} == {THERE}
-    assert len({each.host(0) for each in chosen}) == 4
+    selections = [select(cluster, [str(uuid.uuid4())], **group) for _ in range(4)]
+    assert {selection.partition for selection in selections} == {THERE}
+    assert len({selection.host(0) for selection in selections}) == 4
     with pytest.raises(errors.NoValidHost, match="6 server group is in another partition"):
         select(cluster, [str(uuid.uuid4()) for _ in range(7)], **group)
 
 
 @pytest.mark.long  # its short form, without processes, is in tests/unit/scheduler_svc/test_partitioned.py
-def test_a_repeated_request_goes_to_the_partition_that_answered_first(cluster: Running, rigged):
-    # Given a worker that dies when it has claimed, before it can answer
+def test_repeated_request_uses_the_pinned_partition(cluster: RunningCluster, rigged):
+    # Given a worker that dies after its claim, before its answer
     met = rigged("scheduler", PREPARE, when="after")
     (consumer,) = uuids = [str(uuid.uuid4())]
-    # When its caller asks again
+    # When the caller repeats the call
     selections = select(cluster, uuids)
-    # Then another worker answers what was claimed at first, and nothing is claimed twice
+    # Then another worker returns the recorded claim, and nothing is claimed twice
     assert met.exists()
     assert selections.partition == THERE
     assert partitions_of(cluster, uuids) == {consumer: [THERE]}
 
 
-def report(cluster: Running, host: str, partition: str, sequence: int) -> objects.StatsAnswer:
+def report(cluster: RunningCluster, host: str, partition: str, sequence: int) -> objects.StatsAnswer:
     inventories = {name: {"total": 64 * amount} for name, amount in TINY.items()}
     stats = objects.StatsReport.of(
         incarnation=1,
@@ -163,18 +168,18 @@ def report(cluster: Running, host: str, partition: str, sequence: int) -> object
     return cluster.session.call(cluster.session.scheduler.update_resource_stats, host, stats)
 
 
-def audit(cluster: Running, host: str, partition: str, epoch: int) -> None:
+def audit(cluster: RunningCluster, host: str, partition: str, epoch: int) -> None:
     empty = {key: [] for key in ("consumers", "attempts", "states", "names", "allocations", "owners")}
     cluster.session.call(
         cluster.session.claims_of(partition).audit_host, objects.AuditReport.of(host=host, epoch=epoch, **empty)
     )
 
 
-def home(cluster: Running, host: str) -> str | None:
+def home(cluster: RunningCluster, host: str) -> str | None:
     return cluster.session.call(cluster.session.scheduler.get_host_state, "compute", host).partition
 
 
-def test_a_host_moves_to_another_partition_when_it_is_empty(cluster: Running):
+def test_empty_host_moves_to_another_partition(cluster: RunningCluster):
     audit(cluster, "mover", THERE, report(cluster, "mover", THERE, 1).epoch)
     consumer = str(uuid.uuid4())
     selections = truth.until("the host takes a claim", lambda: tried(cluster, consumer))
@@ -191,28 +196,28 @@ def test_a_host_moves_to_another_partition_when_it_is_empty(cluster: Running):
         home(cluster, "mover")
 
 
-def tried(cluster: Running, consumer: str) -> objects.Selections | None:
+def tried(cluster: RunningCluster, consumer: str) -> objects.Selections | None:
     try:
         return select(cluster, [consumer], force_hosts=["mover"])
     except (errors.NoValidHost, errors.UnknownHost):
-        return None  # not every worker has read of the host yet
+        return None  # not every worker has the host in its replica yet
 
 
-def test_while_one_store_is_away_servers_go_on_booting_in_the_other(cluster: Running, cell: Cell):
+def test_boots_continue_while_a_partition_store_is_down(cluster: RunningCluster, cell: Cell):
     cell.store.kill()
     try:
         truth.until(
-            "the store is known to be away",
+            "the store is known to be unavailable",
             lambda: not cluster.session.call(cluster.session.scheduler.list_partitions).available[1],
         )
         uuids = boot(cluster, 12)
         active(cluster, uuids)
-        assert partitions_of(cluster, uuids, (HERE,)) == {each: [HERE] for each in uuids}
+        assert partitions_of(cluster, uuids, (HERE,)) == {instance_uuid: [HERE] for instance_uuid in uuids}
         with pytest.raises(errors.StoreUnavailable):
             cluster.session.call(cluster.session.claims_of(THERE).verify)
     finally:
         cell.store.start()
-    # When it is back, its hosts audit and take servers again
+    # When it is back, its hosts audit and accept servers again
     truth.until("all nodes open again", lambda: exercise.open_nodes(cluster.session) == SHAPE.nodes)
     truth.until("servers go there again", lambda: select(cluster, [str(uuid.uuid4())]).partition == THERE)
-    assert partitions_of(cluster, uuids) == {each: [HERE] for each in uuids}
+    assert partitions_of(cluster, uuids) == {instance_uuid: [HERE] for instance_uuid in uuids}

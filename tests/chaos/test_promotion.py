@@ -15,7 +15,7 @@ from tests.functional import clusters, truth
 
 
 def test_promoted_replica_lacks_the_last_claims(make_redis: Callable[..., RedisServer]):
-    # Given a store with a replica; the conductor's records lie elsewhere, so that only claims can be lost
+    # Given a store with a replica; the conductor's records are on another server, so that only claims can be lost
     primary = make_redis(users=STORE_USERS, port=free_port(), appendonly="everysec")
     replica = make_redis(users=STORE_USERS, port=free_port(), appendonly="everysec", replica_of=primary)
     apart = make_redis(users=STORE_USERS)
@@ -27,32 +27,32 @@ def test_promoted_replica_lacks_the_last_claims(make_redis: Callable[..., RedisS
         },
         "conductor": {**IMPATIENT["conductor"], "conductor_store": {"url": apart.url("conductor")}},
     }
-    with clusters.running(ClusterSize(computes=3, nodes_per_host=2), overrides) as running:
+    with clusters.running_cluster(ClusterSize(computes=3, nodes_per_host=2), overrides) as running:
         session = running.session
-        kept = exercise.boot(session, [workload.WorkloadRequest("tiny", TINY, 6)])
-        truth.assert_sound(running, kept)
+        replicated = exercise.boot(session, [workload.WorkloadRequest("tiny", TINY, 6)])
+        truth.assert_consistent(running, replicated)
         before = session.call(session.claims.verify)
-        truth.until("the replica has it all", lambda: _offset(replica) == _offset(primary))
+        truth.until("the replica is up to date", lambda: _offset(replica) == _offset(primary))
         # When it is cut off, more servers boot, the primary dies and the replica takes its place
         with replica.client() as client:
             client.execute_command("REPLICAOF", "NO", "ONE")
-        lost = exercise.boot(session, [workload.WorkloadRequest("tiny", TINY, 6)])
-        assert {instance.status for instance in truth.settled(running, lost)} == {"ACTIVE"}
+        unreplicated = exercise.boot(session, [workload.WorkloadRequest("tiny", TINY, 6)])
+        assert {instance.status for instance in truth.wait_for_final_status(running, unreplicated)} == {"ACTIVE"}
         primary.kill()
         replica.promote()
-        # Then a new epoch begins, each host opens when its agent has audited, and what runs is claimed again
+        # Then a new epoch begins, each host opens after its agent's audit, and running servers are claimed again
         truth.until("a new epoch", lambda: session.call(session.claims.verify).epoch > before.epoch)
-        exercise.wait_for_nodes(session, 6, 60, lambda known: None)
+        exercise.wait_for_nodes(session, 6, 60, lambda node_count: None)
         log = running.cluster.layout.log_file("compute").read_text()
-        assert sum(int(count) for count in re.findall(r"(\d+) re-asserted", log)) == len(lost)
-        truth.assert_sound(running, [*kept, *lost])
+        assert sum(int(count) for count in re.findall(r"(\d+) re-asserted", log)) == len(unreplicated)
+        truth.assert_consistent(running, [*replicated, *unreplicated])
         hosts = {
             state.name: state.document
             for state in session.list_all(session.scheduler.list_host_state, "states", "service")
         }
         assert all(hosts[f"compute{number}"]["audited"] for number in range(3))
-        # And the cluster goes on
-        truth.assert_sound(running, exercise.boot(session, [workload.WorkloadRequest("tiny", TINY, 3)]))
+        # And the cluster keeps working
+        truth.assert_consistent(running, exercise.boot(session, [workload.WorkloadRequest("tiny", TINY, 3)]))
 
 
 def _offset(server: RedisServer) -> int:

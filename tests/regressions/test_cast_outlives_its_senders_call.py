@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Once an agent that had been away for 20 s dropped the builds that waited for it, and nobody heard of that."""
+"""Regression: an agent that was down for 20 s silently dropped the builds queued for it."""
 
 import queue
 import uuid
@@ -31,7 +31,7 @@ class Agent:
         self.came.put(("audit", ctxt))
 
 
-def test_a_cast_is_carried_out_after_its_contexts_deadline(conf: cfg.ConfigOpts) -> None:
+def test_cast_is_executed_after_its_context_deadline(conf: cfg.ConfigOpts) -> None:
     rpc_conf.register_opts(conf)
     bus.set_defaults(conf)
     transport: Any = bus.get_transport(conf, f"fake://{uuid.uuid4().hex}/")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two configurations of one process share no value: copies of an oslo.config OptGroup would."""
+"""Regression: two configurations in one process shared values, through copies of an oslo.config OptGroup."""
 
 import pytest
 from oslo_config import cfg
@@ -15,10 +15,10 @@ from rpcapi.drivers import opts
         (options.register_opts, "metrics", "listen", "x:1"),
     ],
 )
-def test_an_override_stays_where_it_was_made(register, group, name, value):
-    one, other = cfg.ConfigOpts(), cfg.ConfigOpts()
-    for conf in (one, other):
+def test_override_affects_its_own_configuration_only(register, group, name, value):
+    first, second = cfg.ConfigOpts(), cfg.ConfigOpts()
+    for conf in (first, second):
         register(conf)
-    before = other[group][name]
-    one.set_override(name, value, group=group)
-    assert (one[group][name], other[group][name]) == (value, before)
+    before = second[group][name]
+    first.set_override(name, value, group=group)
+    assert (first[group][name], second[group][name]) == (value, before)

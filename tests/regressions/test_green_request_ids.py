@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Once every log line of a green process carried the id of whichever request had come last."""
+"""Regression: log lines of a green process carried the id of the newest request instead of their own."""
 
 import subprocess
 import sys
@@ -7,7 +7,7 @@ import textwrap
 
 PROGRAM = textwrap.dedent(
     """
-    from oslo_log import log  # as a daemon's master does, before it knows of any patch
+    from oslo_log import log  # as a daemon's master does, before monkey-patching
     from rpcapi import green
 
     green.patch()
@@ -35,7 +35,7 @@ PROGRAM = textwrap.dedent(
 )
 
 
-def test_each_green_thread_keeps_its_own_request_context() -> None:
+def test_green_threads_keep_separate_request_contexts() -> None:
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", PROGRAM], capture_output=True, text=True, timeout=60, check=True
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Redis 7.0 replays its append-only file as the default user, who must be able to write what scripts wrote."""
+"""Redis 7.0 replays its append-only file as the default user, which needs the rights of the scripts' writes."""
 
 import pytest
 import redis
@@ -10,23 +10,23 @@ WRITE = "redis.call('HSET', KEYS[1], 'a', '1'); redis.call('HSET', KEYS[1], 'b',
 KEY = "gantt:{p:regression}:claims"
 
 
-def test_what_a_script_wrote_is_there_after_a_kill(redis_flavour, make_redis):
-    # Given a durable server with service users only, and what a script wrote as one of them
+def test_script_writes_survive_a_kill(redis_flavour, make_redis):
+    # Given a durable server with service users only, and writes of a script run as one of them
     server = make_redis(binary=redis_flavour, appendonly="always", users=STORE_USERS)
     with server.client(SCHEDULER.name) as client:
         client.eval(WRITE, 1, KEY)
     # When the server is killed and started again
     server.kill()
     server.start()
-    # Then it is all there
+    # Then the writes are there
     with server.client(SCHEDULER.name) as client:
         assert client.hgetall(KEY) == {"a": "1", "b": "2"}
 
 
-def test_nobody_is_let_in_as_the_default_user(redis_flavour, make_redis):
+def test_default_user_cannot_log_in(redis_flavour, make_redis):
     server = make_redis(binary=redis_flavour, users=STORE_USERS)
     with redis.Redis.from_url(server.url()) as client, pytest.raises(redis.AuthenticationError):
         client.ping()
-    named = redis.Redis.from_url(server.url(), username="default", password="")
-    with named as client, pytest.raises((redis.AuthenticationError, redis.ResponseError)):
+    client = redis.Redis.from_url(server.url(), username="default", password="")
+    with client as client, pytest.raises((redis.AuthenticationError, redis.ResponseError)):
         client.ping()
