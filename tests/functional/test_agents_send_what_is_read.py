@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An agent's reporter and a scheduler worker: what no filter and no weigher reads neither travels nor is logged."""
+"""An agent's reporter and a scheduler worker: keys that no filter or weigher reads are neither sent nor logged."""
 
 import pytest
 
@@ -18,7 +18,7 @@ NODES = tuple(Node(f"west/{number}", SHAPE, "zone1") for number in range(3))
 
 
 class Agent:
-    """The reporter of one service host whose nodes change with each interval, and what it sends."""
+    """The reporter of a service host with nodes that change at each interval; records the sent reports."""
 
     def __init__(self, worker):
         self._scheduler = worker.scheduler
@@ -41,7 +41,7 @@ class Agent:
         return self._scheduler.update_resource_stats(ctxt, host, report)
 
     def report(self, times):
-        """Report so often, and return the keys of each report's first node."""
+        """Report ``times`` times, and return the keys of the first node in each report."""
         begun = len(self.sent)
         for _ in range(times):
             self.reporter.report()
@@ -52,34 +52,34 @@ class Agent:
 def worker(tmp_path):
     schema = tmp_path / "rack.json"
     schema.write_text("{}")
-    made = RackWorker(schema)
-    made.service.start()
-    yield made
-    made.service.stop()
-    made.service.wait()
+    rack_worker = RackWorker(schema)
+    rack_worker.service.start()
+    yield rack_worker
+    rack_worker.service.stop()
+    rack_worker.service.wait()
 
 
 def logged(worker, after):
     return [entry for entry in worker.store.follow(after, 0) if entry.kind == "provider"]
 
 
-def test_metrics_that_nobody_reads_do_not_travel_and_are_not_logged(worker):
+def test_unread_metrics_are_not_sent_and_not_logged(worker):
     agent = Agent(worker)
     assert agent.report(2) == [["availability_zone", "inventories", "metrics", "traits"], ["metrics"]]
-    assert agent.sent[-1].nodes["west/0"] == {"metrics": {}}, "what was sent before anybody could say is taken back"
+    assert agent.sent[-1].nodes["west/0"] == {"metrics": {}}, "metrics sent before the read keys were known are removed"
     position = worker.store.state.position
-    assert agent.report(5) == [[]] * 5, "each is a sign of life and no more"
+    assert agent.report(5) == [[]] * 5, "each report is only a heartbeat"
     assert logged(worker, position) == []
 
 
-def test_a_reload_that_reads_a_metric_has_it_sent_and_logged_and_decided_by(worker):
+def test_metric_enabled_by_reload_is_sent_logged_and_used(worker):
     agent = Agent(worker)
     agent.report(2)
     worker.conf.set_override("weight_setting", [f"{CPU_PERCENT}=-1.0"], group="metrics")
     worker.conf.set_override("enabled_filters", ["ComputeFilter", "MetricsFilter"], group="filter_scheduler")
     worker.conf.set_override("enabled_weighers", ["MetricsWeigher"], group="filter_scheduler")
     worker.service.reset()
-    agent.report(1)  # learns it
+    agent.report(1)  # gets the read keys
     position = worker.store.state.position
     assert agent.report(2) == [["metrics"]] * 2
     entries = logged(worker, position)

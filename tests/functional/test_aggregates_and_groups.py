@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Aggregates by the operator's command, and server groups of each policy, through a whole cluster."""
+"""Aggregates set by the operator's command, and server groups of each policy, in a whole cluster."""
 
 import uuid
 from collections import Counter
@@ -14,39 +14,39 @@ from devstack.cluster import ClusterSize
 from rpcapi import objects
 from rpcapi.model.names import host_of
 from tests.functional import clusters
-from tests.functional.booting import ASKED, gantt
-from tests.functional.clusters import Running
+from tests.functional.booting import SERVER_RESOURCES, gantt
+from tests.functional.clusters import RunningCluster
 
 HOSTS = 3
 SHAPE = ClusterSize(computes=HOSTS, nodes_per_host=1, schedulers=2)
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[Running]:
-    with clusters.running(SHAPE) as running:
+def cluster() -> Iterator[RunningCluster]:
+    with clusters.running_cluster(SHAPE) as running:
         yield running
 
 
-def boot(cluster: Running, count: int, **asked: Any) -> list[objects.Instance]:
-    """Boot servers, all at once and each by itself, and return them at their ends."""
+def boot(cluster: RunningCluster, count: int, **spec_fields: Any) -> list[objects.Instance]:
+    """Boot servers concurrently, one request each, and return them in their final status."""
     session, uuids = cluster.session, [str(uuid.uuid4()) for _ in range(count)]
-    for each in uuids:
+    for server_uuid in uuids:
         session.new_request()
-        spec = objects.RequestSpec.of(flavor="m1.tiny", resources=ASKED, **asked)
-        session.call(session.conductor.build_instances, spec, [each])
+        spec = objects.RequestSpec.of(flavor="m1.tiny", resources=SERVER_RESOURCES, **spec_fields)
+        session.call(session.conductor.build_instances, spec, [server_uuid])
     return exercise.wait_for_servers(session, uuids, 60, tqdm(disable=True))
 
 
-def places(found: list[objects.Instance]) -> Counter[str]:
-    """Return how many of the servers that became ACTIVE are on each host."""
-    return Counter(host_of(one.host) for one in found if one.status == "ACTIVE")
+def count_by_host(instances: list[objects.Instance]) -> Counter[str]:
+    """Return the number of ACTIVE servers by host."""
+    return Counter(host_of(instance.host) for instance in instances if instance.status == "ACTIVE")
 
 
-def test_an_aggregate_is_a_zone_and_a_choice_as_long_as_a_host_is_in_it(cluster):
+def test_aggregate_selects_hosts_as_zone_and_by_id(cluster):
     gantt(cluster, "aggregate", "set", "hall9", "disk=ssd", "--zone", "az9", "--host", "compute1", "--name", "Hall 9")
-    assert places(boot(cluster, 2, availability_zone="az9")) == {"compute1": 2}
-    assert places(boot(cluster, 1, member_of=[["hall9"]])) == {"compute1": 1}
-    assert "compute1" not in places(boot(cluster, 2, forbidden_aggregates=["hall9"]))
+    assert count_by_host(boot(cluster, 2, availability_zone="az9")) == {"compute1": 2}
+    assert count_by_host(boot(cluster, 1, member_of=[["hall9"]])) == {"compute1": 1}
+    assert "compute1" not in count_by_host(boot(cluster, 2, forbidden_aggregates=["hall9"]))
     assert gantt(cluster, "aggregate", "list", "--host", "compute1", "-f", "value", "-c", "id") == "hall9\n"
     gantt(cluster, "aggregate", "unset", "hall9", "--host", "compute1")
     (refused,) = boot(cluster, 1, availability_zone="az9")
@@ -56,7 +56,7 @@ def test_an_aggregate_is_a_zone_and_a_choice_as_long_as_a_host_is_in_it(cluster)
 
 
 @pytest.mark.parametrize(
-    ("policy", "most", "count", "active"),
+    ("policy", "max_per_host", "count", "active"),
     [
         ("anti-affinity", 1, HOSTS + 1, HOSTS),
         ("anti-affinity", 2, 2 * HOSTS + 1, 2 * HOSTS),
@@ -65,15 +65,15 @@ def test_an_aggregate_is_a_zone_and_a_choice_as_long_as_a_host_is_in_it(cluster)
         ("soft-affinity", 1, 4, 4),
     ],
 )
-def test_a_server_group_is_placed_by_its_policy_though_all_boot_at_once(cluster, policy, most, count, active):
-    group = {"group_id": str(uuid.uuid4()), "group_policy": policy, "group_max_per_host": most}
-    found = boot(cluster, count, **group)
-    held = places(found)
-    assert held.total() == active, [one.reason for one in found]
+def test_server_group_policy_holds_for_concurrent_boots(cluster, policy, max_per_host, count, active):
+    group = {"group_id": str(uuid.uuid4()), "group_policy": policy, "group_max_per_host": max_per_host}
+    instances = boot(cluster, count, **group)
+    host_counts = count_by_host(instances)
+    assert host_counts.total() == active, [instance.reason for instance in instances]
     if policy == "anti-affinity":
-        assert set(held.values()) == {most} and len(held) == HOSTS
-        (refused,) = (one for one in found if one.status == "ERROR")
+        assert set(host_counts.values()) == {max_per_host} and len(host_counts) == HOSTS
+        (refused,) = (instance for instance in instances if instance.status == "ERROR")
         assert "server group policy" in refused.reason
     elif policy == "affinity":
-        assert len(held) == 1
+        assert len(host_counts) == 1
     assert cluster.session.call(cluster.session.claims.verify).problems == []

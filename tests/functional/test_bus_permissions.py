@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each service's RabbitMQ user may call whom it must, over real RPC, and the broker refuses it all else."""
+"""Permissions of the services' RabbitMQ users over real RPC: required calls pass, the broker refuses all others."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -38,7 +38,7 @@ CALL_SECONDS = 10
 
 
 class Echo:
-    """An endpoint that says which topic it was reached by."""
+    """An endpoint that returns its topic."""
 
     def __init__(self, topic: str) -> None:
         self.topic = topic
@@ -57,24 +57,24 @@ def transport_of(node: RabbitNode, user: str) -> oslo_messaging.Transport:
 @pytest.fixture(scope="module")
 def transports(rabbit_node: RabbitNode) -> Iterator[dict[str, oslo_messaging.Transport]]:
     """A transport per service user, and every service's topic served by the user it belongs to."""
-    made = {user: transport_of(rabbit_node, user) for user in USERS}
+    user_transports = {user: transport_of(rabbit_node, user) for user in USERS}
     servers = []
     for user, topic in SERVED:
         target = oslo_messaging.Target(topic=topic, server=SERVER)
-        server = bus.get_server(made[user], target, [Echo(topic)], executor="threading")
+        server = bus.get_server(user_transports[user], target, [Echo(topic)], executor="threading")
         server.start()
         servers.append(server)
-    yield made
-    # An idle listener looks up from the broker every few seconds only: let all of them end at the same time.
+    yield user_transports
+    # An idle listener checks for its end every few seconds only: stop all of them in parallel.
     with ThreadPoolExecutor(len(servers)) as pool:
         list(pool.map(lambda server: (server.stop(), server.wait()), servers))
-    for transport in made.values():
+    for transport in user_transports.values():
         transport.cleanup()
 
 
 @pytest.fixture
 def channel(rabbit_node: RabbitNode, request: pytest.FixtureRequest) -> Iterator[amqp.Channel]:
-    """A bare AMQP channel of the user that the test names: what a broken-into service could send."""
+    """A bare AMQP channel of a user, as a compromised service could use it."""
     user = request.param
     with amqp.Connection(
         host=f"{LOOPBACK}:{rabbit_node.ports.amqp}",
@@ -86,22 +86,22 @@ def channel(rabbit_node: RabbitNode, request: pytest.FixtureRequest) -> Iterator
         yield connection.channel()
 
 
-def client_of(transport: oslo_messaging.Transport, topic: str, **where: Any) -> Any:
-    return bus.get_client(transport, oslo_messaging.Target(topic=topic, **where), timeout=CALL_SECONDS)
+def client_of(transport: oslo_messaging.Transport, topic: str, **target_fields: Any) -> Any:
+    return bus.get_client(transport, oslo_messaging.Target(topic=topic, **target_fields), timeout=CALL_SECONDS)
 
 
 @pytest.mark.parametrize(("user", "topic"), PERMITTED)
-def test_a_permitted_call_is_answered(transports, user, topic):
+def test_permitted_call_is_answered(transports, user, topic):
     assert client_of(transports[user], topic).call({}, "echo", text="any") == [topic, "any"]
     directed = client_of(transports[user], topic, server=SERVER)
     assert directed.call({}, "echo", text="one") == [topic, "one"]
 
 
 @pytest.mark.parametrize(("user", "topic"), FORBIDDEN)
-def test_a_forbidden_call_is_refused_by_the_broker(transports, user, topic):
-    for where in ({}, {"server": SERVER}):
+def test_forbidden_call_is_refused_by_the_broker(transports, user, topic):
+    for target_fields in ({}, {"server": SERVER}):
         with pytest.raises(oslo_messaging.MessageDeliveryFailure, match="ACCESS_REFUSED"):
-            client_of(transports[user], topic, **where).call({}, "echo", text="no")
+            client_of(transports[user], topic, **target_fields).call({}, "echo", text="no")
 
 
 @pytest.mark.parametrize("user", COMMANDS_NO_HOST)
@@ -121,7 +121,7 @@ def test_no_exchange_leads_to_an_agent(transports, channel, exchange):
 
 @pytest.mark.parametrize("channel", COMMANDS_NO_HOST, indirect=True)
 @pytest.mark.parametrize("exchange", ["gantt-compute", ""])
-def test_the_broker_does_not_dead_letter_to_an_agent_either(transports, channel, exchange):
+def test_broker_does_not_dead_letter_to_an_agent(transports, channel, exchange):
     arguments = {
         "x-message-ttl": 0,
         "x-dead-letter-exchange": exchange,
@@ -142,7 +142,7 @@ def test_replies_cannot_be_bound_to_carry_commands(transports, channel):
     [("scheduler", HOST_QUEUE), ("compute", "conductor"), ("client", "scheduler"), ("conductor", HOST_QUEUE)],
     indirect=["channel"],
 )
-def test_nobody_reads_the_queue_of_another_service(transports, channel, queue):
+def test_queue_of_another_service_cannot_be_read(transports, channel, queue):
     with pytest.raises(amqp.AccessRefused):
         channel.basic_get(queue)
 
@@ -157,7 +157,7 @@ def test_nobody_reads_the_queue_of_another_service(transports, channel, queue):
     ],
     indirect=["channel"],
 )
-def test_nobody_listens_in(transports, channel, exchange, key):
+def test_exchanges_of_others_cannot_be_bound(transports, channel, exchange, key):
     queue = "reply_of_a_spy"
     channel.queue_declare(queue, exclusive=True)
     with pytest.raises(amqp.AccessRefused):

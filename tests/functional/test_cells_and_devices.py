@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pinned CPUs, huge pages and devices through a whole cluster: from a flavor to certain CPUs, and all free again."""
+"""Pinned CPUs, huge pages and devices in a whole cluster: assigned from a flavor, and freed again."""
 
 import json
 import shutil
@@ -20,7 +20,7 @@ from devstack.cluster import ClusterSize
 from rpcapi import objects
 from rpcapi.model.names import host_of
 from tests.functional import clusters, truth
-from tests.functional.clusters import Running
+from tests.functional.clusters import RunningCluster
 
 SHAPE = ClusterSize(computes=2, nodes_per_host=1, schedulers=2)
 NIC, GPU = "CUSTOM_PCI_8086_154D", "VGPU"
@@ -58,52 +58,52 @@ OVERRIDES = {"compute": AGENTS, "scheduler": SCHEDULER, "conductor": CONDUCTOR, 
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[Running]:
-    with clusters.running(SHAPE, OVERRIDES) as running:
+def cluster() -> Iterator[RunningCluster]:
+    with clusters.running_cluster(SHAPE, OVERRIDES) as running:
         yield running
 
 
-def gantt(cluster: Running, *arguments: str) -> Any:
+def gantt(cluster: RunningCluster, *arguments: str) -> Any:
     command = [str(Path(sys.executable).with_name("gantt")), "--config-file", str(cluster.cluster.client_conf)]
     done = subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(done.stdout) if "json" in arguments else done.stdout
 
 
-def held(cluster: Running) -> dict[str, list[Attempt]]:
-    """Return what the journals say that lives on each host; they are read from copies, the agents write on."""
-    found = {}
+def live_attempts(cluster: RunningCluster) -> dict[str, list[Attempt]]:
+    """Return the live attempts of each host by its journal; journals are copied, because agents go on writing."""
+    attempts_by_host = {}
     for path in (cluster.cluster.layout.state / "compute").glob("*/journal"):
         copy = Path(shutil.copy(path, path.with_name("copy-of-journal")))
         host = json.loads(copy.read_bytes().split(b"\n", 1)[0].partition(b" ")[2])["host"]
         journal = Journal(JournalFile(copy, host), retention_ms=10**9)
         journal.open()
-        found[host] = journal.live()
+        attempts_by_host[host] = journal.live()
         journal.close()
         copy.unlink()
-    return found
+    return attempts_by_host
 
 
-def given(attempts: list[Attempt]) -> tuple[list[int], list[str]]:
-    """Return all CPUs and all units that attempts were given, each as often as it was."""
-    cells = [cell for each in attempts for cell in each.assignments.get("numa", {}).get("cells", ())]
+def assigned_units(attempts: list[Attempt]) -> tuple[list[int], list[str]]:
+    """Return all CPUs and units that are assigned to attempts, with duplicates."""
+    cells = [cell for item in attempts for cell in item.assignments.get("numa", {}).get("cells", ())]
     cpus = [cpu for cell in cells for cpu in [*(pin[1] for pin in cell["pins"]), *cell["emulator"]]]
-    kinds = [each.assignments.get(kind, {}).get("units", {}) for each in attempts for kind in ("pci", "device")]
+    kinds = [item.assignments.get(kind, {}).get("units", {}) for item in attempts for kind in ("pci", "device")]
     return cpus, [f"{path}#{unit}" for units in kinds for path, names in units.items() for unit in names]
 
 
-def pinned(cluster: Running, node: str) -> list[str]:
-    """Return the CPUs that each cell of a node is known to have pinned."""
+def pinned_cpus(cluster: RunningCluster, node: str) -> list[str]:
+    """Return the reported pinned CPUs of each cell of a node."""
     session = cluster.session
     return [cell["pinned"] for cell in session.call(session.scheduler.get_host_state, "compute", node).document["numa"]]
 
 
-def test_a_flavors_topology_becomes_certain_cpus_pages_and_devices(cluster: Running) -> None:
+def test_flavor_topology_is_assigned_cpus_pages_and_devices(cluster: RunningCluster) -> None:
     # when a server with two cells, huge pages and a card is booted, and one with an accelerator
     (server,) = gantt(cluster, "server", "boot", "--flavor", "pinned", "--wait", "-f", "json")
     (other,) = gantt(cluster, "server", "boot", "--flavor", "accelerated", "--wait", "-f", "json")
 
-    # then the operator sees what it was given: two threads of a core in each cell, and a function near one of them
+    # then the operator sees its assignment: two threads of a core in each cell, and a function near one of them
     shown = gantt(cluster, "server", "show", server["uuid"], "-f", "json")
     assert shown["status"] == "ACTIVE"
     assert "NUMA cell 0: CPUs" in shown["reason"]
@@ -111,19 +111,19 @@ def test_a_flavors_topology_becomes_certain_cpus_pages_and_devices(cluster: Runn
     assert "0000:01:00.1" in shown["reason"] or "0000:02:00.1" in shown["reason"]
     (accelerated,) = truth.records(cluster, [other["uuid"]])
     assert "numa1/gpu-0: 0" in accelerated.reason
-    (attempt,) = (each for each in held(cluster)[host_of(shown["host"])] if each.uuid == server["uuid"])
+    (attempt,) = (item for item in live_attempts(cluster)[host_of(shown["host"])] if item.uuid == server["uuid"])
     cells = attempt.assignments["numa"]["cells"]
     assert [len({host % 12 for _, host in cell["pins"]}) for cell in cells] == [1, 1]
     assert sorted(cell["guest"] for cell in cells) == [0, 1]
-    # and so do those who decide
-    truth.until("the cells are told", lambda: pinned(cluster, shown["host"]) != ["", ""], 20)
+    # and the scheduler gets it
+    truth.until("the cells are reported", lambda: pinned_cpus(cluster, shown["host"]) != ["", ""], 20)
     assert "256/1024 pages of 2048 kB" in gantt(cluster, "host", "show", shown["host"])
 
     # when they are deleted, all is free again
     cluster.session.call(cluster.session.conductor.delete_instances, [server["uuid"], other["uuid"]])
-    truth.until("the cells are free", lambda: pinned(cluster, shown["host"]) == ["", ""], 20)
+    truth.until("the cells are free", lambda: pinned_cpus(cluster, shown["host"]) == ["", ""], 20)
     truth.until("no claim is left", lambda: not truth.claims(cluster))
-    assert not any(held(cluster).values())
+    assert not any(live_attempts(cluster).values())
 
 
 def spec() -> objects.RequestSpec:
@@ -148,47 +148,49 @@ def spec() -> objects.RequestSpec:
     )
 
 
-def asked(cluster: Running, count: int) -> list[str]:
-    """Ask for servers, each by a request of its own, without waiting for any."""
+def request_servers(cluster: RunningCluster, count: int) -> list[str]:
+    """Request servers, one request each, without waiting."""
     uuids = [str(uuid.uuid4()) for _ in range(count)]
-    for each in uuids:
+    for item in uuids:
         cluster.session.new_request()
-        cluster.session.call(cluster.session.conductor.build_instances, spec(), [each])
+        cluster.session.call(cluster.session.conductor.build_instances, spec(), [item])
     return uuids
 
 
 @pytest.mark.parametrize("rounds", [1, pytest.param(8, marks=[pytest.mark.long, pytest.mark.timeout(600)])])
-def test_many_at_once_fill_cells_and_devices_exactly_though_agents_are_killed(cluster: Running, rounds: int) -> None:
+def test_concurrent_boots_fill_cells_and_devices_exactly_with_agents_killed(
+    cluster: RunningCluster, rounds: int
+) -> None:
     for _ in range(rounds):
         fill_and_empty(cluster)
 
 
-def fill_and_empty(cluster: Running) -> None:
-    # given room for five guests in each of four cells, and more guests than that
-    uuids = asked(cluster, 8)
+def fill_and_empty(cluster: RunningCluster) -> None:
+    # given capacity for five guests in each of four cells, and more guests
+    uuids = request_servers(cluster, 8)
     clusters.kill(cluster.cluster.daemons["compute"])
-    before = held(cluster)
+    before = live_attempts(cluster)
     cluster.cluster.start_daemon("compute")
-    uuids += asked(cluster, 16)
-    exercise.wait_for_nodes(cluster.session, SHAPE.nodes, 60, lambda known: None)
-    active = [each.uuid for each in truth.assert_sound(cluster, uuids) if each.status == "ACTIVE"]
+    uuids += request_servers(cluster, 16)
+    exercise.wait_for_nodes(cluster.session, SHAPE.nodes, 60, lambda count: None)
+    active = [item.uuid for item in truth.assert_consistent(cluster, uuids) if item.status == "ACTIVE"]
 
-    # when those whose builds the crash has cost their attempts are asked for again, until there is no room
+    # when builds that failed by the crash are requested again, until the capacity is used up
     while len(active) < 20:
-        more = truth.assert_sound(cluster, [*active, *(late := asked(cluster, 24 - len(active)))])
-        fresh = [each.uuid for each in more if each.status == "ACTIVE" and each.uuid in late]
+        more = truth.assert_consistent(cluster, [*active, *(late := request_servers(cluster, 24 - len(active)))])
+        fresh = [item.uuid for item in more if item.status == "ACTIVE" and item.uuid in late]
         assert fresh, f"only {len(active)} of 20 fit"
         active += fresh
 
-    # then all is taken, nothing twice, and whoever lived through the crash has what it had before
-    after = held(cluster)
+    # then everything is assigned once, and guests that survived the crash keep their assignments
+    after = live_attempts(cluster)
     for host, attempts in after.items():
-        cpus, units = given(attempts)
+        cpus, units = assigned_units(attempts)
         assert sorted(cpus) == sorted(set(range(24)) - {0, 12, 6, 18})
         assert len(set(units)) == len(units) == 10
-        kept = {each.ref: each.assignments for each in attempts}
-        assert all(kept[each.ref] == each.assignments for each in before[host] if each.ref in kept)
-    assert sorted(active) == sorted(each.uuid for attempts in after.values() for each in attempts)
+        assignments = {item.ref: item.assignments for item in attempts}
+        assert all(assignments[item.ref] == item.assignments for item in before[host] if item.ref in assignments)
+    assert sorted(active) == sorted(item.uuid for attempts in after.values() for item in attempts)
     assert len(active) == 20
     cluster.session.call(cluster.session.conductor.delete_instances, active)
-    truth.until("all is free", lambda: not any(held(cluster).values()))
+    truth.until("all is free", lambda: not any(live_attempts(cluster).values()))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A host that gets NUMA cells while servers run on it, through a whole cluster: nothing is sold twice.
+"""A host that gets NUMA cells while servers run on it, in a whole cluster: nothing is allocated twice.
 
-The short form, on one agent by itself, is tests/unit/compute_agent/test_stranded.py.
+The short form with a single agent is tests/unit/compute_agent/test_stranded.py.
 """
 
 import uuid
@@ -12,7 +12,7 @@ import pytest
 from devstack.cluster import ClusterSize
 from rpcapi import objects
 from tests.functional import clusters, truth
-from tests.functional.clusters import Running
+from tests.functional.clusters import RunningCluster
 
 pytestmark = pytest.mark.long
 
@@ -28,62 +28,62 @@ def agents(shape: dict[str, object]) -> dict[str, dict[str, object]]:
 
 
 @pytest.fixture
-def cluster() -> Iterator[Running]:
+def cluster() -> Iterator[RunningCluster]:
     overrides = {"compute": agents(FLAT), "scheduler": SCHEDULER, "conductor": CONDUCTOR}
-    with clusters.running(SHAPE, overrides) as running:
+    with clusters.running_cluster(SHAPE, overrides) as running:
         yield running
 
 
-def become(running: Running, shape: dict[str, object]) -> None:
-    """Have the agent die, and come back with nodes of another shape."""
+def restart_with_shape(running: RunningCluster, shape: dict[str, object]) -> None:
+    """Kill the agent, and restart it with nodes of another shape."""
     clusters.kill(running.cluster.daemons["compute"])
     running.cluster.overrides["compute"] = agents(shape)
     running.cluster.write_confs()
     running.cluster.start_daemon("compute")
 
 
-def boot(running: Running, count: int) -> list[str]:
-    """Boot servers of 4 VCPU, each by a request of its own; return those that became ACTIVE."""
+def boot(running: RunningCluster, count: int) -> list[str]:
+    """Boot servers of 4 VCPU, one request each; return the uuids of the ACTIVE ones."""
     spec = objects.RequestSpec.of(resources={"VCPU": 4, "MEMORY_MB": 1024, "DISK_GB": 1})
     uuids = [str(uuid.uuid4()) for _ in range(count)]
-    for each in uuids:
+    for item in uuids:
         running.session.new_request()
-        running.session.call(running.session.conductor.build_instances, spec, [each])
-    return [each.uuid for each in truth.settled(running, uuids) if each.status == "ACTIVE"]
+        running.session.call(running.session.conductor.build_instances, spec, [item])
+    return [item.uuid for item in truth.wait_for_final_status(running, uuids) if item.status == "ACTIVE"]
 
 
-def delete(running: Running, uuids: list[str]) -> None:
+def delete(running: RunningCluster, uuids: list[str]) -> None:
     running.session.call(running.session.conductor.delete_instances, uuids)
-    truth.until("their claims are over", lambda: not {name for name, _ in truth.claims(running)} & set(uuids))
+    truth.until("their claims have ended", lambda: not {name for name, _ in truth.claims(running)} & set(uuids))
 
 
-def flagged(running: Running) -> dict[tuple[str, str], tuple[int, int]]:
-    """Return what is in excess, {(provider, class): (used, capacity)}, where all else is right."""
-    found = running.session.call(running.session.claims.verify)
-    assert found.problems == []
-    return {(each["provider"], each["class"]): (each["used"], each["capacity"]) for each in found.excess}
+def excess(running: RunningCluster) -> dict[tuple[str, str], tuple[int, int]]:
+    """Return the excess as {(provider, class): (used, capacity)}; there must be no other problem."""
+    report = running.session.call(running.session.claims.verify)
+    assert report.problems == []
+    return {(item["provider"], item["class"]): (item["used"], item["capacity"]) for item in report.excess}
 
 
-def test_a_host_that_gets_cells_and_loses_them_takes_as_many_servers_as_before(cluster: Running) -> None:
+def test_host_with_changed_shape_keeps_its_capacity(cluster: RunningCluster) -> None:
     # given a host for four servers, with two
     old = boot(cluster, 2)
     assert len(old) == 2
 
-    # when it comes back with its CPUs in two cells, there is room for two more, and no others
-    become(cluster, CELLS)
-    truth.until("its report is there", lambda: flagged(cluster).get(("compute0/node0", "VCPU")) == (8, 0))
+    # when it comes back with its CPUs in two cells, exactly two more fit
+    restart_with_shape(cluster, CELLS)
+    truth.until("its report is there", lambda: excess(cluster).get(("compute0/node0", "VCPU")) == (8, 0))
     new = boot(cluster, 3)
     assert len(new) == 2
 
-    # when the old ones go, what they held can be had again
+    # when the old ones are deleted, their resources are available again
     delete(cluster, old)
     new += [truth.until("what was kept back is on offer", lambda: boot(cluster, 1))[0] for _ in range(2)]
-    assert flagged(cluster) == {}
+    assert excess(cluster) == {}
     assert boot(cluster, 1) == []
 
-    # and the same the way back
-    become(cluster, FLAT)
-    truth.until("its report is there", lambda: flagged(cluster))
+    # and the same in the other direction
+    restart_with_shape(cluster, FLAT)
+    truth.until("its report is there", lambda: excess(cluster))
     assert boot(cluster, 1) == []
     delete(cluster, new)
     truth.until("what was kept back is on offer", lambda: boot(cluster, 1))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Workers that want the same at the same moment, each on connections of its own: nobody gets what another has."""
+"""Workers that claim the same resources concurrently on separate connections: nothing is allocated twice."""
 
 import itertools
 import threading
@@ -20,7 +20,7 @@ from tests.unit.scheduler_svc.store.world import World, child_stats, node_stats
 
 WORKERS = 16
 HOSTS = [f"h{number}" for number in range(WORKERS)]
-DEVICES = 4  # of a host, each for one holder
+DEVICES = 4  # per host, each for one consumer
 TTL_MS = 600_000
 ROUNDS = [
     pytest.param(40, id="short"),
@@ -28,8 +28,8 @@ ROUNDS = [
 ]
 
 
-class Crew:
-    """Workers that all begin each round at once; what they do is theirs, from a seed of the round and the worker."""
+class WorkerCrew:
+    """Workers that start each round together; their actions are seeded by round and worker."""
 
     def __init__(self, world: World, server: RedisServer) -> None:
         self.world = world
@@ -38,26 +38,26 @@ class Crew:
         self._start = threading.Barrier(WORKERS)
 
     def race(self, boot: Callable[[RedisStore, int], bool]) -> int:
-        """Let each worker boot, given its store and number; return how many were served."""
+        """Run ``boot(store, number)`` in each worker; return how many succeeded."""
 
-        def one(number: int) -> bool:
+        def boot_worker(number: int) -> bool:
             self._start.wait(30)
             return boot(self.stores[number], number)
 
-        return sum(self._pool.map(one, range(WORKERS), timeout=60))
+        return sum(self._pool.map(boot_worker, range(WORKERS), timeout=60))
 
-    def seen(self) -> tuple[int, int]:
-        """Return the epoch and position of now."""
+    def read_position(self) -> tuple[int, int]:
+        """Return the current epoch and position."""
         now = self.world.store.snapshot()
         return now.epoch, now.position
 
     def end_all(self) -> list[Claim]:
-        """End all live claims, and return them as they were."""
-        found, following = self.world.store.claims()
+        """Release all live claims, and return them."""
+        live_claims, following = self.world.store.claims()
         assert following is None
-        for host, held in itertools.groupby(found, key=lambda claim: claim.host):
-            self.world.store.release(host, [ClaimRef(claim.consumer, claim.attempt) for claim in held])
-        return found
+        for host, held_counts in itertools.groupby(live_claims, key=lambda claim: claim.host):
+            self.world.store.release(host, [ClaimRef(claim.consumer, claim.attempt) for claim in held_counts])
+        return live_claims
 
     def close(self) -> None:
         self._pool.shutdown()
@@ -66,39 +66,39 @@ class Crew:
 
 
 @pytest.fixture
-def crew(redis_server: RedisServer) -> Iterator[Crew]:
-    made = Crew(redis_world(redis_server), redis_server)
-    yield made
-    made.close()
-    made.world.store.close()
+def crew(redis_server: RedisServer) -> Iterator[WorkerCrew]:
+    new_crew = WorkerCrew(redis_world(redis_server), redis_server)
+    yield new_crew
+    new_crew.close()
+    new_crew.world.store.close()
 
 
 @dataclass(frozen=True)
-class Round:
-    """What all workers of a round want, decided on what was ``seen`` before it: all of them are behind."""
+class ClaimRound:
+    """The candidates of all workers in a round, read at ``known_position`` before it: every worker is stale."""
 
     number: int
     candidates: Sequence[Candidate]
-    seen: tuple[int, int]  # epoch, position
+    known_position: tuple[int, int]  # epoch, position
     group: ClaimGroup | None = None
 
     @property
     def is_plain(self) -> bool:
-        """Whether everybody boots once, so that all who find a place have it at the end."""
+        """Whether every worker boots exactly once, so that every accepted claim is live at the end."""
         return self.number % 4 < 2
 
     def boot(self, store: RedisStore, worker: int) -> bool:
-        """Boot; in half of the rounds keep what was got, give it up, or have it replaced by one elsewhere."""
+        """Claim; in half of the rounds keep, confirm, abort or replace the claim at random."""
         random, consumer = Random(f"{self.number} {worker}"), f"c{self.number}-{worker}"
-        # In half of the rounds all want the same first, in half everybody another.
+        # In half of the rounds all workers prefer the same host, in half different ones.
         ranked = self._shuffled(random) if self.number % 2 else self.candidates
         accepted = store.prepare(self._batch(consumer, 1, ranked)).accepted
-        fate = "keep" if self.is_plain else random.choice(["keep", "confirm", "abort", "replace"])
-        if fate == "abort":
+        action = "keep" if self.is_plain else random.choice(["keep", "confirm", "abort", "replace"])
+        if action == "abort":
             store.abort([ClaimRef(consumer, 1)])
-        elif fate == "replace" and accepted:
+        elif action == "replace" and accepted:
             store.prepare(self._batch(consumer, 2, self._shuffled(random)))
-        elif fate == "confirm" and accepted:
+        elif action == "confirm" and accepted:
             (claim,), _marker = store.claims(consumer=consumer)
             store.confirm(claim.host, [ClaimRef(consumer, 1)])
         return accepted
@@ -107,10 +107,18 @@ class Round:
         return random.sample(self.candidates, len(self.candidates))
 
     def _batch(self, consumer: str, attempt: int, ranked: Sequence[Candidate]) -> ClaimBatch:
-        epoch, position = self.seen
-        wish = Intent(consumer, attempt, ranked, attempt - 1 or None)
+        epoch, position = self.known_position
+        claim_intent = Intent(consumer, attempt, ranked, attempt - 1 or None)
         return ClaimBatch(
-            "req-1", "p", "u", {"VCPU": 1}, [wish], epoch=epoch, position=position, ttl_ms=TTL_MS, group=self.group
+            "req-1",
+            "p",
+            "u",
+            {"VCPU": 1},
+            [claim_intent],
+            epoch=epoch,
+            position=position,
+            ttl_ms=TTL_MS,
+            group=self.group,
         )
 
 
@@ -123,48 +131,52 @@ GROUPS = {
 
 @pytest.mark.parametrize("rounds", ROUNDS)
 @pytest.mark.parametrize("policy", GROUPS)
-def test_sixteen_workers_boot_one_server_group_at_once(crew: Crew, policy: str, rounds: int) -> None:
+def test_concurrent_workers_respect_the_server_group_policy(crew: WorkerCrew, policy: str, rounds: int) -> None:
     kind, most = GROUPS[policy]
     for host in HOSTS:
         crew.world.add_host(host, amounts={"VCPU": 64})
-    # Just as many places as there are workers: where all are to be apart, each of them is needed.
+    # Exactly as many places as workers: with anti-affinity each place is needed.
     hosts, violations = HOSTS[: WORKERS // most], 0
     for number in range(rounds):
         group = ClaimGroup(f"group{number}", kind, most)
-        each = Round(number, [Candidate(host) for host in hosts], crew.seen(), group)
-        served = crew.race(each.boot)
-        held = Counter(claim.host for claim in crew.end_all())
-        violations += len(held) > 1 if kind is GroupPolicy.AFFINITY else sum(n > most for n in held.values())
-        if each.is_plain:
-            assert served == held.total() == WORKERS, "somebody was refused a place that was free"
+        race_round = ClaimRound(number, [Candidate(host) for host in hosts], crew.read_position(), group)
+        served = crew.race(race_round.boot)
+        held_counts = Counter(claim.host for claim in crew.end_all())
+        violations += (
+            len(held_counts) > 1 if kind is GroupPolicy.AFFINITY else sum(n > most for n in held_counts.values())
+        )
+        if race_round.is_plain:
+            assert served == held_counts.total() == WORKERS, "a worker was refused although a place was free"
     assert violations == 0
     assert crew.world.check().claims == {"prepared": 0, "confirmed": 0}
 
 
 @pytest.mark.parametrize("rounds", ROUNDS)
-def test_sixteen_workers_want_the_same_devices_at_once(crew: Crew, rounds: int) -> None:
+def test_concurrent_workers_do_not_share_devices(crew: WorkerCrew, rounds: int) -> None:
     hosts = HOSTS[: WORKERS // DEVICES]
     devices = {f"{host}/gpu{number}": host for host in hosts for number in range(DEVICES)}
     for host in hosts:
         below = {name: child_stats(host, {"CUSTOM_GPU": 1}) for name, of in devices.items() if of == host}
         outcome = crew.world.report(host, {host: node_stats({"VCPU": 64}), **below})
         crew.world.store.audit(host, outcome.epoch, [], 0)
-    wishes = [Candidate(host, {host: {"VCPU": 1}, name: {"CUSTOM_GPU": 1}}) for name, host in devices.items()]
+    device_candidates = [
+        Candidate(host, {host: {"VCPU": 1}, name: {"CUSTOM_GPU": 1}}) for name, host in devices.items()
+    ]
     violations = 0
     for number in range(rounds):
-        each = Round(number, wishes, crew.seen())
-        served = crew.race(each.boot)
-        held = Counter(name for claim in crew.end_all() for name in claim.allocations if name in devices)
-        violations += sum(n > 1 for n in held.values())
-        if each.is_plain:
-            assert served == len(held) == WORKERS, "somebody was refused a device that was free"
-        assert most_held(crew.world, each.seen[1], devices) == 1
+        race_round = ClaimRound(number, device_candidates, crew.read_position())
+        served = crew.race(race_round.boot)
+        held_counts = Counter(name for claim in crew.end_all() for name in claim.allocations if name in devices)
+        violations += sum(n > 1 for n in held_counts.values())
+        if race_round.is_plain:
+            assert served == len(held_counts) == WORKERS, "a worker was refused although a device was free"
+        assert max_holders(crew.world, race_round.known_position[1], devices) == 1
     assert violations == 0
     assert crew.world.check().claims == {"prepared": 0, "confirmed": 0}
 
 
-def most_held(world: World, position: int, devices: Container[str]) -> int:
-    """Return how many holders a device had at most, at any instant since ``position``."""
+def max_holders(world: World, position: int, devices: Container[str]) -> int:
+    """Return the maximum number of consumers of a device at any time since ``position``."""
     entries = world.store.follow(position, 0) or ()
     payloads = [entry.payload for entry in entries if entry.kind == "used"]
-    return max(used.get("CUSTOM_GPU", 0) for told in payloads for name, used in told.items() if name in devices)
+    return max(used.get("CUSTOM_GPU", 0) for payload in payloads for name, used in payload.items() if name in devices)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A whole cluster with plugins from outside: decisions explained, and decisions that nobody makes."""
+"""A whole cluster with external plugins: explained decisions and dry runs."""
 
 import json
 import subprocess
@@ -22,31 +22,31 @@ SMALL = {"VCPU": 1, "MEMORY_MB": 512}
 ENABLED = "ComputeFilter,ForceHostsFilter,TraitsFilter,ResourcesFilter,RequestGroupsFilter,MaintenanceFilter"
 
 
-class Unseen:
+class SilentProgress:
     def update(self, number):
-        """Show nothing."""
+        """Ignore the progress."""
 
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory):
-    # Which agents have licences: a node's shape says so.
+    # The node shape sets the licences.
     overrides = {
         "scheduler": {"filter_scheduler": {"enabled_filters": ENABLED}},
         "compute": {"shape:small": {"licences": 1}},
     }
     outside = {"PYTHONPATH": str(install_example(tmp_path_factory))}
-    with clusters.running(SHAPE, overrides, environment={"scheduler": outside, "compute": outside}) as cluster:
+    with clusters.running_cluster(SHAPE, overrides, environment={"scheduler": outside, "compute": outside}) as cluster:
         yield cluster
 
 
-def boot(session, count=1, **asked):
-    """Boot, and return the request's id with the servers as they ended."""
+def boot(session, count=1, **spec_fields):
+    """Boot, and return the request id and the servers in their final status."""
     request_id = session.new_request()
     uuids = [str(uuid.uuid4()) for _ in range(count)]
-    spec = objects.RequestSpec.of(**({"resources": SMALL} | asked))
+    spec = objects.RequestSpec.of(**({"resources": SMALL} | spec_fields))
     session.call(session.conductor.build_instances, spec, uuids)
-    known = waiting.wait_for_status(session, uuids, exercise.FINAL_STATUSES, 60, Unseen())
-    return request_id, [known[each] for each in uuids]
+    instances = waiting.wait_for_status(session, uuids, exercise.FINAL_STATUSES, 60, SilentProgress())
+    return request_id, [instances[item] for item in uuids]
 
 
 def explained(session, request_id):
@@ -61,13 +61,13 @@ def gantt(running, *argv):
 def test_an_accepted_request(running):
     request_id, (server,) = boot(running.session)
     assert server.status == "ACTIVE", server.reason
-    told = explained(running.session, request_id)
-    assert (told["outcome"], told["driver"], told["hosts"]) == ("selected", "filter", SHAPE.nodes)
-    assert told["best"][0]["weights"]
-    (verdict,) = told["verdicts"]
+    document = explained(running.session, request_id)
+    assert (document["outcome"], document["driver"], document["hosts"]) == ("selected", "filter", SHAPE.nodes)
+    assert document["best"][0]["weights"]
+    (verdict,) = document["verdicts"]
     assert verdict["host"] == server.host
     assert verdict["tried"][-1] == [server.host, "FITS"]
-    assert 0 <= told["heard_s"] < 5
+    assert 0 <= document["heard_s"] < 5
     shown = gantt(running, "explain", request_id)
     assert shown["freshness"]["entries_behind"] == 0
     assert "such_as" not in shown
@@ -76,60 +76,64 @@ def test_an_accepted_request(running):
 def test_a_refused_request(running):
     request_id, (server,) = boot(running.session, resources={"VCPU": 100_000}, forbidden_traits=["CUSTOM_FAST_DISK"])
     assert server.status == "ERROR"
-    told = explained(running.session, request_id)
-    assert (told["outcome"], sum(told["reasons"].values())) == ("refused", SHAPE.nodes)
-    assert {reason: len(names) for reason, names in told["samples"].items()} == {
-        reason: min(count, 5) for reason, count in told["reasons"].items()
+    document = explained(running.session, request_id)
+    assert (document["outcome"], sum(document["reasons"].values())) == ("refused", SHAPE.nodes)
+    assert {reason: len(names) for reason, names in document["samples"].items()} == {
+        reason: min(count, 5) for reason, count in document["reasons"].items()
     }
 
 
-def test_requests_that_race_for_one_host(running):
+def test_racing_requests_for_one_host(running):
     session = running.session
     nodes = {
         state.name: state.document for state in session.list_all(session.scheduler.list_host_state, "states", "compute")
     }
     host = min(nodes)
-    held = nodes[host]["inventories"]["MEMORY_MB"]["capacity"] - nodes[host]["used"].get("MEMORY_MB", 0)
-    half = objects.RequestSpec.of(resources={"MEMORY_MB": held // 2 + 1}, force_hosts=[host])
+    nodes_with_licences = nodes[host]["inventories"]["MEMORY_MB"]["capacity"] - nodes[host]["used"].get("MEMORY_MB", 0)
+    half = objects.RequestSpec.of(resources={"MEMORY_MB": nodes_with_licences // 2 + 1}, force_hosts=[host])
     ctxts = [context.new("p", "u") for _ in range(8)]
     barrier = threading.Barrier(len(ctxts))
 
-    def ask(ctxt):
+    def select(ctxt):
         barrier.wait(30)
         try:
             return session.scheduler.select_destinations(ctxt.with_timeout(30), half, [str(uuid.uuid4())])
-        except Exception as error:  # what each was told is looked at below
+        except Exception as error:  # the errors are checked below
             return error
 
     with ThreadPoolExecutor(len(ctxts)) as pool:
-        answers = list(pool.map(ask, ctxts))
-    assert sum(isinstance(one, objects.Selections) for one in answers) == 1, answers
+        answers = list(pool.map(select, ctxts))
+    assert sum(isinstance(answer, objects.Selections) for answer in answers) == 1, answers
     records = [explained(session, ctxt.request_id) for ctxt in ctxts]
-    assert sorted(told["outcome"] for told in records) == ["refused"] * 7 + ["selected"]
-    for told in records:
-        if told["outcome"] == "refused":
-            # It lost the race in the claim script and was decided anew, or it had learned before that it was lost.
-            assert told.get("lost", []) in ([], [[host, "CONCURRENT"]]), told
-            assert "not enough MEMORY_MB" in told["reasons"], told
+    assert sorted(document["outcome"] for document in records) == ["refused"] * 7 + ["selected"]
+    for document in records:
+        if document["outcome"] == "refused":
+            # It lost the race in the claim script and was retried, or its replica already had the winner's claim.
+            assert document.get("lost", []) in ([], [[host, "CONCURRENT"]]), document
+            assert "not enough MEMORY_MB" in document["reasons"], document
 
 
-def test_a_dry_run_claims_and_records_nothing(running):
+def test_dry_run_claims_and_records_nothing(running):
     session = running.session
     partition = "default"
 
     def content():
-        found = session.call(session.claims.verify)
-        assert not found.problems
+        report = session.call(session.claims.verify)
+        assert not report.problems
         page = session.call(session.scheduler.list_decisions, partition, limit=1000)
         claims = sorted(
-            json.dumps(each, sort_keys=True) for each in session.list_all(session.claims.list_claims, "claims")
+            json.dumps(item, sort_keys=True) for item in session.list_all(session.claims.list_claims, "claims")
         )
-        return found.claims, claims, [one.request_id for one in page.decisions]
+        return report.claims, claims, [answer.request_id for answer in page.decisions]
 
     before = content()
     (flavor,) = list(session.flavors)[:1]
-    told = gantt(running, "explain", "--dry-run", "--flavor", flavor, "--count", "2")
-    assert (told["outcome"], told["hosts_looked_at"], len(told["candidates"])) == ("selected", SHAPE.nodes, 2)
+    document = gantt(running, "explain", "--dry-run", "--flavor", flavor, "--count", "2")
+    assert (document["outcome"], document["hosts_looked_at"], len(document["candidates"])) == (
+        "selected",
+        SHAPE.nodes,
+        2,
+    )
     refused = gantt(running, "explain", "--dry-run", "--flavor", flavor, "--trait", "CUSTOM_NOWHERE")
     assert refused["outcome"] == "refused"
     assert sum(len(names) for names in refused["such_as"].values()) == SHAPE.nodes
@@ -139,7 +143,7 @@ def test_a_dry_run_claims_and_records_nothing(running):
 def test_plugins_decide_and_are_listed(running):
     session = running.session
     boot(session)
-    listed = {each["name"]: each for each in gantt(running, "filter", "list")}
+    listed = {item["name"]: item for item in gantt(running, "filter", "list")}
     assert list(listed)[-1] == "MaintenanceFilter"
     assert (listed["MaintenanceFilter"]["source"], listed["MaintenanceFilter"]["form"]) == (
         "gantt-racks 1.0",
@@ -159,17 +163,17 @@ def test_plugins_decide_and_are_listed(running):
         session.call(session.scheduler.delete_aggregate, "soon")
 
 
-def test_a_resource_kind_from_outside_is_placed_and_used_up(running):
+def test_plugin_resource_kind_is_allocated_until_exhausted(running):
     session = running.session
     session.new_request()
-    held = [
+    nodes_with_licences = [
         state.name
         for state in session.list_all(session.scheduler.list_host_state, "states", "compute")
         if "CUSTOM_LICENCE" in state.document.get("inventories", {})
     ]
-    assert held, "some nodes are of the shape that has licences"
-    one = {**SMALL, "CUSTOM_LICENCE": 1}
-    _, servers = boot(session, len(held), resources=one)
-    assert [each.status for each in servers] == ["ACTIVE"] * len(held), [each.reason for each in servers]
-    _, (refused,) = boot(session, resources=one)
+    assert nodes_with_licences, "no node has the shape with licences"
+    answer = {**SMALL, "CUSTOM_LICENCE": 1}
+    _, servers = boot(session, len(nodes_with_licences), resources=answer)
+    assert [item.status for item in servers] == ["ACTIVE"] * len(nodes_with_licences), [item.reason for item in servers]
+    _, (refused,) = boot(session, resources=answer)
     assert refused.status == "ERROR"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests of a real trace fill the cluster past its capacity: nothing is sold twice, every refusal is explained."""
+"""Requests of a real trace fill the cluster past its capacity: no overcommit, and every refusal is explained."""
 
 import threading
 from pathlib import Path
@@ -10,7 +10,7 @@ from devstack import exercise, workload
 from devstack.cluster import ClusterSize, Mode
 from rpcapi import errors, objects
 from tests.functional import clusters, truth
-from tests.functional.clusters import Running
+from tests.functional.clusters import RunningCluster
 
 REQUESTS = 400
 CALLERS = 8
@@ -20,13 +20,17 @@ TIGHT = ClusterSize(computes=3, nodes_per_host=4, schedulers=4)
 
 
 def requests() -> list[workload.WorkloadRequest]:
-    """Return single-server requests: the trace's, or a generated mix where there is no trace."""
+    """Return single-server requests of the trace, or a generated mix without a trace."""
     grouped = workload.from_trace(TRACE, REQUESTS) if TRACE.exists() else workload.generate_requests(REQUESTS, seed=7)
-    return [workload.WorkloadRequest(one.flavor, one.resources, 1) for one in grouped for _ in range(one.count)]
+    return [
+        workload.WorkloadRequest(grouped_request.flavor, grouped_request.resources, 1)
+        for grouped_request in grouped
+        for _ in range(grouped_request.count)
+    ]
 
 
-def boot_from_many(running: Running, wanted: list[workload.WorkloadRequest]) -> list[str]:
-    """Ask for all of them from several callers at once; return the uuids."""
+def boot_from_many(running: RunningCluster, workload_requests: list[workload.WorkloadRequest]) -> list[str]:
+    """Boot all requests from several concurrent callers; return the uuids."""
     uuids: list[str] = []
 
     def caller(share: list[workload.WorkloadRequest]) -> None:
@@ -34,7 +38,7 @@ def boot_from_many(running: Running, wanted: list[workload.WorkloadRequest]) -> 
         uuids.extend(exercise.boot(session, share))
         session.close()
 
-    callers = [threading.Thread(target=caller, args=(wanted[start::CALLERS],)) for start in range(CALLERS)]
+    callers = [threading.Thread(target=caller, args=(workload_requests[start::CALLERS],)) for start in range(CALLERS)]
     for thread in callers:
         thread.start()
     for thread in callers:
@@ -42,28 +46,28 @@ def boot_from_many(running: Running, wanted: list[workload.WorkloadRequest]) -> 
     return uuids
 
 
-def explained(running: Running, instance: objects.Instance) -> bool:
-    """Tell whether the decision record says which hosts fell to what, or what the claim script answered."""
+def explained(running: RunningCluster, instance: objects.Instance) -> bool:
+    """Return whether the decision record has the reason of every rejected host, or verdicts of the claim script."""
     document = running.session.call(running.session.scheduler.explain, instance.request_id).document
     fallen = sum(document["reasons"].values())
-    tried = [verdict for told in document.get("verdicts", []) for _, verdict in told["tried"]]
+    tried = [verdict for verdict_record in document.get("verdicts", []) for _, verdict in verdict_record["tried"]]
     return document["outcome"] == "refused" and (fallen == document["hosts"] or bool(tried))
 
 
 @pytest.mark.parametrize("mode", [Mode.EMBEDDED, pytest.param(Mode.STANDARD, marks=pytest.mark.long)])
 def test_fill_past_capacity(mode):
-    with clusters.running(clusters.on(mode, TIGHT)) as running:
-        # When four workers are asked for more than there is, by many callers at once
-        wanted = requests()
-        uuids = boot_from_many(running, wanted)
-        instances = truth.assert_sound(running, uuids)
-        # Then accepted and refused make up what was asked, and both there are
+    with clusters.running_cluster(clusters.with_mode(mode, TIGHT)) as running:
+        # When many concurrent callers request more than the capacity from four workers
+        workload_requests = requests()
+        uuids = boot_from_many(running, workload_requests)
+        instances = truth.assert_consistent(running, uuids)
+        # Then every request is accepted or refused, and there are some of both
         accepted = [instance for instance in instances if instance.status == "ACTIVE"]
         refused = [instance for instance in instances if instance.status == "ERROR"]
-        assert len(accepted) + len(refused) == len(wanted) == REQUESTS
+        assert len(accepted) + len(refused) == len(workload_requests) == REQUESTS
         assert accepted
         assert refused
-        # And every refusal is for want of room, and explained
+        # And every refusal is for lack of capacity, and explained
         for instance in refused:
             assert instance.reason.startswith("No valid host"), instance.reason
             assert explained(running, instance), instance.request_id

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From flavor, image, group resources and hint to a claim and a guest, through a whole cluster by the command alone."""
+"""Flavors, images, request groups and hints in a whole cluster, by the command-line client."""
 
 import json
 import subprocess
@@ -12,7 +12,7 @@ import pytest
 from devstack.cluster import ClusterSize
 from rpcapi.model.names import host_of
 from tests.functional import clusters
-from tests.functional.clusters import Running
+from tests.functional.clusters import RunningCluster
 
 SHAPE = ClusterSize(computes=3, nodes_per_host=1, schedulers=1)
 AGENTS = {
@@ -53,18 +53,18 @@ CLIENT = {
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[Running]:
-    with clusters.running(SHAPE, {"compute": AGENTS, "client": CLIENT}) as running:
+def cluster() -> Iterator[RunningCluster]:
+    with clusters.running_cluster(SHAPE, {"compute": AGENTS, "client": CLIENT}) as running:
         yield running
 
 
-def gantt(cluster: Running, *arguments: str) -> subprocess.CompletedProcess[str]:
+def gantt(cluster: RunningCluster, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [str(Path(sys.executable).with_name("gantt")), "--config-file", str(cluster.cluster.client_conf)]
     return subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=120, check=False)
 
 
-def boot(cluster: Running, *options: str) -> tuple[str, dict[str, dict[str, int]]]:
-    """Boot one server to its end; return its uuid, and what its claim holds of which provider."""
+def boot(cluster: RunningCluster, *options: str) -> tuple[str, dict[str, dict[str, int]]]:
+    """Boot one server; return its uuid and the allocations of its claim."""
     done = gantt(cluster, "server", "boot", *options, "--wait", "-f", "json")
     assert done.returncode == 0, done.stdout + done.stderr
     (server,) = json.loads(done.stdout)
@@ -73,60 +73,60 @@ def boot(cluster: Running, *options: str) -> tuple[str, dict[str, dict[str, int]
     return server["uuid"], claim["allocations"]
 
 
-def test_groups_of_the_flavor_are_served_apart_and_the_hint_is_kept(cluster):
-    first, held = boot(cluster, "--flavor", "gpus", "--image", "debian")
-    root = next(name for name in held if "DISK_GB" in held[name])
-    gpus = {name: amounts for name, amounts in held.items() if "VGPU" in amounts}
+def test_flavor_groups_are_isolated_and_hints_respected(cluster):
+    first, allocations = boot(cluster, "--flavor", "gpus", "--image", "debian")
+    root = next(name for name in allocations if "DISK_GB" in allocations[name])
+    gpus = {name: amounts for name, amounts in allocations.items() if "VGPU" in amounts}
     assert sorted(amounts["VGPU"] for amounts in gpus.values()) == [1, 2]
     assert all(name.startswith(f"{root}/") for name in gpus)
-    assert held[root] == {"DISK_GB": 5}
+    assert allocations[root] == {"DISK_GB": 5}
 
     _, other = boot(cluster, "--flavor", "gpus", "--image", "7", "--hint", f"different_host={first}")
-    assert {host_of(name) for name in other}.isdisjoint({host_of(name) for name in held})
+    assert {host_of(name) for name in other}.isdisjoint({host_of(name) for name in allocations})
     _, beside = boot(cluster, "--flavor", "plain", "--hint", f"same_host={first}")
     assert {host_of(name) for name in beside} == {host_of(root)}
 
 
-def test_a_pinned_flavor_has_its_cpus_pages_and_device_in_one_cell(cluster):
-    _, held = boot(cluster, "--flavor", "pinned", "--image", "debian")
-    (cell,) = (name for name, amounts in held.items() if "PCPU" in amounts)
-    (device,) = (name for name, amounts in held.items() if "CUSTOM_PCI_8086_0443" in amounts)
-    assert held[cell] == {"PCPU": 4, "CUSTOM_MEMORY_PAGES_2048KB": 2048}
+def test_pinned_flavor_gets_cpus_pages_and_device_in_one_cell(cluster):
+    _, allocations = boot(cluster, "--flavor", "pinned", "--image", "debian")
+    (cell,) = (name for name, amounts in allocations.items() if "PCPU" in amounts)
+    (device,) = (name for name, amounts in allocations.items() if "CUSTOM_PCI_8086_0443" in amounts)
+    assert allocations[cell] == {"PCPU": 4, "CUSTOM_MEMORY_PAGES_2048KB": 2048}
     assert device.startswith(f"{cell}/")
 
 
-def test_a_port_takes_its_bandwidth_of_its_network(cluster):
-    _, held = boot(cluster, "--flavor", "plain", "--port", "egress_kbps=600,physnet=net0")
-    assert sum(amounts.get("NET_BW_EGR_KILOBIT_PER_SEC", 0) for amounts in held.values()) == 600
+def test_port_bandwidth_is_allocated(cluster):
+    _, allocations = boot(cluster, "--flavor", "plain", "--port", "egress_kbps=600,physnet=net0")
+    assert sum(amounts.get("NET_BW_EGR_KILOBIT_PER_SEC", 0) for amounts in allocations.values()) == 600
 
 
 @pytest.mark.parametrize(
-    ("options", "says"),
+    ("options", "message"),
     [
         (("--flavor", "plain", "--property", "hw_architecture=ppc64le"), "image properties"),
         (("--flavor", "gpus", "--trait", "CUSTOM_NOWHERE"), "trait"),
     ],
 )
-def test_what_no_host_has_ends_in_error_with_the_reason(cluster, options, says):
+def test_unavailable_property_or_trait_ends_in_error_with_reason(cluster, options, message):
     done = gantt(cluster, "boot", *options, "--wait", "-f", "json")
     assert done.returncode == 1
     (server,) = json.loads(done.stdout)
     assert server["status"] == "ERROR"
-    assert says in server["reason"]
+    assert message in server["reason"]
 
 
 @pytest.mark.parametrize(
-    ("options", "says"),
+    ("options", "message"),
     [
         (("--flavor", "odd", "--trait", "!CUSTOM_RACKED"), "requires and forbids CUSTOM_RACKED"),
         (("--flavor", "pinned", "--property", "hw_cpu_thread_policy=knit"), "cpu_thread_policy"),
         (("--flavor", "plain", "--property", "hw_numa_nodes=2"), "does not divide 1 cpus"),
     ],
 )
-def test_what_contradicts_itself_is_one_line_and_changes_nothing(cluster, options, says):
+def test_contradictory_request_is_a_one_line_error(cluster, options, message):
     before = cluster.session.call(cluster.session.claims.verify).position
     done = gantt(cluster, "boot", *options)
     assert (done.returncode, done.stdout) == (1, "")
     (line,) = done.stderr.strip().splitlines()
-    assert says in line
+    assert message in line
     assert cluster.session.call(cluster.session.claims.verify).position == before

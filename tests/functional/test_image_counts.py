@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Agents that count guests by their images, and a scheduler worker that puts like to like."""
+"""Agents that count guests by image property, and a scheduler worker with ImagePropertiesWeigher."""
 
 import pytest
 
@@ -29,28 +29,30 @@ SHAPE = """
 def worker(tmp_path):
     schema = tmp_path / "rack.json"
     schema.write_text("{}")
-    made = RackWorker(schema)
+    rack_worker = RackWorker(schema)
     for name, value in {
         "enabled_filters": ["ComputeFilter", "ResourcesFilter"],
         "enabled_weighers": ["ImagePropertiesWeigher"],
         "image_props_weight_multiplier": 1.0,
         "image_props_weight_setting": ["os_distro=2"],
     }.items():
-        made.conf.set_override(name, value, group="filter_scheduler")
-    made.service.start()
-    yield made
-    made.service.stop()
-    made.service.wait()
+        rack_worker.conf.set_override(name, value, group="filter_scheduler")
+    rack_worker.service.start()
+    yield rack_worker
+    rack_worker.service.stop()
+    rack_worker.service.wait()
 
 
 def report(worker, host, *distros):
-    """Let a host with such guests report until it knows what is read; return the metrics of its last report."""
-    its = node(SHAPE.format(host))
-    tracker = ResourceTracker([its])
+    """Report a host with such guests until it has the read keys; return the metrics of its last report."""
+    host_node = node(SHAPE.format(host))
+    tracker = ResourceTracker([host_node])
     for number, distro in enumerate(distros):
-        intent = Attempt(f"{host}-{number}", 1, Stage.INTENT, 0, name=its.name, allocations={its.name: {"VCPU": 1}})
-        wish = BuildRequirements(image={"properties": {"os_distro": distro, "os_type": "linux"}})
-        tracker.hold(tracker.admit(intent, wish))
+        intent = Attempt(
+            f"{host}-{number}", 1, Stage.INTENT, 0, name=host_node.name, allocations={host_node.name: {"VCPU": 1}}
+        )
+        requirements = BuildRequirements(image={"properties": {"os_distro": distro, "os_type": "linux"}})
+        tracker.hold(tracker.admit(intent, requirements))
     sent = []
 
     class Scheduler:
@@ -61,9 +63,9 @@ def report(worker, host, *distros):
     reporter = StatsReporter(
         host=host,
         partition="default",
-        nodes=[its],
+        nodes=[host_node],
         tracker=tracker,
-        load=SimulatedLoad(host, [its], tracker, HostProfile),
+        load=SimulatedLoad(host, [host_node], tracker, HostProfile),
         activity=NodeActivity(),
         scheduler=Scheduler(),
         calls=ServiceCalls(10.0),
@@ -72,21 +74,21 @@ def report(worker, host, *distros):
     reporter.report()
     worker.audit(host)
     reporter.report()
-    return sent[-1].nodes[its.name]["metrics"]
+    return sent[-1].nodes[host_node.name]["metrics"]
 
 
 def place(worker, distro):
     spec = objects.RequestSpec.of(resources={"VCPU": 1}, image={"properties": {"os_distro": distro}})
     uuid = context.new().request_id.removeprefix("req-")
-    given = worker.scheduler.select_destinations(context.new("p", "u"), spec, [uuid])
-    return names.host_of(names.canonical(given.names[given.chosen[0]]))
+    selections = worker.scheduler.select_destinations(context.new("p", "u"), spec, [uuid])
+    return names.host_of(names.canonical(selections.names[selections.chosen[0]]))
 
 
-def test_servers_go_where_alike_ones_run(worker):
+def test_servers_are_placed_with_servers_of_the_same_image_property(worker):
     assert report(worker, "west", "ubuntu", "ubuntu", "centos") == {
         "image.os_distro=ubuntu": 2,
         "image.os_distro=centos": 1,
     }
-    assert report(worker, "east", "centos", "centos") == {"image.os_distro=centos": 2}, "os_type is read by nobody"
+    assert report(worker, "east", "centos", "centos") == {"image.os_distro=centos": 2}, "os_type is not read"
     worker.caught_up()
     assert [place(worker, distro) for distro in ("ubuntu", "centos", "ubuntu")] == ["west", "east", "west"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of host state over a real broker: a worker publishes, a listener of oslo.messaging follows."""
+"""Host state notifications over a real broker: a worker publishes, an oslo.messaging listener receives."""
 
 import queue
 import time
@@ -17,7 +17,7 @@ from tests.unit.scheduler_svc.hosts import join, node
 DEADLINE = 60.0
 
 
-class Heard:
+class RecordingEndpoint:
     def __init__(self):
         self.events = queue.Queue()
 
@@ -35,33 +35,33 @@ def configuration(url):
     return conf
 
 
-def test_workers_publish_in_turn_and_nothing_is_left_out(rabbit_node, redis_server):
+def test_publisher_failover_loses_no_notification(rabbit_node, redis_server):
     partition = f"notify{time.time_ns()}"
     conf = configuration(rabbit_node.url())
-    heard = Heard()
+    recorder = RecordingEndpoint()
     transport = messaging.get_notification_transport(conf, url=rabbit_node.url())
     target = messaging.Target(topic="gantt_host_state")
-    listener = messaging.get_notification_listener(transport, [target], [heard], executor="threading")
+    listener = messaging.get_notification_listener(transport, [target], [recorder], executor="threading")
     listener.start()
 
-    def opened(_conf, name):
+    def open_partition(_conf, name):
         return open_store(redis_server.url(), name, namespaces=("rack", NAMESPACE))
 
-    store = opened(conf, partition)
+    store = open_partition(conf, partition)
     store.check_identity()
     join(store, {"a/1": node()})
-    first, second = (NotificationPublishers(conf, [partition], opened) for _ in range(2))
+    first, second = (NotificationPublishers(conf, [partition], open_partition) for _ in range(2))
     watts, version = [], 0
     first.start()
     second.start()
-    _await(heard, lambda payload: payload["kind"] == "resync")
+    _await(recorder, lambda payload: payload["kind"] == "resync")
     for number in range(20):
         version = store.put_state("rack", "a", version, {"watts": number})
         if number == 10:
             first.stop()
             first.wait()
     while 19 not in watts:
-        payload = heard.events.get(timeout=DEADLINE)
+        payload = recorder.events.get(timeout=DEADLINE)
         if payload["kind"] == "state":
             watts.append(payload["payload"]["rack"]["a"]["watts"])
     second.stop()
@@ -73,6 +73,6 @@ def test_workers_publish_in_turn_and_nothing_is_left_out(rabbit_node, redis_serv
     assert [number for at, number in enumerate(watts) if number not in watts[:at]] == list(range(20))
 
 
-def _await(heard, wanted):
-    while not wanted(heard.events.get(timeout=DEADLINE)):
+def _await(recorder, matches):
+    while not matches(recorder.events.get(timeout=DEADLINE)):
         pass

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bus or store away, at start and in mid-flight; reload and drain: nothing is lost, no daemon is started by hand."""
+"""Outages of bus and store, at start and during builds; reload and drain: nothing is lost, daemons recover."""
 
 import os
 import signal
@@ -17,12 +17,12 @@ from devstack.servers.rabbitmq import RabbitNode
 from devstack.servers.redis import RedisServer
 from rpcapi import errors
 from tests.functional import clusters, truth
-from tests.functional.clusters import Running
+from tests.functional.clusters import RunningCluster
 from tests.run_folders import claim_folder, release_folder
 
 TINY = workload.WorkloadRequest("tiny", {"VCPU": 1, "MEMORY_MB": 64}, 1)
 FOUR = workload.WorkloadRequest("tiny", {"VCPU": 1, "MEMORY_MB": 64}, 4)
-BRISK = {
+FAST_TIMERS = {
     "scheduler": {"store": {"reap_interval": 0.5}},
     "conductor": {
         "rpc": {"call_timeout": 5, "call_monitor_timeout": 5},
@@ -33,14 +33,14 @@ BRISK = {
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[Running]:
-    with clusters.running(ClusterSize(computes=2, nodes_per_host=3), BRISK) as running:
+def cluster() -> Iterator[RunningCluster]:
+    with clusters.running_cluster(ClusterSize(computes=2, nodes_per_host=3), FAST_TIMERS) as running:
         yield running
 
 
 @pytest.fixture(autouse=True)
 def same_processes(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Assert that the daemons of the shared cluster are those that were there before the outage."""
+    """Assert that an outage does not restart the daemons of the shared cluster."""
     if "cluster" not in request.fixturenames:
         yield
         return
@@ -50,31 +50,31 @@ def same_processes(request: pytest.FixtureRequest) -> Iterator[None]:
     assert {name: daemon.pid for name, daemon in daemons.items()} == before
 
 
-def boot_one(running: Running) -> str:
-    (made,) = exercise.boot(running.session, [TINY])
-    (instance,) = truth.assert_sound(running, [made])
+def boot_server(running: RunningCluster) -> str:
+    (server_uuid,) = exercise.boot(running.session, [TINY])
+    (instance,) = truth.assert_consistent(running, [server_uuid])
     assert instance.status == "ACTIVE", instance.reason
-    return made
+    return server_uuid
 
 
-def test_daemons_wait_for_what_is_away():
-    # Given daemons whose bus and store do not run
-    cluster = Cluster(claim_folder(), ClusterSize(computes=1, nodes_per_host=2), BRISK)
+def test_daemons_wait_for_unavailable_bus_and_store():
+    # Given daemons without a running bus and store
+    cluster = Cluster(claim_folder(), ClusterSize(computes=1, nodes_per_host=2), FAST_TIMERS)
     session = exercise.Session([str(cluster.client_conf)])
     try:
         cluster.layout.make()
         cluster.write_confs()
         for name in DAEMONS:
             cluster.start_daemon(name)
-        # Then each says what it waits for, and goes on waiting
+        # Then each logs what it waits for, and keeps waiting
         for name, daemon in cluster.daemons.items():
             log = cluster.layout.log_file(name)
             truth.until(f"{name} says so", lambda log=log: log.exists() and "away" in log.read_text().lower(), 30)
             assert daemon.pid is not None
-        # And when they come, it serves
+        # And when the servers start, the cluster serves
         cluster.start_servers()
-        exercise.wait_for_nodes(session, 2, 60, lambda known: None)
-        boot_one(Running(cluster, session))
+        exercise.wait_for_nodes(session, 2, 60, lambda count: None)
+        boot_server(RunningCluster(cluster, session))
     finally:
         session.close()
         folder = cluster.layout.folder
@@ -82,56 +82,58 @@ def test_daemons_wait_for_what_is_away():
         release_folder(folder)
 
 
-def test_store_away_in_mid_flight(cluster):
-    # Given a server that runs and others that were just asked for, when the store dies
-    kept = boot_one(cluster)
+def test_store_outage_during_builds(cluster):
+    # Given an ACTIVE server and pending ones, when the store is killed
+    active_uuid = boot_server(cluster)
     session = cluster.session
-    asked = exercise.boot(session, [FOUR])
+    pending_uuids = exercise.boot(session, [FOUR])
     cluster.cluster.store.kill()
-    # Then a request for a host fails within its time, as what it is
+    # Then a select fails within its timeout with a typed error
     session.new_request()
     with pytest.raises((errors.Unavailable, messaging.MessagingTimeout)):
         session.scheduler.select_destinations(session.ctxt.with_timeout(10), TINY.spec(), [str(uuid.uuid4())])
-    # And when it is back, all that was acknowledged is there and new servers boot
+    # And after the restart, all acknowledged data is there and new servers boot
     cluster.cluster.store.start()
     nodes = cluster.cluster.size.nodes
     truth.until("every host is open again", lambda: exercise.open_nodes(session) == nodes)
-    truth.assert_sound(cluster, [kept, *asked, boot_one(cluster)])
+    truth.assert_consistent(cluster, [active_uuid, *pending_uuids, boot_server(cluster)])
 
 
-def test_bus_away_in_mid_flight(cluster):
+def test_bus_outage_during_builds(cluster):
     without_bus(cluster, cluster.cluster.bus)
 
 
 # Two boots of a broker take seconds, on a busy machine half a minute.
 @pytest.mark.long
 @pytest.mark.timeout(600)
-def test_rabbitmq_away_in_mid_flight():
-    with clusters.running(clusters.on(Mode.STANDARD, ClusterSize(computes=2, nodes_per_host=3)), BRISK) as running:
+def test_rabbitmq_outage_during_builds():
+    with clusters.running_cluster(
+        clusters.with_mode(Mode.STANDARD, ClusterSize(computes=2, nodes_per_host=3)), FAST_TIMERS
+    ) as running:
         daemons = running.cluster.daemons
         before = {name: daemon.pid for name, daemon in daemons.items()}
         without_bus(running, running.cluster.rabbit)
         assert {name: daemon.pid for name, daemon in daemons.items()} == before
 
 
-def without_bus(running: Running, broker: RedisServer | RabbitNode | None) -> None:
-    """Kill the bus while servers boot, and see everybody find it again by himself."""
+def without_bus(running: RunningCluster, broker: RedisServer | RabbitNode | None) -> None:
+    """Kill the bus while servers boot, and check that all daemons reconnect."""
     assert broker is not None
-    # Given a server that runs and others that were just asked for, when the bus dies with all that was in it
-    kept = boot_one(running)
-    asked = exercise.boot(running.session, [FOUR])
+    # Given an ACTIVE server and pending ones, when the bus is killed with all its messages
+    active_uuid = boot_server(running)
+    pending_uuids = exercise.boot(running.session, [FOUR])
     broker.kill()
-    # Then a call fails within its time, as what it is
+    # Then a call fails within its timeout with a typed error
     running.session.new_request()
     with pytest.raises((errors.Unavailable, messaging.MessagingTimeout)):
         running.session.claims.verify(running.session.ctxt.with_timeout(3))
-    # And when it is back, what was asked for comes to its end and new servers boot
+    # And after the restart, the pending servers finish and new servers boot
     broker.start()
-    truth.assert_sound(running, [kept, *asked, boot_one(running)])
+    truth.assert_consistent(running, [active_uuid, *pending_uuids, boot_server(running)])
 
 
 def test_reload_and_drain_lose_no_message(cluster):
-    # Given callers that ask without end and never twice
+    # Given callers that send requests continuously, without retries
     answered: list[str] = []
     failed: list[BaseException] = []
     enough = threading.Event()
@@ -155,7 +157,7 @@ def test_reload_and_drain_lose_no_message(cluster):
     for number in (signal.SIGHUP, signal.SIGTERM):
         count = len(answered)
         truth.until("requests flow", lambda count=count: len(answered) > count + 20)
-        # When a worker is told to drain, its successor takes over; a reload disturbs nobody
+        # When a worker drains, its successor takes over; a reload interrupts nothing
         if number == signal.SIGHUP:
             daemon.signal(number)
         else:

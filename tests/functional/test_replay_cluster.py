@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab replay through a whole cluster: the conductor builds and deletes what the trace asks for."""
+"""gantt-lab replay on a whole cluster: the conductor builds and deletes the servers of the trace."""
 
 import pytest
 
@@ -10,7 +10,7 @@ SERVERS = 60
 
 @pytest.mark.long
 @pytest.mark.parametrize("together", [[], ["--together"]], ids=["one-by-one", "together"])
-def test_every_request_is_accounted_for_and_nothing_is_sold_twice(together):
+def test_replay_accounts_for_every_request_without_overcommit(together):
     argv = ("--synthetic", "--limit", str(SERVERS), "--through", "cluster", "--drivers", "filter", "--hosts", "3")
     rows = asking.run_json("replay", *argv, *together)
     for row in rows:

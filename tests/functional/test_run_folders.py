@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The next test run ends all that a killed one left, port mappers and workers too, and believes nobody else's files."""
+"""Sweep of run folders: ends servers and workers left by a killed test run, and ignores files of other users."""
 
 import json
 import os
@@ -43,11 +43,11 @@ def wait_until(done: Callable[[], object], what: str) -> None:
         time.sleep(0.01)
 
 
-def recorded(pid_file: Path) -> int:
+def recorded_pid(pid_file: Path) -> int:
     return int(json.loads(pid_file.read_text())["pid"])
 
 
-def test_a_node_whose_owner_was_killed_leaves_no_port_mapper(base: Path) -> None:
+def test_sweep_ends_node_and_port_mapper_of_a_killed_owner(base: Path) -> None:
     try:
         rabbit_programs()
     except BinaryMissing as why:
@@ -55,12 +55,12 @@ def test_a_node_whose_owner_was_killed_leaves_no_port_mapper(base: Path) -> None
     with subprocess.Popen([sys.executable, "-c", BOOTS_RABBIT, str(base)], cwd=REPOSITORY) as owner:
         wait_until(lambda: list(base.rglob("rabbitmq.pid")), "broker")
         owner.kill()
-    left = [recorded(next(base.rglob(f"{name}.pid"))) for name in ("epmd", "rabbitmq")]
-    assert all(start_ticks(pid) for pid in left)
+    pids = [recorded_pid(next(base.rglob(f"{name}.pid"))) for name in ("epmd", "rabbitmq")]
+    assert all(start_ticks(pid) for pid in pids)
 
     run_folders.sweep()
 
-    assert [start_ticks(pid) for pid in left] == [None, None]
+    assert [start_ticks(pid) for pid in pids] == [None, None]
     assert not list(base.iterdir())
 
 
@@ -80,7 +80,7 @@ def test_workers_end_with_their_daemon(base: Path, owner: str) -> None:
     assert not list(base.iterdir())
 
 
-def test_what_others_may_have_planted_ends_nothing(base: Path) -> None:
+def test_sweep_refuses_a_folder_writable_by_others(base: Path) -> None:
     folder = base / f"{os.getpid()}-1"
     folder.mkdir()
     with subprocess.Popen(["sleep", "600"], start_new_session=True) as victim:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Liveness by a service group at a real coordination service: who dies, who leaves, and what an outage does."""
+"""Liveness by a service group on a real coordination service: deaths, departures and outages."""
 
 import contextlib
 import subprocess
@@ -31,7 +31,7 @@ ZOOKEEPER = pytest.param("zookeeper", marks=pytest.mark.zookeeper)
 
 @pytest.fixture(params=["redis", ZOOKEEPER])
 def backend(request, make_redis):
-    """A coordination service of the test's own, to kill and start again: (server, its URL)."""
+    """A private coordination service that the test can kill and restart: (server, URL)."""
     if request.param == "redis":
         server = make_redis(port=free_port(), appendonly="everysec")
         yield server, server.tcp_url()
@@ -47,14 +47,16 @@ def backend(request, make_redis):
 
 
 class Cluster:
-    """A store of hosts, processes that are members, and a scheduler's watch."""
+    """A store with hosts, member processes, and a scheduler's watcher."""
 
     def __init__(self, url):
         self.group = CoordinationGroup(url, f"gantt.{uuid.uuid4().hex[:8]}", TIMEOUT)
         self.store = MemoryStore("default", liveness="group")
         join(self.store, {name: node() for name in ("a1", "a2", "b1")})
         self.coordinator = Coordinator(self.group, "watch")
-        self.watch = ServiceGroupWatcher(self.store, self.coordinator, grace=self.group.grace, settling=self.group.timeout)
+        self.watch = ServiceGroupWatcher(
+            self.store, self.coordinator, grace=self.group.grace, settling=self.group.timeout
+        )
         self.members = []
 
     def member(self, *names):
@@ -68,11 +70,11 @@ class Cluster:
     def alive(self):
         return {name for name, alive in self.store.snapshot().alive.items() if alive}
 
-    def looks_until(self, wanted, never=()):
-        """Look at the group's pace until those of ``wanted`` live; all the while those of ``never`` must not die."""
+    def poll_until(self, expected, never=()):
+        """Poll until exactly the ``expected`` hosts are alive; those in ``never`` must stay alive all the time."""
         deadline = time.monotonic() + DEADLINE
-        while self.alive != wanted:
-            assert time.monotonic() < deadline, f"{self.alive} live, not {wanted}"
+        while self.alive != expected:
+            assert time.monotonic() < deadline, f"{self.alive} live, not {expected}"
             assert self.alive >= set(never)
             self.watch.poll()
             time.sleep(0.1)
@@ -87,29 +89,29 @@ class Cluster:
 
 @pytest.fixture
 def cluster(backend):
-    with contextlib.closing(Cluster(backend[1])) as made:
-        yield made
+    with contextlib.closing(Cluster(backend[1])) as group_cluster:
+        yield group_cluster
 
 
-def test_members_live_the_killed_die_and_the_stopped_leave(cluster):
+def test_members_are_alive_killed_expire_and_stopped_leave(cluster):
     killed, stopped = cluster.member("a1", "a2"), cluster.member("b1")
-    cluster.looks_until({"a1", "a2", "b1"})
+    cluster.poll_until({"a1", "a2", "b1"})
     killed.kill()
-    cluster.looks_until({"b1"}, never={"b1"})
+    cluster.poll_until({"b1"}, never={"b1"})
     again = cluster.member("a1")
-    cluster.looks_until({"a1", "b1"}, never={"b1"})
+    cluster.poll_until({"a1", "b1"}, never={"b1"})
     stopped.terminate()
     assert stopped.wait(20) == 0
-    cluster.looks_until({"a1"}, never={"a1"})
+    cluster.poll_until({"a1"}, never={"a1"})
     assert again.poll() is None
 
 
 # With Redis also by test_service_group_cluster.py, with whole daemons.
 @pytest.mark.parametrize("backend", [pytest.param("redis", marks=pytest.mark.long), ZOOKEEPER], indirect=True)
-def test_an_outage_kills_nobody_and_everybody_comes_back(cluster, backend):
+def test_outage_of_the_group_marks_no_member_dead(cluster, backend):
     server, _url = backend
     cluster.member("a1", "b1")
-    cluster.looks_until({"a1", "b1"})
+    cluster.poll_until({"a1", "b1"})
     server.kill()
     deadline = time.monotonic() + DEADLINE
     with pytest.raises(errors.Unavailable):
@@ -122,17 +124,17 @@ def test_an_outage_kills_nobody_and_everybody_comes_back(cluster, backend):
         time.sleep(0.2)
     server.start()
     late = cluster.member("a2")
-    cluster.looks_until({"a1", "a2", "b1"}, never={"a1", "b1"})
+    cluster.poll_until({"a1", "a2", "b1"}, never={"a1", "b1"})
     late.kill()
-    cluster.looks_until({"a1", "b1"}, never={"a1", "b1"})
+    cluster.poll_until({"a1", "b1"}, never={"a1", "b1"})
 
 
-def test_a_group_that_was_never_made_is_no_empty_group(cluster):
+def test_missing_group_raises_unavailable(cluster):
     with pytest.raises(errors.Unavailable):
         cluster.coordinator.members()
 
 
-def test_nobody_there_is_an_answer_within_bounds():
+def test_unreachable_backend_raises_unavailable_in_time():
     coordinator = Coordinator(CoordinationGroup(f"redis://127.0.0.1:{free_port()}", "g", TIMEOUT), "watch")
     with pytest.raises(errors.Unavailable, match="The service group g"):
         coordinator.members()

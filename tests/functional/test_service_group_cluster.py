@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A whole cluster whose liveness is a service group's: dead hosts leave the candidates, and an outage kills nobody."""
+"""A whole cluster with liveness by a service group: dead hosts are no candidates, an outage marks no host dead."""
 
 import time
 import uuid
@@ -17,9 +17,9 @@ TIMEOUT = 6.0
 DEADLINE = 60.0
 
 
-def until(what, look):
+def until(what, condition):
     deadline = time.monotonic() + DEADLINE
-    while not look():
+    while not condition():
         assert time.monotonic() < deadline, what
         time.sleep(0.2)
 
@@ -30,7 +30,7 @@ def alive(running):
 
 
 def refusal(running):
-    """Ask for a host; return the reasons of the refusal, none where there was a host."""
+    """Select a host; return the reasons of the refusal, empty when a host was selected."""
     spec = objects.RequestSpec.of(resources={"VCPU": 1})
     try:
         running.session.new_request()
@@ -49,18 +49,18 @@ def group_server():
     release_folder(server.folder)
 
 
-def test_a_dead_agents_hosts_leave_and_a_disabled_host_leaves_at_once(group_server):
+def test_dead_and_disabled_hosts_are_no_candidates(group_server):
     group = {"service_group": {"driver": "tooz", "backend_url": group_server.tcp_url(), "timeout": TIMEOUT}}
-    patient = {"store": {"service_down_time": 3600}}  # so that missed reports are not what is seen
-    overrides = {"scheduler": group | patient, "conductor": group, "compute": group}
-    with clusters.running(ClusterSize(computes=2, nodes_per_host=1), overrides) as running:
+    long_down_time = {"store": {"service_down_time": 3600}}  # so that missed reports have no effect
+    overrides = {"scheduler": group | long_down_time, "conductor": group, "compute": group}
+    with clusters.running_cluster(ClusterSize(computes=2, nodes_per_host=1), overrides) as running:
         until("the services joined", lambda: {"compute0", "compute1"} <= alive(running) and len(alive(running)) == 4)
         until("there is a host", lambda: not refusal(running))
 
         group_server.kill()
         time_away = time.monotonic() + 2 * TIMEOUT
         while time.monotonic() < time_away:
-            assert {"compute0", "compute1"} <= alive(running), "an outage of the group kills nobody"
+            assert {"compute0", "compute1"} <= alive(running), "an outage of the group must not mark hosts dead"
             time.sleep(0.5)
         assert not refusal(running)
         group_server.start()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A whole cluster whose scheduler is in shadow mode: nothing is claimed or run, and its decisions can be compared."""
+"""A whole cluster with the scheduler in shadow mode: nothing is claimed or started, decisions can be compared."""
 
 import subprocess
 import sys
@@ -17,23 +17,25 @@ GANTT = Path(sys.executable).with_name("gantt")
 SMALL = {"VCPU": 1, "MEMORY_MB": 1024}
 
 
-class Unseen:
+class SilentProgress:
     def update(self, number):
-        """Show nothing."""
+        """Ignore the progress."""
 
 
 @pytest.mark.long
-def test_what_is_booted_is_decided_recorded_and_not_claimed(tmp_path):
-    with clusters.running(overrides={"scheduler": {"scheduler": {"mode": "shadow"}}}) as cluster:
-        # When somebody boots servers there by mistake
+def test_shadow_mode_records_decisions_without_claims(tmp_path):
+    with clusters.running_cluster(overrides={"scheduler": {"scheduler": {"mode": "shadow"}}}) as cluster:
+        # When servers are booted by mistake
         session = cluster.session
-        uuids = exercise.boot(session, [WorkloadRequest("small", SMALL, 2), WorkloadRequest("huge", {"VCPU": 10_000}, 1)])
-        known = waiting.wait_for_status(session, uuids, exercise.FINAL_STATUSES, 60, Unseen())
-        # Then none of them runs, each says why, and nothing is claimed
-        assert [known[uuid].status for uuid in uuids] == ["ERROR"] * 3
-        assert all("shadow mode" in known[uuid].reason for uuid in uuids[:2])
+        uuids = exercise.boot(
+            session, [WorkloadRequest("small", SMALL, 2), WorkloadRequest("huge", {"VCPU": 10_000}, 1)]
+        )
+        instances = waiting.wait_for_status(session, uuids, exercise.FINAL_STATUSES, 60, SilentProgress())
+        # Then each is in ERROR with a reason, and nothing is claimed
+        assert [instances[uuid].status for uuid in uuids] == ["ERROR"] * 3
+        assert all("shadow mode" in instances[uuid].reason for uuid in uuids[:2])
         assert list(session.list_all(session.claims.list_claims, "claims")) == []
-        # And what would have been chosen can be taken out, and compared
+        # And the decisions can be exported and compared
         path = tmp_path / "decisions.jsonl"
         argv = [GANTT, "--config-file", cluster.cluster.client_conf, "decision", "export", "--output", path]
         subprocess.run(argv, check=True, timeout=60)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The driver 'solver': workers that claim whole batches of the same hosts at once, and a cluster that decides by it."""
+"""The driver 'solver': workers that claim batches on the same hosts concurrently, and a cluster that uses it."""
 
 import threading
 import uuid
@@ -26,31 +26,33 @@ from tests.unit.scheduler_svc.sights import FollowingReplicaView, filter_driver
 from tests.unit.scheduler_svc.store.backends import redis_world
 
 WORKERS = 4
-CALLS = 12  # of each worker
+CALLS = 12  # per worker
 ROUNDS = [
     pytest.param(3, id="short"),
     pytest.param(200, id="long", marks=[pytest.mark.long, pytest.mark.timeout(1800)]),
 ]
 
 
-class Unseen:
+class SilentProgress:
     def update(self, number):
-        """Show nothing."""
+        """Ignore the progress."""
 
 
 def worker(server, partition):
     store = RedisStore(server.url(), partition)
     driver = SolverDriver(filter_driver(), SolverLimits(packs=True, limit_s=0.2))
-    sight = FollowingReplicaView(store)
-    return store, sight, BatchSelector(Selector(store, sight, driver, RetryLimits(max_tries=20)))
+    replica_view = FollowingReplicaView(store)
+    return store, replica_view, BatchSelector(Selector(store, replica_view, driver, RetryLimits(max_tries=20)))
 
 
 def calls(number, worker_number):
-    """What one worker asks for in one round: several sizes, some of two instances, some of one group of the round."""
+    """Return the calls of a worker in a round: several sizes, some with two instances, some in the round's group."""
     group = ClaimGroup(f"group-{number}", GroupPolicy.ANTI_AFFINITY, 1)
     return [
         SelectionCall(
-            SchedulingRequest(f"req-{number}-{worker_number}-{at}", {"VCPU": 1 + at % 3}, group=group if at % 4 == 0 else None),
+            SchedulingRequest(
+                f"req-{number}-{worker_number}-{at}", {"VCPU": 1 + at % 3}, group=group if at % 4 == 0 else None
+            ),
             [str(uuid.uuid4()) for _ in range(1 + at % 2)],
         )
         for at in range(CALLS)
@@ -58,40 +60,44 @@ def calls(number, worker_number):
 
 
 @pytest.mark.parametrize("rounds", ROUNDS)
-def test_batches_that_race_for_the_same_hosts_sell_nothing_twice(redis_server: RedisServer, rounds):
+def test_racing_batches_do_not_overcommit(redis_server: RedisServer, rounds):
     world = redis_world(redis_server)
     hosts.join(world.store, {f"h{number}/n": node({"VCPU": 8}) for number in range(8)})
     workers = [worker(redis_server, world.store.partition) for _ in range(WORKERS)]
     barrier = threading.Barrier(WORKERS)
 
-    def ask(number, at):
-        wanted = calls(number, at)
-        _, sight, batches = workers[at]
-        # All know how the round begins, and nothing of what the others do in it
-        sight.reach(world.store.snapshot().position, 30)
+    def select(number, at):
+        selection_calls = calls(number, at)
+        _, replica_view, batches = workers[at]
+        # All replicas have the state at the start of the round, and nothing later
+        replica_view.reach(world.store.snapshot().position, 30)
         barrier.wait(30)
-        return list(zip(wanted, batches.select_batch(context.new("p", "u"), wanted), strict=True))
+        return list(zip(selection_calls, batches.select_batch(context.new("p", "u"), selection_calls), strict=True))
 
     try:
         with ThreadPoolExecutor(WORKERS) as pool:
             for number in range(rounds):
-                answered = [pair for its in pool.map(lambda at, n=number: ask(n, at), range(WORKERS)) for pair in its]
-                found = world.store.verify()
-                assert not found.problems and not found.excess
-                # Each call has all it asked for, or nothing, and knows which
+                answered = [
+                    pair
+                    for worker_pairs in pool.map(lambda at, n=number: select(n, at), range(WORKERS))
+                    for pair in worker_pairs
+                ]
+                report = world.store.verify()
+                assert not report.problems and not report.excess
+                # Each call is served whole or not at all, and its result says so
                 live = {claim.consumer for claim in world.store.claims()[0]}
-                for asked, outcome in answered:
-                    assert isinstance(outcome, SelectionResult | errors.NoValidHost)
-                    assert live & set(asked.consumers) == (
-                        set(asked.consumers) if isinstance(outcome, SelectionResult) else set()
+                for call, result in answered:
+                    assert isinstance(result, SelectionResult | errors.NoValidHost)
+                    assert live & set(call.consumers) == (
+                        set(call.consumers) if isinstance(result, SelectionResult) else set()
                     )
-                # Nobody is refused while there is room
+                # No call is refused while capacity is free
                 used = world.store.snapshot().used
                 free = [8 - used.get(f"h{at}/n", {}).get("VCPU", 0) for at in range(8)]
-                for asked, outcome in answered:
-                    if asked.request.group is None and not isinstance(outcome, SelectionResult):
-                        size = asked.request.resources["VCPU"]
-                        assert sum(left // size for left in free) < len(asked.consumers)
+                for call, result in answered:
+                    if call.request.group is None and not isinstance(result, SelectionResult):
+                        size = call.request.resources["VCPU"]
+                        assert sum(free_amount // size for free_amount in free) < len(call.consumers)
                 assert set(world.store.group_hosts(f"group-{number}").values()) == {1}
                 for claim in world.store.claims()[0]:
                     world.store.release(claim.host.partition("/")[0], [ClaimRef(claim.consumer, claim.attempt)])
@@ -102,20 +108,22 @@ def test_batches_that_race_for_the_same_hosts_sell_nothing_twice(redis_server: R
 
 
 @pytest.mark.long
-def test_servers_boot_by_the_solver_where_a_request_names_it():
-    wanted = {"scheduler": {"drivers": "solver"}, "solver": {"objective": "pack", "window": "20"}}
-    with clusters.running(overrides={"scheduler": wanted}) as cluster:
+def test_request_with_solver_driver_is_decided_by_the_solver():
+    selection_calls = {"scheduler": {"drivers": "solver"}, "solver": {"objective": "pack", "window": "20"}}
+    with clusters.running_cluster(overrides={"scheduler": selection_calls}) as cluster:
         session = cluster.session
         uuids = [str(uuid.uuid4()) for _ in range(4)]
         ids = []
-        for one in uuids:
+        for server_uuid in uuids:
             ids.append(session.new_request())
             spec = objects.RequestSpec.of(resources={"VCPU": 1, "MEMORY_MB": 512}, driver="solver")
-            session.call(session.conductor.build_instances, spec, [one])
-        known = waiting.wait_for_status(session, uuids, exercise.FINAL_STATUSES, 60, Unseen())
-        assert [known[one].status for one in uuids] == ["ACTIVE"] * 4
-        assert {session.call(session.scheduler.explain, one).document["driver"] for one in ids} == {"solver"}
-        # A batch in one call is placed together, on as few hosts as take it
+            session.call(session.conductor.build_instances, spec, [server_uuid])
+        instances = waiting.wait_for_status(session, uuids, exercise.FINAL_STATUSES, 60, SilentProgress())
+        assert [instances[server_uuid].status for server_uuid in uuids] == ["ACTIVE"] * 4
+        assert {session.call(session.scheduler.explain, server_uuid).document["driver"] for server_uuid in ids} == {
+            "solver"
+        }
+        # A batch in one call is placed together, on as few hosts as possible
         request = objects.SelectionRequests.of(
             request_ids=["req-batch-1", "req-batch-2"],
             specs=[objects.RequestSpec.of(resources={"VCPU": size}, driver="solver") for size in (1, 2)],
@@ -124,13 +132,13 @@ def test_servers_boot_by_the_solver_where_a_request_names_it():
         )
         answers = session.call(session.scheduler.select_batch, request)
         assert answers.codes == [None, None]
-        told = session.call(session.scheduler.explain, "req-batch-2").document["batch"]
-        assert (told["calls"], told["served"], told["objective"]) == (2, 2, "pack")
-        # Whom nobody allowed is refused before any host is looked at
+        batch_record = session.call(session.scheduler.explain, "req-batch-2").document["batch"]
+        assert (batch_record["calls"], batch_record["served"], batch_record["objective"]) == (2, 2, "pack")
+        # A driver that is not enabled is refused before any host is considered
         session.new_request()
         refused = str(uuid.uuid4())
         spec = objects.RequestSpec.of(resources={"VCPU": 1}, driver="chance")
         session.call(session.conductor.build_instances, spec, [refused])
-        instance = waiting.wait_for_status(session, [refused], exercise.FINAL_STATUSES, 60, Unseen())[refused]
+        instance = waiting.wait_for_status(session, [refused], exercise.FINAL_STATUSES, 60, SilentProgress())[refused]
         assert instance.status == "ERROR"
         assert "may not be decided by driver 'chance'" in instance.reason

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cluster whose claims are in a SQL database."""
+"""A cluster with its claims in a SQL database."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +17,7 @@ SHAPE = ClusterSize(computes=1, nodes_per_host=2, schedulers=2)
 
 @pytest.fixture(params=[pytest.param("sqlite", marks=pytest.mark.long), "postgresql"])
 def store_url(request: pytest.FixtureRequest, run_folder: Path) -> Iterator[str]:
-    """Where the scheduler keeps its partition."""
+    """URL of the scheduler's store."""
     if request.param == "sqlite":
         yield f"sqlite:///{run_folder / 'store.sqlite'}"
     else:
@@ -27,13 +27,15 @@ def store_url(request: pytest.FixtureRequest, run_folder: Path) -> Iterator[str]
 
 def test_instances_boot_and_leave(store_url: str) -> None:
     overrides = {"scheduler": {"store": {"url": store_url}}}
-    with clusters.running(SHAPE, overrides) as running:
+    with clusters.running_cluster(SHAPE, overrides) as running:
         session = running.session
         booted = exercise.boot(session, [workload.WorkloadRequest("tiny", TINY, 5)])
-        truth.assert_sound(running, booted)
+        truth.assert_consistent(running, booted)
         claims = session.call(session.claims.verify)
         assert (claims.claims["confirmed"], list(claims.problems)) == (5, [])
-        # Both workers made or found the same tables, and a daemon that starts again goes on in the same epoch.
+        # Both workers use the same tables, and a restarted daemon continues in the same epoch.
         clusters.restart(running, "scheduler")
         truth.until("it serves again", lambda: session.call(session.claims.verify).epoch == claims.epoch)
-        truth.assert_sound(running, [*booted, *exercise.boot(session, [workload.WorkloadRequest("tiny", TINY, 2)])])
+        truth.assert_consistent(
+            running, [*booted, *exercise.boot(session, [workload.WorkloadRequest("tiny", TINY, 2)])]
+        )

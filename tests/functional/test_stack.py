@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a new user does: `stack.sh`, a look around with `gantt`, `unstack.sh`; and what is said when that cannot be."""
+"""A new user's steps: `stack.sh`, `gantt` commands, `unstack.sh`; and their error messages."""
 
 import hashlib
 import json
@@ -25,8 +25,8 @@ PROJECT = Path(__file__).parents[2]
 SMALL = ("--computes", "1", "--schedulers", "1", "--servers", "6")
 
 
-class User:
-    """Somebody with a run folder of his own, for whom this test's environment is the one that stack.sh made."""
+class StackUser:
+    """A user with a private run folder, and with this test's environment in place of that of stack.sh."""
 
     def __init__(self, folder: Path) -> None:
         self.run_folder = folder / "run"
@@ -37,9 +37,9 @@ class User:
         python.chmod(0o755)
         packaging = b"".join((PROJECT / name).read_bytes() for name in ("setup.py", "pyproject.toml"))
         (venv / ".gantt-stamp").write_text(hashlib.sha256(packaging).hexdigest())
-        taken_from_the_machine = {name: value for name, value in os.environ.items() if not name.startswith("GANTT_")}
+        machine_environment = {name: value for name, value in os.environ.items() if not name.startswith("GANTT_")}
         self._environment = {
-            **taken_from_the_machine,
+            **machine_environment,
             "HOME": str(folder),
             "GANTT_RUN": str(self.run_folder),
             "GANTT_VENV": str(venv),
@@ -64,13 +64,13 @@ class User:
         return self.run(PROJECT / "devstack/unstack.sh")
 
     def gantt(self, *arguments: str) -> Any:
-        """Run a command that has to go well; return what it tells as JSON."""
+        """Run a command that must succeed; return its JSON output."""
         done = self.run(Path(sys.executable).with_name("gantt"), *arguments, "-f", "json")
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
     def processes(self) -> list[int]:
-        """Return every process that works on the run folder, whoever started it."""
+        """Return the processes that use the run folder."""
         return [
             int(path.parent.name)
             for path in Path("/proc").glob("[0-9]*/cmdline")
@@ -82,24 +82,24 @@ def _command_and_folder(path: Path) -> str:
     try:
         return f"{path.read_text(errors='replace')} {path.with_name('cwd').readlink()}"
     except OSError:
-        return ""  # it has ended, or is nobody's business
+        return ""  # it has ended, or belongs to another user
 
 
 @pytest.fixture
-def user(run_folder: Path) -> Iterator[User]:
-    made = User(run_folder)
-    yield made
-    made.unstack()
-    assert made.processes() == []
+def user(run_folder: Path) -> Iterator[StackUser]:
+    stack_user = StackUser(run_folder)
+    yield stack_user
+    stack_user.unstack()
+    assert stack_user.processes() == []
 
 
-def assert_nothing_is_left(user: User) -> None:
+def assert_stack_is_removed(user: StackUser) -> None:
     assert not user.run_folder.exists()
     assert user.processes() == []
 
 
-def walk(user: User, *options: str) -> None:
-    """Start, look around, change something, and stop."""
+def run_stack_cycle(user: StackUser, *options: str) -> None:
+    """Start a cluster, use it, and stop it."""
     # Given a machine without a cluster, when the script is called, then all servers run and the cluster stays
     up = user.stack(*SMALL, *options)
     assert up.returncode == 0, up.stdout + up.stderr
@@ -109,19 +109,19 @@ def walk(user: User, *options: str) -> None:
     began = user.processes()
     assert len(began) >= 5
 
-    # When it is called again, then it says so and changes nothing
+    # When it is called again, then it reports that and changes nothing
     again = user.stack(*SMALL, *options)
     assert (again.returncode, "already up" in again.stdout) == (0, True), again.stderr
     assert user.processes() == began
 
-    # And a call that asks for another size is told what there is instead
+    # And a call with another size reports the existing size
     other = user.stack(*SMALL, *options, "--computes", "3")
     assert (other.returncode, "10 nodes on 1 service hosts), not the" in other.stdout) == (0, True), other.stderr
     assert user.processes() == began
 
-    # Then the command shows what is there
+    # Then the command shows the cluster
     assert user.gantt("claim", "verify")["clean"] is True
-    # A conductor that came up before the scheduler is heard of with its next sign of life.
+    # A conductor that started before the scheduler is listed after its next heartbeat.
     daemons = {"gantt-compute", "gantt-conductor", "gantt-scheduler"}
     truth.until("all daemons", lambda: {row["binary"] for row in user.gantt("service", "list")} == daemons)
     nodes = user.gantt("host", "list")
@@ -132,7 +132,7 @@ def walk(user: User, *options: str) -> None:
     decision = user.gantt("explain", booted[0]["request_id"])
     assert {row["consumer"] for row in decision["claims"]} == {row["uuid"] for row in booted}
 
-    # And a host that an operator disabled takes nothing, which the decision's record explains
+    # And a disabled host gets no servers, which the decision record explains
     (host,) = {row["name"].partition("/")[0] for row in nodes}
     user.run(Path(sys.executable).with_name("gantt"), "host", "disable", host, "--reason", "new disk")
     refused = user.run(Path(sys.executable).with_name("gantt"), "boot", "--flavor", "m1.tiny", "--wait", "-f", "json")
@@ -141,13 +141,13 @@ def walk(user: User, *options: str) -> None:
     assert row["status"] == "ERROR"
     assert user.gantt("explain", row["request_id"])["hosts_refused"] == {"service disabled": 10}
 
-    # And what is deleted gives its claims back
-    gone = [row["uuid"] for row in booted]
-    deleted = user.run(Path(sys.executable).with_name("gantt"), "server", "delete", *gone, "--wait")
+    # And deleted servers release their claims
+    deleted_uuids = [row["uuid"] for row in booted]
+    deleted = user.run(Path(sys.executable).with_name("gantt"), "server", "delete", *deleted_uuids, "--wait")
     assert deleted.returncode == 0, deleted.stderr
-    assert not {row["consumer"] for row in user.gantt("claim", "list")} & set(gone)
+    assert not {row["consumer"] for row in user.gantt("claim", "list")} & set(deleted_uuids)
 
-    # And who carried the request out logs its id, and nobody a password
+    # And the services log the request id, and no password
     logs = {path.stem: path.read_text() for path in (user.run_folder / "log").glob("*.log")}
     assert [name for name in ("conductor", "compute") if booted[0]["request_id"] not in logs[name]] == []
     passwords = [path.read_text().strip() for path in user.run_folder.rglob("*.password")]
@@ -155,26 +155,26 @@ def walk(user: User, *options: str) -> None:
     shown = [*logs.values(), *(_command_and_folder(Path(f"/proc/{pid}/cmdline")) for pid in user.processes())]
     assert not [text for text in shown if any(password in text for password in passwords)]
 
-    # And nobody else may read what any of them wrote
+    # And other users cannot read the files
     files = {path: path.lstat().st_mode for path in user.run_folder.rglob("*") if path.is_file()}
     assert len(files) >= 15
     assert not [path for path, mode in files.items() if stat.S_IMODE(mode) & 0o077]
 
-    # When it is stopped, then nothing is left, and stopping twice is fine
+    # When it is stopped, then nothing is left, and a second stop succeeds
     assert user.unstack().returncode == 0
-    assert_nothing_is_left(user)
+    assert_stack_is_removed(user)
     twice = user.unstack()
     assert (twice.returncode, "nothing to stop" in twice.stdout) == (0, True)
 
 
 @pytest.mark.timeout(300)
-def test_up_around_and_down(user: User) -> None:
-    walk(user)
+def test_stack_cycle(user: StackUser) -> None:
+    run_stack_cycle(user)
 
 
 @pytest.fixture
 def standard() -> None:
-    """Want Debian's servers: a test installs nothing."""
+    """Require Debian's servers; tests install nothing."""
     absent = missing_packages()
     if absent:
         missing(BinaryMissing(f"install {', '.join(absent)}."))
@@ -182,21 +182,21 @@ def standard() -> None:
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-def test_up_around_and_down_on_debians_servers(user: User, standard: None) -> None:
-    walk(user, "--standard")
+def test_stack_cycle_on_debian_servers(user: StackUser, standard: None) -> None:
+    run_stack_cycle(user, "--standard")
 
 
 @pytest.mark.timeout(300)
-def test_a_server_that_finds_no_host_is_told_by_the_exit_code(user: User, tmp_path: Path) -> None:
-    # Given a trace whose second request no host can take
+def test_exit_code_reports_a_server_without_host(user: StackUser, tmp_path: Path) -> None:
+    # Given a trace with a second request that fits no host
     trace = tmp_path / "trace.csv"
     trace.write_text("batch,vcpu,mem_gb\n1,1,0.5\n2,50000,1\n")
     up = user.stack(*SMALL, "--trace", trace)
-    # Then the cluster is left running, and the script says what is wrong
+    # Then the cluster keeps running, and the script reports the error
     assert up.returncode == 1
     assert "1 in ERROR: No valid host" in up.stdout
     assert "Servers: 1 ACTIVE, 1 ERROR" in up.stdout
-    # And what a kill left behind is no obstacle for the next call
+    # And the next call works after a kill
     cluster = Cluster.find(user.run_folder)
     assert cluster is not None
     assert len(cluster.running) == 5
@@ -209,24 +209,24 @@ def test_a_server_that_finds_no_host_is_told_by_the_exit_code(user: User, tmp_pa
     assert "Servers: 1 ACTIVE." in again.stdout
 
 
-def refused(user: User, *options: str | Path) -> str:
-    """Call the script in vain; return its one line of complaint."""
+def refused(user: StackUser, *options: str | Path) -> str:
+    """Run the script, which must fail; return its one-line error message."""
     done = user.stack(*options)
     assert done.returncode == 1, done.stdout
-    said = [line for line in done.stderr.splitlines() if line.startswith("stack.sh: ")]
-    assert len(said) == 1, done.stderr
+    messages = [line for line in done.stderr.splitlines() if line.startswith("stack.sh: ")]
+    assert len(messages) == 1, done.stderr
     assert "Traceback" not in done.stderr
-    return said[0]
+    return messages[0]
 
 
-def test_a_trace_that_is_none_starts_nothing(user: User, tmp_path: Path) -> None:
+def test_invalid_trace_starts_nothing(user: StackUser, tmp_path: Path) -> None:
     trace = tmp_path / "trace.csv"
     trace.write_text("batch,vcpu,mem_gb\n1,many,1\n")
     assert "line 2: vcpu or mem_gb is not a number" in refused(user, "--trace", trace)
-    assert_nothing_is_left(user)
+    assert_stack_is_removed(user)
 
 
-def test_a_run_folder_that_holds_something_else_is_left_alone(user: User) -> None:
+def test_foreign_run_folder_is_not_touched(user: StackUser) -> None:
     user.run_folder.mkdir()
     (user.run_folder / "thesis").write_text("years of work")
     assert "GANTT_RUN" in refused(user)
@@ -234,15 +234,15 @@ def test_a_run_folder_that_holds_something_else_is_left_alone(user: User) -> Non
     assert user.processes() == []
 
 
-def test_a_port_in_use_starts_nothing(user: User, standard: None) -> None:
-    with socket.create_server((LOOPBACK, 0)) as taken:
-        port = taken.getsockname()[1]
+def test_port_in_use_starts_nothing(user: StackUser, standard: None) -> None:
+    with socket.create_server((LOOPBACK, 0)) as listener:
+        port = listener.getsockname()[1]
         assert str(port) in refused(user, "--standard", "--amqp-port", str(port))
-    assert_nothing_is_left(user)
+    assert_stack_is_removed(user)
 
 
-def test_a_size_that_is_none_is_refused(user: User) -> None:
+def test_invalid_size_is_refused(user: StackUser) -> None:
     done = user.stack("--computes", "0")
     assert done.returncode == 2
     assert "'0' is not a whole number between 1 and 100000" in done.stderr
-    assert_nothing_is_left(user)
+    assert_stack_is_removed(user)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A replica is promoted that lacks the last claims: the epoch and the audits close what the failover lost."""
+"""Promotion of a replica without the last claims: the epoch and the audits restore what the failover lost."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ CELL = "gantt:{p:cell1}:"
 
 @dataclass
 class Pair:
-    """A primary and its replica behind one address: a link that a failover turns, as a service address would."""
+    """A primary and its replica behind one address, a link that a failover redirects like a service address."""
 
     primary: RedisServer
     replica: RedisServer
@@ -39,7 +39,7 @@ class Pair:
         poll(lambda: self.replica.client().hget(CELL + "meta", "position") == position, 20)
 
     def part(self) -> None:
-        """Let the replica lose its primary: what follows never reaches it."""
+        """Disconnect the replica from its primary: later writes do not reach it."""
         self.replica.client().execute_command("REPLICAOF", LOOPBACK, str(free_port()))
         poll(lambda: self.primary.client().info("replication")["connected_slaves"] == 0, 20)
 
@@ -53,33 +53,33 @@ class Pair:
 def pair(make_redis: Callable[..., Any], run_folder: Path) -> Pair:
     primary = make_redis(port=free_port(), appendonly="always")
     replica = make_redis(replica_of=primary, appendonly="always")
-    made = Pair(primary, replica, run_folder / "store.sock")
-    made.turn_to(primary)
-    return made
+    store_world = Pair(primary, replica, run_folder / "store.sock")
+    store_world.turn_to(primary)
+    return store_world
 
 
 @pytest.fixture
 def world(pair: Pair) -> Any:
-    made = redis_world(pair.primary)
-    made.store.close()
-    made.store = pair.open_store()
-    yield made
-    made.store.close()
+    store_world = redis_world(pair.primary)
+    store_world.store.close()
+    store_world.store = pair.open_store()
+    yield store_world
+    store_world.store.close()
 
 
 def audit(world: World, host: str, *claims: Any) -> Any:
     return world.store.audit(host, world.store.snapshot().epoch, claims, LONG_MS)
 
 
-def test_promoted_replica_that_lacks_the_last_claims(pair: Pair, world: World) -> None:
-    # Given three hosts, a guest on the first, and a build on its way to the third
+def test_promoted_replica_without_the_last_claims_recovers_by_audits(pair: Pair, world: World) -> None:
+    # Given three hosts, a guest on the first, and a prepared claim on the third
     for host in ("h1", "h2", "h3"):
         world.add_host(host)
     world.hold("known", "h1")
     world.prepare("on-its-way", "h3")
     pair.wait_in_step()
     pair.part()
-    # and a tail that the replica never gets: a claim that is confirmed, and a build that is replaced elsewhere
+    # and writes that the replica never gets: a confirmed claim, and a replaced attempt
     world.hold("lost", "h2")
     world.hold("on-its-way", "h1", attempt=2, replaces=1)
     stale = world.batch(intent("new", "h1", "h2", "h3"))
@@ -87,26 +87,26 @@ def test_promoted_replica_that_lacks_the_last_claims(pair: Pair, world: World) -
     epoch, _begun = second.check_identity()
     world.store.check_identity()
 
-    # When the primary dies and the replica takes its place
+    # When the primary is killed and the replica is promoted
     pair.fail_over()
 
-    # Then no verb that was decided before is served, and two workers begin one epoch
+    # Then no earlier decision is accepted, and two workers begin a single epoch
     answer = world.store.prepare(stale)
     assert (answer.current, answer.accepted) == (False, False)
-    told = [world.store.check_identity(), second.check_identity()]
-    assert [one for one, _begun in told] == [answer.epoch] * 2 and answer.epoch > epoch
-    assert sum(begun for _epoch, begun in told) == 1
+    identities = [world.store.check_identity(), second.check_identity()]
+    assert [item for item, _begun in identities] == [answer.epoch] * 2 and answer.epoch > epoch
+    assert sum(begun for _epoch, begun in identities) == 1
     second.close()
 
-    # and no host takes anything, nor is any claim ended on hearsay
+    # and no host accepts claims, and no claim is ended without an audit
     assert tuple(world.prepare("new", "h1", "h2", "h3").verdicts) == (Verdict.CLOSED,) * 3
     assert world.store.abort([ClaimRef("lost", 1)], host="h2")[0].answer is Answer.CLOSED
     assert world.prepare("lost", "h3", attempt=2, replaces=1).answer is Answer.CLOSED
     assert world.store.confirm("h3", [ClaimRef("on-its-way", 1)])[0].answer is Answer.CLOSED
 
-    # until hosts audit: they open one by one, with what really runs there
+    # until hosts audit: each opens with its actual guests
     guests = [running(ClaimRef("known", 1), "h1"), running(ClaimRef("on-its-way", 2), "h1")]
-    assert [one.answer for one in audit(world, "h1", *guests).answers] == [Answer.CONFIRMED] * 2
+    assert [item.answer for item in audit(world, "h1", *guests).answers] == [Answer.CONFIRMED] * 2
     assert world.used("h1") == {name: 2 * amount for name, amount in SMALL.items()}
     first = world.prepare("new", "h3", "h2", "h1")
     assert (first.host, tuple(first.verdicts)) == ("h1", (Verdict.CLOSED, Verdict.CLOSED, Verdict.FITS))
@@ -129,8 +129,8 @@ def test_promoted_replica_that_lacks_the_last_claims(pair: Pair, world: World) -
     assert list(world.check().excess) == []
 
 
-def test_promoted_replica_opens_an_epoch_even_where_nothing_was_lost(pair: Pair, world: World) -> None:
-    # It cannot show that it has all: a promise of durability is the old server's.
+def test_promoted_replica_begins_an_epoch_without_data_loss(pair: Pair, world: World) -> None:
+    # The replica cannot prove that it has all writes: durability was confirmed by the old primary.
     world.store.close()
     world.store = RedisStore(f"unix://{pair.address}?db=0", "cell1", durability="always")
     world.add_host("h1")
@@ -146,8 +146,8 @@ def test_follower_learns_of_the_failover(pair: Pair, world: World) -> None:
     pair.part()
     for consumer in ("c1", "c2", "c3"):
         world.hold(consumer, "h1")
-    seen = world.store.snapshot().position
+    position = world.store.snapshot().position
     pair.fail_over()
     world.store.check_identity()
-    entries = world.store.follow(seen, 0)
+    entries = world.store.follow(position, 0)
     assert entries is not None and entries[0].kind == "epoch"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The units as systemd reads them: nothing to complain of, well hardened, and in step with the daemons."""
+"""The systemd units: valid, hardened, and consistent with the daemons."""
 
 import configparser
 import os
@@ -27,7 +27,7 @@ def need_systemd_analyze() -> None:
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A root folder with the units, the programs that they start, and systemd's own units."""
+    """A root folder with the units, their programs, and systemd's own units."""
     need_systemd_analyze()
     root = tmp_path_factory.mktemp("root")
     shutil.copytree(SYSTEM_UNITS, root / "usr/lib/systemd/system", symlinks=True)
@@ -54,19 +54,19 @@ def read(name: str) -> configparser.ConfigParser:
     return unit
 
 
-def test_there_is_a_unit_for_each_daemon() -> None:
+def test_every_daemon_has_a_unit() -> None:
     assert SERVICES == ["gantt-compute.service", "gantt-conductor.service", "gantt-scheduler@.service"]
 
 
 @pytest.mark.parametrize("name", [*SERVICES, "gantt.target"])
-def test_verify_has_nothing_to_say(root: Path, name: str) -> None:
-    found = analyze("verify", f"--root={root}", "--man=no", root / "etc/systemd/system" / name)
+def test_verify_reports_no_problem(root: Path, name: str) -> None:
+    result = analyze("verify", f"--root={root}", "--man=no", root / "etc/systemd/system" / name)
 
-    # An unknown key is only a line on standard error: the status alone would not tell.
-    assert (found.returncode, found.stderr) == (0, "")
+    # An unknown key is only a line on standard error and does not change the status.
+    assert (result.returncode, result.stderr) == (0, "")
 
 
-def test_verify_would_notice_an_unknown_key(root: Path) -> None:
+def test_verify_reports_an_unknown_key(root: Path) -> None:
     broken = root / "etc/systemd/system" / "broken.service"
     broken.write_text((UNITS / "gantt-conductor.service").read_text().replace("WatchdogSec", "WatchdogSecs"))
 
@@ -77,12 +77,12 @@ def test_verify_would_notice_an_unknown_key(root: Path) -> None:
 def test_exposure_is_two_or_better(name: str) -> None:
     need_systemd_analyze()
 
-    found = analyze("security", "--offline=true", "--threshold=20", UNITS / name)
+    result = analyze("security", "--offline=true", "--threshold=20", UNITS / name)
 
-    assert found.returncode == 0, found.stdout
+    assert result.returncode == 0, result.stdout
 
 
-def test_exposure_would_notice_a_lost_protection(tmp_path: Path) -> None:
+def test_exposure_reports_a_missing_protection(tmp_path: Path) -> None:
     need_systemd_analyze()
     lines = (UNITS / "gantt-conductor.service").read_text().splitlines()
     weak = tmp_path / "gantt-conductor.service"
@@ -92,7 +92,7 @@ def test_exposure_would_notice_a_lost_protection(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_a_unit_agrees_with_the_daemon_it_runs(name: str) -> None:
+def test_unit_settings_match_the_daemon(name: str) -> None:
     service = read(name)["Service"]
     defaults = {option.dest: option.default for option in options.DAEMON}
 
@@ -103,7 +103,7 @@ def test_a_unit_agrees_with_the_daemon_it_runs(name: str) -> None:
     assert int(service["WatchdogSec"]) > 10 * launch.TICK
 
 
-def test_no_two_services_share_a_user_or_a_file() -> None:
+def test_services_have_separate_users_and_files() -> None:
     users = [read(name)["Service"]["User"] for name in SERVICES]
     files = [read(name)["Service"]["ExecStart"].split()[-1] for name in SERVICES]
     modes = (UNITS / "gantt.tmpfiles").read_text()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is really so in a cluster: guests on the simulated hypervisors, claims in the store, records, sums."""
+"""Actual state of a cluster: guests on the simulated hypervisors, claims in the store, records, sums."""
 
 import collections
 import json
@@ -11,19 +11,19 @@ import oslo_messaging as messaging
 
 from devstack import exercise
 from rpcapi import errors, objects
-from tests.functional.clusters import Running
+from tests.functional.clusters import RunningCluster
 
 SETTLE_SECONDS = 60.0
 POLL = 0.1
 
 
-def until(what: str, found: Callable[[], Any], seconds: float = SETTLE_SECONDS) -> Any:
-    """Return the first true answer of ``found``; a service that does not answer yet is asked again."""
+def until(what: str, condition: Callable[[], Any], seconds: float = SETTLE_SECONDS) -> Any:
+    """Return the first true result of ``condition``; unanswered calls are retried."""
     deadline = time.monotonic() + seconds
     last: Any = None
     while True:
         try:
-            last = found()
+            last = condition()
         except (messaging.MessagingException, errors.Unavailable) as why:
             last = why
         else:
@@ -33,20 +33,20 @@ def until(what: str, found: Callable[[], Any], seconds: float = SETTLE_SECONDS) 
         time.sleep(POLL)
 
 
-def guests(running: Running) -> collections.Counter[tuple[str, str]]:
-    """Return the guests that are there, as (instance, node), each counted: two copies are never merged."""
-    found: collections.Counter[tuple[str, str]] = collections.Counter()
+def guests(running: RunningCluster) -> collections.Counter[tuple[str, str]]:
+    """Return the existing guests as {(instance, node): count}, so that duplicates are visible."""
+    guest_counts: collections.Counter[tuple[str, str]] = collections.Counter()
     for path in (running.cluster.layout.state / "compute").rglob("*.json"):
         try:
             guest = json.loads(path.read_text())
         except FileNotFoundError:
-            continue  # stopped while we looked
+            continue  # stopped meanwhile
         if "running_at_ms" in guest:
-            found[guest["uuid"], guest["name"]] += 1
-    return found
+            guest_counts[guest["uuid"], guest["name"]] += 1
+    return guest_counts
 
 
-def claims(running: Running) -> dict[tuple[str, str], str]:
+def claims(running: RunningCluster) -> dict[tuple[str, str], str]:
     """Return the live claims' states by (consumer, host)."""
     session = running.session
     return {
@@ -55,26 +55,30 @@ def claims(running: Running) -> dict[tuple[str, str], str]:
     }
 
 
-def settled(running: Running, uuids: Sequence[str], seconds: float = SETTLE_SECONDS) -> list[objects.Instance]:
+def wait_for_final_status(
+    running: RunningCluster, uuids: Sequence[str], seconds: float = SETTLE_SECONDS
+) -> list[objects.Instance]:
     """Wait until every instance is ACTIVE or in ERROR, and return them all."""
 
-    def found() -> list[objects.Instance]:
+    def final_instances() -> list[objects.Instance]:
         instances = records(running, uuids)
         return instances if all(instance.status in exercise.FINAL_STATUSES for instance in instances) else []
 
-    return until("every instance ACTIVE or in ERROR", found, seconds)
+    return until("every instance ACTIVE or in ERROR", final_instances, seconds)
 
 
-def assert_sound(running: Running, uuids: Sequence[str], seconds: float = SETTLE_SECONDS) -> list[objects.Instance]:
-    """Assert that records, claims, guests and sums tell one story in the end, and return the instances.
+def assert_consistent(
+    running: RunningCluster, uuids: Sequence[str], seconds: float = SETTLE_SECONDS
+) -> list[objects.Instance]:
+    """Assert that records, claims, guests and sums become consistent, and return the instances.
 
     Each instance is ACTIVE with one guest under one confirmed claim there, or in ERROR with a reason and neither.
     """
-    instances = settled(running, uuids, seconds)
+    instances = wait_for_final_status(running, uuids, seconds)
     active = {(instance.uuid, instance.host) for instance in instances if instance.status == "ACTIVE"}
     for instance in instances:
         assert instance.status == "ACTIVE" or instance.reason, f"{instance.uuid} is in ERROR without a reason"
-    # A claim that nobody will confirm ends by its deadline, an orphan after its grace: wait for both.
+    # An unconfirmed claim ends at its deadline, an orphan after its grace: wait for both.
     until(
         "exactly the ACTIVE instances hold claims and have guests",
         lambda: (
@@ -90,6 +94,6 @@ def assert_sound(running: Running, uuids: Sequence[str], seconds: float = SETTLE
     return instances
 
 
-def records(running: Running, uuids: Sequence[str]) -> list[objects.Instance]:
+def records(running: RunningCluster, uuids: Sequence[str]) -> list[objects.Instance]:
     """Return the instances as the conductor records them."""
     return exercise.waiting.fetch_instances(running.session, uuids)

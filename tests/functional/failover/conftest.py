@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The store suite's own fixtures, on servers that could fail over."""
+"""Fixtures of the store suite on servers with failover."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -12,16 +12,16 @@ from tests.unit.scheduler_svc.store.backends import following_world
 
 @pytest.fixture(params=KINDS)
 def make_world(request: pytest.FixtureRequest) -> Iterator[Any]:
-    """Make partitions of the test's own."""
+    """Create private partitions."""
     setup = request.getfixturevalue(f"redis_{request.param}")
-    made = []
+    worlds = []
 
     def make(**options: Any) -> Any:
-        made.append(following_world(setup, **options))
-        return made[-1]
+        worlds.append(following_world(setup, **options))
+        return worlds[-1]
 
     yield make
-    for world in made:
+    for world in worlds:
         world.store.close()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writers, agents and a conductor that go on through a failover, and what each was promised meanwhile."""
+"""Load during a failover: writers, agents and a conductor, with counts of acknowledged writes."""
 
 import random
 import threading
@@ -18,119 +18,121 @@ from rpcapi.model.claims import Answer
 from scheduler_svc.store.records import AuditOutcome, ClaimBatch, ClaimRef
 from scheduler_svc.store.redis import RedisStore
 from scheduler_svc.store.redis.keys import prefix
-from tests.functional.failover.setups import SetUp
+from tests.functional.failover.setups import FailoverSetup
 from tests.unit.scheduler_svc.store.world import LONG_MS, SMALL, intent, node_stats, poll, running
 
 T = TypeVar("T")
 
-CELL = "cell3"  # of three primaries the one that has the conductor's records too: both are lost at once
+CELL = "cell3"  # on the same one of three primaries as the conductor's records
 KEY = prefix(CELL)
-PLACES = 6  # claims that one host has room for
+CAPACITY = 6  # claims that fit on one host
 HOSTS = [f"h{number}" for number in range(6)]
-PATIENCE = 60.0  # seconds in which a store that failed over must serve again
+RECOVERY_TIMEOUT = 60.0  # seconds within which the store must serve again after a failover
 PAUSE = 0.02
 
 
 @dataclass
-class Host:
-    """An agent, reduced to its journal: what it holds, and whether that was confirmed."""
+class AgentModel:
+    """Model of an agent: its claims, and whether each is confirmed."""
 
     name: str
     lock: threading.Lock = field(default_factory=threading.Lock)
-    held: dict[str, bool] = field(default_factory=dict)
+    guests: dict[str, bool] = field(default_factory=dict)
 
     def start(self, consumer: str) -> None:
-        """Start a guest. This is where an overcommit would be real."""
-        self.held[consumer] = True
-        assert sum(self.held.values()) <= PLACES, f"{self.name} runs more than it has room for"
+        """Start a guest, and check that the host is not overcommitted."""
+        self.guests[consumer] = True
+        assert sum(self.guests.values()) <= CAPACITY, f"{self.name} runs more guests than fit"
 
     def audit(self, store: RedisStore, epoch: int, grace_ms: int) -> AuditOutcome:
-        """Tell the store all that is held, and drop what it says was never confirmed."""
+        """Report all claims to the store, and drop those that it does not confirm."""
         with self.lock:
-            told = [running(ClaimRef(each, 1), self.name, confirmed=sure) for each, sure in self.held.items()]
-            outcome = store.audit(self.name, epoch, told, grace_ms)
+            claims = [running(ClaimRef(item, 1), self.name, confirmed=sure) for item, sure in self.guests.items()]
+            outcome = store.audit(self.name, epoch, claims, grace_ms)
             for ended in outcome.answers:
                 if ended.answer not in (Answer.CONFIRMED, Answer.PREPARED):
-                    assert not self.held.pop(ended.consumer), f"{ended.consumer} runs, and its claim is {ended.answer}"
+                    assert not self.guests.pop(ended.consumer), (
+                        f"{ended.consumer} runs, and its claim is {ended.answer}"
+                    )
             return outcome
 
 
 @dataclass
-class Promised:
-    """What was acknowledged, counted; and which records the conductor was promised."""
+class Acknowledged:
+    """Counts of acknowledged writes, and the conductor's acknowledged records."""
 
     confirmed: int = 0
     released: int = 0
     aborted: int = 0
     refused: int = 0
     requests: list[str] = field(default_factory=list)
-    reasserted: int = 0  # guests whose claims the store had forgotten
-    returned: int = 0  # ends that it had forgotten
-    forgotten: int = 0  # recorded requests that it had
+    reasserted: int = 0  # guests with claims that the store had lost
+    returned: int = 0  # released claims that came back
+    forgotten: int = 0  # request records that the store had lost
 
     @property
-    def lost(self) -> int:
-        """How much of what was acknowledged is, or was for a while, no longer so."""
+    def lost_count(self) -> int:
+        """Number of acknowledged writes that were lost, at least for a while."""
         return self.reasserted + self.returned + self.forgotten
 
 
-class Load:
-    """Four deciders with their hosts' agents, an auditor and a conductor, each with its own connections."""
+class FailoverLoad:
+    """Four scheduler workers with the agents of their hosts, an auditor and a conductor, on separate connections."""
 
-    def __init__(self, setup: SetUp, replicas: ReplicaAcknowledgement, writers: int = 4) -> None:
+    def __init__(self, setup: FailoverSetup, replicas: ReplicaAcknowledgement, writers: int = 4) -> None:
         self._setup = setup
         self._replicas = replicas
-        self.hosts = {name: Host(name) for name in HOSTS}
-        self.promised = Promised()
+        self.hosts = {name: AgentModel(name) for name in HOSTS}
+        self.promised = Acknowledged()
         self.failures: list[BaseException] = []
         self._count = threading.Lock()
         self._enough = threading.Event()
         work: list[Callable[[], None]] = [self._write] * writers + [self._audit, self._record]
-        self._threads = [threading.Thread(target=self._edge, args=(each,), daemon=True) for each in work]
+        self._threads = [threading.Thread(target=self._edge, args=(item,), daemon=True) for item in work]
 
     def store(self) -> RedisStore:
-        """Return the partition's store, with connections of its own."""
+        """Return the partition's store on separate connections."""
         return RedisStore(self._setup.url("scheduler"), CELL, durability="always", replicas=self._replicas)
 
     def begin(self) -> None:
-        """Report the hosts, open them, and let everybody go."""
+        """Report the hosts, and start all threads."""
         store = self.store()
         for name in HOSTS:
-            nodes = {name: node_stats({"VCPU": PLACES, "MEMORY_MB": 64 * PLACES})}
+            nodes = {name: node_stats({"VCPU": CAPACITY, "MEMORY_MB": 64 * CAPACITY})}
             store.update_stats(name, incarnation=1, sequence=1, base=0, full=True, nodes=nodes)
         store.close()
         for thread in self._threads:
             thread.start()
 
-    def flows(self, more: int = 60) -> None:
-        """Return when so many more claims were confirmed, others ended, and requests recorded."""
+    def wait_for_progress(self, more: int = 60) -> None:
+        """Wait until ``more`` further claims are confirmed, and others are ended and recorded."""
         before = self._sums()
-        wanted = [before[0] + more, before[1] + 1, before[2] + 1]
-        poll(lambda: bool(self.failures) or all(map(int.__ge__, self._sums(), wanted)), PATIENCE)
+        targets = [before[0] + more, before[1] + 1, before[2] + 1]
+        poll(lambda: bool(self.failures) or all(map(int.__ge__, self._sums(), targets)), RECOVERY_TIMEOUT)
         assert not self.failures, self.failures
 
     def end(self) -> None:
-        """Let everybody finish what is under way."""
+        """Stop all threads after their current operation."""
         self._enough.set()
         for thread in self._threads:
-            thread.join(PATIENCE)
+            thread.join(RECOVERY_TIMEOUT)
         assert not self.failures, self.failures
         assert not any(thread.is_alive() for thread in self._threads)
 
     def settle(self) -> None:
-        """Audit every host without grace, and assert that store and hosts tell one story, and no sum is broken.
+        """Audit every host without grace, and assert that store and hosts are consistent, with correct sums.
 
-        Counts what had been forgotten.
+        Counts the lost writes.
         """
         store = self.store()
         epoch, _bumped = store.check_identity()
         for host in self.hosts.values():
             self._note(host.audit(store, epoch, 0))
-        found = store.verify()
-        assert (list(found.problems), list(found.excess)) == ([], [])
+        report = store.verify()
+        assert (list(report.problems), list(report.excess)) == ([], [])
         claims, _more = store.claims()
         assert sorted((claim.consumer, claim.host, claim.state) for claim in claims) == sorted(
-            (consumer, host.name, "confirmed") for host in self.hosts.values() for consumer in host.held
+            (consumer, host.name, "confirmed") for host in self.hosts.values() for consumer in host.guests
         )
         store.close()
         records = Records(self._setup.url("conductor"))
@@ -147,8 +149,8 @@ class Load:
 
     def _sums(self) -> list[int]:
         with self._count:
-            told = self.promised
-            return [told.confirmed, min(told.released, told.aborted), len(told.requests)]
+            claims = self.promised
+            return [claims.confirmed, min(claims.released, claims.aborted), len(claims.requests)]
 
     def _note(self, outcome: AuditOutcome) -> None:
         with self._count:
@@ -158,12 +160,12 @@ class Load:
     def _edge(self, work: Callable[[], None]) -> None:
         try:
             work()
-        except BaseException as failure:  # told by the test, whichever thread it was
+        except BaseException as failure:  # the test reports failures of all threads
             self.failures.append(failure)
 
     def _persist(self, verb: Callable[[], T]) -> T:
-        """Repeat a verb until it is answered, as everybody does who needs its answer."""
-        deadline = time.monotonic() + PATIENCE
+        """Repeat a verb until it is answered."""
+        deadline = time.monotonic() + RECOVERY_TIMEOUT
         while True:
             try:
                 return verb()
@@ -171,19 +173,19 @@ class Load:
                 assert time.monotonic() < deadline, "the store did not come back"
                 time.sleep(PAUSE)
 
-    def _until_known(self, verb: Callable[[], Any]) -> Answer:
-        """Repeat a verb until an audit has let it be answered."""
-        deadline = time.monotonic() + PATIENCE
+    def _repeat_until_audited(self, verb: Callable[[], Any]) -> Answer:
+        """Repeat a verb until an audit has opened the host."""
+        deadline = time.monotonic() + RECOVERY_TIMEOUT
         while (answer := self._persist(verb)[0].answer) is Answer.CLOSED:
             assert time.monotonic() < deadline, "nobody audits"
             time.sleep(PAUSE)
         return answer
 
     def _write(self) -> None:
-        store, chance, mine = self.store(), random.Random(threading.get_ident()), list[tuple[str, Host]]()
+        store, chance, consumers = self.store(), random.Random(threading.get_ident()), list[tuple[str, AgentModel]]()
         while not self._enough.is_set():
-            if len(mine) > 8 or (mine and chance.random() < 0.4):
-                self._release(store, *mine.pop(chance.randrange(len(mine))))
+            if len(consumers) > 8 or (consumers and chance.random() < 0.4):
+                self._release(store, *consumers.pop(chance.randrange(len(consumers))))
                 continue
             consumer = str(uuid.uuid4())
             host = self._prepare(store, consumer, chance.sample(HOSTS, 3))
@@ -192,14 +194,14 @@ class Load:
             if chance.random() < 0.2:
                 self._abort(store, consumer, host)
             elif self._confirm(store, consumer, host):
-                mine.append((consumer, host))
+                consumers.append((consumer, host))
         store.close()
 
-    def _prepare(self, store: RedisStore, consumer: str, names: list[str]) -> Host | None:
+    def _prepare(self, store: RedisStore, consumer: str, names: list[str]) -> AgentModel | None:
         def once() -> Any:
             now = store.snapshot()
-            wish = intent(consumer, *names)
-            return store.prepare(ClaimBatch("req-1", "p", "u", SMALL, [wish], now.epoch, now.position, LONG_MS))
+            claim_intent = intent(consumer, *names)
+            return store.prepare(ClaimBatch("req-1", "p", "u", SMALL, [claim_intent], now.epoch, now.position, LONG_MS))
 
         prepared = self._persist(once).prepared[0]
         if prepared.answer is Answer.PREPARED:
@@ -209,20 +211,20 @@ class Load:
         time.sleep(PAUSE)
         return None
 
-    def _confirm(self, store: RedisStore, consumer: str, host: Host) -> bool:
+    def _confirm(self, store: RedisStore, consumer: str, host: AgentModel) -> bool:
         with host.lock:
-            host.held[consumer] = False  # journalled before it is asked for
-        deadline = time.monotonic() + PATIENCE
+            host.guests[consumer] = False  # journalled before the confirm
+        deadline = time.monotonic() + RECOVERY_TIMEOUT
         while True:
             with host.lock:
-                if consumer not in host.held:
+                if consumer not in host.guests:
                     return False  # an audit ended it
                 answer = self._persist(lambda: store.confirm(host.name, [ClaimRef(consumer, 1)]))[0].answer
                 if answer is Answer.CONFIRMED:
                     host.start(consumer)
                     break
                 if answer is not Answer.CLOSED:
-                    host.held.pop(consumer)
+                    host.guests.pop(consumer)
                     return False
             assert time.monotonic() < deadline, "nobody audits"
             time.sleep(PAUSE)
@@ -230,23 +232,23 @@ class Load:
             self.promised.confirmed += 1
         return True
 
-    def _release(self, store: RedisStore, consumer: str, host: Host) -> None:
+    def _release(self, store: RedisStore, consumer: str, host: AgentModel) -> None:
         with host.lock:
-            # The guest is gone first; an audit in between still tells of it, as a journal does.
+            # The guest is stopped first; an audit in between still reports it, as from a journal.
             answer = self._persist(lambda: store.release(host.name, [ClaimRef(consumer, 1)]))[0].answer
             assert answer in self._ends(Answer.RELEASED), answer
-            del host.held[consumer]
+            del host.guests[consumer]
         with self._count:
             self.promised.released += 1
 
-    def _abort(self, store: RedisStore, consumer: str, host: Host) -> None:
-        answer = self._until_known(lambda: store.abort([ClaimRef(consumer, 1)], host=host.name))
+    def _abort(self, store: RedisStore, consumer: str, host: AgentModel) -> None:
+        answer = self._repeat_until_audited(lambda: store.abort([ClaimRef(consumer, 1)], host=host.name))
         assert answer in self._ends(Answer.ABORTED), answer
         with self._count:
             self.promised.aborted += 1
 
     def _ends(self, end: Answer) -> tuple[Answer, ...]:
-        """Return what may be answered to who ends a claim: what was not replicated may not be known any more."""
+        """Return the acceptable answers to an end of a claim: claims that were not replicated may be unknown."""
         return (end,) if self._replicas.count else (end, Answer.UNKNOWN)
 
     def _audit(self) -> None:

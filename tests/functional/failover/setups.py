@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two ways in which a store fails over, behind one face."""
+"""Redis Sentinel and Redis Cluster behind one interface, for failover tests."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,22 +19,22 @@ Kind = Literal["sentinel", "cluster"]
 KINDS: tuple[Kind, ...] = ("sentinel", "cluster")
 
 
-class SetUp:
-    """Servers that fail over by themselves."""
+class FailoverSetup:
+    """Servers with automatic failover."""
 
     def __init__(self, group: SentinelGroup | RedisCluster) -> None:
         self.group = group
 
     def url(self, user: str | None) -> str:
-        """The address that a service is given."""
+        """Return the store URL of a service."""
         return self.group.url(user)
 
     def primary(self, key: str) -> RedisServer:
-        """Who takes the writes of ``key`` now."""
+        """Return the current primary of ``key``."""
         return self.group.owner(key) if isinstance(self.group, RedisCluster) else self.group.primary()
 
     def replicas(self, key: str) -> list[RedisServer]:
-        """Who replicates that one."""
+        """Return the replicas of that primary."""
         primary = self.primary(key)
         if isinstance(self.group, RedisCluster):
             return [self.group.replica_of(primary)]
@@ -42,10 +42,10 @@ class SetUp:
 
 
 @contextmanager
-def running(
+def running_setup(
     kind: Kind, *, users: bool = True, binary: Path | None = None, folder: Path | None = None
-) -> Iterator[SetUp]:
-    """Start a set-up, with the services' own users or none, and end it with all that it wrote."""
+) -> Iterator[FailoverSetup]:
+    """Start the servers, with the services' users or without users; remove them and their data at the end."""
     own = folder or claim_folder()
     make = RedisCluster if kind == "cluster" else SentinelGroup
     try:
@@ -55,7 +55,7 @@ def running(
     group = make(own, users=STORE_USERS if users else (), binary=binary)
     try:
         group.start()
-        yield SetUp(group)
+        yield FailoverSetup(group)
     finally:
         group.kill()
         release_folder(own)

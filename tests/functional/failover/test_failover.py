@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The primary is killed, or hangs, while claims are made and ended: who goes on, and what is still so afterwards."""
+"""Failover under load: the primary is killed or hangs while claims are made and ended."""
 
 from collections.abc import Callable
 from functools import partial
@@ -14,63 +14,63 @@ from devstack.servers.redis_cluster import RedisCluster
 from devstack.servers.redis_users import ADMIN
 from rpcapi.conf.replicas import ReplicaAcknowledgement
 from scheduler_svc.store.redis.keys import prefix
-from tests.functional.failover.load import KEY, PATIENCE, Load, Promised
-from tests.functional.failover.setups import KINDS, Kind, SetUp, running
+from tests.functional.failover.load import KEY, RECOVERY_TIMEOUT, Acknowledged, FailoverLoad
+from tests.functional.failover.setups import KINDS, FailoverSetup, Kind, running_setup
 from tests.unit.scheduler_svc.store.world import poll
 
-Fault = Callable[[SetUp, Load], None]
+Fault = Callable[[FailoverSetup, FailoverLoad], None]
 
-ONE = ReplicaAcknowledgement(1, 1_000)
-NONE = ReplicaAcknowledgement()
-ELSEWHERE = prefix("cell1")  # of three primaries it has another one
-BYTES = 1_000  # of writes that no replica has: those of several verbs
+ONE_REPLICA = ReplicaAcknowledgement(1, 1_000)
+NO_REPLICA = ReplicaAcknowledgement()
+ELSEWHERE = prefix("cell1")  # on another one of three primaries
+BYTES = 1_000  # of unreplicated writes: those of several verbs
 
 
-def took_over(setup: SetUp, old: object) -> bool:
-    """Tell whether another server takes the writes."""
+def has_failed_over(setup: FailoverSetup, old: object) -> bool:
+    """Return whether another server is the primary."""
     return setup.primary(KEY) is not old
 
 
-def hang_primary(setup: SetUp, load: Load) -> None:
-    """Let it hang until another took over, and then go on with what it believed before."""
+def hang_primary(setup: FailoverSetup, load: FailoverLoad) -> None:
+    """Pause the primary until another one takes over, then resume it."""
     primary = setup.primary(KEY)
     primary.pause()
-    poll(lambda: took_over(setup, primary), PATIENCE)
+    poll(lambda: has_failed_over(setup, primary), RECOVERY_TIMEOUT)
     primary.resume()
 
 
-def kill_primary(setup: SetUp, load: Load) -> None:
-    """Kill it, and start it again when another took over."""
+def kill_primary(setup: FailoverSetup, load: FailoverLoad) -> None:
+    """Kill the primary, and restart it when another one has taken over."""
     primary = setup.primary(KEY)
     primary.kill()
-    poll(lambda: took_over(setup, primary), PATIENCE)
+    poll(lambda: has_failed_over(setup, primary), RECOVERY_TIMEOUT)
     primary.start()
 
 
-def kill_primary_ahead_of_its_replicas(setup: SetUp, load: Load, more: int = 0) -> None:
-    """Kill it when it has written what no replica has, and so many claims more were acknowledged.
+def kill_primary_ahead_of_replicas(setup: FailoverSetup, load: FailoverLoad, more: int = 0) -> None:
+    """Kill the primary when it has unreplicated writes, and ``more`` further claims were acknowledged.
 
-    In a cluster it had the only replica: it is started again once that took over, as systemd would.
+    In a cluster it had the only replica: it is restarted after the failover, as by systemd.
     """
     primary, replicas = setup.primary(KEY), setup.replicas(KEY)
     for replica in replicas:
         replica.pause()
     with primary.client() as client:
-        # What is in a socket's buffer a replica reads even after the death of who wrote it
+        # A replica reads data in a socket's buffer even after the writer was killed
         client.execute_command("CLIENT", "KILL", "TYPE", "replica")
         reached = client.info("replication")["master_repl_offset"]
         if more:
-            load.flows(more)
-        poll(lambda: client.info("replication")["master_repl_offset"] > reached + BYTES, PATIENCE)
+            load.wait_for_progress(more)
+        poll(lambda: client.info("replication")["master_repl_offset"] > reached + BYTES, RECOVERY_TIMEOUT)
     primary.kill()
     for replica in replicas:
         replica.resume()
-    poll(lambda: took_over(setup, primary), PATIENCE)
+    poll(lambda: has_failed_over(setup, primary), RECOVERY_TIMEOUT)
     if isinstance(setup.group, RedisCluster):
         primary.start()
 
 
-def move_slot(setup: SetUp, load: Load) -> None:
+def move_slot(setup: FailoverSetup, load: FailoverLoad) -> None:
     """Move the partition's slot key by key, as `redis-cli --cluster reshard` does."""
     assert isinstance(setup.group, RedisCluster)
     slot, old = key_slot(KEY.encode()), setup.primary(KEY)
@@ -87,16 +87,18 @@ def move_slot(setup: SetUp, load: Load) -> None:
             client.execute_command("CLUSTER", "SETSLOT", slot, "NODE", ids[1])
 
 
-def go_through(kind: Kind, replicas: ReplicaAcknowledgement, *faults: Fault, binary: Path | None = None) -> Promised:
-    """Let the load go on through one fault after the other, and return what it was promised, and what of it is lost."""
-    with running(kind, binary=binary) as setup:
-        load = Load(setup, replicas)
+def run_faults(
+    kind: Kind, replicas: ReplicaAcknowledgement, *faults: Fault, binary: Path | None = None
+) -> Acknowledged:
+    """Run the load through the faults one after the other; return the counts of acknowledged and lost writes."""
+    with running_setup(kind, binary=binary) as setup:
+        load = FailoverLoad(setup, replicas)
         load.begin()
         for fault in faults:
-            load.flows()
+            load.wait_for_progress()
             before = load.epoch()
             fault(setup, load)
-            load.flows()
+            load.wait_for_progress()
             assert load.epoch() > before
         load.end()
         load.settle()
@@ -104,23 +106,23 @@ def go_through(kind: Kind, replicas: ReplicaAcknowledgement, *faults: Fault, bin
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_replicas_acknowledged_survives_the_primary(kind: Kind) -> None:
-    assert go_through(kind, ONE, kill_primary_ahead_of_its_replicas).lost == 0
+def test_acknowledged_writes_survive_the_primary(kind: Kind) -> None:
+    assert run_faults(kind, ONE_REPLICA, kill_primary_ahead_of_replicas).lost_count == 0
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
-def test_without_acknowledgement_the_epoch_and_audits_close_what_was_lost(kind: Kind) -> None:
-    promised = go_through(kind, NONE, partial(kill_primary_ahead_of_its_replicas, more=20))
-    # Guests and ends were told by the hosts; a request that was forgotten nobody can tell of
+def test_lost_writes_without_acknowledgement_are_recovered_by_audits(kind: Kind) -> None:
+    promised = run_faults(kind, NO_REPLICA, partial(kill_primary_ahead_of_replicas, more=20))
+    # Hosts report guests and ends again; lost request records cannot be restored
     assert promised.reasserted > 0 and promised.returned > 0 and promised.forgotten > 0
 
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("kind", KINDS)
-def test_primary_that_hung_goes_on_with_what_it_believed(kind: Kind) -> None:
-    assert go_through(kind, ONE, hang_primary, hang_primary).lost == 0
+def test_hung_primary_resumes_after_failover(kind: Kind) -> None:
+    assert run_faults(kind, ONE_REPLICA, hang_primary, hang_primary).lost_count == 0
 
 
 @pytest.mark.long
@@ -128,9 +130,9 @@ def test_primary_that_hung_goes_on_with_what_it_believed(kind: Kind) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_failovers_there_and_back(kind: Kind) -> None:
     binary = redis_binary(Flavour.SYSTEM)
-    assert go_through(kind, ONE, kill_primary, kill_primary, kill_primary, binary=binary).lost == 0
+    assert run_faults(kind, ONE_REPLICA, kill_primary, kill_primary, kill_primary, binary=binary).lost_count == 0
 
 
 @pytest.mark.long
-def test_slot_that_is_moved_to_another_primary() -> None:
-    assert go_through("cluster", ONE, move_slot).lost == 0
+def test_slot_migration_to_another_primary() -> None:
+    assert run_faults("cluster", ONE_REPLICA, move_slot).lost_count == 0

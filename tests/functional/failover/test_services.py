@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole clusters on stores that fail over: servers boot while another primary takes over, none lost, none twice."""
+"""Whole clusters on stores with failover: servers boot during the failover, none is lost or duplicated."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -13,15 +13,15 @@ from scheduler_svc.store.redis.keys import prefix
 from tests.chaos.conftest import IMPATIENT
 from tests.chaos.test_kill_everything import boot_all
 from tests.functional import clusters, truth
-from tests.functional.failover.setups import KINDS, Kind, SetUp, running
+from tests.functional.failover.setups import KINDS, FailoverSetup, Kind, running_setup
 
-KEY = prefix("default")  # the conductor's records lie on the same primary, in a cluster of three too
+KEY = prefix("default")  # the conductor's records are on the same primary, in a cluster of three too
 TINY = workload.WorkloadRequest("tiny", {"VCPU": 1, "MEMORY_MB": 64}, 1)
 RECOVERY_SECONDS = 120.0
 
 
-def on(setup: SetUp) -> dict[str, Groups]:
-    """Return what the services' files say of the store."""
+def on(setup: FailoverSetup) -> dict[str, Groups]:
+    """Return the services' configuration for the store."""
     acknowledged = {"replicas_acknowledge": 1}
     scheduler, conductor = IMPATIENT["scheduler"], IMPATIENT["conductor"]
     patient = {**conductor["conductor"], "build_timeout": RECOVERY_SECONDS, "select_timeout": RECOVERY_SECONDS}
@@ -43,16 +43,19 @@ def on(setup: SetUp) -> dict[str, Groups]:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("hangs", [False, True], ids=["dies", "hangs"])
-def test_servers_boot_while_another_takes_over(kind: Kind, hangs: bool) -> None:
-    with running(kind) as setup, clusters.running(ClusterSize(computes=3, nodes_per_host=2), on(setup)) as cluster:
+def test_servers_boot_during_failover(kind: Kind, hangs: bool) -> None:
+    with (
+        running_setup(kind) as setup,
+        clusters.running_cluster(ClusterSize(computes=3, nodes_per_host=2), on(setup)) as cluster,
+    ):
         session = cluster.session
         before = session.call(session.claims.verify).epoch
         uuids: list[str] = []
         with ThreadPoolExecutor(1) as caller:
-            # Given servers that are asked for one after the other, and some that run
+            # Given servers that are requested one after the other, and some that run
             asking = caller.submit(boot_all, cluster, [TINY] * 60, uuids)
             truth.until("some run", lambda: len(truth.guests(cluster)) >= 5)
-            # When the primary of claims and records dies, or hangs for a while
+            # When the primary of claims and records is killed, or hangs for a while
             primary = setup.primary(KEY)
             (primary.pause if hangs else primary.kill)()
             truth.until("another takes over", lambda: setup.primary(KEY) is not primary)
@@ -64,12 +67,12 @@ def test_servers_boot_while_another_takes_over(kind: Kind, hangs: bool) -> None:
         # Then each of them runs, once, under its claim, in a new epoch
         assert len(uuids) == 60
         truth.until("a new epoch", lambda: session.call(session.claims.verify).epoch > before)
-        exercise.wait_for_nodes(session, cluster.cluster.size.nodes, RECOVERY_SECONDS, lambda known: None)
-        instances = truth.assert_sound(cluster, uuids, RECOVERY_SECONDS)
+        exercise.wait_for_nodes(session, cluster.cluster.size.nodes, RECOVERY_SECONDS, lambda count: None)
+        instances = truth.assert_consistent(cluster, uuids, RECOVERY_SECONDS)
         assert {instance.status: instance.reason for instance in instances} == {"ACTIVE": None}
         log = cluster.cluster.layout.log_file("compute").read_text()
-        assert " 0 re-asserted" in log and not [line for line in log.splitlines() if _forgot(line)]
+        assert " 0 re-asserted" in log and not [line for line in log.splitlines() if _reasserted_some(line)]
 
 
-def _forgot(line: str) -> bool:
+def _reasserted_some(line: str) -> bool:
     return "re-asserted" in line and " 0 re-asserted" not in line

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The store over TLS: the nodes that are asked and the primary show the same authority's certificates."""
+"""The store over TLS: all nodes have certificates of the same authority."""
 
 import subprocess
 from collections.abc import Callable
@@ -19,7 +19,7 @@ SLOTS = range(16384)
 
 @pytest.mark.long
 def test_cluster_over_tls(make_redis: Callable[..., RedisServer], tmp_path: Path) -> None:
-    # Given one node that owns all slots, and speaks nothing but TLS on its port
+    # Given one node with all slots and only TLS on its port
     certificate, key, port = tmp_path / "node.crt", tmp_path / "node.key", free_node_port()
     words = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1"]
     names = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(certificate)]

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Private servers start, are killed, restart with their data, and leave nothing behind."""
+"""Tests of private servers: start, kill, restart with data, clean-up."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What several suites of the servers need."""
+"""Fixtures shared by the server suites."""
 
 import socket
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from devstack.servers.ports import LOOPBACK, free_port
 
 
 @pytest.fixture
-def taken_port() -> Iterator[int]:
-    """A port on which somebody else listens."""
+def used_port() -> Iterator[int]:
+    """A port that is in use."""
     with socket.create_server((LOOPBACK, free_port())) as listener:
         yield listener.getsockname()[1]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups of servers that fail over: started whole or not at all, and by words that lead to them."""
+"""Server groups with failover: start as a whole, and URLs."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +17,7 @@ from rpcapi.conf import redis_url
 
 @pytest.mark.parametrize("make", [RedisCluster, SentinelGroup])
 def test_group_that_cannot_start_leaves_nothing_running(run_folder: Path, make: Callable[..., Any]) -> None:
-    # Given a program that runs once, and crashes when it is started again
+    # Given a program that runs once, and fails at the second start
     once, program = run_folder / "once", run_folder / "program"
     program.write_text(f'#!/bin/sh\n[ -e {once} ] && exit 1\ntouch {once}\nexec {redis_binary()} "$@"\n')
     program.chmod(0o700)
@@ -29,7 +29,7 @@ def test_group_that_cannot_start_leaves_nothing_running(run_folder: Path, make: 
 
 
 @pytest.mark.parametrize("users", [(), STORE_USERS], ids=["no users", "users"])
-def test_url_is_one_that_a_service_takes(run_folder: Path, users: tuple) -> None:
+def test_url_is_valid_for_a_service(run_folder: Path, users: tuple) -> None:
     group = SentinelGroup(run_folder / "s", users=users)
     redis_url.check("store", group.url("scheduler" if users else None))
     for name in ("scheduler", "whereabouts") if users else ():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whose process is whose, and what a killed run leaves."""
+"""Ownership of server processes, and clean-up after a killed run."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from tests.functional.servers.waiting import DEADLINE, wait_until
 REPOSITORY = Path(__file__).parents[3]
 
 
-def test_a_pid_that_now_belongs_to_somebody_else_is_left_alone(run_folder):
+def test_reused_pid_is_not_killed(run_folder):
     pid_file = run_folder / "stranger.pid"
     with subprocess.Popen(["sleep", "600"]) as stranger:
         started = start_ticks(stranger.pid)
@@ -32,14 +32,14 @@ def test_a_pid_that_now_belongs_to_somebody_else_is_left_alone(run_folder):
 
 
 @pytest.mark.parametrize("text", ["1", "[]", "{}", "", "no number"])
-def test_a_pid_file_of_another_program_names_no_process_of_ours(run_folder, text):
+def test_foreign_pid_file_is_ignored(run_folder, text):
     pid_file = run_folder / "foreign.pid"
     pid_file.write_text(text)
 
     assert ServerProcess("server", pid_file, run_folder / "log").pid is None
 
 
-def test_a_process_deaf_to_sigterm_is_ended_by_force(run_folder):
+def test_process_that_ignores_sigterm_is_killed(run_folder):
     process = ServerProcess("deaf", run_folder / "deaf.pid", run_folder / "deaf.log")
     process.spawn(["sh", "-c", "trap '' TERM; echo ready; sleep 600 & wait; wait"], os.environ, run_folder)
     process.wait_ready(lambda: "ready" in process.log.read_text(), DEADLINE)
@@ -49,7 +49,7 @@ def test_a_process_deaf_to_sigterm_is_ended_by_force(run_folder):
     assert process.pid is None
 
 
-def test_the_next_run_ends_what_a_killed_test_run_left(monkeypatch, run_folder):
+def test_next_run_ends_servers_of_a_killed_run(monkeypatch, run_folder):
     monkeypatch.setattr(run_folders, "BASE", run_folder)
     program = (
         "import sys, time, pathlib\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A private RabbitMQ node: its messages, its ports, and what is refused."""
+"""A private RabbitMQ node: messages, ports and errors."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from devstack.servers.rabbitmq_users import ADMIN, VHOST
 from tests.functional import truth
 
 
-def test_a_killed_node_comes_back_with_its_durable_messages(make_rabbit):
+def test_killed_node_restarts_with_durable_messages(make_rabbit):
     node = make_rabbit()
     with connect(node) as connection:
         channel = connection.channel()
@@ -42,24 +42,24 @@ def test_a_killed_node_comes_back_with_its_durable_messages(make_rabbit):
 
 
 def on_disk(node: RabbitNode, name: bytes) -> bool:
-    """Tell whether the tables that the node keeps in files hold a queue of that name."""
-    kept = [*node.folder.rglob("LATEST.LOG"), *node.folder.rglob("rabbit_durable_queue.*")]
-    return any(name in each.read_bytes() for each in kept)
+    """Return whether the node's table files have a queue of that name."""
+    table_files = [*node.folder.rglob("LATEST.LOG"), *node.folder.rglob("rabbit_durable_queue.*")]
+    return any(name in table_file.read_bytes() for table_file in table_files)
 
 
 def test_the_node_listens_on_loopback_only(rabbit_node):
-    mine = {f"{port:04X}" for port in (rabbit_node.ports.amqp, rabbit_node.ports.distribution)}
+    node_ports = {f"{port:04X}" for port in (rabbit_node.ports.amqp, rabbit_node.ports.distribution)}
     listening = [
         line.split()[1]
         for table in ("tcp", "tcp6")
         for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]
         if line.split()[3] == "0A"
     ]
-    addresses = {entry.partition(":")[0] for entry in listening if entry.partition(":")[2] in mine}
+    addresses = {entry.partition(":")[0] for entry in listening if entry.partition(":")[2] in node_ports}
     assert addresses == {"0100007F"}
 
 
-def test_a_second_start_is_told_that_it_is_up(rabbit_node):
+def test_second_start_raises_already_running(rabbit_node):
     pid = rabbit_node.pid
 
     with pytest.raises(AlreadyRunning, match=str(pid)):
@@ -69,16 +69,16 @@ def test_a_second_start_is_told_that_it_is_up(rabbit_node):
     connect(rabbit_node).close()
 
 
-def test_a_port_in_use_is_named_and_nothing_starts(run_folder, taken_port):
-    node = RabbitNode(run_folder, port=taken_port)
+def test_port_in_use_is_named_and_nothing_starts(run_folder, used_port):
+    node = RabbitNode(run_folder, port=used_port)
 
-    with pytest.raises(PortInUse, match=str(taken_port)):
+    with pytest.raises(PortInUse, match=str(used_port)):
         node.start()
 
     assert not list(run_folder.glob("*.pid"))
 
 
-def test_a_missing_program_says_how_to_install_it(run_folder, monkeypatch):
+def test_missing_program_error_says_how_to_install_it(run_folder, monkeypatch):
     monkeypatch.setattr(rabbitmq_binary, "SERVER_SCRIPT", Path("/nowhere/rabbitmq-server"))
 
     with pytest.raises(BinaryMissing, match="apt-get install rabbitmq-server"):

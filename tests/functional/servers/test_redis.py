@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A private Redis: its folder, its data, and what is refused."""
+"""A private Redis server: folder, data and errors."""
 
 import stat
 from pathlib import Path
@@ -26,7 +26,7 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_it_serves_on_a_private_socket_and_nowhere_else(make_redis, redis_flavour):
+def test_server_listens_only_on_a_private_socket(make_redis, redis_flavour):
     server = make_redis(binary=redis_flavour)
 
     assert server.client().ping()
@@ -36,7 +36,7 @@ def test_it_serves_on_a_private_socket_and_nowhere_else(make_redis, redis_flavou
     assert server.client().config_get("port") == {"port": "0"}
 
 
-def test_passwords_lie_in_files_of_their_own_that_only_the_owner_reads(make_redis):
+def test_passwords_are_in_separate_files_readable_by_the_owner(make_redis):
     server = make_redis(users=STORE_USERS)
 
     files = sorted(server.folder.glob("*.password"))
@@ -49,7 +49,7 @@ def test_passwords_lie_in_files_of_their_own_that_only_the_owner_reads(make_redi
 
 
 @pytest.mark.parametrize("appendonly", ["everysec", "always"])
-def test_what_is_in_the_append_only_file_survives_sigkill(make_redis, redis_flavour, appendonly):
+def test_data_in_the_append_only_file_survives_sigkill(make_redis, redis_flavour, appendonly):
     server = make_redis(binary=redis_flavour, appendonly=appendonly)
     server.client().set("kept", "yes")
 
@@ -60,7 +60,7 @@ def test_what_is_in_the_append_only_file_survives_sigkill(make_redis, redis_flav
     assert server.client().get("kept") == "yes"
 
 
-def test_without_an_append_only_file_a_restart_forgets(make_redis):
+def test_restart_without_append_only_file_loses_data(make_redis):
     server = make_redis()
     server.client().set("kept", "no")
 
@@ -84,17 +84,17 @@ def test_clients_of_a_dead_primary_reach_its_promoted_replica(make_redis, redis_
     assert replica.client().get("gantt:{p:a}:new") == "accepted"
 
 
-def test_a_port_in_use_is_named_and_nothing_starts(run_folder, taken_port):
-    server = RedisServer(run_folder, port=taken_port)
+def test_port_in_use_is_named_and_nothing_starts(run_folder, used_port):
+    server = RedisServer(run_folder, port=used_port)
 
-    with pytest.raises(PortInUse, match=str(taken_port)):
+    with pytest.raises(PortInUse, match=str(used_port)):
         server.start()
 
     assert server.pid is None
     server.stop()
 
 
-def test_a_second_start_is_told_that_it_is_up(make_redis):
+def test_second_start_raises_already_running(make_redis):
     server = make_redis()
 
     with pytest.raises(AlreadyRunning, match=str(server.pid)):
@@ -103,7 +103,7 @@ def test_a_second_start_is_told_that_it_is_up(make_redis):
     assert server.client().ping()
 
 
-def test_another_program_can_stop_what_this_one_started_and_twice(make_redis):
+def test_another_program_can_stop_the_server_repeatedly(make_redis):
     server = make_redis()
     again = RedisServer(server.folder)
     assert again.pid == server.pid
@@ -114,7 +114,7 @@ def test_another_program_can_stop_what_this_one_started_and_twice(make_redis):
     assert server.pid is None
 
 
-def test_a_program_that_ends_at_once_is_reported_with_its_log(run_folder):
+def test_program_that_ends_at_once_is_reported_with_log(run_folder):
     server = RedisServer(run_folder, binary=Path("/bin/false"))
 
     with pytest.raises(ServerNotReady, match=r"redis\.log"):
@@ -123,21 +123,21 @@ def test_a_program_that_ends_at_once_is_reported_with_its_log(run_folder):
     assert server.pid is None
 
 
-def test_a_path_too_long_for_a_socket_is_refused_before_anything_starts(run_folder):
+def test_path_too_long_for_a_socket_is_refused(run_folder):
     server = RedisServer(run_folder / ("x" * 100))
 
     with pytest.raises(ServerError, match="at most 107 bytes"):
         server.start()
 
 
-def test_a_folder_that_cannot_be_made_is_named(run_folder):
+def test_folder_that_cannot_be_created_raises_folder_unusable(run_folder):
     (run_folder / "file").write_text("")
 
     with pytest.raises(FolderUnusable, match="run folder"):
         RedisServer(run_folder / "file" / "redis").start()
 
 
-def test_a_missing_program_says_how_to_install_it(monkeypatch):
+def test_missing_program_error_says_how_to_install_it(monkeypatch):
     monkeypatch.setattr(redis_binary, "find_spec", lambda _name: None)
     monkeypatch.setattr(redis_binary, "SYSTEM_PATH", "/nowhere")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the store and the bus refuse to their users, on both programs."""
+"""Permissions of the store's and the bus's users, on both Redis programs."""
 
 import pytest
 import redis
@@ -38,7 +38,7 @@ def server(make_redis, redis_flavour):
         ],
     ],
 )
-def test_what_is_not_the_users_business_is_refused(server, user, command):
+def test_forbidden_commands_and_keys_are_refused(server, user, command):
     client = redis.Redis.from_url(server.url(user))
 
     with pytest.raises(redis.exceptions.NoPermissionError):
@@ -74,6 +74,6 @@ def test_a_service_has_what_its_store_needs(server, user, key):
     assert transaction.execute() == ["1", 1]
 
 
-def test_nobody_gets_in_without_a_user(server):
+def test_connection_without_user_is_refused(server):
     with pytest.raises(redis.AuthenticationError):
         redis.Redis.from_url(server.url()).ping()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waiting for what must happen."""
+"""Waiting for a condition."""
 
 import time
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A booted systemd for the tests that are marked ``systemd``."""
+"""A booted systemd for tests marked ``systemd``."""
 
 import os
 import shutil
@@ -15,12 +15,12 @@ PROGRAMS = {"systemd-nspawn": "systemd-container", "debootstrap": "debootstrap",
 
 
 def require_privilege() -> None:
-    """Skip where this process may not make namespaces and mounts: the one reason for which these tests skip in CI."""
+    """Skip without the privilege for namespaces and mounts; only this may skip these tests in CI."""
     why = ""
     if os.getuid() != 0:
         why = "only root may boot a machine"
     elif shutil.which("unshare"):
-        tried = [
+        probe = [
             "unshare",
             "--mount",
             "--pid",
@@ -34,17 +34,17 @@ def require_privilege() -> None:
             "x",
             "/mnt",
         ]
-        done = subprocess.run(tried, capture_output=True, text=True, check=False)
+        done = subprocess.run(probe, capture_output=True, text=True, check=False)
         why = done.stderr.strip()
     if why:
         pytest.skip(f"NO PRIVILEGE to boot a systemd here: {why}")
 
 
 def require_programs() -> None:
-    """Skip, in CI fail, where a program is missing."""
-    wanted = [package for program, package in PROGRAMS.items() if not shutil.which(program)]
-    if wanted:
-        why = f"A PROGRAM IS MISSING: apt-get install {' '.join(wanted)}"
+    """Skip, or fail in CI, when a program is missing."""
+    missing_packages = [package for program, package in PROGRAMS.items() if not shutil.which(program)]
+    if missing_packages:
+        why = f"A PROGRAM IS MISSING: apt-get install {' '.join(missing_packages)}"
         if os.environ.get("CI") == "true":
             pytest.fail(why, pytrace=False)
         pytest.skip(why)
@@ -52,7 +52,7 @@ def require_programs() -> None:
 
 @pytest.fixture(scope="session")
 def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
-    """A booted machine with this tree installed in /opt/gantt and its units installed, none of them started."""
+    """A booted machine with this tree installed in /opt/gantt and its units installed but not started."""
     require_privilege()
     require_programs()
     shared = tmp_path_factory.mktemp("machine") / "shared"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A booted systemd: systemd-nspawn on a root whose changes are thrown away, with a network of its own."""
+"""A booted systemd: systemd-nspawn on a root with discarded changes and a private network."""
 
 import os
 import signal
@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TypeVar
 
 BOOT_SECONDS = 60.0
-PATIENCE = 60.0
+COMMAND_TIMEOUT = 60.0
 
 Answer = TypeVar("Answer")
 
 
 class Machine:
-    """One boot; ``shared`` appears inside as /srv/shared, read-only."""
+    """A booted machine; ``shared`` is mounted read-only as /srv/shared."""
 
     def __init__(self, root: Path, shared: Path) -> None:
         self._root = root
@@ -53,8 +53,8 @@ class Machine:
         state = self.run("systemctl", "is-system-running", check=False).stdout.strip()
         return state in {"running", "degraded"}
 
-    def run(self, *command: str, check: bool = True, given: str = "") -> subprocess.CompletedProcess[str]:
-        """Run a program inside, as root in the machine's namespaces; ``given`` is its standard input."""
+    def run(self, *command: str, check: bool = True, stdin_text: str = "") -> subprocess.CompletedProcess[str]:
+        """Run a program inside, as root in the machine's namespaces; ``stdin_text`` is its standard input."""
         done = subprocess.run(
             [
                 "nsenter",
@@ -65,11 +65,11 @@ class Machine:
                 "PATH=/usr/bin:/usr/sbin",
                 *command,
             ],
-            input=given,
+            input=stdin_text,
             capture_output=True,
             text=True,
             check=False,
-            timeout=PATIENCE,
+            timeout=COMMAND_TIMEOUT,
         )
         if check and done.returncode:
             raise AssertionError(f"{' '.join(command)}: {done.returncode}\n{done.stdout}{done.stderr}")
@@ -77,7 +77,7 @@ class Machine:
 
     def write(self, path: str, text: str) -> None:
         """Write a file inside, with the folders above it."""
-        self.run("sh", "-c", 'mkdir -p "$(dirname "$1")" && cat > "$1"', "write", path, given=text)
+        self.run("sh", "-c", 'mkdir -p "$(dirname "$1")" && cat > "$1"', "write", path, stdin_text=text)
 
     def install(self) -> None:
         """Install the sources in /srv/shared/gantt as an operator would, and their units; start nothing."""
@@ -91,16 +91,16 @@ class Machine:
         return self.run("systemctl", "show", "--value", f"--property={name}", unit).stdout.strip()
 
     def workers(self, unit: str) -> set[int]:
-        """Return the processes, as the machine numbers them, that the unit's master forked."""
+        """Return the worker processes of a unit's master, by the machine's process ids."""
         master = self.property(unit, "MainPID")
         return {int(pid) for pid in self.run("pgrep", "--parent", master, check=False).stdout.split()}
 
     def journal(self, unit: str) -> str:
-        """Return what a unit wrote."""
+        """Return the journal of a unit."""
         return self.run("journalctl", "--no-pager", "--output=cat", f"--unit={unit}").stdout
 
     def start(self, *units: str) -> None:
-        """Start units, and return when each is ready; fail with their journal when one does not become so."""
+        """Start units and wait until each is ready; raises AssertionError with their journals otherwise."""
         self.run("systemctl", "start", "--no-block", *units)
         try:
             self.eventually(lambda: self._settled(units), f"units {units}")
@@ -129,7 +129,7 @@ class Machine:
         if self._nspawn is None:
             return
         if self._leader:
-            # systemd takes SIGRTMIN+4 for "power off"; what does not obey is killed with the first process.
+            # SIGRTMIN+4 powers systemd off; remaining processes are killed with the first process.
             os.kill(self._leader, signal.SIGRTMIN + 4)
         try:
             self._nspawn.wait(20)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Debian root folder with systemd, Redis and gantt's dependencies: made once, kept in a cache, booted read-only.
+"""A Debian root folder with systemd, Redis and gantt's dependencies: built once, cached, booted read-only.
 
 Environment: GANTT_SYSTEMD_CACHE, the cache folder (default: gantt/systemd in the user's cache folder);
 GANTT_DEBIAN_MIRROR, where debootstrap fetches packages.
@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[3]
-ROOMS = ("rpcapi", "scheduler_svc", "conductor", "compute_agent", "devstack")
-SOURCES = (*ROOMS, "tests", "setup.py", "pyproject.toml", "README.md", "LICENSE")
+PACKAGE_FOLDERS = ("rpcapi", "scheduler_svc", "conductor", "compute_agent", "devstack")
+SOURCES = (*PACKAGE_FOLDERS, "tests", "setup.py", "pyproject.toml", "README.md", "LICENSE")
 
 RELEASE = "bookworm"
 MIRROR = os.environ.get("GANTT_DEBIAN_MIRROR", "http://deb.debian.org/debian")
@@ -24,22 +24,22 @@ PACKAGES = ("systemd", "systemd-sysv", "procps", "python3", "python3-venv", "red
 EXTRAS = "scheduler,conductor,compute,shell"
 SETUPTOOLS = "setuptools>=68"
 
-# Of the host, for pip inside the root: how to reach the package registry from here.
+# Settings of the host for pip inside the root: access to the package registry.
 PIP_FILES = ("/etc/ssl/certs", "/etc/pip.conf")
 PIP_VARIABLES = ("PIP_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy")
 
 
 def cache_folder() -> Path:
-    """Return where roots are kept."""
-    chosen = os.environ.get("GANTT_SYSTEMD_CACHE")
+    """Return the cache folder of roots."""
+    configured = os.environ.get("GANTT_SYSTEMD_CACHE")
     base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return Path(chosen) if chosen else base / "gantt" / "systemd"
+    return Path(configured) if configured else base / "gantt" / "systemd"
 
 
 def ready_root() -> Path:
-    """Return a root that fits this tree, making it when there is none; the old ones of the cache are removed.
+    """Return a root for this tree; build it if needed, and remove older roots from the cache.
 
-    Raises RuntimeError, with what the failed program said, and leaves nothing half made.
+    Raises RuntimeError with the output of the failed program, and removes an incomplete root.
     """
     cache = cache_folder()
     cache.mkdir(mode=0o755, parents=True, exist_ok=True)
@@ -54,7 +54,7 @@ def ready_root() -> Path:
 
 
 def copy_sources(folder: Path) -> None:
-    """Copy what of this tree is installed into ``folder``, readable for every user."""
+    """Copy the installed parts of this tree into ``folder``, readable by every user."""
     folder.mkdir(parents=True)
     for name in SOURCES:
         source = REPOSITORY / name
@@ -66,10 +66,10 @@ def copy_sources(folder: Path) -> None:
 
 
 def _fingerprint() -> str:
-    # The entry points change often and ask for no package: each boot installs them anew.
+    # Entry points change often and require no package: each boot reinstalls them.
     requirements = (REPOSITORY / "setup.py").read_text().partition("entry_points=")[0]
-    wanted = (RELEASE, *PACKAGES, EXTRAS, SETUPTOOLS, requirements)
-    return hashlib.sha256("\0".join(wanted).encode()).hexdigest()[:12]
+    fingerprint_parts = (RELEASE, *PACKAGES, EXTRAS, SETUPTOOLS, requirements)
+    return hashlib.sha256("\0".join(fingerprint_parts).encode()).hexdigest()[:12]
 
 
 @contextlib.contextmanager
@@ -97,7 +97,7 @@ def _make(root: Path, cache: Path) -> None:
         raise
     shutil.rmtree(root / "usr/src/gantt")
     shutil.rmtree(root / "var/cache/apt/archives", ignore_errors=True)
-    # A console for nobody and a Redis that no test asked for are not started at boot.
+    # Do not start the unused console and Debian's default Redis at boot.
     for wants in ("getty.target.wants", "multi-user.target.wants/redis-server.service"):
         path = root / "etc/systemd/system" / wants
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cluster under a booted systemd: its units start it, it boots servers, and it survives the death of a worker."""
+"""The cluster under a booted systemd: units start it, it boots servers, and a killed worker is replaced."""
 
 import json
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from tests.functional.systemd.machine import Machine
 
 pytestmark = [pytest.mark.systemd, pytest.mark.timeout(900)]
 
-# In a machine that lives for a minute, without a network: its passwords guard nothing.
+# The machine is temporary and has no network: its passwords protect nothing.
 PASSWORD = "only-for-this-boot"  # noqa: S105
 SCHEDULERS = "gantt-scheduler@1.service"
 UNITS = ("gantt-conductor.service", SCHEDULERS, "gantt-compute.service")
@@ -44,7 +44,7 @@ def start_redis(machine: Machine, name: str, appendonly: str, *users: RedisUser)
 def cluster(machine: Machine) -> Iterator[Machine]:
     """The machine with gantt.target started, by units that were enabled as an operator enables them.
 
-    They are started before their bus and their store: they have to say so, to wait, and to come up.
+    They are started before bus and store: they must log that, wait, and then serve.
     """
     for name, text in SETTINGS.items():
         machine.write(f"/etc/gantt/{name}.conf", f"[DEFAULT]\ntransport_url = {BUS_URL}\n{text}")
@@ -52,7 +52,7 @@ def cluster(machine: Machine) -> Iterator[Machine]:
     machine.run("systemctl", "enable", "--quiet", *UNITS, "gantt.target")
     machine.run("systemctl", "start", "--no-block", "gantt.target")
     machine.eventually(
-        lambda: all("is away" in machine.journal(unit) for unit in UNITS), "every unit telling what is away"
+        lambda: all("is away" in machine.journal(unit) for unit in UNITS), "every unit logging that a server is away"
     )
     assert {machine.property(unit, "ActiveState") for unit in UNITS} == {"activating"}
     start_redis(machine, "bus", "no", BUS)
@@ -63,7 +63,7 @@ def cluster(machine: Machine) -> Iterator[Machine]:
 
 
 def gantt(machine: Machine, *arguments: str) -> list[dict[str, object]]:
-    """Run the operator's command inside; return what it tells as JSON."""
+    """Run the operator's command inside; return its JSON output."""
     return json.loads(machine.run("/opt/gantt/bin/gantt", *arguments, "-f", "json").stdout)
 
 
@@ -95,13 +95,13 @@ def test_a_killed_scheduler_worker_comes_back_and_serves(cluster: Machine) -> No
         "another worker that serves",
     )
     assert cluster.property(SCHEDULERS, "MainPID") == master
-    # One request for each worker, and more: the new one gets its share.
+    # More requests than workers, so that the new worker gets some.
     for _ in range(4):
         boot(cluster, 1)
     cluster.run("/opt/gantt/bin/gantt", "claim", "verify")
 
 
-def test_an_agent_has_no_way_to_a_password_of_the_store(cluster: Machine) -> None:
+def test_agent_cannot_read_store_passwords(cluster: Machine) -> None:
     for file in ("gantt-scheduler.conf", "gantt-conductor.conf"):
         read = cluster.run("runuser", "-u", "gantt-compute", "--", "cat", f"/etc/gantt/{file}", check=False)
         assert read.returncode != 0, file

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The daemon frame under a booted systemd, in a unit as hardened as ours: a toy takes the conductor's place."""
+"""The daemon frame under a booted systemd, in a hardened unit: a toy service replaces the conductor."""
 
 from collections.abc import Iterator
 
@@ -50,7 +50,7 @@ def test_start_returns_when_the_workers_serve(toy: Machine) -> None:
     assert toy.property(UNIT, "StatusText") == "2 of 2 processes serve"
 
 
-def test_it_runs_as_its_own_user_who_alone_reads_its_file(toy: Machine) -> None:
+def test_daemon_runs_as_its_own_user_with_a_private_file(toy: Machine) -> None:
     toy.start(UNIT)
 
     master = toy.property(UNIT, "MainPID")
@@ -106,7 +106,7 @@ def test_a_killed_master_is_restarted(toy: Machine) -> None:
     toy.eventually(lambda: toy.property(UNIT, "ActiveState") == "active", "the restarted daemon")
 
 
-def test_a_bad_configuration_is_not_tried_again(toy: Machine) -> None:
+def test_invalid_configuration_is_not_restarted(toy: Machine) -> None:
     configure(toy, workers="many")
 
     assert toy.run("systemctl", "start", UNIT, check=False).returncode != 0
