@@ -9,7 +9,7 @@ from devstack import workload
 from tests.chaos.test_agent_killed import TINY
 from tests.functional import truth
 
-STORE = "conductor.store.redis:RedisStore"
+STORE = "conductor.store.redis:RedisConductorStore"
 SELECT = "rpcapi.scheduler:SchedulerAPI.select_destinations"
 CAST = "rpcapi.compute:ComputeAPI.build_instances"
 
@@ -22,8 +22,8 @@ STEPS = [
     pytest.param(f"{STORE}.write", "after", 1, id="after the selection is written", marks=pytest.mark.long),
     pytest.param(CAST, "before", 1, id="before the cast", marks=pytest.mark.long),
     pytest.param(CAST, "after", 1, id="after the first cast"),
-    pytest.param(f"{STORE}.note", "before", 1, id="before a report is written"),
-    pytest.param(f"{STORE}.note", "after", 1, id="after a report is written", marks=pytest.mark.long),
+    pytest.param(f"{STORE}.write_without_lease", "before", 1, id="before a report is written"),
+    pytest.param(f"{STORE}.write_without_lease", "after", 1, id="after a report is written", marks=pytest.mark.long),
     pytest.param(f"{STORE}.release", "before", 1, id="before the lease is released", marks=pytest.mark.long),
 ]
 

@@ -231,12 +231,12 @@ import sys
 import threading
 from tests.chaos.test_database_killed import Writers
 writers = Writers(sys.argv[1], sys.argv[2], number=1)
-class Told(dict):
+class PrintedClaims(dict):
     def __setitem__(self, consumer, host):
         print("+", consumer, host, flush=True)
     def __delitem__(self, consumer):
         print("-", consumer, flush=True)
-writers.live = Told()
+writers.live = PrintedClaims()
 writers.begin()
 threading.Event().wait()
 """
