@@ -133,8 +133,8 @@ def apply_result(instance: InstanceRecord, result: BuildResult) -> InstanceRecor
     if result.attempt < instance.attempt or not is_on_host or instance.has_ended(result.attempt):
         return None
     if instance.status == InstanceStatus.DELETING:
-        is_gone = instance.step == SagaStep.TERMINATE and result.kind == GONE
-        return finish(instance, InstanceStatus.DELETED, reason=None) if is_gone else None
+        has_stopped = instance.step == SagaStep.TERMINATE and result.kind == GONE
+        return finish(instance, InstanceStatus.DELETED, reason=None) if has_stopped else None
     if result.kind == ACTIVE:
         is_expected = (
             instance.status in (InstanceStatus.BUILDING, InstanceStatus.ERROR) and instance.step != SagaStep.TERMINATE

@@ -29,8 +29,8 @@ OPTS = [
         min=0.1,
         mutable=True,
         help="Seconds to wait for a host to report the result of a build. After that the conductor aborts the claim "
-        "and tries an alternate; if the host has confirmed the claim, the conductor sends the build once more and waits "
-        "as long again. It must be longer than the slowest boot. If no alternate is available only because hosts "
+        "and tries an alternate; if the host has confirmed the claim, the conductor sends the build once more and "
+        "waits as long again. It must be longer than the slowest boot. If no alternate is available only because hosts "
         "still have to be audited after the store lost data, the conductor retries for as long.",
     ),
     cfg.FloatOpt(

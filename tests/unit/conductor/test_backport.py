@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Objects at the version that an older peer knows."""
+"""Backporting of objects for older peers."""
 
 import pytest
 from oslo_versionedobjects import base
@@ -10,14 +10,14 @@ from rpcapi import errors, objects
 SPEC = objects.RequestSpec.of(resources={"VCPU": 1}, group_id="g", group_policy="affinity")
 
 
-def test_an_object_is_given_at_the_version_asked_for() -> None:
+def test_object_is_converted_to_requested_version() -> None:
     primitive = backport(SPEC, {"RequestSpec": "1.0"})
     assert primitive["gantt_object.version"] == "1.0"
     assert "group_id" not in primitive["gantt_object.data"]
     assert primitive["gantt_object.data"]["resources"] == {"VCPU": 1}
 
 
-def test_objects_within_it_too() -> None:
+def test_nested_objects_are_converted() -> None:
     request = objects.BuildRequest.of(
         spec=SPEC, partition="p", project_id="p", user_id="u", uuids=["a"], attempts=[1], names=["h/n"]
     )
@@ -25,19 +25,19 @@ def test_objects_within_it_too() -> None:
     assert primitive["gantt_object.data"]["spec"]["gantt_object.version"] == "1.0"
 
 
-@pytest.mark.parametrize("found", [{"a": 1}, None, "RequestSpec"])
-def test_what_is_no_object_is_refused(found: object) -> None:
+@pytest.mark.parametrize("value", [{"a": 1}, None, "RequestSpec"])
+def test_value_that_is_not_an_object_is_refused(value: object) -> None:
     with pytest.raises(errors.MalformedObject):
-        backport(found, {"RequestSpec": "1.0"})
+        backport(value, {"RequestSpec": "1.0"})
 
 
 @pytest.mark.parametrize("versions", [{}, {"RequestSpec": 1}, [], {"Instance": "1.0"}])
-def test_what_is_no_manifest_is_refused(versions: object) -> None:
+def test_invalid_manifest_is_refused(versions: object) -> None:
     with pytest.raises(errors.MalformedObject):
         backport(SPEC, versions)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("version", ["9.9", "2.0", "one"])
-def test_a_version_that_it_never_had_is_refused(version: str) -> None:
+def test_unknown_version_is_refused(version: str) -> None:
     with pytest.raises(errors.IncompatibleObject):
         backport(SPEC, {"RequestSpec": version})

@@ -18,7 +18,7 @@ def test_every_option_is_listed_for_the_sample_file(conf: cfg.ConfigOpts) -> Non
 @pytest.mark.parametrize(
     "url", ["redis://h:1/0", "rediss://h", "unix:///x?db=0", "rediss://h/0?ssl_ca_certs=/ca", "memory://"]
 )
-def test_urls_that_name_a_store(conf: cfg.ConfigOpts, url: str) -> None:
+def test_valid_store_urls(conf: cfg.ConfigOpts, url: str) -> None:
     conductor_conf.register_opts(conf)
     conf.set_override("url", url, group="conductor_store")
     store.check(conf)
@@ -40,7 +40,7 @@ def test_urls_that_name_a_store(conf: cfg.ConfigOpts, url: str) -> None:
         "redis://u:half?secret@h",
     ],
 )
-def test_urls_that_name_none_are_refused_without_being_shown_whole(conf: cfg.ConfigOpts, url: str) -> None:
+def test_invalid_store_urls_are_refused_without_showing_them(conf: cfg.ConfigOpts, url: str) -> None:
     conductor_conf.register_opts(conf)
     conf.set_override("url", url, group="conductor_store")
     with pytest.raises(errors.BadConfiguration, match=r"\[conductor_store\] url") as caught:

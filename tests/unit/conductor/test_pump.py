@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pump: who works on what, how much at a time, and what a stop leaves behind."""
+"""The pump: concurrency, errors, and stop."""
 
 import threading
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from tests.unit.conductor.store.conftest import request
 
 
 class Bench:
-    """A pump whose work waits for ``go`` where it is told to."""
+    """A pump with work that can be held until ``go`` is set."""
 
     def __init__(self, threads: int) -> None:
         self.store = MemoryConductorStore(StoreTimeouts(lease_ms=3_600_000))
@@ -40,21 +40,21 @@ class Bench:
 
 @pytest.fixture
 def bench() -> Iterator[Bench]:
-    made = Bench(threads=2)
-    yield made
-    made.go.set()
-    made.stopping.set()
-    made.pump.wait()
+    created = Bench(threads=2)
+    yield created
+    created.go.set()
+    created.stopping.set()
+    created.pump.wait()
 
 
-def test_what_was_left_undone_is_taken_up_at_the_start(bench: Bench) -> None:
+def test_unfinished_work_is_resumed_at_start(bench: Bench) -> None:
     bench.record("left")
     bench.go.set()
     bench.pump.start()
     until(lambda: bench.begun == ["left"] and bench.store.next_due() is None, "it is done")
 
 
-def test_more_than_it_has_threads_for_stays_in_the_store(bench: Bench) -> None:
+def test_requests_beyond_threads_stay_in_the_store(bench: Bench) -> None:
     bench.pump.start()
     bench.record("a", "b", "c", "d")
     until(lambda: len(bench.begun) == 2, "two are begun")
@@ -62,7 +62,7 @@ def test_more_than_it_has_threads_for_stays_in_the_store(bench: Bench) -> None:
     bench.go.set()
 
 
-def test_a_thread_that_gets_free_goes_on_with_what_waits(bench: Bench) -> None:
+def test_free_thread_takes_waiting_request(bench: Bench) -> None:
     bench.pump.start()
     bench.record("a", "b", "c", "d")
     bench.go.set()
@@ -70,7 +70,7 @@ def test_a_thread_that_gets_free_goes_on_with_what_waits(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("error", [LeaseLost("a"), errors.StoreUnavailable(why="away"), ZeroDivisionError("a bug")])
-def test_whatever_becomes_of_one_request_the_others_go_on(bench: Bench, error: Exception) -> None:
+def test_failure_of_one_request_does_not_stop_others(bench: Bench, error: Exception) -> None:
     bench.raises["a"] = error
     bench.go.set()
     bench.pump.start()
@@ -81,7 +81,7 @@ def test_whatever_becomes_of_one_request_the_others_go_on(bench: Bench, error: E
     until(lambda: bench.store.take("another conductor", 10) == [], "nothing else is due")
 
 
-def test_a_store_that_is_away_is_asked_again(bench: Bench) -> None:
+def test_unavailable_store_is_polled_again(bench: Bench) -> None:
     take, failures = bench.store.take, [errors.StoreUnavailable(why="away"), ZeroDivisionError("a bug")]
 
     def flaky(owner: str, limit: int) -> list[RequestLease]:
@@ -101,7 +101,7 @@ def test_a_store_that_is_away_is_asked_again(bench: Bench) -> None:
     until(woken_again, "it is taken")
 
 
-def test_a_stop_waits_for_what_is_under_way_and_takes_nothing_new(bench: Bench) -> None:
+def test_stop_waits_for_running_work_and_takes_no_new(bench: Bench) -> None:
     bench.pump.start()
     bench.record("a")
     until(lambda: bench.begun == ["a"], "it is begun")

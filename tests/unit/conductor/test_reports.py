@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What becomes of each report, in each state; late, repeated and foreign ones included."""
+"""The effect of each report in each state, including late, repeated and foreign reports."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,8 +16,8 @@ from tests.unit.conductor.saga.world import CTXT, World, uuid_list
 ENDED = {"attempt": 1, "host": "h1/n", "outcome": "failed", "reason": "r"}
 BUILDING = InstanceRecord("u", "r", InstanceStatus.BUILDING, SagaStep.WAIT, attempt=2, host="h2/n", history=[ENDED])
 ACTIVE = replace(BUILDING, status=InstanceStatus.ACTIVE, step=SagaStep.DONE)
-KEPT = replace(BUILDING, status=InstanceStatus.ERROR, step=SagaStep.DONE, reason="Host unreachable, claim kept")
-FAILED = replace(KEPT, history=[ENDED, {**ENDED, "attempt": 2}], reason="All attempts are used")
+CLAIM_KEPT = replace(BUILDING, status=InstanceStatus.ERROR, step=SagaStep.DONE, reason="Host unreachable, claim kept")
+FAILED = replace(CLAIM_KEPT, history=[ENDED, {**ENDED, "attempt": 2}], reason="All attempts are used")
 TERMINATING = replace(BUILDING, status=InstanceStatus.DELETING, step=SagaStep.TERMINATE)
 ABORTING = replace(BUILDING, status=InstanceStatus.DELETING, step=SagaStep.ABORT)
 DELETED = replace(BUILDING, status=InstanceStatus.DELETED, step=SagaStep.DONE)
@@ -29,36 +29,36 @@ def outcome(kind: str, attempt: int = 2, host: str = "h2") -> BuildResult:
 
 
 @pytest.mark.parametrize(
-    ("instance", "told", "expected"),
+    ("instance", "result", "expected"),
     [
         (BUILDING, outcome("active"), ("ACTIVE", "done")),
         (BUILDING, outcome("refused"), ("BUILDING", "alternate")),
         (BUILDING, outcome("failed"), ("BUILDING", "alternate")),
         (BUILDING, outcome("gone"), ("BUILDING", "alternate")),
         (replace(BUILDING, step=SagaStep.CAST), outcome("active"), ("ACTIVE", "done")),
-        (KEPT, outcome("active"), ("ACTIVE", "done")),
-        (KEPT, outcome("failed"), ("ERROR", "done")),
+        (CLAIM_KEPT, outcome("active"), ("ACTIVE", "done")),
+        (CLAIM_KEPT, outcome("failed"), ("ERROR", "done")),
         (ACTIVE, outcome("failed"), ("ERROR", "done")),
         (ACTIVE, outcome("gone"), ("ERROR", "done")),
         (TERMINATING, outcome("gone"), ("DELETED", "done")),
         (BUILDING, outcome("active", attempt=3), ("BUILDING", "settle")),
     ],
 )
-def test_what_counts(instance: InstanceRecord, told: BuildResult, expected: tuple[str, str]) -> None:
-    changed = apply_result(instance, told)
+def test_report_changes_record(instance: InstanceRecord, result: BuildResult, expected: tuple[str, str]) -> None:
+    changed = apply_result(instance, result)
     assert changed is not None
     assert (changed.status, changed.step) == expected
     assert changed.wake_ms == 0
-    # what an active one was given is told under its reason
+    # an active instance keeps the reported text as its reason
     assert (
         changed.reason == "why" if changed.status == "ACTIVE" else bool(changed.reason) == (changed.status == "ERROR")
     )
-    if told.kind != "active" and instance.status != "DELETING":
+    if result.kind != "active" and instance.status != "DELETING":
         assert changed.has_ended(2)
 
 
 @pytest.mark.parametrize(
-    ("instance", "told"),
+    ("instance", "result"),
     [
         (BUILDING, outcome("active", attempt=1, host="h1")),  # of an attempt that ended
         (BUILDING, outcome("failed", attempt=1, host="h1")),
@@ -83,15 +83,15 @@ def test_what_counts(instance: InstanceRecord, told: BuildResult, expected: tupl
         (SCHEDULING, outcome("active", attempt=1)),
     ],
 )
-def test_what_changes_nothing(instance: InstanceRecord, told: BuildResult) -> None:
-    assert apply_result(instance, told) is None
+def test_report_without_effect(instance: InstanceRecord, result: BuildResult) -> None:
+    assert apply_result(instance, result) is None
 
 
 @pytest.fixture
 def world() -> World:
-    made = World({"h1/n": 4, "h2/n": 4, "h3/n": 4})
-    made.conductor()
-    return made
+    created = World({"h1/n": 4, "h2/n": 4, "h3/n": 4})
+    created.conductor()
+    return created
 
 
 def report(uuids: list[str], kinds: list[str], host: str = "h1", attempts: list[int] | None = None) -> Any:
@@ -104,7 +104,7 @@ def report(uuids: list[str], kinds: list[str], host: str = "h1", attempts: list[
     )
 
 
-def test_the_record_is_written_before_the_agent_is_answered(world: World) -> None:
+def test_record_is_written_before_the_answer(world: World) -> None:
     uuids = uuid_list(4)
     world.build(uuids)
     world.work()
@@ -112,29 +112,29 @@ def test_the_record_is_written_before_the_agent_is_answered(world: World) -> Non
     assert [world.record(uuids[0]).status, world.record(uuids[3]).step] == ["ACTIVE", "alternate"]
 
 
-def test_two_outcomes_of_one_instance_are_judged_one_after_the_other(world: World) -> None:
+def test_two_results_of_one_instance_are_applied_in_order(world: World) -> None:
     (uuid,) = uuid_list(1)
     world.build([uuid])
     world.work()
     world.conductors[0].reports.record(CTXT, report([uuid, uuid], ["active", "failed"]))
     assert world.record(uuid).status == "ERROR"
-    assert "has ended it: why" in world.reason(uuid)
+    assert "ended it: why" in world.reason(uuid)
 
 
-@pytest.mark.parametrize("known", [False, True], ids=["unknown", "deleted"])
-def test_a_guest_that_nobody_wants_is_stopped(world: World, known: bool) -> None:
+@pytest.mark.parametrize("stored", [False, True], ids=["unknown", "deleted"])
+def test_leaked_guest_is_stopped(world: World, stored: bool) -> None:
     (uuid,) = uuid_list(1)
-    if known:
+    if stored:
         world.build([uuid])
         world.delete([uuid])
         world.settle()
     world.conductors[0].reports.record(CTXT, report([uuid, uuid], ["active", "gone"], host="h3", attempts=[7, 6]))
     assert world.hosts.casts == [("terminate", "h3", (uuid,))]
     world.settle()
-    assert known is False or world.statuses([uuid]) == ["DELETED"]
+    assert stored is False or world.statuses([uuid]) == ["DELETED"]
 
 
-def test_where_the_host_cannot_be_told_the_agent_has_to_come_again(world: World) -> None:
+def test_report_fails_if_terminate_cannot_be_sent(world: World) -> None:
     def away(*_: object) -> None:
         raise messaging.MessageDeliveryFailure("no bus")
 
@@ -151,12 +151,12 @@ def test_where_the_host_cannot_be_told_the_agent_has_to_come_again(world: World)
         report(uuid_list(1001), ["active"] * 1001),
     ],
 )
-def test_what_is_no_report_is_refused(world: World, bad: objects.BuildReport) -> None:
+def test_malformed_report_is_refused(world: World, bad: objects.BuildReport) -> None:
     with pytest.raises(errors.InvalidRequest):
         world.conductors[0].reports.record(CTXT, bad)
 
 
-def test_a_record_that_changes_all_the_time_is_left_to_a_later_report(world: World) -> None:
+def test_permanent_conflict_fails_the_report(world: World) -> None:
     (uuid,) = uuid_list(1)
     world.build([uuid])
     world.work()
@@ -164,10 +164,10 @@ def test_a_record_that_changes_all_the_time_is_left_to_a_later_report(world: Wor
     get = store.get
 
     def get_and_change(uuids: Sequence[str]) -> dict[str, InstanceRecord]:
-        found = get(uuids)
+        records = get(uuids)
         rounds.append(1)
-        store.write_without_lease(list(found.values()), wake=False)
-        return found
+        store.write_without_lease(list(records.values()), wake=False)
+        return records
 
     store.get = get_and_change  # type: ignore[method-assign]
     with pytest.raises(errors.Conflict):

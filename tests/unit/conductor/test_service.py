@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole conductor in one process, on oslo.messaging's own in-memory bus, with doubles of its peers."""
+"""The whole conductor in one process, on oslo.messaging's in-memory bus, with doubles of its peers."""
 
 import threading
 import uuid
@@ -34,7 +34,7 @@ CTXT = context.new("project", "user")
 
 
 def serve(double: Any, *methods: str, version: str) -> Any:
-    """Return an endpoint that hands its calls to a double, one at a time."""
+    """Return an endpoint that forwards its calls to a double, one at a time."""
     lock = threading.Lock()
 
     def method(name: str) -> Callable[..., Any]:
@@ -52,12 +52,12 @@ def serve(double: Any, *methods: str, version: str) -> Any:
 
 
 class Cluster:
-    """Peers that answer over the bus, and one conductor."""
+    """Doubles of the peers on the bus, and one conductor."""
 
     def __init__(self, conf: cfg.ConfigOpts, store: ConductorStore) -> None:
         self.conf = conf
         self.audits: list[tuple[str, int]] = []
-        self.heard: list[tuple[str, str]] = []
+        self.heartbeats: list[tuple[str, str]] = []
         self.transport = bus.get_transport(conf)
         self.ledger = Ledger({"h1/n": 4, "h2/n": 4}, wall_clock)
         self.scheduler = Scheduler(self.ledger)
@@ -68,7 +68,7 @@ class Cluster:
         self.servers: list[Any] = []
 
     def start(self) -> None:
-        self.scheduler.report_service = lambda ctxt, binary, host: self.heard.append((binary, host))  # type: ignore[attr-defined]
+        self.scheduler.report_service = lambda ctxt, binary, host: self.heartbeats.append((binary, host))  # type: ignore[attr-defined]
         self._listen("scheduler", "w1", self.scheduler, "select_destinations", "report_service")
         self._listen(topic(PARTITION), "w1", Claims(self.ledger), "prepare_claims", "abort_claims", "list_claims")
         for host in ("h1", "h2"):
@@ -78,9 +78,9 @@ class Cluster:
     def _listen(self, on: str, server: str, double: Any, *methods: str) -> None:
         endpoint = serve(double, *methods, version="1.9")
         target = messaging.Target(topic=on, server=server)
-        made = bus.get_server(self.transport, target, [endpoint], GanttSerializer())
-        made.start()
-        self.servers.append(made)
+        created = bus.get_server(self.transport, target, [endpoint], GanttSerializer())
+        created.start()
+        self.servers.append(created)
 
     def stop(self) -> None:
         self.service.stop()
@@ -90,11 +90,11 @@ class Cluster:
             server.wait()
 
     def statuses(self, uuids: list[str]) -> list[str]:
-        return [each.status for each in self.api.get_instances(CTXT, uuids).instances]
+        return [record.status for record in self.api.get_instances(CTXT, uuids).instances]
 
 
 class _Agent:
-    """One host of ``Hosts``, behind a server of its own."""
+    """One host of ``Hosts`` with its own RPC server."""
 
     def __init__(self, host: str, cluster: Cluster) -> None:
         self._host = host
@@ -128,38 +128,38 @@ def start_cluster(store: ConductorStore | None = None) -> Cluster:
     conf.set_override("host", "c1", group="conductor")
     conf.set_override("partition", PARTITION, group="rpc")
     conf.set_override("pump_interval", 0.05, group="conductor")
-    made = Cluster(conf, store or MemoryConductorStore(StoreTimeouts()))
-    made.start()
-    return made
+    created = Cluster(conf, store or MemoryConductorStore(StoreTimeouts()))
+    created.start()
+    return created
 
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[Cluster]:
-    """One for all tests that leave it as it was; each has instances of its own."""
-    made = start_cluster()
-    yield made
-    made.stop()
+    """A shared cluster for tests that restore its state; each test uses its own instances."""
+    created = start_cluster()
+    yield created
+    created.stop()
 
 
 @pytest.fixture
 def cluster() -> Iterator[Cluster]:
-    made = start_cluster()
-    yield made
-    made.stop()
+    created = start_cluster()
+    yield created
+    created.stop()
 
 
 @pytest.fixture(params=["memory", "redis"])
 def stored(request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    """One on each kind of store."""
+    """A cluster on each kind of store."""
     if request.param == "memory":
         yield request.getfixturevalue("cluster")
         return
     server = request.getfixturevalue("redis_server")
     with server.client() as client:
         client.delete(*keys.ALL)
-        made = start_cluster(RedisConductorStore(server.url()))
-        yield made
-        made.stop()
+        created = start_cluster(RedisConductorStore(server.url()))
+        yield created
+        created.stop()
         client.delete(*keys.ALL)
 
 
@@ -167,14 +167,14 @@ def fresh(count: int) -> list[str]:
     return [str(uuid.uuid4()) for _ in range(count)]
 
 
-def test_a_boot_a_list_and_a_deletion(stored: Cluster) -> None:
+def test_boot_list_and_delete(stored: Cluster) -> None:
     uuids = uuid_list(5)
-    stored.hosts.manners[(uuids[0], 1)] = "failed"
+    stored.hosts.behaviours[(uuids[0], 1)] = "failed"
     stored.api.build_instances(CTXT, SPEC, uuids)
     until(lambda: set(stored.statuses(uuids)) == {"ACTIVE"}, "all are active")
     first = stored.api.list_instances(CTXT, limit=2)
     second = stored.api.list_instances(CTXT, marker=first.marker)
-    assert [each.uuid for each in [*first.instances, *second.instances]] == uuids
+    assert [record.uuid for record in [*first.instances, *second.instances]] == uuids
     assert first.instances[0].history[0]["outcome"] == "failed"
     assert second.marker is None
 
@@ -185,22 +185,22 @@ def test_a_boot_a_list_and_a_deletion(stored: Cluster) -> None:
     assert len(stored.api.list_instances(CTXT, deleted=True).instances) == 5
 
 
-def test_errors_arrive_typed(shared: Cluster) -> None:
-    taken = fresh(1)
+def test_errors_are_typed(shared: Cluster) -> None:
+    leases = fresh(1)
     with pytest.raises(errors.InvalidCount):
         shared.api.build_instances(CTXT, SPEC, [])
     with pytest.raises(errors.UnknownInstance):
         shared.api.get_instances(CTXT, fresh(1))
     with pytest.raises(errors.UnknownInstance):
         shared.api.delete_instances(CTXT, fresh(1))
-    shared.api.build_instances(CTXT, SPEC, taken)
+    shared.api.build_instances(CTXT, SPEC, leases)
     with pytest.raises(errors.InstanceConflict):
-        shared.api.build_instances(context.new("other", "user"), SPEC, taken)
+        shared.api.build_instances(context.new("other", "user"), SPEC, leases)
     # Its host's report must not be left without an answer.
-    until(lambda: shared.statuses(taken) == ["ACTIVE"], "it is active")
+    until(lambda: shared.statuses(leases) == ["ACTIVE"], "it is active")
 
 
-def test_an_older_peer_gets_an_older_object(shared: Cluster) -> None:
+def test_older_peer_gets_backported_object(shared: Cluster) -> None:
     spec = objects.RequestSpec.of(resources={"VCPU": 1}, group_id="g", group_policy="affinity")
     older = shared.api.object_backport_versions(CTXT, spec.obj_to_primitive(), {"RequestSpec": "1.0"})
     # This very test knows 1.1, so its serializer has read the older form and filled in what that lacks.
@@ -214,25 +214,25 @@ def test_audits_reach_every_host(shared: Cluster) -> None:
     assert set(shared.audits) == {(PARTITION, 7)}
 
 
-def test_it_tells_the_scheduler_that_it_lives(shared: Cluster) -> None:
-    until(lambda: shared.heard, "it was told")
-    assert shared.heard[0] == ("gantt-conductor", "c1")
+def test_conductor_sends_heartbeats_to_the_scheduler(shared: Cluster) -> None:
+    until(lambda: shared.heartbeats, "it was told")
+    assert shared.heartbeats[0] == ("gantt-conductor", "c1")
 
 
-def test_a_reload_changes_the_limits(cluster: Cluster) -> None:
+def test_reload_changes_limits(cluster: Cluster) -> None:
     cluster.conf.set_override("max_attempts", 1, group="conductor")
     cluster.service.reset()
-    (one,) = uuid_list(1)
-    cluster.hosts.manners[(one, 1)] = "failed"
-    cluster.api.build_instances(CTXT, SPEC, [one])
-    until(lambda: cluster.statuses([one]) == ["ERROR"], "it is given up")
-    (instance,) = cluster.api.get_instances(CTXT, [one]).instances
+    (uuid,) = uuid_list(1)
+    cluster.hosts.behaviours[(uuid, 1)] = "failed"
+    cluster.api.build_instances(CTXT, SPEC, [uuid])
+    until(lambda: cluster.statuses([uuid]) == ["ERROR"], "it is given up")
+    (instance,) = cluster.api.get_instances(CTXT, [uuid]).instances
     assert instance.reason.startswith("All 1 attempts are used")
 
 
-def test_a_stop_gives_back_what_is_left_to_do(cluster: Cluster) -> None:
-    """Given a step under way, when the conductor drains, then that step is recorded and the lease is free."""
-    (one,) = uuid_list(1)
+def test_stop_releases_leases_of_unfinished_work(cluster: Cluster) -> None:
+    """Given a running step, when the conductor stops, then the step is recorded and the lease is released."""
+    (uuid,) = uuid_list(1)
     inside, go = threading.Event(), threading.Event()
     select = cluster.scheduler.select_destinations
 
@@ -242,19 +242,19 @@ def test_a_stop_gives_back_what_is_left_to_do(cluster: Cluster) -> None:
         return select(*args, **values)
 
     cluster.scheduler.select_destinations = slow  # type: ignore[method-assign]
-    cluster.api.build_instances(CTXT, SPEC, [one])
+    cluster.api.build_instances(CTXT, SPEC, [uuid])
     assert inside.wait(20)
     cluster.service.stop()
     go.set()
     cluster.service.wait()
     store = cluster.store
-    assert store.get([one])[one].status == "BUILDING"
+    assert store.get([uuid])[uuid].status == "BUILDING"
     assert [lease.is_takeover for lease in store.take("another", 1)] == [False]
 
 
 def test_limits_follow_the_configuration(cluster: Cluster) -> None:
-    given = {"max_attempts": 2, "build_timeout": 7.5, "recast_interval": 1.5, "select_timeout": 8.5, "lease": 12.0}
-    for name, value in given.items():
+    defaults = {"max_attempts": 2, "build_timeout": 7.5, "recast_interval": 1.5, "select_timeout": 8.5, "lease": 12.0}
+    for name, value in defaults.items():
         cluster.conf.set_override(name, value, group="conductor")
     cluster.service.reset()
     assert cluster.service._saga.limits == SagaLimits(
@@ -262,7 +262,7 @@ def test_limits_follow_the_configuration(cluster: Cluster) -> None:
     )
 
 
-def test_limits_that_are_not_configured_are_those_that_the_saga_is_tested_with(shared: Cluster) -> None:
+def test_default_limits_equal_those_of_saga_tests(shared: Cluster) -> None:
     limits = shared.service._saga.limits
     assert replace(limits, call_s=0) == SagaLimits(call_s=0)
     assert limits.call_s == 20.0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signs of life, figures, and forgetting: none may keep the others from being done."""
+"""Heartbeat, metrics and purge: a failure of one does not stop the others."""
 
 import threading
 from dataclasses import replace
@@ -20,30 +20,32 @@ def instances(status: str) -> float | None:
     return prometheus_client.REGISTRY.get_sample_value("gantt_instances", {"status": status})
 
 
-def test_all_of_it_is_done_though_the_scheduler_is_away() -> None:
-    told: list[tuple[str, str]] = []
+def test_all_tasks_run_while_scheduler_is_unavailable() -> None:
+    heartbeats: list[tuple[str, str]] = []
 
     def report_service(ctxt: object, binary: str, host: str) -> None:
-        told.append((binary, host))
+        heartbeats.append((binary, host))
         raise messaging.MessagingTimeout("no answer")
 
     store = MemoryConductorStore(StoreTimeouts(retention_ms=0))
     store.record(request(), ["a", "b"])
-    store.write_without_lease([replace(store.get(["a"])["a"], status=InstanceStatus.DELETED, step=SagaStep.DONE)], wake=False)
+    store.write_without_lease(
+        [replace(store.get(["a"])["a"], status=InstanceStatus.DELETED, step=SagaStep.DONE)], wake=False
+    )
     stopping = threading.Event()
     scheduler = SimpleNamespace(report_service=report_service)
     upkeep = Upkeep(store, scheduler, "c1", 0.01, stopping)  # type: ignore[arg-type]
     upkeep.start()
-    until(lambda: len(told) > 2 and not store.get(["a"]), "it was told and the deleted is forgotten")
+    until(lambda: len(heartbeats) > 2 and not store.get(["a"]), "it was told and the deleted is forgotten")
     until(lambda: instances("DELETED") == 0, "the figures follow")
     assert instances("SCHEDULING") == 1
-    assert told[0] == ("gantt-conductor", "c1")
+    assert heartbeats[0] == ("gantt-conductor", "c1")
     stopping.set()
     upkeep.wait()
 
 
 class Pauses(threading.Event):
-    """Time that passes at once: each wait is noted, and the fourth is the last."""
+    """A stop event with immediate waits: records each wait, and is set after the fourth."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -56,7 +58,7 @@ class Pauses(threading.Event):
         return self.is_set()
 
 
-def test_a_sign_of_life_that_nobody_took_is_soon_given_again() -> None:
+def test_failed_heartbeat_is_retried_soon() -> None:
     answers = iter(
         [messaging.MessagingTimeout("no answer"), errors.NotReady(what="worker", why="it loads"), None, None]
     )

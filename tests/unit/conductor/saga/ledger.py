@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scheduler and the claims as a conductor sees them: a scripted choice, on the real rules of claims."""
+"""Doubles of the scheduler and the claims service: a scripted selection on a real claim store."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -21,28 +21,28 @@ FOREVER_MS = 24 * 3_600_000
 
 
 class Ledger:
-    """Nodes with room, and the claims on them, which live ``ttl_ms`` unconfirmed: so long that a leak shows."""
+    """Nodes with capacity, and the claims on them. ``ttl_ms`` is so long that leaked claims stay visible."""
 
-    def __init__(self, rooms: Mapping[str, int], clock: Callable[[], int]) -> None:
-        self.nodes = list(rooms)
+    def __init__(self, capacities: Mapping[str, int], clock: Callable[[], int]) -> None:
+        self.nodes = list(capacities)
         self.ttl_ms = FOREVER_MS
         self.store = MemoryStore(PARTITION, clock=clock)
         for host in dict.fromkeys(node.partition("/")[0] for node in self.nodes):
-            nodes = {node: rooms[node] for node in self.nodes if node.startswith(f"{host}/")}
+            nodes = {node: capacities[node] for node in self.nodes if node.startswith(f"{host}/")}
             self.store.update_stats(
                 host,
                 incarnation=1,
                 sequence=1,
                 base=0,
                 full=True,
-                nodes={name: _document(room) for name, room in nodes.items()},
+                nodes={name: _document(capacity) for name, capacity in nodes.items()},
             )
             self.store.audit(host, self.store.snapshot().epoch, [], 0)
 
     def prepare(
         self, ctxt: RequestContext, spec: objects.RequestSpec, intents: Sequence[Intent], epoch: int, alternates: int
     ) -> BatchAnswer:
-        """Prepare claims as of now: nothing here changes who may have what."""
+        """Prepare claims at the current position."""
         return self.store.prepare(
             ClaimBatch(
                 request_id=ctxt.request_id,
@@ -62,35 +62,35 @@ class Ledger:
         self.store.begin_epoch()
 
     def audit(self, host: str) -> None:
-        """Have a host tell that all its confirmed claims run, which opens it."""
+        """Audit a host with all its confirmed claims as running, which opens it."""
         epoch = self.store.snapshot().epoch
-        found, _ = self.store.claims(host=host)
+        claims, _ = self.store.claims(host=host)
         running = [
-            RunningClaim(each.consumer, each.attempt, True, each.host, each.allocations, "INSTANCE", "p", "u", "r")
-            for each in found
-            if each.state == ClaimState.CONFIRMED
+            RunningClaim(claim.consumer, claim.attempt, True, claim.host, claim.allocations, "INSTANCE", "p", "u", "r")
+            for claim in claims
+            if claim.state == ClaimState.CONFIRMED
         ]
         self.store.audit(host, epoch, running, 0)
 
     def live(self) -> dict[str, tuple[str, int, str]]:
         """Return (host, attempt, state) of each consumer's live claim."""
-        found, _ = self.store.claims()
-        return {claim.consumer: (claim.host, claim.attempt, str(claim.state)) for claim in found}
+        claims, _ = self.store.claims()
+        return {claim.consumer: (claim.host, claim.attempt, str(claim.state)) for claim in claims}
 
     def problems(self) -> list[str]:
-        """Return what is wrong with the sums."""
+        """Return the problems that verify finds."""
         return list(self.store.verify().problems)
 
 
-def _document(room: int) -> dict[str, Any]:
-    inventory = Inventory(total=room).as_dict()
+def _document(capacity: int) -> dict[str, Any]:
+    inventory = Inventory(total=capacity).as_dict()
     return {"inventories": {"VCPU": inventory}, "traits": [], "availability_zone": None, "metrics": {}}
 
 
 class Scheduler:
-    """Offers the nodes in their order, each next instance of a call beginning one further on.
+    """Selects the nodes in their order; each instance of a call starts one node further.
 
-    Each call raises the next of ``fail`` before it is carried out, or of ``lose`` after it, as if the answer were lost.
+    Each call raises the next of ``fail`` before it is executed, or of ``lose`` after it, like a lost answer.
     """
 
     def __init__(self, ledger: Ledger) -> None:
@@ -109,23 +109,25 @@ class Scheduler:
         snapshot = self.ledger.store.snapshot()
         nodes = self.ledger.nodes
         intents = [
-            Intent(uuid, attempt, [Candidate(nodes[(index + more) % len(nodes)]) for more in range(len(nodes))])
+            Intent(uuid, attempt, [Candidate(nodes[(index + offset) % len(nodes)]) for offset in range(len(nodes))])
             for index, uuid in enumerate(uuids)
         ]
         prepared: list[IntentResult] = []
         for start in range(0, len(uuids), MAX_INTENTS):
-            some = intents[start : start + MAX_INTENTS]
-            answer = self.ledger.prepare(ctxt, spec, some, snapshot.epoch, alternates)
+            chunk = intents[start : start + MAX_INTENTS]
+            answer = self.ledger.prepare(ctxt, spec, chunk, snapshot.epoch, alternates)
             if not answer.accepted:
-                self.ledger.store.abort([ClaimRef(one.consumer, one.attempt) for one in prepared])
+                self.ledger.store.abort([ClaimRef(result.consumer, result.attempt) for result in prepared])
                 refusal.raise_claim_error(answer.prepared, PARTITION)
-                raise refusal.no_valid_host(len(nodes), refusal.count_lost_candidates(refusal.last_verdicts(some, answer.prepared)))
+                raise refusal.no_valid_host(
+                    len(nodes), refusal.count_lost_candidates(refusal.last_verdicts(chunk, answer.prepared))
+                )
             prepared += answer.prepared
         if self.lose:
             raise self.lose.pop(0)
         return objects.Selections.build(
-            [one.host or "" for one in prepared],
-            [one.alternates for one in prepared],
+            [result.host or "" for result in prepared],
+            [result.alternates for result in prepared],
             partition=PARTITION,
             attempt=attempt,
             deadline_ms=0,
@@ -135,7 +137,7 @@ class Scheduler:
 
 
 class Claims:
-    """``down`` is raised by every call while it is set; ``calls`` names the calls that were carried out."""
+    """Double of the claims service. ``down`` is raised by every call while set; ``calls`` has the executed calls."""
 
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
@@ -152,12 +154,14 @@ class Claims:
     def prepare_claims(self, ctxt: RequestContext, intents: objects.ClaimIntents) -> objects.ClaimAnswers:
         self._begin("prepare", ctxt)
         rows = zip(intents.consumers, intents.attempts, intents.candidates, intents.replaces, strict=True)
-        wishes = [
+        intent_list = [
             Intent(consumer, attempt, [Candidate(name) for name in names], replaces)
             for consumer, attempt, names, replaces in rows
         ]
-        epoch = self.store.snapshot().epoch  # a decision of an older one is looked at anew
-        return encode.prepare_answers([PreparedChunk(wishes, self.ledger.prepare(ctxt, intents.spec, wishes, epoch, 2))])
+        epoch = self.store.snapshot().epoch  # intents of an older epoch are evaluated again
+        return encode.prepare_answers(
+            [PreparedChunk(intent_list, self.ledger.prepare(ctxt, intents.spec, intent_list, epoch, 2))]
+        )
 
     def abort_claims(
         self, ctxt: RequestContext, refs: objects.ClaimRefs, host: str | None = None
@@ -167,5 +171,5 @@ class Claims:
 
     def list_claims(self, ctxt: RequestContext, consumer: str | None = None, **_: Any) -> objects.ClaimPage:
         self._begin("list", ctxt)
-        found, marker = self.store.claims(consumer=consumer)
-        return objects.ClaimPage.of(claims=[encode.claim(claim) for claim in found], marker=marker)
+        claims, marker = self.store.claims(consumer=consumer)
+        return objects.ClaimPage.of(claims=[encode.claim(claim) for claim in claims], marker=marker)

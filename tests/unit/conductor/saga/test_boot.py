@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How boots go, well and badly, with a conductor that stays."""
+"""Successful and failed boots with a conductor that does not crash."""
 
 from dataclasses import replace
 
@@ -11,16 +11,16 @@ from tests.unit.conductor.saga.world import CTXT, LIMITS, SPEC, THREE, World, uu
 
 @pytest.fixture
 def world() -> World:
-    made = World(THREE)
-    made.conductor()
-    return made
+    created = World(THREE)
+    created.conductor()
+    return created
 
 
 def history(world: World, uuid: str) -> list[tuple[int, str, str]]:
     return [(entry["attempt"], entry["host"], entry["outcome"]) for entry in world.record(uuid).history]
 
 
-def test_a_request_is_one_decision_and_one_message_a_host(world: World) -> None:
+def test_request_needs_one_decision_and_one_message_per_host(world: World) -> None:
     uuids = uuid_list(6)
     world.build(uuids)
     assert set(world.statuses(uuids)) == {"SCHEDULING"}
@@ -31,7 +31,7 @@ def test_a_request_is_one_decision_and_one_message_a_host(world: World) -> None:
     world.check(uuids)
 
 
-def test_the_same_request_again_is_the_same(world: World) -> None:
+def test_repeated_request_is_idempotent(world: World) -> None:
     uuids = uuid_list(2)
     world.build(uuids)
     world.build(list(reversed(uuids)))
@@ -42,7 +42,7 @@ def test_the_same_request_again_is_the_same(world: World) -> None:
     world.check(uuids)
 
 
-def test_a_uuid_of_another_request_is_a_conflict_and_nothing_is_recorded(world: World) -> None:
+def test_uuid_of_another_request_raises_conflict_and_records_nothing(world: World) -> None:
     first, second = uuid_list(2)
     world.build([first])
     with pytest.raises(errors.InstanceConflict):
@@ -62,7 +62,7 @@ def test_a_uuid_of_another_request_is_a_conflict_and_nothing_is_recorded(world: 
         (SPEC, 1001, errors.InvalidCount),
     ],
 )
-def test_a_bad_request_is_refused_before_anything_is_recorded(
+def test_invalid_request_is_refused_and_not_recorded(
     world: World, spec: objects.RequestSpec, uuids: int, error: type[Exception]
 ) -> None:
     with pytest.raises(error):
@@ -70,7 +70,7 @@ def test_a_bad_request_is_refused_before_anything_is_recorded(
     assert world.store.page(None, 10, deleted=True).instances == []
 
 
-def test_where_no_host_is_valid_all_end_in_error_with_the_reason(world: World) -> None:
+def test_no_valid_host_sets_error_with_reason(world: World) -> None:
     uuids = uuid_list(13)
     world.build(uuids)
     world.settle()
@@ -80,21 +80,21 @@ def test_where_no_host_is_valid_all_end_in_error_with_the_reason(world: World) -
     world.check(uuids)
 
 
-@pytest.mark.parametrize("manner", ["refused", "failed"])
-def test_an_alternate_is_taken_when_a_host_will_not(world: World, manner: str) -> None:
+@pytest.mark.parametrize("behaviour", ["refused", "failed"])
+def test_alternate_is_used_after_host_fails(world: World, behaviour: str) -> None:
     (uuid,) = uuid_list(1)
-    world.hosts.manners["h1"] = manner
+    world.hosts.behaviours["h1"] = behaviour
     world.build([uuid])
     world.settle()
     assert (world.record(uuid).host, world.record(uuid).attempt) == ("h2/n", 2)
-    assert history(world, uuid) == [(1, "h1/n", manner)]
+    assert history(world, uuid) == [(1, "h1/n", behaviour)]
     assert len(world.scheduler.calls) == 1
     world.check([uuid])
 
 
-def test_when_the_attempts_are_used_the_reason_of_each_is_told(world: World) -> None:
+def test_error_reason_lists_every_attempt(world: World) -> None:
     (uuid,) = uuid_list(1)
-    world.hosts.manners.update({"h1": "refused", "h2": "failed", "h3": "refused"})
+    world.hosts.behaviours.update({"h1": "refused", "h2": "failed", "h3": "refused"})
     world.build([uuid])
     world.settle()
     assert history(world, uuid) == [(1, "h1/n", "refused"), (2, "h2/n", "failed"), (3, "h3/n", "refused")]
@@ -103,37 +103,37 @@ def test_when_the_attempts_are_used_the_reason_of_each_is_told(world: World) -> 
     world.check([uuid])
 
 
-def test_without_an_alternate_the_first_refusal_is_the_end() -> None:
+def test_refusal_without_alternate_sets_error() -> None:
     world = World({"h1/n": 4})
     world.conductor()
     (uuid,) = uuid_list(1)
-    world.hosts.manners["h1"] = "refused"
+    world.hosts.behaviours["h1"] = "refused"
     world.build([uuid])
     world.settle()
     assert world.reason(uuid).startswith("No alternate is left; attempt 1 on h1/n refused")
     world.check([uuid])
 
 
-def test_an_alternate_that_has_no_room_any_more_is_told(world: World) -> None:
+def test_full_alternate_is_named_in_the_reason(world: World) -> None:
     world.limits = replace(LIMITS, max_attempts=2)
     world.conductors.clear()
     world.conductor()
     (uuid,) = uuid_list(1)
-    world.hosts.manners["h1"] = "refused"
+    world.hosts.behaviours["h1"] = "refused"
     fill(world, "h2/n", 4)
     world.build([uuid])
     world.settle()
-    assert "no alternate would take it: h2/n: " in world.reason(uuid).lower()
+    assert "no alternate accepts it: h2/n: " in world.reason(uuid).lower()
     assert world.ledger.live().keys() == {f"other-h2/n-{number}" for number in range(4)}
 
 
-def test_one_whose_alternates_are_full_does_not_hold_the_others_back() -> None:
+def test_instance_with_full_alternates_does_not_block_others() -> None:
     world = World({"h1/n": 5, "h2/n": 3, "h3/n": 0})
     world.conductor()
     uuids = uuid_list(5)
     spec = objects.RequestSpec.of(resources={"VCPU": 1}, force_hosts=["h1"])
     world.ledger.nodes = ["h1/n"]
-    world.hosts.manners["h1"] = "failed"
+    world.hosts.behaviours["h1"] = "failed"
     world.build(uuids, spec)
     world.work()
     for uuid in uuids:
@@ -144,9 +144,9 @@ def test_one_whose_alternates_are_full_does_not_hold_the_others_back() -> None:
     world.check(uuids)
 
 
-def test_a_host_that_gets_no_message_costs_the_build_timeout_and_an_attempt(world: World) -> None:
+def test_unreachable_host_costs_build_timeout_and_an_attempt(world: World) -> None:
     (uuid,) = uuid_list(1)
-    world.hosts.manners["h1"] = "lost"
+    world.hosts.behaviours["h1"] = "lost"
     began = world.now_ms
     world.build([uuid])
     world.settle()
@@ -156,9 +156,9 @@ def test_a_host_that_gets_no_message_costs_the_build_timeout_and_an_attempt(worl
     world.check([uuid])
 
 
-def test_a_host_that_confirmed_and_keeps_silent_keeps_the_claim_and_there_is_no_second_copy(world: World) -> None:
+def test_silent_host_keeps_confirmed_claim_and_no_second_guest_is_built(world: World) -> None:
     (uuid,) = uuid_list(1)
-    world.hosts.manners["h1"] = "mute"
+    world.hosts.behaviours["h1"] = "mute"
     world.build([uuid])
     world.settle()
     record = world.record(uuid)
@@ -167,29 +167,29 @@ def test_a_host_that_confirmed_and_keeps_silent_keeps_the_claim_and_there_is_no_
     assert {cast[:2] for cast in world.hosts.casts} == {("build", "h1")}
     assert world.ledger.live() == {uuid: ("h1/n", 1, "confirmed")}
 
-    world.hosts.speak()
+    world.hosts.send_pending_reports()
     world.settle()
 
     assert world.record(uuid).status == "ACTIVE"
     world.check([uuid])
 
 
-def test_a_host_that_is_asked_once_more_may_still_answer(world: World) -> None:
+def test_silent_host_can_answer_the_repeated_build(world: World) -> None:
     (uuid,) = uuid_list(1)
-    world.hosts.manners["h1"] = "mute"
+    world.hosts.behaviours["h1"] = "mute"
     world.build([uuid])
     world.settle(LIMITS.build_timeout_ms - 1)
-    world.hosts.manners.clear()
+    world.hosts.behaviours.clear()
     world.settle()
     assert world.record(uuid).status == "ACTIVE"
     assert world.record(uuid).attempt == 1
     world.check([uuid])
 
 
-def test_every_message_twice_changes_nothing(world: World) -> None:
+def test_duplicate_messages_change_nothing(world: World) -> None:
     uuids = uuid_list(4)
     world.hosts.duplicate = True
-    world.hosts.manners.update({(uuids[0], 1): "refused", (uuids[1], 1): "failed"})
+    world.hosts.behaviours.update({(uuids[0], 1): "refused", (uuids[1], 1): "failed"})
     world.build(uuids)
     world.settle()
     assert set(world.statuses(uuids)) == {"ACTIVE"}
@@ -200,12 +200,12 @@ def test_every_message_twice_changes_nothing(world: World) -> None:
     world.check(uuids)
 
 
-def test_hundreds_of_instances_cost_few_calls() -> None:
+def test_hundreds_of_instances_need_few_calls() -> None:
     world = World({f"h{number}/n": 40 for number in range(10)})
     world.conductor()
     world.ledger.nodes = world.ledger.nodes[:10]
     uuids = uuid_list(100)
-    world.hosts.manners["h3"] = "failed"
+    world.hosts.behaviours["h3"] = "failed"
     world.build(uuids)
     world.settle()
     assert set(world.statuses(uuids)) == {"ACTIVE"}
@@ -223,11 +223,11 @@ def fill(world: World, node: str, count: int) -> None:
     world.scheduler.calls.clear()
 
 
-def test_more_instances_than_one_call_takes_are_asked_for_in_several() -> None:
+def test_instances_beyond_call_limit_use_several_calls() -> None:
     world = World({f"h{number}/n": 600 for number in range(3)})
     world.conductor()
     uuids = uuid_list(600)
-    world.hosts.manners["h0"] = "failed"
+    world.hosts.behaviours["h0"] = "failed"
     world.build(uuids)
     world.settle()
     assert set(world.statuses(uuids)) == {"ACTIVE"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Boots while the store has begun a new epoch, in which hosts take nothing before their audit."""
+"""Boots after the start of a new epoch, in which hosts accept nothing before their audit."""
 
 from dataclasses import replace
 
@@ -11,14 +11,14 @@ from tests.unit.conductor.saga.world import LIMITS, THREE, World, uuid_list
 
 @pytest.fixture
 def world() -> World:
-    made = World(THREE)
-    made.conductor()
-    return made
+    created = World(THREE)
+    created.conductor()
+    return created
 
 
 def refuse(world: World, uuids: list[str], refused: list[str]) -> None:
-    """Have first attempts refused, and a new epoch begun before alternates are asked for."""
-    world.hosts.manners.update({(uuid, 1): "refused" for uuid in refused})
+    """Refuse first attempts, and begin a new epoch before alternates are prepared."""
+    world.hosts.behaviours.update({(uuid, 1): "refused" for uuid in refused})
     world.build(uuids)
     world.work()
     world.hosts.deliver()
@@ -26,7 +26,7 @@ def refuse(world: World, uuids: list[str], refused: list[str]) -> None:
     world.hosts.deliver()
 
 
-def test_hosts_that_are_yet_to_be_audited_are_waited_for(world: World) -> None:
+def test_select_waits_for_unaudited_hosts(world: World) -> None:
     uuids = uuid_list(2)
     world.ledger.forget()
     world.build(uuids)
@@ -43,7 +43,7 @@ def test_hosts_that_are_yet_to_be_audited_are_waited_for(world: World) -> None:
     world.check(uuids)
 
 
-def test_hosts_that_open_too_late_are_told_as_the_reason(world: World) -> None:
+def test_unaudited_hosts_are_the_error_reason_after_timeout(world: World) -> None:
     uuids = uuid_list(2)
     world.ledger.forget()
     world.build(uuids)
@@ -58,7 +58,7 @@ def test_hosts_that_open_too_late_are_told_as_the_reason(world: World) -> None:
     world.check(uuids)
 
 
-def test_a_request_that_no_open_host_takes_waits_for_the_others(world: World) -> None:
+def test_request_refused_by_audited_hosts_waits_for_the_others(world: World) -> None:
     uuids = uuid_list(5)  # more than one host has room for
     world.ledger.forget()
     world.ledger.audit("h1")
@@ -71,7 +71,7 @@ def test_a_request_that_no_open_host_takes_waits_for_the_others(world: World) ->
     world.check(uuids)
 
 
-def test_what_is_refused_by_open_hosts_is_not_tried_again(world: World) -> None:
+def test_refusal_by_audited_hosts_is_final(world: World) -> None:
     uuids = uuid_list(13)
     world.build(uuids)
     world.work()
@@ -79,7 +79,7 @@ def test_what_is_refused_by_open_hosts_is_not_tried_again(world: World) -> None:
     assert set(world.statuses(uuids)) == {"ERROR"}
 
 
-def test_an_alternate_that_is_yet_to_be_audited_is_waited_for(world: World) -> None:
+def test_alternate_waits_for_its_audit(world: World) -> None:
     uuids = uuid_list(3)
     refuse(world, uuids, uuids[:2])
     world.settle(20_000)
@@ -96,18 +96,18 @@ def test_an_alternate_that_is_yet_to_be_audited_is_waited_for(world: World) -> N
     world.check(uuids)
 
 
-def test_an_alternate_that_stays_closed_is_given_up_with_what_it_said(world: World) -> None:
+def test_alternate_without_audit_ends_with_its_reason(world: World) -> None:
     (uuid,) = uuid_list(1)
     refuse(world, [uuid], [uuid])
     world.settle(LIMITS.build_timeout_ms - 1)
     assert world.statuses([uuid]) == ["BUILDING"]
     world.settle()
     assert world.statuses([uuid]) == ["ERROR"]
-    assert world.reason(uuid).startswith("No alternate would take it: h2/n: CLOSED, h3/n: CLOSED; attempt 1 on h1/n")
+    assert world.reason(uuid).startswith("No alternate accepts it: h2/n: CLOSED, h3/n: CLOSED; attempt 1 on h1/n")
     world.check([uuid])
 
 
-def test_only_the_one_whose_alternates_are_closed_is_waited_for() -> None:
+def test_only_instances_with_unaudited_alternates_wait() -> None:
     world = World({"h1/n": 4, "h2/n": 0, "h3/n": 4})
     world.conductor()
     full, closed = uuid_list(2)
@@ -119,16 +119,16 @@ def test_only_the_one_whose_alternates_are_closed_is_waited_for() -> None:
     world.ledger.audit("h2")
     world.settle(20_000)
     assert world.statuses([full, closed]) == ["ERROR", "BUILDING"]
-    assert "No alternate would take it: h2/n: FULL" in world.reason(full)
+    assert "No alternate accepts it: h2/n: FULL" in world.reason(full)
     world.ledger.audit("h3")
     world.settle()
     assert world.statuses([full, closed]) == ["ERROR", "ACTIVE"]
     world.check([full, closed])
 
 
-def test_a_host_that_keeps_silent_until_its_time_is_over_may_have_closed_alternates(world: World) -> None:
+def test_silent_host_with_unaudited_alternates(world: World) -> None:
     (uuid,) = uuid_list(1)
-    world.hosts.manners["h1"] = "lost"
+    world.hosts.behaviours["h1"] = "lost"
     world.build([uuid])
     world.settle(1000)
     world.ledger.forget()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A conductor ends, or pauses past its lease, at every single call it makes; another goes on."""
+"""A conductor crashes, or pauses past its lease, at each of its calls; another one continues."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ from tests.unit.conductor.saga.ledger import FOREVER_MS
 from tests.unit.conductor.saga.world import LEASE_MS, LIMITS, Conductor, Fuse, World, uuid_list
 
 UUIDS = uuid_list(4)
-ROOMS = {"h1/n": 4, "h2/n": 4, "h3/n": 4}
+CAPACITIES = {"h1/n": 4, "h2/n": 4, "h3/n": 4}
 
 
 @dataclass(frozen=True)
 class Story:
-    """What happens in a cluster where nothing else goes wrong, and how it must end."""
+    """A scenario without other failures, and its expected final state."""
 
     play: Callable[[World], None]
     ends: list[str]
@@ -26,24 +26,24 @@ def _boot(world: World) -> None:
     world.settle()
 
 
-def _boot_with(manners: dict) -> Callable[[World], None]:
+def _boot_with(behaviours: dict) -> Callable[[World], None]:
     def play(world: World) -> None:
-        world.hosts.manners.update(manners)
+        world.hosts.behaviours.update(behaviours)
         _boot(world)
 
     return play
 
 
 def _silence(world: World) -> None:
-    world.hosts.manners["h2"] = "mute"
+    world.hosts.behaviours["h2"] = "mute"
     _boot(world)
-    world.hosts.speak()
+    world.hosts.send_pending_reports()
     world.settle()
 
 
-def _delete_after(manners: dict, settled: bool) -> Callable[[World], None]:
+def _delete_after(behaviours: dict, settled: bool) -> Callable[[World], None]:
     def play(world: World) -> None:
-        world.hosts.manners.update(manners)
+        world.hosts.behaviours.update(behaviours)
         world.build(UUIDS)
         if settled:
             world.settle()
@@ -78,7 +78,7 @@ STORIES = {
 
 
 def run(story: Story, fuse: Fuse | None, ttl_ms: int = FOREVER_MS) -> World:
-    world = World(ROOMS)
+    world = World(CAPACITIES)
     world.ledger.ttl_ms = ttl_ms
     if fuse is not None:
         world.conductor(fuse)
@@ -101,7 +101,7 @@ def test_without_a_crash(name: str) -> None:
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("name", STORIES)
 def test_a_crash_at_every_call(name: str, after: bool, ttl_ms: int) -> None:
-    """Given a conductor that dies at call k, when another takes over, then nobody could tell.
+    """Given a conductor that dies at call k, when another takes over, then the final state is the same.
 
     Where claims expire before the take-over, that costs an attempt, and may cost the last one.
     """
@@ -114,7 +114,7 @@ def test_a_crash_at_every_call(name: str, after: bool, ttl_ms: int) -> None:
         calls += 1
         fuse = Fuse(calls, after)
         world = run(story, fuse, ttl_ms)
-        if not fuse.burnt:
+        if not fuse.blown:
             break
         assert len(world.conductors) == 1
         ends = world.statuses(uuids)
@@ -130,18 +130,18 @@ def test_a_crash_at_every_call(name: str, after: bool, ttl_ms: int) -> None:
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("name", STORIES)
 def test_a_pause_at_every_call(name: str, after: bool) -> None:
-    """Given a conductor that stops at call k past its lease, when it wakes up, then it changes nothing any more."""
+    """Given a conductor that pauses at call k past its lease, when it resumes, then it changes nothing."""
     story = STORIES[name]
     uuids = uuid_list(len(story.ends))
     calls = 0
     while True:
         calls += 1
-        world = World(ROOMS)
+        world = World(CAPACITIES)
         pause = Pause(world, calls, after)
         world.conductor(pause)
         story.play(world)
         world.settle()
-        if not pause.burnt:
+        if not pause.blown:
             break
         assert world.statuses(uuids) == story.ends, calls
         world.check(uuids)
@@ -149,7 +149,7 @@ def test_a_pause_at_every_call(name: str, after: bool) -> None:
 
 
 class Pause(Fuse):
-    """Stops a conductor at one call, lets its lease pass and another conductor do all there is, and lets it go on."""
+    """Pauses a conductor at one call until its lease expires and another conductor has done all work."""
 
     def __init__(self, world: World, at: int, after: bool) -> None:
         super().__init__(at, after)
@@ -158,9 +158,9 @@ class Pause(Fuse):
 
     def call(self, method, *args, **kwargs):
         self.calls += 1
-        if self.calls != self.at or self.burnt:
+        if self.calls != self.at or self.blown:
             return method(*args, **kwargs)
-        self.burnt = True
+        self.blown = True
         if not self.after:
             self._meanwhile()
             return method(*args, **kwargs)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Deleting at every point of a boot."""
+"""Deletion at every point of a boot."""
 
 import pytest
 
@@ -14,16 +14,16 @@ from tests.unit.conductor.saga.world import CTXT, SPEC, THREE, World, uuid_list
 
 @pytest.fixture
 def world() -> World:
-    made = World(THREE)
-    made.conductor()
-    return made
+    created = World(THREE)
+    created.conductor()
+    return created
 
 
 def kinds(world: World) -> list[str]:
     return [kind for kind, _, _ in world.hosts.casts]
 
 
-def test_before_the_select_nothing_is_ever_claimed(world: World) -> None:
+def test_delete_before_select_claims_nothing(world: World) -> None:
     uuids = uuid_list(2)
     world.build(uuids)
     world.delete(uuids)
@@ -33,14 +33,14 @@ def test_before_the_select_nothing_is_ever_claimed(world: World) -> None:
     world.check(uuids)
 
 
-def test_while_the_scheduler_decides_the_claim_does_not_leak(world: World) -> None:
+def test_delete_during_select_leaks_no_claim(world: World) -> None:
     uuids = uuid_list(3)
     select = world.scheduler.select_destinations
 
     def select_and_delete(*args, **kwargs):
-        found = select(*args, **kwargs)
+        records = select(*args, **kwargs)
         world.delete(uuids[1:2])
-        return found
+        return records
 
     world.scheduler.select_destinations = select_and_delete  # type: ignore[method-assign]
     world.build(uuids)
@@ -50,7 +50,7 @@ def test_while_the_scheduler_decides_the_claim_does_not_leak(world: World) -> No
     world.check(uuids)
 
 
-def test_while_an_alternate_is_prepared_neither_claim_leaks(world: World) -> None:
+def test_delete_during_alternate_leaks_no_claim(world: World) -> None:
     (uuid,) = uuid_list(1)
     prepare = world.claims.prepare_claims
 
@@ -60,7 +60,7 @@ def test_while_an_alternate_is_prepared_neither_claim_leaks(world: World) -> Non
         return answers
 
     world.claims.prepare_claims = prepare_and_delete  # type: ignore[method-assign]
-    world.hosts.manners["h1"] = "failed"
+    world.hosts.behaviours["h1"] = "failed"
     world.build([uuid])
     world.settle()
     assert world.statuses([uuid]) == ["DELETED"]
@@ -69,7 +69,7 @@ def test_while_an_alternate_is_prepared_neither_claim_leaks(world: World) -> Non
     world.check([uuid])
 
 
-def test_a_build_on_its_way_finds_its_claim_aborted(world: World) -> None:
+def test_delete_aborts_claim_of_build_in_flight(world: World) -> None:
     (uuid,) = uuid_list(1)
     world.build([uuid])
     world.work()
@@ -77,24 +77,24 @@ def test_a_build_on_its_way_finds_its_claim_aborted(world: World) -> None:
     world.work()
     assert world.statuses([uuid]) == ["DELETED"]
     world.settle()
-    assert world.hosts.spawned == set()
+    assert world.hosts.spawned_claims == set()
     world.check([uuid])
 
 
-def test_a_guest_that_was_not_reported_yet_is_stopped(world: World) -> None:
+def test_delete_stops_guest_before_its_report(world: World) -> None:
     (uuid,) = uuid_list(1)
-    world.hosts.manners["h1"] = "mute"
+    world.hosts.behaviours["h1"] = "mute"
     world.build([uuid])
     world.work()
     world.hosts.deliver()
     world.delete([uuid])
-    world.hosts.speak()
+    world.hosts.send_pending_reports()
     world.settle()
     assert world.statuses([uuid]) == ["DELETED"]
     world.check([uuid])
 
 
-def test_what_is_active_is_stopped_and_then_released(world: World) -> None:
+def test_delete_of_active_instance_stops_guest_then_releases_claim(world: World) -> None:
     uuids = uuid_list(4)
     world.build(uuids)
     world.settle()
@@ -106,27 +106,27 @@ def test_what_is_active_is_stopped_and_then_released(world: World) -> None:
     world.check(uuids)
 
 
-def test_while_its_host_is_away_it_stays_in_deleting(world: World) -> None:
+def test_instance_stays_deleting_while_host_is_unavailable(world: World) -> None:
     (uuid,) = uuid_list(1)
     world.build([uuid])
     world.settle()
-    world.hosts.manners["h1"] = "lost"
+    world.hosts.behaviours["h1"] = "lost"
     world.delete([uuid])
     world.settle(1_800_000)
     assert world.statuses([uuid]) == ["DELETING"]
     assert 5 < len(kinds(world)) < 50  # it is asked with growing pauses
-    world.hosts.manners.clear()
+    world.hosts.behaviours.clear()
     world.settle()
     assert world.statuses([uuid]) == ["DELETED"]
     world.check([uuid])
 
 
-def test_what_ran_on_a_host_that_is_fenced_is_deleted(world: World) -> None:
+def test_instance_on_fenced_host_is_deleted(world: World) -> None:
     (uuid,) = uuid_list(1)
     world.build([uuid])
     world.settle()
     host = world.ledger.live()[uuid][0].partition("/")[0]
-    world.hosts.manners[host] = "lost"
+    world.hosts.behaviours[host] = "lost"
     world.delete([uuid])
     world.settle(1_800_000)
     assert world.statuses([uuid]) == ["DELETING"]
@@ -135,9 +135,9 @@ def test_what_ran_on_a_host_that_is_fenced_is_deleted(world: World) -> None:
     assert world.statuses([uuid]) == ["DELETED"]
 
 
-def test_an_instance_in_error_whose_claim_was_kept(world: World) -> None:
+def test_delete_of_error_instance_with_kept_claim(world: World) -> None:
     (uuid,) = uuid_list(1)
-    world.hosts.manners["h1"] = "mute"
+    world.hosts.behaviours["h1"] = "mute"
     world.build([uuid])
     world.settle()
     assert "claim kept" in world.reason(uuid)
@@ -147,7 +147,7 @@ def test_an_instance_in_error_whose_claim_was_kept(world: World) -> None:
     world.check([uuid])
 
 
-def test_an_instance_that_found_no_host(world: World) -> None:
+def test_delete_of_instance_without_host(world: World) -> None:
     uuids = uuid_list(13)
     world.build(uuids)
     world.settle()
@@ -158,8 +158,8 @@ def test_an_instance_that_found_no_host(world: World) -> None:
     world.check(uuids)
 
 
-def test_while_its_host_has_to_audit_first_it_stays_in_deleting(world: World) -> None:
-    """Given a store of claims that may have forgotten a confirm, when it says so, then nothing is concluded."""
+def test_instance_stays_deleting_until_its_host_is_audited(world: World) -> None:
+    """Given a claim store that may have lost a confirm, when it answers CLOSED, then the deletion waits."""
     (uuid,) = uuid_list(1)
     abort, closed = world.claims.abort_claims, [True]
 
@@ -180,14 +180,14 @@ def test_while_its_host_has_to_audit_first_it_stays_in_deleting(world: World) ->
     world.check([uuid])
 
 
-def test_twice_is_as_once_and_the_second_time_hurries(world: World) -> None:
+def test_second_delete_is_idempotent_and_retries_at_once(world: World) -> None:
     (uuid,) = uuid_list(1)
     world.build([uuid])
     world.settle()
-    world.hosts.manners["h1"] = "lost"
+    world.hosts.behaviours["h1"] = "lost"
     world.delete([uuid])
     world.settle(1_800_000)
-    world.hosts.manners.clear()
+    world.hosts.behaviours.clear()
     world.delete([uuid])
     world.settle(0)
     assert world.statuses([uuid]) == ["DELETED"]
@@ -197,16 +197,16 @@ def test_twice_is_as_once_and_the_second_time_hurries(world: World) -> None:
     world.check([uuid])
 
 
-def test_an_unknown_instance_is_told_before_anything_is_done(world: World) -> None:
-    known, unknown = uuid_list(2)
-    world.build([known])
+def test_unknown_instance_fails_delete_before_any_change(world: World) -> None:
+    current, unknown = uuid_list(2)
+    world.build([current])
     world.settle()
     with pytest.raises(errors.UnknownInstance):
-        world.delete([known, unknown])
-    assert world.statuses([known]) == ["ACTIVE"]
+        world.delete([current, unknown])
+    assert world.statuses([current]) == ["ACTIVE"]
 
 
-def test_a_late_repetition_of_the_build_does_not_revive_it(world: World) -> None:
+def test_late_duplicate_build_does_not_recreate_deleted_instance(world: World) -> None:
     (uuid,) = uuid_list(1)
     world.build([uuid])
     world.settle()
@@ -218,8 +218,8 @@ def test_a_late_repetition_of_the_build_does_not_revive_it(world: World) -> None
     world.check([uuid])
 
 
-def test_the_wish_is_carried_out_whatever_step_was_next(world: World) -> None:
-    """A record in each step, deleted there: the claims are asked, never the record's word for them."""
+def test_delete_works_from_every_step(world: World) -> None:
+    """Given a record in each step, when it is deleted, then the claims are checked instead of the record."""
     (uuid,) = uuid_list(1)
     world.build([uuid])
     world.work()
@@ -240,20 +240,20 @@ def fields(record):
     return {name: getattr(record, name) for name in record.__dataclass_fields__}
 
 
-def test_the_pages_of_instances_show_it_only_where_asked(world: World) -> None:
+def test_deleted_instances_are_listed_only_on_request(world: World) -> None:
     uuids = uuid_list(3)
     world.build(uuids)
     world.settle()
     world.delete(uuids[:1])
     world.settle()
     instances = world.conductors[0].instances
-    assert [each.uuid for each in instances.list(None, 10, deleted=False).instances] == uuids[1:]
+    assert [record.uuid for record in instances.list(None, 10, deleted=False).instances] == uuids[1:]
     shown = instances.list(None, 10, deleted=True).instances
-    assert [(each.uuid, each.status) for each in shown] == list(
+    assert [(record.uuid, record.status) for record in shown] == list(
         zip(uuids, ["DELETED", "ACTIVE", "ACTIVE"], strict=True)
     )
     assert (shown[1].request_id, shown[1].project_id, shown[1].flavor) == (CTXT.request_id, "project", SPEC.flavor)
-    assert [each.uuid for each in instances.get(list(reversed(uuids))).instances] == list(reversed(uuids))
+    assert [record.uuid for record in instances.get(list(reversed(uuids))).instances] == list(reversed(uuids))
     with pytest.raises(errors.UnknownInstance):
         instances.get(uuid_list(4))
     with pytest.raises(errors.InvalidRequest):

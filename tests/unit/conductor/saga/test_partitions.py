@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several partitions: claims are asked about where the scheduler says they are."""
+"""Several partitions: claims are processed in the partition that the scheduler returned."""
 
 from dataclasses import replace
 
@@ -16,16 +16,16 @@ from tests.unit.conductor.saga.world import World, uuid_list
 
 @pytest.fixture
 def world() -> World:
-    made = World({"h1/n": 2, "h2/n": 2})
-    made.conductor()
-    return made
+    created = World({"h1/n": 2, "h2/n": 2})
+    created.conductor()
+    return created
 
 
 def record(world: World) -> InstanceRecord:
     return world.record(UUID)
 
 
-def test_a_refusal_while_a_partition_is_away_is_asked_again(world: World) -> None:
+def test_refusal_with_unavailable_partition_is_retried(world: World) -> None:
     away = {PARTITION_UNAVAILABLE: 3}
     world.scheduler.lose = [errors.NoValidHost(reason="3 partition unavailable", reasons=away) for _ in range(2)]
     world.build([UUID])
@@ -34,7 +34,7 @@ def test_a_refusal_while_a_partition_is_away_is_asked_again(world: World) -> Non
     assert len(world.scheduler.calls) == 3
 
 
-def test_a_claim_that_lives_under_another_attempt_is_looked_at_in_its_own_partition(world: World) -> None:
+def test_live_claim_of_other_attempt_is_settled_in_its_partition(world: World) -> None:
     conflict = errors.ClaimConflict(consumer=UUID, attempt=1, why="conflict", host="h1/n", partition="cell2")
     world.scheduler.lose = [conflict]
     world.build([UUID])
@@ -42,18 +42,18 @@ def test_a_claim_that_lives_under_another_attempt_is_looked_at_in_its_own_partit
     assert (record(world).status, record(world).partition) == ("ACTIVE", "cell2")
 
 
-def test_claims_that_ended_are_ended_where_they_were_before_the_next_attempt(world: World) -> None:
-    asked: list[str] = []
+def test_ended_claims_are_aborted_in_their_partition_before_next_attempt(world: World) -> None:
+    partitions: list[str] = []
     saga = world.conductors[0].saga
     clients = saga._clients
 
     def claims(partition: str) -> ClaimsAPI:
-        asked.append(partition)
+        partitions.append(partition)
         return clients.claims(partition)
 
     saga._clients = replace(clients, claims=claims)
     world.scheduler.lose = [errors.ClaimEnded(consumer=UUID, attempt=1, why="ended", partition="cell2")]
     world.build([UUID])
     world.settle()
-    assert asked[0] == "cell2"
+    assert partitions[0] == "cell2"
     assert (record(world).status, record(world).attempt) == ("ACTIVE", 2)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds that were lost with an agent or a bus, and a bus that is away."""
+"""Repeated build messages after losses, and an unavailable bus."""
 
 import itertools
 from dataclasses import replace
@@ -21,15 +21,15 @@ AWAY = [
 
 @pytest.fixture
 def world() -> World:
-    made = World(THREE)
-    made.conductor()
-    made.ledger.ttl_ms = TTL_MS
-    return made
+    created = World(THREE)
+    created.conductor()
+    created.ledger.ttl_ms = TTL_MS
+    return created
 
 
-def test_a_build_that_was_lost_is_sent_again_and_costs_neither_the_timeout_nor_an_attempt(world: World) -> None:
+def test_lost_build_is_sent_again_without_timeout_or_new_attempt(world: World) -> None:
     (uuid,) = uuid_list(1)
-    world.hosts.manners["h1"] = "lost once"
+    world.hosts.behaviours["h1"] = "lost once"
     began = world.now_ms
     world.build([uuid])
     world.settle()
@@ -39,9 +39,9 @@ def test_a_build_that_was_lost_is_sent_again_and_costs_neither_the_timeout_nor_a
     world.check([uuid])
 
 
-def test_silent_hosts_are_told_again_in_one_message_each_and_ever_more_rarely(world: World) -> None:
+def test_silent_hosts_get_one_repeated_message_with_growing_pauses(world: World) -> None:
     uuids = uuid_list(6)
-    world.hosts.manners.update({"h1": "mute", "h2": "mute"})
+    world.hosts.behaviours.update({"h1": "mute", "h2": "mute"})
     world.build(uuids)
     times = []
     while world.now_ms < 1_700_000_000_000 + LIMITS.build_timeout_ms - 1000:
@@ -57,19 +57,19 @@ def test_silent_hosts_are_told_again_in_one_message_each_and_ever_more_rarely(wo
     assert pauses[-1] > 2 * pauses[0]
     assert [host for _, host, _ in world.hosts.casts].count("h3") == 1
 
-    world.hosts.speak()
+    world.hosts.send_pending_reports()
     world.settle()
 
     assert set(world.statuses(uuids)) == {"ACTIVE"}
     world.check(uuids)
 
 
-def test_a_host_whose_claim_expired_before_it_was_told_again_costs_no_timeout_either(world: World) -> None:
+def test_expired_claim_at_repeated_build_costs_no_timeout(world: World) -> None:
     world.limits = replace(LIMITS, recast_ms=2 * TTL_MS)
     world.conductors.clear()
     world.conductor()
     (uuid,) = uuid_list(1)
-    world.hosts.manners["h1"] = "lost once"
+    world.hosts.behaviours["h1"] = "lost once"
     world.build([uuid])
     world.settle()
     assert history(world, uuid) == [(1, "h1/n", "refused")]
@@ -77,9 +77,9 @@ def test_a_host_whose_claim_expired_before_it_was_told_again_costs_no_timeout_ei
     world.check([uuid])
 
 
-def test_one_that_is_deleted_while_it_is_waited_for_is_not_told_to_build_again(world: World) -> None:
+def test_deleted_instance_is_not_built_again(world: World) -> None:
     (uuid,) = uuid_list(1)
-    world.hosts.manners["h1"] = "mute"
+    world.hosts.behaviours["h1"] = "mute"
     world.build([uuid])
     world.settle(1000)
     world.delete([uuid])
@@ -89,20 +89,20 @@ def test_one_that_is_deleted_while_it_is_waited_for_is_not_told_to_build_again(w
 
 
 @pytest.mark.parametrize("error", AWAY)
-def test_while_the_bus_is_away_builds_are_put_off(world: World, error: Exception) -> None:
+def test_builds_are_postponed_while_bus_is_unavailable(world: World, error: Exception) -> None:
     uuids = uuid_list(3)
     world.hosts.down = error
     world.build(uuids)
     world.work()
     # Given up after the first host: each try may take long, and the lease is short
-    assert world.hosts.tried == 1
+    assert world.hosts.cast_count == 1
     for uuid in uuids:
         record = world.record(uuid)
         assert (record.step, record.tries) == ("cast", 1)
         assert record.wake_ms > world.now_ms
 
     world.settle(30_000)
-    assert 3 <= world.hosts.tried <= 10
+    assert 3 <= world.hosts.cast_count <= 10
     world.hosts.down = None
     world.settle()
 
@@ -111,11 +111,9 @@ def test_while_the_bus_is_away_builds_are_put_off(world: World, error: Exception
 
 
 @pytest.mark.parametrize("error", AWAY)
-def test_a_bus_that_goes_away_while_hosts_are_waited_for_does_not_shorten_or_lengthen_the_wait(
-    world: World, error: Exception
-) -> None:
+def test_bus_outage_does_not_change_the_build_timeout(world: World, error: Exception) -> None:
     (uuid,) = uuid_list(1)
-    world.hosts.manners["h1"] = "mute"
+    world.hosts.behaviours["h1"] = "mute"
     began = world.now_ms
     world.build([uuid])
     world.settle(1000)
@@ -124,21 +122,21 @@ def test_a_bus_that_goes_away_while_hosts_are_waited_for_does_not_shorten_or_len
     assert world.record(uuid).step == "wait"
     assert world.record(uuid).wake_ms <= began + LIMITS.build_timeout_ms
     world.hosts.down = None
-    world.hosts.speak()
+    world.hosts.send_pending_reports()
     world.settle()
     assert world.record(uuid).attempt == 1
     world.check([uuid])
 
 
 @pytest.mark.parametrize("error", AWAY)
-def test_while_the_bus_is_away_terminations_are_put_off(world: World, error: Exception) -> None:
+def test_terminations_are_postponed_while_bus_is_unavailable(world: World, error: Exception) -> None:
     uuids = uuid_list(3)
     world.build(uuids)
     world.settle()
-    world.hosts.tried, world.hosts.down = 0, error
+    world.hosts.cast_count, world.hosts.down = 0, error
     world.delete(uuids)
     world.work()
-    assert world.hosts.tried == 1
+    assert world.hosts.cast_count == 1
     assert {world.record(uuid).step for uuid in uuids} == {"terminate"}
     world.hosts.down = None
     world.settle()

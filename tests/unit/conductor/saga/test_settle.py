@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Record and claim have parted: the conductors' store lost its last seconds, or a conductor its answer."""
+"""Diverged records and claims: the conductor store lost its last seconds, or an answer was lost."""
 
 from dataclasses import replace
 
@@ -15,23 +15,30 @@ from tests.unit.conductor.saga.world import World, uuid_list
 
 @pytest.fixture
 def world() -> World:
-    made = World({"h1/n": 4, "h2/n": 4, "h3/n": 4})
-    made.conductor()
-    return made
+    created = World({"h1/n": 4, "h2/n": 4, "h3/n": 4})
+    created.conductor()
+    return created
 
 
 def forget(world: World, **values: object) -> None:
-    """Put the record back to what it was: what a store does that lost its last writes."""
+    """Reset a record to an earlier state, like a store that lost its last writes."""
     world.store.write_without_lease([replace(world.record(UUID), **values)], wake=True)  # type: ignore[arg-type]
 
 
-def test_an_attempt_that_the_store_forgot_is_taken_up_again(world: World) -> None:
-    world.hosts.manners["h1"] = "failed"
+def test_attempt_lost_by_the_store_is_resumed(world: World) -> None:
+    world.hosts.behaviours["h1"] = "failed"
     world.build([UUID])
     world.settle()
     now = world.record(UUID)
     assert (now.attempt, now.host) == (2, "h2/n")
-    forget(world, status=InstanceStatus.BUILDING, step=SagaStep.ALTERNATE, attempt=1, host="h1/n", alternates=("h2/n", "h3/n"))
+    forget(
+        world,
+        status=InstanceStatus.BUILDING,
+        step=SagaStep.ALTERNATE,
+        attempt=1,
+        host="h1/n",
+        alternates=("h2/n", "h3/n"),
+    )
 
     world.settle()
 
@@ -39,13 +46,13 @@ def test_an_attempt_that_the_store_forgot_is_taken_up_again(world: World) -> Non
     world.check([UUID])
 
 
-def test_a_forgotten_attempt_that_reports_is_taken_up_again(world: World) -> None:
-    world.hosts.manners.update({"h1": "failed", "h2": "mute"})
+def test_lost_attempt_is_resumed_by_its_report(world: World) -> None:
+    world.hosts.behaviours.update({"h1": "failed", "h2": "mute"})
     world.build([UUID])
     world.settle(1000)
     forget(world, status=InstanceStatus.BUILDING, step=SagaStep.WAIT, attempt=1, host="h1/n", history=(), wake_ms=2**50)
 
-    world.hosts.speak()
+    world.hosts.send_pending_reports()
     world.settle()
 
     assert (world.record(UUID).attempt, world.record(UUID).host) == (2, "h2/n")
@@ -53,8 +60,8 @@ def test_a_forgotten_attempt_that_reports_is_taken_up_again(world: World) -> Non
     world.check([UUID])
 
 
-def test_a_select_that_was_forgotten_with_all_after_it(world: World) -> None:
-    world.hosts.manners["h1"] = "failed"
+def test_select_lost_by_the_store_with_all_later_writes(world: World) -> None:
+    world.hosts.behaviours["h1"] = "failed"
     world.build([UUID])
     world.settle()
     fresh = InstanceRecord(UUID, world.record(UUID).request, version=world.record(UUID).version)
@@ -67,8 +74,8 @@ def test_a_select_that_was_forgotten_with_all_after_it(world: World) -> None:
     world.check([UUID])
 
 
-def test_a_prepared_attempt_that_ended_unrecorded_is_stepped_over(world: World) -> None:
-    world.hosts.manners["h1"] = "failed"
+def test_unrecorded_ended_attempt_is_skipped(world: World) -> None:
+    world.hosts.behaviours["h1"] = "failed"
     world.build([UUID])
     world.work()
     world.hosts.deliver()
@@ -82,7 +89,7 @@ def test_a_prepared_attempt_that_ended_unrecorded_is_stepped_over(world: World) 
     world.check([UUID])
 
 
-def test_a_claim_of_an_attempt_that_its_host_ended_is_released(world: World) -> None:
+def test_claim_of_ended_attempt_is_released(world: World) -> None:
     world.build([UUID])
     world.settle()
     ended = {"attempt": 1, "host": "h1/n", "outcome": "failed", "reason": "it said so"}
@@ -94,10 +101,10 @@ def test_a_claim_of_an_attempt_that_its_host_ended_is_released(world: World) -> 
     world.check([UUID])
 
 
-def test_a_host_that_reports_an_end_but_holds_the_claim_is_told_to_release_it(world: World) -> None:
+def test_host_with_claim_of_ended_attempt_gets_terminate(world: World) -> None:
     release = world.ledger.store.release
     world.ledger.store.release = lambda host, refs: []  # type: ignore[method-assign]
-    world.hosts.manners["h1"] = "failed"
+    world.hosts.behaviours["h1"] = "failed"
     world.build([UUID])
     world.work()
     world.hosts.deliver()
@@ -110,7 +117,7 @@ def test_a_host_that_reports_an_end_but_holds_the_claim_is_told_to_release_it(wo
     world.check([UUID])
 
 
-def test_a_select_that_finds_another_attempt_alive_goes_on_from_that(world: World) -> None:
+def test_select_continues_with_live_claim_of_other_attempt(world: World) -> None:
     other = uuid_list(2)[1]
     world.scheduler.lose = [messaging.MessagingTimeout("no answer")]
     world.build([UUID, other])

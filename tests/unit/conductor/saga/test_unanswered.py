@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Boots while the scheduler or the claims give no answer, or too late a one."""
+"""Boots while the scheduler or the claims service answers late or not at all."""
 
 import oslo_messaging as messaging
 import pytest
@@ -12,15 +12,15 @@ from tests.unit.conductor.saga.world import CTXT, SPEC, THREE, World, uuid_list
 
 @pytest.fixture
 def world() -> World:
-    made = World(THREE)
-    made.conductor()
-    return made
+    created = World(THREE)
+    created.conductor()
+    return created
 
 
 @pytest.mark.parametrize(
     "error", [messaging.MessagingTimeout("no answer"), errors.NotReady(what="worker", why="it loads")]
 )
-def test_a_scheduler_that_does_not_answer_is_asked_again(world: World, error: Exception) -> None:
+def test_select_is_retried_without_answer(world: World, error: Exception) -> None:
     uuids = uuid_list(2)
     world.scheduler.fail = [error] * 3
     world.scheduler.lose = [error]
@@ -31,20 +31,20 @@ def test_a_scheduler_that_does_not_answer_is_asked_again(world: World, error: Ex
     assert set(world.statuses(uuids)) == {"ACTIVE"}
 
 
-def test_when_nobody_answers_for_long_it_is_an_error_and_nothing_leaks(world: World) -> None:
+def test_instances_go_to_error_without_leaks_after_select_timeout(world: World) -> None:
     uuids = uuid_list(2)
     world.scheduler.lose = [messaging.MessagingTimeout("no answer")] * 1000
     world.claims.down = messaging.MessagingTimeout("no answer")
     world.build(uuids)
     world.settle()
     assert set(world.statuses(uuids)) == {"ERROR"}
-    assert "The scheduler gave no answer for" in world.reason(uuids[0])
+    assert "No answer from the scheduler for" in world.reason(uuids[0])
     world.claims.down = None
     world.settle()
     world.check(uuids)
 
 
-def test_a_delayed_select_claims_nothing_after_the_end(world: World) -> None:
+def test_delayed_select_cannot_claim_after_error(world: World) -> None:
     uuids = uuid_list(1)
     world.scheduler.fail = [messaging.MessagingTimeout("lost on its way")] * 1000
     world.build(uuids)
@@ -55,9 +55,9 @@ def test_a_delayed_select_claims_nothing_after_the_end(world: World) -> None:
     world.check(uuids)
 
 
-def test_the_claims_may_be_away_while_an_alternate_is_wanted(world: World) -> None:
+def test_alternate_is_prepared_after_claims_outage(world: World) -> None:
     (uuid,) = uuid_list(1)
-    world.hosts.manners["h1"] = "failed"
+    world.hosts.behaviours["h1"] = "failed"
     world.claims.down = errors.StoreUnavailable(why="it is away")
     world.build([uuid])
     world.settle(120_000)
@@ -68,7 +68,7 @@ def test_the_claims_may_be_away_while_an_alternate_is_wanted(world: World) -> No
     world.check([uuid])
 
 
-def test_claims_that_ended_before_a_host_was_told_are_selected_anew(world: World) -> None:
+def test_claims_ended_before_build_are_selected_again(world: World) -> None:
     uuids = uuid_list(2)
     world.ledger.ttl_ms = TTL_MS
     world.scheduler.lose = [messaging.MessagingTimeout("no answer")]
@@ -81,7 +81,7 @@ def test_claims_that_ended_before_a_host_was_told_are_selected_anew(world: World
     world.check(uuids)
 
 
-def test_a_build_whose_claim_expired_on_the_way_goes_to_an_alternate(world: World) -> None:
+def test_build_with_expired_claim_goes_to_alternate(world: World) -> None:
     (uuid,) = uuid_list(1)
     world.ledger.ttl_ms = TTL_MS
     world.build([uuid])
@@ -93,15 +93,15 @@ def test_a_build_whose_claim_expired_on_the_way_goes_to_an_alternate(world: Worl
     world.check([uuid])
 
 
-def test_alternates_that_cannot_even_be_asked_for_end_the_instance_and_its_claim(world: World) -> None:
+def test_invalid_alternate_request_ends_instance_and_claim(world: World) -> None:
     (uuid,) = uuid_list(1)
 
     def refuse(*_: object) -> None:
         raise errors.InvalidRequest(why="a newer scheduler wants it otherwise")
 
     world.claims.prepare_claims = refuse  # type: ignore[method-assign, assignment]
-    world.hosts.manners["h1"] = "lost"
+    world.hosts.behaviours["h1"] = "lost"
     world.build([uuid])
     world.settle()
-    assert world.reason(uuid).startswith("No alternate could be asked for: Invalid request: a newer scheduler")
+    assert world.reason(uuid).startswith("The request for an alternate is invalid: Invalid request: a newer scheduler")
     world.check([uuid])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cluster in one thread: conductors that may crash, the real rules of claims, hosts that do as the test says.
+"""A simulated cluster in one thread: conductors that may crash, the real claim rules, and scripted hosts.
 
-Messages wait in a queue until the test delivers them, time passes only when nothing else is to do.
+Messages wait in a queue until the test delivers them; time advances only when no other work is left.
 """
 
 import contextlib
@@ -30,12 +30,12 @@ CTXT = context.new("project", "user")
 
 
 class Crash(BaseException):
-    """The conductor's process ended here."""
+    """Simulates the end of a conductor process."""
 
 
 @dataclass
 class Conductor:
-    """One conductor: what its endpoints call, and its saga."""
+    """One conductor: the objects behind its endpoints, and its saga."""
 
     requests: BuildRequests
     reports: BuildReports
@@ -46,25 +46,25 @@ class Conductor:
 
 
 class Fuse:
-    """Ends a conductor at its ``at``-th call of a store or a peer: before the call is carried out, or after."""
+    """Ends a conductor at its ``at``-th call of a store or a peer, before or after the call is executed."""
 
     def __init__(self, at: int, after: bool) -> None:
         self.at = at
         self.after = after
         self.calls = 0
-        self.burnt = False
+        self.blown = False
 
     def guard(self, target: Any) -> Any:
-        """Return ``target`` with each of its methods under this fuse."""
+        """Return a proxy of ``target`` that passes each call through this fuse."""
         return _Guarded(target, self)
 
     def call(self, method: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        if self.burnt:
+        if self.blown:
             raise Crash
         self.calls += 1
         if self.calls != self.at:
             return method(*args, **kwargs)
-        self.burnt = True
+        self.blown = True
         if self.after:
             method(*args, **kwargs)
         raise Crash
@@ -85,12 +85,12 @@ class _Guarded:
 
 
 class World:
-    """``rooms`` maps each node to its VCPUs; the scheduler offers nodes in that order, never twice the same host."""
+    """``capacities`` maps each node to its VCPUs; the scheduler selects nodes in that order, each host once."""
 
-    def __init__(self, rooms: Mapping[str, int], limits: SagaLimits = LIMITS) -> None:
+    def __init__(self, capacities: Mapping[str, int], limits: SagaLimits = LIMITS) -> None:
         self.now_ms = 1_700_000_000_000
         self.limits = limits
-        self.ledger = Ledger(rooms, lambda: self.now_ms)
+        self.ledger = Ledger(capacities, lambda: self.now_ms)
         self.store = MemoryConductorStore(StoreTimeouts(lease_ms=LEASE_MS), lambda: self.now_ms)
         self.hosts = Hosts(self.ledger, self._report)
         self.scheduler = Scheduler(self.ledger)
@@ -98,12 +98,12 @@ class World:
         self.conductors: list[Conductor] = []
 
     def conductor(self, fuse: Fuse | None = None) -> Conductor:
-        """Add a conductor, one that a fuse may end."""
+        """Add a conductor, optionally with a fuse."""
         guard = fuse.guard if fuse else lambda target: target
         claims = guard(self.claims)
         clients = ServiceClients(guard(self.scheduler), guard(self.hosts), lambda partition: claims, PARTITION)
         store = guard(self.store)
-        made = Conductor(
+        conductor = Conductor(
             BuildRequests(store, lambda: None, 1000),
             BuildReports(store, clients, lambda: None, 1000),
             InstanceDeletion(store, lambda: None, 1000),
@@ -111,21 +111,21 @@ class World:
             BuildSaga(store, clients, self.limits, threading.Event()),
             store,
         )
-        self.conductors.append(made)
-        return made
+        self.conductors.append(conductor)
+        return conductor
 
-    # -- callers ask again until somebody answers, as oslo.messaging's at-most-once asks of them --------------------
+    # -- callers retry until a conductor answers, since oslo.messaging delivers at most once -------------------------
 
     def build(self, uuids: list[str], spec: objects.RequestSpec | None = None) -> None:
-        self._ask(lambda conductor: conductor.requests.build(CTXT, spec or SPEC, uuids))
+        self._retry_call(lambda conductor: conductor.requests.build(CTXT, spec or SPEC, uuids))
 
     def delete(self, uuids: list[str]) -> None:
-        self._ask(lambda conductor: conductor.deletion.delete(uuids))
+        self._retry_call(lambda conductor: conductor.deletion.delete(uuids))
 
     def _report(self, report: objects.BuildReport) -> None:
-        self._ask(lambda conductor: conductor.reports.record(CTXT, report))
+        self._retry_call(lambda conductor: conductor.reports.record(CTXT, report))
 
-    def _ask(self, call: Callable[[Conductor], None]) -> None:
+    def _retry_call(self, call: Callable[[Conductor], None]) -> None:
         while True:
             try:
                 return call(self.conductors[0])
@@ -135,29 +135,29 @@ class World:
     # -- time ------------------------------------------------------------------------------------------------------
 
     def work(self) -> bool:
-        """Have the first conductor do what is due now; tells whether anything was."""
-        worked = False
+        """Process all due work with the first conductor; return whether there was any."""
+        has_worked = False
         while self.conductors:
             conductor = self.conductors[0]
             try:
                 leases = conductor.store.take("it", 4)
                 for lease in leases:
-                    worked = True
+                    has_worked = True
                     self._advance(conductor, lease)
                 if not leases:
-                    return worked
+                    return has_worked
             except Crash:
                 self.conductors.pop(0)
-        raise AssertionError("no conductor is left")
+        raise AssertionError("all conductors have crashed")
 
     @staticmethod
     def _advance(conductor: Conductor, lease: Any) -> None:
         with contextlib.suppress(LeaseLost, errors.Unavailable):
             conductor.saga.advance(lease)
 
-    def settle(self, most_ms: int = 3_600_000) -> None:
-        """Let everything happen until nothing is left to happen, or ``most_ms`` have passed."""
-        until = self.now_ms + most_ms
+    def settle(self, max_ms: int = 3_600_000) -> None:
+        """Run until no work remains or ``max_ms`` have passed."""
+        until = self.now_ms + max_ms
         while True:
             while self.work() or self.hosts.deliver():
                 pass
@@ -166,7 +166,7 @@ class World:
                 return
             self.now_ms = max(self.now_ms, due)
 
-    # -- what must hold --------------------------------------------------------------------------------------------
+    # -- assertions ------------------------------------------------------------------------------------------------
 
     def record(self, uuid: str) -> InstanceRecord:
         return self.store.get([uuid])[uuid]
@@ -178,7 +178,7 @@ class World:
         return [self.record(uuid).status.value for uuid in uuids]
 
     def check(self, uuids: Iterable[str]) -> None:
-        """Every instance has come to an end that says the truth, and nothing is held for nothing."""
+        """Assert that every instance has a correct final state and that no claim is leaked."""
         live = self.ledger.live()
         for uuid in uuids:
             record = self.record(uuid)

@@ -22,7 +22,7 @@ RETENTION_MS = 60
 
 @dataclass
 class Bench:
-    """A store and a way to let its time pass."""
+    """A store and a function that advances its clock."""
 
     store: ConductorStore
     pass_time: Callable[[int], None]
@@ -31,18 +31,18 @@ class Bench:
 
 
 def request(name: str = "req", **values: Any) -> BuildRequestRecord:
-    given = {"request_id": f"req-{name}", "project": "p", "user": "u", "flavor": "m1.small", "spec": {"a": 1}}
-    return BuildRequestRecord(key=name, **{**given, **values})
+    defaults = {"request_id": f"req-{name}", "project": "p", "user": "u", "flavor": "m1.small", "spec": {"a": 1}}
+    return BuildRequestRecord(key=name, **{**defaults, **values})
 
 
-def take_one(bench: Bench) -> RequestLease:
-    """Take the only request that is due."""
+def take_lease(bench: Bench) -> RequestLease:
+    """Take a lease on the only due request."""
     (lease,) = bench.store.take("me", 10)
     return lease
 
 
 def redis_bench(server: RedisServer, url: str) -> Iterator[Bench]:
-    """Yield the store that ``url`` leads to, which lies on ``server``."""
+    """Yield a store at ``url`` on ``server``, with empty keys."""
     with server.client() as client:
         client.delete(*keys.ALL)
         store = RedisConductorStore(url, StoreTimeouts(lease_ms=LEASE_MS, retention_ms=RETENTION_MS))

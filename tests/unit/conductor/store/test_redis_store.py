@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What only the store on Redis has: a server that goes away, forgets scripts, or forbids."""
+"""Behaviour specific to the Redis store: outages, flushed scripts, permissions, replicas."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -29,9 +29,9 @@ def server(make_redis: Callable[..., RedisServer]) -> Iterator[RedisServer]:
 
 @pytest.fixture
 def store(server: RedisServer) -> Iterator[RedisConductorStore]:
-    made = RedisConductorStore(server.url("conductor"), StoreTimeouts())
-    yield made
-    made.close()
+    created = RedisConductorStore(server.url("conductor"), StoreTimeouts())
+    yield created
+    created.close()
 
 
 def every_verb(store: RedisConductorStore) -> None:
@@ -48,41 +48,39 @@ def every_verb(store: RedisConductorStore) -> None:
     store.purge()
 
 
-def test_the_service_user_may_do_all_that_the_store_does_and_no_more(store: RedisConductorStore, server: RedisServer) -> None:
+def test_service_user_has_exactly_the_needed_permissions(store: RedisConductorStore, server: RedisServer) -> None:
     every_verb(store)
     assert set(server.client().keys("*")) <= set(keys.ALL)
     with server.client("conductor") as client, pytest.raises(Exception, match=r"(?i)no permissions"):
         client.get("gantt:{p:default}:meta")
 
 
-def test_another_services_user_is_a_clear_refusal(server: RedisServer) -> None:
+def test_user_of_another_service_gets_a_clear_error(server: RedisServer) -> None:
     store = RedisConductorStore(server.url("scheduler"))
     with pytest.raises(errors.StoreUnavailable, match="lacks a permission"):
         store.take("me", 1)
     store.close()
 
 
-def test_scripts_that_the_server_forgot_are_loaded_again(store: RedisConductorStore, server: RedisServer) -> None:
+def test_flushed_scripts_are_loaded_again(store: RedisConductorStore, server: RedisServer) -> None:
     store.record(request(), ["a"])
     with server.client() as client:
         client.script_flush()
     (lease,) = store.take("me", 1)
-    assert [each.uuid for each in store.load(lease).instances] == ["a"]
+    assert [record.uuid for record in store.load(lease).instances] == ["a"]
 
 
-def test_a_server_that_restarts_is_found_again_with_all_that_was_acknowledged(
-    store: RedisConductorStore, server: RedisServer
-) -> None:
+def test_restarted_server_keeps_acknowledged_writes(store: RedisConductorStore, server: RedisServer) -> None:
     store.record(request(), ["a"])
     server.kill()
     with pytest.raises(errors.StoreUnavailable):
         store.take("me", 1)
     server.start()
     (lease,) = store.take("me", 1)
-    assert [each.uuid for each in store.load(lease).instances] == ["a"]
+    assert [record.uuid for record in store.load(lease).instances] == ["a"]
 
 
-def test_a_server_that_lacks_its_replicas_takes_nothing(
+def test_server_without_required_replicas_rejects_writes(
     make_redis: Callable[..., RedisServer], redis_flavour: Path
 ) -> None:
     server = make_redis(binary=redis_flavour, settings=["min-replicas-to-write 1"])
@@ -93,7 +91,7 @@ def test_a_server_that_lacks_its_replicas_takes_nothing(
     store.close()
 
 
-def test_a_write_is_acknowledged_when_a_replica_has_it(make_redis: Callable[..., RedisServer]) -> None:
+def test_write_is_acknowledged_after_replication(make_redis: Callable[..., RedisServer]) -> None:
     server = make_redis(port=free_port())
     store = RedisConductorStore(server.url(), replicas=ReplicaAcknowledgement(1, 50))
     with pytest.raises(errors.StoreUnavailable, match="0 of 1 replicas"):
@@ -101,11 +99,11 @@ def test_a_write_is_acknowledged_when_a_replica_has_it(make_redis: Callable[...,
     make_redis(replica_of=server)
     patient = RedisConductorStore(server.url(), replicas=ReplicaAcknowledgement(1, 5_000))
     assert patient.record(request(), ["a"]) is False  # it stood, and is acknowledged now
-    for each in (store, patient):
-        each.close()
+    for record in (store, patient):
+        record.close()
 
 
-def test_as_many_replicas_are_waited_for_as_are_configured(
+def test_write_waits_for_configured_number_of_replicas(
     make_redis: Callable[..., RedisServer], conf: cfg.ConfigOpts
 ) -> None:
     conductor_conf.register_opts(conf)
@@ -117,19 +115,19 @@ def test_as_many_replicas_are_waited_for_as_are_configured(
     store.close()
 
 
-def test_a_replica_is_not_read_from(make_redis: Callable[..., RedisServer], redis_server: RedisServer) -> None:
+def test_replica_is_not_used_for_reads(make_redis: Callable[..., RedisServer], redis_server: RedisServer) -> None:
     store = RedisConductorStore(make_redis(replica_of=redis_server).url())
     with pytest.raises(errors.StoreUnavailable, match="replica"):
         store.get(["a"])
     store.close()
 
 
-def test_a_url_that_is_none_is_a_bad_configuration() -> None:
+def test_invalid_url_is_a_bad_configuration() -> None:
     with pytest.raises(errors.BadConfiguration, match=r"\[conductor_store\] url"):
         RedisConductorStore("redis://127.0.0.1:port/0")
 
 
-def test_a_document_of_a_newer_schema_is_not_guessed_at(store: RedisConductorStore, server: RedisServer) -> None:
+def test_document_of_newer_schema_is_rejected(store: RedisConductorStore, server: RedisServer) -> None:
     store.record(request(), ["a"])
     with server.client() as client:
         value = str(client.hget(keys.INSTANCES, "a"))
@@ -139,7 +137,7 @@ def test_a_document_of_a_newer_schema_is_not_guessed_at(store: RedisConductorSto
 
 
 @pytest.mark.parametrize("name", DECLARED)
-def test_each_script_says_what_it_takes_and_returns(name: str) -> None:
+def test_each_script_documents_arguments_and_result(name: str) -> None:
     source = text(name.partition("_")[0])
     assert source.startswith("-- SPDX-License-Identifier: Apache-2.0\n")
     for part in ("-- KEYS: ", "-- ARGV: ", "-- Returns: "):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is recorded, forgotten and listed, by every backend of the conductor's store."""
+"""Recording, purging and listing of requests, in every back end of the conductor's store."""
 
 from dataclasses import replace
 
@@ -7,25 +7,25 @@ import pytest
 
 from conductor.store.records import InstanceStatus, SagaStep
 from rpcapi import errors
-from tests.unit.conductor.store.conftest import RETENTION_MS, Bench, request, take_one
+from tests.unit.conductor.store.conftest import RETENTION_MS, Bench, request, take_lease
 
 
-def test_a_request_is_recorded_once_and_is_due(bench: Bench) -> None:
+def test_request_is_recorded_once_and_due(bench: Bench) -> None:
     assert bench.store.record(request(), ["b", "a"]) is True
     assert bench.store.record(request(), ["b", "a"]) is False
 
-    lease = take_one(bench)
+    lease = take_lease(bench)
     work = bench.store.load(lease)
 
     assert work.request == request()
-    assert {each.uuid for each in work.instances} == {"a", "b"}
-    assert all((each.status, each.step, each.version) == ("SCHEDULING", "select", 1) for each in work.instances)
+    assert {record.uuid for record in work.instances} == {"a", "b"}
+    assert all((record.status, record.step, record.version) == ("SCHEDULING", "select", 1) for record in work.instances)
     assert work.next_ms is None
     assert bench.store.requests(["req", "none"]) == {"req": request()}
     assert bench.store.counts() == {"SCHEDULING": 2}
 
 
-def test_a_uuid_of_another_request_conflicts_and_nothing_is_recorded(bench: Bench) -> None:
+def test_uuid_of_another_request_conflicts_and_records_nothing(bench: Bench) -> None:
     bench.store.record(request("first"), ["a"])
     with pytest.raises(errors.InstanceConflict):
         bench.store.record(request("second"), ["new", "a"])
@@ -34,16 +34,16 @@ def test_a_uuid_of_another_request_conflicts_and_nothing_is_recorded(bench: Benc
     assert [lease.request for lease in bench.store.take("me", 10)] == ["first"]
 
 
-def test_a_deleted_record_is_kept_for_its_retention_then_forgotten(bench: Bench) -> None:
+def test_deleted_record_is_purged_after_retention(bench: Bench) -> None:
     bench.store.record(request(), ["a", "b"])
-    lease = take_one(bench)
+    lease = take_lease(bench)
     rows = bench.store.load(lease).instances
-    bench.store.write(lease, [replace(each, status=InstanceStatus.DELETED, step=SagaStep.DONE) for each in rows])
+    bench.store.write(lease, [replace(record, status=InstanceStatus.DELETED, step=SagaStep.DONE) for record in rows])
     bench.store.release(lease, None)
     assert bench.store.purge() == 0
     assert bench.store.record(request(), ["a", "b"]) is False
     assert bench.store.page(None, 10, deleted=False).instances == []
-    assert [each.uuid for each in bench.store.page(None, 10, deleted=True).instances] == ["a", "b"]
+    assert [record.uuid for record in bench.store.page(None, 10, deleted=True).instances] == ["a", "b"]
 
     bench.pass_time(RETENTION_MS)
 
@@ -57,16 +57,16 @@ def test_a_deleted_record_is_kept_for_its_retention_then_forgotten(bench: Bench)
     assert bench.store.record(request(), ["a", "b"]) is True
 
 
-def test_pages_are_oldest_first_and_follow_each_other(bench: Bench) -> None:
+def test_pages_are_ordered_oldest_first(bench: Bench) -> None:
     for number in range(5):
         bench.store.record(request(f"r{number}"), [f"z{5 - number}", f"a{number}"])
-    seen, marker = [], None
+    read_record, marker = [], None
     while True:
         page = bench.store.page(marker, 3, deleted=False)
         assert len(page.instances) <= 3
-        seen += [each.uuid for each in page.instances]
+        read_record += [record.uuid for record in page.instances]
         if (marker := page.marker) is None:
             break
-    assert seen == [uuid for number in range(5) for uuid in (f"z{5 - number}", f"a{number}")]
+    assert read_record == [uuid for number in range(5) for uuid in (f"z{5 - number}", f"a{number}")]
     with pytest.raises(errors.InvalidRequest):
         bench.store.page("a0", 3, deleted=False)

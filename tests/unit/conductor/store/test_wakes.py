@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When a request is due, and what wakes it, by every backend of the conductor's store."""
+"""Due times and wakes of requests, in every back end of the conductor's store."""
 
 from dataclasses import replace
 
 from conductor.store.records import InstanceStatus, SagaStep
-from tests.unit.conductor.store.conftest import LEASE_MS, Bench, request, take_one
+from tests.unit.conductor.store.conftest import LEASE_MS, Bench, request, take_lease
 
 
-def test_only_what_is_due_is_loaded_and_the_next_wake_is_told(bench: Bench) -> None:
+def test_load_returns_due_instances_and_next_wake_time(bench: Bench) -> None:
     bench.store.record(request(), ["a", "b", "c", "d"])
-    lease = take_one(bench)
-    rows = {each.uuid: each for each in bench.store.load(lease).instances}
+    lease = take_lease(bench)
+    rows = {record.uuid: record for record in bench.store.load(lease).instances}
     now = bench.now()
     bench.store.write(
         lease,
@@ -21,53 +21,55 @@ def test_only_what_is_due_is_loaded_and_the_next_wake_is_told(bench: Bench) -> N
         ],
     )
     work = bench.store.load(lease)
-    assert [each.uuid for each in work.instances] == ["d"]
+    assert [record.uuid for record in work.instances] == ["d"]
     assert work.next_ms == now + 40_000
 
 
-def test_a_released_request_is_due_when_its_next_step_is(bench: Bench) -> None:
+def test_released_request_is_due_at_its_next_step(bench: Bench) -> None:
     bench.store.record(request(), ["a"])
-    lease = take_one(bench)
+    lease = take_lease(bench)
     bench.store.release(lease, bench.now() + 60)
     assert bench.store.take("me", 10) == []
     bench.pass_time(61)
-    assert take_one(bench).is_takeover is False
+    assert take_lease(bench).is_takeover is False
 
 
-def test_a_request_without_steps_is_due_no_more(bench: Bench) -> None:
+def test_request_without_steps_is_not_due(bench: Bench) -> None:
     bench.store.record(request(), ["a"])
-    bench.store.release(take_one(bench), None)
+    bench.store.release(take_lease(bench), None)
     bench.pass_time(LEASE_MS)
     assert bench.store.take("me", 10) == []
 
 
-def test_a_fact_wakes_a_request_that_sleeps(bench: Bench) -> None:
+def test_write_without_lease_wakes_sleeping_request(bench: Bench) -> None:
     bench.store.record(request(), ["a"])
-    bench.store.release(take_one(bench), bench.now() + 3_600_000)
-    seen = bench.store.get(["a"])["a"]
-    bench.store.write_without_lease([replace(seen, reason="quiet")], wake=False)
+    bench.store.release(take_lease(bench), bench.now() + 3_600_000)
+    read_record = bench.store.get(["a"])["a"]
+    bench.store.write_without_lease([replace(read_record, reason="quiet")], wake=False)
     assert bench.store.take("me", 10) == []
 
-    bench.store.write_without_lease([replace(seen, version=2, step=SagaStep.ALTERNATE)], wake=True)
+    bench.store.write_without_lease([replace(read_record, version=2, step=SagaStep.ALTERNATE)], wake=True)
 
-    assert take_one(bench).request == "req"
+    assert take_lease(bench).request == "req"
 
 
-def test_a_fact_wakes_a_request_that_had_nothing_to_do(bench: Bench) -> None:
+def test_write_without_lease_wakes_finished_request(bench: Bench) -> None:
     bench.store.record(request(), ["a"])
-    lease = take_one(bench)
-    (seen,) = bench.store.load(lease).instances
-    bench.store.write(lease, [replace(seen, status=InstanceStatus.ACTIVE, step=SagaStep.DONE)])
+    lease = take_lease(bench)
+    (read_record,) = bench.store.load(lease).instances
+    bench.store.write(lease, [replace(read_record, status=InstanceStatus.ACTIVE, step=SagaStep.DONE)])
     bench.store.release(lease, None)
 
-    bench.store.write_without_lease([replace(seen, version=2, status=InstanceStatus.DELETING, step=SagaStep.TERMINATE)], wake=True)
+    bench.store.write_without_lease(
+        [replace(read_record, version=2, status=InstanceStatus.DELETING, step=SagaStep.TERMINATE)], wake=True
+    )
 
-    assert [each.step for each in bench.store.load(take_one(bench)).instances] == ["terminate"]
+    assert [record.step for record in bench.store.load(take_lease(bench)).instances] == ["terminate"]
 
 
-def test_a_fact_while_the_request_is_held_is_not_overlooked(bench: Bench) -> None:
+def test_wake_of_leased_request_applies_at_release(bench: Bench) -> None:
     bench.store.record(request(), ["a"])
-    lease = take_one(bench)
+    lease = take_lease(bench)
     bench.store.write_without_lease([replace(bench.store.get(["a"])["a"], step=SagaStep.ABORT)], wake=True)
     assert bench.store.take("other", 10) == []
 
@@ -76,10 +78,10 @@ def test_a_fact_while_the_request_is_held_is_not_overlooked(bench: Bench) -> Non
     assert len(bench.store.take("other", 10)) == 1
 
 
-def test_taking_answers_an_earlier_wake(bench: Bench) -> None:
+def test_taking_a_lease_clears_earlier_wake(bench: Bench) -> None:
     bench.store.record(request(), ["a"])
-    take_one(bench)
+    take_lease(bench)
     bench.store.write_without_lease([bench.store.get(["a"])["a"]], wake=True)
     bench.pass_time(LEASE_MS)
-    bench.store.release(take_one(bench), None)
+    bench.store.release(take_lease(bench), None)
     assert bench.store.take("me", 10) == []

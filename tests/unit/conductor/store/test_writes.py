@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a holder reads and writes, by every backend of the conductor's store."""
+"""Reads and writes under a lease, in every back end of the conductor's store."""
 
 from dataclasses import replace
 
 from conductor.store.interface import PAGE
 from conductor.store.records import InstanceStatus, SagaStep
-from tests.unit.conductor.store.conftest import Bench, request, take_one
+from tests.unit.conductor.store.conftest import Bench, request, take_lease
 
 
-def test_a_write_keeps_every_field_and_the_store_sets_its_own(bench: Bench) -> None:
+def test_write_stores_every_field_and_sets_store_fields(bench: Bench) -> None:
     bench.store.record(request(), ["a"])
-    lease = take_one(bench)
-    (seen,) = bench.store.load(lease).instances
+    lease = take_lease(bench)
+    (read_record,) = bench.store.load(lease).instances
     bench.pass_time(5)
-    given = replace(
-        seen,
+    defaults = replace(
+        read_record,
         status=InstanceStatus.BUILDING,
         step=SagaStep.WAIT,
-        wake_ms=seen.created_ms + 10_000,
+        wake_ms=read_record.created_ms + 10_000,
         attempt=2,
         host="h/n",
         alternates=["x/y"],
@@ -28,32 +28,32 @@ def test_a_write_keeps_every_field_and_the_store_sets_its_own(bench: Bench) -> N
         reason="because",
         asked=True,
         tries=3,
-        since_ms=seen.created_ms + 2,
+        since_ms=read_record.created_ms + 2,
         sequence=99,
         created_ms=1,
     )
-    written = bench.store.write(lease, [given])
+    written = bench.store.write(lease, [defaults])
     assert written.stale == frozenset()
-    kept = bench.store.get(["a"])["a"]
-    assert kept == replace(
-        given, version=2, sequence=seen.sequence, created_ms=seen.created_ms, updated_ms=written.now_ms
+    stored_fields = bench.store.get(["a"])["a"]
+    assert stored_fields == replace(
+        defaults, version=2, sequence=read_record.sequence, created_ms=read_record.created_ms, updated_ms=written.now_ms
     )
-    assert kept.has_ended(1)
-    assert not kept.has_ended(2)
-    assert kept.updated_ms > kept.created_ms
+    assert stored_fields.has_ended(1)
+    assert not stored_fields.has_ended(2)
+    assert stored_fields.updated_ms > stored_fields.created_ms
 
 
-def test_a_write_leaves_alone_what_has_changed_meanwhile(bench: Bench) -> None:
+def test_write_skips_changed_record(bench: Bench) -> None:
     bench.store.record(request(), ["a", "b"])
-    lease = take_one(bench)
-    seen = bench.store.load(lease).instances
-    told = next(each for each in seen if each.uuid == "a")
-    bench.store.write_without_lease([replace(told, status=InstanceStatus.DELETING, step=SagaStep.ABORT)], wake=True)
+    lease = take_lease(bench)
+    read_record = bench.store.load(lease).instances
+    reported = next(record for record in read_record if record.uuid == "a")
+    bench.store.write_without_lease([replace(reported, status=InstanceStatus.DELETING, step=SagaStep.ABORT)], wake=True)
 
-    written = bench.store.write(lease, [replace(each, status=InstanceStatus.BUILDING) for each in seen])
+    written = bench.store.write(lease, [replace(record, status=InstanceStatus.BUILDING) for record in read_record])
 
     assert written.stale == {"a"}
-    assert {uuid: each.status for uuid, each in bench.store.get(["a", "b"]).items()} == {
+    assert {uuid: record.status for uuid, record in bench.store.get(["a", "b"]).items()} == {
         "a": "DELETING",
         "b": "BUILDING",
     }
@@ -63,19 +63,21 @@ def test_a_write_leaves_alone_what_has_changed_meanwhile(bench: Bench) -> None:
     }
 
 
-def test_a_write_of_an_unknown_instance_is_stale(bench: Bench) -> None:
+def test_write_of_unknown_instance_is_stale(bench: Bench) -> None:
     bench.store.record(request(), ["a"])
-    seen = bench.store.get(["a"])["a"]
-    assert bench.store.write_without_lease([replace(seen, uuid="none")], wake=True).stale == {"none"}
+    read_record = bench.store.get(["a"])["a"]
+    assert bench.store.write_without_lease([replace(read_record, uuid="none")], wake=True).stale == {"none"}
     assert bench.store.get(["none"]) == {}
 
 
-def test_a_large_request_is_loaded_and_written_whole(bench: Bench) -> None:
+def test_large_request_is_loaded_and_written_completely(bench: Bench) -> None:
     uuids = [f"u{number:05}" for number in range(2 * PAGE + 7)]
     bench.store.record(request(), uuids)
-    lease = take_one(bench)
+    lease = take_lease(bench)
     work = bench.store.load(lease)
-    assert [each.uuid for each in work.instances] == uuids
-    bench.store.write(lease, [replace(each, step=SagaStep.WAIT, status=InstanceStatus.BUILDING) for each in work.instances])
+    assert [record.uuid for record in work.instances] == uuids
+    bench.store.write(
+        lease, [replace(record, step=SagaStep.WAIT, status=InstanceStatus.BUILDING) for record in work.instances]
+    )
     assert bench.store.counts()["BUILDING"] == len(uuids)
     assert len(bench.store.get(uuids)) == len(uuids)
