@@ -51,7 +51,7 @@ class PartitionSet:
         on_loaded: Callable[[Replica], None] | None = None,
     ) -> None:
         """``on_loaded`` is called after each load of a partition that this worker serves claims for."""
-        names, served = partitions.names(conf), partitions.served_partitions(conf)
+        names, served = partitions.names(conf), partitions.claims_partitions(conf)
         self._stores: list[Store] = []
         table = HostTable(names, reads)
         self.partitions = OpenPartitions(

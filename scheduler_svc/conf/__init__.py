@@ -21,19 +21,19 @@ from scheduler_svc.conf import (
 )
 
 _DECIDING = (scheduler, prefilters, filter_scheduler, filters, weighers, plugins, metrics, solver)
-# All that have a group and options of their own, in the order of the sample file.
+# All modules with own options, in the order of the sample file.
 MODULES = (*_DECIDING, store, notifications, namespaces, partitions)
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register what the scheduler reads, the contract's options included."""
+    """Register all options of the scheduler, including those of rpcapi."""
     rpcapi_conf.register_opts(conf)
     for module in (*_DECIDING, notifications, store):
         module.register_opts(conf)
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration for what no option's type can tell; imports nothing of the service."""
-    checked = [module for module in _DECIDING if module is not prefilters]  # whose options' types tell all
+    """Raise BadConfiguration for errors that option types do not detect; imports nothing of the service."""
+    checked = [module for module in _DECIDING if module is not prefilters]  # its option types detect all errors
     for module in (service_group, *checked, store, namespaces, partitions, notifications):
         module.check(conf)

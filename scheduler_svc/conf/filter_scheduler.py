@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which hosts the filter driver lets pass, and which it likes best. Names and meanings are Nova's."""
+"""Options of the filter driver. Names and meanings are Nova's."""
 
 from collections.abc import Sequence
 
@@ -19,8 +19,8 @@ OPTS: list[cfg.Opt] = [
         min=1,
         max=1000,
         mutable=True,
-        help="Each instance goes to a random one of this many best hosts. More than 1 lets many workers deciding at "
-        "once collide less, for a slightly worse choice.",
+        help="Each instance is placed on a random host of this many best ones. A value above 1 reduces collisions "
+        "between workers that decide at the same time, for slightly worse placement.",
     ),
 ]
 
@@ -31,10 +31,10 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration for a filter or a weigher that there is not."""
+    """Raise BadConfiguration for an unknown filter or weigher."""
     group = conf.filter_scheduler
     _check_names("filter", filters.enabled(conf), FILTERS, plugins.FILTERS)
-    if {"filter", "solver"} & set(scheduler.drivers(conf)):  # another one may have weighers of its own
+    if {"filter", "solver"} & set(scheduler.drivers(conf)):  # another driver may have its own weighers
         _check_names("weigher", group.enabled_weighers, WEIGHERS, plugins.WEIGHERS)
 
 
@@ -44,5 +44,5 @@ def _check_names(what: str, enabled: Sequence[str], built_in: Sequence[str], gro
     unknown = sorted(set(enabled) - set(allowed))
     if unknown:
         raise errors.BadConfiguration(
-            why=f"[{GROUP}] enabled_{what}s: there is no {what} {', '.join(unknown)}; known: {', '.join(allowed)}"
+            why=f"[{GROUP}] enabled_{what}s: unknown {what} {', '.join(unknown)}; allowed: {', '.join(allowed)}"
         )

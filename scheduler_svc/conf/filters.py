@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which filters hosts must pass, and what these are told. Names, meanings, defaults and the group are Nova's."""
+"""Options of filters. Names, meanings, defaults and the group are Nova's."""
 
 import logging
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ LOG = logging.getLogger(__name__)
 
 GROUP = "filter_scheduler"
 
-# What there is, in the pipeline's order, told here without the modules that do it: those need NumPy.
+# All built-in filters in the order of the pipeline, listed without importing their modules, which need NumPy.
 FILTERS = (
     "AllHostsFilter",
     "ComputeFilter",
@@ -49,8 +49,8 @@ FILTERS = (
     "ResourcesFilter",
     "RequestGroupsFilter",
 )
-# gantt's own, without which it would not keep to what every request may ask, those that Nova enables, and those that
-# cost a request nothing that has no use for them.
+# gantt's own filters that every request may rely on, those that Nova enables by default, and those without cost for
+# requests that do not use them.
 DEFAULT_FILTERS = (
     "ComputeFilter",
     "ForceHostsFilter",
@@ -71,7 +71,7 @@ DEFAULT_FILTERS = (
     "ResourcesFilter",
     "RequestGroupsFilter",
 )
-# Former names, and what does the same now.
+# Former filter names and their replacements.
 RENAMED_FILTERS = {"ServerGroupFilter": ("ServerGroupAntiAffinityFilter", "ServerGroupAffinityFilter")}
 
 OPTS: list[cfg.Opt] = [
@@ -79,32 +79,34 @@ OPTS: list[cfg.Opt] = [
         "enabled_filters",
         default=list(DEFAULT_FILTERS),
         mutable=True,
-        help="Filters that a host must pass. Their order is fixed, cheapest first. docs/scheduling.md tells what each "
-        "does and reads; a hint or an extra spec whose filter is not enabled has no effect. MembershipFilter always "
-        "holds. Without ResourcesFilter full hosts are tried and refused by the store; nothing is ever overcommitted.",
+        help="Filters that a host must pass. Their order is fixed, cheapest first. docs/scheduling.md describes what "
+        "each does and reads; a hint or an extra spec has no effect if its filter is not enabled. MembershipFilter is "
+        "always applied. Without ResourcesFilter full hosts are tried and the store refuses the claim; allocations "
+        "never exceed the capacity.",
     ),
     cfg.IntOpt(
         "max_io_ops_per_host",
         default=8,
         min=0,
         mutable=True,
-        help="IoOpsFilter and AggregateIoOpsFilter refuse hosts on which so many instances, or more, are being built, "
-        "moved or copied. Metadata of the same name sets it for an aggregate's hosts, of several aggregates the least.",
+        help="IoOpsFilter and AggregateIoOpsFilter reject hosts on which this many instances or more are being built, "
+        "moved or copied. Aggregate metadata of the same name overrides it for member hosts; of several aggregates "
+        "the minimum applies.",
     ),
     cfg.IntOpt(
         "max_instances_per_host",
         default=50,
         min=1,
         mutable=True,
-        help="NumInstancesFilter and AggregateNumInstancesFilter refuse hosts with so many instances, or more. "
-        "Metadata of the same name sets it for an aggregate's hosts, of several aggregates the least.",
+        help="NumInstancesFilter and AggregateNumInstancesFilter reject hosts with this many instances or more. "
+        "Aggregate metadata of the same name overrides it for member hosts; of several aggregates the minimum applies.",
     ),
     cfg.StrOpt(
         "image_properties_default_architecture",
         sample_default="x86_64",
         mutable=True,
-        help="Architecture that ImagePropertiesFilter takes an image to be for which has no property hw_architecture. "
-        "Unset: such an image runs anywhere.",
+        help="Architecture that ImagePropertiesFilter assumes for images without property hw_architecture. Unset: such "
+        "an image may run on any host.",
     ),
     cfg.ListOpt(
         "isolated_images",
@@ -116,25 +118,25 @@ OPTS: list[cfg.Opt] = [
         "isolated_hosts",
         default=[],
         mutable=True,
-        help="Hosts set aside for isolated_images: names of service hosts, with all their nodes, or of nodes.",
+        help="Hosts reserved for isolated_images: names of service hosts, with all their nodes, or of nodes.",
     ),
     cfg.BoolOpt(
         "restrict_isolated_hosts_to_isolated_images",
         default=True,
         mutable=True,
-        help="Whether servers of all other images are kept off isolated_hosts.",
+        help="Whether isolated_hosts are excluded for servers of all other images.",
     ),
     cfg.StrOpt(
         "aggregate_image_properties_isolation_namespace",
         mutable=True,
-        help="AggregateImagePropertiesIsolation looks at aggregate metadata and image properties alone whose keys "
-        "begin with this and the separator. Unset: at all.",
+        help="AggregateImagePropertiesIsolation compares only aggregate metadata and image properties with keys that "
+        "begin with this and the separator. Unset: all keys.",
     ),
     cfg.StrOpt(
         "aggregate_image_properties_isolation_separator",
         default=".",
         mutable=True,
-        help="What stands in such keys between aggregate_image_properties_isolation_namespace and the rest.",
+        help="Separator between aggregate_image_properties_isolation_namespace and the rest of the key.",
     ),
 ]
 
@@ -145,7 +147,7 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
 
 
 def load(conf: cfg.ConfigOpts) -> FilterOptions:
-    """Return what filters are told; raises BadConfiguration for a setting that cannot be used."""
+    """Return the options of filters; raises BadConfiguration for an invalid setting."""
     group = conf.filter_scheduler
     return FilterOptions(
         metrics=tuple(metrics.load(conf).ratios),
@@ -161,7 +163,7 @@ def load(conf: cfg.ConfigOpts) -> FilterOptions:
 
 
 def enabled(conf: cfg.ConfigOpts) -> Sequence[str]:
-    """Return the names of enabled_filters, those that have a new name by that."""
+    """Return enabled_filters, with former names replaced by current ones."""
     return [
         new_name for name in conf.filter_scheduler.enabled_filters for new_name in RENAMED_FILTERS.get(name, (name,))
     ]
@@ -175,9 +177,9 @@ def _host(name: str) -> str:
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration for a setting that cannot be used; warn of former names."""
+    """Raise BadConfiguration for an invalid setting; log a warning for former names."""
     load(conf)
     for name in conf.filter_scheduler.enabled_filters:
         if name in RENAMED_FILTERS:
             new_name = " and ".join(RENAMED_FILTERS[name])
-            LOG.warning("[%s] enabled_filters: %s is a former name, and will go; enable %s", GROUP, name, new_name)
+            LOG.warning("[%s] enabled_filters: %s is deprecated and will be removed; use %s", GROUP, name, new_name)

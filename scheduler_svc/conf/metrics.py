@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""By which reported metrics hosts are weighed. Names and meanings are Nova's, and so is the group."""
+"""Options of MetricsWeigher. Names, meanings and the group are Nova's."""
 
 import math
 
@@ -8,7 +8,7 @@ from oslo_config import cfg
 from rpcapi import errors
 from scheduler_svc.metric_weights import NO_METRIC_WEIGHTS, MetricWeights
 
-GROUP = "metrics"  # the daemons' frame has options of its own in it
+GROUP = "metrics"  # rpcapi.daemon has options in this group too
 
 OPTS: list[cfg.Opt] = [
     cfg.ListOpt(
@@ -48,7 +48,7 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
 
 
 def load(conf: cfg.ConfigOpts) -> MetricWeights:
-    """Return what is configured; raises BadConfiguration for what is no metric=ratio."""
+    """Return the configured weights; raises BadConfiguration for an entry that is not metric=ratio."""
     ratios: dict[str, float] = {}
     for pair in conf.metrics.weight_setting:
         name, equals, text = (part.strip() for part in pair.rpartition("="))
@@ -58,18 +58,18 @@ def load(conf: cfg.ConfigOpts) -> MetricWeights:
             ratio = math.nan
         if not equals or not name or name in ratios or not math.isfinite(ratio):
             raise errors.BadConfiguration(
-                why=f"[{GROUP}] weight_setting: {pair!r} is no metric=ratio, or names a metric for the second time"
+                why=f"[{GROUP}] weight_setting: {pair!r} is not of the form metric=ratio, or repeats a metric"
             )
         ratios[name] = ratio
     return MetricWeights(ratios, conf.metrics.weight_of_unavailable)
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration for a setting that cannot be used, or that would quietly not be."""
+    """Raise BadConfiguration for an invalid setting, or one without effect."""
     group = conf.filter_scheduler
     weighs = load(conf).ratios and "MetricsWeigher" in group.enabled_weighers
     if weighs and conf.metrics.required and "MetricsFilter" not in group.enabled_filters:
         raise errors.BadConfiguration(
-            why=f"[{GROUP}] required is true, but MetricsFilter, which sees to it, is not among [filter_scheduler] "
+            why=f"[{GROUP}] required is true, but MetricsFilter, which enforces it, is not in [filter_scheduler] "
             "enabled_filters; enable it, or set required to false"
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Namespaces of host state that a deployer declares: named in [scheduler] namespaces, a group each."""
+"""Declared namespaces of host state: listed in [scheduler] namespaces, with one group each."""
 
 import json
 import re
@@ -22,26 +22,26 @@ OPTS: list[cfg.Opt] = [
         "writer",
         regex=r"^[^\s]{1,200}$",
         sample_default="rackd",
-        help="Name of the one service that may write this namespace; others are refused. The group's name gives the "
-        "namespace's, so that [namespace:rack] describes 'rack'.",
+        help="Name of the only service that may write this namespace; other writers are rejected. The group name "
+        "contains the namespace: [namespace:rack] describes 'rack'.",
     ),
     cfg.StrOpt(
         "schema",
         sample_default="/etc/gantt/rack.schema.json",
-        help="File with the JSON Schema (draft 2020-12) that every document must obey; it may refer to itself only. "
-        "Without one any JSON object is taken.",
+        help="File with the JSON Schema (draft 2020-12) that every document must match; it may only refer to itself. "
+        "Unset: any JSON object is valid.",
     ),
 ]
 
 
 def load(conf: cfg.ConfigOpts) -> NamespaceRegistry:
-    """Return the built-in namespaces and the declared ones, from a ``conf`` whose files have been read.
+    """Return the built-in and the declared namespaces; ``conf`` must have read its files.
 
-    Raises BadConfiguration for a name, a writer or a schema that cannot be used.
+    Raises BadConfiguration for an invalid name, writer or schema.
     """
     names = conf.scheduler.namespaces
     if len(set(names)) < len(names):
-        raise errors.BadConfiguration(why="[scheduler] namespaces: one of them is named twice")
+        raise errors.BadConfiguration(why="[scheduler] namespaces: a name is repeated")
     try:
         return NamespaceRegistry([_read(conf, name) for name in names])
     except ValueError as error:
@@ -49,35 +49,37 @@ def load(conf: cfg.ConfigOpts) -> NamespaceRegistry:
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration for a declaration that cannot be used."""
+    """Raise BadConfiguration for an invalid declaration."""
     load(conf)
 
 
 def _read(conf: cfg.ConfigOpts, name: str) -> Namespace:
     group = f"{PREFIX}{name}"
     if not _NAME.fullmatch(name):
-        raise ValueError(f"{name!r} is no name of a namespace: lower-case letters, digits, '-' and '_'")
+        raise ValueError(f"{name!r} is not a valid namespace: use lower-case letters, digits, '-' and '_'")
     if name in NamespaceRegistry().names:
-        raise ValueError(f"there is a namespace {name!r} already, in every deployment")
+        raise ValueError(f"namespace {name!r} is built in")
     conf.register_opts(OPTS, group=group)
     try:
         writer, schema = conf[group].writer, conf[group].schema
     except (cfg.Error, ValueError) as error:
         raise errors.BadConfiguration(why=f"[{group}] {error}") from error
     if not writer:
-        raise errors.BadConfiguration(why=f"[{group}] writer is missing: it names the service that may write there")
+        raise errors.BadConfiguration(
+            why=f"[{group}] writer is missing: set it to the name of the service that may write this namespace"
+        )
     try:
         return Namespace(name, writer, _read_schema(schema) if schema else {"type": "object"})
     except (OSError, ValueError, RecursionError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
-        raise errors.BadConfiguration(why=f"[{group}] schema {schema!r} cannot be used: {why}") from error
+        raise errors.BadConfiguration(why=f"[{group}] schema {schema!r} is invalid: {why}") from error
 
 
 def _read_schema(path: str) -> dict[str, object]:
     with Path(path).open("rb") as file:
         text = file.read(MAX_SCHEMA + 1)
     if len(text) > MAX_SCHEMA:
-        raise ValueError(f"it has more than {MAX_SCHEMA} bytes")
+        raise ValueError(f"it has more than the maximum of {MAX_SCHEMA} bytes")
     schema = json.loads(text)
     if not isinstance(schema, dict):
         raise ValueError("it does not hold a JSON object")

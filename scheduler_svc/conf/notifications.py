@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether changes of host state are published as notifications, and where."""
+"""Options of group [host_state_notifications]."""
 
 from oslo_config import cfg
 
@@ -19,8 +19,8 @@ OPTS: list[cfg.Opt] = [
         "transport_url",
         default="",
         secret=True,
-        help="Where to publish: rabbit://, kafka:// or what else oslo.messaging has a driver for. Empty means "
-        "[DEFAULT] transport_url; the embedded bus carries no notifications.",
+        help="Where to publish: rabbit://, kafka:// or any other URL with an oslo.messaging driver. Empty means "
+        "[DEFAULT] transport_url; the embedded bus does not support notifications.",
     ),
     cfg.StrOpt(
         "driver",
@@ -30,7 +30,7 @@ OPTS: list[cfg.Opt] = [
     cfg.ListOpt(
         "topics",
         default=["gantt_host_state"],
-        help="Topics to publish on; a listener finds the notifications at priority 'info' of them.",
+        help="Topics to publish on; the notifications have priority 'info'.",
     ),
     cfg.ListOpt(
         "kinds",
@@ -42,8 +42,8 @@ OPTS: list[cfg.Opt] = [
         default=15.0,
         min=1.0,
         max=3600.0,
-        help="Seconds without a sign of life of the worker that publishes after which another takes over where it "
-        "stopped.",
+        help="Seconds without a renewal by the publishing worker after which another worker takes over and continues "
+        "at the last recorded position.",
     ),
 ]
 
@@ -54,9 +54,9 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration for a kind of change that there is not."""
+    """Raise BadConfiguration for an unknown kind of change."""
     unknown = sorted(set(conf.host_state_notifications.kinds) - set(KINDS))
     if unknown:
         raise errors.BadConfiguration(
-            why=f"[{GROUP}] kinds: there is no kind {', '.join(unknown)}; known: {', '.join(KINDS)}"
+            why=f"[{GROUP}] kinds: unknown kind {', '.join(unknown)}; allowed: {', '.join(KINDS)}"
         )

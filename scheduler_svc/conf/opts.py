@@ -7,5 +7,5 @@ from scheduler_svc.conf import MODULES
 
 
 def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
-    """Return the options by group, as oslo-config-generator asks for them."""
+    """Return the options by group, for oslo-config-generator."""
     return [(module.GROUP, module.OPTS) for module in MODULES]

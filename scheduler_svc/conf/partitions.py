@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The partitions that a daemon decides over, and where the store of each is."""
+"""The partitions that a daemon selects hosts from, and their stores."""
 
 from collections.abc import Sequence
 
@@ -16,45 +16,44 @@ OPTS: list[cfg.Opt] = [
         "url",
         secret=True,
         sample_default="redis://user:password@cell1-store:6379/0",
-        help="The store of this partition, as [store] url has it, and its default. The group's name gives the "
-        "partition's, so that [partition:cell1] describes 'cell1'. Partitions may share a store: each has keys of its "
-        "own in it.",
+        help="URL of this partition's store, in the form of [store] url, which is its default. The group name contains "
+        "the partition: [partition:cell1] describes 'cell1'. Partitions may share a store: each has its own keys.",
     ),
 ]
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register nothing yet: which groups there are is known when the files have been read."""
+    """Register nothing: the groups are known only after the files have been read."""
 
 
 def names(conf: cfg.ConfigOpts) -> Sequence[str]:
-    """Return the partitions to decide over, in their order."""
+    """Return the names of the configured partitions, in their order."""
     return conf.scheduler.partitions or [conf.rpc.partition]
 
 
-def served(conf: cfg.ConfigOpts) -> Sequence[str]:
-    """Return the partitions whose claims are served, and that are tidied."""
+def claims_partitions(conf: cfg.ConfigOpts) -> Sequence[str]:
+    """Return the names of the partitions that this daemon serves claims for and cleans up."""
     return conf.scheduler.claims_partitions or names(conf)
 
 
 def url(conf: cfg.ConfigOpts, name: str) -> str:
-    """Return where a partition's store is; raises BadConfiguration."""
+    """Return the store URL of a partition; raises BadConfiguration."""
     group = f"{PREFIX}{name}"
     conf.register_opts(OPTS, group=group)
     return conf[group].url or conf.store.url
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration for partitions that cannot be decided over, or stores that cannot be reached."""
+    """Raise BadConfiguration for invalid partitions or store URLs."""
     configured = names(conf)
     if len(set(configured)) < len(configured):
-        raise errors.BadConfiguration(why="[scheduler] partitions: one of them is named twice")
+        raise errors.BadConfiguration(why="[scheduler] partitions: a name is repeated")
     if conf.rpc.partition not in configured:
         raise errors.BadConfiguration(
-            why=f"[scheduler] partitions: {conf.rpc.partition!r}, this service's own as [rpc] partition names it, is "
-            f"not among {', '.join(configured)}"
+            why=f"[scheduler] partitions: {conf.rpc.partition!r}, the own partition of this service ([rpc] partition), "
+            f"is not in {', '.join(configured)}"
         )
-    unknown = sorted(set(served(conf)) - set(configured))
+    unknown = sorted(set(claims_partitions(conf)) - set(configured))
     if unknown:
         raise errors.BadConfiguration(
             why=f"[scheduler] claims_partitions: {', '.join(unknown)} is not in [scheduler] partitions"
@@ -62,7 +61,7 @@ def check(conf: cfg.ConfigOpts) -> None:
     undeclared = sorted(set(_described(conf)) - set(configured))
     if undeclared:
         raise errors.BadConfiguration(
-            why=f"[{PREFIX}{undeclared[0]}] describes a partition that [scheduler] partitions does not name"
+            why=f"[{PREFIX}{undeclared[0]}] describes a partition that is not in [scheduler] partitions"
         )
     for name in configured:
         store_url.check(f"{PREFIX}{name}", url(conf, name))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How requests are rewritten before hosts are looked at. Names, meanings, defaults and group are Nova's."""
+"""Options of prefilters, which rewrite requests before filtering. Names, meanings, defaults and group are Nova's."""
 
 from oslo_config import cfg
 
@@ -12,15 +12,15 @@ OPTS: list[cfg.Opt] = [
         "limit_tenants_to_placement_aggregate",
         default=False,
         mutable=True,
-        help="Whether a project is kept to the aggregates that name it: their metadata filter_tenant_id, or a key that "
-        "begins so, is the project's id. Other projects may use these hosts all the same: see "
-        "AggregateMultiTenancyIsolation.",
+        help="Whether a project is limited to aggregates with its id in metadata filter_tenant_id, or in a key with "
+        "that prefix. Other projects may still use these hosts: see AggregateMultiTenancyIsolation.",
     ),
     cfg.BoolOpt(
         "placement_aggregate_required_for_tenants",
         default=False,
         mutable=True,
-        help="Whether a project that no aggregate names is refused, where limit_tenants_to_placement_aggregate is on.",
+        help="Whether requests of a project without such an aggregate are refused, if "
+        "limit_tenants_to_placement_aggregate is true.",
     ),
     cfg.BoolOpt(
         "query_placement_for_image_type_support",
@@ -32,25 +32,25 @@ OPTS: list[cfg.Opt] = [
         "enable_isolated_aggregate_filtering",
         default=False,
         mutable=True,
-        help="Whether aggregates with metadata trait:NAME=required take only requests that require each such trait.",
+        help="Whether aggregates with metadata trait:NAME=required accept only requests that require all these traits.",
     ),
     cfg.BoolOpt(
         "image_metadata_prefilter",
         default=False,
         mutable=True,
-        help="Whether a host must have the traits that stand for the image's hw_cdrom_bus, hw_disk_bus, "
+        help="Whether a host must have the traits that correspond to the image's hw_cdrom_bus, hw_disk_bus, "
         "hw_video_model, hw_vif_model, hw_architecture, hw_emulation_architecture and hw_viommu_model.",
     ),
 ]
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the options of group [scheduler] that prefilters have."""
+    """Register the prefilter options of group [scheduler]."""
     conf.register_opts(OPTS, group=GROUP)
 
 
 def load(conf: cfg.ConfigOpts) -> PrefilterOptions:
-    """Return what prefilters are told."""
+    """Return the options of prefilters."""
     group = conf.scheduler
     return PrefilterOptions(
         limit_tenants=group.limit_tenants_to_placement_aggregate,

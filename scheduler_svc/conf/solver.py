@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the driver 'solver' places what is asked for at once."""
+"""Options of driver 'solver', which places a batch of requests together."""
 
 import importlib.util
 
@@ -20,11 +20,11 @@ OPTS: list[cfg.Opt] = [
         default=SPREAD,
         mutable=True,
         choices=[
-            (PACK, "use no empty host that can be spared, and fill the fullest"),
-            (SPREAD, "load all hosts alike"),
+            (PACK, "use as few empty hosts as possible, and fill the fullest"),
+            (SPREAD, "distribute the load evenly over hosts"),
         ],
-        help="What is best among the ways to serve as many requests as can be. It also gives the multipliers of "
-        "RAMWeigher, CPUWeigher and DiskWeigher their sign, for this driver; all other weighers count as configured.",
+        help="Objective among the solutions that place the maximum number of requests. It also sets the sign of the "
+        "multipliers of RAMWeigher, CPUWeigher and DiskWeigher for this driver; other weighers apply as configured.",
     ),
     cfg.IntOpt(
         "time_limit",
@@ -32,9 +32,9 @@ OPTS: list[cfg.Opt] = [
         min=1,
         max=60_000,
         mutable=True,
-        help="Milliseconds that one batch may be solved for; after that the best that was found is taken, which is "
-        "never worse than one request after the other. A batch's callers wait that long at most. What ends before "
-        "the limit is the same each time; what is cut off by it depends on the machine.",
+        help="Maximum milliseconds to solve one batch; after that the best solution so far is used, which is never "
+        "worse than deciding the requests one after the other. Solutions found within the limit are reproducible; a "
+        "solution cut off by it depends on the machine.",
     ),
     cfg.IntOpt(
         "hosts",
@@ -42,8 +42,8 @@ OPTS: list[cfg.Opt] = [
         min=1,
         max=10_000,
         mutable=True,
-        help="Best hosts that are looked at for each kind of request; never fewer than the batch has instances. More "
-        "can place better and takes longer.",
+        help="Number of best hosts considered for each kind of request; at least the number of instances in the "
+        "batch. A larger value can improve placement and takes longer.",
     ),
     cfg.IntOpt(
         "max_pairs",
@@ -51,24 +51,24 @@ OPTS: list[cfg.Opt] = [
         min=1,
         max=1_000_000,
         mutable=True,
-        help="Pairs of a kind of request and a host beyond which a batch is too large to be solved: each request is "
-        "then decided by itself, as by the driver 'filter'.",
+        help="Maximum number of pairs of a kind of request and a host; a larger batch is not solved: each request is "
+        "decided separately, as by driver 'filter'.",
     ),
     cfg.IntOpt(
         "window",
         default=0,
         min=0,
         max=1_000,
-        help="Milliseconds that a request waits in its worker for others, to be placed together with them. 0 places "
-        "each by itself; select_batch is solved together in any case.",
+        help="Milliseconds that a request waits in its worker for other requests, to be placed together. With 0 each "
+        "request is placed separately; the requests of select_batch are always solved together.",
     ),
     cfg.IntOpt(
         "max_batch",
         default=200,
         min=1,
         max=1_000,
-        help="Requests that one batch holds at most; when so many wait the window closes early, and a call of "
-        "select_batch with more is refused.",
+        help="Maximum number of requests in one batch; the window closes early when this many wait, and a select_batch "
+        "call with more is refused.",
     ),
 ]
 
@@ -79,7 +79,7 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration where the driver is wanted and what it solves with is not installed."""
+    """Raise BadConfiguration if the driver is enabled and its package is not installed."""
     if NAME in scheduler.drivers(conf) and importlib.util.find_spec(PACKAGE) is None:
         raise errors.BadConfiguration(
             why=f"[scheduler] driver 'solver' needs the package {PACKAGE}: install gantt's extra 'solver', "

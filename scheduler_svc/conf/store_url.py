@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is a URL one of a store? Told without any backend's library, which a daemon's master must not need."""
+"""Validation of store URLs, without the libraries of back ends, which a daemon's master process must not need."""
 
 from collections.abc import Sequence
 from urllib.parse import parse_qsl, urlsplit
@@ -13,8 +13,8 @@ SQL = (SQLITE, POSTGRESQL)
 MEMCACHED = "memcached"
 SCHEMES = (*redis_url.SCHEMES, *redis_nodes.SCHEMES, *SQL, redis_url.MEMORY)
 NO_CLAIMS = (
-    "memcached cannot hold claims: one request claims on several hosts or on none, and memcached changes one document "
-    "at a time; and it may evict what it acknowledged. It can hold declared host state: [store] state_url"
+    "memcached cannot store claims: a request claims on several hosts atomically, but memcached changes one document "
+    "at a time and may evict acknowledged writes. It can store declared host state: [store] state_url"
 )
 _POSTGRESQL_OPTIONS = frozenset(
     {"host", "port", "sslmode", "sslrootcert", "sslcert", "sslkey", "sslcrl", "target_session_attrs", "passfile"}
@@ -22,9 +22,9 @@ _POSTGRESQL_OPTIONS = frozenset(
 
 
 def check(group: str, url: str) -> None:
-    """Raise BadConfiguration unless option ``url`` of ``group`` can name a store.
+    """Raise BadConfiguration unless option ``url`` of ``group`` is valid for a store.
 
-    It is not shown: a password may be anywhere in it, for one that is mistyped.
+    The URL is not shown: in a mistyped URL the password may be anywhere.
     """
     scheme = url.partition("://")[0] if "://" in url else ""
     if scheme == MEMCACHED:
@@ -41,11 +41,9 @@ def check(group: str, url: str) -> None:
 
 
 def check_state_url(group: str, url: str | None, namespaces: Sequence[str]) -> None:
-    """Raise BadConfiguration unless ``state_url`` is none, or a memcached's that ``namespaces`` are for."""
+    """Raise BadConfiguration unless ``state_url`` is None or a memcached URL with ``namespaces``."""
     if (url is None) != (not namespaces):
-        raise errors.BadConfiguration(
-            why=f"[{group}] state_url and state_namespaces need each other: set both, or none"
-        )
+        raise errors.BadConfiguration(why=f"[{group}] state_url and state_namespaces must be set together, or neither")
     if url is None:
         return
     try:
@@ -58,33 +56,33 @@ def check_state_url(group: str, url: str | None, namespaces: Sequence[str]) -> N
         raise errors.BadConfiguration(
             why=f"[{group}] state_url must be memcached://host:port or memcached:///path/memcached.sock"
         )
-    # What an aggregate's change means to claims on its members is written in the same step as its document.
+    # The document of an aggregate is written atomically with its effects on claims of members.
     reserved = sorted({"compute", "service", "aggregate"} & set(namespaces))
     if reserved:
-        raise errors.BadConfiguration(why=f"[{group}] state_namespaces: {', '.join(reserved)} cannot leave the store")
+        raise errors.BadConfiguration(why=f"[{group}] state_namespaces: {', '.join(reserved)} must stay in the store")
 
 
 def _check_sqlite(group: str, url: str) -> None:
     parts = urlsplit(url)
     if parts.netloc or parts.query or not parts.path.startswith("//") or not parts.path.strip("/"):
         raise errors.BadConfiguration(
-            why=f"[{group}] url must name a file by its whole path: sqlite:////var/lib/gantt/store.sqlite"
+            why=f"[{group}] url must contain the absolute path of a file: sqlite:////var/lib/gantt/store.sqlite"
         )
 
 
 def _check_postgresql(group: str, url: str) -> None:
     try:
         parts = urlsplit(url)
-        _ = parts.port  # read, it is checked
+        _ = parts.port  # reading it validates it
     except ValueError:
         raise errors.BadConfiguration(
-            why=f"[{group}] url has an address that is none: write postgresql://user:password@host:port/database, with "
+            why=f"[{group}] url has an invalid address: write postgresql://user:password@host:port/database, with "
             "special characters of the password as %nn"
         ) from None
     if not parts.path.strip("/"):
-        raise errors.BadConfiguration(why=f"[{group}] url names no database: write postgresql://user@host/database")
+        raise errors.BadConfiguration(why=f"[{group}] url has no database: write postgresql://user@host/database")
     unknown = {name for name, _value in parse_qsl(parts.query, keep_blank_values=True)} - _POSTGRESQL_OPTIONS
     if unknown:
-        # Named by what is known: with a password's '?' not written as %3F this is half of the password.
+        # Only allowed options are shown: if a password has an unescaped '?', the rest of it would be here.
         allowed = ", ".join(sorted(_POSTGRESQL_OPTIONS))
-        raise errors.BadConfiguration(why=f"[{group}] url has an unknown option after its '?'; there are {allowed}")
+        raise errors.BadConfiguration(why=f"[{group}] url has an unknown option after '?'; allowed: {allowed}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How hosts that passed the filters are weighed. Names, meanings and defaults are Nova's, and so is the group."""
+"""Options of weighers. Names, meanings, defaults and the group are Nova's."""
 
 import math
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from scheduler_svc.metric_weights import AGGREGATE_OPTION
 
 GROUP = "filter_scheduler"
 
-# What there is and the option of its multiplier, told here without the modules that do it: those need NumPy.
+# Built-in weighers and their multiplier options, listed without importing their modules, which need NumPy.
 OPTIONS: Mapping[str, str] = {
     "RAMWeigher": "ram_weight_multiplier",
     "CPUWeigher": "cpu_weight_multiplier",
@@ -44,12 +44,12 @@ DEFAULT_WEIGHERS = (
 SPREAD, PACK = "spread", "pack"
 
 _SCALED = (
-    " Figures are scaled to 0 to 1 over the hosts that passed the filters and multiplied by this. Metadata of the same "
-    "name overrides it for an aggregate's hosts, of several aggregates the least."
+    " Weights are normalized to 0 to 1 over the hosts that passed the filters and multiplied by this. Aggregate "
+    "metadata of the same name overrides it for member hosts; of several aggregates the minimum applies."
 )
 _FREE = (
-    "Weight of free {} in a host's score: a positive number spreads instances, a negative one packs them, 0 leaves it "
-    "out." + _SCALED
+    "Weight of free {} in a host's score: a positive number spreads instances, a negative one packs them, 0 ignores "
+    "it." + _SCALED
 )
 
 
@@ -62,20 +62,20 @@ OPTS: list[cfg.Opt] = [
         "enabled_weighers",
         default=list(DEFAULT_WEIGHERS),
         mutable=True,
-        help="Weighers whose figures make up a host's score. There is also BalanceWeigher; and "
+        help="Weighers that contribute to a host's score. Also available: BalanceWeigher; and "
         "HypervisorVersionWeigher, NumInstancesWeigher, IoOpsWeigher, ImagePropertiesWeigher and MetricsWeigher, each "
-        "of which has agents report more. Nova enables all of its weighers.",
+        "of which makes agents report more. Nova enables all of its weighers.",
     ),
     cfg.StrOpt(
         "placement",
         default=SPREAD,
         choices=[
-            (SPREAD, "free memory, processors and disk count as their multipliers say"),
-            (PACK, "these three multipliers are turned round: fuller hosts first, and hosts stay empty longest"),
+            (SPREAD, "free memory, processors and disk are weighted by their multipliers"),
+            (PACK, "the sign of these three multipliers is inverted: fuller hosts first, empty hosts last"),
         ],
         mutable=True,
-        help="Whether servers are spread over the hosts or packed onto few. Where an aggregate's metadata says "
-        "otherwise of a multiplier, that stands as it is.",
+        help="Whether servers are spread over hosts or packed onto few. A multiplier from aggregate metadata is not "
+        "inverted.",
     ),
     _multiplier("ram_weight_multiplier", 1.0, _FREE.format("memory")),
     _multiplier("cpu_weight_multiplier", 1.0, _FREE.format("processors")),
@@ -83,8 +83,9 @@ OPTS: list[cfg.Opt] = [
     _multiplier(
         "balance_weight_multiplier",
         1.0,
-        "Weight of leaving as large a share of a host's processors free as of its memory, for BalanceWeigher, which "
-        "Nova has not: less of either is stranded beside the other." + _SCALED,
+        "Weight of equal free shares of a host's processors and memory, for BalanceWeigher, which Nova does not have: "
+        "it "
+        "avoids free memory without processors and vice versa." + _SCALED,
     ),
     _multiplier(
         "hypervisor_version_weight_multiplier",
@@ -99,29 +100,28 @@ OPTS: list[cfg.Opt] = [
     _multiplier(
         "io_ops_weight_multiplier",
         -1.0,
-        "Weight of the number of instances that a host builds or moves now: a negative number prefers idle hosts."
+        "Weight of the number of instances that a host is building or moving: a negative number prefers idle hosts."
         + _SCALED,
     ),
     _multiplier(
         "image_props_weight_multiplier",
         0.0,
-        "Weight of how many instances on a host were booted from images with the request's properties: a positive "
-        "number puts like to like, a negative one keeps them apart." + _SCALED,
+        "Weight of the number of instances on a host that were booted from images with the request's properties: a "
+        "positive number groups such instances, a negative one separates them." + _SCALED,
     ),
     cfg.ListOpt(
         "image_props_weight_setting",
         default=[],
         sample_default=["os_distro=2", "os_type=1"],
         mutable=True,
-        help="Which image properties ImagePropertiesWeigher looks at, and how much each counts: property=weight, "
-        "separated by commas. Agents count instances by the properties named here, and no others; none: the weigher "
-        "adds nothing.",
+        help="Image properties and their weights for ImagePropertiesWeigher: property=weight, separated by commas. "
+        "Agents count instances only by these properties; if empty, the weigher has no effect.",
     ),
     _multiplier(
         "pci_weight_multiplier",
         1.0,
-        "Weight of having few free PCI devices: a positive number keeps hosts with devices for those who need them, "
-        "and fills up the ones with few first." + _SCALED,
+        "Weight of having few free PCI devices: a positive number reserves hosts with devices for requests that need "
+        "them, and fills hosts with few devices first." + _SCALED,
     ),
     _multiplier(
         "soft_affinity_weight_multiplier",
@@ -137,8 +137,8 @@ OPTS: list[cfg.Opt] = [
     _multiplier(
         "build_failure_weight_multiplier",
         1_000_000.0,
-        "Weight against builds that failed on a host since one last succeeded. So large that whatever else is weighed "
-        "decides only between hosts with equally many." + _SCALED,
+        "Weight against builds that failed on a host since the last success. So large that other weighers only decide "
+        "between hosts with equal counts." + _SCALED,
     ),
     _multiplier(
         "cross_cell_move_weight_multiplier",
@@ -149,19 +149,19 @@ OPTS: list[cfg.Opt] = [
     _multiplier(
         "volume_near_weight_multiplier",
         10.0,
-        "Weight of being in the same location as the storage pools of the request's volumes. Large, so that room "
-        "decides only between hosts that are equally near." + _SCALED,
+        "Weight of being in the same location as the storage pools of the request's volumes. Large, so that free "
+        "capacity only decides between hosts that are equally near." + _SCALED,
     ),
 ]
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the options of group [filter_scheduler] that weighers have."""
+    """Register the weigher options of group [filter_scheduler]."""
     conf.register_opts(OPTS, group=GROUP)
 
 
 def multipliers(conf: cfg.ConfigOpts) -> dict[str, float]:
-    """Return what is configured for each weigher that is built in, by its name."""
+    """Return the multiplier of each built-in weigher by name."""
     group = conf.filter_scheduler
     multipliers_by_name = {name: float(group[option]) for name, option in OPTIONS.items()}
     multipliers_by_name[METRICS] = float(conf.metrics.weight_multiplier)
@@ -171,7 +171,7 @@ def multipliers(conf: cfg.ConfigOpts) -> dict[str, float]:
 
 
 def image_properties(conf: cfg.ConfigOpts) -> dict[str, float]:
-    """Return how much each image property counts; raises BadConfiguration for what is no property=weight."""
+    """Return the weight of each image property; raises BadConfiguration unless entries are property=weight."""
     weights: dict[str, float] = {}
     for pair in conf.filter_scheduler.image_props_weight_setting:
         name, equals, text = (part.strip() for part in pair.partition("="))
@@ -181,16 +181,18 @@ def image_properties(conf: cfg.ConfigOpts) -> dict[str, float]:
             weight = math.nan
         if not equals or not name or name in weights or not math.isfinite(weight):
             raise errors.BadConfiguration(
-                why=f"[{GROUP}] image_props_weight_setting: {pair!r} is no property=weight, or names a property for "
-                "the second time"
+                why=f"[{GROUP}] image_props_weight_setting: {pair!r} is not of the form property=weight, or repeats "
+                "a property"
             )
         weights[name] = weight
     return weights
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration for a setting that cannot be used."""
+    """Raise BadConfiguration for an invalid setting."""
     image_properties(conf)
     for name, value in multipliers(conf).items():
         if not math.isfinite(value):
-            raise errors.BadConfiguration(why=f"[{GROUP}] the multiplier of {name} is {value}, no finite number")
+            raise errors.BadConfiguration(
+                why=f"[{GROUP}] the multiplier of {name} is {value}, which is not a finite number"
+            )

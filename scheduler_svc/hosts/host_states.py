@@ -53,7 +53,7 @@ class HostStates:
     def get(self, namespace: str, name: str) -> HostStateDocument:
         """Return one document; raises UnknownNamespace, UnknownHost."""
         self._namespaces.find(namespace)
-        return self._get_document(namespace, name, needed=True)
+        return self._get_document(namespace, name, required=True)
 
     def list(
         self, namespace: str, marker: str | None, limit: int, matching: Mapping[str, Any] | None = None
@@ -90,7 +90,7 @@ class HostStates:
         declaration.check_writer(writer)
         if namespace in COMPOSED:
             return self._update_composed(namespace, name, version, changes)
-        current = self._get_document(namespace, name, needed=version > 0)
+        current = self._get_document(namespace, name, required=version > 0)
         merged = {key: value for key, value in {**current.document, **changes}.items() if value is not None}
         if current.version and is_same(merged, current.document):
             return current
@@ -139,7 +139,7 @@ class HostStates:
         if not isinstance(host, str):
             raise errors.InvalidRequest(why=f"matching: {HOST!r} must be the name of a service host")
         if marker is None or marker < host:
-            own_state = self._get_document(namespace, host, needed=False)
+            own_state = self._get_document(namespace, host, required=False)
             if own_state.version:
                 yield own_state
         node_prefix = f"{host}{names.SEPARATOR}"

@@ -20,9 +20,9 @@ def get_liveness_source(conf: cfg.ConfigOpts) -> Liveness:
 
 
 class GroupLiveness:
-    """This worker's place in the service group, and its looks at the groups of the partitions that it decides over.
+    """Joins the service group, and polls the groups of the partitions that this worker serves.
 
-    Without a group it does nothing. One worker of a daemon is enough to look: ``looks``.
+    Does nothing without a configured group. ``polls`` is True for only one worker of a daemon.
     """
 
     def __init__(self, conf: cfg.ConfigOpts, stores: Sequence[Store], service: str, polls: bool) -> None:

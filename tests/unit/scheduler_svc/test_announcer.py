@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Telling the conductor that hosts wait for an audit."""
+"""Audit requests to the conductor."""
 
 import queue
 import threading
@@ -15,11 +15,11 @@ from tests.unit.scheduler_svc.hosts import node
 
 class Conductor:
     def __init__(self, fault=None):
-        self.heard = queue.Queue()
+        self.calls = queue.Queue()
         self._fault = fault
 
     def audit_hosts(self, ctxt, partition, epoch):
-        self.heard.put((partition, epoch, ctxt.deadline > 0))
+        self.calls.put((partition, epoch, ctxt.deadline > 0))
         if self._fault is not None:
             raise self._fault
 
@@ -36,29 +36,29 @@ def loaded(store):
     return replica
 
 
-def test_living_hosts_that_are_closed_are_announced():
+def test_audit_is_requested_for_live_unaudited_hosts():
     store = joined()
     epoch = store.begin_epoch()
     conductor = Conductor()
     AuditAnnouncer(conductor).request_audits(loaded(store))
-    assert conductor.heard.get(timeout=10) == ("p", epoch, True)
+    assert conductor.calls.get(timeout=10) == ("p", epoch, True)
 
 
-def test_nothing_is_said_where_every_living_host_is_open():
+def test_no_audit_is_requested_if_all_live_hosts_are_audited():
     store = joined()
     store.update_stats("silent", incarnation=1, sequence=1, base=0, full=True, nodes={"silent": node()})
     store.state.alive["silent"] = False
     conductor = Conductor()
     AuditAnnouncer(conductor).request_audits(loaded(store))
-    # It would be said in a thread: none may be on its way.
+    # The call would be made in a thread: wait for any that is running.
     for thread in threading.enumerate():
         if thread.name == "announcer":
             thread.join(10)
-    assert conductor.heard.empty()
+    assert conductor.calls.empty()
 
 
-def test_a_conductor_that_is_away_is_no_fault(caplog):
+def test_unavailable_conductor_is_only_logged(caplog):
     caplog.set_level("WARNING", logger="scheduler_svc.following.announcer")
-    announcer = AuditAnnouncer(Conductor(messaging.MessagingTimeout("nobody there")))
-    announcer._tell("p", 8)
-    assert "agents learn it by themselves: nobody there" in caplog.text
+    announcer = AuditAnnouncer(Conductor(messaging.MessagingTimeout("no answer")))
+    announcer._call_conductor("p", 8)
+    assert "agents learn of it from report answers: no answer" in caplog.text

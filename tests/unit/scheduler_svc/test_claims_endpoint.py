@@ -13,14 +13,14 @@ from tests.unit.scheduler_svc.workers import FakeTransportWorker, node_report
 
 @pytest.fixture(scope="module")
 def worker():
-    made = FakeTransportWorker()
-    made.service.start()
-    yield made
-    made.service.stop()
-    made.service.wait()
+    worker = FakeTransportWorker()
+    worker.service.start()
+    yield worker
+    worker.service.stop()
+    worker.service.wait()
 
 
-def test_a_request_is_served_from_report_to_release(worker):
+def test_claim_lifecycle_from_report_to_release(worker):
     worker.join("way", {"way/1": node_report()})
     ctxt = context.new("p", "u")
     uuids, selections = worker.select(2, ctxt, force_hosts=["way"])
@@ -42,7 +42,7 @@ def test_a_request_is_served_from_report_to_release(worker):
     assert worker.claims.list_claims(ctxt, host="way").claims == []
 
 
-def test_an_alternate_is_claimed_in_place_of_what_was_refused(worker):
+def test_alternate_claim_replaces_refused_attempt(worker):
     worker.join("alt", {"alt/1": node_report(), "alt/2": node_report()})
     ctxt = context.new()
     (consumer,), selections = worker.select(1, ctxt, force_hosts=["alt"])
@@ -61,12 +61,12 @@ def test_an_alternate_is_claimed_in_place_of_what_was_refused(worker):
     refused = intents.obj_clone()
     refused.spec.resources = {"VCPU": 100}
     refused.attempts, refused.replaces = [3], [2]
-    told = worker.claims.prepare_claims(ctxt, refused)
-    assert (told.answers, told.hosts) == (["refused"], [None])
-    assert told.reasons[0].startswith(f"{alternate}: ")
+    report = worker.claims.prepare_claims(ctxt, refused)
+    assert (report.answers, report.hosts) == (["refused"], [None])
+    assert report.reasons[0].startswith(f"{alternate}: ")
 
 
-def test_an_audit_reasserts_what_runs_and_settles_the_rest(worker):
+def test_audit_reasserts_running_claims_and_settles_the_rest(worker):
     worker.join("aud", {"aud/1": node_report()})
     epoch = worker.store.state.epoch
     consumer = str(uuid.uuid4())
@@ -86,11 +86,11 @@ def test_an_audit_reasserts_what_runs_and_settles_the_rest(worker):
     assert worker.audit("aud", epoch - 1, **columns).answers == []
     with pytest.raises(errors.MalformedObject, match="lacks project"):
         worker.audit("aud", epoch, **(columns | {"owners": [{"type": "INSTANCE", "user": "u", "request_id": "r"}]}))
-    with pytest.raises(errors.MalformedObject, match="no state"):
+    with pytest.raises(errors.MalformedObject, match="unknown claim state"):
         worker.audit("aud", epoch, **(columns | {"states": ["running"]}))
 
 
-def test_a_fenced_hosts_claims_end_and_who_is_awaited_is_told(worker):
+def test_fencing_ends_claims_and_verify_lists_awaited_hosts(worker):
     worker.join("fen", {"fen": node()})
     worker.select(force_hosts=["fen"])
     assert worker.claims.verify(context.new()).awaited == []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The console script: what it hands to the frame, and what a bad configuration gets."""
+"""The console script: its options, and errors of the configuration."""
 
 import os
 import subprocess
@@ -16,7 +16,7 @@ from scheduler_svc.weighers import scoring
 
 
 def run(*arguments):
-    """Run the script in a process of its own."""
+    """Run the script in its own process."""
     command = [sys.executable, "-m", "scheduler_svc.cmd.scheduler", *arguments]
     return subprocess.run(
         command,
@@ -28,13 +28,13 @@ def run(*arguments):
     )
 
 
-def test_the_workers_are_as_many_as_configured(conf):
+def test_number_of_workers_follows_configuration(conf):
     scheduler_conf.register_opts(conf)
     conf.set_override("workers", 7, group="scheduler")
     assert scheduler.workers(conf) == 7
 
 
-def test_a_bad_value_is_one_line_and_a_status(tmp_path):
+def test_invalid_value_prints_one_line_and_sets_exit_status(tmp_path):
     path = tmp_path / "bad.conf"
     path.write_text("[scheduler]\nclaim_ttl = soon\n")
     ended = run("--config-file", str(path))
@@ -46,14 +46,14 @@ def test_a_bad_value_is_one_line_and_a_status(tmp_path):
 @pytest.mark.parametrize(
     ("option", "why"),
     [
-        ("[filter_scheduler]\nenabled_filters = RamFilter", "there is no filter RamFilter"),
-        ("[filter_scheduler]\nenabled_weighers = Heavy", "there is no weigher Heavy"),
+        ("[filter_scheduler]\nenabled_filters = RamFilter", "unknown filter RamFilter"),
+        ("[filter_scheduler]\nenabled_weighers = Heavy", "unknown weigher Heavy"),
         ("[scheduler]\ndriver = best", "no entry point 'best' is installed"),
         ("[store]\nurl = banana", "[store] url must begin with one of redis://"),
         ("[store]\nurl = unix:///nope?x=y", "[store] url has an unknown option"),
     ],
 )
-def test_what_cannot_work_is_one_line_and_a_status(tmp_path, option, why):
+def test_bad_configuration_prints_one_line_and_sets_exit_status(tmp_path, option, why):
     path = tmp_path / "bad.conf"
     path.write_text(f"[DEFAULT]\ntransport_url = fake://\n{option}\n")
     ended = run("--config-file", str(path))
@@ -62,15 +62,15 @@ def test_what_cannot_work_is_one_line_and_a_status(tmp_path, option, why):
     assert why in ended.stderr
 
 
-def test_the_names_that_the_master_knows_are_those_that_there_are():
+def test_configured_filter_and_weigher_names_match_implementations():
     assert filter_scheduler.FILTERS == pipeline.NAMES
     assert set(filter_scheduler.WEIGHERS) == set(scoring.NAMES)
 
 
-def test_the_master_needs_nothing_heavy():
+def test_master_process_imports_no_heavy_libraries():
     script = (
         "import sys; from scheduler_svc.cmd import scheduler; "
         "print({'numpy', 'redis', 'oslo_messaging', 'eventlet'} & set(sys.modules))"
     )
-    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
-    assert found.stdout == "set()\n"
+    names = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    assert names.stdout == "set()\n"

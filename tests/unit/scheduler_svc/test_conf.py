@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scheduler's options: what is listed for the sample is what is registered, and says what it does."""
+"""The scheduler's options: listed options are registered and documented."""
 
 import pytest
 
@@ -15,7 +15,7 @@ LISTED = [
 
 
 @pytest.mark.parametrize(("group", "option"), LISTED, ids=[f"{group}.{option.name}" for group, option in LISTED])
-def test_a_listed_option_is_registered_with_a_default_and_a_sentence(conf, group, option):
+def test_listed_options_are_registered_with_default_and_help(conf, group, option):
     scheduler_conf.register_opts(conf)
     assert conf[group][option.dest] == option.default
     assert option.help.endswith(".")
@@ -24,10 +24,10 @@ def test_a_listed_option_is_registered_with_a_default_and_a_sentence(conf, group
 @pytest.mark.parametrize(
     "option", [option for option in store.OPTS if hasattr(option.type, "max")], ids=lambda o: o.name
 )
-def test_a_number_of_the_store_is_one_that_every_backend_can_reckon_with(option):
+def test_store_option_limits_fit_every_backend(option):
     assert option.type.min is not None and option.type.max is not None
 
 
-def test_the_contracts_options_are_registered_too(conf):
+def test_rpcapi_options_are_registered(conf):
     scheduler_conf.register_opts(conf)
     assert conf.rpc.partition == "default"

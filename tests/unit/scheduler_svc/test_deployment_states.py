@@ -22,16 +22,16 @@ class World:
         self.deployment = PartitionedDeployment(a=A, b=B)
         self.partitions = self.deployment.worker.partitions
         registry = NamespaceRegistry()
-        states = {each.name: HostStates(each.store, registry) for each in self.partitions}
+        states = {partition.name: HostStates(partition.store, registry) for partition in self.partitions}
         self.states = DeploymentStates(self.partitions, states)
         self.arrivals = HostReportRouter(self.partitions)
         self.sequence = 1
 
     def report(self, host, partition, nodes=None):
         self.sequence += 1
-        told = {host: node()} if nodes is None else nodes
+        overviews = {host: node()} if nodes is None else nodes
         return self.arrivals.update_stats(
-            host, partition, incarnation=1, sequence=self.sequence, base=0, full=True, nodes=told
+            host, partition, incarnation=1, sequence=self.sequence, base=0, full=True, nodes=overviews
         )
 
     def names(self, partition):
@@ -44,31 +44,35 @@ def world():
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 5, 6, 100])
-def test_pages_hold_the_documents_of_all_partitions_by_name_once_each(world, limit):
-    found, marker = [], None
+def test_pages_contain_each_document_of_all_partitions_once_by_name(world, limit):
+    documents, marker = [], None
     for _ in range(20):
         page, marker = world.states.list("compute", marker, limit)
-        found += [(held.state.name, held.partition) for held in page]
+        documents += [(document.state.name, document.partition) for document in page]
         if marker is None:
             break
-    assert found == [("a1", "a"), ("b1", "b"), ("b2", "b"), ("m/1", "a"), ("n/1", "b"), ("z", "a")]
+    assert documents == [("a1", "a"), ("b1", "b"), ("b2", "b"), ("m/1", "a"), ("n/1", "b"), ("z", "a")]
 
 
-def test_a_name_in_two_partitions_is_on_one_page(world):
+def test_documents_of_one_name_are_on_one_page(world):
     world.deployment.stores["b"].update_stats("a1", incarnation=1, sequence=1, base=0, full=True, nodes={"a1": node()})
     page, marker = world.states.list("compute", None, 1)
-    assert [(held.state.name, held.partition) for held in page] == [("a1", "a"), ("a1", "b")]
+    assert [(document.state.name, document.partition) for document in page] == [("a1", "a"), ("a1", "b")]
     assert world.states.list("compute", marker, 1)[0][0].state.name == "b1"
 
 
-def test_a_listing_may_be_narrowed_to_a_partition_that_is(world):
-    assert [held.state.name for held in world.states.list("compute", None, 9, partition="b")[0]] == ["b1", "b2", "n/1"]
-    assert [held.state.name for held in world.states.list("compute", None, 9, {"host": "n"})[0]] == ["n/1"]
+def test_listing_can_be_limited_to_an_existing_partition(world):
+    assert [document.state.name for document in world.states.list("compute", None, 9, partition="b")[0]] == [
+        "b1",
+        "b2",
+        "n/1",
+    ]
+    assert [document.state.name for document in world.states.list("compute", None, 9, {"host": "n"})[0]] == ["n/1"]
     with pytest.raises(errors.UnknownPartition, match="'c' here; configured: a, b"):
         world.states.list("compute", None, 9, partition="c")
 
 
-def test_without_a_partition_the_others_can_still_be_read(world):
+def test_other_partitions_are_readable_while_one_is_unavailable(world):
     world.deployment.take_away("a")
     with pytest.raises(errors.StoreUnavailable):
         world.states.list("compute", None, 9)
@@ -80,18 +84,18 @@ def test_without_a_partition_the_others_can_still_be_read(world):
         world.states.get("service", "nobody")
 
 
-def test_a_document_is_written_where_it_is(world):
-    held = world.states.get("service", "b1")
-    changed = world.states.update("service", "b1", held.state.version, {"enabled": False}, writer="gantt")
+def test_document_is_updated_in_its_partition(world):
+    document = world.states.get("service", "b1")
+    changed = world.states.update("service", "b1", document.state.version, {"enabled": False}, writer="gantt")
     assert changed.partition == "b"
     assert world.deployment.stores["b"].get_state("service", "b1")[1]["enabled"] is False
     with pytest.raises(errors.UnknownHost):
         world.states.get("service", "nobody")
 
 
-def test_a_document_is_made_where_it_is_wanted_and_nowhere_a_second_time(world):
-    made = world.states.update("service", "b1", 1, {"enabled": False}, writer="gantt", partition="b")
-    assert made.partition == "b"
+def test_document_is_created_in_requested_partition_and_only_once(world):
+    created = world.states.update("service", "b1", 1, {"enabled": False}, writer="gantt", partition="b")
+    assert created.partition == "b"
     with pytest.raises(errors.Conflict, match="in partition 'b' already"):
         world.states.update("service", "b1", 0, {"enabled": True}, writer="gantt", partition="a")
     with pytest.raises(errors.UnknownHost):
@@ -100,7 +104,7 @@ def test_a_document_is_made_where_it_is_wanted_and_nowhere_a_second_time(world):
         world.states.update("service", "b1", 0, {"enabled": True}, writer="gantt", partition="c")
 
 
-def test_a_report_goes_to_the_partition_that_it_names(world):
+def test_report_goes_to_its_partition(world):
     world.report("new", "b")
     world.report("old-agent", None)
     assert "new" in world.names("b") and "old-agent" in world.names("a")
@@ -108,16 +112,16 @@ def test_a_report_goes_to_the_partition_that_it_names(world):
         world.report("new", "elsewhere")
 
 
-def test_an_empty_host_moves_with_its_nodes(world):
+def test_host_without_claims_moves_with_its_nodes(world):
     world.report("m", "b", {"m/1": node()})
     world.deployment.worker.follow()
     assert ("m/1" in world.names("a"), "m/1" in world.names("b")) == (False, True)
-    assert [each.name for each in world.partitions.of_host("m")] == ["b"]
+    assert [partition.name for partition in world.partitions.of_host("m")] == ["b"]
     with pytest.raises(errors.UnknownHost):
         world.deployment.stores["a"].get_state("service", "m")
 
 
-def test_a_host_that_holds_claims_stays_until_it_is_empty(world):
+def test_host_with_claims_cannot_move(world):
     asks = SelectionCall(request(force_hosts=("m",)), ["vm"])
     assert world.deployment.worker.selector.select(context.new("p", "u"), asks).partition == "a"
     with pytest.raises(errors.HostInUse, match="'m' holds 1 live claims in partition 'a'"):
@@ -129,20 +133,20 @@ def test_a_host_that_holds_claims_stays_until_it_is_empty(world):
     assert "m/1" in world.names("b")
 
 
-def test_nobody_leaves_a_partition_that_cannot_tell_whether_it_is_empty(world):
+def test_host_cannot_leave_an_unavailable_partition(world):
     world.deployment.take_away("a")
     with pytest.raises(errors.StoreUnavailable):
         world.report("m", "b", {"m/1": node()})
     assert "m/1" not in world.names("b")
 
 
-def test_a_host_is_removed_wherever_it_is(world):
+def test_host_is_removed_from_its_partition(world):
     for name in ("b1", "b1", "nobody"):
         world.arrivals.remove(name)
     assert world.names("b") == ["b2", "n/1"]
 
 
-def test_of_several_records_of_a_decision_the_newest_is_found(world):
+def test_newest_record_of_a_decision_is_returned(world):
     for number, name in enumerate("ab"):
         world.deployment.wait(1)
         world.deployment.stores[name].record_decision("r", {"number": number})
@@ -152,9 +156,9 @@ def test_of_several_records_of_a_decision_the_newest_is_found(world):
         world.partitions.find_decision("unheard of")
 
 
-def test_what_is_known_of_each_partition_is_told(world):
+def test_partitions_are_listed_with_their_state(world):
     world.deployment.stores["b"].away = True
-    first, second = [each.overview() for each in world.partitions]
+    first, second = [partition.overview() for partition in world.partitions]
     assert (first.name, first.available, first.hosts, first.alive) == ("a", True, 3, 3)
     assert first.claims == {"prepared": 0, "confirmed": 0}
     assert (second.name, second.available, second.hosts, second.claims) == ("b", False, 3, None)

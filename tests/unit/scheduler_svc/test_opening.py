@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stores as they are configured."""
+"""Opening of configured stores."""
 
 import uuid
 
@@ -13,7 +13,7 @@ from scheduler_svc.opening import open_configured
 from scheduler_svc.store.records import ClaimRef
 
 
-def test_claims_wait_for_as_many_replicas_as_are_configured(conf: cfg.ConfigOpts, redis_server: RedisServer) -> None:
+def test_claims_wait_for_configured_number_of_replicas(conf: cfg.ConfigOpts, redis_server: RedisServer) -> None:
     scheduler_conf.register_opts(conf)
     partition = f"p{uuid.uuid4().hex[:8]}"
     conf.set_override("partition", partition, group="rpc")

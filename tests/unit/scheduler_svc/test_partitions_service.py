@@ -17,8 +17,8 @@ class Cells(FakeTransportWorker):
         super().__init__(partitions=["default", SECOND], **options)
         self.second = claims.ClaimsAPI(self.conf, bus.get_transport(self.conf), SECOND)
 
-    def tell(self, host, partition):
-        """Report and audit in a partition, and wait until the worker has read it."""
+    def report(self, host, partition):
+        """Report and audit a host in a partition, and wait until the worker has applied it."""
         stats = objects.StatsReport.of(
             incarnation=1, sequence=1, full=True, nodes={host: node_report()}, partition=partition
         )
@@ -31,36 +31,36 @@ class Cells(FakeTransportWorker):
 
 
 # First of all: two workers of one process would share the fake bus.
-def test_a_worker_starts_with_the_partitions_that_answer_and_takes_the_others_when_they_come():
-    made = Cells()
-    late = made.stores[SECOND] = FragileStore(SECOND, lambda: 1_000_000)
+def test_worker_starts_with_available_partitions_and_loads_others_later():
+    created = Cells()
+    late = created.stores[SECOND] = FragileStore(SECOND, lambda: 1_000_000)
     late.away = True
-    made.service.start()
+    created.service.start()
     try:
-        made.tell("here", "default")
-        assert made.select(force_hosts=["here"])[1].partition == "default"
+        created.report("here", "default")
+        assert created.select(force_hosts=["here"])[1].partition == "default"
         with pytest.raises(errors.StoreUnavailable):
-            made.second.verify(context.new())
+            created.second.verify(context.new())
         late.away = False
-        made.tell("there", SECOND)
-        assert made.select(force_hosts=["there"])[1].partition == SECOND
+        created.report("there", SECOND)
+        assert created.select(force_hosts=["there"])[1].partition == SECOND
     finally:
-        made.service.stop()
-        made.service.wait()
+        created.service.stop()
+        created.service.wait()
 
 
 @pytest.fixture(scope="module")
 def cells():
-    made = Cells()
-    made.service.start()
-    made.tell("here", "default")
-    made.tell("there", SECOND)
-    yield made
-    made.service.stop()
-    made.service.wait()
+    created = Cells()
+    created.service.start()
+    created.report("here", "default")
+    created.report("there", SECOND)
+    yield created
+    created.service.stop()
+    created.service.wait()
 
 
-def test_a_request_is_served_and_carried_on_in_the_partition_of_its_host(cells):
+def test_claims_are_processed_in_the_partition_of_the_host(cells):
     uuids, selections = cells.select(2, force_hosts=["there"])
     assert selections.partition == SECOND
     refs = cells.refs(uuids)
@@ -69,14 +69,14 @@ def test_a_request_is_served_and_carried_on_in_the_partition_of_its_host(cells):
     assert cells.second.release_claims(context.new(), "there", refs).answers == ["released"] * 2
 
 
-def test_what_is_known_of_each_partition_is_told(cells):
-    found = cells.scheduler.list_partitions(context.new())
-    assert (found.names, found.available) == (["default", SECOND], [True, True])
-    assert (found.hosts, found.alive) == ([1, 1], [1, 1])
-    assert found.epochs == [cells.stores[name].state.epoch for name in ("default", SECOND)]
+def test_partitions_are_listed_with_their_state(cells):
+    documents = cells.scheduler.list_partitions(context.new())
+    assert (documents.names, documents.available) == (["default", SECOND], [True, True])
+    assert (documents.hosts, documents.alive) == ([1, 1], [1, 1])
+    assert documents.epochs == [cells.stores[name].state.epoch for name in ("default", SECOND)]
 
 
-def test_documents_are_found_and_listed_in_all_partitions(cells):
+def test_documents_of_all_partitions_are_listed(cells):
     page = cells.scheduler.list_host_state(context.new(), "compute")
     assert [(state.name, state.partition) for state in page.states] == [("here", "default"), ("there", SECOND)]
     page = cells.scheduler.list_host_state(context.new(), "compute", partition=SECOND)
@@ -85,23 +85,23 @@ def test_documents_are_found_and_listed_in_all_partitions(cells):
     assert state.partition == SECOND
 
 
-def test_a_decision_is_explained_where_it_was_made(cells):
+def test_decision_is_explained_from_its_partition(cells):
     ctxt = context.new()
     cells.select(1, ctxt, force_hosts=["there"])
     assert cells.scheduler.explain(context.new(), ctxt.request_id).partition == SECOND
     page = cells.scheduler.list_decisions(context.new(), partition=SECOND)
-    assert ctxt.request_id in [one.request_id for one in page.decisions]
+    assert ctxt.request_id in [worker.request_id for worker in page.decisions]
 
 
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda cells: cells.tell("lost", "third"),
+        lambda cells: cells.report("lost", "third"),
         lambda cells: cells.scheduler.list_host_state(context.new(), "compute", partition="third"),
         lambda cells: cells.scheduler.list_decisions(context.new(), partition="third"),
     ],
     ids=["report", "documents", "decisions"],
 )
-def test_a_partition_that_there_is_not_is_a_typed_error(cells, ask):
+def test_unknown_partition_is_a_typed_error(cells, ask):
     with pytest.raises(errors.UnknownPartition, match="'third' here; configured: default, second"):
         ask(cells)

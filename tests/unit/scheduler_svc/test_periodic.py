@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is done again and again, and the reaper's round."""
+"""Periodic tasks, and the reaper."""
 
 import itertools
 import queue
@@ -12,7 +12,7 @@ from scheduler_svc.reaper import BATCH, Reaper, ReapLimits
 
 
 def run_until(times, act):
-    """Let a Periodic act ``times`` times, and end it."""
+    """Run a Periodic ``times`` times, then stop it."""
     acted = queue.Queue()
 
     def acting():
@@ -27,11 +27,11 @@ def run_until(times, act):
     periodic.wait()
 
 
-def test_it_is_done_again():
+def test_task_is_repeated():
     run_until(3, lambda acted: None)
 
 
-def test_neither_an_outage_nor_a_fault_ends_it():
+def test_outage_or_error_does_not_end_the_thread():
     faults = itertools.cycle([errors.StoreUnavailable(why="away"), ZeroDivisionError("a bug")])
 
     def fail(acted):
@@ -40,21 +40,21 @@ def test_neither_an_outage_nor_a_fault_ends_it():
     run_until(4, fail)
 
 
-def test_one_that_never_began_ends_at_once():
+def test_wait_returns_at_once_if_never_started():
     periodic = Periodic("test", lambda: None, lambda: 1)
     periodic.stop()
     periodic.wait()
 
 
-def test_the_reaper_goes_on_while_there_is_more_and_reads_its_patience_each_round():
+def test_reaper_continues_while_batches_are_full_and_rereads_limits():
     calls = []
     ended = iter([BATCH, BATCH, 3, 0])
 
     class Store:
         partition = "p"
 
-        def reap(self, **given):
-            calls.append(given)
+        def reap(self, **limits):
+            calls.append(limits)
             return next(ended)
 
         def counts(self):
@@ -65,5 +65,5 @@ def test_the_reaper_goes_on_while_there_is_more_and_reads_its_patience_each_roun
     reaper.reap()
     patience[0] = ReapLimits(5, 6)
     reaper.reap()
-    assert [(given["dead_after_ms"], given["tombstone_ms"]) for given in calls] == [(1000, 2000)] * 3 + [(5, 6)]
+    assert [(limits["dead_after_ms"], limits["tombstone_ms"]) for limits in calls] == [(1000, 2000)] * 3 + [(5, 6)]
     assert REGISTRY.get_sample_value("gantt_live_claims", {"partition": "p", "state": "confirmed"}) == 7

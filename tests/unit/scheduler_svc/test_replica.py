@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The replica: loaded once, then never anything but what the log says."""
+"""The replica: loaded from a snapshot, then updated from the log."""
 
 import threading
 
@@ -24,9 +24,9 @@ NODES = {"a/1": node(), "a/2": node(zone="az1"), "b/1": node(traits=["CUSTOM_X"]
 
 @pytest.fixture
 def store():
-    made = MemoryStore("p", log_length=8)
-    hosts.join(made, NODES)
-    return made
+    created = MemoryStore("p", log_length=8)
+    hosts.join(created, NODES)
+    return created
 
 
 def claim(store, consumer, host):
@@ -43,12 +43,12 @@ def same(replica, store):
     assert describe(replica.table) == describe(HostTable.from_snapshot(snapshot))
 
 
-def test_there_is_no_table_before_the_first_load(store):
+def test_table_is_not_ready_before_first_load(store):
     with pytest.raises(errors.NotReady):
         _ = Replica(store).table
 
 
-def test_a_replica_that_followed_equals_a_snapshot(store):
+def test_replica_after_following_equals_snapshot(store):
     replica = Replica(store)
     replica.load()
     claim(store, "vm", "a/1")
@@ -62,7 +62,7 @@ def test_a_replica_that_followed_equals_a_snapshot(store):
     assert replica.table.hosts == 3
 
 
-def test_a_host_that_left_and_came_back_is_not_open_before_its_audit(store):
+def test_returning_host_is_closed_until_its_audit(store):
     replica = Replica(store)
     replica.load()
     store.remove("b")
@@ -73,27 +73,27 @@ def test_a_host_that_left_and_came_back_is_not_open_before_its_audit(store):
     assert replica.host_counts.awaiting_audit == 1
 
 
-def test_a_partition_that_is_loaded_anew_leaves_the_others_rows_alone(store):
+def test_reload_of_a_partition_keeps_rows_of_others(store):
     other = MemoryStore("q")
     hosts.join(other, {"a/1": node({"VCPU": 3}), "z/1": node(traits=["CUSTOM_Y"], zone="az9")})
     table = HostTable(["q", "p"])
-    theirs, mine = Replica(other, table=table), Replica(store, table=table)
-    theirs.load()
-    mine.load()
-    before = describe(table, theirs.number)
+    other_rows, own_rows = Replica(other, table=table), Replica(store, table=table)
+    other_rows.load()
+    own_rows.load()
+    before = describe(table, other_rows.number)
     hosts.join(store, {"a/1": node(), "n/1": node({"VCPU": 5, "CUSTOM_GPU": 1}, ["CUSTOM_Z"], "az2")}, sequence=2)
     store.begin_epoch()
-    mine.step(0)
-    assert describe(table, mine.number) == describe(HostTable.from_snapshot(store.snapshot()))
-    assert describe(table, theirs.number) == before
-    assert (mine.host_counts.hosts, theirs.host_counts.hosts, table.hosts) == (3, 2, 5)
-    assert (mine.host_counts.awaiting_audit, theirs.host_counts.awaiting_audit) == (3, 0)
+    own_rows.step(0)
+    assert describe(table, own_rows.number) == describe(HostTable.from_snapshot(store.snapshot()))
+    assert describe(table, other_rows.number) == before
+    assert (own_rows.host_counts.hosts, other_rows.host_counts.hosts, table.hosts) == (3, 2, 5)
+    assert (own_rows.host_counts.awaiting_audit, other_rows.host_counts.awaiting_audit) == (3, 0)
     with table.reading() as view:
         assert view.within("q").sum() == 2
         assert view.match_names(["a"]).sum() == 3  # of both partitions, gone ones included
 
 
-def test_a_gap_in_the_log_means_a_fresh_copy(store):
+def test_gap_in_the_log_loads_a_snapshot(store):
     replica = Replica(store)
     replica.load()
     for number in range(4):
@@ -107,18 +107,18 @@ def test_a_gap_in_the_log_means_a_fresh_copy(store):
     same(replica, store)
 
 
-def test_a_new_epoch_means_a_fresh_copy_and_is_told(store):
-    told = []
-    replica = Replica(store, lambda replica: told.append(replica.log_position.epoch))
+def test_new_epoch_loads_a_snapshot_and_calls_on_loaded(store):
+    loads = []
+    replica = Replica(store, lambda replica: loads.append(replica.log_position.epoch))
     replica.load()
     store.begin_epoch()
     replica.step(0)
     same(replica, store)
-    assert told == [told[0], store.state.epoch]
+    assert loads == [loads[0], store.state.epoch]
     assert replica.host_counts.awaiting_audit == 3
 
 
-def test_waiting_for_a_position_ends_when_it_is_there_and_not_before(store):
+def test_reach_returns_when_position_is_applied(store):
     replica = Replica(store)
     replica.load()
     assert not replica.reach(replica.table.position + 1, 0)
@@ -133,7 +133,7 @@ def test_waiting_for_a_position_ends_when_it_is_there_and_not_before(store):
 
 
 class Flaky(MemoryStore):
-    """A store that can be taken away."""
+    """A store with simulated outages."""
 
     def __init__(self):
         super().__init__("p")
@@ -154,7 +154,7 @@ class Flaky(MemoryStore):
         return super().follow(position, min(block_ms, 20), limit)
 
 
-def test_an_outage_leaves_the_last_table_and_ends_with_a_fresh_one():
+def test_outage_keeps_last_table_and_ends_with_a_snapshot():
     store = Flaky()
     hosts.join(store, NODES)
     replica = Replica(store)
@@ -175,12 +175,12 @@ def test_an_outage_leaves_the_last_table_and_ends_with_a_fresh_one():
 
 
 def claim_away(store):
-    """Change the store behind the back of a replica that cannot reach it."""
+    """Change the store while the replica cannot reach it."""
     store.heartbeat("other", "gantt-conductor")
     return store.state.position
 
 
-def test_a_fault_in_following_does_not_end_it(store, monkeypatch):
+def test_error_in_follower_does_not_end_it(store, monkeypatch):
     replica = Replica(store)
     replica.load()
     loads = figure("snapshots_total", partition="p")

@@ -11,14 +11,14 @@ from tests.unit.scheduler_svc.workers import FakeTransportWorker, metric_value, 
 
 @pytest.fixture(scope="module")
 def worker():
-    made = FakeTransportWorker()
-    made.service.start()
-    yield made
-    made.service.stop()
-    made.service.wait()
+    created = FakeTransportWorker()
+    created.service.start()
+    yield created
+    created.service.stop()
+    created.service.wait()
 
 
-def test_a_decision_is_explained_under_its_request_id(worker):
+def test_decision_is_explained_by_request_id(worker):
     worker.join("why", {"why/1": node_report()})
     ctxt = context.new()
     uuids, _ = worker.select(1, ctxt, force_hosts=["why"])
@@ -30,7 +30,7 @@ def test_a_decision_is_explained_under_its_request_id(worker):
         worker.scheduler.explain(context.new(), "req-unheard-of")
 
 
-def test_the_refusal_of_a_forced_host_that_nobody_knows_is_explained(worker):
+def test_refusal_of_unknown_forced_host_is_explained(worker):
     ctxt = context.new()
     with pytest.raises(errors.UnknownHost, match="'nowhere'"):
         worker.select(2, ctxt, force_hosts=["nowhere"])
@@ -40,14 +40,14 @@ def test_the_refusal_of_a_forced_host_that_nobody_knows_is_explained(worker):
     assert document["spec"]["force_hosts"] == ["nowhere"]
 
 
-def test_a_refusal_arrives_typed_with_its_reasons(worker):
+def test_refusal_is_a_typed_error_with_reasons(worker):
     worker.join("small", {"small/1": node_report()})
     with pytest.raises(errors.NoValidHost, match="1 not enough VCPU") as caught:
         worker.select(force_hosts=["small"], resources={"VCPU": 9})
     assert caught.value.kwargs["reasons"]["not enough VCPU"] == 1
 
 
-def test_stats_are_applied_once_and_deltas_on_their_base(worker):
+def test_stats_are_applied_once_and_deltas_need_their_base(worker):
     assert not worker.report("st", {"st/1": node_report()}).need_full
     delta = worker.report("st", {"st/1": {"traits": ["CUSTOM_NEW"]}}, sequence=2, base=1, full=False)
     assert (delta.need_full, delta.audit) == (False, True)
@@ -57,7 +57,7 @@ def test_stats_are_applied_once_and_deltas_on_their_base(worker):
     assert worker.report("st", {}, sequence=9, base=7, full=False).need_full
 
 
-def test_an_operator_disables_a_host_and_only_an_operator(worker):
+def test_only_an_operator_can_disable_a_host(worker):
     worker.join("off", {"off/1": node_report()})
     ctxt = context.new()
     state = worker.scheduler.get_host_state(ctxt, "service", "off")
@@ -75,17 +75,17 @@ def test_an_operator_disables_a_host_and_only_an_operator(worker):
         worker.select(force_hosts=["off"])
 
 
-def test_host_states_are_paged_to_the_end(worker):
+def test_host_states_are_paged(worker):
     worker.report("page", {f"page/{number}": node_report() for number in range(5)})
-    found, marker = [], "page"
+    documents, marker = [], "page"
     while marker is not None and marker.startswith("page"):
         page = worker.scheduler.list_host_state(context.new(), "compute", marker, 2)
-        found += [state.name for state in page.states if state.name.startswith("page/")]
+        documents += [state.name for state in page.states if state.name.startswith("page/")]
         marker = page.marker
-    assert found == [f"page/{number}" for number in range(5)]
+    assert documents == [f"page/{number}" for number in range(5)]
 
 
-def test_services_are_listed_with_their_kind(worker):
+def test_services_are_listed_with_their_binary(worker):
     worker.scheduler.report_service(context.new(), "gantt-conductor", "somewhere")
     page = worker.scheduler.list_host_state(context.new(), "service")
     kinds = {state.document["binary"]: state.document["alive"] for state in page.states}
@@ -121,29 +121,34 @@ def call(worker, method, version="1.0", topic=scheduler.BusBackend, **values):
         (errors.InvalidName, lambda worker: worker.claims.confirm_claims(context.new(), "a/b", worker.refs(["x"]))),
     ],
 )
-def test_bad_input_is_a_typed_error_and_changes_nothing(worker, error, ask):
+def test_invalid_input_is_a_typed_error_and_changes_nothing(worker, error, ask):
     before = (dict(worker.store.state.claims), set(worker.store.state.providers))
     with pytest.raises(error):
         ask(worker)
     assert (dict(worker.store.state.claims), set(worker.store.state.providers)) == before
 
 
-def test_what_is_served_is_counted(worker):
+def test_calls_are_counted(worker):
     worker.join("count", {"count/1": node_report()})
     served = {"method": "select_destinations", "code": "ok"}
     refused = {"method": "select_destinations", "code": "no_valid_host"}
     before = metric_value("calls_total", **served), metric_value("calls_total", **refused)
-    placed, fits = metric_value("instances_placed_total"), metric_value("verdicts_total", verdict="FITS")
+    selections, fits = metric_value("instances_placed_total"), metric_value("verdicts_total", verdict="FITS")
     decisions = metric_value("decision_seconds_count")
     uuids, _ = worker.select(2, force_hosts=["count"])
     with pytest.raises(errors.NoValidHost):
         worker.select(force_hosts=["count"], resources={"VCPU": 99})
-    assert (metric_value("calls_total", **served), metric_value("calls_total", **refused)) == (before[0] + 1, before[1] + 1)
-    assert metric_value("instances_placed_total") == placed + 2
+    assert (metric_value("calls_total", **served), metric_value("calls_total", **refused)) == (
+        before[0] + 1,
+        before[1] + 1,
+    )
+    assert metric_value("instances_placed_total") == selections + 2
     assert metric_value("verdicts_total", verdict="FITS") == fits + 2
     assert metric_value("decision_seconds_count") == decisions + 2
     confirmed = metric_value("claims_total", verb="confirm", answer="confirmed")
     worker.claims.confirm_claims(context.new(), "count", worker.refs(uuids))
     assert metric_value("claims_total", verb="confirm", answer="confirmed") == confirmed + 2
     assert metric_value("epoch", partition="default") == worker.store.state.epoch
-    assert metric_value("hosts", partition="default") == worker.service._partition_set.partitions.own.replica.table.hosts
+    assert (
+        metric_value("hosts", partition="default") == worker.service._partition_set.partitions.own.replica.table.hosts
+    )

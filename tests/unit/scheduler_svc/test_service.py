@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One worker from its start to its end."""
+"""Start, reload and stop of one worker."""
 
 import threading
 
@@ -16,35 +16,35 @@ from tests.unit.scheduler_svc.workers import FakeTransportWorker, configure
 
 @pytest.fixture(scope="module")
 def worker():
-    made = FakeTransportWorker()
-    made.service.start()
-    yield made
-    made.service.stop()
-    made.service.wait()
+    created = FakeTransportWorker()
+    created.service.start()
+    yield created
+    created.service.stop()
+    created.service.wait()
 
 
-def test_a_reload_takes_the_filters_and_weighers_anew_and_keeps_them_where_they_are_wrong(worker):
+def test_reload_applies_filters_and_weighers_unless_invalid(worker):
     selector = worker.service._selector
     before = selector.driver
     worker.service.reset()
     assert isinstance(selector.driver["filter"], FilterDriver) and selector.driver is not before
-    kept = selector.driver
+    previous = selector.driver
     worker.conf.set_override("enabled_filters", ["Nonsense"], group="filter_scheduler")
     worker.service.reset()
     worker.conf.clear_override("enabled_filters", group="filter_scheduler")
-    assert selector.driver is kept
+    assert selector.driver is previous
 
 
-def test_a_reload_refuses_what_a_start_would(worker):
-    kept = worker.service._selector.driver
+def test_reload_rejects_configuration_that_start_rejects(worker):
+    previous = worker.service._selector.driver
     worker.conf.set_override("weight_setting", ["cpu.percent=-1.0"], group="metrics")
     worker.conf.set_override("enabled_weighers", ["MetricsWeigher"], group="filter_scheduler")
     try:
-        worker.service.reset()  # metrics are required, and no filter sees to it
-        assert worker.service._selector.driver is kept
+        worker.service.reset()  # metrics are required, but MetricsFilter is not enabled
+        assert worker.service._selector.driver is previous
         worker.conf.set_override("required", False, group="metrics")
         worker.service.reset()
-        assert worker.service._selector.driver is not kept
+        assert worker.service._selector.driver is not previous
     finally:
         for group, option in (
             ("metrics", "weight_setting"),
@@ -55,26 +55,26 @@ def test_a_reload_refuses_what_a_start_would(worker):
 
 
 class Away(MemoryStore):
-    """A store that is not there at first."""
+    """A store that is unavailable at first."""
 
     def __init__(self):
         super().__init__("default")
         self.there = threading.Event()
-        self.asked = threading.Event()
+        self.calls = threading.Event()
 
     def snapshot(self, namespaces=()):
-        self.asked.set()
+        self.calls.set()
         if not self.there.is_set():
             raise errors.StoreUnavailable(why="not started yet")
         return super().snapshot(namespaces)
 
 
-def test_a_store_that_is_away_at_start_is_waited_for(conf):
+def test_start_waits_for_unavailable_store(conf):
     store = Away()
     service = SchedulerService(configure(conf), 1, lambda conf, partition: store)
     starting = threading.Thread(target=service.start)
     starting.start()
-    assert store.asked.wait(10)
+    assert store.calls.wait(10)
     store.there.set()
     starting.join(30)
     assert not starting.is_alive()
@@ -83,7 +83,7 @@ def test_a_store_that_is_away_at_start_is_waited_for(conf):
     service.wait()
 
 
-def test_a_stop_ends_the_waiting(conf):
+def test_stop_ends_waiting_for_the_store(conf):
     store = Away()
     service = SchedulerService(configure(conf), 1, lambda conf, partition: store)
     ended = []
@@ -96,19 +96,19 @@ def test_a_stop_ends_the_waiting(conf):
 
     starting = threading.Thread(target=start)
     starting.start()
-    assert store.asked.wait(10)
+    assert store.calls.wait(10)
     service.stop()
     starting.join(30)
     service.wait()
     assert len(ended) == 1
 
 
-def test_a_configuration_that_cannot_work_ends_the_start(conf):
+def test_invalid_configuration_ends_the_start(conf):
     configure(conf).set_override("driver", "nonsense", group="scheduler")
     with pytest.raises(errors.BadConfiguration):
         SchedulerService(conf, 0, lambda conf, partition: MemoryStore(partition)).start()
 
 
-def test_the_configured_store_is_opened_by_its_url(conf):
+def test_configured_store_is_opened_by_url(conf):
     configure(conf).set_override("url", "memory://", group="store")
     assert open_configured(conf, "cell").partition == "cell"

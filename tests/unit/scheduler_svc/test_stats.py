@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a service host may report."""
+"""Validation of stats reports."""
 
 import pytest
 
@@ -13,9 +13,9 @@ def check(node, full=True, name="h/n"):
     return check_nodes("h", {name: node}, full)["h/n"]
 
 
-def test_a_report_is_completed_and_its_capacity_computed():
-    told = {"inventories": VCPU, "traits": ["HW_CPU_X86_AVX2"], "availability_zone": "az", "metrics": {"load": 0.5}}
-    checked = check(told)
+def test_report_gets_defaults_and_computed_capacity():
+    reported = {"inventories": VCPU, "traits": ["HW_CPU_X86_AVX2"], "availability_zone": "az", "metrics": {"load": 0.5}}
+    checked = check(reported)
     assert checked["inventories"]["VCPU"] == {
         "total": 8,
         "reserved": 0,
@@ -26,15 +26,15 @@ def test_a_report_is_completed_and_its_capacity_computed():
         "capacity": 9,
     }
     assert {key: checked[key] for key in ("traits", "availability_zone", "metrics")} == {
-        key: told[key] for key in ("traits", "availability_zone", "metrics")
+        key: reported[key] for key in ("traits", "availability_zone", "metrics")
     }
 
 
-def test_a_capacity_that_is_told_is_not_believed():
+def test_reported_capacity_is_ignored():
     assert check({"inventories": {"VCPU": {"total": 8, "capacity": 800}}})["inventories"]["VCPU"]["capacity"] == 8
 
 
-def test_a_delta_holds_what_changed_and_a_heartbeat_nothing():
+def test_delta_has_changes_and_heartbeat_is_empty():
     assert check({"traits": []}, full=False) == {"traits": []}
     assert check_nodes("h", {}, False) == {}
 
@@ -56,22 +56,22 @@ def test_a_delta_holds_what_changed_and_a_heartbeat_nothing():
         ({"inventories": VCPU, "availability_zone": 7}, "printable"),
         ({"inventories": VCPU, "metrics": {"load": float("inf")}}, "finite"),
         ({"inventories": VCPU, "metrics": {"load": True}}, "finite"),
-        ({"inventories": VCPU, "parent": "other/n"}, "another service host's"),
+        ({"inventories": VCPU, "parent": "other/n"}, "belongs to another service host"),
         ({"inventories": VCPU, "parent": "h/m"}, "not a provider of the same service host"),
-        ({"inventories": VCPU, "parent": "h/n"}, "in a circle"),
+        ({"inventories": VCPU, "parent": "h/n"}, "form a cycle"),
         ({"inventories": VCPU, "kind": "bare metal"}, "one of compute, volume, network"),
         ({"inventories": VCPU, "facts": ["QEMU"]}, "a JSON object"),
         ({"inventories": VCPU, "facts": {"x": "y" * 16384}}, "16384 bytes of JSON"),
         ({"inventories": VCPU, "facts": {"x": float("nan")}}, "plain JSON"),
         ({"inventories": VCPU, "facts": {"x": "\ud800"}}, "Unicode"),
-        ({"inventories": VCPU, "host_ip": "10.0.0"}, "'10.0.0' is no address"),
-        ({"inventories": VCPU, "host_ip": 7}, "no address"),
+        ({"inventories": VCPU, "host_ip": "10.0.0"}, "'10.0.0' is not an IP address"),
+        ({"inventories": VCPU, "host_ip": 7}, "not an IP address"),
         ({"inventories": VCPU, "numa": {}}, "a list of at most 64 cells"),
         ({"inventories": VCPU, "numa": [{}] * 65}, "a list of at most 64 cells"),
         ({"inventories": VCPU, "numa": [{"x": "y" * 65536}]}, "65536 bytes of JSON"),
     ],
 )
-def test_impossible_figures_are_refused_with_a_sentence(node, why):
+def test_invalid_values_are_refused_with_reason(node, why):
     with pytest.raises(errors.InvalidStats, match=why):
         check(node)
 
@@ -83,33 +83,33 @@ def test_impossible_figures_are_refused_with_a_sentence(node, why):
         ({"inventories": VCPU, "traits": ["SHINY"]}, errors.UnknownTrait),
     ],
 )
-def test_unknown_words_are_refused(node, error):
+def test_unknown_resource_classes_and_traits_are_refused(node, error):
     with pytest.raises(error):
         check(node)
 
 
-def test_a_host_speaks_for_its_own_nodes_only():
-    with pytest.raises(errors.InvalidStats, match="not one of service host"):
+def test_host_can_report_only_its_own_nodes():
+    with pytest.raises(errors.InvalidStats, match="does not belong to service host"):
         check({"inventories": VCPU}, name="other/n")
     with pytest.raises(errors.InvalidName):
         check({"inventories": VCPU}, name="h/")
 
 
-def test_a_report_is_bounded():
+def test_report_size_is_limited():
     with pytest.raises(errors.InvalidStats, match="split"):
         check_nodes("h", {key: {} for key in map(str, range(MAX_NODES + 1))}, False)
     with pytest.raises(errors.InvalidStats, match="mapping"):
         check_nodes("h", [1], False)
 
 
-def test_a_tree_is_taken_as_it_is_told():
+def test_provider_tree_is_accepted_as_reported():
     cell = {"inventories": {"PCPU": {"total": 4}}, "traits": ["HW_NUMA_ROOT"], "parent": ["h", "n"]}
     root = {"inventories": VCPU, "kind": "compute", "facts": {"a": [1]}, "host_ip": "::01", "numa": [{"id": 0}]}
     checked = check_nodes("h", {"h/n": root, "h/n/numa0": cell}, True)
     assert checked["h/n/numa0"]["parent"] == "h/n"
-    told = {key: checked["h/n"][key] for key in ("kind", "facts", "host_ip", "numa")}
-    assert told == {"kind": "compute", "facts": {"a": [1]}, "host_ip": "::1", "numa": [{"id": 0}]}
+    reported = {key: checked["h/n"][key] for key in ("kind", "facts", "host_ip", "numa")}
+    assert reported == {"kind": "compute", "facts": {"a": [1]}, "host_ip": "::1", "numa": [{"id": 0}]}
 
 
-def test_a_delta_may_name_a_parent_that_is_stored():
+def test_delta_may_refer_to_a_stored_parent():
     assert check({"parent": "h/m"}, full=False) == {"parent": "h/m"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which URLs can be a store's."""
+"""Validation of store URLs."""
 
 import pytest
 
@@ -16,38 +16,38 @@ GOOD = [
     "postgresql:///gantt?host=a:5432&host=b:5432&target_session_attrs=read-write",
 ]
 BAD = {
-    "sqlite://store.sqlite": "whole path",
-    "sqlite:///store.sqlite": "whole path",
-    "sqlite://": "whole path",
-    "sqlite:////store.sqlite?mode=memory": "whole path",
+    "sqlite://store.sqlite": "absolute path",
+    "sqlite:///store.sqlite": "absolute path",
+    "sqlite://": "absolute path",
+    "sqlite:////store.sqlite?mode=memory": "absolute path",
     "postgresql://hidden@host": "no database",
-    "postgresql://u:hidden@host:port/db": "address that is none",
+    "postgresql://u:hidden@host:port/db": "invalid address",
     "postgresql://u@host/db?hidden": "unknown option",
     "mysql://u:hidden@host/db": "must begin with",
     "hidden": "must begin with",
-    "memcached://127.0.0.1:11211": "cannot hold claims",
+    "memcached://127.0.0.1:11211": "cannot store claims",
 }
 
 
 @pytest.mark.parametrize("url", GOOD)
-def test_what_can_be_a_store(url: str) -> None:
+def test_valid_store_urls(url: str) -> None:
     store_url.check("store", url)
 
 
 @pytest.mark.parametrize("url", BAD)
-def test_what_cannot_be_one_is_told_without_showing_it(url: str) -> None:
+def test_invalid_store_url_is_refused_without_showing_it(url: str) -> None:
     with pytest.raises(errors.BadConfiguration, match=BAD[url]) as caught:
         store_url.check("store", url)
     assert "hidden" not in str(caught.value)
 
 
-def test_memcached_is_refused_for_claims_wherever_it_is_asked_for() -> None:
+def test_memcached_is_refused_for_claims() -> None:
     with pytest.raises(errors.BadConfiguration, match=r"state_url"):
         open_store("memcached://127.0.0.1:11211", "p1")
 
 
 @pytest.mark.parametrize("url", ["memcached://127.0.0.1:11211", "memcached://cache", "memcached:///run/memcached.sock"])
-def test_what_can_hold_host_state_beside_a_store(url: str) -> None:
+def test_valid_state_urls(url: str) -> None:
     store_url.check_state_url("store", url, ["volume"])
     store_url.check_state_url("store", None, [])
 
@@ -64,6 +64,6 @@ def test_what_can_hold_host_state_beside_a_store(url: str) -> None:
         ("memcached://127.0.0.1", ["volume", "aggregate"]),
     ],
 )
-def test_what_cannot(url: str | None, namespaces: list[str]) -> None:
+def test_invalid_state_urls_are_refused(url: str | None, namespaces: list[str]) -> None:
     with pytest.raises(errors.BadConfiguration, match="state_"):
         store_url.check_state_url("store", url, namespaces)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A namespace's writer and schema, and what makes a declaration unusable."""
+"""Writer and schema of namespaces, and invalid declarations."""
 
 import json
 
@@ -14,21 +14,21 @@ from scheduler_svc.namespaces.registry import NamespaceRegistry
 RACK = {"type": "object", "properties": {"watts": {"$ref": "#/$defs/amount"}}, "$defs": {"amount": {"minimum": 0}}}
 
 
-def test_a_document_that_obeys_the_schema_passes():
+def test_valid_document_passes():
     Namespace("rack", "rackd", RACK).check_document("h1", {"watts": 5})
 
 
-def test_a_refusal_says_which_document_where_and_why_and_no_more():
+def test_schema_error_names_document_path_and_reason_only():
     declared = Namespace("rack", "rackd", {"properties": {"a": {"properties": {"b": {"type": "integer"}}}}})
     with pytest.raises(errors.InvalidHostState) as caught:
         declared.check_document("h1", {"a": {"b": "x" * 5000}})
-    told = caught.value.sentence
-    assert told.startswith("Host state of 'h1' in namespace 'rack' is refused: a.b: 'xxx")
-    assert told.endswith("is not of type 'integer'")
-    assert len(told) < 300
+    raised = caught.value.sentence
+    assert raised.startswith("Host state of 'h1' in namespace 'rack' is refused: a.b: 'xxx")
+    assert raised.endswith("is not of type 'integer'")
+    assert len(raised) < 300
 
 
-def test_a_schema_without_an_end_is_a_refusal():
+def test_endlessly_recursive_schema_is_refused():
     with pytest.raises(errors.InvalidHostState, match="nested too deeply"):
         Namespace("rack", "rackd", {"$ref": "#"}).check_document("h1", {})
 
@@ -43,11 +43,11 @@ def test_only_the_declared_writer_may_write():
     ("schema", "why"),
     [
         ({"type": "thing"}, "not a JSON Schema"),
-        ({"$ref": "https://example.org/schema.json"}, "only what is in the same file"),
-        ({"properties": {"a": {"$ref": "#/$defs/nowhere"}}}, "leads nowhere"),
+        ({"$ref": "https://example.org/schema.json"}, "only references within the same file"),
+        ({"properties": {"a": {"$ref": "#/$defs/nowhere"}}}, "cannot be resolved"),
     ],
 )
-def test_a_schema_that_cannot_work_is_told_when_it_is_declared(schema, why):
+def test_invalid_schema_is_rejected_at_declaration(schema, why):
     with pytest.raises(ValueError, match=why):
         Namespace("rack", "rackd", schema)
 
@@ -75,7 +75,7 @@ def test_the_built_in_schemas(namespace, document, fits):
             declared.check_document("x", document)
 
 
-def test_an_unknown_namespace_names_the_known_ones():
+def test_unknown_namespace_error_lists_known_namespaces():
     with pytest.raises(errors.UnknownNamespace, match="declared: compute, service, aggregate, volume, network"):
         NamespaceRegistry().find("weather")
 
@@ -90,7 +90,7 @@ def declare(conf, names, **options):
     return conf
 
 
-def test_what_a_deployer_declares_is_there_beside_what_is_built_in(conf, tmp_path):
+def test_declared_namespaces_are_added_to_built_in_ones(conf, tmp_path):
     path = tmp_path / "rack.json"
     path.write_text(json.dumps(RACK))
     registry = namespaces.load(declare(conf, ["rack"], writer="rackd", schema=str(path)))
@@ -100,24 +100,24 @@ def test_what_a_deployer_declares_is_there_beside_what_is_built_in(conf, tmp_pat
         registry.find("rack").check_document("h1", {"watts": -1})
 
 
-def test_without_a_schema_any_object_is_taken(conf):
+def test_any_object_is_valid_without_schema(conf):
     namespaces.load(declare(conf, ["rack"], writer="rackd")).find("rack").check_document("h1", {"any": [1]})
 
 
 @pytest.mark.parametrize(
     ("names", "content", "why"),
     [
-        (["rack", "rack"], "{}", "named twice"),
-        (["compute"], "{}", "there is a namespace 'compute' already"),
-        (["Rack!"], "{}", "is no name of a namespace"),
-        (["rack"], "{", r"\[namespace:rack\] schema '.*' cannot be used: Expecting"),
+        (["rack", "rack"], "{}", "name is repeated"),
+        (["compute"], "{}", "namespace 'compute' is built in"),
+        (["Rack!"], "{}", "is not a valid namespace"),
+        (["rack"], "{", r"\[namespace:rack\] schema '.*' is invalid: Expecting"),
         (["rack"], "[]", "does not hold a JSON object"),
         (["rack"], '{"type": 7}', "not a JSON Schema"),
         (["rack"], '"' + "x" * namespaces.MAX_SCHEMA + '"', "more than"),
         (["rack"], None, "No such file"),
     ],
 )
-def test_a_declaration_that_cannot_work_ends_the_start(conf, tmp_path, names, content, why):
+def test_invalid_declaration_is_a_bad_configuration(conf, tmp_path, names, content, why):
     path = tmp_path / "rack.json"
     if content is not None:
         path.write_text(content)
@@ -130,9 +130,9 @@ def test_a_declaration_that_cannot_work_ends_the_start(conf, tmp_path, names, co
     ("name", "why"),
     [
         ("rack", r"\[namespace:rack\] writer is missing"),
-        ("compute", "there is a namespace 'compute' already"),  # a writer would not help
+        ("compute", "namespace 'compute' is built in"),  # a writer would not help
     ],
 )
-def test_a_namespace_without_a_writer_ends_the_start(conf, name, why):
+def test_namespace_without_writer_is_a_bad_configuration(conf, name, why):
     with pytest.raises(errors.BadConfiguration, match=why):
         namespaces.check(declare(conf, [name]))

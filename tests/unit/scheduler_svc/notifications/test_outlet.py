@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Notifications as a listener gets them, and failures that the library would only log."""
+"""Sending of notifications, and failures that the library only logs."""
 
 import queue
 import uuid
@@ -21,8 +21,8 @@ def ready(conf):
     return conf
 
 
-class Heard:
-    """Notes what is published."""
+class RecordingEndpoint:
+    """Records published notifications."""
 
     def __init__(self):
         self.events = queue.Queue()
@@ -31,24 +31,24 @@ class Heard:
         self.events.put((publisher_id, event_type, payload))
 
 
-def test_a_listener_gets_what_is_sent(ready):
-    heard = Heard()
+def test_listener_receives_sent_notification(ready):
+    received = RecordingEndpoint()
     transport = messaging.get_notification_transport(ready, url="fake://")
     listener = messaging.get_notification_listener(
-        transport, [messaging.Target(topic="gantt_host_state")], [heard], executor="threading"
+        transport, [messaging.Target(topic="gantt_host_state")], [received], executor="threading"
     )
     listener.start()
     outlet = NotificationSender(ready, "fake://", "messagingv2", ["gantt_host_state"], "gantt-scheduler.s1")
     for number in range(3):
         outlet.send("host_state.state", {"position": number})
-    got = [heard.events.get(timeout=20) for _ in range(3)]
+    got = [received.events.get(timeout=20) for _ in range(3)]
     listener.stop()
     listener.wait()
     outlet.close()
     assert got == [("gantt-scheduler.s1", "host_state.state", {"position": number}) for number in range(3)]
 
 
-def test_what_is_not_sent_is_told(ready, redis_server):
+def test_failed_send_raises_unavailable(ready, redis_server):
     outlet = NotificationSender(ready, redis_server.bus_url(), "messagingv2", ["t"], "p")
     with pytest.raises(errors.Unavailable, match="bus for notifications"):
         outlet.send("host_state.state", {})
@@ -56,13 +56,13 @@ def test_what_is_not_sent_is_told(ready, redis_server):
 
 
 @pytest.mark.parametrize(("url", "driver"), [("nonsense://u:secret@h/", "messagingv2"), ("fake://", "pigeon")])
-def test_what_cannot_be_published_over_is_a_bad_configuration(ready, url, driver):
+def test_unusable_transport_is_a_bad_configuration(ready, url, driver):
     with pytest.raises(errors.BadConfiguration) as caught:
         NotificationSender(ready, url, driver, ["t"], "p")
     assert "secret" not in str(caught.value)
 
 
-def test_a_kind_that_there_is_not_is_told(ready):
+def test_unknown_kind_is_a_bad_configuration(ready):
     ready.set_override("kinds", ["provider", "weather"], group="host_state_notifications")
-    with pytest.raises(errors.BadConfiguration, match="no kind weather"):
+    with pytest.raises(errors.BadConfiguration, match="unknown kind weather"):
         notifications.check(ready)

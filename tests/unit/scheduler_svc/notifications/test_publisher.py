@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Publishing the log: in order, at least once, by one at a time, whatever fails in between."""
+"""Publishing of the log: in order, at least once, by one worker at a time, despite failures."""
 
 import pytest
 
@@ -14,17 +14,17 @@ LEASE = 12.0
 
 
 class Bus:
-    """Where notifications go; it refuses after ``left`` of them."""
+    """Where notifications go; it refuses after ``remaining`` of them."""
 
     def __init__(self):
         self.sent = []
-        self.left = None
+        self.remaining = None
 
     def send(self, event_type, payload):
-        if self.left == 0:
+        if self.remaining == 0:
             raise errors.Unavailable(what="The bus", why="test")
-        if self.left is not None:
-            self.left -= 1
+        if self.remaining is not None:
+            self.remaining -= 1
         self.sent.append((event_type, payload))
 
     @property
@@ -37,7 +37,7 @@ class Bus:
 
 
 class World:
-    """A store, a bus, and workers that would publish; time is the test's."""
+    """A store, a bus, and publishers on a clock that the test advances."""
 
     def __init__(self, **options):
         self.now = 0.0
@@ -49,13 +49,13 @@ class World:
         return NotificationPublisher(self.store, turn, self.bus.send, kinds)
 
     def publish(self, worker):
-        """Let a worker publish all there is; return whether it was its turn."""
-        held = False
+        """Run one step of a publisher; return whether it had the lease."""
+        document = False
         position = None
         while position != self.store.state.position:
             position = self.store.state.position
-            held = worker.step(0)
-        return held
+            document = worker.step(0)
+        return document
 
     def put(self, name, document):
         try:
@@ -70,7 +70,7 @@ def world():
     return World()
 
 
-def test_each_change_is_published_with_where_it_is_from(world):
+def test_change_is_published_with_partition_epoch_and_position(world):
     worker = world.worker("w")
     world.publish(worker)
     join(world.store, {"a/1": node()})
@@ -91,7 +91,7 @@ def test_each_change_is_published_with_where_it_is_from(world):
     assert world.bus.positions == sorted(world.bus.positions)
 
 
-def test_kinds_that_nobody_wants_are_left_out_and_so_is_our_own_state(world):
+def test_unconfigured_kinds_and_lease_documents_are_not_published(world):
     worker = world.worker("w", kinds=["state"])
     world.publish(worker)
     join(world.store, {"a/1": node()})
@@ -100,7 +100,7 @@ def test_kinds_that_nobody_wants_are_left_out_and_so_is_our_own_state(world):
     assert world.bus.events == ["resync", "state"]
 
 
-def test_publishing_nothing_writes_nothing_until_a_sign_of_life_is_due(world):
+def test_idle_publisher_writes_only_when_renewal_is_due(world):
     worker = world.worker("w")
     world.publish(worker)
     position = world.store.state.position
@@ -112,7 +112,7 @@ def test_publishing_nothing_writes_nothing_until_a_sign_of_life_is_due(world):
     assert world.store.state.position == position + 1
 
 
-def test_one_publishes_at_a_time_and_another_goes_on_where_it_stopped(world):
+def test_only_lease_holder_publishes_and_successor_continues_at_its_position(world):
     first, second = world.worker("first"), world.worker("second")
     world.publish(first)
     world.put("a", {"watts": 1})
@@ -133,7 +133,7 @@ def test_one_publishes_at_a_time_and_another_goes_on_where_it_stopped(world):
     assert [payload["payload"]["rack"]["a"]["watts"] for _e, payload in world.bus.sent[1:]] == [1, 2, 3]
 
 
-def test_one_that_is_stopped_lets_another_go_on_at_once(world):
+def test_stopped_publisher_releases_its_lease(world):
     first, second = world.worker("first"), world.worker("second")
     world.publish(first)
     assert not second.step(0)
@@ -142,20 +142,20 @@ def test_one_that_is_stopped_lets_another_go_on_at_once(world):
     assert second.step(0)
 
 
-def test_what_could_not_be_sent_is_sent_later_and_nothing_is_left_out(world):
+def test_failed_notifications_are_sent_later_without_gaps(world):
     worker = world.worker("w", kinds=["state"])
     world.publish(worker)
     for watts in range(6):
         world.put("a", {"watts": watts})
-    world.bus.left = 2
+    world.bus.remaining = 2
     with pytest.raises(errors.Unavailable):
         worker.step(0)
-    world.bus.left = None
+    world.bus.remaining = None
     world.publish(world.worker("w", kinds=["state"]))
     assert [payload["payload"]["rack"]["a"]["watts"] for _e, payload in world.bus.sent[1:]] == list(range(6))
 
 
-def test_a_worker_that_dies_before_it_noted_has_its_last_ones_published_twice(world):
+def test_unrecorded_notifications_of_a_dead_worker_are_published_again(world):
     worker = world.worker("w", kinds=["state"])
     world.publish(worker)
     world.put("a", {"watts": 1})
@@ -175,7 +175,7 @@ def _refuse(*_args):
     raise errors.StoreUnavailable(why="test")
 
 
-def test_a_gap_and_a_new_epoch_are_told(world):
+def test_gap_and_new_epoch_are_published_as_resync(world):
     short = World(log_length=5)
     worker = short.worker("w", kinds=["state", "epoch"])
     short.publish(worker)
@@ -189,7 +189,7 @@ def test_a_gap_and_a_new_epoch_are_told(world):
     assert short.bus.sent[-1][1]["position"] == at
 
 
-def test_a_new_epoch_is_a_resync(world):
+def test_new_epoch_is_published_as_resync(world):
     worker = world.worker("w")
     world.publish(worker)
     world.store.begin_epoch()
@@ -198,7 +198,7 @@ def test_a_new_epoch_is_a_resync(world):
     assert (event, payload["epoch"]) == ("host_state.resync", world.store.state.epoch)
 
 
-def test_who_has_left_or_may_have_been_followed_is_not_sure_of_its_turn(world):
+def test_released_or_possibly_expired_lease_is_not_valid(world):
     first, second = (PublisherLease(world.store, name, LEASE, lambda: world.now) for name in ("first", "second"))
     start = PublishedPosition(1, 0)
     assert first.acquire(lambda: start) == start and first.is_valid

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who tells which services live, by the configuration; no server is asked anything here."""
+"""The configured source of service liveness, without a real server."""
 
 import pytest
 
@@ -11,21 +11,21 @@ BACKEND = "redis://127.0.0.1:1"
 
 
 @pytest.fixture
-def made(monkeypatch):
-    """What was made: the names of the groups that are joined, and of those that are looked at."""
-    found = {"joined": [], "looked at": []}
+def created(monkeypatch):
+    """Records the names of joined and of polled groups."""
+    events = {"joined": [], "looked at": []}
 
     class Membership:
         def __init__(self, group, members):
-            found["joined"].append((group.name, list(members)))
+            events["joined"].append((group.name, list(members)))
 
     class Coordinator:
         def __init__(self, group, member):
-            found["looked at"].append(group.name)
+            events["looked at"].append(group.name)
 
     monkeypatch.setattr(liveness, "Membership", Membership)
     monkeypatch.setattr(liveness, "Coordinator", Coordinator)
-    return found
+    return events
 
 
 @pytest.fixture
@@ -43,19 +43,19 @@ def stores():
     return [MemoryStore(name) for name in ("default", "west")]
 
 
-def test_by_default_signs_of_life_in_the_store_tell(ready, made):
+def test_liveness_comes_from_heartbeats_by_default(ready, created):
     assert liveness.get_liveness_source(ready) == "beats"
     group = liveness.GroupLiveness(ready, stores(), "gantt-scheduler@m1", polls=True)
     group.start()
     group.stop()
     group.wait()
-    assert made == {"joined": [], "looked at": []}
+    assert created == {"joined": [], "looked at": []}
 
 
-@pytest.mark.parametrize("looks", [True, False])
-def test_a_group_is_joined_by_each_worker_and_looked_at_by_one(ready, made, polls):
+@pytest.mark.parametrize("polls", [True, False])
+def test_every_worker_joins_the_group_and_one_polls_it(ready, created, polls):
     group_of(ready)
     assert liveness.get_liveness_source(ready) == "group"
     liveness.GroupLiveness(ready, stores(), "gantt-scheduler@m1", polls=polls)
-    assert made["joined"] == [("gantt.default", ["gantt-scheduler@m1"])]
-    assert made["looked at"] == (["gantt.default", "gantt.west"] if polls else [])
+    assert created["joined"] == [("gantt.default", ["gantt-scheduler@m1"])]
+    assert created["looked at"] == (["gantt.default", "gantt.west"] if polls else [])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a look at the service group makes of who lives: absences, outages, and a group that comes back."""
+"""Liveness from a service group: absences, outages, and recovery of the group."""
 
 import pytest
 
@@ -23,7 +23,7 @@ class Group:
 
 
 class Sight:
-    """A store of three hosts, a group, and a watch whose clock the test moves."""
+    """A store of three hosts, a group, and a watcher on a clock that the test advances."""
 
     def __init__(self):
         self.store = MemoryStore("default", liveness="group")
@@ -31,12 +31,12 @@ class Sight:
         self.group = Group("a", "b", "c")
         self.now = 100.0
         self.watch = self.restarted()
-        self.look()
+        self.poll_after()
 
     def restarted(self):
         return ServiceGroupWatcher(self.store, self.group, grace=GRACE, settling=SETTLING, clock=lambda: self.now)
 
-    def look(self, after=0.0):
+    def poll_after(self, after=0.0):
         self.now += after
         self.watch.poll()
 
@@ -46,62 +46,62 @@ class Sight:
 
 
 @pytest.fixture
-def sight():
+def world():
     return Sight()
 
 
-def test_who_is_in_the_group_lives(sight):
-    assert sight.alive == {"a", "b", "c"}
+def test_group_member_is_alive(world):
+    assert world.alive == {"a", "b", "c"}
 
 
-def test_who_never_came_does_not():
+def test_service_that_never_joined_is_not_alive():
     store = MemoryStore("default", liveness="group")
     join(store, {"a": node(), "b": node()})
     ServiceGroupWatcher(store, Group("b", "stranger"), grace=GRACE, settling=SETTLING).poll()
     assert {name: bool(alive) for name, alive in store.snapshot().alive.items() if alive} == {"b": True}
 
 
-def test_who_is_missing_is_dead_after_the_grace_and_not_before(sight):
-    sight.group.there.discard("a")
-    sight.look(after=GRACE - 1)
-    assert sight.alive == {"a", "b", "c"}
-    sight.look(after=1)
-    assert sight.alive == {"b", "c"}
-    sight.group.there.add("a")
-    sight.look()
-    assert sight.alive == {"a", "b", "c"}
+def test_missing_service_is_dead_only_after_grace(world):
+    world.group.there.discard("a")
+    world.poll_after(after=GRACE - 1)
+    assert world.alive == {"a", "b", "c"}
+    world.poll_after(after=1)
+    assert world.alive == {"b", "c"}
+    world.group.there.add("a")
+    world.poll_after()
+    assert world.alive == {"a", "b", "c"}
 
 
-def test_nobody_dies_because_the_group_is_away(sight):
-    sight.group.away = True
-    sight.look(after=10 * SETTLING)
-    assert sight.alive == {"a", "b", "c"}
+def test_unavailable_group_marks_no_service_dead(world):
+    world.group.away = True
+    world.poll_after(after=10 * SETTLING)
+    assert world.alive == {"a", "b", "c"}
 
 
-def test_after_an_outage_everybody_has_time_to_come_back(sight):
-    sight.group.away = True
-    sight.look(after=100)
-    sight.group.away, sight.group.there = False, {"b"}
-    sight.look(after=1)
-    assert sight.alive == {"a", "b", "c"}
-    sight.group.there = {"a", "b"}
-    sight.look(after=SETTLING - 1)
-    assert sight.alive == {"a", "b", "c"}
-    sight.look(after=1)
-    assert sight.alive == {"a", "b"}
+def test_services_get_settling_time_after_an_outage(world):
+    world.group.away = True
+    world.poll_after(after=100)
+    world.group.away, world.group.there = False, {"b"}
+    world.poll_after(after=1)
+    assert world.alive == {"a", "b", "c"}
+    world.group.there = {"a", "b"}
+    world.poll_after(after=SETTLING - 1)
+    assert world.alive == {"a", "b", "c"}
+    world.poll_after(after=1)
+    assert world.alive == {"a", "b"}
 
 
-def test_a_watch_that_is_new_believes_what_the_store_knew_for_a_while(sight):
-    sight.group.there = {"b"}
-    sight.watch = sight.restarted()
-    sight.look()
-    assert sight.alive == {"a", "b", "c"}
-    sight.look(after=SETTLING)
-    assert sight.alive == {"b"}
+def test_new_watcher_keeps_stored_liveness_for_settling_time(world):
+    world.group.there = {"b"}
+    world.watch = world.restarted()
+    world.poll_after()
+    assert world.alive == {"a", "b", "c"}
+    world.poll_after(after=SETTLING)
+    assert world.alive == {"b"}
 
 
-def test_what_does_not_change_is_not_logged(sight):
-    before = sight.store.state.position
+def test_unchanged_liveness_is_not_logged(world):
+    before = world.store.state.position
     for _ in range(3):
-        sight.look(after=1)
-    assert sight.store.state.position == before
+        world.poll_after(after=1)
+    assert world.store.state.position == before
