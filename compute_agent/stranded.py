@@ -2,7 +2,7 @@
 """Withheld capacity: guests hold more of a provider than it has after the shape of their node changed.
 
 The guests run on, so the excess is withheld from the free capacity of other providers of the node until they end;
-otherwise it would be sold twice. Example: a flat node that is divided into NUMA cells.
+otherwise it would be allocated twice. Example: a flat node that is divided into NUMA cells.
 """
 
 import math

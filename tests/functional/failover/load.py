@@ -177,7 +177,7 @@ class FailoverLoad:
         """Repeat a verb until an audit has opened the host."""
         deadline = time.monotonic() + RECOVERY_TIMEOUT
         while (answer := self._persist(verb)[0].answer) is Answer.CLOSED:
-            assert time.monotonic() < deadline, "nobody audits"
+            assert time.monotonic() < deadline, "no host was audited in time"
             time.sleep(PAUSE)
         return answer
 
@@ -226,7 +226,7 @@ class FailoverLoad:
                 if answer is not Answer.CLOSED:
                     host.guests.pop(consumer)
                     return False
-            assert time.monotonic() < deadline, "nobody audits"
+            assert time.monotonic() < deadline, "no host was audited in time"
             time.sleep(PAUSE)
         with self._count:
             self.promised.confirmed += 1

@@ -242,7 +242,7 @@ def test_restarted_agent_takes_over_its_guests(cloud: Cloud, serve: Any, conf: c
     compute.build_instances(context.new(), "alpha", request(first))
     wait_until(lambda: cloud.conductor.last((first, 1)) == "active")
     alpha = service._hosts[0]
-    life = alpha._host
+    first_host = alpha._host
 
     # when its agent restarts
     alpha._queue.submit(alpha.restart)
@@ -256,7 +256,7 @@ def test_restarted_agent_takes_over_its_guests(cloud: Cloud, serve: Any, conf: c
     wait_until(lambda: cloud.conductor.last((second, 1)) == "active")
     assert {guest.uuid for guest in alpha.guest_manager.hypervisor.list()} == {first, second}
     assert cloud.conductor.outcomes[(first, 1)] == ["active"]
-    assert alpha._host is not life
+    assert alpha._host is not first_host
     # and the other host is not affected
     assert len({r.incarnation for name, r in cloud.scheduler.reports if name == "beta"}) == 1
 
@@ -269,10 +269,10 @@ def test_hosts_restart_and_fall_silent_at_configured_rates(cloud: Cloud, serve: 
     cloud.start()
     serve()
 
-    def lives(host: str) -> set[int]:
+    def incarnations(host: str) -> set[int]:
         return {report.incarnation for name, report in list(cloud.scheduler.reports) if name == host}
 
-    wait_until(lambda: all(len(lives(host)) >= 3 for host in ("alpha", "beta")))
+    wait_until(lambda: all(len(incarnations(host)) >= 3 for host in ("alpha", "beta")))
 
 
 def test_failed_restart_is_retried_without_affecting_other_hosts(

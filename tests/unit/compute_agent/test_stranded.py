@@ -62,7 +62,7 @@ def test_flat_host_that_gets_cells_withholds_guest_amounts(rig: AgentRig) -> Non
     restart_with(rig, FLAT)
     assert build(rig, "old", node0={"VCPU": 5, "MEMORY_MB": 6000}) == "active"
     restart_with(rig, machines.node())
-    # given 2 x 2 shared CPUs, sold twice, and 2 x 5120 MiB
+    # given 2 x 2 shared CPUs with an allocation ratio of 2, and 2 x 5120 MiB
     assert (capacity(rig, "VCPU"), capacity(rig, "MEMORY_MB")) == (2, 10240 - 6000)
     assert build(rig, "too much", numa0={"VCPU": 1}) == "refused"
     assert build(rig, "new", numa1={"VCPU": 2, "MEMORY_MB": 4000}) == "active"
