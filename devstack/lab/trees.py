@@ -27,7 +27,7 @@ BLOCKS = 10
 BLOCK_SIZE = 5
 LIMIT = 1000  # [scheduler] max_placement_results: what Nova asks Placement for
 NOT_MEASURED = (
-    "Placement: HTTP, Keystone, a database server (SQLite file, in process), asked once. Ours: RPC, claiming."
+    "Placement: HTTP, Keystone, a database server (SQLite file, in process), called once. Ours: RPC, claiming."
 )
 
 GroupCase = tuple[int, str]  # number of groups, and group policy

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run folder that others own or may write to is neither used nor believed nor removed."""
+"""A run folder that others own or may write to is neither used nor trusted nor removed."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from devstack.servers.errors import FolderUnusable
 from devstack.servers.folder import private_folder
 from devstack.servers.process import start_ticks
 
-STRANGER = 65534
+OTHER_USER = 65534
 
 
 def symlinked(folder: Path) -> None:
@@ -33,17 +33,17 @@ def writable_by_the_group(folder: Path) -> None:
     folder.chmod(0o770)
 
 
-def somebody_elses(folder: Path) -> None:
+def owned_by_another_user(folder: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("ONLY ROOT CAN GIVE A FOLDER AWAY: the case of a foreign owner is not tested here")
-    os.chown(folder, STRANGER, STRANGER)
+    os.chown(folder, OTHER_USER, OTHER_USER)
 
 
-SPOILED: dict[Callable[[Path], None], str] = {
+UNSAFE_FOLDERS: dict[Callable[[Path], None], str] = {
     symlinked: "symbolic link",
     writable_by_all: "mode 777",
     writable_by_the_group: "mode 770",
-    somebody_elses: f"belongs to the user with id {STRANGER}",
+    owned_by_another_user: f"belongs to the user with id {OTHER_USER}",
 }
 
 
@@ -54,57 +54,59 @@ def victim() -> Iterator[subprocess.Popen[bytes]]:
         process.kill()
 
 
-@pytest.fixture(params=SPOILED, ids=lambda spoil: spoil.__name__)
-def planted(request, tmp_path: Path, victim, monkeypatch) -> tuple[Path, str]:
-    """A run folder as an attacker would lay it out: its card is right and its pid file names our process."""
+@pytest.fixture(params=UNSAFE_FOLDERS, ids=lambda make_unsafe: make_unsafe.__name__)
+def unsafe_folder(request, tmp_path: Path, victim, monkeypatch) -> tuple[Path, str]:
+    """A run folder prepared by an attacker: its record is valid and its pid file names the user's process."""
     folder = tmp_path / "run"
     folder.mkdir(mode=0o700)
     (folder / "cluster.json").write_text(json.dumps({"mode": "embedded"}))
     record = {"pid": victim.pid, "start_ticks": start_ticks(victim.pid)}
     (folder / "compute.pid").write_text(json.dumps(record))
-    spoil: Callable[[Path], None] = request.param
-    spoil(folder)
+    make_unsafe: Callable[[Path], None] = request.param
+    make_unsafe(folder)
     monkeypatch.setenv("GANTT_RUN", str(folder))
-    return folder, SPOILED[spoil]
+    return folder, UNSAFE_FOLDERS[make_unsafe]
 
 
-def test_it_is_not_used(planted) -> None:
-    folder, why = planted
+def test_unsafe_folder_is_not_used(unsafe_folder) -> None:
+    folder, message = unsafe_folder
     mode = folder.stat().st_mode
-    with pytest.raises(FolderUnusable, match=why):
+    with pytest.raises(FolderUnusable, match=message):
         private_folder(folder)
     assert folder.stat().st_mode == mode
 
 
-@pytest.mark.parametrize("use", [Cluster.find, lambda folder: Layout(folder).cluster_record], ids=["find", "card"])
-def test_what_it_tells_is_not_believed(planted, use) -> None:
-    folder, why = planted
-    with pytest.raises(FolderUnusable, match=why):
+@pytest.mark.parametrize(
+    "use", [Cluster.find, lambda folder: Layout(folder).cluster_record], ids=["find", "cluster_record"]
+)
+def test_record_in_an_unsafe_folder_is_not_read(unsafe_folder, use) -> None:
+    folder, message = unsafe_folder
+    with pytest.raises(FolderUnusable, match=message):
         use(folder)
 
 
 @pytest.mark.parametrize("act", [Cluster.start, Cluster.destroy])
-def test_a_cluster_neither_starts_nor_clears_away_there(planted, victim, act) -> None:
-    folder, why = planted
-    with pytest.raises(FolderUnusable, match=why):
+def test_cluster_neither_starts_nor_removes_an_unsafe_folder(unsafe_folder, victim, act) -> None:
+    folder, message = unsafe_folder
+    with pytest.raises(FolderUnusable, match=message):
         act(Cluster(folder, ClusterSize()))
     assert victim.poll() is None
     assert (folder / "cluster.json").exists()
 
 
-@pytest.mark.parametrize("card", [None, "{"])
+@pytest.mark.parametrize("record", [None, "{"])
 @pytest.mark.parametrize("main", [lambda: stack.main([]), unstack.main], ids=["stack", "unstack"])
-def test_no_command_touches_it(planted, victim, capsys, main, card) -> None:
-    folder, why = planted
-    if card is not None:
-        (folder / "cluster.json").write_text(card)
+def test_no_command_changes_an_unsafe_folder(unsafe_folder, victim, capsys, main, record) -> None:
+    folder, message = unsafe_folder
+    if record is not None:
+        (folder / "cluster.json").write_text(record)
     assert main() == 1
-    assert why in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert victim.poll() is None
     assert (folder / "compute.pid").exists()
 
 
-def test_our_own_is_closed_to_others(tmp_path: Path) -> None:
+def test_own_folder_gets_mode_0700(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     folder.mkdir(mode=0o755)
     assert private_folder(folder).stat().st_mode & 0o777 == 0o700
@@ -112,7 +114,7 @@ def test_our_own_is_closed_to_others(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", ["file", "file/below"])
 @pytest.mark.parametrize("main", [lambda: stack.main([]), unstack.main], ids=["stack", "unstack"])
-def test_a_plain_file_is_told_in_one_line(tmp_path, monkeypatch, capsys, main, path) -> None:
+def test_plain_file_is_reported_in_one_line(tmp_path, monkeypatch, capsys, main, path) -> None:
     (tmp_path / "file").write_text("a letter")
     monkeypatch.setenv("GANTT_RUN", str(tmp_path / path))
     assert main() == 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Installing what is missing: asked of root only, told when it fails, and no service starts from it."""
+"""Installing missing packages: only as root, with reported failures, and without starting services."""
 
 import os
 from pathlib import Path
@@ -9,7 +9,7 @@ import pytest
 from devstack.servers import install
 from devstack.servers.errors import ServerError
 
-# What a pretended apt-get does: it notes its call and what the machine's policy said meanwhile.
+# A fake apt-get that records its call and the machine's policy at that time.
 FAKE_APT = """#!/bin/sh
 echo "$*" >> {folder}/calls
 cat {folder}/policy-rc.d >> {folder}/policy-seen
@@ -20,7 +20,7 @@ ln -s /nowhere {folder}/units/multi-user.target.wants/fresh.service 2>/dev/null
 
 @pytest.fixture
 def machine(tmp_path, monkeypatch):
-    """A machine without RabbitMQ, on which we are root and apt-get is a script of the test's."""
+    """A machine without RabbitMQ, with root permissions and a fake apt-get."""
     monkeypatch.setitem(install.PRESENCE_CHECKS, "rabbitmq-server", lambda: False)
     monkeypatch.setitem(install.PRESENCE_CHECKS, "redis-server", lambda: True)
     monkeypatch.setattr(install, "POLICY", tmp_path / "policy-rc.d")
@@ -43,7 +43,7 @@ def apt_get(folder: Path, then: str) -> None:
     script.chmod(0o755)
 
 
-def test_only_what_is_missing_is_installed_and_not_left_enabled(machine):
+def test_missing_packages_are_installed_and_not_enabled(machine):
     folder, disabled = machine
 
     assert install.install_missing() == ["rabbitmq-server"]
@@ -53,7 +53,7 @@ def test_only_what_is_missing_is_installed_and_not_left_enabled(machine):
     assert disabled == [{"fresh.service"}]
 
 
-def test_nothing_missing_touches_nothing(machine, monkeypatch):
+def test_nothing_missing_changes_nothing(machine, monkeypatch):
     folder, _ = machine
     monkeypatch.setitem(install.PRESENCE_CHECKS, "rabbitmq-server", lambda: True)
 
@@ -64,7 +64,7 @@ def test_nothing_missing_touches_nothing(machine, monkeypatch):
 
 @pytest.mark.parametrize("policy", [None, "#!/bin/sh\nexit 0\n"])
 @pytest.mark.parametrize("then", ["exit 0", "exit 100"])
-def test_no_service_may_start_meanwhile_and_the_owners_policy_is_put_back(machine, policy, then):
+def test_service_starts_are_denied_and_the_policy_is_restored(machine, policy, then):
     folder, _ = machine
     apt_get(folder, then)
     if policy is not None:
@@ -76,12 +76,12 @@ def test_no_service_may_start_meanwhile_and_the_owners_policy_is_put_back(machin
         assert then == "exit 100"
 
     assert "exit 101" in (folder / "policy-seen").read_text()
-    left = folder / "policy-rc.d"
-    assert (left.read_text() if left.exists() else None) == policy
+    policy_file = folder / "policy-rc.d"
+    assert (policy_file.read_text() if policy_file.exists() else None) == policy
     assert not list(folder.glob("*.before-gantt"))
 
 
-def test_a_failure_is_told_in_apts_last_words(machine):
+def test_failure_reports_the_last_line_of_apt(machine):
     folder, _ = machine
     apt_get(folder, "echo 'E: Temporary failure resolving deb.debian.org' >&2; exit 100")
 
@@ -89,7 +89,7 @@ def test_a_failure_is_told_in_apts_last_words(machine):
         install.install_missing()
 
 
-def test_who_is_not_root_is_told_the_command(machine, monkeypatch):
+def test_non_root_user_is_told_the_command(machine, monkeypatch):
     folder, _ = machine
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
 
@@ -99,13 +99,13 @@ def test_who_is_not_root_is_told_the_command(machine, monkeypatch):
     assert not (folder / "calls").exists()
 
 
-def test_a_machine_without_apt_is_told_so(machine, monkeypatch):
+def test_machine_without_apt_is_reported(machine, monkeypatch):
     monkeypatch.setattr(install, "SYSTEM_PATH", "/nowhere")
 
     with pytest.raises(ServerError, match="no apt-get"):
         install.install_missing()
 
 
-def test_an_unknown_package_is_refused(capsys):
+def test_unknown_package_is_refused(capsys):
     assert install.main(["rabbitmq-sever"]) == 1
     assert "rabbitmq-sever" in capsys.readouterr().err

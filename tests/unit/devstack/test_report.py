@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is called good, and what the table tells of the rest."""
+"""Success of an exercise, and the report of faults."""
 
 import pytest
 
@@ -30,18 +30,18 @@ def claim(consumer: str, host: str = "h1/n1", state: str = "confirmed") -> dict[
 
 
 def verify(**values: object) -> objects.VerifyReport:
-    given = {"claims": {"confirmed": 2}, "problems": [], "excess": []} | values
-    return objects.VerifyReport.of(partition="p", epoch=1, position=1, providers=1, **given)
+    fields = {"claims": {"confirmed": 2}, "problems": [], "excess": []} | values
+    return objects.VerifyReport.of(partition="p", epoch=1, position=1, providers=1, **fields)
 
 
-def test_all_active_under_confirmed_claims_with_right_sums_is_good() -> None:
-    outcome = ExerciseResult([instance("a"), instance("b", "h2/n1")], [claim("a"), claim("b", "h2/n1")], verify())
-    assert outcome.ok
-    assert "Servers: 2 ACTIVE. Claims: 2 confirmed. Verify: clean." in report.text(outcome)
+def test_active_servers_with_confirmed_claims_and_consistent_sums_are_ok() -> None:
+    result = ExerciseResult([instance("a"), instance("b", "h2/n1")], [claim("a"), claim("b", "h2/n1")], verify())
+    assert result.ok
+    assert "Servers: 2 ACTIVE. Claims: 2 confirmed. Verify: clean." in report.text(result)
 
 
 @pytest.mark.parametrize(
-    ("outcome", "told"),
+    ("result", "text"),
     [
         (
             ExerciseResult([instance("a", None, "ERROR", "No valid host: 9 ram")], [], verify()),
@@ -55,6 +55,6 @@ def test_all_active_under_confirmed_claims_with_right_sums_is_good() -> None:
         (ExerciseResult([instance("a")], [claim("a")], None), "Nothing was verified"),
     ],
 )
-def test_anything_less_is_not_and_is_told(outcome: ExerciseResult, told: str) -> None:
-    assert not outcome.ok
-    assert told in report.text(outcome)
+def test_faults_are_not_ok_and_are_reported(result: ExerciseResult, text: str) -> None:
+    assert not result.ok
+    assert text in report.text(result)

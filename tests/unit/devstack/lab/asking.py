@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asks the lab as a program does, and looks at the form of what it answers."""
+"""Runs gantt-lab in this process and checks the form of its JSON output."""
 
 import io
 import json
@@ -11,14 +11,14 @@ ROW_KEYS = {"name", "ratio", "budget", "bound", "ok"}
 
 
 def run(*argv: str) -> tuple[int, str, str]:
-    """Run the command; return its exit code and what it wrote."""
+    """Run the command; return its exit code, standard output and standard error."""
     out, err = io.StringIO(), io.StringIO()
     code = LabApp(stdout=out, stderr=err).run(list(argv))
     return code, out.getvalue(), err.getvalue()
 
 
 def run_json(*argv: str) -> list[dict[str, Any]]:
-    """Return the rows of the answer in JSON, which must be well-formed; by themselves they must hold together."""
+    """Run the command with --json and return its rows, after checking that they are well-formed and consistent."""
     code, out, err = run(*argv, "--json")
     assert code == 0, err
     answer = json.loads(out)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lab as a process of its own, told to stop while it works."""
+"""Runs gantt-lab as a process and terminates it during a measurement."""
 
 import contextlib
 import os
@@ -17,25 +17,25 @@ ENDS_SECONDS = 30.0
 
 
 def poll(ready: Callable[[], bool], seconds: float = 60.0) -> None:
-    """Return when ``ready``; fail when that takes too long."""
+    """Wait until ``ready()`` is true; fail when that takes too long."""
     deadline = time.monotonic() + seconds
     pause = threading.Event()
     while not ready():
-        assert time.monotonic() < deadline, "what the test waits for did not happen"
+        assert time.monotonic() < deadline, "the awaited condition did not become true"
         pause.wait(0.05)
 
 
 def descendants(pid: int) -> set[int]:
-    """Return the processes that a process begot, and theirs."""
+    """Return all descendants of a process."""
     with contextlib.suppress(OSError):
-        children = {int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()}
+        children = {int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()}
         return children.union(*map(descendants, children))
     return set()
 
 
 @contextlib.contextmanager
 def running_lab(folder: Path, *argv: str) -> Iterator["subprocess.Popen[bytes]"]:
-    """Run the lab with ``folder`` for what it leaves on disk; end it with all it begot whatever happens."""
+    """Run the lab with ``folder`` for temporary files; kill it and its descendants at the end."""
     lab = subprocess.Popen(
         [sys.executable, "-m", "devstack.lab.main", *argv],
         env={**os.environ, "TMPDIR": str(folder)},
@@ -53,10 +53,10 @@ def running_lab(folder: Path, *argv: str) -> Iterator["subprocess.Popen[bytes]"]
 
 
 def assert_clean_termination(lab: "subprocess.Popen[bytes]", folder: Path) -> None:
-    """Tell the lab to stop; it must do so soon, and take its processes and their folder along."""
-    begotten = descendants(lab.pid)
-    assert begotten, "it must have something to leave behind"
+    """Send SIGTERM to the lab and check that it ends with all its processes and removes its folder."""
+    children = descendants(lab.pid)
+    assert children, "it must have child processes"
     lab.send_signal(signal.SIGTERM)
     assert lab.wait(ENDS_SECONDS) == 128 + signal.SIGTERM
-    poll(lambda: not any(start_ticks(pid) for pid in begotten), 10)
+    poll(lambda: not any(start_ticks(pid) for pid in children), 10)
     assert not any(folder.glob("gantt-lab-*"))

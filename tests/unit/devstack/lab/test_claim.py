@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab claim: that the floor does what the claim script does, and that both claim. How fast, no test says."""
+"""gantt-lab claim: the bare script does what the claim script does, and both claim. Times are not tested."""
 
 import pytest
 
@@ -10,39 +10,39 @@ from scheduler_svc.store.redis.keys import prefix
 from tests.unit.devstack.lab import asking
 
 
-def commands(server, calls, which):
-    """Return what one call of a script asks of Redis: commands with the words of their keys."""
-    made = calls.ready(which, 1, 0)[0]
+def commands(server, calls, script_name):
+    """Return the Redis commands of one script call, with the suffixes of their keys."""
+    call_arguments = calls.prepare_calls(script_name, 1, 0)[0]
     with server.client() as watching, watching.monitor() as monitor:
-        answer = calls.client.evalsha(*made)
+        answer = calls.client.evalsha(*call_arguments)
         assert answer[0] == 1, answer
         calls.client.echo("enough")
-        seen = []
+        executed = []
         while True:
-            told = monitor.next_command()
-            name, *arguments = told["command"].split()
+            command = monitor.next_command()
+            name, *arguments = command["command"].split()
             if name == "ECHO":
-                return seen
-            if told["client_type"] == "lua":
-                key = arguments[0].strip('"').removeprefix(prefix(which)) if arguments else ""
-                seen.append((name.upper(), key))
+                return executed
+            if command["client_type"] == "lua":
+                key = arguments[0].strip('"').removeprefix(prefix(script_name)) if arguments else ""
+                executed.append((name.upper(), key))
 
 
 @pytest.mark.parametrize("candidates", [1, 4, 16])
-def test_the_floor_reads_and_writes_what_the_claim_script_does(make_redis, candidates):
-    # Given both scripts, ready to claim on alike partitions
+def test_bare_script_reads_and_writes_like_the_claim_script(make_redis, candidates):
+    # Given both scripts with prepared calls on equal partitions
     server = make_redis()
     claim_calls.prepare_partitions(server.url())
     with server.client() as client:
         calls = ClaimCalls(client, server.url(), candidates)
-        # When each makes one claim, tried on as many candidates
-        mine, bare = (commands(server, calls, which) for which in (CLAIM, BARE))
-    # Then they asked Redis for the same; the claim's own number of looks grows with its candidates
-    assert sorted(mine) == sorted(bare)
-    assert mine.count(("HGET", "capacity")) == candidates
+        # When each makes one claim with the same number of candidates
+        claim_commands, bare_commands = (commands(server, calls, script_name) for script_name in (CLAIM, BARE))
+    # Then both sent the same commands, with one capacity lookup per candidate
+    assert sorted(claim_commands) == sorted(bare_commands)
+    assert claim_commands.count(("HGET", "capacity")) == candidates
 
 
-def test_answers_in_the_programs_form(monkeypatch, tmp_path):
+def test_json_rows_and_plot(monkeypatch, tmp_path):
     pytest.importorskip("matplotlib")
     monkeypatch.setattr(claim, "MODES", ("always",))
     monkeypatch.setattr(claim, "CANDIDATES", (1, 4))
@@ -56,30 +56,30 @@ def test_answers_in_the_programs_form(monkeypatch, tmp_path):
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-def test_what_was_measured_are_sound_claims(make_redis):
-    # Given a server on which single and bunched calls were measured
+def test_measured_calls_make_consistent_claims(make_redis):
+    # Given a server on which single and pipelined calls were made
     server = make_redis()
     claim_calls.prepare_partitions(server.url())
     with server.client() as client:
         calls = ClaimCalls(client, server.url(), 4)
-        made = calls.ready(CLAIM, 8, 0)
-        answers = [client.evalsha(*made[0]), *claim_calls.send(client, made[1:])]
-    # Then every call claimed on its last candidate, and the store's sums are right
+        arguments = calls.prepare_calls(CLAIM, 8, 0)
+        answers = [client.evalsha(*arguments[0]), *claim_calls.send(client, arguments[1:])]
+    # Then every call claimed on its last candidate, and the store's sums are consistent
     assert [answer[9] for answer in answers] == ["FULL FULL FULL FITS"] * 8
     store = RedisStore(server.url(), CLAIM)
-    found = store.verify()
+    verification = store.verify()
     store.close()
-    assert (found.claims["prepared"], list(found.problems), list(found.excess)) == (8, [], [])
+    assert (verification.claims["prepared"], list(verification.problems), list(verification.excess)) == (8, [], [])
 
 
-def test_a_call_that_claims_nothing_is_no_figure(monkeypatch):
-    # Given claims that no host has room for
+def test_call_without_a_claim_is_an_error(monkeypatch):
+    # Given claims that fit on no host
     monkeypatch.setattr(claim, "MODES", ("no",))
     monkeypatch.setattr(claim, "CANDIDATES", (1,))
     monkeypatch.setattr(claim_calls, "RESOURCES", {"VCPU": 1000, "MEMORY_MB": 1024, "DISK_GB": 1})
-    # When they are to be measured
+    # When they are measured
     code, out, err = asking.run("claim", "--calls", "1")
-    # Then the lab says so, in place of a rate of refusals
+    # Then the lab reports an error instead of a rate of refusals
     assert code == 1
     assert not out
     assert "claimed nothing" in err

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab decide: that it measures what it says. How fast that is, no test says."""
+"""gantt-lab decide: it measures decisions. Times are not tested."""
 
 import itertools
 
@@ -10,27 +10,27 @@ from scheduler_svc.conf import filter_scheduler
 from tests.unit.devstack.lab import asking
 
 
-def test_every_filter_is_measured_against_a_default_decision():
+def test_all_filters_are_measured_against_a_default_decision():
     rows = asking.run_json("decide", "--hosts", "300", "--all-filters")
     assert rows[0]["default_p50_us"] > 0
     assert rows[0]["ratio"] == pytest.approx(rows[0]["p50_us"] / rows[0]["default_p50_us"])
 
 
-def test_every_filter_has_hosts_to_look_at_and_leaves_some():
-    # Given the driver with everything, and hosts and requests made for it
-    every = driver.all_filters()
-    assert {each.name for each in every.filters} == set(filter_scheduler.FILTERS)
-    table = furnished.table(3000, every.reads)
-    # When it decides
+def test_every_filter_has_work_and_leaves_hosts():
+    # Given the driver with all filters, and hosts and requests generated for it
+    ranker = driver.all_filters()
+    assert {item.name for item in ranker.filters} == set(filter_scheduler.FILTERS)
+    table = furnished.table(3000, ranker.reads)
+    # When it ranks hosts
     with table.reading() as view:
-        found = [every.rank(view, request, 1, 1) for request in furnished.make_requests(20)]
-    # Then most requests are served, and hosts fell to filters of several sorts
-    assert sum(bool(each.candidates) for each in found) > 10
-    reasons = {reason for each in found for reason in each.reasons}
+        rankings = [ranker.rank(view, request, 1, 1) for request in furnished.make_requests(20)]
+    # Then most requests are served, and several kinds of filters rejected hosts
+    assert sum(bool(item.candidates) for item in rankings) > 10
+    reasons = {reason for item in rankings for reason in item.reasons}
     assert {"aggregates of other projects", "aggregates of other flavors", "capability hypervisor_version"} <= reasons
 
 
-def test_answers_in_the_programs_form():
+def test_json_row():
     rows = asking.run_json("decide", "--hosts", "300")
     assert [row["hosts"] for row in rows] == [300]
     (row,) = rows
@@ -38,7 +38,7 @@ def test_answers_in_the_programs_form():
     assert row["p99_us"] >= row["p50_us"]
 
 
-def test_answers_people_with_a_table():
+def test_text_output_is_a_table():
     code, out, err = asking.run("decide", "--hosts", "50", "--progress")
     assert code == 0
     assert "decide 50 hosts" in out
@@ -46,7 +46,7 @@ def test_answers_people_with_a_table():
     assert "100%" in err
 
 
-def test_sweep_draws_a_picture(monkeypatch, tmp_path):
+def test_sweep_is_plotted(monkeypatch, tmp_path):
     pytest.importorskip("matplotlib")
     monkeypatch.setattr(decide, "SWEEP", (30, 60))
     monkeypatch.setattr(decide, "BUDGET_FROM", 60)
@@ -57,21 +57,21 @@ def test_sweep_draws_a_picture(monkeypatch, tmp_path):
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("given", ["0", "-4", "many"])
-def test_refuses_impossible_sizes(given, capsys):
+@pytest.mark.parametrize("size", ["0", "-4", "many"])
+def test_invalid_sizes_are_refused(size, capsys):
     with pytest.raises(SystemExit):
-        asking.run("decide", "--hosts", given)
+        asking.run("decide", "--hosts", size)
     assert "whole number of at least 1" in capsys.readouterr().err
 
 
-def test_makes_up_no_more_hosts_than_a_machine_can_hold(capsys):
+def test_number_of_hosts_is_limited(capsys):
     with pytest.raises(SystemExit):
         asking.run("decide", "--hosts", "999999999")
-    assert "more than the 200000" in capsys.readouterr().err
+    assert "more than the maximum of 200000" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["none/there.png", "there.nope", "."])
-def test_a_picture_that_cannot_be_written_is_told_of_before_the_work(name, monkeypatch, tmp_path):
+def test_unwritable_plot_is_reported_before_measuring(name, monkeypatch, tmp_path):
     pytest.importorskip("matplotlib")
     monkeypatch.setattr(decide, "_row", lambda *_: pytest.fail("it measured"))
     code, out, err = asking.run("decide", "--hosts", "50", "--plot", str(tmp_path / name))
@@ -79,42 +79,42 @@ def test_a_picture_that_cannot_be_written_is_told_of_before_the_work(name, monke
     assert "cannot be written" in err
 
 
-def test_what_is_measured_is_a_decision():
-    # Given a table on which some hosts are full, and a request
+def test_measured_subject_is_a_decision():
+    # Given a table with some full hosts, and a request
     table = hosts.table(200)
-    asked = next(requests.stream(3)).request
-    # When the measured subject decides it
+    request = next(requests.stream(3)).request
+    # When the measured subject runs
     ranking = decide.decision_subject(table)(0)
-    # Then it looked at all hosts, and the best has room
+    # Then it ranked all hosts, and the best has enough free capacity
     assert ranking.hosts == 200
     with table.reading() as view:
         row = table.rows[ranking.candidates[0][0]]
-        assert all(view.free(name)[row] >= amount for name, amount in asked.resources.items())
+        assert all(view.free(name)[row] >= amount for name, amount in request.resources.items())
 
 
-def test_the_floor_finds_the_hosts_with_most_memory_among_those_with_room():
+def test_bare_subject_finds_the_matching_host_with_most_memory():
     # Given the same requests
     table = hosts.table(200)
-    look = decide.bare_subject(table)
-    for number, wanted in enumerate(itertools.islice(requests.stream(3), 5)):
-        # When the bare pass looks
-        top = look(number)
-        # Then its first host has room, and no host that has room has more memory free
+    rank_bare = decide.bare_subject(table)
+    for number, server in enumerate(itertools.islice(requests.stream(3), 5)):
+        # When the bare subject runs
+        top = rank_bare(number)
+        # Then its first host matches, and no matching host has more free memory
         with table.reading() as view:
-            fits = [
+            matching_rows = [
                 row
                 for row in range(view.size)
-                if all(view.free(name)[row] >= amount for name, amount in wanted.request.resources.items())
+                if all(view.free(name)[row] >= amount for name, amount in server.request.resources.items())
             ]
             memory = view.free("MEMORY_MB")
-            assert memory[top[0]] == max(memory[row] for row in fits)
+            assert memory[top[0]] == max(memory[row] for row in matching_rows)
 
 
-def test_hosts_are_the_same_for_the_same_seed_and_of_several_shapes():
+def test_generated_hosts_are_reproducible_and_of_several_shapes():
     nodes = hosts.make_nodes(500)
     assert nodes == hosts.make_nodes(500)
-    assert len({told["inventories"]["VCPU"]["total"] for told in nodes.values()}) == len(hosts.SHAPES)
+    assert len({node["inventories"]["VCPU"]["total"] for node in nodes.values()}) == len(hosts.SHAPES)
     used = hosts.make_usage(nodes, 0.9)
-    for name, told in nodes.items():
-        for resource_class, unit in told["inventories"].items():
+    for name, node in nodes.items():
+        for resource_class, unit in node["inventories"].items():
             assert 0 <= used[name][resource_class] <= unit["capacity"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What replays and peers leave behind when they are told to stop: nothing."""
+"""Terminated replays and peers leave no processes and files."""
 
 import sys
 from pathlib import Path
@@ -11,14 +11,14 @@ from tests.unit.devstack.lab import ending
 from tests.unit.devstack.lab.peers import fake_peer
 
 
-def test_a_replay_on_a_redis(run_folder):
+def test_terminated_replay_on_redis_leaves_nothing(run_folder):
     argv = ("replay", "--synthetic", "--through", "redis", "--limit", "100000", "--drivers", "filter", "--hosts", "50")
     with ending.running_lab(run_folder, *argv) as lab:
         ending.poll(lambda: any(run_folder.glob("gantt-lab-*/redis.sock")) and bool(ending.descendants(lab.pid)))
         ending.assert_clean_termination(lab, run_folder)
 
 
-def test_a_peer_that_does_not_answer(run_folder):
+def test_terminated_call_of_a_silent_peer_leaves_nothing(run_folder):
     # Given an environment whose Python never answers
     home = run_folder / "cache" / f"{NOVA.name}-{NOVA.version}"
     (home / "bin").mkdir(parents=True)
@@ -31,7 +31,7 @@ def test_a_peer_that_does_not_answer(run_folder):
 
 
 @pytest.mark.long
-def test_a_replay_through_a_cluster(run_folder):
+def test_terminated_replay_through_a_cluster_leaves_nothing(run_folder):
     argv = ("replay", "--synthetic", "--through", "cluster", "--limit", "500", "--drivers", "filter")
     with ending.running_lab(run_folder, *argv) as lab:
         ending.poll(lambda: any(run_folder.glob("gantt-lab-*/run/compute.pid")))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A signal waits for the end of a step, and is not forgotten."""
+"""Termination signals are deferred until the end of a step, and repeated if they were swallowed."""
 
 import signal
 import subprocess
@@ -11,7 +11,7 @@ from devstack.lab.interruption import TERMINATION_SIGNALS, defer_signals
 
 
 @pytest.mark.parametrize("number", TERMINATION_SIGNALS)
-def test_a_signal_takes_effect_when_the_step_is_over(number):
+def test_signal_takes_effect_after_the_step(number):
     steps = []
 
     def end(_number, _frame):
@@ -28,24 +28,24 @@ def test_a_signal_takes_effect_when_the_step_is_over(number):
         signal.signal(number, before)
 
 
-def test_a_step_that_fails_gives_the_signals_back():
+def test_failing_step_restores_the_handlers():
     before = [signal.getsignal(number) for number in TERMINATION_SIGNALS]
     with pytest.raises(ZeroDivisionError), defer_signals():
         raise ZeroDivisionError
     assert [signal.getsignal(number) for number in TERMINATION_SIGNALS] == before
 
 
-# In a process of its own: the alarm by which an end comes again is pytest-timeout's here.
-LOST = """
+# In a separate process: pytest-timeout uses the alarm signal in this one.
+SCRIPT = """
 import signal, sys, threading
-from devstack.lab.interruption import insist
+from devstack.lab.interruption import repeat_swallowed_signals
 
 class Finalized:
     def __del__(self):
         {fault}
 
 signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
-insist()
+repeat_swallowed_signals()
 Finalized()
 print("lived on")
 threading.Event().wait({seconds})
@@ -60,10 +60,10 @@ threading.Event().wait({seconds})
         ("raise ZeroDivisionError", 0.1, 0),
     ],
 )
-def test_an_end_that_a_finalizer_swallowed_comes_again_and_nothing_else_does(fault, seconds, code):
-    # Given a process in whose finalizer a signal comes, or another fault
-    script = LOST.format(fault=fault, seconds=seconds)
+def test_termination_swallowed_by_a_finalizer_is_repeated_and_nothing_else_is(fault, seconds, code):
+    # Given a process in whose finalizer a signal or another error is raised
+    script = SCRIPT.format(fault=fault, seconds=seconds)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=50, check=False)
-    # Then it outlives the finalizer, and ends none the less where an end was asked for
+    # Then it continues after the finalizer, and ends if a termination signal was sent
     assert (done.returncode, done.stdout) == (code, "lived on\n"), done.stderr
     assert "ZeroDivisionError" in done.stderr or code

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the lab leaves behind when it is told to stop: nothing."""
+"""A terminated lab leaves no processes and files."""
 
 import os
 import signal
@@ -16,42 +16,42 @@ from tests.unit.devstack.lab import asking
 
 
 def poll(ready, seconds=60.0):
-    """Return when ``ready``; fail when that takes too long."""
+    """Wait until ``ready()`` is true; fail when that takes too long."""
     deadline = time.monotonic() + seconds
     pause = threading.Event()
     while not ready():
-        assert time.monotonic() < deadline, "what the test waits for did not happen"
+        assert time.monotonic() < deadline, "the awaited condition did not become true"
         pause.wait(0.05)
 
 
 def children(pid):
-    """Return the process's children."""
-    return {int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()}
+    """Return the child processes of a process."""
+    return {int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()}
 
 
-# A race is under way when beside its server a worker runs, and what watches over what workers share.
-@pytest.mark.parametrize(("question", "processes"), [(["claim"], 1), (["race", "--hosts", "300"], 3)])
-def test_ends_its_servers_and_workers_when_it_is_terminated(question, processes, run_folder):
-    # Given a measurement that is under way
+# A race is running when there are its server, a worker, and multiprocessing's resource tracker.
+@pytest.mark.parametrize(("arguments", "processes"), [(["claim"], 1), (["race", "--hosts", "300"], 3)])
+def test_termination_ends_servers_and_workers(arguments, processes, run_folder):
+    # Given a running measurement
     lab = subprocess.Popen(
-        [sys.executable, "-m", "devstack.lab.main", *question],
+        [sys.executable, "-m", "devstack.lab.main", *arguments],
         env={**os.environ, "TMPDIR": str(run_folder)},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
     poll(lambda: any(run_folder.glob("gantt-lab-*/redis.sock")) and len(children(lab.pid)) >= processes)
-    begotten = children(lab.pid)
-    # When it is told to stop
+    child_pids = children(lab.pid)
+    # When it is terminated
     lab.send_signal(signal.SIGTERM)
-    # Then it does so at once, and takes its processes and their folder along
+    # Then it ends with its processes and removes their folder
     assert lab.wait(60) == 128 + signal.SIGTERM
-    poll(lambda: not any(start_ticks(pid) for pid in begotten))
+    poll(lambda: not any(start_ticks(pid) for pid in child_pids))
     assert not any(run_folder.glob("gantt-lab-*"))
 
 
-def test_says_what_there_is_to_ask():
+def test_help_lists_the_benchmarks():
     code, out, _ = asking.run("help")
     assert code == 0
-    for question in ("claim", "decide", "peers", "race", "replay", "shadow"):
-        assert f"  {question}" in out
+    for arguments in ("claim", "decide", "peers", "race", "replay", "shadow"):
+        assert f"  {arguments}" in out

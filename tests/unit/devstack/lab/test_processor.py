@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whose processor time is counted: what a process began, down to the last."""
+"""CPU time of a process's descendants."""
 
 import os
 import subprocess
@@ -11,13 +11,13 @@ BUSY = "import time; [None for _ in iter(lambda: time.process_time() < 0.3, Fals
 PARENT = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {BUSY!r}])"
 
 
-def test_counts_children_of_children_and_not_itself():
-    # Given a child that idles, whose own child worked for 0.3 s and idles now
+def test_counts_all_descendants_but_not_the_process_itself():
+    # Given an idle child whose own child used 0.3 s of CPU time and is idle now
     child = subprocess.Popen([sys.executable, "-c", PARENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     child.stdout.readline()
-    spent = descendant_cpu_seconds(os.getpid())
-    below = descendant_cpu_seconds(child.pid)
+    own_seconds = descendant_cpu_seconds(os.getpid())
+    child_seconds = descendant_cpu_seconds(child.pid)
     child.communicate(b"\n", timeout=30)
-    # Then its work counts for both above it
-    assert 0.25 < below <= spent
+    # Then its time counts for both of its ancestors
+    assert 0.25 < child_seconds <= own_seconds
     assert descendant_cpu_seconds(child.pid) == 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How subjects take turns, and what a row says of its budget."""
+"""Alternating blocks of subjects, and result rows with budgets."""
 
 import gc
 import signal
@@ -11,22 +11,22 @@ from devstack.lab.rows import ResultRow, table
 from devstack.lab.timing import interleave
 
 
-def test_subjects_alternate_in_lots_and_the_first_lot_does_not_count():
-    called = []
+def test_subjects_alternate_in_blocks_and_the_first_block_is_discarded():
+    calls = []
     ticks = []
-    taken = interleave(
-        {"a": lambda number: called.append(("a", number)), "b": lambda number: called.append(("b", number))},
+    times = interleave(
+        {"a": lambda number: calls.append(("a", number)), "b": lambda number: calls.append(("b", number))},
         blocks=2,
         size=2,
-        tick=lambda: ticks.append(len(called)),
+        tick=lambda: ticks.append(len(calls)),
     )
-    assert [name for name, _ in called] == ["b", "b", "a", "a", "a", "a", "b", "b", "b", "b", "a", "a"]
-    assert [number for name, number in called if name == "a"] == [0, 1, 2, 3, 4, 5]
+    assert [name for name, _ in calls] == ["b", "b", "a", "a", "a", "a", "b", "b", "b", "b", "a", "a"]
+    assert [number for name, number in calls if name == "a"] == [0, 1, 2, 3, 4, 5]
     assert ticks == [4, 8, 12]
-    assert len(taken["a"].seconds) == len(taken["b"].seconds) == 4
+    assert len(times["a"].seconds) == len(times["b"].seconds) == 4
 
 
-def test_garbage_is_collected_again_after_a_subject_fails():
+def test_garbage_collection_is_enabled_after_a_failure():
     def fail(number: int) -> None:
         raise ZeroDivisionError
 
@@ -44,24 +44,24 @@ def test_garbage_is_collected_again_after_a_subject_fails():
         (9, None, "at most", True),
     ],
 )
-def test_a_row_says_whether_it_keeps_its_budget(ratio, budget, bound, ok):
+def test_row_is_ok_within_its_budget(ratio, budget, bound, ok):
     row = ResultRow("it", ratio, budget, bound, {"p50_us": 3.5})
     assert row.ok is ok
     assert row.as_dict()["p50_us"] == 3.5
     assert ("NO" in table([row])) is not ok
 
 
-def test_figures_that_differ_share_a_column():
-    shown = table(
+def test_rows_with_different_figures_share_a_column():
+    output = table(
         [ResultRow("one", 1.0, figures={"p50_us": 1.25}), ResultRow("two", 2.0, figures={"refused": 4, "how": "well"})]
     )
-    assert "p50_us=1.25" in shown
-    assert "refused=4 how=well" in shown
+    assert "p50_us=1.25" in output
+    assert "refused=4 how=well" in output
     assert "p50_us " in table([ResultRow("one", 1.0, figures={"p50_us": 1.25})])
 
 
-def test_a_signal_that_comes_while_garbage_is_collected_ends_the_lab():
-    # Given garbage in whose finalizer the signal arrives, where Python drops what a handler raises
+def test_signal_during_garbage_collection_ends_the_lab():
+    # Given garbage in whose finalizer the signal arrives, where Python discards what a handler raises
     class Late:
         def __init__(self):
             self.me = self

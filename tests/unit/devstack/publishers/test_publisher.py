@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the simulated storage and network services tell, by what hosts and pools report."""
+"""Host state published by the simulated storage and network services."""
 
 import pytest
 
@@ -11,7 +11,7 @@ DISK = {"DISK_GB": {"total": 100}}
 
 
 class StubScheduler:
-    """Holds documents as the scheduler would, and may fail."""
+    """A scheduler that stores documents and can fail."""
 
     def __init__(self):
         self.nodes = {
@@ -22,7 +22,7 @@ class StubScheduler:
             "volume0/node0": {"inventories": DISK, "kind": "volume", "used": {"DISK_GB": 30}},
             "network0/node0": {"inventories": {}, "kind": "network"},
         }
-        self.held = {}
+        self.states = {}
         self.aggregates = {}
         self.writes = 0
         self.failing = False
@@ -30,33 +30,33 @@ class StubScheduler:
     def list_host_state(self, ctxt, namespace, marker=None, limit=1000):
         assert namespace == "compute"
         states = [
-            objects.HostState.of(namespace=namespace, name=name, version=1, document=told)
-            for name, told in self.nodes.items()
+            objects.HostState.of(namespace=namespace, name=name, version=1, document=document)
+            for name, document in self.nodes.items()
         ]
         return objects.HostStatePage.of(states=states, marker=None)
 
     def get_host_state(self, ctxt, namespace, name):
-        if (namespace, name) not in self.held:
+        if (namespace, name) not in self.states:
             raise errors.UnknownHost(name=name)
-        return self.held[namespace, name]
+        return self.states[namespace, name]
 
     def update_host_state(self, ctxt, state, writer):
         if self.failing:
             raise errors.StoreUnavailable(why="it is away")
         assert writer == f"gantt-{state.namespace}"
         self.writes += 1
-        made = objects.HostState.of(
+        updated = objects.HostState.of(
             namespace=state.namespace, name=state.name, version=state.version + 1, document=state.document
         )
-        self.held[state.namespace, state.name] = made
-        return made
+        self.states[state.namespace, state.name] = updated
+        return updated
 
     def update_aggregates(self, ctxt, aggregates):
-        self.aggregates |= {each["id"]: set(each["hosts"]) for each in aggregates}
+        self.aggregates |= {aggregate["id"]: set(aggregate["hosts"]) for aggregate in aggregates}
 
 
 class StubSession:
-    """What a publisher uses of a session."""
+    """The methods of a session that a publisher uses."""
 
     def __init__(self, scheduler):
         self.scheduler = scheduler
@@ -81,9 +81,9 @@ def publisher(scheduler):
     return StatePublisher(StubSession(scheduler), racks=3, physnets=2)
 
 
-def test_pools_and_hosts_are_told_of_and_nothing_else(scheduler, publisher):
+def test_pools_networks_and_hosts_are_published(scheduler, publisher):
     assert publisher.publish() == 6
-    assert scheduler.held["volume", "volume0/node0"].document == {
+    assert scheduler.states["volume", "volume0/node0"].document == {
         "service_host": "volume0",
         "total_gb": 100,
         "free_gb": 70,
@@ -94,7 +94,7 @@ def test_pools_and_hosts_are_told_of_and_nothing_else(scheduler, publisher):
         "pool:volume0/node0": {"volume0/node0", "compute0", "compute1"},
         "network:network0/node0": {"network0/node0", "compute1"},
     }
-    networks = {name: state.document for (space, name), state in scheduler.held.items() if space == "network"}
+    networks = {name: state.document for (space, name), state in scheduler.states.items() if space == "network"}
     assert networks == {
         "compute0": {"physnets": ["physnet1"], "segments": ["physnet1-rack0"]},
         "compute1": {"physnets": ["physnet0"], "segments": ["physnet0-rack1"]},
@@ -102,24 +102,24 @@ def test_pools_and_hosts_are_told_of_and_nothing_else(scheduler, publisher):
     }
 
 
-def test_only_what_changed_is_told_again(scheduler, publisher):
+def test_only_changes_are_published_again(scheduler, publisher):
     publisher.publish()
     assert publisher.publish() == 0
     scheduler.nodes["volume0/node0"]["used"] = {"DISK_GB": 40}
     assert publisher.publish() == 1
-    assert scheduler.held["volume", "volume0/node0"].document["free_gb"] == 60
-    assert scheduler.held["volume", "volume0/node0"].version == 2
+    assert scheduler.states["volume", "volume0/node0"].document["free_gb"] == 60
+    assert scheduler.states["volume", "volume0/node0"].version == 2
 
 
-def test_what_failed_is_told_in_the_next_round(scheduler, publisher):
+def test_failed_publication_is_repeated_in_the_next_round(scheduler, publisher):
     scheduler.failing = True
     with pytest.raises(errors.StoreUnavailable):
         publisher.publish()
     scheduler.failing = False
     publisher.publish()
-    assert len(scheduler.held) == 4
+    assert len(scheduler.states) == 4
 
 
-def test_one_network_reaches_everybody():
+def test_a_single_network_reaches_all_hosts():
     assert lie.network_document("compute7", 1, 2) == {"physnets": ["physnet0"], "segments": ["physnet0-rack1"]}
     assert lie.number_of("gw") == lie.number_of("gw/node1")

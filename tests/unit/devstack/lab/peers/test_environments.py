@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The peers' environments: made once, whole or not at all, and never ours."""
+"""The peers' environments: created once, complete or not at all, separate from gantt's."""
 
 import subprocess
 import sys
@@ -15,39 +15,39 @@ SETUP = Path(__file__).parents[5] / "setup.py"
 
 @pytest.fixture
 def commands(monkeypatch):
-    """What would be run; ``fails`` names a word of the command that fails."""
-    seen, fails = [], []
+    """Recorded commands, and words of commands that shall fail."""
+    calls, failing_words = [], []
 
     def run(command, **options):
-        seen.append(command)
+        calls.append(command)
         assert options["timeout"]
-        code = int(any(word in command for word in fails))
+        code = int(any(word in command for word in failing_words))
         return subprocess.CompletedProcess(command, code, "", "no such release" if code else "")
 
     monkeypatch.setattr(subprocess, "run", run)
-    return seen, fails
+    return calls, failing_words
 
 
-def test_what_is_missing_is_said_with_what_to_do(tmp_path):
+def test_missing_peer_error_says_how_to_install_it(tmp_path):
     with pytest.raises(PeerMissing, match=r"nova 34\.0\.0 is not installed in .*gantt-lab peers --install"):
         environments.python(NOVA, tmp_path)
 
 
-def test_it_is_installed_once_into_an_environment_of_its_own(tmp_path, commands):
-    seen, _ = commands
+def test_peer_is_installed_once_into_its_own_environment(tmp_path, commands):
+    calls, _ = commands
     environments.install(NOVA, tmp_path)
-    venv, pip = seen
+    venv, pip = calls
     assert venv[:3] == [sys.executable, "-m", "venv"]
     assert pip[0].startswith(str(tmp_path))
     assert pip[-1] == "nova==34.0.0"
     environments.install(NOVA, tmp_path)
-    assert len(seen) == 2
+    assert len(calls) == 2
     assert environments.python(NOVA, tmp_path) == Path(pip[0])
 
 
-def test_half_an_environment_is_none(tmp_path, commands):
-    _, fails = commands
-    fails.append("nova==34.0.0")
+def test_incomplete_environment_is_removed(tmp_path, commands):
+    _, failing_words = commands
+    failing_words.append("nova==34.0.0")
     with pytest.raises(PeerMissing, match="no such release"):
         environments.install(NOVA, tmp_path)
     assert not list(tmp_path.iterdir())
@@ -55,12 +55,12 @@ def test_half_an_environment_is_none(tmp_path, commands):
         environments.python(NOVA, tmp_path)
 
 
-def test_a_cache_that_cannot_be_written_is_said(tmp_path):
+def test_unwritable_cache_is_reported(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(PeerMissing, match="cannot be installed in"):
         environments.install(NOVA, tmp_path / "file")
 
 
-def test_no_peer_is_a_dependency_of_ours():
+def test_peers_are_not_dependencies_of_gantt():
     text = SETUP.read_text()
     assert not any(f'"{peer.package}' in text for peer in PEERS)

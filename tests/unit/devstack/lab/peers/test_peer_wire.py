@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The peer's end of the line, run as it is run there: with nothing but the standard library."""
+"""The peer's side of the protocol, run with the standard library only."""
 
 import sys
 
@@ -29,13 +29,13 @@ def peer(tmp_path):
         yield running
 
 
-def test_calls_are_timed_one_by_one_and_what_is_printed_is_no_answer(peer):
-    taken = peer.ask("noisy", first=0, count=4)
-    assert len(taken) == 4
-    assert all(seconds >= 0 for seconds in taken)
+def test_calls_are_timed_individually_and_printed_output_is_no_answer(peer):
+    durations = peer.ask("noisy", first=0, count=4)
+    assert len(durations) == 4
+    assert all(seconds >= 0 for seconds in durations)
 
 
-def test_what_a_peer_raises_is_told_and_it_goes_on(peer):
+def test_peer_error_is_returned_and_the_peer_continues(peer):
     with pytest.raises(PeerFailed, match="LookupError: it is not there"):
         peer.ask("broken")
     with pytest.raises(PeerFailed, match="KeyError"):

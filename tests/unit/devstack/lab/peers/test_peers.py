@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab peers: what its rows say, with peers that are made of a few lines; and once with the real ones."""
+"""gantt-lab peers: its rows with stub peers, and once with the real peers."""
 
 import os
 import sys
@@ -12,25 +12,25 @@ from devstack.lab.peers.environments import NOVA, PLACEMENT, PeerMissing
 from devstack.lab.peers.field import PeerWorkload
 from tests.unit.devstack.lab import asking
 
-STANDING_IN = """
+STUB_PEER = """
 import json, sys
 for line in sys.stdin:
-    asked = json.loads(line)
-    values = asked["values"]
-    if asked["verb"] == "prepare":
+    request = json.loads(line)
+    values = request["values"]
+    if request["verb"] == "prepare":
         assert len(values["hosts"]) == 40 and values["requests"]
-        told = {"filters": 5, "weighers": 13, "candidates": 40}
+        reply = {"filters": 5, "weighers": 13, "candidates": 40}
     else:
-        told = [0.25] * values["count"]
-    print(json.dumps({"answer": told}), flush=True)
+        reply = [0.25] * values["count"]
+    print(json.dumps({"answer": reply}), flush=True)
 """
 
 
 @pytest.fixture
-def standing_in(tmp_path, monkeypatch):
-    """Somebody who answers in the peers' place; those that are named are missing."""
+def missing_peers(tmp_path, monkeypatch):
+    """Replaces the peers by a stub; returns the set of peers that shall be missing."""
     script = tmp_path / "peer.py"
-    script.write_text(STANDING_IN)
+    script.write_text(STUB_PEER)
     missing = set()
 
     def python(peer, cache):
@@ -41,11 +41,11 @@ def standing_in(tmp_path, monkeypatch):
     monkeypatch.setattr(environments, "python", python)
     monkeypatch.setattr("devstack.lab.peers.side.INSIDE", tmp_path)
     for peer in (NOVA, PLACEMENT):
-        (tmp_path / peer.script).write_text(STANDING_IN)
+        (tmp_path / peer.script).write_text(STUB_PEER)
     return missing
 
 
-def test_each_comparison_is_a_row_and_says_what_it_leaves_out(standing_in):
+def test_each_comparison_is_a_row_that_names_what_it_leaves_out(missing_peers):
     rows = asking.run_json("peers", "--hosts", "40")
     assert [row["name"].partition(":")[0] for row in rows] == ["decide", "candidates", "claim"]
     for row in rows:
@@ -53,48 +53,48 @@ def test_each_comparison_is_a_row_and_says_what_it_leaves_out(standing_in):
         assert row["theirs_p50_ms"] == 250
         assert row["ratio"] == pytest.approx(row["theirs_p50_ms"] / row["ours_p50_ms"])
         assert row["bound"] == "at least"
-        assert row["budget"] is None, "promised is only what the design promises: at 1,000 and 10,000 hosts"
+        assert row["budget"] is None, "there are budgets at 1,000 and 10,000 hosts only"
         assert "RPC" in row["left_out"]
 
 
-def test_who_is_missing_is_said_and_the_other_is_measured(standing_in):
-    standing_in.add(NOVA)
+def test_missing_peer_is_reported_and_the_other_is_measured(missing_peers):
+    missing_peers.add(NOVA)
     code, out, err = asking.run("peers", "--hosts", "40")
     assert code == 0
     assert "nova 34.0.0 is not installed" in err
     assert "candidates: placement 16.0.0 / ours, 40 hosts" in out
     assert "decide" not in out
-    standing_in.add(PLACEMENT)
+    missing_peers.add(PLACEMENT)
     code, out, err = asking.run("peers", "--hosts", "40")
     assert code == 1
     assert "No peer could be measured" in err
     assert not out
 
 
-def test_a_peer_that_fails_is_said(standing_in, tmp_path):
+def test_failing_peer_is_reported(missing_peers, tmp_path):
     (tmp_path / NOVA.script).write_text("raise SystemExit('it broke')")
     code, out, err = asking.run("peers", "--hosts", "40")
     assert code == 0
-    assert "nova 34.0.0 cannot be measured: it ended: it broke" in err
+    assert "nova 34.0.0 cannot be measured: the process ended: it broke" in err
     assert "claim" in out
 
 
-def test_peers_are_told_of_the_very_hosts_and_requests_that_ours_has():
-    field = PeerWorkload(40)
-    told, nodes = field.told(), field.nodes
-    assert len(told) == len(nodes) == 40
-    for host, node in zip(told, nodes.values(), strict=True):
+def test_peers_get_the_same_hosts_and_requests_as_gantt():
+    workload = PeerWorkload(40)
+    peer_hosts, nodes = workload.peer_hosts(), workload.nodes
+    assert len(peer_hosts) == len(nodes) == 40
+    for host, node in zip(peer_hosts, nodes.values(), strict=True):
         inventories = node["inventories"]
         assert host["total"] == {name: unit["total"] for name, unit in inventories.items()}
         assert all(host["used"][name] <= unit["capacity"] for name, unit in inventories.items())
-    assert any(host["roomy"] for host in told)
-    assert any(not host["roomy"] for host in told)
-    assert len(field.asked()) == 64
+    assert any(host["roomy"] for host in peer_hosts)
+    assert any(not host["roomy"] for host in peer_hosts)
+    assert len(workload.peer_requests()) == 64
 
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
-def test_the_real_peers():
+def test_real_peers():
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gantt-lab" / "peers"
     try:
         for peer in (NOVA, PLACEMENT):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The line to a peer: what it answers, and each way in which it can fail to."""
+"""Calls of a peer process: answers and all kinds of failures."""
 
 import sys
 from pathlib import Path
@@ -13,50 +13,50 @@ from devstack.servers.process import start_ticks
 FAKE = Path(__file__).with_name("fake_peer.py")
 
 
-def running(way):
-    return side.running([sys.executable, str(FAKE), way])
+def running(behaviour):
+    return side.running([sys.executable, str(FAKE), behaviour])
 
 
-def test_a_peer_is_asked_time_and_again():
+def test_peer_answers_repeated_calls():
     with running("well") as peer:
         assert peer.ask("decide", first=0, count=3) == [0.5, 0.5, 0.5]
         assert peer.ask("decide", first=3, count=1) == [0.5]
 
 
 @pytest.mark.parametrize(
-    ("way", "says"),
+    ("behaviour", "message"),
     [
         ("error", "decide: no decide today"),
-        ("garbage", "no JSON"),
-        ("other", "another form"),
-        ("die", "it ended: it hurts"),
+        ("garbage", "not JSON"),
+        ("other", "neither 'answer' nor 'error'"),
+        ("die", "the process ended: it hurts"),
     ],
 )
-def test_what_a_peer_does_instead_of_answering_is_told(way, says):
-    with running(way) as peer, pytest.raises(PeerFailed, match=says):
+def test_peer_failure_is_reported(behaviour, message):
+    with running(behaviour) as peer, pytest.raises(PeerFailed, match=message):
         peer.ask("decide")
 
 
-def test_a_peer_that_is_not_there_is_told_and_leaves_nothing(run_folder, monkeypatch):
+def test_missing_peer_program_is_reported_and_leaves_nothing(run_folder, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(run_folder))
     with pytest.raises(PeerFailed, match="cannot be started"), side.running([str(run_folder / "absent")]):
         pass
     assert not any(run_folder.iterdir())
 
 
-def test_a_peer_that_does_not_answer_is_given_up(monkeypatch):
+def test_silent_peer_times_out(monkeypatch):
     monkeypatch.setattr(side, "ANSWER_SECONDS", 0.1)
     with running("hang") as peer, pytest.raises(PeerFailed, match="no answer within"):
         peer.ask("decide")
 
 
-def test_an_answer_has_bounds(monkeypatch):
+def test_answer_size_is_limited(monkeypatch):
     monkeypatch.setattr(side, "MAX_ANSWER_BYTES", 100)
     with running("well") as peer, pytest.raises(PeerFailed, match="more than 100 bytes"):
         peer.ask("decide", count=50_000)
 
 
-def test_nothing_of_a_peer_is_left_whatever_it_was_doing(run_folder, monkeypatch):
+def test_hanging_peer_and_its_folder_are_removed(run_folder, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(run_folder))
     monkeypatch.setattr(side, "ANSWER_SECONDS", 0.1)
     with running("hang") as peer:
@@ -68,10 +68,10 @@ def test_nothing_of_a_peer_is_left_whatever_it_was_doing(run_folder, monkeypatch
     assert not any(run_folder.iterdir())
 
 
-def test_nothing_of_ours_can_be_found_by_a_peer(monkeypatch):
-    # Given a path with our packages on it, as where the lab runs from a working tree
+def test_peer_does_not_inherit_pythonpath(monkeypatch):
+    # Given a PYTHONPATH with gantt's packages, as when the lab runs from a working tree
     monkeypatch.setenv("PYTHONPATH", "/here/are/ours")
     with running("tell") as peer:
-        told = peer.ask("environment")
-    assert "PATH" in told
-    assert "PYTHONPATH" not in told
+        environment = peer.ask("environment")
+    assert "PATH" in environment
+    assert "PYTHONPATH" not in environment

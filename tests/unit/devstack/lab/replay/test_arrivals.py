@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a trace asks for at each moment, and what it amounts to."""
+"""Arrivals of a trace by time, and its summary."""
 
 import uuid
 
@@ -11,46 +11,46 @@ from devstack.workload import TraceError
 from tests.unit.devstack.lab.replay.traces import ListTrace, server
 
 
-def test_each_server_is_a_request_of_its_own_unless_asked_together():
+def test_each_server_is_a_separate_request_unless_together():
     trace = ListTrace(server(), server(), server(vcpus=2), server(batch="c"), server(arrives=5))
-    alone = list(arrival_batches(trace, None, together=False))
-    assert [moment.at for moment in alone] == [0, 5]
-    assert [len(one.members) for one in alone[0].wanted] == [1, 1, 1, 1]
+    separate = list(arrival_batches(trace, None, together=False))
+    assert [batch.at for batch in separate] == [0, 5]
+    assert [len(request.members) for request in separate[0].requests] == [1, 1, 1, 1]
     together = list(arrival_batches(trace, None, together=True))
-    assert [[member.number for member in one.members] for one in together[0].wanted] == [[0, 1], [2], [3]]
-    assert together[0].wanted[1].resources == {"VCPU": 2, "MEMORY_MB": 1024}
+    assert [[member.number for member in request.members] for request in together[0].requests] == [[0, 1], [2], [3]]
+    assert together[0].requests[1].resources == {"VCPU": 2, "MEMORY_MB": 1024}
 
 
-def test_a_large_batch_comes_in_requests_that_one_claim_takes():
-    (moment,) = arrival_batches(ListTrace(*[server()] * 250), None, together=True)
-    assert [len(one.members) for one in moment.wanted] == [100, 100, 50]
+def test_large_batch_is_split_into_chunks():
+    (batch,) = arrival_batches(ListTrace(*[server()] * 250), None, together=True)
+    assert [len(request.members) for request in batch.requests] == [100, 100, 50]
 
 
-def test_consumers_are_uuids_and_no_two_alike():
-    (moment,) = arrival_batches(ListTrace(*[server()] * 50), None, together=True)
-    consumers = [member.consumer for member in moment.wanted[0].members]
+def test_consumers_are_distinct_uuids():
+    (batch,) = arrival_batches(ListTrace(*[server()] * 50), None, together=True)
+    consumers = [member.consumer for member in batch.requests[0].members]
     assert len(set(consumers)) == 50
     assert all(str(uuid.UUID(consumer)) == consumer for consumer in consumers)
 
 
-def test_the_survey_knows_the_peak_and_the_commonest_shape():
-    found = summarize(
+def test_summary_has_peak_and_most_common_shape():
+    summary = summarize(
         ListTrace(server(0, 10, 4), server(0, 20, 2, 2048), server(10, None, 3), server(30, None, 3)), None
     )
-    # At 10 the first has just left: 2 + 3; at 30 the second has too: 3 + 3
-    assert found.peak == {"VCPU": 6, "MEMORY_MB": 3072}
-    assert (found.servers, found.begins, found.ends) == (4, 0, 30)
-    assert found.commonest == (3, 1024)
+    # At 10 the first server has just ended: 2 + 3; at 30 the second has too: 3 + 3
+    assert summary.peak == {"VCPU": 6, "MEMORY_MB": 3072}
+    assert (summary.servers, summary.begins, summary.ends) == (4, 0, 30)
+    assert summary.commonest == (3, 1024)
     assert summarize(ListTrace(server(), server()), 1).servers == 1
-    with pytest.raises(TraceError, match="holds no request"):
+    with pytest.raises(TraceError, match="contains no request"):
         summarize(ListTrace(), None)
 
 
-def test_as_few_hosts_as_hold_the_peak():
+def test_required_hosts_is_the_smallest_sufficient_number():
     peak = {"VCPU": 1000, "MEMORY_MB": 1_000_000}
-    enough = sizing.required_hosts(peak, 1.0)
-    assert enough > 1
-    assert sizing.required_hosts(peak, 0.5) > enough
+    hosts = sizing.required_hosts(peak, 1.0)
+    assert hosts > 1
+    assert sizing.required_hosts(peak, 0.5) > hosts
     assert sizing.required_hosts({"VCPU": 1, "MEMORY_MB": 1}, 1.0) == 1
     assert sizing.required_hosts(peak, 1.0, cluster=True) >= 1
     with pytest.raises(ValueError, match="more than"):

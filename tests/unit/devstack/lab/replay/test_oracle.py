@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The oracle: what it places by itself, with nothing of the store's."""
+"""The oracle: which servers it places, without a store."""
 
 import pytest
 
@@ -15,25 +15,25 @@ TWO_HOSTS = {f"h{number}/n": node({"VCPU": 4, "MEMORY_MB": 8192}) for number in 
 
 def placements(*servers, together=False, policy="filter"):
     oracle = Oracle(lab_hosts.snapshot(TWO_HOSTS, {}), policies.load(policy))
-    for moment in arrival_batches(ListTrace(*servers), None, together):
-        oracle.go_through(moment)
-    return list(oracle.foresight.placed)
+    for batch in arrival_batches(ListTrace(*servers), None, together):
+        oracle.process(batch)
+    return list(oracle.result.placed_flags)
 
 
-def test_it_places_until_nothing_fits_and_again_when_somebody_left():
+def test_places_until_full_and_again_after_departures():
     full = [server(0, 10, vcpus=4), server(0, 20, vcpus=4)]
     assert placements(*full, server(5)) == [1, 1, 0]
     assert placements(*full, server(10)) == [1, 1, 1]
     assert placements(*full, server(10, vcpus=4), server(15), server(20)) == [1, 1, 1, 0, 1]
 
 
-def test_a_request_is_placed_as_a_whole_or_not_at_all():
+def test_request_is_placed_completely_or_not_at_all():
     three = [server(0, vcpus=3)] * 3
     assert placements(*three, server(1, vcpus=4), together=True) == [0, 0, 0, 1]
     assert placements(*three, server(1, vcpus=4)) == [1, 1, 0, 0]
 
 
 @pytest.mark.parametrize(("policy", "fits"), [("filter", 0), ("pack", 1), ("chance", 0)])
-def test_it_places_by_the_weighers_of_whom_it_is_compared_with(policy, fits):
-    # Spread, two small ones leave no room for a large one; a driver that is judged as the default is, has its oracle
+def test_places_by_the_weighers_of_the_compared_policy(policy, fits):
+    # When spread, two small servers leave no host for a large one; 'chance' is judged like the default driver
     assert placements(server(0), server(1), server(2, vcpus=4), policy=policy)[-1] == fits

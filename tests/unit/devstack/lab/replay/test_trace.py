@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading a request trace: what a row means, and that a malformed one is named by its line."""
+"""Reading a request trace: meaning of a row, and errors that name the line of a malformed one."""
 
 import pytest
 
@@ -12,17 +12,17 @@ GOOD = "300,7,2,3.5,900,1200,0"
 
 
 @pytest.mark.parametrize("name", ["trace.csv", "trace.csv.gz"])
-def test_a_row_is_a_server(tmp_path, name):
+def test_row_is_read_as_a_server(tmp_path, name):
     path = write(tmp_path / name, "0,6,1,0.75,0,0,0", GOOD, "600,8,4,7,300,300,1")
     first, second, third = read_all(TraceFile(path))
     assert (first.arrives, first.batch, first.vcpus, first.memory_mb) == (0, "6", 1, 768)
-    assert first.ends > first.arrives, "it must be there before it leaves, however short the trace says it lived"
+    assert first.ends > first.arrives, "it must end after it arrives, however short its lifetime"
     assert (second.vcpus, second.memory_mb) == (2, 3584)
     assert 300 + 900 <= second.ends <= 300 + 1200
-    assert third.ends is None, "what still runs when the trace ends does not leave in it"
+    assert third.ends is None, "a server that runs at the trace's end does not end in it"
 
 
-def test_alike_lifetimes_are_spread_over_their_bounds_and_alike_each_time(tmp_path):
+def test_equal_lifetimes_are_spread_over_their_bounds_reproducibly(tmp_path):
     trace = TraceFile(write(tmp_path / "t.csv", *["0,6,1,1,1000,2000,0"] * 200))
     ends = [server.ends for server in read_all(trace)]
     assert len(set(ends)) == 200
@@ -31,7 +31,7 @@ def test_alike_lifetimes_are_spread_over_their_bounds_and_alike_each_time(tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("row", "says"),
+    ("row", "message"),
     [
         ("x,7,2,3.5,900,900,0", "'x'"),
         ("300,7,2,3.5,900", "NoneType"),
@@ -48,15 +48,15 @@ def test_alike_lifetimes_are_spread_over_their_bounds_and_alike_each_time(tmp_pa
         ("300,7,2,3.5,900,900," + "0" * 200_000, "field"),
     ],
 )
-def test_a_malformed_row_is_named_by_its_line(tmp_path, row, says):
+def test_malformed_row_error_names_its_line(tmp_path, row, message):
     servers = TraceFile(write(tmp_path / "t.csv", GOOD, row)).servers()
-    # It is read as a stream: what stands above is given first
+    # It is read as a stream: rows above are returned first
     assert next(servers).vcpus == 2
-    with pytest.raises(TraceError, match=rf"t\.csv, line 3: .*{says}"):
+    with pytest.raises(TraceError, match=rf"t\.csv, line 3: .*{message}"):
         next(servers)
 
 
-def test_what_is_no_trace_is_refused(tmp_path):
+def test_file_that_is_not_a_trace_is_refused(tmp_path):
     with pytest.raises(TraceError, match="lacks the columns mem_gb, censored"):
         read_all(TraceFile(write(tmp_path / "t.csv", header=HEADER.replace("mem_gb,", "").replace(",censored", ""))))
     with pytest.raises(TraceError, match="cannot be read"):
@@ -70,14 +70,14 @@ def test_what_is_no_trace_is_refused(tmp_path):
         read_all(TraceFile(tmp_path / "binary.csv"))
 
 
-def test_the_made_up_trace_is_one_and_the_same():
-    made = read_all(SyntheticTrace(2000, seed=3))
-    assert len(made) == 2000
-    assert made == read_all(SyntheticTrace(2000, seed=3))
-    assert made != read_all(SyntheticTrace(2000, seed=4))
-    arrivals = [server.arrives for server in made]
+def test_synthetic_trace_is_reproducible():
+    servers = read_all(SyntheticTrace(2000, seed=3))
+    assert len(servers) == 2000
+    assert servers == read_all(SyntheticTrace(2000, seed=3))
+    assert servers != read_all(SyntheticTrace(2000, seed=4))
+    arrivals = [server.arrives for server in servers]
     assert arrivals == sorted(arrivals)
-    lifetimes = sorted(server.ends - server.arrives for server in made)
+    lifetimes = sorted(server.ends - server.arrives for server in servers)
     assert lifetimes[0] > 0
-    assert lifetimes[1000] < sum(lifetimes) / 2000 / 2, "most live shortly, a few for long"
-    assert max(sum(server.batch == each for server in made) for each in {server.batch for server in made}) > 1
+    assert lifetimes[1000] < sum(lifetimes) / 2000 / 2, "most are short-lived, a few long-lived"
+    assert max(sum(server.batch == batch for server in servers) for batch in {server.batch for server in servers}) > 1

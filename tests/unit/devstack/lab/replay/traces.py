@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces for the tests: rows as a file has them, and servers as they are read."""
+"""Traces for the tests: as files and as lists of servers."""
 
 import gzip
 from pathlib import Path
@@ -10,7 +10,7 @@ HEADER = ",".join(COLUMNS)
 
 
 class ListTrace:
-    """A trace of given servers."""
+    """A trace of the given servers."""
 
     name = "given"
 
@@ -22,12 +22,12 @@ class ListTrace:
 
 
 def server(arrives: float = 0, ends: float | None = None, vcpus: int = 1, memory_mb: int = 1024, batch: str = "b"):
-    """Return a server; by default it stays."""
+    """Return a server; by default it does not end."""
     return TraceServer(arrives, batch, vcpus, memory_mb, ends)
 
 
 def write(path: Path, *rows: str, header: str = HEADER) -> Path:
-    """Write a trace, gzipped where the name says so."""
+    """Write a trace, gzipped if the name ends in .gz."""
     text = "\n".join((header, *rows)) + "\n"
     path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
     return path

@@ -5,9 +5,9 @@ import json
 
 
 def record(request_id="req-1", hosts=None, outcome="selected", **more):
-    """Return a record: ``hosts`` maps consumers to theirs."""
-    given = {"c-1": "h1"} if hosts is None else hosts
-    verdicts = [{"consumer": consumer, "host": host} for consumer, host in given.items()]
+    """Return a record; ``hosts`` maps consumers to hosts."""
+    host_by_consumer = {"c-1": "h1"} if hosts is None else hosts
+    verdicts = [{"consumer": consumer, "host": host} for consumer, host in host_by_consumer.items()]
     return {"request_id": request_id, "outcome": outcome, "verdicts": verdicts, **more}
 
 
@@ -17,11 +17,11 @@ def refused(request_id="req-1", **more):
 
 
 def best(**scores):
-    """Return the best hosts by their scores, all of which one weigher gave."""
+    """Return the best hosts with these scores, given by one weigher."""
     return [{"name": name, "score": score, "weights": {"ram": score}} for name, score in scores.items()]
 
 
 def write(path, *records):
-    """Write records, a line each."""
-    path.write_text("".join(json.dumps(each) + "\n" for each in records))
+    """Write records, one per line."""
+    path.write_text("".join(json.dumps(decision) + "\n" for decision in records))
     return path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What two records make of one instance, and why they differ."""
+"""Comparison of two decision records, and the reasons for differences."""
 
 import pytest
 
@@ -9,12 +9,15 @@ from tests.unit.devstack.lab.shadow.files import best, record, refused, write
 
 
 @pytest.fixture
-def of(tmp_path):
-    """Compare the records given for A with those given for B."""
+def compare_records(tmp_path):
+    """Return a function that compares A's records with B's."""
 
     def compared(a, b):
-        with DecisionRecords(write(tmp_path / "a", *a)) as ours, DecisionRecords(write(tmp_path / "b", *b)) as theirs:
-            return list(compare(ours, theirs))
+        with (
+            DecisionRecords(write(tmp_path / "a", *a)) as a_records,
+            DecisionRecords(write(tmp_path / "b", *b)) as b_records,
+        ):
+            return list(compare(a_records, b_records))
 
     return compared
 
@@ -31,54 +34,58 @@ def of(tmp_path):
         (refused(hosts={}), refused(hosts={}), DifferenceKind.REFUSED_BY_BOTH),
     ],
 )
-def test_each_instance_is_of_one_kind(of, a, b, kind):
-    (one,) = of([a], [b])
-    assert (one.kind, one.request_id) == (kind, "req-1")
+def test_comparison_has_the_kind_of_difference(compare_records, a, b, kind):
+    (comparison,) = compare_records([a], [b])
+    assert (comparison.kind, comparison.request_id) == (kind, "req-1")
 
 
-def test_what_only_one_of_them_decided_is_told_apart(of):
-    found = of([record("req-1"), record("req-2")], [record("req-2"), record("req-3", {"c-7": "h1", "c-8": "h1"})])
-    assert [(one.kind, one.request_id, one.consumer) for one in found] == [
+def test_instances_in_one_record_only_are_reported(compare_records):
+    comparisons = compare_records(
+        [record("req-1"), record("req-2")], [record("req-2"), record("req-3", {"c-7": "h1", "c-8": "h1"})]
+    )
+    assert [(comparison.kind, comparison.request_id, comparison.consumer) for comparison in comparisons] == [
         (DifferenceKind.ONLY_IN_A, "req-1", "c-1"),
         (DifferenceKind.SAME, "req-2", "c-1"),
         (DifferenceKind.ONLY_IN_B, "req-3", "c-7"),
         (DifferenceKind.ONLY_IN_B, "req-3", "c-8"),
     ]
-    more = of([record(hosts={"c-1": "h1", "c-2": "h1"})], [record(hosts={"c-2": "h1", "c-3": "h1"})])
-    assert {one.consumer: one.kind for one in more} == {
+    comparisons = compare_records(
+        [record(hosts={"c-1": "h1", "c-2": "h1"})], [record(hosts={"c-2": "h1", "c-3": "h1"})]
+    )
+    assert {comparison.consumer: comparison.kind for comparison in comparisons} == {
         "c-1": DifferenceKind.ONLY_IN_A,
         "c-2": DifferenceKind.SAME,
         "c-3": DifferenceKind.ONLY_IN_B,
     }
 
 
-def test_each_one_s_scores_tell_how_far_apart_the_choices_are(of):
+def test_score_margins_of_both_sides_are_reported(compare_records):
     a = record(best=best(h1=3.0, h2=2.5))
-    (one,) = of([a], [record(hosts={"c-1": "h2"}, best=best(h2=1.0, h1=1.0))])
-    assert (one.a_scores, one.b_scores) == (pytest.approx(0.5), 0)
-    assert "A scores its own +0.500 beside B's (ram +0.500)" in one.why
-    assert "B scores both alike" in one.why
-    assert one.sentence().startswith("req-1 c-1: another host: A h1, B h2; ")
+    (comparison,) = compare_records([a], [record(hosts={"c-1": "h2"}, best=best(h2=1.0, h1=1.0))])
+    assert (comparison.a_scores, comparison.b_scores) == (pytest.approx(0.5), 0)
+    assert "A scores its own +0.500 beside B's (ram +0.500)" in comparison.why
+    assert "B scores both alike" in comparison.why
+    assert comparison.sentence().startswith("req-1 c-1: another host: A h1, B h2; ")
 
 
-def test_what_the_scores_do_not_tell_is_said(of):
-    (one,) = of([record(best=best(h1=3.0))], [record(hosts={"c-1": "h2"})])
-    assert (one.a_scores, one.b_scores) == (None, None)
-    assert "B's choice is not among the 1 best of A" in one.why
-    assert "B recorded no scores" in one.why
+def test_missing_scores_are_reported(compare_records):
+    (comparison,) = compare_records([record(best=best(h1=3.0))], [record(hosts={"c-1": "h2"})])
+    assert (comparison.a_scores, comparison.b_scores) == (None, None)
+    assert "B's choice is not among the 1 best of A" in comparison.why
+    assert "B recorded no scores" in comparison.why
 
 
-def test_a_refusal_is_explained_by_who_refused(of):
-    (one,) = of([record()], [refused(reasons={"ram": 8, "disk": 2})])
-    assert (one.a_host, one.why) == ("h1", "8 ram, 2 disk")
-    (one,) = of([refused(why="No host named h9")], [record()])
-    assert one.why == "No host named h9"
-    (one,) = of([refused()], [record()])
-    assert one.why == "no reason is recorded"
+def test_refusal_reason_comes_from_the_refusing_record(compare_records):
+    (comparison,) = compare_records([record()], [refused(reasons={"ram": 8, "disk": 2})])
+    assert (comparison.a_host, comparison.why) == ("h1", "8 ram, 2 disk")
+    (comparison,) = compare_records([refused(why="No host named h9")], [record()])
+    assert comparison.why == "No host named h9"
+    (comparison,) = compare_records([refused()], [record()])
+    assert comparison.why == "no reason is recorded"
 
 
-def test_that_they_know_different_clusters_is_said(of):
+def test_different_host_counts_are_reported(compare_records):
     a, b = record(), refused(reasons={"ram": 8})
     a["hosts"], b["hosts"] = 10, 8
-    (one,) = of([a], [b])
-    assert one.why.endswith("they looked at 8 and 10 hosts")
+    (comparison,) = compare_records([a], [b])
+    assert comparison.why.endswith("they looked at 8 and 10 hosts")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab shadow: shares, the first differences for people and all of them for programs."""
+"""gantt-lab shadow: rows, printed differences and the file of all differences."""
 
 import json
 
@@ -19,12 +19,18 @@ from tests.unit.scheduler_svc.sights import FollowingReplicaView, filter_driver
 
 @pytest.fixture
 def files(tmp_path):
-    ours = [record("r1"), record("r2", best=best(h1=3, h2=1)), record("r3"), refused("r4"), record("r5")]
-    theirs = [record("r1"), record("r2", {"c-1": "h2"}), refused("r3", reasons={"ram": 1}), refused("r4"), record("r6")]
-    return str(write(tmp_path / "a.jsonl", *ours)), str(write(tmp_path / "b.jsonl", *theirs))
+    a_records = [record("r1"), record("r2", best=best(h1=3, h2=1)), record("r3"), refused("r4"), record("r5")]
+    b_records = [
+        record("r1"),
+        record("r2", {"c-1": "h2"}),
+        refused("r3", reasons={"ram": 1}),
+        refused("r4"),
+        record("r6"),
+    ]
+    return str(write(tmp_path / "a.jsonl", *a_records)), str(write(tmp_path / "b.jsonl", *b_records))
 
 
-def test_the_rows_count_every_instance_once(files):
+def test_rows_count_every_instance_once(files):
     rows = {row["name"]: row for row in asking.run_json("shadow", *files)}
     assert {name: row["instances"] for name, row in rows.items()} == {
         "same host": 1,
@@ -41,41 +47,41 @@ def test_the_rows_count_every_instance_once(files):
     assert rows["another host"]["scored_by_b"] == 0
 
 
-def test_people_see_the_first_differences_and_programs_can_have_all(files, tmp_path):
+def test_first_differences_are_printed_and_all_are_written(files, tmp_path):
     path = tmp_path / "differences.jsonl"
     code, out, _ = asking.run("shadow", *files, "--show", "2", "--differences", str(path))
     assert code == 0
     assert "r2 c-1: another host: A h1, B h2" in out
     assert "r3 c-1: refused by B only, the other chose h1; 1 ram" in out
     assert "r5" not in out
-    told = [json.loads(line) for line in path.read_text().splitlines()]
-    assert [(one["request_id"], one["kind"]) for one in told] == [
+    differences = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [(difference["request_id"], difference["kind"]) for difference in differences] == [
         ("r2", "another host"),
         ("r3", "refused by B only"),
         ("r5", "only in A"),
         ("r6", "only in B"),
     ]
-    assert told[0]["a_scores"] == 2
+    assert differences[0]["a_scores"] == 2
 
 
-@pytest.mark.parametrize("wrong", [0, 1])
-def test_what_is_no_record_ends_it_with_a_sentence(files, tmp_path, wrong):
-    given = list(files)
-    given[wrong] = str(write(tmp_path / "wrong", {"request_id": "r"}))
-    code, out, err = asking.run("shadow", *given)
+@pytest.mark.parametrize("invalid_index", [0, 1])
+def test_invalid_record_is_reported(files, tmp_path, invalid_index):
+    paths = list(files)
+    paths[invalid_index] = str(write(tmp_path / "wrong", {"request_id": "r"}))
+    code, out, err = asking.run("shadow", *paths)
     assert code == 1
-    assert "line 1 is no decision record: it lacks 'outcome'" in err
+    assert "line 1 is not a decision record: it lacks 'outcome'" in err
     assert not out
 
 
-def test_differences_that_cannot_be_written_are_told_of(files):
+def test_unwritable_differences_file_is_reported(files):
     code, _, err = asking.run("shadow", *files, "--differences", "/dev/null/no")
     assert code == 1
     assert "cannot be written" in err
 
 
-def test_our_own_records_are_of_the_form_and_a_shadow_agrees_with_what_it_shadows(tmp_path):
-    # Given one scheduler that claims and one that only looks, on clusters that are alike
+def test_exported_records_are_readable_and_a_shadow_agrees_with_its_scheduler(tmp_path):
+    # Given one scheduler that claims and one in shadow mode, on equal clusters
     paths = []
     for name, shadowing in (("claiming", False), ("looking", True)):
         store = MemoryStore("p")
@@ -83,17 +89,17 @@ def test_our_own_records_are_of_the_form_and_a_shadow_agrees_with_what_it_shadow
         claimer = ShadowClaimer(store) if shadowing else store
         selector = Selector(claimer, FollowingReplicaView(store), filter_driver(), RetryLimits(), store.record_decision)
         chooser = ShadowSelector(selector) if shadowing else selector
-        # When both are asked the same
+        # When both get the same requests
         for number, vcpus in enumerate((2, 99)):
             try:
-                asked = SelectionCall(SchedulingRequest(f"req-{number}", {"VCPU": vcpus}), (f"c-{number}",))
-                chooser.select(context.new("p", "u"), asked)
+                call = SelectionCall(SchedulingRequest(f"req-{number}", {"VCPU": vcpus}), (f"c-{number}",))
+                chooser.select(context.new("p", "u"), call)
             except (errors.NotClaimed, errors.NoValidHost):
                 pass
         exported, _ = store.list_decisions()
         lines = [{**document, "request_id": request_id} for request_id, document in exported]
         paths.append(str(write(tmp_path / name, *lines)))
-    # Then their records say the same
+    # Then their records agree
     rows = {row["name"]: row["instances"] for row in asking.run_json("shadow", *paths)}
     assert rows["same host"] == rows["refused by both"] == 1
     assert sum(rows.values()) == 2
