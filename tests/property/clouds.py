@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random clouds and requests as plain dictionaries, for oracles, for a peer, and as a host table.
+"""Random clouds and requests as plain dictionaries, for oracles, for a peer process, and as a host table.
 
 A host is {"name", "up", "enabled", "total", "used", "metrics", "facts", "host_ip", "instances": uuids}, an aggregate
 {"name", "hosts", "metadata"}, a request {"extra_specs", "image": {"id", "properties"}, "flavor", "project", "hints",
@@ -20,7 +20,7 @@ HOSTS = tuple(f"h{number}" for number in range(6))
 UUIDS = tuple(f"00000000-0000-4000-8000-00000000000{number}" for number in range(8))
 NETWORKS = ("10.0.0.", "10.0.1.", "10.9.0.")
 
-# What aggregates say, and what flavors want of it; few words, so that they meet.
+# Metadata of aggregates and extra specs of flavors; few words, so that they match often.
 AGGREGATE_TEXTS = {
     "ssd": ("1", "2", " 3", "a", "a,b", "b , c", "x", "", "2.5"),
     "a:b": ("1", "a"),
@@ -121,9 +121,9 @@ COUNTS = st.sampled_from((0, 1, 4, 5, 7, 8, 9, 20, 39, 40, 49, 50, 51, 60))
 
 @st.composite
 def clouds(draw):
-    """Return {"hosts", "aggregates"}; a few hosts, of which several are in more than one aggregate."""
+    """Return {"hosts", "aggregates"}: a few hosts, several of them in more than one aggregate."""
     names = draw(st.lists(st.sampled_from(HOSTS), unique=True, min_size=1, max_size=len(HOSTS)))
-    homes = {uuid: draw(st.sampled_from((*names, None))) for uuid in UUIDS}
+    host_of_instance = {uuid: draw(st.sampled_from((*names, None))) for uuid in UUIDS}
     hosts = []
     for number, name in enumerate(names):
         total = {"VCPU": draw(st.integers(1, 8)), "MEMORY_MB": draw(st.integers(1, 4)) * 1024, "DISK_GB": 20}
@@ -140,11 +140,11 @@ def clouds(draw):
                 ),
                 "facts": draw(facts),
                 "host_ip": draw(st.sampled_from(NETWORKS)) + str(10 + number),
-                "instances": sorted(uuid for uuid, home in homes.items() if home == name),
+                "instances": sorted(uuid for uuid, home in host_of_instance.items() if home == name),
             }
         )
-    said = {key: st.sampled_from(texts) for key, texts in AGGREGATE_TEXTS.items()}
-    metadata = st.fixed_dictionaries({}, optional=said)
+    texts_by_key = {key: st.sampled_from(texts) for key, texts in AGGREGATE_TEXTS.items()}
+    metadata = st.fixed_dictionaries({}, optional=texts_by_key)
     members = st.lists(st.sampled_from(names), unique=True, max_size=len(names))
     aggregates = [
         {"name": f"a{number}", "hosts": draw(members), "metadata": draw(metadata)}
@@ -190,28 +190,28 @@ requests = st.fixed_dictionaries(
 
 
 def query_request(query):
-    """Return a request that asks nothing but what the query does."""
+    """Return a request with only this query."""
     image = {"id": None, "properties": {}}
     hints = {"query": json.dumps(query)}
     return {"extra_specs": {}, "image": image, "flavor": "m1", "project": "p1", "hints": hints, "group": None}
 
 
 def instance_hosts(cloud):
-    """Return on which host each instance is."""
+    """Return the host of each instance."""
     return {uuid: host["name"] for host in cloud["hosts"] for uuid in host["instances"]}
 
 
 def members(cloud, group):
-    """Return how many of a group's instances each host holds, of those that hold one."""
-    held = {host["name"]: len(set(group["members"]) & set(host["instances"])) for host in cloud["hosts"]}
-    return {name: count for name, count in held.items() if count}
+    """Return the number of a group's instances by host, for hosts with at least one."""
+    counts = {host["name"]: len(set(group["members"]) & set(host["instances"])) for host in cloud["hosts"]}
+    return {name: count for name, count in counts.items() if count}
 
 
 def table(cloud, reads: Reads) -> HostTable:
-    """Return the host table of a cloud, which keeps ``reads``."""
-    told = {}
+    """Return the host table of a cloud, with the columns of ``reads``."""
+    nodes = {}
     for host in cloud["hosts"]:
-        told[host["name"]] = {
+        nodes[host["name"]] = {
             **node(host["total"], metrics=host["metrics"]),
             "facts": host["facts"],
             "host_ip": host["host_ip"],
@@ -219,33 +219,33 @@ def table(cloud, reads: Reads) -> HostTable:
     snapshot = Snapshot(
         epoch=EPOCH,
         position=1,
-        providers={name: provider(name, each) for name, each in told.items()},
+        providers={name: provider(name, document) for name, document in nodes.items()},
         used={host["name"]: host["used"] for host in cloud["hosts"]},
         services={host["name"]: {"enabled": host["enabled"]} for host in cloud["hosts"]},
         alive={host["name"]: host["up"] for host in cloud["hosts"]},
-        opened=dict.fromkeys(told, EPOCH),
-        states={"aggregate": {each["name"]: each for each in cloud["aggregates"]}},
+        opened=dict.fromkeys(nodes, EPOCH),
+        states={"aggregate": {document["name"]: document for document in cloud["aggregates"]}},
     )
     return HostTable.from_snapshot(snapshot, reads=reads)
 
 
-def request(cloud, asked) -> SchedulingRequest:
-    """Return what is asked as a decision reads it: what only the store knows is looked up."""
-    group, group_hosts, excluded_hosts = asked["group"], (), ()
+def request(cloud, request_data) -> SchedulingRequest:
+    """Return the scheduling request, with what a worker looks up in the store."""
+    group, group_hosts, excluded_hosts = request_data["group"], (), ()
     if group is not None:
-        held = members(cloud, group)
+        counts = members(cloud, group)
         if group["policy"] == "affinity":
-            group_hosts = tuple(held)
+            group_hosts = tuple(counts)
         else:
-            excluded_hosts = tuple(name for name, count in held.items() if count >= group["most"])
+            excluded_hosts = tuple(name for name, count in counts.items() if count >= group["most"])
     return SchedulingRequest(
         "req-1",
         {"VCPU": 1},
-        extra_specs=asked["extra_specs"],
-        image=asked["image"],
-        flavor=asked["flavor"],
-        project=asked["project"],
-        hints=asked["hints"],
+        extra_specs=request_data["extra_specs"],
+        image=request_data["image"],
+        flavor=request_data["flavor"],
+        project=request_data["project"],
+        hints=request_data["hints"],
         instance_hosts=instance_hosts(cloud),
         group_hosts=group_hosts,
         excluded_hosts=excluded_hosts,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each of Nova's filters says of one host, in plain Python over plain dictionaries (see clouds.py).
+"""Oracles for Nova's filters: one function per filter on plain dictionaries (see clouds.py).
 
-Each oracle is given the cloud, the host and the request, and returns whether the host passes.
+Each oracle takes the cloud, the host and the request, and returns whether the host passes.
 """
 
 import ipaddress
@@ -15,9 +15,9 @@ ISOLATED_IMAGES, ISOLATED_HOSTS = ("00000000-0000-4000-8000-000000000000",), ("h
 
 
 def aggregate_texts(cloud, host, key):
-    """Return the texts that the host's aggregates say under a key."""
-    homes = [each for each in cloud["aggregates"] if host["name"] in each["hosts"]]
-    return [each["metadata"][key] for each in homes if key in each["metadata"]]
+    """Return the values of a metadata key in the host's aggregates."""
+    host_aggregates = [aggregate for aggregate in cloud["aggregates"] if host["name"] in aggregate["hosts"]]
+    return [aggregate["metadata"][key] for aggregate in host_aggregates if key in aggregate["metadata"]]
 
 
 def split(texts):
@@ -51,22 +51,22 @@ TEXTS = {
 }
 
 
-def matches_spec(value, wanted):
-    """Tell whether a text is what an extra spec wants."""
-    words = wanted.split()
+def matches_spec(value, condition):
+    """Return whether a value satisfies an extra spec."""
+    words = condition.split()
     sign = words[0] if words else None
     if sign in NUMBERS:
         numbers = [number(value), number(words[1]) if len(words) > 1 else None]
         return None not in numbers and NUMBERS[sign](*numbers)
     if sign in TEXTS:
         return len(words) > 1 and TEXTS[sign](value, words[1:])
-    return value == wanted
+    return value == condition
 
 
 def attribute(host, name):
-    """Return an attribute of Nova's HostState, None where there is none."""
+    """Return an attribute of Nova's HostState, None if there is none."""
     total, used = host["total"], host["used"]
-    told = {
+    attributes = {
         "vcpus_total": total["VCPU"],
         "vcpus_used": used["VCPU"],
         "total_usable_ram_mb": total["MEMORY_MB"],
@@ -83,7 +83,7 @@ def attribute(host, name):
         "host_ip": host["host_ip"],
     }
     facts = ("hypervisor_type", "hypervisor_version", "cpu_info", "supported_instances")
-    return host["facts"].get(name) if name in facts else told.get(name)
+    return host["facts"].get(name) if name in facts else attributes.get(name)
 
 
 ATTRIBUTES = (
@@ -105,11 +105,11 @@ def capability(host, path):
     return value
 
 
-def compute_capabilities(cloud, host, asked):
-    specs = dict(asked["extra_specs"])
+def compute_capabilities(cloud, host, request):
+    specs = dict(request["extra_specs"])
     if "hw:maxphysaddr_bits" in specs:
         specs["capabilities:cpu_info:maxphysaddr:bits"] = ">= " + specs.pop("hw:maxphysaddr_bits")
-    for spec, wanted in specs.items():
+    for spec, condition in specs.items():
         scope = spec.split(":")
         if len(scope) == 1:
             if spec not in ATTRIBUTES and spec not in host["facts"]:
@@ -122,25 +122,25 @@ def compute_capabilities(cloud, host, asked):
         value = capability(host, path)
         if value is None:
             return False
-        if not matches_spec(str(value), wanted):
+        if not matches_spec(str(value), condition):
             return False
     return True
 
 
-def image_properties(cloud, host, asked):
-    image, told = asked["image"]["properties"], host["facts"]
+def image_properties(cloud, host, request):
+    image, facts = request["image"]["properties"], host["facts"]
     older = {"i386": "i686", "amd64": "x86_64", "xapi": "xen", "hv": "hvm", "pv": "xen"}
     kinds = [image.get(key) for key in ("hw_architecture", "img_hv_type", "hw_vm_mode")]
     kinds = [older.get(kind, kind) for kind in kinds if kind]
     if not kinds:
         return True
-    if not any(all(kind in entry for kind in kinds) for entry in told["supported_instances"]):
+    if not any(all(kind in entry for kind in kinds) for entry in facts["supported_instances"]):
         return False
-    version = told["hypervisor_version"]
+    version = facts["hypervisor_version"]
     for condition in (image.get("img_hv_requested_version") or "").split(","):
         if condition and version and not version_is(version, condition):
             return False
-    bits = told["cpu_info"].get("maxphysaddr", {}).get("bits")
+    bits = facts["cpu_info"].get("maxphysaddr", {}).get("bits")
     return not (bits and image.get("hw_maxphysaddr_bits")) or bits >= image["hw_maxphysaddr_bits"]
 
 
@@ -159,42 +159,44 @@ def version_is(version, condition):
     }[sign]
 
 
-def aggregate_image_properties(cloud, host, asked):
-    for key, value in asked["image"]["properties"].items():
+def aggregate_image_properties(cloud, host, request):
+    for key, value in request["image"]["properties"].items():
         texts = aggregate_texts(cloud, host, key)
         if value and texts and str(value) not in split(texts):
             return False
     return True
 
 
-def aggregate_extra_specs(cloud, host, asked):
-    for spec, wanted in asked["extra_specs"].items():
+def aggregate_extra_specs(cloud, host, request):
+    for spec, condition in request["extra_specs"].items():
         scope, colon, key = spec.partition(":")
         if colon and scope != "aggregate_instance_extra_specs":
             continue
         if not any(
-            matches_spec(value, wanted) for value in split(aggregate_texts(cloud, host, key if colon else spec))
+            matches_spec(value, condition) for value in split(aggregate_texts(cloud, host, key if colon else spec))
         ):
             return False
     return True
 
 
-def tenants(cloud, host, asked):
-    named = split(aggregate_texts(cloud, host, "filter_tenant_id") + aggregate_texts(cloud, host, "filter_tenant_id_2"))
-    return not named or asked["project"] in named
+def tenants(cloud, host, request):
+    projects = split(
+        aggregate_texts(cloud, host, "filter_tenant_id") + aggregate_texts(cloud, host, "filter_tenant_id_2")
+    )
+    return not projects or request["project"] in projects
 
 
-def flavors(cloud, host, asked):
-    named = split(aggregate_texts(cloud, host, "instance_type"))
-    return not named or asked["flavor"] in named
+def flavors(cloud, host, request):
+    flavor_names = split(aggregate_texts(cloud, host, "instance_type"))
+    return not flavor_names or request["flavor"] in flavor_names
 
 
 def below(metric, limit):
-    return lambda cloud, host, asked: host["metrics"].get(metric, 0) < limit
+    return lambda cloud, host, request: host["metrics"].get(metric, 0) < limit
 
 
 def below_by_aggregate(metric, key, limit):
-    def passes(cloud, host, asked):
+    def passes(cloud, host, request):
         try:
             bound = min((int(text) for text in aggregate_texts(cloud, host, key)), default=limit)
         except ValueError:
@@ -204,55 +206,55 @@ def below_by_aggregate(metric, key, limit):
     return passes
 
 
-def isolated(cloud, host, asked):
-    return (asked["image"]["id"] in ISOLATED_IMAGES) == (host["name"] in ISOLATED_HOSTS)
+def isolated(cloud, host, request):
+    return (request["image"]["id"] in ISOLATED_IMAGES) == (host["name"] in ISOLATED_HOSTS)
 
 
-def same_host(cloud, host, asked):
-    wanted = asked["hints"].get("same_host")
-    return not wanted or bool(set(wanted) & set(host["instances"]))
+def same_host(cloud, host, request):
+    instances = request["hints"].get("same_host")
+    return not instances or bool(set(instances) & set(host["instances"]))
 
 
-def different_host(cloud, host, asked):
-    return not set(asked["hints"].get("different_host", ())) & set(host["instances"])
+def different_host(cloud, host, request):
+    return not set(request["hints"].get("different_host", ())) & set(host["instances"])
 
 
-def near(cloud, host, asked):
-    address = asked["hints"].get("build_near_host_ip")
+def near(cloud, host, request):
+    address = request["hints"].get("build_near_host_ip")
     if not address:
         return True
-    length = int(asked["hints"].get("cidr", "/24")[1:])
+    length = int(request["hints"].get("cidr", "/24")[1:])
     drop = 32 - length
     return int(ipaddress.ip_address(host["host_ip"])) >> drop == int(ipaddress.ip_address(address)) >> drop
 
 
-def affinity(cloud, host, asked):
-    group = asked["group"]
-    held = members(cloud, group) if group and group["policy"] == "affinity" else {}
-    return not held or host["name"] in held
+def affinity(cloud, host, request):
+    group = request["group"]
+    counts = members(cloud, group) if group and group["policy"] == "affinity" else {}
+    return not counts or host["name"] in counts
 
 
-def anti_affinity(cloud, host, asked):
-    group = asked["group"]
+def anti_affinity(cloud, host, request):
+    group = request["group"]
     if not group or group["policy"] != "anti-affinity":
         return True
     return members(cloud, group).get(host["name"], 0) < group["most"]
 
 
-def metrics(cloud, host, asked):
+def metrics(cloud, host, request):
     return "heat" in host["metrics"]
 
 
-def query(cloud, host, asked):
-    told = asked["hints"].get("query")
-    return True if not told else _evaluate(json.loads(told), host)
+def query(cloud, host, request):
+    text = request["hints"].get("query")
+    return True if not text else _evaluate(json.loads(text), host)
 
 
-def _evaluate(told, host):
-    if not told:
+def _evaluate(expression, host):
+    if not expression:
         return True
-    sign, *operands = told
-    values = [value for value in (_value(each, host) for each in operands) if value is not None]
+    sign, *operands = expression
+    values = [value for value in (_value(operand, host) for operand in operands) if value is not None]
     if sign in ("and", "or", "not"):
         return {"and": all(values), "or": any(values), "not": any(not value for value in values)}[sign]
     if len(values) < 2:
@@ -271,19 +273,19 @@ def _compare(first, sign, other):
     return {"<": first < other, ">": first > other, "<=": first <= other, ">=": first >= other}[sign]
 
 
-def _value(told, host):
-    if isinstance(told, list):
-        return _evaluate(told, host)
-    if told == "" or told is None:
+def _value(operand, host):
+    if isinstance(operand, list):
+        return _evaluate(operand, host)
+    if operand == "" or operand is None:
         return None
-    if isinstance(told, str) and told.startswith("$"):
-        return attribute(host, told[1:])
-    return told
+    if isinstance(operand, str) and operand.startswith("$"):
+        return attribute(host, operand[1:])
+    return operand
 
 
 ORACLES = {
-    "AllHostsFilter": lambda cloud, host, asked: True,
-    "ComputeFilter": lambda cloud, host, asked: host["up"] and host["enabled"],
+    "AllHostsFilter": lambda cloud, host, request: True,
+    "ComputeFilter": lambda cloud, host, request: host["up"] and host["enabled"],
     "ServerGroupAffinityFilter": affinity,
     "ServerGroupAntiAffinityFilter": anti_affinity,
     "AggregateImagePropertiesIsolation": aggregate_image_properties,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Candidates and their allocations from the host table, against an oracle that tries every way in every tree."""
+"""Candidates and their allocations from the host table, against an oracle that tries all combinations in every tree."""
 
 from collections import Counter
 from random import Random
@@ -25,37 +25,46 @@ def clouds_and_requests(draw):
     return TreeCloud(random), trees.tree_request(random, tree_clouds.NAMES)
 
 
-def rank_instances(cloud, asked, count):
+def rank_instances(cloud, request, count):
     with cloud.table().reading() as view:
-        return rank(DRIVER, view, asked, count, 1)
+        return rank(DRIVER, view, request, count, 1)
 
 
 @settings(max_examples=150, deadline=None)
 @given(clouds_and_requests())
-def test_the_hosts_are_those_whose_trees_serve_and_their_allocations_are_ways_to(question):
-    cloud, wanted = question
-    asked = tree_clouds.request(wanted)
-    ways = {host: {flatten(each.allocations) for each in all_candidates(cloud.tree(host), wanted)} for host in HOSTS}
-    ranking = rank_instances(cloud, asked, 1)
-    found = {host: tree_clouds.allocation_of(asked, ranking, 0, host) for names in ranking.candidates for host in names}
-    assert found.keys() == {host for host in HOSTS if ways[host]}
-    assert all(found[host] in ways[host] for host in found)
-    assert sum(ranking.reasons.values()) == len(HOSTS) - len(found)
+def test_ranked_hosts_have_valid_allocations_and_others_have_none(cloud_and_request):
+    cloud, tree_request = cloud_and_request
+    request = tree_clouds.request(tree_request)
+    valid_allocations = {
+        host: {flatten(candidate.allocations) for candidate in all_candidates(cloud.tree(host), tree_request)}
+        for host in HOSTS
+    }
+    ranking = rank_instances(cloud, request, 1)
+    allocations = {
+        host: tree_clouds.allocation_of(request, ranking, 0, host) for names in ranking.candidates for host in names
+    }
+    assert allocations.keys() == {host for host in HOSTS if valid_allocations[host]}
+    assert all(allocations[host] in valid_allocations[host] for host in allocations)
+    assert sum(ranking.reasons.values()) == len(HOSTS) - len(allocations)
 
 
 @settings(max_examples=80, deadline=None)
 @given(clouds_and_requests(), st.integers(2, 5))
-def test_what_the_instances_of_one_call_are_given_fits_together(question, count):
-    cloud, wanted = question
-    asked = tree_clouds.request(wanted)
-    ways = {host: {flatten(each.allocations) for each in all_candidates(cloud.tree(host), wanted)} for host in HOSTS}
-    ranking = rank_instances(cloud, asked, count)
+def test_allocations_of_one_call_fit_together(cloud_and_request, count):
+    cloud, tree_request = cloud_and_request
+    request = tree_clouds.request(tree_request)
+    valid_allocations = {
+        host: {flatten(item.allocations) for item in all_candidates(cloud.tree(host), tree_request)} for host in HOSTS
+    }
+    ranking = rank_instances(cloud, request, count)
     sums = Counter()
     for number, names in enumerate(ranking.candidates):
-        for name, resource_class, amount in tree_clouds.allocation_of(asked, ranking, number, names[0]):
+        for name, resource_class, amount in tree_clouds.allocation_of(request, ranking, number, names[0]):
             sums[name, resource_class] += amount
-        assert all(tree_clouds.allocation_of(asked, ranking, number, host) in ways[host] for host in names)
-    stocks = {each.id: each.inventories for each in cloud.every}
+        assert all(
+            tree_clouds.allocation_of(request, ranking, number, host) in valid_allocations[host] for host in names
+        )
+    stocks = {item.id: item.inventories for item in cloud.providers}
     for (name, resource_class), amount in sums.items():
         stock = stocks[name][resource_class]
         assert amount <= stock.capacity - stock.used

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The store's invariants under random interleavings of all verbs, on memory alone and beside real Redis."""
+"""The store's invariants under random interleavings of all verbs, on the memory store and beside other stores."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -25,13 +25,13 @@ from tests.unit.scheduler_svc.store.backends import memory_world, redis_world
 from tests.unit.scheduler_svc.store.databases import sql_world
 from tests.unit.scheduler_svc.store.world import World
 
-some_host = st.sampled_from(HOSTS)
-some_consumer = st.sampled_from(CONSUMERS)
-some_number = st.integers(0, 10**6)
+hosts = st.sampled_from(HOSTS)
+consumers = st.sampled_from(CONSUMERS)
+numbers = st.integers(0, 10**6)
 
 
 class ClaimsMachine(RuleBasedStateMachine):
-    """Members that keep the protocol, messages that come late or twice, deadlines that pass, tails that are lost."""
+    """Members that follow the protocol, with late and repeated messages, expired claims and lost log tails."""
 
     make_worlds: ClassVar[Callable[[], list[World]]]
 
@@ -39,10 +39,10 @@ class ClaimsMachine(RuleBasedStateMachine):
     def begin(self) -> None:
         self.cluster = ProtocolCluster(type(self).make_worlds())
         self.replicas = [LogFollower(world) for world in self.cluster.worlds]
-        self.over = self.cluster.over()
+        self.excess_amounts = self.cluster.excess_amounts()
 
     @rule(
-        wishes=st.dictionaries(some_consumer, st.lists(some_host, min_size=1, max_size=3), min_size=1, max_size=2),
+        hosts_by_consumer=st.dictionaries(consumers, st.lists(hosts, min_size=1, max_size=3), min_size=1, max_size=2),
         vcpus=st.integers(1, 3),
         group=st.sampled_from(GROUPS),
         near=st.sampled_from([1, 2]),
@@ -50,34 +50,34 @@ class ClaimsMachine(RuleBasedStateMachine):
         spread=st.booleans(),
     )
     def prepare(
-        self, wishes: dict[str, list[str]], vcpus: int, group: Any, *, near: int, late: bool, spread: bool
+        self, hosts_by_consumer: dict[str, list[str]], vcpus: int, group: Any, *, near: int, late: bool, spread: bool
     ) -> None:
-        self.cluster.prepare(wishes, vcpus, group, near=near, late=late, spread=spread)
+        self.cluster.prepare(hosts_by_consumer, vcpus, group, near=near, is_late=late, spread=spread)
 
     @rule()
-    def look(self) -> None:
-        self.cluster.look()
+    def take_positions(self) -> None:
+        self.cluster.take_positions()
 
-    @rule(host=some_host)
+    @rule(host=hosts)
     def remove(self, host: str) -> None:
         self.cluster.remove(host)
-        self.over = self.cluster.over()
+        self.excess_amounts = self.cluster.excess_amounts()
 
-    @rule(consumer=some_consumer, host=some_host)
+    @rule(consumer=consumers, host=hosts)
     def boot(self, consumer: str, host: str) -> None:
         self.cluster.boot(consumer, host)
 
-    @rule(consumer=some_consumer, host=some_host, first=st.sampled_from([None, *HOSTS]))
+    @rule(consumer=consumers, host=hosts, first=st.sampled_from([None, *HOSTS]))
     def boot_in_a_lost_tail(self, consumer: str, host: str, first: str | None) -> None:
         self.cluster.mark()
         self.cluster.boot(consumer, host)
         self.forget()
         if first is not None:
             self.cluster.audit(first)
-            self.over = self.cluster.over()
+            self.excess_amounts = self.cluster.excess_amounts()
 
     @precondition(lambda self: self.cluster.truth.sent)
-    @rule(number=some_number, fate=st.sampled_from(["", "abort", "deadline"]))
+    @rule(number=numbers, fate=st.sampled_from(["", "abort", "deadline"]))
     def confirm_in_a_lost_tail(self, number: int, fate: str) -> None:
         sent = sorted(self.cluster.truth.sent)
         consumer = sent[number % len(sent)][1].consumer
@@ -90,24 +90,24 @@ class ClaimsMachine(RuleBasedStateMachine):
             self.cluster.pass_deadline_of(consumer)
             self.reap()
 
-    @rule(consumer=some_consumer, ahead=st.sampled_from([0, 0, 0, 1]))
+    @rule(consumer=consumers, ahead=st.sampled_from([0, 0, 0, 1]))
     def abort(self, consumer: str, ahead: int) -> None:
         self.cluster.abort(consumer, ahead)
 
     @precondition(lambda self: self.cluster.truth.sent)
-    @rule(number=some_number)
+    @rule(number=numbers)
     def confirm(self, number: int) -> None:
         sent = sorted(self.cluster.truth.sent)
         self.cluster.confirm(*sent[number % len(sent)])
 
     @precondition(lambda self: self.cluster.truth.running)
-    @rule(number=some_number)
+    @rule(number=numbers)
     def delete(self, number: int) -> None:
         guests = sorted(self.cluster.truth.running)
         self.cluster.delete(guests[number % len(guests)])
 
     @precondition(lambda self: self.cluster.truth.running)
-    @rule(number=some_number)
+    @rule(number=numbers)
     def move(self, number: int) -> None:
         guests = sorted(self.cluster.truth.running)
         guest = guests[number % len(guests)]
@@ -117,49 +117,49 @@ class ClaimsMachine(RuleBasedStateMachine):
             self.cluster.move_back(guest)
 
     @precondition(lambda self: self.cluster.truth.running)
-    @rule(number=some_number)
+    @rule(number=numbers)
     def lose_guest(self, number: int) -> None:
         guests = sorted(self.cluster.truth.running)
         self.cluster.lose_guest(guests[number % len(guests)])
 
-    @rule(host=some_host, arrived=st.booleans())
+    @rule(host=hosts, arrived=st.booleans())
     def audit(self, host: str, arrived: bool) -> None:
         self.cluster.audit(host, arrived=arrived)
-        self.over = self.cluster.over()
+        self.excess_amounts = self.cluster.excess_amounts()
 
-    @rule(host=some_host)
+    @rule(host=hosts)
     def fence(self, host: str) -> None:
         self.cluster.fence(host)
 
-    @rule(host=some_host, vcpus=st.integers(2, 6))
+    @rule(host=hosts, vcpus=st.integers(2, 6))
     def report(self, host: str, vcpus: int) -> None:
         self.cluster.report(host, vcpus)
-        self.over = self.cluster.over()
+        self.excess_amounts = self.cluster.excess_amounts()
 
     @precondition(lambda self: self.cluster.delayed)
-    @rule(number=some_number)
+    @rule(number=numbers)
     def deliver_again(self, number: int) -> None:
         index = number % len(self.cluster.delayed)
         self.cluster.deliver_again(index)
         if self.cluster.delayed[index][0] == "audit":
-            self.over = self.cluster.over()
+            self.excess_amounts = self.cluster.excess_amounts()
 
     @precondition(lambda self: self.cluster.delayed)
     @rule()
     def deliver_the_last_twice(self) -> None:
         self.cluster.deliver_again(-1)
-        before = self.cluster.seen()
+        before = self.cluster.read_all()
         self.cluster.deliver_again(-1)
-        assert self.cluster.seen() == before
-        self.over = self.cluster.over()
+        assert self.cluster.read_all() == before
+        self.excess_amounts = self.cluster.excess_amounts()
 
-    @rule(consumer=some_consumer)
+    @rule(consumer=consumers)
     def pass_deadline(self, consumer: str) -> None:
         self.cluster.pass_deadline_of(consumer)
 
     @rule()
     def reap(self) -> None:
-        self.cluster.each("reap", dead_after_ms=3_600_000, tombstone_ms=3_600_000)
+        self.cluster.call_all("reap", dead_after_ms=3_600_000, tombstone_ms=3_600_000)
 
     @rule()
     def mark(self) -> None:
@@ -169,13 +169,16 @@ class ClaimsMachine(RuleBasedStateMachine):
     @rule()
     def forget(self) -> None:
         self.cluster.forget()
-        self.over = self.cluster.over()
+        self.excess_amounts = self.cluster.excess_amounts()
 
     @invariant()
     def no_excess_is_made_or_made_worse(self) -> None:
-        over = self.cluster.over()
-        assert all(amount <= self.over.get(key, 0) for key, amount in over.items()), (self.over, over)
-        self.over = over
+        over = self.cluster.excess_amounts()
+        assert all(amount <= self.excess_amounts.get(key, 0) for key, amount in over.items()), (
+            self.excess_amounts,
+            over,
+        )
+        self.excess_amounts = over
 
     @invariant()
     def all_else_holds(self) -> None:
@@ -193,7 +196,7 @@ class ClaimsMachine(RuleBasedStateMachine):
 
 
 def explore(make_worlds: Callable[[], list[World]], examples: int, steps: int) -> None:
-    """Run the machine; the same examples each time, so that a red run is red again."""
+    """Run the machine with reproducible examples."""
     machine = type("Machine", (ClaimsMachine,), {"make_worlds": staticmethod(make_worlds)})
     run_state_machine_as_test(
         machine,
@@ -213,11 +216,11 @@ def test_memory() -> None:
     explore(lambda: [memory_world()], 200, 50)
 
 
-def test_redis_answers_as_memory_does(redis_server: RedisServer) -> None:
+def test_redis_answers_like_memory(redis_server: RedisServer) -> None:
     explore(lambda: [memory_world(), redis_world(redis_server)], 40, 40)
 
 
-def test_sqlite_answers_as_memory_does(run_folder: Path) -> None:
+def test_sqlite_answers_like_memory(run_folder: Path) -> None:
     url = f"sqlite:///{run_folder / 'store.sqlite'}"
     explore(lambda: [memory_world(), sql_world(url)], 10, 40)
 
@@ -230,18 +233,18 @@ def test_memory_at_length() -> None:
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
-def test_redis_answers_as_memory_does_at_length(redis_server: RedisServer) -> None:
+def test_redis_answers_like_memory_at_length(redis_server: RedisServer) -> None:
     explore(lambda: [memory_world(), redis_world(redis_server)], 500, 60)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
-def test_sqlite_answers_as_memory_does_at_length(run_folder: Path) -> None:
+def test_sqlite_answers_like_memory_at_length(run_folder: Path) -> None:
     url = f"sqlite:///{run_folder / 'store.sqlite'}"
     explore(lambda: [memory_world(), sql_world(url)], 150, 60)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
-def test_postgresql_answers_as_memory_does_at_length(postgresql_server: PostgresqlServer) -> None:
+def test_postgresql_answers_like_memory_at_length(postgresql_server: PostgresqlServer) -> None:
     explore(lambda: [memory_world(), sql_world(postgresql_server.url())], 150, 60)

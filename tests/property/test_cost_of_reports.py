@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an agent's report costs the store: an entry of the log where something changed, else a heartbeat."""
+"""Cost of an agent's report in the store: a log entry if something changed, else only a heartbeat."""
 
 import uuid
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ NODES = tuple(Node(f"{HOST}/node{number}", SHAPE, "az1") for number in range(5))
 
 
 class DirectScheduler:
-    """A scheduler without a bus in between: it checks a report and hands it to the store."""
+    """A scheduler without a bus: it validates a report and passes it to the store."""
 
     def __init__(self, store: RedisStore) -> None:
         self.store = store
@@ -49,7 +49,7 @@ class DirectScheduler:
 
 
 class ReportingAgent:
-    """One host's reporter on a partition of its own."""
+    """One host's reporter with a partition of its own."""
 
     def __init__(self, server: RedisServer) -> None:
         self.store = RedisStore(server.url(), uuid.uuid4().hex[:12])
@@ -68,8 +68,8 @@ class ReportingAgent:
             incarnation=1,
         )
 
-    def logged(self, reports: int) -> list[tuple[str, int]]:
-        """Report so often and return what came into the log: each entry's kind, and of how many it tells."""
+    def report_and_read_log(self, reports: int) -> list[tuple[str, int]]:
+        """Send reports and return (kind, number of items) of the new log entries."""
         start = self.store.snapshot().position
         for _ in range(reports):
             self.reporter.report()
@@ -83,42 +83,42 @@ class ReportingAgent:
 
 @pytest.fixture
 def agent(redis_server: RedisServer) -> Iterator[ReportingAgent]:
-    made = ReportingAgent(redis_server)
-    made.reporter.report()
-    yield made
-    made.store.close()
+    reporting_agent = ReportingAgent(redis_server)
+    reporting_agent.reporter.report()
+    yield reporting_agent
+    reporting_agent.store.close()
 
 
-def test_reports_of_an_unchanged_host_are_heartbeats_and_no_log_entries(agent: ReportingAgent) -> None:
+def test_reports_without_changes_write_no_log_entries(agent: ReportingAgent) -> None:
     before = agent.last_report_ms()
-    assert agent.logged(reports=3) == []
+    assert agent.report_and_read_log(reports=3) == []
 
-    def heard_of() -> bool:
+    def was_received() -> bool:
         agent.reporter.report()
         return agent.last_report_ms() > before
 
-    poll(heard_of)
+    poll(was_received)
 
 
-def test_a_report_with_a_change_is_one_entry_of_what_changed(agent: ReportingAgent) -> None:
+def test_report_with_changes_writes_one_entry_with_the_changes(agent: ReportingAgent) -> None:
     node = NODES[3].name
-    held = Attempt("a", 1, Stage.SPAWNED, 0, name=node, allocations={node: {"VCPU": 1}})
-    agent.tracker.hold(held)
-    assert agent.logged(reports=3) == [("provider", 1)]
+    attempt = Attempt("a", 1, Stage.SPAWNED, 0, name=node, allocations={node: {"VCPU": 1}})
+    agent.tracker.hold(attempt)
+    assert agent.report_and_read_log(reports=3) == [("provider", 1)]
     agent.tracker.reserve(NODES[1].name, "MEMORY_MB", 1024)
-    agent.tracker.drop(held.ref)
-    assert agent.logged(reports=3) == [("provider", 2)]
+    agent.tracker.drop(attempt.ref)
+    assert agent.report_and_read_log(reports=3) == [("provider", 2)]
 
 
-def test_changes_that_nobody_reads_are_heartbeats(agent: ReportingAgent) -> None:
-    # given a scheduler that reads no metric, and has been told so
+def test_changes_of_unread_fields_write_no_log_entries(agent: ReportingAgent) -> None:
+    # given a scheduler that reads no metric, and an agent that knows it
     agent.scheduler.wanted = ["inventories"]
     agent.reporter.report()
     agent.reporter.report()
-    # when all nodes change all the time
+    # when all nodes change with every report
     agent.profile = HostProfile(churn=1.0)
-    assert agent.logged(reports=3) == []
-    # then one that reads them sees each of them
+    assert agent.report_and_read_log(reports=3) == []
+    # then a scheduler that reads them gets every change
     agent.scheduler.wanted = None
     agent.reporter.report()
-    assert agent.logged(reports=3) == [("provider", 5)] * 3
+    assert agent.report_and_read_log(reports=3) == [("provider", 5)] * 3

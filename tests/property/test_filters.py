@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every filter, and the pipeline, equal to a loop over hosts in plain Python."""
+"""Every filter, and the pipeline, compared with a loop over hosts in plain Python."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ CLASSES = ("VCPU", "MEMORY_MB", "CUSTOM_GPU")
 TRAITS = tuple(f"CUSTOM_T{number}" for number in range(70))  # more than one word of bits
 SOME_TRAITS = st.lists(st.sampled_from((TRAITS[0], TRAITS[1], TRAITS[63], TRAITS[64], TRAITS[69])), unique=True)
 ZONES = st.sampled_from((None, "az1", "az2", "az3"))
-# The filters that a request without hints, image, extra specs or groups can be refused by.
+# The filters that can reject hosts for a request without hints, image, extra specs or groups.
 BASIC_FILTERS = (
     *("ComputeFilter", "ForceHostsFilter", "IgnoreHostsFilter", "ServerGroupAffinityFilter"),
     *("ServerGroupAntiAffinityFilter", "AvailabilityZoneFilter", "TraitsFilter", "ResourcesFilter"),
@@ -52,7 +52,7 @@ requests = st.builds(
 
 @dataclass
 class OracleHost:
-    """What an oracle knows of one host."""
+    """One host for the oracle."""
 
     name: str
     inventories: dict
@@ -66,23 +66,25 @@ class OracleHost:
 
 @st.composite
 def clusters(draw):
-    """Return hosts whose nodes share the state of their service."""
+    """Return hosts; nodes of one service share its state."""
     states = {host: draw(st.tuples(*[st.sampled_from((True, True, True, False))] * 3)) for host in SERVICES}
     hosts = []
     for name in draw(st.lists(st.sampled_from(NAMES), unique=True, max_size=len(NAMES))):
-        held = draw(st.dictionaries(st.sampled_from(CLASSES), inventories))
-        used = {each: draw(st.integers(0, 45)) for each in held}
-        hosts.append(OracleHost(name, held, used, set(draw(SOME_TRAITS)), draw(ZONES), *states[names.host_of(name)]))
+        node_inventories = draw(st.dictionaries(st.sampled_from(CLASSES), inventories))
+        used = {resource_class: draw(st.integers(0, 45)) for resource_class in node_inventories}
+        hosts.append(
+            OracleHost(name, node_inventories, used, set(draw(SOME_TRAITS)), draw(ZONES), *states[names.host_of(name)])
+        )
     return hosts
 
 
 def snapshot(hosts):
     services = {names.host_of(host.name): host for host in hosts}
-    told = {host.name: node(host.inventories, sorted(host.traits), host.zone) for host in hosts}
+    nodes = {host.name: node(host.inventories, sorted(host.traits), host.zone) for host in hosts}
     return Snapshot(
         epoch=EPOCH,
         position=1,
-        providers={name: provider(name, each) for name, each in told.items()},
+        providers={name: provider(name, document) for name, document in nodes.items()},
         used={host.name: host.used for host in hosts},
         services={name: {"enabled": host.enabled} for name, host in services.items()},
         alive={name: host.alive for name, host in services.items()},
@@ -90,70 +92,72 @@ def snapshot(hosts):
     )
 
 
-def is_named(host, wanted):
-    return any(names.matches(host.name, each) for each in wanted)
+def is_named(host, names_requested):
+    return any(names.matches(host.name, requested) for requested in names_requested)
 
 
-def satisfies_group(host, asked):
-    return not is_named(host, asked.excluded_hosts) and (not asked.group_hosts or is_named(host, asked.group_hosts))
+def satisfies_group(host, request):
+    return not is_named(host, request.excluded_hosts) and (
+        not request.group_hosts or is_named(host, request.group_hosts)
+    )
 
 
 def misfit(host, resource_class, amount):
-    """Return why one class does not fit, by the rule of rpcapi.model."""
-    held, used = host.inventories.get(resource_class), host.used.get(resource_class, 0)
-    if fit.fits(held, used, amount):
+    """Return why one class does not fit, by rpcapi.model's rule, or None."""
+    inventory, used = host.inventories.get(resource_class), host.used.get(resource_class, 0)
+    if fit.fits(inventory, used, amount):
         return None
-    room = (held.capacity if held else 0) - used
-    return f"unit rules of {resource_class}" if amount <= room else f"not enough {resource_class}"
+    free = (inventory.capacity if inventory else 0) - used
+    return f"unit rules of {resource_class}" if amount <= free else f"not enough {resource_class}"
 
 
-def first_rejection(host, asked):
-    """Return the first reason why a host falls, or None."""
+def first_rejection(host, request):
+    """Return the first reason for rejecting a host, or None."""
     checks = [
         ("service down", host.alive),
         ("service disabled", host.enabled),
-        ("not a forced host", not asked.force_hosts or is_named(host, asked.force_hosts)),
-        ("ignored host", not is_named(host, asked.ignore_hosts)),
-        ("server group policy", satisfies_group(host, asked)),
-        ("availability zone", asked.availability_zone in (None, host.zone)),
-        ("required traits", set(asked.required_traits) <= host.traits),
-        ("forbidden traits", not set(asked.forbidden_traits) & host.traits),
+        ("not a forced host", not request.force_hosts or is_named(host, request.force_hosts)),
+        ("ignored host", not is_named(host, request.ignore_hosts)),
+        ("server group policy", satisfies_group(host, request)),
+        ("availability zone", request.availability_zone in (None, host.zone)),
+        ("required traits", set(request.required_traits) <= host.traits),
+        ("forbidden traits", not set(request.forbidden_traits) & host.traits),
     ]
     for reason, passes in checks:
         if not passes:
             return reason
-    misfits = (misfit(host, *item) for item in asked.resources.items())
+    misfits = (misfit(host, *item) for item in request.resources.items())
     return next(filter(None, misfits), None if host.opened else "not audited in this epoch")
 
 
 @settings(max_examples=300, deadline=None)
 @given(clusters(), requests)
-def test_the_pipeline_lets_pass_and_counts_what_a_loop_over_hosts_would(hosts, asked):
-    faults = [first_rejection(host, asked) for host in hosts]
+def test_pipeline_equals_a_loop_over_hosts(hosts, request):
+    faults = [first_rejection(host, request) for host in hosts]
     with HostTable.from_snapshot(snapshot(hosts)).reading() as view:
-        left = pipeline.run(pipeline.build(BASIC_FILTERS), view, asked)
-        passing = [view.name(row) for row in range(view.size) if left.passes[row]]
-    counted = {reason: faults.count(reason) for reason in set(faults) - {None}}
+        result = pipeline.run(pipeline.build(BASIC_FILTERS), view, request)
+        passing = [view.name(row) for row in range(view.size) if result.passes[row]]
+    reasons = {reason: faults.count(reason) for reason in set(faults) - {None}}
     assert passing == [host.name for host, why in zip(hosts, faults, strict=True) if why is None]
-    assert (left.hosts, left.count, left.reasons) == (len(hosts), len(passing), counted)
+    assert (result.hosts, result.count, result.reasons) == (len(hosts), len(passing), reasons)
 
 
 @settings(max_examples=150, deadline=None)
 @given(clusters(), requests, st.sampled_from(BASIC_FILTERS))
-def test_each_filter_alone_lets_pass_what_its_part_of_the_loop_would(hosts, asked, name):
+def test_each_filter_equals_its_part_of_the_loop(hosts, request, name):
     parts = {
         "ComputeFilter": lambda host: host.alive and host.enabled and host.opened,
-        "ForceHostsFilter": lambda host: not asked.force_hosts or is_named(host, asked.force_hosts),
-        "IgnoreHostsFilter": lambda host: not is_named(host, asked.ignore_hosts),
-        "ServerGroupAffinityFilter": lambda host: not asked.group_hosts or is_named(host, asked.group_hosts),
-        "ServerGroupAntiAffinityFilter": lambda host: not is_named(host, asked.excluded_hosts),
-        "AvailabilityZoneFilter": lambda host: asked.availability_zone in (None, host.zone),
+        "ForceHostsFilter": lambda host: not request.force_hosts or is_named(host, request.force_hosts),
+        "IgnoreHostsFilter": lambda host: not is_named(host, request.ignore_hosts),
+        "ServerGroupAffinityFilter": lambda host: not request.group_hosts or is_named(host, request.group_hosts),
+        "ServerGroupAntiAffinityFilter": lambda host: not is_named(host, request.excluded_hosts),
+        "AvailabilityZoneFilter": lambda host: request.availability_zone in (None, host.zone),
         "TraitsFilter": lambda host: (
-            set(asked.required_traits) <= host.traits and not set(asked.forbidden_traits) & host.traits
+            set(request.required_traits) <= host.traits and not set(request.forbidden_traits) & host.traits
         ),
-        "ResourcesFilter": lambda host: fit.misfit(host.inventories, host.used, asked.resources) is None,
+        "ResourcesFilter": lambda host: fit.misfit(host.inventories, host.used, request.resources) is None,
     }
     with HostTable.from_snapshot(snapshot(hosts)).reading() as view:
-        left = pipeline.run(pipeline.build([name]), view, asked)
-        passing = [view.name(row) for row in range(view.size) if left.passes[row]]
+        result = pipeline.run(pipeline.build([name]), view, request)
+        passing = [view.name(row) for row in range(view.size) if result.passes[row]]
     assert passing == [host.name for host in hosts if parts[name](host)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The host table does not mind how its entries arrive: late, twice, or after a snapshot that holds them."""
+"""The host table is independent of how entries arrive: late, twice, or after a snapshot that contains them."""
 
 import random
 
@@ -31,13 +31,13 @@ children = st.builds(
     st.lists(st.sampled_from(("CUSTOM_X", "CUSTOM_Y")), unique=True),
 )
 aggregates = st.none() | st.lists(st.sampled_from((*NAMES, "a")), max_size=3).map(lambda hosts: {"hosts": hosts})
-amounts = st.fixed_dictionaries({each: st.integers(0, 9) for each in CLASSES})
+amounts = st.fixed_dictionaries({resource_class: st.integers(0, 9) for resource_class in CLASSES})
 changes = st.one_of(
     st.tuples(st.just("provider"), st.dictionaries(st.sampled_from(NAMES), nodes, min_size=1, max_size=3)).map(
-        lambda change: (change[0], {name: provider(name, told) for name, told in change[1].items()})
+        lambda change: (change[0], {name: provider(name, node_document) for name, node_document in change[1].items()})
     ),
     st.tuples(st.just("provider"), st.dictionaries(st.sampled_from(NAMES[4:]), children, min_size=1, max_size=2)).map(
-        lambda change: (change[0], {name: provider(name, told) for name, told in change[1].items()})
+        lambda change: (change[0], {name: provider(name, node_document) for name, node_document in change[1].items()})
     ),
     st.tuples(st.just("state"), st.just("aggregate"), st.sampled_from(("g", "h")), aggregates).map(
         lambda change: (change[0], {change[1]: {change[2]: change[3]}})
@@ -58,8 +58,8 @@ READS = {"aggregate": frozenset({"hosts", "metadata"})}
 FIRST = {"a/1": node(), "c": node(zone="az1")}
 
 
-def log_entries(given_changes):
-    return [LogEntry(101 + number, kind, payload) for number, (kind, payload) in enumerate(given_changes)]
+def log_entries(changes_drawn):
+    return [LogEntry(101 + number, kind, payload) for number, (kind, payload) in enumerate(changes_drawn)]
 
 
 def apply_all(entries):
@@ -71,8 +71,8 @@ def apply_all(entries):
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(changes, min_size=5, max_size=25), st.integers(0, 2**32))
-def test_order_and_repetition_do_not_matter(given_changes, seed):
-    entries = log_entries(given_changes)
+def test_order_and_repetition_do_not_matter(changes_drawn, seed):
+    entries = log_entries(changes_drawn)
     shuffled = [*entries, *entries]
     random.Random(seed).shuffle(shuffled)
     in_order, out_of_order = apply_all(entries), apply_all(shuffled)
@@ -82,11 +82,11 @@ def test_order_and_repetition_do_not_matter(given_changes, seed):
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(changes, max_size=25), st.lists(st.tuples(st.sampled_from(NAMES), amounts), max_size=6))
-def test_sums_that_claims_answered_early_end_as_the_log_has_them(given_changes, early):
-    """Sums told ahead of the log hold until an entry of the same or a later position speaks of that provider."""
-    last = 101 + len(given_changes)
+def test_sums_applied_ahead_of_the_log_end_equal_to_the_log(changes_drawn, early):
+    """Sums applied ahead of the log are kept until an entry of the same or a later position has that provider."""
+    last = 101 + len(changes_drawn)
     entries = [
-        *log_entries(given_changes),
+        *log_entries(changes_drawn),
         *(LogEntry(last + n, "used", {name: used}) for n, (name, used) in enumerate(early)),
     ]
     table = HostTable.from_snapshot(snapshot(FIRST), reads=READS)

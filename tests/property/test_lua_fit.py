@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The claim script's rule of fit, memory's, and that of rpcapi/model which deciders and agents use, are one rule.
+"""The fit rules of the claim script, the memory store and rpcapi/model (used by workers and agents) are equal.
 
-It is written out once more here, in fractions, so that all three are held against something that shares no line with
-them: an amount is a multiple of step_size from min_unit to max_unit, and all amounts together stay within
-floor((total - reserved) x allocation_ratio).
+An independent implementation with fractions is the reference: an amount is a multiple of step_size from min_unit to
+max_unit, and all amounts together are at most floor((total - reserved) x allocation_ratio).
 """
 
 from decimal import Decimal
@@ -35,34 +34,40 @@ inventories = st.builds(
 amounts = st.dictionaries(st.sampled_from(CLASSES), st.one_of(small, st.integers(1, MAX_AMOUNT)), min_size=1)
 
 
-def fits_by_definition(held: dict[str, Inventory], used: dict[str, int], asked: dict[str, int]) -> bool:
-    """Tell by the book whether a host takes ``asked`` beside ``used``."""
-    for name, amount in asked.items():
-        if name not in held:
+def fits_by_definition(
+    inventories_by_class: dict[str, Inventory], used: dict[str, int], amounts_requested: dict[str, int]
+) -> bool:
+    """Return whether the amounts fit beside ``used``, by definition."""
+    for name, amount in amounts_requested.items():
+        if name not in inventories_by_class:
             return False
-        unit = held[name]
-        # The ratio as it was written: 1.15 is 115/100, not the nearest binary fraction.
-        room = floor((unit.total - unit.reserved) * Fraction(Decimal(str(unit.allocation_ratio))))
-        handed_out = unit.min_unit <= amount <= unit.max_unit and amount % unit.step_size == 0
-        if not handed_out or used.get(name, 0) + amount > room:
+        unit = inventories_by_class[name]
+        # The decimal ratio: 1.15 is 115/100, not the nearest binary fraction.
+        capacity = floor((unit.total - unit.reserved) * Fraction(Decimal(str(unit.allocation_ratio))))
+        is_valid_amount = unit.min_unit <= amount <= unit.max_unit and amount % unit.step_size == 0
+        if not is_valid_amount or used.get(name, 0) + amount > capacity:
             return False
     return True
 
 
-def check(world: World, held: dict[str, Inventory], asked: list[dict[str, int]]) -> None:
-    """Claim one after the other; each is taken exactly when it fits by the book, and the model says the same."""
-    figures = {name: inventory.as_dict() for name, inventory in held.items()}
+def check(world: World, inventories_by_class: dict[str, Inventory], requests: list[dict[str, int]]) -> None:
+    """Claim one after the other; each succeeds exactly when it fits by definition, and the model agrees."""
+    figures = {name: inventory.as_dict() for name, inventory in inventories_by_class.items()}
     node: dict[str, Any] = {"inventories": figures, "traits": [], "availability_zone": None, "metrics": {}}
     world.report("h1", {"h1": node})
     world.store.audit("h1", world.store.snapshot().epoch, [], 0)
     used: dict[str, int] = {}
-    for number, resources in enumerate(asked):
-        expected = fits_by_definition(held, used, resources)
-        assert (misfit(held, used, resources) is None) == expected, (held, used, resources)
-        taken = world.prepare(f"c{number}", "h1", resources=resources).answer is Answer.PREPARED
-        assert taken == expected, (held, used, resources)
-        if taken:
-            used = {name: used.get(name, 0) + resources.get(name, 0) for name in held}
+    for number, resources in enumerate(requests):
+        expected = fits_by_definition(inventories_by_class, used, resources)
+        assert (misfit(inventories_by_class, used, resources) is None) == expected, (
+            inventories_by_class,
+            used,
+            resources,
+        )
+        is_prepared = world.prepare(f"c{number}", "h1", resources=resources).answer is Answer.PREPARED
+        assert is_prepared == expected, (inventories_by_class, used, resources)
+        if is_prepared:
+            used = {name: used.get(name, 0) + resources.get(name, 0) for name in inventories_by_class}
     assert world.used("h1") == {name: amount for name, amount in used.items() if amount}
 
 
@@ -76,14 +81,16 @@ machines = st.dictionaries(st.sampled_from(CLASSES), inventories, min_size=1)
 
 
 @settings(max_examples=300, **EXAMPLES)
-@given(held=machines, asked=st.lists(amounts, max_size=6))
-def test_memory(held: dict[str, Inventory], asked: list[dict[str, int]]) -> None:
-    check(memory_world(), held, asked)
+@given(inventories_by_class=machines, requests=st.lists(amounts, max_size=6))
+def test_memory(inventories_by_class: dict[str, Inventory], requests: list[dict[str, int]]) -> None:
+    check(memory_world(), inventories_by_class, requests)
 
 
 @settings(max_examples=80, **EXAMPLES)
-@given(held=machines, asked=st.lists(amounts, max_size=6))
-def test_lua(redis_server: RedisServer, held: dict[str, Inventory], asked: list[dict[str, int]]) -> None:
+@given(inventories_by_class=machines, requests=st.lists(amounts, max_size=6))
+def test_lua(
+    redis_server: RedisServer, inventories_by_class: dict[str, Inventory], requests: list[dict[str, int]]
+) -> None:
     world = redis_world(redis_server)
-    check(world, held, asked)
+    check(world, inventories_by_class, requests)
     world.store.close()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each of Nova's filters lets pass what its rule for one host would, several aggregates and odd text included."""
+"""Each of Nova's filters compared with its oracle, including several aggregates and unusual texts."""
 
 import pytest
 from hypothesis import given, settings
@@ -12,48 +12,48 @@ from tests.property.filter_oracles import ISOLATED_HOSTS, ISOLATED_IMAGES, ORACL
 
 OPTIONS = FilterOptions(metrics=("heat",), isolated_images=frozenset(ISOLATED_IMAGES), isolated_hosts=ISOLATED_HOSTS)
 FILTERS = {name: pipeline.build([name], OPTIONS) for name in ORACLES}
-READS = union(each.reads for filters in FILTERS.values() for each in filters)
+READS = union(host_filter.reads for filters in FILTERS.values() for host_filter in filters)
 
 
-def passing(names, cloud, asked):
-    """Return by the name of each filter which hosts it lets pass, in their order."""
-    found = {}
+def passing(names, cloud, request):
+    """Return the passing hosts in order, by filter name."""
+    result = {}
     with clouds.table(cloud, READS).reading() as view:
         for name in names:
-            left = pipeline.run(FILTERS[name], view, clouds.request(cloud, asked))
-            assert left.hosts - left.count == sum(left.reasons.values())
-            found[name] = [view.name(row) for row in range(view.size) if left.passes[row]]
-    return found
+            pipeline_result = pipeline.run(FILTERS[name], view, clouds.request(cloud, request))
+            assert pipeline_result.hosts - pipeline_result.count == sum(pipeline_result.reasons.values())
+            result[name] = [view.name(row) for row in range(view.size) if pipeline_result.passes[row]]
+    return result
 
 
-def expected(names, cloud, asked):
-    return {name: [host["name"] for host in cloud["hosts"] if ORACLES[name](cloud, host, asked)] for name in names}
+def expected(names, cloud, request):
+    return {name: [host["name"] for host in cloud["hosts"] if ORACLES[name](cloud, host, request)] for name in names}
 
 
 @pytest.mark.parametrize("examples", [100, pytest.param(6000, marks=pytest.mark.long)])
 @pytest.mark.timeout(1200)
-def test_a_filter_lets_pass_what_its_rule_for_one_host_would(examples):
+def test_filters_equal_their_oracles(examples):
     @settings(max_examples=examples, deadline=None)
-    @given(cloud=clouds.clouds(), asked=clouds.requests)
-    def holds(cloud, asked):
-        assert passing(ORACLES, cloud, asked) == expected(ORACLES, cloud, asked)
+    @given(cloud=clouds.clouds(), request=clouds.requests)
+    def holds(cloud, request):
+        assert passing(ORACLES, cloud, request) == expected(ORACLES, cloud, request)
 
     holds()
 
 
 @pytest.mark.parametrize("examples", [60, pytest.param(6000, marks=pytest.mark.long)])
 @pytest.mark.timeout(1200)
-def test_a_query_is_answered_by_column_as_it_would_be_for_each_host(examples):
+def test_query_by_column_equals_the_oracle(examples):
     @settings(max_examples=examples, deadline=None)
     @given(cloud=clouds.clouds(), query=clouds.queries)
     def holds(cloud, query):
-        asked = clouds.query_request(query)
-        assert passing(["JsonFilter"], cloud, asked) == expected(["JsonFilter"], cloud, asked)
+        request = clouds.query_request(query)
+        assert passing(["JsonFilter"], cloud, request) == expected(["JsonFilter"], cloud, request)
 
     holds()
 
 
-def test_each_of_novas_filters_is_there_by_its_name_and_has_an_oracle_or_is_decided_in_a_tree():
+def test_all_nova_filters_exist_and_have_an_oracle_or_use_trees():
     nova = {*ORACLES, "NUMATopologyFilter", "PciPassthroughFilter"}
     assert len(nova) == 22
     assert nova <= set(pipeline.NAMES)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decider and host agree on topologies: what the one finds on the state that the other reports, that one admits."""
+"""Scheduler worker and agent agree on NUMA topologies: the agent admits what the worker finds on its reported state."""
 
 import itertools
 from collections.abc import Iterator
@@ -57,7 +57,7 @@ def hosts(draw: st.DrawFn) -> str:
 
 @st.composite
 def specs(draw: st.DrawFn) -> objects.RequestSpec:
-    """Return a spec as the edge makes it of a flavor's hw: keys."""
+    """Return a spec as rpcapi.edge builds it from a flavor's hw: keys."""
     huge = draw(st.booleans())
     cells, groups, cpu = [], {}, itertools.count()
     for number in range(draw(st.integers(1, 2))):
@@ -78,125 +78,133 @@ def specs(draw: st.DrawFn) -> objects.RequestSpec:
     if policy is not None:
         groups["_pci0"] = {"resources": {CARD: 1}}
         numa["devices"] = {"_pci0": policy}
-    return objects.RequestSpec.from_inventory(resources={"DISK_GB": 1}, groups=groups, groups_policy="none", numa=numa)
+    return objects.RequestSpec.of(resources={"DISK_GB": 1}, groups=groups, groups_policy="none", numa=numa)
 
 
 class TrackedHost:
-    """An agent's tracker, and what a decider knows of it."""
+    """An agent's tracker, and a scheduler worker's view of it."""
 
     def __init__(self, text: str) -> None:
         self.node = node(text)
         self.tracker = ResourceTracker([self.node])
-        self.held: dict[AttemptRef, Attempt] = {}
+        self.attempts: dict[AttemptRef, Attempt] = {}
 
-    def tree(self, marks: NumaFit | None = None) -> ProviderTree:
+    def tree(self, numa_fit: NumaFit | None = None) -> ProviderTree:
         name = self.node.name
-        parts = [("", "", self.node.shape.traits), *((e.path, e.parent, e.traits) for e in self.node.shape.child_providers)]
+        parts = [
+            ("", "", self.node.shape.traits),
+            *((e.path, e.parent, e.traits) for e in self.node.shape.child_providers),
+        ]
         providers = []
         for path, parent, traits in parts:
-            own = f"{name}/{path}" if path else name
-            used = self.tracker.used(own)
-            stocks = {
-                key: ProviderInventory.from_inventory(each, used.get(key, 0))
-                for key, each in self.tracker.inventories(own).items()
+            provider_name = f"{name}/{path}" if path else name
+            used = self.tracker.used(provider_name)
+            provider_inventories = {
+                key: ProviderInventory.from_inventory(inventory, used.get(key, 0))
+                for key, inventory in self.tracker.inventories(provider_name).items()
             }
-            above = None if not path else f"{name}/{parent}" if parent else name
-            mark = marks.mark(own) if marks else None
-            providers.append(Provider(own, above, stocks, frozenset(traits), frozenset(), mark))
+            parent_name = None if not path else f"{name}/{parent}" if parent else name
+            symmetry_key = numa_fit.symmetry_key(provider_name) if numa_fit else None
+            providers.append(
+                Provider(provider_name, parent_name, provider_inventories, frozenset(traits), frozenset(), symmetry_key)
+            )
         return ProviderTree(providers)
 
-    def decided(self, spec: objects.RequestSpec) -> AllocationCandidate | NoCandidateReason:
-        told = self.tracker.kind_reports(self.node)["numa"]
-        fit = NumaFit(spec.numa, told, self.tree())
+    def find_allocation(self, spec: objects.RequestSpec) -> AllocationCandidate | NoCandidateReason:
+        cells = self.tracker.kind_reports(self.node)["numa"]
+        fit = NumaFit(spec.numa, cells, self.tree())
         steps = StepBudget(1_000_000)
-        return find_first(self.tree(fit), BuildRequirements.from_spec(spec).wanted, steps, fit.accepts)
+        return find_first(self.tree(fit), BuildRequirements.from_spec(spec).tree_request, steps, fit.accepts)
 
-    def admitted(self, number: int, spec: objects.RequestSpec, allocations: Any) -> Attempt | str:
+    def admit(self, number: int, spec: objects.RequestSpec, allocations: Any) -> Attempt | str:
         intent = Attempt(str(number), 1, Stage.INTENT, 0, name=self.node.name, allocations=allocations)
         return self.tracker.admit(intent, BuildRequirements.from_spec(spec))
 
-    def ways(self, spec: objects.RequestSpec) -> Iterator[dict[str, dict[str, int]]]:
-        """Yield every allocation of any providers at all."""
+    def possible_allocations(self, spec: objects.RequestSpec) -> Iterator[dict[str, dict[str, int]]]:
+        """Yield every combination of providers for the groups."""
         name = self.node.name
-        own = [f"{name}/{each.path}" for each in self.node.shape.child_providers]
-        for served in itertools.product(own, repeat=len(spec.groups)):
-            held: dict[str, dict[str, int]] = {name: dict(spec.resources)}
-            for provider, group in zip(served, spec.groups.values(), strict=True):
-                there = held.setdefault(provider, {})
+        child_names = [f"{name}/{child.path}" for child in self.node.shape.child_providers]
+        for providers in itertools.product(child_names, repeat=len(spec.groups)):
+            allocations: dict[str, dict[str, int]] = {name: dict(spec.resources)}
+            for provider, group in zip(providers, spec.groups.values(), strict=True):
+                amounts = allocations.setdefault(provider, {})
                 for key, amount in group["resources"].items():
-                    there[key] = there.get(key, 0) + amount
-            yield held
+                    amounts[key] = amounts.get(key, 0) + amount
+            yield allocations
 
 
 @pytest.mark.parametrize("examples", [60, pytest.param(1000, marks=[pytest.mark.long, pytest.mark.timeout(600)])])
-def test_what_is_found_is_admitted_and_what_is_not_found_is_not(examples: int) -> None:
+def test_found_allocations_are_admitted_and_no_others_are(examples: int) -> None:
     @settings(max_examples=examples, deadline=None)
     @given(hosts(), st.lists(st.tuples(specs(), st.integers(0, 8)), max_size=8))
     def agree(text: str, guests: list[tuple[objects.RequestSpec, int]]) -> None:
         host = TrackedHost(text)
         for number, (spec, drop) in enumerate(guests):
-            found = host.decided(spec)
-            assert isinstance(found, AllocationCandidate) == has_capacity(host, spec)
-            if isinstance(found, AllocationCandidate):
-                got = host.admitted(number, spec, found.allocations)
-                assert isinstance(got, Attempt), got
-                host.tracker.hold(got)
-                host.held[got.ref] = got
+            allocation_candidate = host.find_allocation(spec)
+            assert isinstance(allocation_candidate, AllocationCandidate) == has_capacity(host, spec)
+            if isinstance(allocation_candidate, AllocationCandidate):
+                attempt = host.admit(number, spec, allocation_candidate.allocations)
+                assert isinstance(attempt, Attempt), attempt
+                host.tracker.hold(attempt)
+                host.attempts[attempt.ref] = attempt
             else:
-                assert found is not NoCandidateReason.STEPS
-                for allocations in host.ways(spec):
-                    assert isinstance(host.admitted(number, spec, allocations), str), allocations
+                assert allocation_candidate is not NoCandidateReason.STEPS
+                for allocations in host.possible_allocations(spec):
+                    assert isinstance(host.admit(number, spec, allocations), str), allocations
             _assert_exclusive(host)
-            if drop < len(host.held):
-                ref = list(host.held)[drop]
+            if drop < len(host.attempts):
+                ref = list(host.attempts)[drop]
                 host.tracker.drop(ref)
-                del host.held[ref]
+                del host.attempts[ref]
 
     agree()
 
 
 def has_capacity(host: TrackedHost, spec: objects.RequestSpec) -> bool:
-    """Tell, from nothing but the shape and what guests were given, whether there is room for one more."""
-    cells = {each["id"]: each for each in ResourceTracker([host.node]).kind_reports(host.node)["numa"]}
-    gone = {number: set[int]() for number in cells}
-    for attempt in host.held.values():
+    """Return, from the node's shape and the guests' assignments only, whether one more guest fits."""
+    cells = {numa_cell["id"]: numa_cell for numa_cell in ResourceTracker([host.node]).kind_reports(host.node)["numa"]}
+    used_cpus = {number: set[int]() for number in cells}
+    for attempt in host.attempts.values():
         for pin in attempt.assignments.get("numa", {}).get("cells", ()):
-            gone[pin["cell"]] |= {cpu for _, cpu in pin["pins"]} | set(pin["emulator"])
-    wanted = spec.numa["cells"]
-    for chosen in itertools.permutations(cells, len(wanted)):
+            used_cpus[pin["cell"]] |= {cpu for _, cpu in pin["pins"]} | set(pin["emulator"])
+    requested_cells = spec.numa["cells"]
+    for assigned_cells in itertools.permutations(cells, len(requested_cells)):
         if all(
-            _fits_cell(host, cells[number], gone[number], cell, spec)
-            for number, cell in zip(chosen, wanted, strict=True)
-        ) and _has_device(host, spec, set(chosen)):
+            _fits_cell(host, cells[number], used_cpus[number], cell, spec)
+            for number, cell in zip(assigned_cells, requested_cells, strict=True)
+        ) and _has_device(host, spec, set(assigned_cells)):
             return True
     return False
 
 
-def _fits_cell(host: TrackedHost, cell: Any, gone: set[int], guest: Any, spec: objects.RequestSpec) -> bool:
+def _fits_cell(host: TrackedHost, cell: Any, used_cpus: set[int], guest: Any, spec: objects.RequestSpec) -> bool:
     pinned, threads = len(guest["pcpus"]), cell["threads"]
     floating = len(guest["cpus"]) - pinned
     name = f"{host.node.name}/numa{cell['id']}"
-    used, there = host.tracker.used(name), host.tracker.inventories(name)
+    used, inventories = host.tracker.used(name), host.tracker.inventories(name)
     for key, amount in spec.groups[guest["group"]]["resources"].items():
-        if key not in there or used.get(key, 0) + amount > there[key].capacity:
+        if key not in inventories or used.get(key, 0) + amount > inventories[key].capacity:
             return False
     if floating > len(cpu_sets.parse(cell["shared"])):
         return False
-    free = [len(set(core) - gone) for core in cell["cores"]]
+    free = [len(set(core) - used_cpus) for core in cell["cores"]]
     match spec.numa["thread_policy"] if pinned else None:
         case "isolate":
             return threads == 1 and sum(free) >= pinned
         case "require":
-            return any(each * sum(left >= each for left in free) >= pinned for each in range(2, threads + 1))
+            return any(
+                per_core * sum(core_free >= per_core for core_free in free) >= pinned
+                for per_core in range(2, threads + 1)
+            )
     return sum(free) >= pinned
 
 
-def _has_device(host: TrackedHost, spec: objects.RequestSpec, chosen: set[int]) -> bool:
+def _has_device(host: TrackedHost, spec: objects.RequestSpec, cells: set[int]) -> bool:
     if "_pci0" not in spec.groups:
         return True
     name = host.node.name
     for path, cell in (("numa0/0000:01:00.0", 0), ("0000:02:00.0", None)):
-        near = cell in chosen
+        near = cell in cells
         match spec.numa["devices"]["_pci0"]:
             case "legacy":
                 near = near or cell is None
@@ -210,15 +218,15 @@ def _has_device(host: TrackedHost, spec: objects.RequestSpec, chosen: set[int]) 
 def _assert_exclusive(host: TrackedHost) -> None:
     cpus = [
         cpu
-        for each in host.held.values()
-        for cell in each.assignments.get("numa", {}).get("cells", ())
+        for attempt in host.attempts.values()
+        for cell in attempt.assignments.get("numa", {}).get("cells", ())
         for cpu in [*(pin[1] for pin in cell["pins"]), *cell["emulator"]]
     ]
     assert len(set(cpus)) == len(cpus)
     units = [
         (path, unit)
-        for each in host.held.values()
-        for path, given in each.assignments.get("pci", {}).get("units", {}).items()
-        for unit in given
+        for attempt in host.attempts.values()
+        for path, assigned_units in attempt.assignments.get("pci", {}).get("units", {}).items()
+        for unit in assigned_units
     ]
     assert len(set(units)) == len(units)

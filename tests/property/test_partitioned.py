@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No consumer has live claims in two partitions, nor a server group members, whatever fails, and whoever repeats."""
+"""No consumer or server group has live claims in two partitions, despite failures and repeated calls."""
 
 import contextlib
 from dataclasses import replace
@@ -17,7 +17,7 @@ from tests.unit.scheduler_svc.deployments import TTL_MS, PartitionedDeployment
 from tests.unit.scheduler_svc.hosts import join, node, request
 
 NAMES = ("a", "b", "c")
-# One call each, under its uuids: repeated until it is answered, as a conductor does.
+# Calls and their uuids: repeated until answered, as a conductor does.
 CALLS = {"one": ["c1"], "two": ["c2"], "pair": ["c3", "c4"], "grouped": ["c5"], "grouped too": ["c6"]}
 GROUP = ClaimGroup("g", GroupPolicy.ANTI_AFFINITY)
 partitions = st.sampled_from(NAMES)
@@ -25,7 +25,7 @@ PIN_MS = round(TTL_MS + 1000 * LINGER_S)
 
 
 class DeploymentMachine(RuleBasedStateMachine):
-    """Three small partitions, two workers; calls are decided while stores go, come back, and lose answers."""
+    """Three small partitions and two workers; calls run while stores fail, recover, and lose answers."""
 
     def __init__(self):
         super().__init__()
@@ -36,15 +36,17 @@ class DeploymentMachine(RuleBasedStateMachine):
 
     @rule(call=st.sampled_from(sorted(CALLS)), worker=st.sampled_from((0, 1)), follow=st.booleans())
     def select(self, call, worker, follow):
-        chosen = self.deployment.workers[worker]
+        selected_worker = self.deployment.workers[worker]
         if follow:
-            chosen.follow()
-        asks = replace(request({"VCPU": 2}, group=GROUP if "grouped" in call else None), id=call)
+            selected_worker.follow()
+        scheduling_request = replace(request({"VCPU": 2}, group=GROUP if "grouped" in call else None), id=call)
         try:
-            chosen.selector.select(context.new("p", "u"), SelectionCall(asks, CALLS[call], self.attempts[call]))
-        except errors.ClaimEnded as ended:
+            selected_worker.selector.select(
+                context.new("p", "u"), SelectionCall(scheduling_request, CALLS[call], self.attempts[call])
+            )
+        except errors.ClaimEnded as claim_ended:
             with contextlib.suppress(errors.StoreUnavailable):
-                store = self.deployment.stores[ended.kwargs["partition"]]
+                store = self.deployment.stores[claim_ended.kwargs["partition"]]
                 store.abort([ClaimRef(consumer, self.attempts[call]) for consumer in CALLS[call]])
                 self.attempts[call] += 1
         except (errors.NoValidHost, errors.ClaimError, errors.Unavailable):
@@ -56,7 +58,7 @@ class DeploymentMachine(RuleBasedStateMachine):
 
     @rule(name=partitions, verb=st.sampled_from(("prepare", "abort", "pin", "group_hosts")))
     def lose_an_answer(self, name, verb):
-        self.deployment.stores[name].mute = verb
+        self.deployment.stores[name].lost_answer = verb
 
     @rule(milliseconds=st.sampled_from((1, TTL_MS // 2, TTL_MS, PIN_MS)))
     def wait(self, milliseconds):
@@ -71,10 +73,10 @@ class DeploymentMachine(RuleBasedStateMachine):
 
     @invariant()
     def no_consumer_is_in_two_partitions(self):
-        found = self.deployment.live()
-        assert all(len(where) == 1 for where in found.values()), found
-        where = {partition for call in ("c5", "c6") for partition in found.get(call, ())}
-        assert len(where) <= 1, found
+        partitions_by_call = self.deployment.live()
+        assert all(len(partition_names) == 1 for partition_names in partitions_by_call.values()), partitions_by_call
+        partition_names = {partition for call in ("c5", "c6") for partition in partitions_by_call.get(call, ())}
+        assert len(partition_names) <= 1, partitions_by_call
 
 
 DeploymentMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each prefilter against plain Python on the request's and the aggregates' dictionaries."""
+"""Each prefilter compared with plain Python on the request's and the aggregates' dictionaries."""
 
 import dataclasses
 
@@ -43,15 +43,15 @@ SECURITY = ("user", "host", "deployment", "none")
 
 
 def optional_values(values):
-    """Return a strategy for a mapping of some of these keys to one of their values each."""
-    return st.fixed_dictionaries({}, optional={key: st.sampled_from(each) for key, each in values.items()})
+    """Return a strategy for dictionaries with some of these keys, each with one of its values."""
+    return st.fixed_dictionaries({}, optional={key: st.sampled_from(choices) for key, choices in values.items()})
 
 
 aggregates = st.lists(optional_values(METADATA), max_size=4).map(
-    lambda each: {f"a{at}": told for at, told in enumerate(each)}
+    lambda metadata_list: {f"a{at}": metadata for at, metadata in enumerate(metadata_list)}
 )
 requests = st.builds(
-    lambda project, required, suffixed, disk_format, properties, wishes, security: SchedulingRequest(
+    lambda project, required, suffixed, disk_format, properties, settings, security: SchedulingRequest(
         "r",
         {"VCPU": 1},
         required_traits=tuple(required),
@@ -59,9 +59,9 @@ requests = st.builds(
         project=project,
         image={
             "disk_format": disk_format,
-            "properties": properties | {f"hw_{key}": wishes[0][key] for key in wishes[0]},
+            "properties": properties | {f"hw_{key}": settings[0][key] for key in settings[0]},
         },
-        extra_specs={f"hw:{key}": wishes[1][key] for key in wishes[1]} | security,
+        extra_specs={f"hw:{key}": settings[1][key] for key in settings[1]} | security,
     ),
     st.sampled_from(PROJECTS),
     st.sets(st.sampled_from(TRAITS)),
@@ -73,36 +73,40 @@ requests = st.builds(
 )
 
 
-def aggregates_seen(told):
-    """Return these aggregates as a decision sees them: none has a member."""
-    made = AggregateColumns(1)
-    for name, metadata in told.items():
-        made.put(0, name, {"hosts": [], "metadata": metadata})
-    return AggregateView(made, 1)
+def aggregates_seen(metadata_by_name):
+    """Return these aggregates, without members, as a prefilter gets them."""
+    aggregates = AggregateColumns(1)
+    for name, metadata in metadata_by_name.items():
+        aggregates.put(0, name, {"hosts": [], "metadata": metadata})
+    return AggregateView(aggregates, 1)
 
 
-def rewrite(name, asked, told=None):
-    (prefilter,) = (each for each in pipeline.build(ALL_PREFILTERS) if each.name == name)
-    return prefilter.rewrite(asked, aggregates_seen(told or {}))
+def rewrite(name, request, metadata_by_name=None):
+    (prefilter,) = (
+        prefilter_candidate
+        for prefilter_candidate in pipeline.build(ALL_PREFILTERS)
+        if prefilter_candidate.name == name
+    )
+    return prefilter.rewrite(request, aggregates_seen(metadata_by_name or {}))
 
 
-def setting(asked, key):
-    """Return what is wished, or an error where flavor and image differ."""
-    own, other = asked.extra_specs.get(f"hw:{key}"), asked.image["properties"].get(f"hw_{key}")
-    if own and other and own != other:
+def setting(request, key):
+    """Return the setting of flavor or image; raises ValueError if they differ."""
+    flavor_value, image_value = request.extra_specs.get(f"hw:{key}"), request.image["properties"].get(f"hw_{key}")
+    if flavor_value and image_value and flavor_value != image_value:
         raise ValueError(key)
-    return own or other
+    return flavor_value or image_value
 
 
-def flag(asked, key):
-    said = {
-        each in ("true", "yes", "on")
-        for each in (asked.extra_specs.get(f"hw:{key}"), asked.image["properties"].get(f"hw_{key}"))
-        if each is not None
+def flag(request, key):
+    values = {
+        value in ("true", "yes", "on")
+        for value in (request.extra_specs.get(f"hw:{key}"), request.image["properties"].get(f"hw_{key}"))
+        if value is not None
     }
-    if len(said) > 1:
+    if len(values) > 1:
         raise ValueError(key)
-    return said == {True}
+    return values == {True}
 
 
 def trait(name):
@@ -111,44 +115,44 @@ def trait(name):
     return name
 
 
-def packed_virtqueue_traits(asked):
-    return ["COMPUTE_NET_VIRTIO_PACKED"] if flag(asked, "virtio_packed_ring") else []
+def packed_virtqueue_traits(request):
+    return ["COMPUTE_NET_VIRTIO_PACKED"] if flag(request, "virtio_packed_ring") else []
 
 
-def encryption_traits(asked):
-    if not flag(asked, "ephemeral_encryption"):
+def encryption_traits(request):
+    if not flag(request, "ephemeral_encryption"):
         return []
-    wished = setting(asked, "ephemeral_encryption_format")
-    more = [trait(f"COMPUTE_EPHEMERAL_ENCRYPTION_{wished.upper()}")] if wished else []
+    encryption_format = setting(request, "ephemeral_encryption_format")
+    more = [trait(f"COMPUTE_EPHEMERAL_ENCRYPTION_{encryption_format.upper()}")] if encryption_format else []
     return ["COMPUTE_EPHEMERAL_ENCRYPTION", *more]
 
 
-def sound_traits(asked):
-    return ["COMPUTE_SOUND_MODEL_VIRTIO"] if setting(asked, "sound_model") == "virtio" else []
+def sound_traits(request):
+    return ["COMPUTE_SOUND_MODEL_VIRTIO"] if setting(request, "sound_model") == "virtio" else []
 
 
-def tpm_secret_traits(asked):
-    if setting(asked, "tpm_version") is None:
+def tpm_secret_traits(request):
+    if setting(request, "tpm_version") is None:
         return []
-    kept = asked.extra_specs.get("hw:tpm_secret_security", "user")
-    return [trait(f"COMPUTE_SECURITY_TPM_SECRET_SECURITY_{kept.upper()}")]
+    security = request.extra_specs.get("hw:tpm_secret_security", "user")
+    return [trait(f"COMPUTE_SECURITY_TPM_SECRET_SECURITY_{security.upper()}")]
 
 
-def image_type_traits(asked):
-    name = f"COMPUTE_IMAGE_TYPE_{(asked.image['disk_format'] or '').upper()}"
+def image_type_traits(request):
+    name = f"COMPUTE_IMAGE_TYPE_{(request.image['disk_format'] or '').upper()}"
     return [name] if name in os_traits.get_traits() else []
 
 
-def image_metadata_traits(asked):
-    found = {
+def image_metadata_traits(request):
+    trait_prefixes = {
         "hw_disk_bus": "COMPUTE_STORAGE_BUS",
         "hw_vif_model": "COMPUTE_NET_VIF_MODEL",
         "hw_video_model": "COMPUTE_GRAPHICS_MODEL",
         "hw_architecture": "HW_ARCH",
         "hw_viommu_model": "COMPUTE_VIOMMU",
     }
-    properties = asked.image["properties"]
-    names = [f"{prefix}_{properties[key].upper()}" for key, prefix in found.items() if key in properties]
+    properties = request.image["properties"]
+    names = [f"{prefix}_{properties[key].upper()}" for key, prefix in trait_prefixes.items() if key in properties]
     return names if set(names) <= set(os_traits.get_traits()) else []
 
 
@@ -165,77 +169,80 @@ def image_metadata_traits(asked):
 )
 @settings(max_examples=60, deadline=None)
 @given(requests)
-def test_traits_are_asked_of_the_host_itself(name, oracle, asked):
+def test_prefilter_adds_root_traits(name, oracle, request):
     try:
-        expected = oracle(asked)
+        expected = oracle(request)
     except ValueError:
         with pytest.raises(errors.InvalidSpec):
-            rewrite(name, asked)
+            rewrite(name, request)
         return
-    found = rewrite(name, asked)
-    assert sorted(found.root_required) == sorted(set(expected))
-    assert (found is asked) is not bool(expected)
+    rewritten_request = rewrite(name, request)
+    assert sorted(rewritten_request.root_required) == sorted(set(expected))
+    assert (rewritten_request is request) is not bool(expected)
 
 
 @settings(max_examples=100, deadline=None)
 @given(requests, st.sets(st.sampled_from(TRAITS)), aggregates)
-def test_an_aggregate_for_a_trait_is_closed_to_who_does_not_ask_for_it(asked, of_the_root, told):
-    asked = dataclasses.replace(asked, root_required=tuple(of_the_root))
-    traits = {*asked.required_traits, *of_the_root, *asked.groups[0].required}
-    closed = [
+def test_aggregate_with_a_required_trait_is_forbidden_without_it(request, root_required, metadata_by_name):
+    request = dataclasses.replace(request, root_required=tuple(root_required))
+    traits = {*request.required_traits, *root_required, *request.groups[0].required}
+    forbidden = [
         name
-        for name, metadata in told.items()
+        for name, metadata in metadata_by_name.items()
         if any(
             key.startswith("trait:") and value == "required" and key[6:] not in traits
             for key, value in metadata.items()
         )
     ]
-    assert sorted(rewrite("isolate_aggregates", asked, told).forbidden_aggregates) == closed
+    assert sorted(rewrite("isolate_aggregates", request, metadata_by_name).forbidden_aggregates) == forbidden
 
 
 @settings(max_examples=100, deadline=None)
 @given(requests, aggregates)
-def test_a_project_is_kept_to_its_aggregates_and_refused_without_one(asked, told):
-    its = [
+def test_project_is_limited_to_its_aggregates_and_refused_without_one(request, metadata_by_name):
+    project_aggregates = [
         name
-        for name, metadata in told.items()
-        if asked.project in (metadata.get("filter_tenant_id"), metadata.get("filter_tenant_id_2"))
+        for name, metadata in metadata_by_name.items()
+        if request.project in (metadata.get("filter_tenant_id"), metadata.get("filter_tenant_id_2"))
     ]
-    if its:
-        (found,) = rewrite("require_tenant_aggregate", asked, told).member_of
-        assert sorted(found) == its
+    if project_aggregates:
+        (member_of,) = rewrite("require_tenant_aggregate", request, metadata_by_name).member_of
+        assert sorted(member_of) == project_aggregates
     else:
-        with pytest.raises(errors.NoValidHost, match="no aggregate is for project"):
-            rewrite("require_tenant_aggregate", asked, told)
+        with pytest.raises(errors.NoValidHost, match="no aggregate for project"):
+            rewrite("require_tenant_aggregate", request, metadata_by_name)
 
 
 @settings(max_examples=60, deadline=None)
 @given(requests, aggregates)
-def test_a_request_tells_what_each_prefilter_added(asked, told):
-    wanted = pipeline.build(PrefilterOptions(limit_tenants=True, isolated_aggregates=True, image_types=True))
+def test_rewritten_lists_additions_of_each_prefilter(request, metadata_by_name):
+    prefilters = pipeline.build(PrefilterOptions(limit_tenants=True, isolated_aggregates=True, image_types=True))
     try:
-        found = pipeline.run(wanted, asked, aggregates_seen(told))
+        rewritten_request = pipeline.run(prefilters, request, aggregates_seen(metadata_by_name))
     except errors.InvalidSpec:
         return
     for name in pipeline.REWRITTEN:
-        more = [each for added in found.rewritten.values() for each in added.get(name, ())]
-        more = [tuple(each) if isinstance(each, list) else each for each in more]
-        assert [*getattr(asked, name), *more] == list(getattr(found, name))
-    assert found.rewritten.keys() <= set(pipeline.NAMES)
-    # What nobody rewrote is the very request.
-    assert found.rewritten or found is asked
+        additions = [value for changes in rewritten_request.rewritten.values() for value in changes.get(name, ())]
+        additions = [tuple(value) if isinstance(value, list) else value for value in additions]
+        assert [*getattr(request, name), *additions] == list(getattr(rewritten_request, name))
+    assert rewritten_request.rewritten.keys() <= set(pipeline.NAMES)
+    # A request that no prefilter changed is the same object.
+    assert rewritten_request.rewritten or rewritten_request is request
 
 
-def test_by_default_nothing_is_asked_that_was_not_wished_for():
-    asked = SchedulingRequest("r", {"VCPU": 1}, image={"disk_format": "raw", "properties": {"hw_disk_bus": "scsi"}})
-    told = {"a": {"trait:CUSTOM_GOLD": "required", "filter_tenant_id": "p1"}}
-    assert pipeline.run(pipeline.build(), asked, aggregates_seen(told)) is asked
+def test_default_prefilters_change_nothing():
+    request = SchedulingRequest("r", {"VCPU": 1}, image={"disk_format": "raw", "properties": {"hw_disk_bus": "scsi"}})
+    metadata_by_name = {"a": {"trait:CUSTOM_GOLD": "required", "filter_tenant_id": "p1"}}
+    assert pipeline.run(pipeline.build(), request, aggregates_seen(metadata_by_name)) is request
 
 
 @pytest.mark.parametrize("service", ["volume", "network"])
-def test_what_is_placed_alone_is_no_server(service):
-    wanted = pipeline.build(PrefilterOptions(limit_tenants=True, isolated_aggregates=True, image_types=True))
-    told = {"a": {"trait:CUSTOM_GOLD": "required", "filter_tenant_id": "p1"}}
-    asked = SchedulingRequest("r", {"DISK_GB": 1}, project="p1", service=service, image={"disk_format": "raw"})
-    assert pipeline.run(wanted, asked, aggregates_seen(told)) is asked
-    assert pipeline.run(wanted, dataclasses.replace(asked, service="compute"), aggregates_seen(told)) is not asked
+def test_volume_and_network_requests_are_not_rewritten(service):
+    prefilters = pipeline.build(PrefilterOptions(limit_tenants=True, isolated_aggregates=True, image_types=True))
+    metadata_by_name = {"a": {"trait:CUSTOM_GOLD": "required", "filter_tenant_id": "p1"}}
+    request = SchedulingRequest("r", {"DISK_GB": 1}, project="p1", service=service, image={"disk_format": "raw"})
+    assert pipeline.run(prefilters, request, aggregates_seen(metadata_by_name)) is request
+    assert (
+        pipeline.run(prefilters, dataclasses.replace(request, service="compute"), aggregates_seen(metadata_by_name))
+        is not request
+    )

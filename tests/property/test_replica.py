@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A replica that has applied logs to their positions equals snapshots taken there, whatever was done to the stores.
+"""A replica that has applied the logs equals snapshots at the same positions, whatever was done to the stores.
 
-Of two partitions in one table, with hosts of the same names, each is as if it were alone; only what documents say of a
-host holds wherever the host is.
+Two partitions in one table, with hosts of the same names, are independent; only documents about a host apply in every
+partition that has the host.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ CONSUMERS = st.sampled_from(tuple(f"vm{number}" for number in range(6)))
 
 
 class ReplicaMachine(RuleBasedStateMachine):
-    """Two memory stores under random verbs, one table that follows at random moments and one that never stops."""
+    """Two memory stores under random verbs, one table that follows at random times and one that follows every step."""
 
     def __init__(self):
         super().__init__()
@@ -52,12 +52,12 @@ class ReplicaMachine(RuleBasedStateMachine):
             replica.load()
 
     @rule(number=st.sampled_from((0, 1)))
-    def turn_to(self, number):
+    def select_store(self, number):
         self.store = self.stores[number]
 
     @rule(host=HOSTS)
     def remove(self, host):
-        with contextlib.suppress(errors.Conflict):  # it holds claims, or may
+        with contextlib.suppress(errors.Conflict):  # the host has or may have claims
             self.store.remove(host)
 
     @rule(namespace=st.sampled_from(("rack", "rack", "other")), name=NAMES, document=st.none() | DOCUMENTS)
@@ -80,10 +80,10 @@ class ReplicaMachine(RuleBasedStateMachine):
     )
     def report(self, host, nodes, totals, said, cells):
         self.sequence += 1
-        told = {f"{host}/{each}": node(totals, ["CUSTOM_X"], *said) for each in nodes}
-        for each in cells.keys() & set(nodes):
-            told |= self._cell(f"{host}/{each}", totals, cells[each])
-        self.store.update_stats(host, incarnation=1, sequence=self.sequence, base=0, full=True, nodes=told)
+        nodes_reported = {f"{host}/{node_name}": node(totals, ["CUSTOM_X"], *said) for node_name in nodes}
+        for node_name in cells.keys() & set(nodes):
+            nodes_reported |= self._cell(f"{host}/{node_name}", totals, cells[node_name])
+        self.store.update_stats(host, incarnation=1, sequence=self.sequence, base=0, full=True, nodes=nodes_reported)
 
     @staticmethod
     def _cell(name, totals, deep):
@@ -97,19 +97,19 @@ class ReplicaMachine(RuleBasedStateMachine):
             return
         self.attempt += 1
         name = f"{host}/1"
-        found = [RunningClaim(consumer, self.attempt, True, name, {name: {"VCPU": 1}}, "INSTANCE", "p", "u", "r")]
-        self.store.audit(host, self.store.state.epoch, found if running else [], 0)
+        instances = [RunningClaim(consumer, self.attempt, True, name, {name: {"VCPU": 1}}, "INSTANCE", "p", "u", "r")]
+        self.store.audit(host, self.store.state.epoch, instances if running else [], 0)
 
     @rule(consumer=CONSUMERS, host=HOSTS, ttl_ms=st.sampled_from((1, 60_000)))
     def prepare(self, consumer, host, ttl_ms):
         self.attempt += 1
         cell = Candidate(f"{host}/1", {f"{host}/1/cell": {"VCPU": 1}})
-        intent = Intent(consumer, self.attempt, [cell, *(Candidate(f"{host}/{each}") for each in "123")])
+        intent = Intent(consumer, self.attempt, [cell, *(Candidate(f"{host}/{suffix}") for suffix in "123")])
         state = self.store.state
         self.store.prepare(ClaimBatch("r", "p", "u", {"VCPU": 1}, [intent], state.epoch, state.position, ttl_ms))
 
     @rule(host=HOSTS, consumer=CONSUMERS, release=st.booleans())
-    def carry_on(self, host, consumer, release):
+    def confirm_or_release(self, host, consumer, release):
         verb = self.store.release if release else self.store.confirm
         verb(host, [ClaimRef(consumer, claim.attempt) for claim in self.store.claims(consumer=consumer)[0]])
 
@@ -149,19 +149,30 @@ class ReplicaMachine(RuleBasedStateMachine):
         assert replica.log_position.position == snapshot.position
         expected = describe(HostTable.from_snapshot(snapshot, reads=READS))
         for name, row in expected["rows"].items():
-            kept = {where: value for where, value in row["states"].items() if where[0] != "rack"}
-            row["states"] = kept | self._said(replica, name)
+            other_states = {where: value for where, value in row["states"].items() if where[0] != "rack"}
+            row["states"] = other_states | self._document_values(replica, name)
         assert describe(replica.table, replica.number) == expected
 
     @staticmethod
-    def _said(replica, name):
-        """Return what documents say of a node: of its name before its host's, of its partition before others."""
+    def _document_values(replica, name):
+        """Return a node's document values: its own name precedes its host's, its partition precedes others."""
         parts = replica.table.partitions
-        own, other = (parts[number].documents.of("rack") for number in (replica.number, 1 - replica.number))
+        own_documents, other_documents = (
+            parts[number].documents.of("rack") for number in (replica.number, 1 - replica.number)
+        )
         names = (name, name.partition("/")[0])
-        held = [documents[each] for each in names for documents in (own, other) if each in documents]
-        said = {("rack", key): value for key, value in (held[0] if held else {}).items() if value != []}
-        return {key: sorted(value) if isinstance(value, list) else value for key, value in said.items()}
+        documents_found = [
+            documents[document_name]
+            for document_name in names
+            for documents in (own_documents, other_documents)
+            if document_name in documents
+        ]
+        values = {
+            ("rack", key): value
+            for key, value in (documents_found[0] if documents_found else {}).items()
+            if value != []
+        }
+        return {key: sorted(value) if isinstance(value, list) else value for key, value in values.items()}
 
 
 ReplicaMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)

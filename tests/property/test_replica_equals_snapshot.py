@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A replica that has applied the log to a position equals a snapshot taken there, whatever happened on the way."""
+"""A replica that has applied the log to a position equals a snapshot at that position."""
 
 from typing import Any
 
@@ -45,23 +45,23 @@ EXAMPLES: dict[str, Any] = {
 }
 
 
-def change(world: World, kind: str, what: Any, *more: Any) -> None:
+def change(world: World, kind: str, subject: Any, *more: Any) -> None:
     store = world.store
     if kind == "report":
-        world.report(what, {f"{what}/{node}": stats for node, stats in more[0].items()})
+        world.report(subject, {f"{subject}/{node}": stats for node, stats in more[0].items()})
     elif kind == "audit":
-        if any(name == what for name, _version, _document in store.list_state("service")[0]):
-            store.audit(what, store.snapshot().epoch, [], 600_000)
+        if any(name == subject for name, _version, _document in store.list_state("service")[0]):
+            store.audit(subject, store.snapshot().epoch, [], 600_000)
     elif kind == "hold":
         host, node = more
-        world.prepare(what, f"{host}/{node}", resources={"VCPU": 1})
-        store.confirm(host, [ClaimRef(what, 1)])
+        world.prepare(subject, f"{host}/{node}", resources={"VCPU": 1})
+        store.confirm(host, [ClaimRef(subject, 1)])
     elif kind == "release":
-        store.release(more[0], [ClaimRef(what, 1)])
+        store.release(more[0], [ClaimRef(subject, 1)])
     elif kind == "disable":
         for name, version, _document in store.list_state("service")[0]:
-            if name == what:
-                store.put_state("service", what, version, {"enabled": more[0]})
+            if name == subject:
+                store.put_state("service", subject, version, {"enabled": more[0]})
     elif kind == "silence":
         store.reap(dead_after_ms=0, tombstone_ms=600_000)
     else:
@@ -95,13 +95,13 @@ def test_redis(redis_server: RedisServer, steps: list[Any]) -> None:
     world.store.close()
 
 
-def test_entries_that_a_snapshot_holds_already_do_no_harm() -> None:
+def test_entries_already_in_the_snapshot_have_no_effect() -> None:
     world = memory_world()
     start = world.store.snapshot().position
     world.add_host("h1")
     world.hold("c1", "h1")
     last = world.store.snapshot()
-    seen = last
+    snapshot = last
     for entry in world.store.follow(start, 0) or ():
-        seen = apply_entry(seen, entry.position, entry.kind, entry.payload)
-    assert seen == last
+        snapshot = apply_entry(snapshot, entry.position, entry.kind, entry.payload)
+    assert snapshot == last

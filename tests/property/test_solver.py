@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the solver makes of a batch, against a plain search through everything that could be done."""
+"""The solver's solution of a batch, compared with an exhaustive search."""
 
 import itertools
 
@@ -12,7 +12,7 @@ from scheduler_svc.drivers.solver import greedy
 from scheduler_svc.drivers.solver.problem import CallKind, GroupRule, PlacementProblem, count_members
 from scheduler_svc.drivers.solver.solve import solve
 
-LONG_S = 20.0  # far more than such small problems take: all are solved to the end
+LONG_S = 20.0  # far more than such small problems take: all are solved to optimality
 
 
 @st.composite
@@ -26,50 +26,52 @@ def problems(draw):
         fits = [host for host in range(hosts) if (free[host] >= amounts).all()]
         allowed = np.array(draw(st.permutations([host for host in fits if draw(st.booleans())])), np.int64)
         sizes = tuple(draw(st.lists(st.integers(1, 3), min_size=1, max_size=2)))
-        most = [int(min(free[host][at] // amounts[at] for at in (0, 1) if amounts[at])) for host in allowed]
+        max_counts = [int(min(free[host][at] // amounts[at] for at in (0, 1) if amounts[at])) for host in allowed]
         cost = np.sort(draw(st.lists(st.floats(0, 3), min_size=len(allowed), max_size=len(allowed))))
         weight = draw(st.floats(0.1, 1.0))
         order = tuple(next(calls) for _ in sizes)
-        kinds.append(CallKind(amounts, allowed, np.array(most, np.int64), cost.astype(float), order, sizes, weight))
+        kinds.append(
+            CallKind(amounts, allowed, np.array(max_counts, np.int64), cost.astype(float), order, sizes, weight)
+        )
     rules = []
     if draw(st.booleans()):
-        held = np.array(draw(st.lists(st.integers(0, 2), min_size=hosts, max_size=hosts)), np.int64)
-        about = tuple(draw(st.sets(st.integers(0, len(kinds) - 1), min_size=1)))
-        rules.append(GroupRule(about, held, draw(st.sampled_from([None, 1, 2])), draw(st.booleans())))
+        member_counts = np.array(draw(st.lists(st.integers(0, 2), min_size=hosts, max_size=hosts)), np.int64)
+        rule_kinds = tuple(draw(st.sets(st.integers(0, len(kinds) - 1), min_size=1)))
+        rules.append(GroupRule(rule_kinds, member_counts, draw(st.sampled_from([None, 1, 2])), draw(st.booleans())))
     used = np.array(draw(st.lists(st.integers(0, 3), min_size=hosts, max_size=hosts)), np.int64)
     return PlacementProblem(free.astype(np.int64), free + used[:, None], tuple(kinds), tuple(rules))
 
 
 def max_served_calls(problem):
-    """How many calls can be served at all: every subset is tried, and every way to place it."""
+    """Return the maximum number of calls that can be served, by trying all subsets and placements."""
     calls = [(kind, size) for kind in range(len(problem.kinds)) for size in problem.kinds[kind].sizes]
     for count in range(len(calls), 0, -1):
-        for chosen in itertools.combinations(calls, count):
-            if _can_place(problem, [kind for kind, size in chosen for _ in range(size)], [], set()):
+        for call_subset in itertools.combinations(calls, count):
+            if _can_place(problem, [kind for kind, size in call_subset for _ in range(size)], [], set()):
                 return count
     return 0
 
 
-def _can_place(problem, left, placed, seen):
-    state = (len(left), tuple(sorted(placed)))
-    if state in seen:
+def _can_place(problem, remaining, placements, visited):
+    state = (len(remaining), tuple(sorted(placements)))
+    if state in visited:
         return False
-    seen.add(state)
-    if not left:
+    visited.add(state)
+    if not remaining:
         return True
-    kind, *others = left
+    kind, *others = remaining
     for host in problem.kinds[kind].hosts.tolist():
-        if _is_valid_placement(problem, [*placed, (kind, host)]) and _can_place(
-            problem, others, [*placed, (kind, host)], seen
+        if _is_valid_placement(problem, [*placements, (kind, host)]) and _can_place(
+            problem, others, [*placements, (kind, host)], visited
         ):
             return True
     return False
 
 
-def _is_valid_placement(problem, placed):
-    """Are these pairs of kind and host within capacity and every rule? Written apart from what it judges."""
-    for host in {host for _, host in placed}:
-        here = [kind for kind, each in placed if each == host]
+def _is_valid_placement(problem, placements):
+    """Return whether these (kind, host) pairs satisfy capacities and rules; independent of the tested code."""
+    for host in {host for _, host in placements}:
+        here = [kind for kind, placed_host in placements if placed_host == host]
         for at in range(problem.free.shape[1]):
             if sum(problem.kinds[kind].amounts[at] for kind in here) > problem.free[host][at]:
                 return False
@@ -91,35 +93,37 @@ def as_pairs(problem, solution):
 
 @given(problems(), st.booleans())
 @settings(max_examples=150, deadline=None)
-def test_as_many_calls_are_served_as_can_be(problem, packs):
-    solved = solve(problem, packs=packs, limit_s=LONG_S, seed=1)
-    solution = solved.solution
+def test_maximum_number_of_calls_is_served(problem, packs):
+    result = solve(problem, packs=packs, limit_s=LONG_S, seed=1)
+    solution = result.solution
     assert _is_valid_placement(problem, as_pairs(problem, solution))
-    for kind, placed, served in zip(problem.kinds, solution.placements, solution.served_calls, strict=True):
-        assert placed.sum() == sum(itertools.compress(kind.sizes, served))
+    for kind, counts, served in zip(problem.kinds, solution.placements, solution.served_calls, strict=True):
+        assert counts.sum() == sum(itertools.compress(kind.sizes, served))
     assert solution.optimal
-    assert solution.calls == max_served_calls(problem) >= solved.greedy_calls
+    assert solution.calls == max_served_calls(problem) >= result.greedy_calls
 
 
 @given(problems(), st.booleans())
 @settings(max_examples=60, deadline=None)
-def test_one_after_the_other_keeps_to_what_there_is(problem, packs):
+def test_greedy_placement_is_valid(problem, packs):
     solution = greedy.place(problem, packs)
     assert _is_valid_placement(problem, as_pairs(problem, solution))
-    for kind, placed, served in zip(problem.kinds, solution.placements, solution.served_calls, strict=True):
-        assert placed.sum() == sum(itertools.compress(kind.sizes, served))
+    for kind, counts, served in zip(problem.kinds, solution.placements, solution.served_calls, strict=True):
+        assert counts.sum() == sum(itertools.compress(kind.sizes, served))
 
 
 @given(problems(), st.booleans(), st.integers(0, 2**40))
 @settings(max_examples=40, deadline=None)
-def test_the_same_seed_gives_the_same(problem, packs, seed):
-    first, again = (solve(problem, packs=packs, limit_s=LONG_S, seed=seed).solution for _ in range(2))
-    assert first.served_calls == again.served_calls
-    assert all((one == other).all() for one, other in zip(first.placements, again.placements, strict=True))
+def test_same_seed_gives_the_same_solution(problem, packs, seed):
+    first, second = (solve(problem, packs=packs, limit_s=LONG_S, seed=seed).solution for _ in range(2))
+    assert first.served_calls == second.served_calls
+    assert all(
+        (counts == other_counts).all() for counts, other_counts in zip(first.placements, second.placements, strict=True)
+    )
 
 
 def single_call_problem(free, empty, *, size, cost, rules=()):
-    """One call for ``size`` placements of 1 on hosts that have ``free``."""
+    """Return a problem of one call for ``size`` placements of amount 1 on hosts with ``free`` capacity."""
     free = np.array(free, np.int64).reshape(-1, 1)
     hosts = np.arange(len(free))
     kind = CallKind(np.array([1]), hosts, free[:, 0], np.array(cost, float), (0,), (size,), 0.5)
@@ -127,38 +131,38 @@ def single_call_problem(free, empty, *, size, cost, rules=()):
 
 
 def solve_single(problem, packs):
-    (placed,) = solve(problem, packs=packs, limit_s=LONG_S, seed=1).solution.placements
-    return placed.tolist()
+    (counts,) = solve(problem, packs=packs, limit_s=LONG_S, seed=1).solution.placements
+    return counts.tolist()
 
 
-def test_packing_opens_no_empty_host_that_it_can_spare():
-    # Given the best host is empty and the others together have room enough
+def test_packing_avoids_empty_hosts():
+    # Given an empty best host, and others with enough capacity together
     problem = single_call_problem([8, 2, 2], [True, False, False], size=4, cost=[0, 5, 5])
     assert solve_single(problem, packs=True) == [0, 2, 2]
 
 
-def test_spreading_takes_the_free_ones_and_evenly():
+def test_spreading_uses_the_best_hosts_evenly():
     problem = single_call_problem([9, 9, 9], [False] * 3, size=6, cost=[0, 0, 3])
     assert solve_single(problem, packs=False) == [3, 3, 0]
 
 
 @pytest.mark.parametrize("packs", [True, False])
-def test_what_is_left_of_a_host_is_left_of_all_classes_alike(packs):
-    # Given two hosts, of which the one that is a little better for a call has less left of what it mostly takes
+def test_remaining_capacity_is_balanced_between_classes(packs):
+    # Given two hosts; the slightly better one for a call has less free of the class that the call uses most
     free, capacity = np.array([[3, 8], [8, 3]]), np.array([[9, 9], [9, 9]])
-    better, cost = ((0, 1), (1, 0)), np.array([0, 0.05])
+    host_order, cost = ((0, 1), (1, 0)), np.array([0, 0.05])
     kinds = tuple(
-        CallKind(np.array(amounts), np.array(better[call]), np.array([1, 1]), cost, (call,), (1,))
+        CallKind(np.array(amounts), np.array(host_order[call]), np.array([1, 1]), cost, (call,), (1,))
         for call, amounts in enumerate([(3, 1), (1, 3)])
     )
     solution = solve(PlacementProblem(free, capacity, kinds), packs=packs, limit_s=LONG_S, seed=1).solution
-    assert [placed.tolist() for placed in solution.placements] == [[0, 1], [0, 1]]
+    assert [counts.tolist() for counts in solution.placements] == [[0, 1], [0, 1]]
 
 
-def test_a_soft_group_is_kept_apart_or_together_where_it_can_be():
-    held = np.array([0, 0, 1, 0])
-    apart = GroupRule((0,), held, None, anti_affinity=True)
-    close = GroupRule((0,), held, None, anti_affinity=False)
+def test_soft_group_policies_are_satisfied_when_possible():
+    member_counts = np.array([0, 0, 1, 0])
+    apart = GroupRule((0,), member_counts, None, anti_affinity=True)
+    together = GroupRule((0,), member_counts, None, anti_affinity=False)
     free, cost = [3, 3, 3, 3], [0, 0.1, 0.1, 0.2]
     assert solve_single(single_call_problem(free, [False] * 4, size=3, cost=cost, rules=(apart,)), packs=True) == [
         1,
@@ -166,7 +170,7 @@ def test_a_soft_group_is_kept_apart_or_together_where_it_can_be():
         0,
         1,
     ]
-    assert solve_single(single_call_problem(free, [False] * 4, size=3, cost=cost, rules=(close,)), packs=True) == [
+    assert solve_single(single_call_problem(free, [False] * 4, size=3, cost=cost, rules=(together,)), packs=True) == [
         0,
         0,
         3,
@@ -174,25 +178,25 @@ def test_a_soft_group_is_kept_apart_or_together_where_it_can_be():
     ]
 
 
-def test_what_cannot_all_be_served_is_served_for_most_calls():
-    # Given one call that takes all there is and two that share it
+def test_most_calls_are_served_when_not_all_can_be():
+    # Given one call that takes all capacity and two that share it
     large = CallKind(np.array([4]), np.array([0]), np.array([1]), np.zeros(1), (0,), (1,))
     small = CallKind(np.array([2]), np.array([0]), np.array([2]), np.zeros(1), (1, 2), (1, 1))
     problem = PlacementProblem(np.array([[4]]), np.array([[4]]), (large, small))
-    solved = solve(problem, packs=True, limit_s=LONG_S, seed=1)
-    # When the large one came first, one after the other it is served alone
-    assert solved.greedy_calls == 1
-    assert solved.solution.served_calls == ((False,), (True, True))
+    result = solve(problem, packs=True, limit_s=LONG_S, seed=1)
+    # When the large call comes first, the greedy solution serves only it
+    assert result.greedy_calls == 1
+    assert result.solution.served_calls == ((False,), (True, True))
 
 
-def test_without_time_it_is_one_after_the_other():
+def test_without_time_the_greedy_solution_is_returned():
     problem = single_call_problem([2, 2], [False] * 2, size=3, cost=[0, 1])
-    solved = solve(problem, packs=True, limit_s=0.0, seed=1)
-    assert solved.is_late
-    assert solved.solution.placements[0].tolist() == greedy.place(problem, True).placements[0].tolist() == [2, 1]
+    result = solve(problem, packs=True, limit_s=0.0, seed=1)
+    assert result.is_late
+    assert result.solution.placements[0].tolist() == greedy.place(problem, True).placements[0].tolist() == [2, 1]
 
 
-def test_members_are_counted_over_kinds():
+def test_members_are_counted_over_all_kinds():
     kinds = tuple(CallKind(np.array([1]), np.array([0]), np.array([2]), np.zeros(1), (call,), (2,)) for call in (0, 1))
     problem = PlacementProblem(np.array([[9]]), np.array([[9]]), kinds, (GroupRule((0, 1), np.array([0]), 3),))
     solution = solve(problem, packs=True, limit_s=LONG_S, seed=1).solution

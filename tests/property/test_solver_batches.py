@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Batches on tables: what the solver gives fits, keeps groups' policies, and serves no fewer than one by one."""
+"""Solver batches on tables: solutions fit, keep group policies, and serve no fewer calls than one by one."""
 
 from collections import Counter, defaultdict
 
@@ -23,13 +23,13 @@ SOFT = (GroupPolicy.SOFT_AFFINITY, GroupPolicy.SOFT_ANTI_AFFINITY)
 @st.composite
 def batches(draw, grouped=True):
     groups = [ClaimGroup("pets", draw(st.sampled_from(list(GroupPolicy))), 1)] if grouped else []
-    wanted = []
+    rank_requests = []
     for number in range(draw(st.integers(1, 6))):
         group = draw(st.sampled_from([None, *groups]))
         traits = ("CUSTOM_FAST",) if draw(st.booleans()) else ()
-        asked = SchedulingRequest(f"req-{number}", draw(AMOUNTS), required_traits=traits, group=group)
-        wanted.append(RankRequest(asked, draw(st.integers(1, 3)), number))
-    return wanted
+        request = SchedulingRequest(f"req-{number}", draw(AMOUNTS), required_traits=traits, group=group)
+        rank_requests.append(RankRequest(request, draw(st.integers(1, 3)), number))
+    return rank_requests
 
 
 def table(cloud):
@@ -42,55 +42,57 @@ def table(cloud):
     )
 
 
-def rank(made, wanted, packs, **bounds):
+def rank(host_table, rank_requests, packs, **bounds):
     driver = SolverDriver(filter_driver(), SolverLimits(packs=packs, limit_s=LONG_S, **bounds))
-    with made.reading() as view:
-        pending = driver.rank_batch(view, wanted)
+    with host_table.reading() as view:
+        pending = driver.rank_batch(view, rank_requests)
     return pending()
 
 
-def served_one_by_one(made, wanted, packs):
-    """How many of the calls the driver serves when each knows what was given before."""
+def served_one_by_one(host_table, rank_requests, packs):
+    """Return how many calls the driver serves one after the other, each with the earlier ones counted."""
     driver = SolverDriver(filter_driver(), SolverLimits(packs=packs))
     used = defaultdict(Counter)
     members, served = Counter(), 0
-    for each in wanted:
-        request = each.request
+    for rank_request in rank_requests:
+        request = rank_request.request
         if request.group is not None:
             full = tuple(name for name, count in members.items() if count >= request.group.max_per_host)
-            known = {"beside": tuple(members)} if request.is_affinity else {"ruled_out": full}
+            group_hosts = {"beside": tuple(members)} if request.is_affinity else {"ruled_out": full}
             request = SchedulingRequest(
-                request.id, request.resources, request.required_traits, group=request.group, **known
+                request.id, request.resources, request.required_traits, group=request.group, **group_hosts
             )
             if request.group.policy in SOFT:
                 request = SchedulingRequest(request.id, request.resources, request.required_traits)
-        with made.reading() as view:
-            ranking = driver.rank(view, request, each.count, each.seed)
+        with host_table.reading() as view:
+            ranking = driver.rank(view, request, rank_request.count, rank_request.seed)
         served += bool(ranking.candidates)
         for first, *_ in ranking.candidates:
             used[first].update(request.resources)
-            members[first] += each.request.group is not None
-            made.apply_used({first: dict(used[first])}, 100)
+            members[first] += rank_request.request.group is not None
+            host_table.apply_used({first: dict(used[first])}, 100)
     return served
 
 
-def check(cloud, wanted, rankings):
-    """Does what comes first for each instance fit, with all the others? Written apart from what it judges."""
+def check(cloud, rank_requests, rankings):
+    """Assert that the first candidates of all instances fit together; independent of the tested code."""
     used = defaultdict(Counter)
     members = Counter()
-    for each, ranking in zip(wanted, rankings, strict=True):
+    for rank_request, ranking in zip(rank_requests, rankings, strict=True):
         if ranking is None or not ranking.candidates:
             continue
-        assert len(ranking.candidates) == each.count
-        for first, *others in ranking.candidates:
-            assert first not in others
-            used[first].update(each.request.resources)
-            assert cloud[int(first[1:])][2] or not each.request.required_traits
-            members[first] += each.request.group is not None
+        assert len(ranking.candidates) == rank_request.count
+        for first, *alternates in ranking.candidates:
+            assert first not in alternates
+            used[first].update(rank_request.request.resources)
+            assert cloud[int(first[1:])][2] or not rank_request.request.required_traits
+            members[first] += rank_request.request.group is not None
     for name, amounts in used.items():
         cpus, memory, _ = cloud[int(name[1:])]
         assert amounts["VCPU"] <= cpus and amounts["MEMORY_MB"] <= memory
-    policies = {each.request.group.policy for each in wanted if each.request.group is not None}
+    policies = {
+        rank_request.request.group.policy for rank_request in rank_requests if rank_request.request.group is not None
+    }
     if GroupPolicy.ANTI_AFFINITY in policies:
         assert max(members.values(), default=0) <= 1
     if GroupPolicy.AFFINITY in policies:
@@ -99,24 +101,26 @@ def check(cloud, wanted, rankings):
 
 @given(CLOUD, batches(), st.booleans())
 @settings(max_examples=150, deadline=None)
-def test_what_is_given_fits_and_keeps_the_groups_policy(cloud, wanted, packs):
-    check(cloud, wanted, rank(table(cloud), wanted, packs).rankings)
+def test_solution_fits_and_keeps_group_policies(cloud, rank_requests, packs):
+    check(cloud, rank_requests, rank(table(cloud), rank_requests, packs).rankings)
 
 
 @given(CLOUD, batches(grouped=False), st.booleans())
 @settings(max_examples=150, deadline=None)
-def test_no_fewer_are_served_than_one_by_one(cloud, wanted, packs):
-    # The least number of hosts is looked at, so that it is the batch's size that makes them enough
-    ranked = rank(table(cloud), wanted, packs, hosts=1)
-    assert sum(bool(one and one.candidates) for one in ranked.rankings) >= served_one_by_one(
-        table(cloud), wanted, packs
+def test_batch_serves_no_fewer_calls_than_single_ranking(cloud, rank_requests, packs):
+    # With the minimum number of hosts, so that the batch's size determines how many are used
+    result = rank(table(cloud), rank_requests, packs, hosts=1)
+    assert sum(bool(ranking and ranking.candidates) for ranking in result.rankings) >= served_one_by_one(
+        table(cloud), rank_requests, packs
     )
 
 
 @given(CLOUD, batches(), st.booleans())
 @settings(max_examples=50, deadline=None)
-def test_the_same_batch_is_given_the_same(cloud, wanted, packs):
-    first, again = (rank(table(cloud), wanted, packs) for _ in range(2))
-    told = [[one.candidates if one else None for one in each.rankings] for each in (first, again)]
-    assert told[0] == told[1]
-    assert first.unbatched == again.unbatched
+def test_same_batch_gives_the_same_candidates(cloud, rank_requests, packs):
+    first, second = (rank(table(cloud), rank_requests, packs) for _ in range(2))
+    candidates = [
+        [ranking.candidates if ranking else None for ranking in result.rankings] for result in (first, second)
+    ]
+    assert candidates[0] == candidates[1]
+    assert first.unbatched == second.unbatched

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The exact search in a provider tree, against an oracle that tries every combination."""
+"""The exact search in a provider tree, compared with an oracle that tries every combination."""
 
 from random import Random
 
@@ -16,68 +16,76 @@ PLENTY = 10**9
 
 @st.composite
 def trees_and_requests(draw, marked=False):
-    """Return a tree, and what is wanted of it."""
+    """Return a provider tree and a tree request."""
     random = Random(draw(st.integers(0, 2**32)))
     return trees.tree(random, marked=marked), trees.tree_request(random, NAMES)
 
 
-def freeze(found):
-    return frozenset((name, *item) for name, amounts in found.allocations.items() for item in amounts.items())
+def freeze(candidate):
+    return frozenset((name, *item) for name, amounts in candidate.allocations.items() for item in amounts.items())
 
 
 @settings(max_examples=200, deadline=None)
 @given(trees_and_requests())
-def test_something_is_found_where_anything_is_right_and_all_that_is_found_is_right(question):
-    tree, wanted = question
-    right = {(freeze(each), tuple(sorted(each.providers.items()))) for each in all_candidates(tree, wanted)}
-    found = list(search(tree, wanted, StepBudget(PLENTY)))
-    assert bool(found) == bool(right)
-    for each in found:
-        told = {suffix: tuple(sorted(names)) for suffix, names in each.providers.items()}
-        assert (freeze(each), tuple(sorted(told.items()))) in right
-    assert len(found) == len({(freeze(each), tuple(sorted(each.providers.items()))) for each in found})
+def test_search_finds_valid_candidates_if_there_are_any(tree_and_request):
+    tree, tree_request = tree_and_request
+    valid_candidates = {
+        (freeze(candidate), tuple(sorted(candidate.providers.items())))
+        for candidate in all_candidates(tree, tree_request)
+    }
+    candidates = list(search(tree, tree_request, StepBudget(PLENTY)))
+    assert bool(candidates) == bool(valid_candidates)
+    for candidate in candidates:
+        providers = {suffix: tuple(sorted(names)) for suffix, names in candidate.providers.items()}
+        assert (freeze(candidate), tuple(sorted(providers.items()))) in valid_candidates
+    assert len(candidates) == len(
+        {(freeze(candidate), tuple(sorted(candidate.providers.items()))) for candidate in candidates}
+    )
 
 
 @settings(max_examples=150, deadline=None)
 @given(trees_and_requests(marked=True))
-def test_every_allocation_is_found_where_providers_are_told_apart(question):
-    tree, wanted = question
-    found = {freeze(each) for each in search(tree, wanted, StepBudget(PLENTY))}
-    assert found == {freeze(each) for each in all_candidates(tree, wanted)}
+def test_search_finds_every_allocation_of_marked_providers(tree_and_request):
+    tree, tree_request = tree_and_request
+    allocations = {freeze(candidate) for candidate in search(tree, tree_request, StepBudget(PLENTY))}
+    assert allocations == {freeze(candidate) for candidate in all_candidates(tree, tree_request)}
 
 
 @settings(max_examples=200, deadline=None)
 @given(trees_and_requests(), st.integers(0, 20))
-def test_a_search_ends_within_its_steps_and_says_so(question, limit):
-    tree, wanted = question
+def test_search_ends_within_its_step_budget_and_reports_it(tree_and_request, limit):
+    tree, tree_request = tree_and_request
     steps = StepBudget(limit)
-    outcome = find_first(tree, wanted, steps)
+    outcome = find_first(tree, tree_request, steps)
     assert steps.remaining >= -1
     if outcome is NoCandidateReason.NONE:
-        assert not list(all_candidates(tree, wanted))
+        assert not list(all_candidates(tree, tree_request))
     assert (outcome is NoCandidateReason.STEPS) == steps.exhausted
 
 
 @settings(max_examples=200, deadline=None)
 @given(trees_and_requests(), st.randoms())
-def test_what_is_accepted_is_the_first_that_may_be(question, random):
-    tree, wanted = question
-    every = list(search(tree, wanted, StepBudget(PLENTY)))
-    outcome = find_first(tree, wanted, StepBudget(PLENTY), accept=lambda found: False)
-    assert outcome is (NoCandidateReason.REFUSED if every else NoCandidateReason.NONE)
-    if every:
-        wish = random.choice(every)
-        assert find_first(tree, wanted, StepBudget(PLENTY), accept=lambda found: found == wish) == wish
+def test_first_accepted_candidate_is_returned(tree_and_request, random):
+    tree, tree_request = tree_and_request
+    candidates = list(search(tree, tree_request, StepBudget(PLENTY)))
+    outcome = find_first(tree, tree_request, StepBudget(PLENTY), accept=lambda candidate: False)
+    assert outcome is (NoCandidateReason.REFUSED if candidates else NoCandidateReason.NONE)
+    if candidates:
+        accepted_candidate = random.choice(candidates)
+        assert (
+            find_first(tree, tree_request, StepBudget(PLENTY), accept=lambda candidate: candidate == accepted_candidate)
+            == accepted_candidate
+        )
 
 
 @settings(max_examples=150, deadline=None)
 @given(trees_and_requests())
-def test_who_serves_which_group_is_found_again_from_the_sums(question):
-    tree, wanted = question
-    inside = {each.id for each in tree.providers}
-    for each in search(tree, wanted, StepBudget(PLENTY)):
-        if not set().union(*each.providers.values()) <= inside | each.allocations.keys():
-            continue  # somebody elsewhere was used of whom nothing was taken
-        again = list(match_allocations(tree, wanted, each.allocations, StepBudget(PLENTY)))
-        assert again
-        assert all(freeze(one) == freeze(each) for one in again)
+def test_group_providers_are_retraced_from_allocations(tree_and_request):
+    tree, tree_request = tree_and_request
+    inside = {candidate.id for candidate in tree.providers}
+    for candidate in search(tree, tree_request, StepBudget(PLENTY)):
+        if not set().union(*candidate.providers.values()) <= inside | candidate.allocations.keys():
+            continue  # a provider outside the tree serves a group without resources
+        retraced_candidates = list(match_allocations(tree, tree_request, candidate.allocations, StepBudget(PLENTY)))
+        assert retraced_candidates
+        assert all(freeze(retraced_candidate) == freeze(candidate) for retraced_candidate in retraced_candidates)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each weigher, and all together, against plain Python that goes from host to host."""
+"""Each weigher, and all together, compared with plain Python per host."""
 
 import math
 
@@ -29,20 +29,22 @@ def partition_side(host, cloud):
 
 
 def image_score(host, cloud):
-    asked = cloud["request"]["image"]
-    weights = {name: weight for name, weight in cloud["properties"].items() if name in asked}
-    return sum(weight * weighed_clouds.matching_images(host, name, asked[name]) for name, weight in weights.items())
+    request_image = cloud["request"]["image"]
+    weights = {name: weight for name, weight in cloud["properties"].items() if name in request_image}
+    return sum(
+        weight * weighed_clouds.matching_images(host, name, request_image[name]) for name, weight in weights.items()
+    )
 
 
 def metrics_score(host, cloud):
     if not cloud["metrics"].keys() <= host["metrics"].keys():
         return -100
-    return sum(ratio * host["metrics"][each] for each, ratio in cloud["metrics"].items())
+    return sum(ratio * host["metrics"][metric] for metric, ratio in cloud["metrics"].items())
 
 
 def balance_score(host, cloud):
-    asked = {"VCPU": 1, "MEMORY_MB": 1024}
-    shares = [(host["total"][key] - host["used"][key] - amount) / host["total"][key] for key, amount in asked.items()]
+    amounts = {"VCPU": 1, "MEMORY_MB": 1024}
+    shares = [(host["total"][key] - host["used"][key] - amount) / host["total"][key] for key, amount in amounts.items()]
     return -abs(shares[0] - shares[1])
 
 
@@ -54,7 +56,7 @@ RAW_WEIGHTS = {
     "ServerGroupSoftAffinityWeigher": lambda host, cloud: group_members(host, cloud, "soft-affinity"),
     "ServerGroupSoftAntiAffinityWeigher": lambda host, cloud: -group_members(host, cloud, "soft-anti-affinity"),
     "ImagePropertiesWeigher": image_score,
-    "VolumeNearWeigher": lambda host, cloud: 0,  # nobody asks for a volume here
+    "VolumeNearWeigher": lambda host, cloud: 0,  # no request has a volume
     "MetricsWeigher": metrics_score,
 }
 
@@ -70,67 +72,69 @@ def raw(name, host, cloud):
 def multiplier(name, host, cloud):
     configured = cloud["multipliers"][name]
     option = OPTIONS.get(name, "metrics_weight_multiplier")
-    told = [
-        each["metadata"][option]
-        for each in cloud["aggregates"]
-        if host["name"] in each["hosts"] and option in each["metadata"]
+    values_text = [
+        aggregate["metadata"][option]
+        for aggregate in cloud["aggregates"]
+        if host["name"] in aggregate["hosts"] and option in aggregate["metadata"]
     ]
     try:
-        values = [float(each) for each in told]
+        values = [float(aggregate) for aggregate in values_text]
     except ValueError:
         return configured
     return min(values) if values and all(map(math.isfinite, values)) else configured
 
 
 def expected(name, cloud):
-    """Return what the weigher adds to each host's score, by the host's name."""
-    figures = [raw(name, host, cloud) for host in cloud["hosts"]]
+    """Return the weigher's part of each host's score, by host name."""
+    raw_values = [raw(name, host, cloud) for host in cloud["hosts"]]
     if name in FROM_0:
-        figures = [max(0, figure) for figure in figures]
-    least, most = 0 if name in FROM_0 else min(figures), max(figures)
+        raw_values = [max(0, raw_value) for raw_value in raw_values]
+    minimum, maximum = 0 if name in FROM_0 else min(raw_values), max(raw_values)
     sign = -1 if name == "BuildFailureWeigher" else 1
     return {
-        host["name"]: sign * multiplier(name, host, cloud) * (figure - least) / (most - least) if most > least else 0
-        for host, figure in zip(cloud["hosts"], figures, strict=True)
+        host["name"]: sign * multiplier(name, host, cloud) * (raw_value - minimum) / (maximum - minimum)
+        if maximum > minimum
+        else 0
+        for host, raw_value in zip(cloud["hosts"], raw_values, strict=True)
     }
 
 
 def scores_and_steps(cloud, *names):
-    """Return the scores and the step of each host, by its name."""
+    """Return the scores and the steps, both by host name."""
     weighted = weighed_clouds.weighted(cloud, *names)
     with weighed_clouds.table(cloud, weighted).reading() as view:
-        there = np.flatnonzero(view.present)
-        found = scoring.score(weighted, view, weighed_clouds.request(cloud), there)
-        order = [view.name(row) for row in there]
-    steps = found.steps(np.arange(len(order)))
-    return dict(zip(order, found.values.tolist(), strict=True)), dict(zip(order, steps, strict=True))
+        rows = np.flatnonzero(view.present)
+        scores = scoring.score(weighted, view, weighed_clouds.request(cloud), rows)
+        order = [view.name(row) for row in rows]
+    steps = scores.steps(np.arange(len(order)))
+    return dict(zip(order, scores.values.tolist(), strict=True)), dict(zip(order, steps, strict=True))
 
 
 @pytest.mark.parametrize("name", WEIGHERS)
 @settings(max_examples=40, deadline=None)
 @given(clouds)
-def test_a_weigher_adds_what_plain_python_says(name, cloud):
+def test_weigher_equals_its_oracle(name, cloud):
     assert scores_and_steps(cloud, name)[0] == pytest.approx(expected(name, cloud), rel=1e-9, abs=1e-9)
 
 
 @settings(max_examples=40, deadline=None)
 @given(clouds)
-def test_all_weighers_together_add_what_each_adds(cloud):
-    wanted = [expected(name, cloud) for name in WEIGHERS]
-    sums = {name: sum(each[name] for each in wanted) for name in wanted[0]}
-    # A million of build failures beside parts of 1: floats hold some ten digits of them.
+def test_all_weighers_together_equal_the_sum_of_oracles(cloud):
+    parts = [expected(name, cloud) for name in WEIGHERS]
+    sums = {name: sum(part[name] for part in parts) for name in parts[0]}
+    # Up to a million for build failures beside parts of 1: floats keep about ten digits of them.
     assert scores_and_steps(cloud)[0] == pytest.approx(sums, rel=1e-9, abs=1e-6)
 
 
 @pytest.mark.parametrize("name", ["NumInstancesWeigher", "IoOpsWeigher", "ServerGroupSoftAntiAffinityWeigher"])
 @settings(max_examples=40, deadline=None)
 @given(clouds)
-def test_an_aggregates_multiplier_is_in_the_step_too(name, cloud):
-    asked = name in COUNTS or cloud["request"]["policy"] == "soft-anti-affinity"
+def test_aggregate_multiplier_applies_to_the_step(name, cloud):
+    is_requested = name in COUNTS or cloud["request"]["policy"] == "soft-anti-affinity"
     sign = 1 if name in COUNTS else -1
-    found = scores_and_steps(cloud, name)[1]
+    steps = scores_and_steps(cloud, name)[1]
     for host in cloud["hosts"]:
-        step, factor = found[host["name"]], sign * multiplier(name, host, cloud) * asked
+        step, factor = steps[host["name"]], sign * multiplier(name, host, cloud) * is_requested
         assert (step > 0, step < 0) == (factor > 0, factor < 0)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random clouds of provider trees and pools that share with them, and the host table made of one."""
+"""Random clouds of provider trees with sharing pools, and their host table."""
 
 from dataclasses import replace
 
@@ -13,31 +13,39 @@ from tests.unit.scheduler_svc.hosts import EPOCH
 
 HOSTS = ("h0", "h1", "h2")
 POOLS = ("pool0", "pool1")
-NAMES = ("h0", "h1/1", "pool0", "nowhere")  # what requests may name a tree by
+NAMES = ("h0", "h1/1", "pool0", "nowhere")  # possible values of a request's in_tree
 READS = {"aggregate": frozenset({"hosts", "metadata"})}
 
 
 class TreeCloud:
-    """Trees of three hosts, two pools, and the table that is made of them."""
+    """Trees of three hosts, two pools, and their host table."""
 
     def __init__(self, random):
-        self.trees = {host: [_rename_provider(each, host) for each in trees.tree(random).providers] for host in HOSTS}
+        self.trees = {
+            host: [_rename_provider(provider, host) for provider in trees.tree(random).providers] for host in HOSTS
+        }
         self.pools = [Provider(name, None, *trees.shape(random)) for name in POOLS]
-        self.pools = [replace(each, traits=each.traits | {SHARING_TRAIT}) for each in self.pools]
-        self.every = [each for its in self.trees.values() for each in its] + self.pools
+        self.pools = [replace(provider, traits=provider.traits | {SHARING_TRAIT}) for provider in self.pools]
+        self.providers = [
+            provider for tree_providers in self.trees.values() for provider in tree_providers
+        ] + self.pools
 
     def table(self):
         """Return the host table."""
         services = (*HOSTS, *POOLS)
         aggregates = {
-            name: {"hosts": [each.id for each in self.every if name in each.aggregates]} for name in trees.AGGREGATES
+            name: {"hosts": [provider.id for provider in self.providers if name in provider.aggregates]}
+            for name in trees.AGGREGATES
         }
         return HostTable.from_snapshot(
             Snapshot(
                 epoch=EPOCH,
                 position=1,
-                providers={each.id: _provider_document(each) for each in self.every},
-                used={each.id: {name: stock.used for name, stock in each.inventories.items()} for each in self.every},
+                providers={provider.id: _provider_document(provider) for provider in self.providers},
+                used={
+                    provider.id: {name: stock.used for name, stock in provider.inventories.items()}
+                    for provider in self.providers
+                },
                 services={name: {"enabled": True} for name in services},
                 alive=dict.fromkeys(services, True),
                 opened=dict.fromkeys(services, EPOCH),
@@ -47,60 +55,62 @@ class TreeCloud:
         )
 
     def tree(self, host):
-        """Return a host's tree, or a pool's, with the other pools that share an aggregate with one of its members."""
-        members = self.trees.get(host) or [each for each in self.pools if each.id == host]
-        named = frozenset().union(*(each.aggregates for each in members))
-        return ProviderTree(members, [each for each in self.pools if each.aggregates & named and each.id != host])
+        """Return a host's or pool's tree, with the other pools that share an aggregate with one of its providers."""
+        members = self.trees.get(host) or [provider for provider in self.pools if provider.id == host]
+        aggregates = frozenset().union(*(provider.aggregates for provider in members))
+        return ProviderTree(
+            members, [provider for provider in self.pools if provider.aggregates & aggregates and provider.id != host]
+        )
 
 
-def request(wanted):
-    """Return the request that asks for what is wanted of a tree."""
-    (own, *_) = [each for each in wanted.groups if not each.suffix] or [trees.RequestGroup()]
+def request(tree_request):
+    """Return the scheduling request of a tree request."""
+    (unsuffixed, *_) = [group for group in tree_request.groups if not group.suffix] or [trees.RequestGroup()]
     return SchedulingRequest(
         "r",
-        own.resources,
-        own.required,
-        own.forbidden,
-        any_traits=own.any_of,
-        member_of=own.member_of,
-        forbidden_aggregates=own.forbidden_aggregates,
-        in_tree=own.in_tree,
-        groups=tuple(each for each in wanted.groups if each.suffix),
-        groups_policy=wanted.policy,
-        root_required=wanted.root_required,
-        root_forbidden=wanted.root_forbidden,
-        same_subtree=wanted.same_subtree,
+        unsuffixed.resources,
+        unsuffixed.required,
+        unsuffixed.forbidden,
+        any_traits=unsuffixed.any_of,
+        member_of=unsuffixed.member_of,
+        forbidden_aggregates=unsuffixed.forbidden_aggregates,
+        in_tree=unsuffixed.in_tree,
+        groups=tuple(group for group in tree_request.groups if group.suffix),
+        groups_policy=tree_request.policy,
+        root_required=tree_request.root_required,
+        root_forbidden=tree_request.root_forbidden,
+        same_subtree=tree_request.same_subtree,
     )
 
 
-def allocation_of(asked, ranking, number, host):
-    """Return what a ranking gives one instance at a host, as tuples."""
-    its = ranking.allocations[number] if ranking.allocations else {}
-    return flatten(its.get(host, {host: asked.resources}))
+def allocation_of(request, ranking, number, host):
+    """Return a ranking's allocation of one instance on a host, as tuples."""
+    allocations = ranking.allocations[number] if ranking.allocations else {}
+    return flatten(allocations.get(host, {host: request.resources}))
 
 
 def flatten(allocations):
-    """Return allocations as tuples of provider, class and amount."""
+    """Return allocations as (provider, class, amount) tuples."""
     return frozenset((name, *item) for name, amounts in allocations.items() for item in amounts.items())
 
 
-def _rename_provider(each, host):
+def _rename_provider(provider, host):
     def name(text):
         return text and host + text.removeprefix("root")
 
-    return replace(each, id=name(each.id), parent=name(each.parent))
+    return replace(provider, id=name(provider.id), parent=name(provider.parent))
 
 
-def _provider_document(each):
-    root = each.id.partition("/")[0]
+def _provider_document(provider):
+    root = provider.id.partition("/")[0]
     return {
-        "id": each.id,
+        "id": provider.id,
         "root": root,
-        "parent": each.parent,
+        "parent": provider.parent,
         "host": root,
         "kind": "volume" if root in POOLS else "compute",
-        "inventories": {name: _inventory(stock) for name, stock in each.inventories.items()},
-        "traits": sorted(each.traits),
+        "inventories": {name: _inventory(stock) for name, stock in provider.inventories.items()},
+        "traits": sorted(provider.traits),
     }
 
 

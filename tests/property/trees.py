@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random provider trees and requests, and an oracle that tries every way to serve one.
+"""Random provider trees and requests, and an oracle that tries all combinations of providers.
 
-Drawn from ``random.Random``: of what Hypothesis draws by itself too few requests can be served to try each rule.
+Uses ``random.Random``: of requests drawn by Hypothesis too few can be served to test each rule.
 """
 
 import itertools
@@ -16,16 +16,16 @@ CLASSES = ("VCPU", "CUSTOM_GPU", "CUSTOM_VF")
 TRAITS = ("CUSTOM_A", "CUSTOM_B", "CUSTOM_C")
 AGGREGATES = ("g1", "g2")
 SUFFIXES = (("",), ("", "1"), ("1", "2"), ("", "1", "2"), ("1", "2", "3"), ("", "1", "2", "3"))
-RULE_PROBABILITY = 0.1  # of each rule that a request may have: more, and none could be served
+RULE_PROBABILITY = 0.1  # of each rule in a request; with more rules hardly any request could be served
 
 
 def some(random: Random, names: Sequence[str], likely: float = 0.5) -> frozenset[str]:
-    """Return each of ``names`` with that probability."""
+    """Return a random subset of ``names``; each is included with probability ``likely``."""
     return frozenset(name for name in names if random.random() < likely)
 
 
 def stock(random: Random) -> ProviderInventory:
-    """Return amounts small enough to be used up, now and then with unit rules."""
+    """Return a small inventory, occasionally with unit rules."""
     least, step = (random.choice((1, 2)) if random.random() < RULE_PROBABILITY else 1 for _ in range(2))
     most = random.randint(1, 3) if random.random() < RULE_PROBABILITY else 99
     capacity = random.randint(1, 6)
@@ -33,7 +33,7 @@ def stock(random: Random) -> ProviderInventory:
 
 
 def tree(random: Random, *, marked: bool = False) -> ProviderTree:
-    """Return a tree of up to six providers, often alike ones, and up to two that share with it."""
+    """Return a tree of up to six providers, often equal ones, and up to two sharing providers."""
     shapes = [shape(random) for _ in range(2)]
     providers: list[Provider] = []
     for number in range(random.randint(1, 6)):
@@ -45,12 +45,12 @@ def tree(random: Random, *, marked: bool = False) -> ProviderTree:
 
 
 def shape(random: Random) -> tuple:
-    """Return stocks, traits and aggregates."""
+    """Return inventories, traits and aggregates of a provider."""
     return {name: stock(random) for name in some(random, CLASSES, 0.6)}, some(random, TRAITS), some(random, AGGREGATES)
 
 
 def group(random: Random, names: Sequence[str]) -> RequestGroup:
-    """Return a group of few classes, with few rules."""
+    """Return a request group of few classes, with few rules."""
 
     def seldom(drawn, otherwise=()):
         return drawn if random.random() < RULE_PROBABILITY else otherwise
@@ -67,10 +67,10 @@ def group(random: Random, names: Sequence[str]) -> RequestGroup:
 
 
 def tree_request(random: Random, names: Sequence[str]) -> TreeRequest:
-    """Return a request; ``names`` are those that its groups' ``in_tree`` may be."""
+    """Return a tree request; ``names`` are possible values of ``in_tree``."""
     shapes = [group(random, names) for _ in range(2)]
     groups = [replace(random.choice(shapes), suffix=suffix) for suffix in random.choice(SUFFIXES)]
-    suffixes = [each.suffix for each in groups if each.suffix]
+    suffixes = [request_group.suffix for request_group in groups if request_group.suffix]
     related: list[tuple[str, ...]] = []
     if suffixes and random.random() < 0.5:
         groups.append(RequestGroup("_none", required=(random.choice(TRAITS),)))
@@ -83,7 +83,7 @@ def tree_request(random: Random, names: Sequence[str]) -> TreeRequest:
 
 
 def all_candidates(tree: ProviderTree, tree_request: TreeRequest) -> Iterator[AllocationCandidate]:
-    """Yield every way to serve ``wanted``: all combinations of groups and providers that are right."""
+    """Yield every valid allocation candidate, by trying all combinations of groups and providers."""
     providers = [*tree.providers, *tree.sharing]
     pieces = []
     for group in tree_request.groups:
@@ -91,85 +91,86 @@ def all_candidates(tree: ProviderTree, tree_request: TreeRequest) -> Iterator[Al
             pieces.append((group, dict(group.resources)))
         else:
             pieces += [(group, {name: amount}) for name, amount in group.resources.items()]
-    for chosen in itertools.product(providers, repeat=len(pieces)):
-        given = list(zip(pieces, chosen, strict=True))
-        if is_valid(tree, tree_request, given):
+    for chosen_providers in itertools.product(providers, repeat=len(pieces)):
+        assignments = list(zip(pieces, chosen_providers, strict=True))
+        if is_valid(tree, tree_request, assignments):
             allocations: dict = {}
             by_suffix: dict = {}
-            for (group, amounts), each in given:
+            for (group, amounts), provider in assignments:
                 for name, amount in amounts.items():
-                    held = allocations.setdefault(each.id, {})
-                    held[name] = held.get(name, 0) + amount
-                by_suffix.setdefault(group.suffix, set()).add(each.id)
+                    amounts_of_provider = allocations.setdefault(provider.id, {})
+                    amounts_of_provider[name] = amounts_of_provider.get(name, 0) + amount
+                by_suffix.setdefault(group.suffix, set()).add(provider.id)
             yield AllocationCandidate(
                 allocations, {suffix: tuple(sorted(names)) for suffix, names in by_suffix.items()}
             )
 
 
-def is_valid(tree, tree_request, given) -> bool:
-    """Tell whether a choice of providers serves a request: rule by rule, as Placement's documentation has them."""
+def is_valid(tree, tree_request, assignments) -> bool:
+    """Return whether the assigned providers satisfy the request, by the rules of Placement's documentation."""
     root = tree.providers[0]
-    together: dict = {}
-    for (group, _amounts), each in given:
-        together.setdefault(group.suffix, []).append(each)
-    alone = [used[0].id for suffix, used in together.items() if suffix]
+    providers_by_suffix: dict = {}
+    for (group, _amounts), provider in assignments:
+        providers_by_suffix.setdefault(group.suffix, []).append(provider)
+    suffixed_providers = [used[0].id for suffix, used in providers_by_suffix.items() if suffix]
     return (
         set(tree_request.root_required) <= root.traits
         and not set(tree_request.root_forbidden) & root.traits
-        and fits(given)
-        and all(may_serve(tree, group, each) for (group, _amounts), each in given)
-        and all(has_traits(group, together.get(group.suffix, [root])) for group in tree_request.groups)
-        and (tree_request.policy != "isolate" or len(set(alone)) == len(alone))
+        and fits(assignments)
+        and all(may_serve(tree, group, provider) for (group, _amounts), provider in assignments)
+        and all(has_traits(group, providers_by_suffix.get(group.suffix, [root])) for group in tree_request.groups)
+        and (tree_request.policy != "isolate" or len(set(suffixed_providers)) == len(suffixed_providers))
         and all(
-            in_one_subtree(tree, [together[suffix][0] for suffix in suffixes]) for suffixes in tree_request.same_subtree
+            in_one_subtree(tree, [providers_by_suffix[suffix][0] for suffix in suffixes])
+            for suffixes in tree_request.same_subtree
         )
     )
 
 
-def fits(given) -> bool:
-    """Tell whether each amount may be handed out, and all of one provider's together."""
+def fits(assignments) -> bool:
+    """Return whether each amount satisfies the unit rules, and all amounts of a provider fit together."""
     sums: dict = {}
-    for (_group, amounts), each in given:
+    for (_group, amounts), provider in assignments:
         for name, amount in amounts.items():
-            stock = each.inventories.get(name)
+            stock = provider.inventories.get(name)
             if stock is None or not (stock.min_unit <= amount <= stock.max_unit) or amount % stock.step_size:
                 return False
-            sums[each.id, name] = sums.get((each.id, name), 0) + amount
-            if sums[each.id, name] > min(stock.capacity - stock.used, stock.max_unit):
+            sums[provider.id, name] = sums.get((provider.id, name), 0) + amount
+            if sums[provider.id, name] > min(stock.capacity - stock.used, stock.max_unit):
                 return False
     return True
 
 
-def may_serve(tree, group, each) -> bool:
-    """Tell whether a provider is one that the group may use at all."""
-    root, members = tree.providers[0], {one.id for one in tree.providers}
-    spanning = [each] if group.suffix or each.id not in members else [each, root]
-    barring = [each] if group.suffix else [each, root]
+def may_serve(tree, group, provider) -> bool:
+    """Return whether the group may use the provider."""
+    root, members = tree.providers[0], {tree_provider.id for tree_provider in tree.providers}
+    spanning = [provider] if group.suffix or provider.id not in members else [provider, root]
+    barring = [provider] if group.suffix else [provider, root]
     if group.in_tree is None:
         within = True
     elif group.in_tree in members:
-        within = each.id in members
+        within = provider.id in members
     else:
-        within = bool(group.suffix) and each.id == group.in_tree
+        within = bool(group.suffix) and provider.id == group.in_tree
     return (
         within
-        and not set(group.forbidden) & each.traits
-        and any(all(set(names) & one.aggregates for names in group.member_of) for one in spanning)
-        and not any(set(group.forbidden_aggregates) & one.aggregates for one in barring)
+        and not set(group.forbidden) & provider.traits
+        and any(all(set(names) & tree_provider.aggregates for names in group.member_of) for tree_provider in spanning)
+        and not any(set(group.forbidden_aggregates) & tree_provider.aggregates for tree_provider in barring)
     )
 
 
-def has_traits(group, used) -> bool:
-    """Tell whether those used for a group have the traits that it requires, together."""
-    traits = set().union(*(each.traits for each in used))
+def has_traits(group, providers) -> bool:
+    """Return whether the providers of a group together have its required traits."""
+    traits = set().union(*(provider.traits for provider in providers))
     return set(group.required) <= traits and all(set(names) & traits for names in group.any_of)
 
 
-def in_one_subtree(tree, used) -> bool:
-    """Tell whether one of ``used`` is above all others, or the same."""
-    parents = {each.id: each.parent for each in (*tree.providers, *tree.sharing)}
+def in_one_subtree(tree, providers) -> bool:
+    """Return whether one of the providers is an ancestor of all others, or the same."""
+    parents = {provider.id: provider.parent for provider in (*tree.providers, *tree.sharing)}
 
     def above(name):
         return {name} | (above(parents[name]) if parents[name] else set())
 
-    return any(all(one.id in above(other.id) for other in used) for one in used)
+    return any(all(ancestor.id in above(other.id) for other in providers) for ancestor in providers)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random clouds to be weighed, as plain dictionaries: for oracles, for a peer, and as a host table.
+"""Random clouds for weighers, as plain dictionaries: for oracles, for a peer process, and as a host table.
 
 A cloud is {"hosts", "aggregates", "request", "multipliers", "metrics", "properties"}. A host is {"name", "partition",
 "total", "used", "devices", "metrics", "facts", "members", "images"}: free PCI devices, members of the request's server
-group, and the properties of the images that its instances came from. ``metrics`` and ``properties`` are the settings of
-the two weighers that have one.
+group, and the properties of its instances' images. ``metrics`` and ``properties`` are the settings of the two weighers
+that have one.
 """
 
 import random
@@ -32,9 +32,9 @@ POLICIES = (None, "soft-affinity", "soft-anti-affinity", "anti-affinity")
 COUNTS = ("instances", "io_ops", "failed_builds")
 
 
-def draw_cloud(chance: random.Random) -> Cloud:
-    """Return a cloud."""
-    hosts = [_host(chance, f"h{number}") for number in range(chance.randint(1, 9))]
+def draw_cloud(rng: random.Random) -> Cloud:
+    """Return a random cloud."""
+    hosts = [_host(rng, f"h{number}") for number in range(rng.randint(1, 9))]
     names = [host["name"] for host in hosts]
     keys = AGGREGATE_OPTIONS
     return {
@@ -42,39 +42,37 @@ def draw_cloud(chance: random.Random) -> Cloud:
         "aggregates": [
             {
                 "name": f"a{number}",
-                "hosts": chance.sample(names, chance.randint(0, len(names))),
-                "metadata": {key: chance.choice(VALUES) for key in chance.sample(keys, chance.randint(0, len(keys)))},
+                "hosts": rng.sample(names, rng.randint(0, len(names))),
+                "metadata": {key: rng.choice(VALUES) for key in rng.sample(keys, rng.randint(0, len(keys)))},
             }
-            for number in range(chance.randint(0, 3))
+            for number in range(rng.randint(0, 3))
         ],
         "request": {
-            "policy": chance.choice(POLICIES),
-            "source": chance.choice((None, *PARTITIONS)),
-            "image": _image(chance),
+            "policy": rng.choice(POLICIES),
+            "source": rng.choice((None, *PARTITIONS)),
+            "image": _image(rng),
         },
-        "multipliers": {name: chance.choice((1.0, -1.0, 2.5, 0.0, 1e6)) for name in (*OPTIONS, METRICS)},
-        "metrics": {
-            name: chance.choice((1.0, -0.5)) for name in chance.sample(("cpu.user.percent", "cpu.percent"), 2)[:2]
-        },
-        "properties": {name: chance.choice((1.0, 2.0, -1.0)) for name in chance.sample(sorted(IMAGES), 2)},
+        "multipliers": {name: rng.choice((1.0, -1.0, 2.5, 0.0, 1e6)) for name in (*OPTIONS, METRICS)},
+        "metrics": {name: rng.choice((1.0, -0.5)) for name in rng.sample(("cpu.user.percent", "cpu.percent"), 2)[:2]},
+        "properties": {name: rng.choice((1.0, 2.0, -1.0)) for name in rng.sample(sorted(IMAGES), 2)},
     }
 
 
-def _host(chance: random.Random, name: str) -> dict[str, Any]:
-    total = {key: most * chance.choice((1, 1, 2)) for key, most in TOTALS.items()}
-    metrics = {key: chance.choice((0, 0, 1, 7)) for key in COUNTS}
+def _host(rng: random.Random, name: str) -> dict[str, Any]:
+    total = {key: amount_base * rng.choice((1, 1, 2)) for key, amount_base in TOTALS.items()}
+    metrics = {key: rng.choice((0, 0, 1, 7)) for key in COUNTS}
     return {
         "name": name,
-        "partition": chance.choice(PARTITIONS),
+        "partition": rng.choice(PARTITIONS),
         "total": total,
-        # Now and then more than there is: inventory may shrink below what is used.
-        "used": {key: amount * chance.choice((0, 1, 2, 4, 5)) // 4 for key, amount in total.items()},
-        "devices": chance.choice((0, 0, 3, 40, 120)),
+        # Sometimes more than the total: inventory may shrink below the used amount.
+        "used": {key: amount * rng.choice((0, 1, 2, 4, 5)) // 4 for key, amount in total.items()},
+        "devices": rng.choice((0, 0, 3, 40, 120)),
         "metrics": metrics
-        | {key: chance.randint(0, 9) for key in ("cpu.user.percent", "cpu.percent") if chance.random() < 0.8},
-        "facts": chance.choice(({}, {"hypervisor_version": 6_000_000}, {"hypervisor_version": 8_002_000})),
-        "members": chance.choice((0, 0, 1, 3)),
-        "images": [_image(chance) for _ in range(chance.randint(0, 3))],
+        | {key: rng.randint(0, 9) for key in ("cpu.user.percent", "cpu.percent") if rng.random() < 0.8},
+        "facts": rng.choice(({}, {"hypervisor_version": 6_000_000}, {"hypervisor_version": 8_002_000})),
+        "members": rng.choice((0, 0, 1, 3)),
+        "images": [_image(rng) for _ in range(rng.randint(0, 3))],
     }
 
 
@@ -83,34 +81,36 @@ def _image(chance: random.Random) -> dict[str, str]:
 
 
 def weighted(cloud: Cloud, *names: str) -> scoring.WeigherSet:
-    """Return the weighers of these names, or all, as the cloud sets them."""
-    configured = {name: each for name, each in cloud["multipliers"].items() if not names or name in names}
+    """Return the weighers of these names, or all, with the cloud's settings."""
+    configured = {name: multiplier for name, multiplier in cloud["multipliers"].items() if not names or name in names}
     return scoring.build(configured, MetricWeights(cloud["metrics"], -100.0), properties=cloud["properties"])
 
 
 def table(cloud: Cloud, weighing: scoring.WeigherSet) -> HostTable:
-    """Return the table of the cloud's hosts, in their order as far as partitions let them."""
-    made = HostTable(PARTITIONS, weighing.reads)
+    """Return the host table of the cloud; hosts keep their order within a partition."""
+    host_table = HostTable(PARTITIONS, weighing.reads)
     for number, partition in enumerate(PARTITIONS):
-        told = {host["name"]: host for host in cloud["hosts"] if host["partition"] == partition}
-        made.load(
+        hosts_by_name = {host["name"]: host for host in cloud["hosts"] if host["partition"] == partition}
+        host_table.load(
             Snapshot(
                 epoch=EPOCH,
                 position=100,
-                providers={name: provider(name, _node_document(host)) for name, host in told.items()},
-                used={name: host["used"] for name, host in told.items()},
-                services={name: {"enabled": True} for name in told},
-                alive=dict.fromkeys(told, True),
-                opened=dict.fromkeys(told, EPOCH),
-                states={"aggregate": {each["name"]: each for each in cloud["aggregates"]}} if not number else {},
+                providers={name: provider(name, _node_document(host)) for name, host in hosts_by_name.items()},
+                used={name: host["used"] for name, host in hosts_by_name.items()},
+                services={name: {"enabled": True} for name in hosts_by_name},
+                alive=dict.fromkeys(hosts_by_name, True),
+                opened=dict.fromkeys(hosts_by_name, EPOCH),
+                states={"aggregate": {aggregate["name"]: aggregate for aggregate in cloud["aggregates"]}}
+                if not number
+                else {},
             ),
             number,
         )
-    return made
+    return host_table
 
 
 def request(cloud: Cloud) -> SchedulingRequest:
-    """Return what is asked, with what a decision looks up."""
+    """Return the scheduling request, with what a worker looks up in the store."""
     policy = cloud["request"]["policy"]
     group = None if policy is None else ClaimGroup("g", GroupPolicy(policy), 9)
     return SchedulingRequest(
@@ -124,7 +124,7 @@ def request(cloud: Cloud) -> SchedulingRequest:
 
 
 def matching_images(host: Mapping[str, Any], name: str, value: str) -> int:
-    """Return how many of a host's instances came from an image with this property."""
+    """Return the number of a host's instances whose image has this property."""
     return sum(image.get(name) == value for image in host["images"])
 
 
