@@ -8,22 +8,24 @@ import oslo_messaging as messaging
 from oslo_config import cfg
 from oslo_log import log
 
-from compute_agent import metrics, nodes, state_files
-from compute_agent.calls import CallRejected, ServiceCalls
+from compute_agent import metrics, state_files
+from compute_agent.attempts.calls import CallRejected, ServiceCalls
 from compute_agent.conf import state_path
 from compute_agent.endpoints.compute import ComputeEndpoint
-from compute_agent.lanes import SerialQueuePool
-from compute_agent.lives import HostSupervisor, SharedContext
-from compute_agent.profile import HostProfile
-from compute_agent.service_host import AgentIntervals, ServiceHost
-from rpcapi import bus, errors
-from rpcapi.claims import ClaimsAPI
-from rpcapi.compute import ComputeAPI
-from rpcapi.conductor import ConductorAPI
+from compute_agent.resources import nodes
+from compute_agent.runtime.executor import SerialQueuePool
+from compute_agent.runtime.service_host import AgentIntervals, ServiceHost
+from compute_agent.runtime.supervisor import HostSupervisor, SharedContext
+from compute_agent.simulator.profile import HostProfile
+from rpcapi import errors
+from rpcapi.clients.claims import ClaimsAPI
+from rpcapi.clients.compute import ComputeAPI
+from rpcapi.clients.conductor import ConductorAPI
+from rpcapi.clients.scheduler import SchedulerAPI
 from rpcapi.daemon.coordination import CoordinationGroup
 from rpcapi.daemon.membership import Membership
 from rpcapi.daemon.waiting import ShutdownRequested, wait_for
-from rpcapi.scheduler import SchedulerAPI
+from rpcapi.messaging import bus
 from rpcapi.serializer import GanttSerializer
 
 LOG = log.getLogger(__name__)

@@ -7,13 +7,13 @@ from typing import NamedTuple
 from oslo_log import log
 
 from conductor import metrics, milestones
-from conductor.peers import ServiceClients
 from conductor.saga.transitions import end_attempt, finish, set_step
+from conductor.service_clients import ServiceClients
 from conductor.store.interface import ConductorStore
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
-from rpcapi.model import names
+from rpcapi.resources import names
 
 LOG = log.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from conductor.store.interface import ConductorStore
 from conductor.store.records import BuildRequestRecord
 from rpcapi import objects
 from rpcapi.context import RequestContext
-from rpcapi.model.request import check_spec, check_uuids
+from rpcapi.validation.request import check_spec, check_uuids
 
 LOG = log.getLogger(__name__)
 

@@ -13,27 +13,28 @@ from conductor.conf.store import MEMORY
 from conductor.deletion import InstanceDeletion
 from conductor.endpoints.conductor import ConductorEndpoint
 from conductor.instances import InstanceReader
-from conductor.peers import ServiceClients, cache_clients
+from conductor.maintenance import BINARY, Upkeep
 from conductor.pump import Pump
 from conductor.reports import BuildReports
 from conductor.requests import BuildRequests
 from conductor.saga.saga import BuildSaga
-from conductor.saga.turn import SagaLimits
+from conductor.saga.saga_pass import SagaLimits
+from conductor.service_clients import ServiceClients, cache_clients
 from conductor.store.interface import ConductorStore
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import StoreTimeouts
 from conductor.store.redis import RedisConductorStore
-from conductor.upkeep import BINARY, Upkeep
-from rpcapi import bus, errors
-from rpcapi.claims import ClaimsAPI
-from rpcapi.compute import ComputeAPI
-from rpcapi.conductor import ConductorAPI
+from rpcapi import errors
+from rpcapi.clients.claims import ClaimsAPI
+from rpcapi.clients.compute import ComputeAPI
+from rpcapi.clients.conductor import ConductorAPI
+from rpcapi.clients.scheduler import BusBackend, SchedulerAPI
 from rpcapi.conf import replicas
 from rpcapi.daemon.coordination import CoordinationGroup
 from rpcapi.daemon.membership import Membership
 from rpcapi.daemon.waiting import ShutdownRequested, wait_for
-from rpcapi.probe import probe_bus
-from rpcapi.scheduler import BusBackend, SchedulerAPI
+from rpcapi.messaging import bus
+from rpcapi.messaging.probe import probe_bus
 from rpcapi.serializer import GanttSerializer
 
 LOG = log.getLogger(__name__)

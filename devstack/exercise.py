@@ -12,10 +12,10 @@ import oslo_messaging as messaging
 
 from devstack.workload import WorkloadRequest
 from rpcapi import errors, objects
-from rpcapi.model.claims import ClaimState
-from rpcapi.model.names import host_of
-from rpcapi.shell import waiting
-from rpcapi.shell.session import Session
+from rpcapi.cli import waiting
+from rpcapi.cli.session import Session
+from rpcapi.resources.claims import ClaimState
+from rpcapi.resources.names import host_of
 
 POLL = 0.2
 CHUNK = 100

@@ -14,8 +14,8 @@ from devstack.cluster import Cluster, ClusterSize, Mode
 from devstack.layout import default_folder
 from devstack.servers.errors import ServerError
 from devstack.servers.install import install_missing
-from rpcapi.model import flavors
-from rpcapi.shell.session import Session
+from rpcapi.cli.session import Session
+from rpcapi.spec_builder import flavors
 
 READY_SECONDS = 120.0
 BOOT_SECONDS = 300.0

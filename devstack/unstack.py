@@ -4,7 +4,7 @@
 import sys
 from pathlib import Path
 
-from devstack import remains
+from devstack import cleanup
 from devstack.cluster import Cluster
 from devstack.layout import ClusterRecordBroken, Layout, default_folder
 from devstack.servers.errors import ServerError
@@ -30,7 +30,7 @@ def _stop(folder: Path) -> list[str] | None:
     try:
         cluster = Cluster.find(folder)
     except ClusterRecordBroken:
-        return remains.clear(Layout(folder))
+        return cleanup.clear(Layout(folder))
     if cluster is None:
         return None
     names = cluster.running

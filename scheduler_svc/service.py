@@ -9,44 +9,47 @@ import oslo_messaging as messaging
 from oslo_config import cfg
 from oslo_log import log
 
-from rpcapi import bus, claims, errors
-from rpcapi.conductor import ConductorAPI
+from rpcapi import errors
+from rpcapi.background import Periodic
+from rpcapi.clients import claims
+from rpcapi.clients.conductor import ConductorAPI
+from rpcapi.clients.scheduler import BusBackend
 from rpcapi.daemon.waiting import wait_for
-from rpcapi.probe import probe_bus
-from rpcapi.scheduler import BusBackend
+from rpcapi.messaging import bus
+from rpcapi.messaging.probe import probe_bus
 from rpcapi.serializer import GanttSerializer
-from scheduler_svc import reads, reaper
-from scheduler_svc.aggregate_watch import AggregateMetadataChecker
 from scheduler_svc.conf import filters as filters_conf
 from scheduler_svc.conf import metrics as metrics_conf
 from scheduler_svc.conf import namespaces
 from scheduler_svc.conf import prefilters as prefilters_conf
 from scheduler_svc.conf import weighers as weighers_conf
-from scheduler_svc.deciding import shadow
-from scheduler_svc.deciding.alternates import AlternateClaimer
-from scheduler_svc.deciding.batch import BatchSelector
-from scheduler_svc.deciding.claimer import Claimer
-from scheduler_svc.deciding.dry_run import DryRun
-from scheduler_svc.deciding.intake import RequestRewriter, RewritingSelector
-from scheduler_svc.deciding.partitioned import HostSelector, PartitionedSelector
-from scheduler_svc.deciding.select import RetryLimits, Selector
-from scheduler_svc.drivers import choice, driver
+from scheduler_svc.core import reads
+from scheduler_svc.core.drivers import choice, driver
+from scheduler_svc.core.filtering import pipeline
+from scheduler_svc.core.matching.predicate import Filter
+from scheduler_svc.core.plugins import loading
+from scheduler_svc.core.prefilters import pipeline as prefilter_pipeline
+from scheduler_svc.core.prefilters.prefilter import Prefilter
 from scheduler_svc.endpoints.claims import ClaimsEndpoint
 from scheduler_svc.endpoints.scheduler import SchedulerEndpoint
-from scheduler_svc.filters import pipeline
-from scheduler_svc.filters.sieve import Filter
-from scheduler_svc.following.announcer import AuditAnnouncer
-from scheduler_svc.hosts.aggregates import AggregateWriter
-from scheduler_svc.hosts.deployment_states import DeploymentStates
-from scheduler_svc.hosts.host_states import HostStates
+from scheduler_svc.host_state.aggregate_warnings import AggregateMetadataChecker
+from scheduler_svc.host_state.aggregates import AggregateWriter
+from scheduler_svc.host_state.deployment import DeploymentStates
+from scheduler_svc.host_state.documents import HostStates
 from scheduler_svc.notifications.publishers import NotificationPublishers
-from scheduler_svc.opening import PartitionSet, StoreOpener, open_configured
-from scheduler_svc.partitions import OpenPartition, OpenPartitions
-from scheduler_svc.periodic import Periodic
-from scheduler_svc.plugins import catalogue, loading
-from scheduler_svc.prefilters import pipeline as prefilter_pipeline
-from scheduler_svc.prefilters.prefilter import Prefilter
-from scheduler_svc.servicegroup import liveness
+from scheduler_svc.replication import reaper
+from scheduler_svc.replication.audit_requests import AuditAnnouncer
+from scheduler_svc.replication.opening import PartitionSet, StoreOpener, open_configured
+from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
+from scheduler_svc.replication.servicegroup import liveness
+from scheduler_svc.scheduling import extensions, shadow
+from scheduler_svc.scheduling.alternates import AlternateClaimer
+from scheduler_svc.scheduling.batch import BatchSelector
+from scheduler_svc.scheduling.claimer import Claimer
+from scheduler_svc.scheduling.dry_run import DryRun
+from scheduler_svc.scheduling.intake import RequestRewriter, RewritingSelector
+from scheduler_svc.scheduling.partitioned import HostSelector, PartitionedSelector
+from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from scheduler_svc.store.reports import service_name
 
 LOG = log.getLogger(__name__)
@@ -200,7 +203,7 @@ class SchedulerService:
                 max_instances=conf.rpc.max_instances,
                 max_requests=conf.solver.max_batch,
                 dry_run=self._dry_run,
-                filters=lambda kind: catalogue.list_entries(self._dry_run.driver, kind),
+                filters=lambda kind: extensions.list_entries(self._dry_run.driver, kind),
                 worker=name,
             ),
         }

@@ -6,7 +6,7 @@ import sys
 from oslo_config import cfg
 
 from compute_agent import conf as compute_conf
-from compute_agent import nodes
+from compute_agent.resources import nodes
 from rpcapi import conf as rpc_conf
 from rpcapi.conf import service_group
 from rpcapi.daemon.main import run

@@ -9,16 +9,16 @@ from oslo_log import log
 
 from compute_agent import metrics
 from compute_agent.attempt import Attempt, AttemptRef, Stage
-from compute_agent.journal import wall_ms
-from compute_agent.service_host import ServiceHost
-from compute_agent.wish import BuildRequirements
+from compute_agent.attempts.journal import wall_ms
+from compute_agent.resources.requirements import BuildRequirements
+from compute_agent.runtime.service_host import ServiceHost
 from rpcapi import errors, objects
-from rpcapi.compute import ComputeAPI
+from rpcapi.clients.compute import ComputeAPI
 from rpcapi.context import RequestContext
 from rpcapi.endpoint import expose
-from rpcapi.model import names, vocabulary
-from rpcapi.model import request as checks
-from rpcapi.model.inventory import MAX_AMOUNT
+from rpcapi.resources import names, vocabulary
+from rpcapi.resources.inventory import MAX_AMOUNT
+from rpcapi.validation import request as checks
 
 LOG = log.getLogger(__name__)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The conductor's RPC endpoint; rpcapi.conductor.ConductorAPI documents each method."""
+"""The conductor's RPC endpoint; rpcapi.clients.conductor.ConductorAPI documents each method."""
 
 from typing import Any
 
@@ -9,11 +9,11 @@ from conductor import metrics
 from conductor.backport import backport
 from conductor.deletion import InstanceDeletion
 from conductor.instances import InstanceReader
-from conductor.peers import ServiceClients
 from conductor.reports import BuildReports
 from conductor.requests import BuildRequests
+from conductor.service_clients import ServiceClients
 from rpcapi import errors, objects
-from rpcapi.conductor import ConductorAPI
+from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.context import RequestContext
 from rpcapi.endpoint import expose
 

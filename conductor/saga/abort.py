@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from conductor.saga import claims
+from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import finish, set_step
-from conductor.saga.turn import SagaPass
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
-from rpcapi.model.claims import Answer
+from rpcapi.resources.claims import Answer
 
 
 def abort(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:

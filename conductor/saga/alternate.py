@@ -11,14 +11,14 @@ from itertools import groupby
 
 from oslo_log import log
 
-from conductor.peers import NO_ANSWER_ERRORS, summarize_error
 from conductor.saga import cast, claims
+from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import assign_host, describe_attempts, end_attempt, finish, set_step
-from conductor.saga.turn import SagaPass
+from conductor.service_clients import NO_ANSWER_ERRORS, summarize_error
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors, objects
-from rpcapi.model import names
-from rpcapi.model.claims import Answer
+from rpcapi.resources import names
+from rpcapi.resources.claims import Answer
 
 LOG = log.getLogger(__name__)
 

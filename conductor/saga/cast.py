@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from oslo_log import log
 
-from conductor.peers import NO_ANSWER_ERRORS, summarize_error
+from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import set_step
-from conductor.saga.turn import SagaPass
+from conductor.service_clients import NO_ANSWER_ERRORS, summarize_error
 from conductor.store.records import InstanceRecord, SagaStep
 from rpcapi import errors, objects
-from rpcapi.model import names
+from rpcapi.resources import names
 
 LOG = log.getLogger(__name__)
 

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 from oslo_log import log
 
-from conductor.peers import NO_ANSWER_ERRORS, summarize_error
-from conductor.saga.turn import SagaPass
+from conductor.saga.saga_pass import SagaPass
+from conductor.service_clients import NO_ANSWER_ERRORS, summarize_error
 from conductor.store.records import InstanceRecord
 from rpcapi import errors, objects
-from rpcapi.model.claims import Answer
+from rpcapi.resources.claims import Answer
 
 LOG = log.getLogger(__name__)
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from oslo_log import log
 
 from conductor import metrics, milestones
-from conductor.peers import ServiceClients
-from conductor.saga import abort, alternate, cast, claims, select, settle, wait
-from conductor.saga.turn import SagaLimits, SagaPass
+from conductor.saga import abort, alternate, cast, claims, reconcile, select, wait
+from conductor.saga.saga_pass import SagaLimits, SagaPass
+from conductor.service_clients import ServiceClients
 from conductor.store.interface import ConductorStore
 from conductor.store.records import InstanceRecord, RequestLease, SagaStep
 
@@ -29,7 +29,7 @@ STEPS: tuple[tuple[SagaStep, StepFunction, int], ...] = (
     ),  # first the steps that free capacity; two claims for each instance
     (SagaStep.TERMINATE, cast.terminate, MESSAGES),
     (SagaStep.SELECT, select.select, WHOLE_REQUEST),  # one decision for each request: all instances are placed, or none
-    (SagaStep.SETTLE, settle.settle, 10),  # one call for each instance; bounded, so that a call stays short
+    (SagaStep.SETTLE, reconcile.settle, 10),  # one call for each instance; bounded, so that a call stays short
     (SagaStep.WAIT, wait.wait, MESSAGES),
     (SagaStep.ALTERNATE, alternate.alternate, claims.MAX_INTENTS),
     (SagaStep.CAST, cast.build, MESSAGES),

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from oslo_log import log
 
-from conductor.peers import NO_ANSWER_ERRORS, summarize_error
 from conductor.saga import claims
+from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import assign_host, set_step
-from conductor.saga.turn import SagaPass
+from conductor.service_clients import NO_ANSWER_ERRORS, summarize_error
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors, objects
-from rpcapi.model.claims import NOT_AUDITED, PARTITION_UNAVAILABLE, Answer
+from rpcapi.resources.claims import NOT_AUDITED, PARTITION_UNAVAILABLE, Answer
 
 LOG = log.getLogger(__name__)
 

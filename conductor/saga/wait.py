@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from conductor import metrics
 from conductor.saga import cast
+from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import set_step
-from conductor.saga.turn import SagaPass
 from conductor.store.records import InstanceRecord, SagaStep
 
 

@@ -12,8 +12,8 @@ from conductor.store.keys import PREFIX
 from conductor.store.scripts import ConductorScript
 from rpcapi import errors
 from rpcapi.conf.replicas import ReplicaAcknowledgement
-from rpcapi.primary import connection, tries
-from rpcapi.primary.evaluate import NotReplicated, evaluate
+from rpcapi.redis_failover import connection, retries
+from rpcapi.redis_failover.evaluate import NotReplicated, evaluate
 
 T = TypeVar("T")
 
@@ -63,13 +63,13 @@ class ConductorConnection:
     def execute(self, command: Callable[[redis.Redis], T]) -> T:
         """Return the result of ``command``; raises StoreUnavailable, after which the caller may retry."""
         try:
-            return tries.run_with_retries(lambda: command(self._client))
+            return retries.run_with_retries(lambda: command(self._client))
         except redis.exceptions.NoPermissionError as error:
             raise errors.StoreUnavailable(why=f"its user lacks a permission: {error}") from error
         except redis.exceptions.OutOfMemoryError as error:
             raise errors.StoreUnavailable(why=f"it is out of memory: {error}") from error
         except redis.RedisError as error:
-            if isinstance(error, NotReplicated) or tries.is_retryable(error):
+            if isinstance(error, NotReplicated) or retries.is_retryable(error):
                 raise errors.StoreUnavailable(why=str(error) or type(error).__name__) from error
             raise
 

@@ -5,12 +5,12 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from devstack.lab import driver
-from rpcapi.model.inventory import Inventory
-from rpcapi.model.names import host_of
+from devstack.lab import default_driver
+from rpcapi.resources.inventory import Inventory
+from rpcapi.resources.names import host_of
+from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.records import Snapshot
-from scheduler_svc.table.table import HostTable
 
 NODES_PER_HOST = 50
 ZONES = ("az1", "az2", "az3")
@@ -68,7 +68,7 @@ def snapshot(nodes: Nodes, used: Mapping[str, Mapping[str, int]]) -> Snapshot:
 def table(count: int, max_load: float = 0.9) -> HostTable:
     """Return a table of ``count`` nodes, each loaded by a share up to ``max_load``."""
     nodes = make_nodes(count)
-    return HostTable.from_snapshot(snapshot(nodes, make_usage(nodes, max_load)), reads=driver.default().reads)
+    return HostTable.from_snapshot(snapshot(nodes, make_usage(nodes, max_load)), reads=default_driver.default().reads)
 
 
 def join(store: Store, nodes: Nodes) -> None:

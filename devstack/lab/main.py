@@ -8,20 +8,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from devstack.lab.interruption import repeat_swallowed_signals
-from rpcapi.shell.application import Application, hush_libraries
+from rpcapi.cli.application import Application, hush_libraries
 
 # By name, not by class: a benchmark's libraries are imported only when it runs.
 COMMANDS = {
-    "boot": "devstack.lab.boot:BootBenchmark",
-    "claim": "devstack.lab.claim:ClaimBenchmark",
-    "decide": "devstack.lab.decide:DecideBenchmark",
-    "peers": "devstack.lab.peers.question:PeersBenchmark",
-    "race": "devstack.lab.race:RaceBenchmark",
-    "replay": "devstack.lab.replay.question:ReplayBenchmark",
-    "rpc": "devstack.lab.rpc:RpcBenchmark",
-    "shadow": "devstack.lab.shadow.question:ShadowBenchmark",
-    "sync": "devstack.lab.sync:SyncBenchmark",
-    "trees": "devstack.lab.trees:TreesBenchmark",
+    "boot": "devstack.lab.boot.command:BootBenchmark",
+    "claim": "devstack.lab.claim.command:ClaimBenchmark",
+    "decide": "devstack.lab.decide.command:DecideBenchmark",
+    "peers": "devstack.lab.peers.command:PeersBenchmark",
+    "race": "devstack.lab.race.command:RaceBenchmark",
+    "replay": "devstack.lab.replay.command:ReplayBenchmark",
+    "rpc": "devstack.lab.rpc.command:RpcBenchmark",
+    "shadow": "devstack.lab.shadow.command:ShadowBenchmark",
+    "sync": "devstack.lab.sync.command:SyncBenchmark",
+    "trees": "devstack.lab.trees.command:TreesBenchmark",
 }
 
 

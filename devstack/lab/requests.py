@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from scheduler_svc.request import SchedulingRequest
+from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.store.records import Amounts
 
 # (processors, memory in MB for each, disk in GB, how many of ten)

@@ -6,10 +6,10 @@ from typing import Any
 
 from os_resource_classes import DISK_GB
 
-from devstack.publishers import lie
-from rpcapi.model.names import host_of
-from rpcapi.shell import state_write
-from rpcapi.shell.session import Session
+from devstack.publishers import site_topology
+from rpcapi.cli import state_write
+from rpcapi.cli.session import Session
+from rpcapi.resources.names import host_of
 
 VOLUME, NETWORK = "gantt-volume", "gantt-network"  # the declared owners of the two namespaces
 Document = Mapping[str, Any]
@@ -39,14 +39,16 @@ class StatePublisher:
         networks = [name for name, document in roots.items() if document.get("kind") == "network"]
         count = 0
         for name, document in pools.items():
-            served = lie.hosts_of_pool(name, hosts, self._racks)
+            served = site_topology.hosts_of_pool(name, hosts, self._racks)
             count += self._publish_state("volume", name, self._pool(name, document, served), VOLUME)
             count += self._publish_sharing(f"pool:{name}", name, served)
         for name in networks:
-            count += self._publish_sharing(f"network:{name}", name, lie.hosts_of_network(name, hosts, self._physnets))
+            count += self._publish_sharing(
+                f"network:{name}", name, site_topology.hosts_of_network(name, hosts, self._physnets)
+            )
         for host in sorted({host_of(name) for name in hosts}):
             count += self._publish_state(
-                "network", host, lie.network_document(host, self._physnets, self._racks), NETWORK
+                "network", host, site_topology.network_document(host, self._physnets, self._racks), NETWORK
             )
         self.is_settled = bool(self._published) and not count
         return count
@@ -58,7 +60,7 @@ class StatePublisher:
             "service_host": host_of(name),
             "total_gb": inventory["total"],
             "free_gb": max(0, inventory["total"] - used),
-            "location": lie.rack_of(name, self._racks),
+            "location": site_topology.rack_of(name, self._racks),
             "hosts": served,
         }
 

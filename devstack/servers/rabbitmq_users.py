@@ -4,7 +4,7 @@
 An RPC goes to the exchange `gantt-<service>` with the topic (or `topic.server`) as routing key, so write permission
 on an exchange is the permission to call that service. Queues are named like their routing keys; a fanout has an
 exchange of its own, `<topic>_fanout`, and a reply goes to a queue `reply_<unguessable>` through the exchange
-`gantt-replies` (rpcapi/drivers/confined_rabbit.py explains why not through the default exchange).
+`gantt-replies` (rpcapi/messaging/drivers/confined_rabbit.py explains why not through the default exchange).
 """
 
 import base64

@@ -5,11 +5,10 @@ from oslo_config import cfg
 
 from rpcapi import errors
 from rpcapi.conf import pairs
-from rpcapi.edge import devices
-from rpcapi.edge.catalog import LARGE_PAGE_KB, Catalog
-from rpcapi.edge.devices import DeviceProfile
-from rpcapi.model import pci
-from rpcapi.model.inventory import MAX_AMOUNT
+from rpcapi.resources.inventory import MAX_AMOUNT
+from rpcapi.spec_builder import device_profiles, pci_aliases
+from rpcapi.spec_builder.catalog import LARGE_PAGE_KB, Catalog
+from rpcapi.spec_builder.device_profiles import DeviceProfile
 
 PCI_GROUP = "pci"
 GUESTS_GROUP = "guests"
@@ -56,7 +55,7 @@ def load(conf: cfg.ConfigOpts) -> Catalog:
     sections = (section for section in conf.list_all_sections() if section.startswith(PREFIX))
     profiles = {profile.name: profile for profile in (_profile(conf, section) for section in sections)}
     try:
-        return Catalog(pci.parse(conf[PCI_GROUP].alias), profiles, conf[GUESTS_GROUP].large_page_kb)
+        return Catalog(pci_aliases.parse(conf[PCI_GROUP].alias), profiles, conf[GUESTS_GROUP].large_page_kb)
     except (cfg.Error, ValueError) as error:
         raise errors.BadConfiguration(why=f"[{GUESTS_GROUP}] {error}") from error
 
@@ -67,6 +66,6 @@ def _profile(conf: cfg.ConfigOpts, section: str) -> DeviceProfile:
     if not groups:
         raise errors.BadConfiguration(why=f"[{section}] needs at least one option 'group'")
     try:
-        return devices.parse_profile(section.removeprefix(PREFIX), groups)
+        return device_profiles.parse_profile(section.removeprefix(PREFIX), groups)
     except errors.InvalidRequest as error:
         raise errors.BadConfiguration(why=f"[{section}] {error.sentence}") from error

@@ -5,9 +5,9 @@ from oslo_config import cfg
 
 from rpcapi import errors
 from rpcapi.conf import pairs
-from rpcapi.edge.catalog import EMPTY, Catalog
-from rpcapi.model.flavors import BUILT_IN, Flavor
-from rpcapi.model.inventory import MAX_AMOUNT
+from rpcapi.resources.inventory import MAX_AMOUNT
+from rpcapi.spec_builder.catalog import EMPTY, Catalog
+from rpcapi.spec_builder.flavors import BUILT_IN, Flavor
 
 PREFIX = "flavor:"
 GROUP = f"{PREFIX}NAME"

@@ -5,9 +5,9 @@ from oslo_config import cfg
 
 from rpcapi import errors
 from rpcapi.conf import pairs
-from rpcapi.model.checks import documents
-from rpcapi.model.images import Image
-from rpcapi.model.inventory import MAX_AMOUNT
+from rpcapi.resources.inventory import MAX_AMOUNT
+from rpcapi.spec_builder.images import Image
+from rpcapi.validation import documents
 
 PREFIX = "image:"
 GROUP = f"{PREFIX}NAME"

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from oslo_config import cfg
 
 from rpcapi import errors
-from rpcapi.drivers import address
+from rpcapi.conf import bus_address
 
 GROUP = "DEFAULT"
 
@@ -47,7 +47,7 @@ def check(conf: cfg.ConfigOpts) -> None:
     except ValueError:
         raise malformed_url() from None
     if scheme.partition("+")[0] == "gantt":
-        address.parse(url)
+        bus_address.parse(url)
 
 
 def malformed_url() -> errors.BadConfiguration:

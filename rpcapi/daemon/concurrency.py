@@ -30,7 +30,7 @@ def configure_executor(executor: str) -> None:
     """
     # The deprecation is recorded in docs/adr; an operator cannot act on it at each start of a worker.
     warnings.filterwarnings("ignore", message=r"\s*Eventlet is deprecated")
-    from rpcapi import green  # noqa: PLC0415
+    from rpcapi.messaging import green  # noqa: PLC0415
 
     green.patch_for(executor)
     # oslo.messaging imports oslo.service, which assumes eventlet unless it is initialized before.

@@ -11,7 +11,7 @@ from oslo_config import cfg
 
 from rpcapi import errors, version
 from rpcapi.conf import transport
-from rpcapi.daemon import concurrency, configuration, exporter, figures, launch, logs, process, service, worker
+from rpcapi.daemon import concurrency, configuration, exporter, logs, master, metrics_folder, process, service, worker
 from rpcapi.daemon.notify import Notifier
 
 
@@ -56,15 +56,15 @@ def _run(prog: str, make_service: str, workers: int, conf: cfg.ConfigOpts, notif
         roles = []
         if conf.metrics.listen:
             listener = stack.enter_context(exporter.bind(conf.metrics.listen))
-            folder = stack.enter_context(figures.shared_folder(conf.metrics.folder))
+            folder = stack.enter_context(metrics_folder.shared_folder(conf.metrics.folder))
             roles.append(_exporter_role(prog, exporter.factory(listener, folder)))
         roles += [_worker_role(prog, make_service, index, folder, listener) for index in range(workers)]
 
         def on_worker_exit(role: worker.Role) -> None:
             if folder is not None:
-                figures.remove_gauges(folder, role.index)
+                metrics_folder.remove_gauges(folder, role.index)
 
-        return launch.Master(conf, roles, notifier, on_worker_exit).run()
+        return master.Master(conf, roles, notifier, on_worker_exit).run()
 
 
 def _worker_role(
@@ -76,7 +76,7 @@ def _worker_role(
             listener.close()
         concurrency.configure_executor(conf.executor)
         if folder is not None:
-            figures.use_folder(folder, index)
+            metrics_folder.use_folder(folder, index)
         logs.setup(conf, prog, version.installed_version())
 
     return worker.Role(f"worker {index}", index, prepare, lambda: service.load_factory(make_service))

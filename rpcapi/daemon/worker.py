@@ -16,7 +16,7 @@ from oslo_log import log
 
 from rpcapi import errors
 from rpcapi.daemon import process, unknown_options
-from rpcapi.daemon.first_word import ProcessOnceFlag
+from rpcapi.daemon.log_once import ProcessOnceFlag
 from rpcapi.daemon.service import Factory, Service
 from rpcapi.daemon.waiting import ShutdownRequested
 

@@ -6,8 +6,8 @@ from typing import Any
 from oslo_versionedobjects import fields
 
 from rpcapi import errors
-from rpcapi.model.claims import Answer
 from rpcapi.objects import base, versions
+from rpcapi.resources.claims import Answer
 
 _ERRORS: dict[str, type[errors.ClaimError]] = {
     Answer.UNKNOWN: errors.ClaimUnknown,

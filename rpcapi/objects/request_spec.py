@@ -26,7 +26,7 @@ class RequestSpec(base.GanttObject):
 
     The policy of a server group and ``group_max_per_host`` apply to nodes: two nodes of one service host are different.
 
-    Request groups are those of rpcapi.model.groups.RequestGroup: ``resources``, the traits, ``member_of``,
+    Request groups are those of rpcapi.resources.groups.RequestGroup: ``resources``, the traits, ``member_of``,
     ``forbidden_aggregates`` and ``in_tree`` are the unsuffixed group; ``groups`` maps the suffix of each other group to
     its mapping; ``groups_policy`` defines whether these may share a provider. ``root_required``, ``root_forbidden``
     and ``same_subtree`` (lists of suffixes) are as in Placement.

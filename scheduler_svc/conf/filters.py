@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from oslo_config import cfg
 
 from rpcapi import errors
-from rpcapi.model import names
+from rpcapi.resources import names
 from scheduler_svc.conf import metrics
-from scheduler_svc.filters.options import FilterOptions
+from scheduler_svc.core.matching.options import FilterOptions
 
 LOG = logging.getLogger(__name__)
 

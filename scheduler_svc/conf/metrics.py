@@ -6,7 +6,7 @@ import math
 from oslo_config import cfg
 
 from rpcapi import errors
-from scheduler_svc.metric_weights import NO_METRIC_WEIGHTS, MetricWeights
+from scheduler_svc.core.metric_weights import NO_METRIC_WEIGHTS, MetricWeights
 
 GROUP = "metrics"  # rpcapi.daemon has options in this group too
 

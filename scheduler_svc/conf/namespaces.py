@@ -8,8 +8,8 @@ from pathlib import Path
 from oslo_config import cfg
 
 from rpcapi import errors
-from scheduler_svc.namespaces.namespace import Namespace
-from scheduler_svc.namespaces.registry import NamespaceRegistry
+from scheduler_svc.core.namespaces.namespace import Namespace
+from scheduler_svc.core.namespaces.registry import NamespaceRegistry
 
 PREFIX = "namespace:"
 GROUP = f"{PREFIX}NAME"

@@ -3,7 +3,7 @@
 
 from oslo_config import cfg
 
-from scheduler_svc.prefilters.options import PrefilterOptions
+from scheduler_svc.core.prefilters.options import PrefilterOptions
 
 GROUP = "scheduler"
 

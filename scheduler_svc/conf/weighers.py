@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from oslo_config import cfg
 
 from rpcapi import errors
-from scheduler_svc.metric_weights import AGGREGATE_OPTION
+from scheduler_svc.core.metric_weights import AGGREGATE_OPTION
 
 GROUP = "filter_scheduler"
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
-from rpcapi.model.request import check_uuids
-from scheduler_svc.deciding.asked import SelectionCall, SelectionOutcome, SelectionResult
-from scheduler_svc.deciding.partitioned import HostSelector
-from scheduler_svc.drivers.driver import MAX_CANDIDATES
+from rpcapi.validation.request import check_uuids
+from scheduler_svc.core.drivers.driver import MAX_CANDIDATES
 from scheduler_svc.endpoints import bounds, decode, encode
+from scheduler_svc.scheduling.calls import SelectionCall, SelectionOutcome, SelectionResult
+from scheduler_svc.scheduling.partitioned import HostSelector
 
 LONGEST_ID = 255  # characters of a request id
 

@@ -7,14 +7,14 @@ import oslo_messaging as messaging
 from oslo_log import log
 
 from rpcapi import objects
-from rpcapi.claims import ClaimsAPI
+from rpcapi.clients.claims import ClaimsAPI
 from rpcapi.context import RequestContext
 from rpcapi.endpoint import expose
-from rpcapi.model.claims import Answer
+from rpcapi.resources.claims import Answer
 from scheduler_svc import metrics
-from scheduler_svc.deciding.alternates import AlternateClaimer
 from scheduler_svc.endpoints import bounds, decode, encode
 from scheduler_svc.endpoints.observed import MeteredEndpoint
+from scheduler_svc.scheduling.alternates import AlternateClaimer
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.records import ClaimBatch, ClaimResult, IntentResult
 
@@ -22,7 +22,7 @@ LOG = log.getLogger(__name__)
 
 
 class ClaimsEndpoint(MeteredEndpoint):
-    """Endpoint of rpcapi.claims.ClaimsAPI, which documents each method."""
+    """Endpoint of rpcapi.clients.claims.ClaimsAPI, which documents each method."""
 
     target = messaging.Target(version=ClaimsAPI.VERSION)
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
-from rpcapi.model import names
-from rpcapi.model.claims import ClaimState, GroupPolicy
-from rpcapi.model.groups import RequestGroup, freeze_alternatives
-from rpcapi.model.request import check_spec
-from scheduler_svc.request import SchedulingRequest
+from rpcapi.resources import names
+from rpcapi.resources.claims import ClaimState, GroupPolicy
+from rpcapi.resources.groups import RequestGroup, freeze_alternatives
+from rpcapi.validation.request import check_spec
+from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.store.records import Candidate, ClaimGroup, ClaimRef, Intent, RunningClaim
 
 _OWNER = ("type", "project", "user", "request_id")

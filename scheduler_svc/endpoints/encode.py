@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rpcapi import objects
-from rpcapi.model.claims import Answer, Verdict
-from scheduler_svc.deciding.alternates import PreparedChunk
-from scheduler_svc.deciding.asked import SelectionResult
-from scheduler_svc.hosts.deployment_states import LocatedDocument
-from scheduler_svc.partitions import PartitionOverview
-from scheduler_svc.plugins.catalogue import CatalogueEntry
+from rpcapi.resources.claims import Answer, Verdict
+from scheduler_svc.host_state.deployment import LocatedDocument
+from scheduler_svc.replication.partitions import PartitionOverview
+from scheduler_svc.scheduling.alternates import PreparedChunk
+from scheduler_svc.scheduling.calls import SelectionResult
+from scheduler_svc.scheduling.extensions import CatalogueEntry
 from scheduler_svc.store.records import AuditOutcome, Claim, ClaimResult, Intent, IntentResult, Verification
 
 _SENTENCES: Mapping[str, str] = {

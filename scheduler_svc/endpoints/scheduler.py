@@ -7,24 +7,24 @@ from typing import Any
 import oslo_messaging as messaging
 
 from rpcapi import errors, objects
+from rpcapi.clients.scheduler import SchedulerAPI
 from rpcapi.context import RequestContext
 from rpcapi.endpoint import expose
-from rpcapi.model import names
-from rpcapi.model.request import check_uuids
-from rpcapi.scheduler import SchedulerAPI
-from scheduler_svc.deciding.asked import SelectionCall
-from scheduler_svc.deciding.dry_run import DryRun
-from scheduler_svc.deciding.partitioned import HostSelector
-from scheduler_svc.drivers.driver import MAX_CANDIDATES
+from rpcapi.resources import names
+from rpcapi.validation.request import check_uuids
+from scheduler_svc.core.drivers.driver import MAX_CANDIDATES
+from scheduler_svc.core.timings import FILTER, WEIGHER
 from scheduler_svc.endpoints import batches, bounds, decode, encode
 from scheduler_svc.endpoints.observed import MeteredEndpoint
-from scheduler_svc.hosts.aggregates import AggregateWriter
-from scheduler_svc.hosts.arrivals import HostReportRouter
-from scheduler_svc.hosts.deployment_states import DeploymentStates
-from scheduler_svc.hosts.stats import check_nodes
-from scheduler_svc.partitions import OpenPartitions
-from scheduler_svc.plugins.catalogue import CatalogueEntry
-from scheduler_svc.plugins.figures import FILTER, WEIGHER
+from scheduler_svc.host_state.aggregates import AggregateWriter
+from scheduler_svc.host_state.arrivals import HostReportRouter
+from scheduler_svc.host_state.deployment import DeploymentStates
+from scheduler_svc.host_state.reports import check_nodes
+from scheduler_svc.replication.partitions import OpenPartitions
+from scheduler_svc.scheduling.calls import SelectionCall
+from scheduler_svc.scheduling.dry_run import DryRun
+from scheduler_svc.scheduling.extensions import CatalogueEntry
+from scheduler_svc.scheduling.partitioned import HostSelector
 
 GetReportedKeys = Callable[[], list[str] | None]  # node state keys that agents must report; None: all
 ListFiltersFunction = Callable[
@@ -33,7 +33,7 @@ ListFiltersFunction = Callable[
 
 
 class SchedulerEndpoint(MeteredEndpoint):
-    """Endpoint of rpcapi.scheduler.SchedulerAPI, which documents each method."""
+    """Endpoint of rpcapi.clients.scheduler.SchedulerAPI, which documents each method."""
 
     target = messaging.Target(version=SchedulerAPI.VERSION)
 

@@ -7,7 +7,8 @@ from typing import Any
 import oslo_messaging as messaging
 from oslo_messaging.transport import NotificationTransport
 
-from rpcapi import bus, errors
+from rpcapi import errors
+from rpcapi.messaging import bus
 
 RETRIES = 2  # of the transport, for one notification; then the publisher waits and retries
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rpcapi import errors
-from rpcapi.model.claims import GroupPolicy
+from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.store.records import SCHEMA, Claim, ClaimGroup
 
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from rpcapi import errors
-from rpcapi.model import names
+from rpcapi.resources import names
 
 MAX_DEPTH = 8  # providers from a root down to a leaf, both counted
 KINDS = ("compute", "volume", "network")  # of roots: the service that the resource belongs to

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from rpcapi import errors
-from rpcapi.model import names
+from rpcapi.resources import names
 from scheduler_svc.store import aggregates, validation
 
 COMPUTE = "compute"  # one document a node, written by its host's reports only

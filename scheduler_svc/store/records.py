@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from rpcapi.model.claims import Answer, GroupPolicy, Verdict
+from rpcapi.resources.claims import Answer, GroupPolicy, Verdict
 
 SCHEMA = 1  # version of every stored document and log entry; an unknown version is rejected
 

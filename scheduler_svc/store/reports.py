@@ -7,7 +7,7 @@ from enum import Enum, auto
 from typing import Any
 
 from rpcapi import errors
-from rpcapi.model import names
+from rpcapi.resources import names
 from scheduler_svc.store import lineage, validation
 from scheduler_svc.store.records import SCHEMA
 

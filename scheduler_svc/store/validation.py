@@ -8,9 +8,9 @@ from functools import lru_cache
 from typing import Any
 
 from rpcapi import errors
-from rpcapi.model import names
-from rpcapi.model.claims import GroupPolicy
-from rpcapi.model.inventory import MAX_AMOUNT
+from rpcapi.resources import names
+from rpcapi.resources.claims import GroupPolicy
+from rpcapi.resources.inventory import MAX_AMOUNT
 from scheduler_svc.store import records
 
 MAX_INTENTS = 100  # of one batch: bounds the run time of one script

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rpcapi.model import names
-from rpcapi.model.claims import ClaimState
+from rpcapi.resources import names
+from rpcapi.resources.claims import ClaimState
 from scheduler_svc.store import reports
 from scheduler_svc.store.records import Amounts, Claim, Verification
 

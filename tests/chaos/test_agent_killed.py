@@ -6,12 +6,12 @@ import pytest
 from devstack import exercise, workload
 from tests.functional import truth
 
-APPEND = "compute_agent.journal_file:JournalFile.append"
-SPAWN = "compute_agent.hypervisor:Hypervisor.spawn"
-CONFIRM = "rpcapi.claims:ClaimsAPI.confirm_claims"
-REPORT = "rpcapi.conductor:ConductorAPI.report_builds"
-STOP = "compute_agent.hypervisor:Hypervisor.stop"
-RELEASE = "rpcapi.claims:ClaimsAPI.release_claims"
+APPEND = "compute_agent.attempts.journal_file:JournalFile.append"
+SPAWN = "compute_agent.simulator.hypervisor:Hypervisor.spawn"
+CONFIRM = "rpcapi.clients.claims:ClaimsAPI.confirm_claims"
+REPORT = "rpcapi.clients.conductor:ConductorAPI.report_builds"
+STOP = "compute_agent.simulator.hypervisor:Hypervisor.stop"
+RELEASE = "rpcapi.clients.claims:ClaimsAPI.release_claims"
 
 # The short suite has the riskiest steps: something was done and not recorded yet.
 BOOT_STEPS = [

@@ -10,8 +10,8 @@ from tests.chaos.test_agent_killed import TINY
 from tests.functional import truth
 
 STORE = "conductor.store.redis:RedisConductorStore"
-SELECT = "rpcapi.scheduler:SchedulerAPI.select_destinations"
-CAST = "rpcapi.compute:ComputeAPI.build_instances"
+SELECT = "rpcapi.clients.scheduler:SchedulerAPI.select_destinations"
+CAST = "rpcapi.clients.compute:ComputeAPI.build_instances"
 
 # The short suite has the riskiest steps: something was done and not recorded yet.
 STEPS = [

@@ -17,7 +17,7 @@ import pytest
 from devstack.servers.errors import BinaryMissing
 from devstack.servers.postgresql import PostgresqlServer
 from rpcapi import errors
-from rpcapi.model.claims import Answer
+from rpcapi.resources.claims import Answer
 from scheduler_svc.store.records import ClaimRef
 from scheduler_svc.store.sql import SqlStore
 from tests.conftest import missing

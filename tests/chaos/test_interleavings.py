@@ -10,12 +10,12 @@ import pytest
 
 from devstack import exercise, workload
 from rpcapi import errors, objects
-from rpcapi.model.claims import Answer
+from rpcapi.resources.claims import Answer
 from tests.chaos.test_agent_killed import TINY
 from tests.functional import clusters, truth
 
-SPAWN = "compute_agent.hypervisor:Hypervisor.spawn"
-CONFIRM = "rpcapi.claims:ClaimsAPI.confirm_claims"
+SPAWN = "compute_agent.simulator.hypervisor:Hypervisor.spawn"
+CONFIRM = "rpcapi.clients.claims:ClaimsAPI.confirm_claims"
 
 
 def go_on(cluster, daemon: str) -> None:

@@ -10,7 +10,8 @@ from typing import Any
 import oslo_messaging
 from oslo_config import cfg
 
-from rpcapi import bus, errors
+from rpcapi import errors
+from rpcapi.messaging import bus
 
 TRANSPORTS = ("fake", "embedded", "rabbit")
 CALL_TIMEOUT = 10.0

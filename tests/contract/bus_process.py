@@ -18,12 +18,12 @@ def say(line: str) -> None:
 def main() -> None:
     settings: dict[str, Any] = json.loads(sys.argv[1])
 
-    from rpcapi import green  # noqa: PLC0415 - patch before all other imports
+    from rpcapi.messaging import green  # noqa: PLC0415 - patch before all other imports
 
     green.patch_for(settings.get("executor", green.THREADING))
     import oslo_messaging  # noqa: PLC0415
 
-    from rpcapi import bus  # noqa: PLC0415
+    from rpcapi.messaging import bus  # noqa: PLC0415
     from tests.contract.bus_peer import Endpoint, private_conf  # noqa: PLC0415
 
     class PrintingEndpoint(Endpoint):

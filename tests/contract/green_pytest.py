@@ -3,7 +3,7 @@
 
 import sys
 
-from rpcapi import green
+from rpcapi.messaging import green
 
 if __name__ == "__main__":
     green.patch()

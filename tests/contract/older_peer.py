@@ -50,10 +50,11 @@ def main() -> None:
     import oslo_messaging as messaging  # noqa: PLC0415 - after the replacement
     from oslo_config import cfg  # noqa: PLC0415
 
-    from rpcapi import bus, objects  # noqa: PLC0415
     from rpcapi import conf as rpc_conf  # noqa: PLC0415
-    from rpcapi.conductor import ConductorAPI  # noqa: PLC0415
+    from rpcapi import objects  # noqa: PLC0415
+    from rpcapi.clients.conductor import ConductorAPI  # noqa: PLC0415
     from rpcapi.endpoint import expose  # noqa: PLC0415
+    from rpcapi.messaging import bus  # noqa: PLC0415
     from rpcapi.serializer import GanttSerializer  # noqa: PLC0415
 
     conf = cfg.ConfigOpts()

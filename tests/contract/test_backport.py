@@ -13,10 +13,11 @@ import oslo_messaging as messaging
 import pytest
 
 from conductor.endpoints.conductor import ConductorEndpoint
-from rpcapi import bus, context, errors, objects
 from rpcapi import conf as rpc_conf
-from rpcapi.compute import ComputeAPI
-from rpcapi.scheduler import SchedulerAPI
+from rpcapi import context, errors, objects
+from rpcapi.clients.compute import ComputeAPI
+from rpcapi.clients.scheduler import SchedulerAPI
+from rpcapi.messaging import bus
 from rpcapi.serializer import GanttSerializer
 
 UUID = "00000000-0000-0000-0000-000000000001"
@@ -103,7 +104,7 @@ def test_missing_method_raises_unknown_method_and_a_cap_prevents_the_call(curren
 
 
 def test_typed_errors_are_raised_at_the_caller(current, older):
-    from rpcapi.conductor import ConductorAPI  # noqa: PLC0415 - only used here
+    from rpcapi.clients.conductor import ConductorAPI  # noqa: PLC0415 - only used here
 
     conductor = ConductorAPI(*current)
     primitive = spec().obj_to_primitive()

@@ -11,12 +11,13 @@ import pytest
 
 from compute_agent.endpoints.compute import ComputeEndpoint
 from conductor.endpoints.conductor import ConductorEndpoint
-from rpcapi import bus, context, objects
-from rpcapi.claims import ClaimsAPI
-from rpcapi.client import ServiceClient
-from rpcapi.compute import ComputeAPI
-from rpcapi.conductor import ConductorAPI
-from rpcapi.scheduler import BusBackend, SchedulerAPI
+from rpcapi import context, objects
+from rpcapi.clients.claims import ClaimsAPI
+from rpcapi.clients.client import ServiceClient
+from rpcapi.clients.compute import ComputeAPI
+from rpcapi.clients.conductor import ConductorAPI
+from rpcapi.clients.scheduler import BusBackend, SchedulerAPI
+from rpcapi.messaging import bus
 from scheduler_svc.endpoints.claims import ClaimsEndpoint
 from scheduler_svc.endpoints.scheduler import SchedulerEndpoint
 

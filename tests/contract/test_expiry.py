@@ -6,7 +6,7 @@ import pytest
 
 from rpcapi import conf as rpc_conf
 from rpcapi import context, errors
-from rpcapi.client import ServiceClient
+from rpcapi.clients.client import ServiceClient
 from rpcapi.endpoint import expose
 from rpcapi.serializer import GanttSerializer
 from tests.contract.bus_peer import CALL_TIMEOUT, Peers, eventually

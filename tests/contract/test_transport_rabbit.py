@@ -11,12 +11,13 @@ from oslo_config import cfg
 
 from devstack.servers.ports import free_port
 from devstack.servers.rabbitmq import RabbitNode
-from rpcapi import bus, context, errors, objects
 from rpcapi import conf as rpc_conf
-from rpcapi.compute import ComputeAPI
-from rpcapi.conductor import ConductorAPI
-from rpcapi.drivers import bounded_rabbit
-from rpcapi.probe import probe_bus
+from rpcapi import context, errors, objects
+from rpcapi.clients.compute import ComputeAPI
+from rpcapi.clients.conductor import ConductorAPI
+from rpcapi.messaging import bus
+from rpcapi.messaging.drivers import bounded_rabbit
+from rpcapi.messaging.probe import probe_bus
 from tests.contract.bus_peer import Ending, Peers, eventually, in_thread
 
 DRIVERS = ("gantt-rabbit", "rabbit")

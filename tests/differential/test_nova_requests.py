@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from devstack.lab.peers import environments
 from rpcapi import errors
-from rpcapi.edge.catalog import Catalog
-from rpcapi.model import pci
-from rpcapi.model.flavors import Flavor
-from rpcapi.model.images import Image
+from rpcapi.spec_builder import pci_aliases
+from rpcapi.spec_builder.catalog import Catalog
+from rpcapi.spec_builder.flavors import Flavor
+from rpcapi.spec_builder.images import Image
 from tests.differential import asking
 
 pytestmark = [pytest.mark.differential, pytest.mark.timeout(3600)]
@@ -27,7 +27,7 @@ ALIASES = [
     '{"name": "a", "vendor_id": "8086", "product_id": "0443", "numa_policy": "required"}',
     '{"name": "b", "resource_class": "fast_nic", "traits": "physnet_a,HW_NIC_SRIOV"}',
 ]
-CATALOG = Catalog(pci.parse(ALIASES), large_page_kb=LARGE_KB)
+CATALOG = Catalog(pci_aliases.parse(ALIASES), large_page_kb=LARGE_KB)
 
 # Refused by gantt only: part of the error text -> reason.
 OURS = {

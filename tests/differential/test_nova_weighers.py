@@ -12,8 +12,8 @@ import pytest
 
 from devstack.lab.peers import environments, side
 from scheduler_svc.conf.weighers import METRICS, OPTIONS
-from scheduler_svc.metric_weights import AGGREGATE_OPTION
-from scheduler_svc.weighers import scoring
+from scheduler_svc.core.metric_weights import AGGREGATE_OPTION
+from scheduler_svc.core.weighers import scoring
 from tests.differential import asking
 from tests.property import weighed_clouds
 

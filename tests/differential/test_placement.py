@@ -9,10 +9,10 @@ from random import Random
 import pytest
 
 from devstack.lab.peers import environments
-from rpcapi.model.groups import ISOLATE, NONE
-from rpcapi.model.tree_search import StepBudget, search
-from rpcapi.model.trees import ProviderTree
-from scheduler_svc.candidates.ranking import rank
+from rpcapi.resources.groups import ISOLATE, NONE
+from rpcapi.resources.trees.search import StepBudget, search
+from rpcapi.resources.trees.tree import ProviderTree
+from scheduler_svc.core.trees.ranking import rank
 from tests.differential import asking
 from tests.property import tree_clouds, trees
 from tests.property.test_candidates import DRIVER

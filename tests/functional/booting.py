@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from devstack import exercise
 from rpcapi import objects
-from rpcapi.model.names import host_of
+from rpcapi.resources.names import host_of
 from tests.functional.clusters import RunningCluster
 
 SERVER_RESOURCES = {"VCPU": 1, "MEMORY_MB": 64, "DISK_GB": 1}

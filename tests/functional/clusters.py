@@ -13,7 +13,7 @@ from devstack import exercise
 from devstack.cluster import Cluster, ClusterSize, Mode
 from devstack.confs import Groups
 from devstack.servers.process import ServerProcess
-from rpcapi.shell.session import Session
+from rpcapi.cli.session import Session
 from tests.run_folders import claim_folder, release_folder
 
 READY_SECONDS = 90.0

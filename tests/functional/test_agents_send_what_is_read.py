@@ -3,15 +3,15 @@
 
 import pytest
 
-from compute_agent.activity import NodeActivity
-from compute_agent.calls import ServiceCalls
-from compute_agent.load import CPU_PERCENT, SimulatedLoad
-from compute_agent.nodes import Node, NodeShape
-from compute_agent.profile import HostProfile
-from compute_agent.reporter import StatsReporter
-from compute_agent.tracker import ResourceTracker
-from rpcapi.model.inventory import Inventory
-from tests.unit.scheduler_svc.rack_worker import RackWorker
+from compute_agent.attempts.activity import NodeActivity
+from compute_agent.attempts.calls import ServiceCalls
+from compute_agent.resources.nodes import Node, NodeShape
+from compute_agent.resources.tracker import ResourceTracker
+from compute_agent.runtime.reporter import StatsReporter
+from compute_agent.simulator.load import CPU_PERCENT, SimulatedLoad
+from compute_agent.simulator.profile import HostProfile
+from rpcapi.resources.inventory import Inventory
+from tests.unit.scheduler_svc.core.plugins.rack_worker import RackWorker
 
 SHAPE = NodeShape("s", {"VCPU": Inventory(8), "MEMORY_MB": Inventory(8192)}, ("HW_CPU_X86_AVX2",))
 NODES = tuple(Node(f"west/{number}", SHAPE, "zone1") for number in range(3))

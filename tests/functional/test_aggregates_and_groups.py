@@ -12,7 +12,7 @@ from tqdm import tqdm
 from devstack import exercise
 from devstack.cluster import ClusterSize
 from rpcapi import objects
-from rpcapi.model.names import host_of
+from rpcapi.resources.names import host_of
 from tests.functional import clusters
 from tests.functional.booting import SERVER_RESOURCES, gantt
 from tests.functional.clusters import RunningCluster

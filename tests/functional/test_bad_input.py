@@ -11,8 +11,9 @@ from pathlib import Path
 import oslo_messaging as messaging
 import pytest
 
-from rpcapi import bus, context, errors, objects
-from rpcapi.model.claims import Answer
+from rpcapi import context, errors, objects
+from rpcapi.messaging import bus
+from rpcapi.resources.claims import Answer
 from rpcapi.serializer import GanttSerializer
 from tests.functional import clusters, truth
 from tests.functional.clusters import RunningCluster

@@ -13,7 +13,7 @@ from oslo_config import cfg
 from devstack.servers.ports import LOOPBACK
 from devstack.servers.rabbitmq import RabbitNode
 from devstack.servers.rabbitmq_users import REPLY_EXCHANGE, SERVICE_USERS, VHOST
-from rpcapi import bus
+from rpcapi.messaging import bus
 
 USERS = [user.name for user in SERVICE_USERS]
 SERVED = [

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from compute_agent.attempt import Attempt
-from compute_agent.journal import Journal
-from compute_agent.journal_file import JournalFile
+from compute_agent.attempts.journal import Journal
+from compute_agent.attempts.journal_file import JournalFile
 from devstack import exercise
 from devstack.cluster import ClusterSize
 from rpcapi import objects
-from rpcapi.model.names import host_of
+from rpcapi.resources.names import host_of
 from tests.functional import clusters, truth
 from tests.functional.clusters import RunningCluster
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A host that gets NUMA cells while servers run on it, in a whole cluster: nothing is allocated twice.
 
-The short form with a single agent is tests/unit/compute_agent/test_stranded.py.
+The short form with a single agent is tests/unit/compute_agent/resources/test_withheld_capacity.py.
 """
 
 import uuid

@@ -12,7 +12,7 @@ from random import Random
 import pytest
 
 from devstack.servers.redis import RedisServer
-from rpcapi.model.claims import GroupPolicy
+from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.store.records import Candidate, Claim, ClaimBatch, ClaimGroup, ClaimRef, Intent
 from scheduler_svc.store.redis import RedisStore
 from tests.unit.scheduler_svc.store.backends import redis_world

@@ -13,9 +13,9 @@ import pytest
 from devstack import exercise
 from devstack.cluster import ClusterSize
 from rpcapi import context, objects
-from rpcapi.shell import waiting
+from rpcapi.cli import waiting
 from tests.functional import clusters
-from tests.unit.scheduler_svc.plugins.outside import install_example
+from tests.unit.scheduler_svc.core.plugins.outside import install_example
 
 SHAPE = ClusterSize(computes=2, nodes_per_host=2, schedulers=2)
 SMALL = {"VCPU": 1, "MEMORY_MB": 512}
@@ -54,7 +54,7 @@ def explained(session, request_id):
 
 
 def gantt(running, *argv):
-    command = [sys.executable, "-m", "rpcapi.shell.main", "--config-file", str(running.cluster.client_conf), *argv]
+    command = [sys.executable, "-m", "rpcapi.cli.main", "--config-file", str(running.cluster.client_conf), *argv]
     return json.loads(subprocess.run([*command, "-f", "json"], check=True, capture_output=True, timeout=60).stdout)
 
 

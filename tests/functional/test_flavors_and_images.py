@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from devstack.cluster import ClusterSize
-from rpcapi.model.names import host_of
+from rpcapi.resources.names import host_of
 from tests.functional import clusters
 from tests.functional.clusters import RunningCluster
 

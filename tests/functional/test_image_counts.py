@@ -3,18 +3,18 @@
 
 import pytest
 
-from compute_agent.activity import NodeActivity
 from compute_agent.attempt import Attempt, Stage
-from compute_agent.calls import ServiceCalls
-from compute_agent.load import SimulatedLoad
-from compute_agent.profile import HostProfile
-from compute_agent.reporter import StatsReporter
-from compute_agent.tracker import ResourceTracker
-from compute_agent.wish import BuildRequirements
+from compute_agent.attempts.activity import NodeActivity
+from compute_agent.attempts.calls import ServiceCalls
+from compute_agent.resources.requirements import BuildRequirements
+from compute_agent.resources.tracker import ResourceTracker
+from compute_agent.runtime.reporter import StatsReporter
+from compute_agent.simulator.load import SimulatedLoad
+from compute_agent.simulator.profile import HostProfile
 from rpcapi import context, objects
-from rpcapi.model import names
+from rpcapi.resources import names
 from tests.unit.compute_agent.machines import node
-from tests.unit.scheduler_svc.rack_worker import RackWorker
+from tests.unit.scheduler_svc.core.plugins.rack_worker import RackWorker
 
 SHAPE = """
     [compute]

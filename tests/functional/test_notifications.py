@@ -7,7 +7,7 @@ import time
 import oslo_messaging as messaging
 from oslo_config import cfg
 
-from rpcapi import bus
+from rpcapi.messaging import bus
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.notifications.publishers import NotificationPublishers
 from scheduler_svc.notifications.turn import NAMESPACE

@@ -9,7 +9,7 @@ import pytest
 
 from devstack.cluster import ClusterSize
 from rpcapi import errors, objects
-from rpcapi.model.names import host_of
+from rpcapi.resources.names import host_of
 from scheduler_svc.conf.filters import FILTERS
 from tests.functional import clusters
 from tests.functional.booting import SERVER_RESOURCES, boot, boot_host, gantt

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from devstack.cluster import ClusterSize
-from rpcapi.model.names import host_of
+from rpcapi.resources.names import host_of
 from scheduler_svc.conf.filters import DEFAULT_FILTERS
 from scheduler_svc.conf.weighers import WEIGHERS
 from tests.functional import clusters

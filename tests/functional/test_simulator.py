@@ -12,7 +12,7 @@ from devstack import exercise, workload
 from devstack.cluster import ClusterSize, Mode
 from devstack.servers.ports import free_port
 from devstack.servers.process import ServerProcess
-from rpcapi.model.names import host_of
+from rpcapi.resources.names import host_of
 from tests.functional import clusters, truth
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(400)]

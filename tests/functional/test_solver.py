@@ -10,19 +10,19 @@ import pytest
 from devstack import exercise
 from devstack.servers.redis import RedisServer
 from rpcapi import context, errors, objects
-from rpcapi.model.claims import GroupPolicy
-from rpcapi.shell import waiting
-from scheduler_svc.deciding.asked import SelectionCall, SelectionResult
-from scheduler_svc.deciding.batch import BatchSelector
-from scheduler_svc.deciding.select import RetryLimits, Selector
-from scheduler_svc.drivers.solver.driver import SolverDriver, SolverLimits
-from scheduler_svc.request import SchedulingRequest
+from rpcapi.cli import waiting
+from rpcapi.resources.claims import GroupPolicy
+from scheduler_svc.core.drivers.solver.driver import SolverDriver, SolverLimits
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.scheduling.batch import BatchSelector
+from scheduler_svc.scheduling.calls import SelectionCall, SelectionResult
+from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from scheduler_svc.store.records import ClaimGroup, ClaimRef
 from scheduler_svc.store.redis import RedisStore
 from tests.functional import clusters
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import node
-from tests.unit.scheduler_svc.sights import FollowingReplicaView, filter_driver
+from tests.unit.scheduler_svc.scheduling.replica_views import FollowingReplicaView, filter_driver
 from tests.unit.scheduler_svc.store.backends import redis_world
 
 WORKERS = 4

@@ -10,7 +10,7 @@ import pytest
 
 from devstack.servers.ports import LOOPBACK, free_port
 from devstack.servers.redis import RedisServer
-from rpcapi.model.claims import Answer, Verdict
+from rpcapi.resources.claims import Answer, Verdict
 from scheduler_svc.store.records import ClaimRef
 from scheduler_svc.store.redis import RedisStore
 from tests.unit.scheduler_svc.store.backends import redis_world

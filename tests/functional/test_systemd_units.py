@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rpcapi.daemon import launch, options, process
+from rpcapi.daemon import master, options, process
 
 UNITS = Path(__file__).parents[2] / "devstack" / "systemd"
 SERVICES = sorted(path.name for path in UNITS.glob("*.service"))
@@ -98,9 +98,9 @@ def test_unit_settings_match_the_daemon(name: str) -> None:
 
     assert service["Type"] == "notify"
     assert int(service["RestartPreventExitStatus"]) == process.EX_CONFIG
-    assert int(service["TimeoutStopSec"]) > defaults["graceful_shutdown_timeout"] + launch.STOP_MARGIN
-    assert int(service["TimeoutStartSec"]) > launch.START_EXTENSION
-    assert int(service["WatchdogSec"]) > 10 * launch.TICK
+    assert int(service["TimeoutStopSec"]) > defaults["graceful_shutdown_timeout"] + master.STOP_MARGIN
+    assert int(service["TimeoutStartSec"]) > master.START_EXTENSION
+    assert int(service["WatchdogSec"]) > 10 * master.TICK
 
 
 def test_services_have_separate_users_and_files() -> None:

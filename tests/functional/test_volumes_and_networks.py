@@ -7,10 +7,10 @@ import pytest
 
 from devstack import exercise
 from devstack.cluster import ClusterSize
-from devstack.publishers import lie
+from devstack.publishers import site_topology
 from rpcapi import objects
-from rpcapi.model.names import host_of
-from rpcapi.shell import waiting
+from rpcapi.cli import waiting
+from rpcapi.resources.names import host_of
 from tests.functional import clusters, truth
 
 SMALL = {"VCPU": 1, "MEMORY_MB": 512}
@@ -72,7 +72,7 @@ def test_request_is_refused_whole_when_one_service_is_full(running):
 def test_server_is_placed_near_the_pool_of_its_volume(running):
     for pool in ("volume0/node0", "volume1/node0"):
         for server, _ in place(running, 2, volumes=[{"pool": pool}]):
-            assert lie.rack_of(server.host, RACKS) == lie.rack_of(pool, RACKS)
+            assert site_topology.rack_of(server.host, RACKS) == site_topology.rack_of(pool, RACKS)
 
 
 def test_unknown_volume_pool_is_refused(running):
@@ -99,7 +99,7 @@ def test_port_bandwidth_is_allocated_from_the_network_of_the_server(running):
     group = {"resources": amounts, "required": ["CUSTOM_PHYSNET_PHYSNET1", "CUSTOM_VNIC_TYPE_NORMAL"]}
     for server, claim in place(running, 2, groups={"_port0": group}, ports=[{"group": "_port0"}]):
         assert server.status == "ACTIVE", server.reason
-        assert "physnet1" in lie.network_document(server.host, 2, RACKS)["physnets"]
+        assert "physnet1" in site_topology.network_document(server.host, 2, RACKS)["physnets"]
         assert claim["allocations"] == {claim["host"]: SMALL, "network1/node0": amounts}
 
 

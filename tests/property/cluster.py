@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rpcapi import errors
-from rpcapi.model import names
-from rpcapi.model.claims import Answer, GroupPolicy
+from rpcapi.resources import names
+from rpcapi.resources.claims import Answer, GroupPolicy
 from scheduler_svc.store.records import (
     Candidate,
     ClaimBatch,

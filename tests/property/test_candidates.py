@@ -7,11 +7,11 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduler_svc.candidates.ranking import rank
 from scheduler_svc.conf.filters import DEFAULT_FILTERS
-from scheduler_svc.drivers.filter import FilterDriver
-from scheduler_svc.filters import pipeline
-from scheduler_svc.weighers import scoring
+from scheduler_svc.core.drivers.filter import FilterDriver
+from scheduler_svc.core.filtering import pipeline
+from scheduler_svc.core.trees.ranking import rank
+from scheduler_svc.core.weighers import scoring
 from tests.property import tree_clouds, trees
 from tests.property.tree_clouds import HOSTS, TreeCloud, flatten
 from tests.property.trees import all_candidates

@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from compute_agent.activity import NodeActivity
 from compute_agent.attempt import Attempt, Stage
-from compute_agent.calls import ServiceCalls
-from compute_agent.load import SimulatedLoad
-from compute_agent.nodes import Node, NodeShape
-from compute_agent.profile import HostProfile
-from compute_agent.reporter import StatsReporter
-from compute_agent.tracker import ResourceTracker
+from compute_agent.attempts.activity import NodeActivity
+from compute_agent.attempts.calls import ServiceCalls
+from compute_agent.resources.nodes import Node, NodeShape
+from compute_agent.resources.tracker import ResourceTracker
+from compute_agent.runtime.reporter import StatsReporter
+from compute_agent.simulator.load import SimulatedLoad
+from compute_agent.simulator.profile import HostProfile
 from devstack.servers.redis import RedisServer
 from rpcapi import objects
-from rpcapi.model.inventory import Inventory
-from scheduler_svc.hosts.stats import check_nodes
+from rpcapi.resources.inventory import Inventory
+from scheduler_svc.host_state.reports import check_nodes
 from scheduler_svc.store.redis import RedisStore
 from tests.unit.scheduler_svc.store.world import poll
 

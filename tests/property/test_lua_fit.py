@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from devstack.servers.redis import RedisServer
-from rpcapi.model.claims import Answer
-from rpcapi.model.fit import misfit
-from rpcapi.model.inventory import MAX_AMOUNT, Inventory
+from rpcapi.resources.claims import Answer
+from rpcapi.resources.fit import misfit
+from rpcapi.resources.inventory import MAX_AMOUNT, Inventory
 from tests.unit.scheduler_svc.store.backends import memory_world, redis_world
 from tests.unit.scheduler_svc.store.world import World
 

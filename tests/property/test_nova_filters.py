@@ -4,9 +4,9 @@
 import pytest
 from hypothesis import given, settings
 
-from scheduler_svc.filters import pipeline
-from scheduler_svc.filters.options import FilterOptions
-from scheduler_svc.reads import union
+from scheduler_svc.core.filtering import pipeline
+from scheduler_svc.core.matching.options import FilterOptions
+from scheduler_svc.core.reads import union
 from tests.property import clouds
 from tests.property.filter_oracles import ISOLATED_HOSTS, ISOLATED_IMAGES, ORACLES
 

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compute_agent.attempt import Attempt, AttemptRef, Stage
-from compute_agent.tracker import ResourceTracker
-from compute_agent.wish import BuildRequirements
+from compute_agent.resources.requirements import BuildRequirements
+from compute_agent.resources.tracker import ResourceTracker
 from rpcapi import objects
-from rpcapi.model.numa import cpu_sets
-from rpcapi.model.tree_search import NoCandidateReason, StepBudget, find_first
-from rpcapi.model.trees import AllocationCandidate, Provider, ProviderInventory, ProviderTree
-from scheduler_svc.candidates.numa import NumaFit
+from rpcapi.resources.numa import cpu_sets
+from rpcapi.resources.trees.search import NoCandidateReason, StepBudget, find_first
+from rpcapi.resources.trees.tree import AllocationCandidate, Provider, ProviderInventory, ProviderTree
+from scheduler_svc.core.trees.numa import NumaFit
 from tests.unit.compute_agent.machines import node
 
 HOST_CONFIGURATION = """
@@ -57,7 +57,7 @@ def hosts(draw: st.DrawFn) -> str:
 
 @st.composite
 def specs(draw: st.DrawFn) -> objects.RequestSpec:
-    """Return a spec as rpcapi.edge builds it from a flavor's hw: keys."""
+    """Return a spec as rpcapi.spec_builder builds it from a flavor's hw: keys."""
     huge = draw(st.booleans())
     cells, groups, cpu = [], {}, itertools.count()
     for number in range(draw(st.integers(1, 2))):

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from rpcapi import context, errors
-from rpcapi.model.claims import GroupPolicy
-from scheduler_svc.deciding.asked import SelectionCall
-from scheduler_svc.deciding.partitioned import LINGER_S
+from rpcapi.resources.claims import GroupPolicy
+from scheduler_svc.scheduling.calls import SelectionCall
+from scheduler_svc.scheduling.partitioned import LINGER_S
 from scheduler_svc.store.records import ClaimGroup, ClaimRef
 from tests.unit.scheduler_svc.deployments import TTL_MS, PartitionedDeployment
 from tests.unit.scheduler_svc.hosts import join, node, request

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rpcapi import errors
-from rpcapi.model.groups import RequestGroup
-from scheduler_svc.prefilters import pipeline
-from scheduler_svc.prefilters.options import PrefilterOptions
-from scheduler_svc.request import SchedulingRequest
-from scheduler_svc.table.aggregates import AggregateColumns, AggregateView
+from rpcapi.resources.groups import RequestGroup
+from scheduler_svc.core.prefilters import pipeline
+from scheduler_svc.core.prefilters.options import PrefilterOptions
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.aggregates import AggregateColumns, AggregateView
 
 ALL_PREFILTERS = PrefilterOptions(*[True] * 5)
 PROJECTS = ("p1", "p2", "p3")

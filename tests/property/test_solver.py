@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduler_svc.drivers.solver import greedy
-from scheduler_svc.drivers.solver.problem import CallKind, GroupRule, PlacementProblem, count_members
-from scheduler_svc.drivers.solver.solve import solve
+from scheduler_svc.core.drivers.solver import greedy
+from scheduler_svc.core.drivers.solver.problem import CallKind, GroupRule, PlacementProblem, count_members
+from scheduler_svc.core.drivers.solver.solve import solve
 
 LONG_S = 20.0  # far more than such small problems take: all are solved to optimality
 

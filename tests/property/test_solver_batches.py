@@ -6,13 +6,13 @@ from collections import Counter, defaultdict
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rpcapi.model.claims import GroupPolicy
-from scheduler_svc.drivers.driver import RankRequest
-from scheduler_svc.drivers.solver.driver import SolverDriver, SolverLimits
-from scheduler_svc.request import SchedulingRequest
+from rpcapi.resources.claims import GroupPolicy
+from scheduler_svc.core.drivers.driver import RankRequest
+from scheduler_svc.core.drivers.solver.driver import SolverDriver, SolverLimits
+from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.store.records import ClaimGroup
 from tests.unit.scheduler_svc import hosts
-from tests.unit.scheduler_svc.sights import filter_driver
+from tests.unit.scheduler_svc.scheduling.replica_views import filter_driver
 
 LONG_S = 20.0  # far more than such small batches take
 AMOUNTS = st.fixed_dictionaries({"VCPU": st.integers(1, 4)}, optional={"MEMORY_MB": st.integers(1, 4)})

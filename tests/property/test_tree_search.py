@@ -6,7 +6,7 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rpcapi.model.tree_search import NoCandidateReason, StepBudget, find_first, match_allocations, search
+from rpcapi.resources.trees.search import NoCandidateReason, StepBudget, find_first, match_allocations, search
 from tests.property import trees
 from tests.property.trees import all_candidates
 

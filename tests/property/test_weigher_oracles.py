@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scheduler_svc.conf.weighers import METRICS, OPTIONS, WEIGHERS
-from scheduler_svc.weighers import scoring
+from scheduler_svc.core.weighers import scoring
 from tests.property import weighed_clouds
 
 FROM_0 = ("RAMWeigher", "CPUWeigher", "DiskWeigher", "IoOpsWeigher")

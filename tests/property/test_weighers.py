@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scheduler_svc.conf.filters import DEFAULT_FILTERS
-from scheduler_svc.drivers.driver import MAX_CANDIDATES
-from scheduler_svc.drivers.filter import FilterDriver
-from scheduler_svc.drivers.lot import SeededRandom
-from scheduler_svc.drivers.top import top_indexes
-from scheduler_svc.filters import pipeline
-from scheduler_svc.request import SchedulingRequest
-from scheduler_svc.weighers import scoring
+from scheduler_svc.core.drivers.driver import MAX_CANDIDATES
+from scheduler_svc.core.drivers.filter import FilterDriver
+from scheduler_svc.core.drivers.random_choice import SeededRandom
+from scheduler_svc.core.drivers.top import top_indexes
+from scheduler_svc.core.filtering import pipeline
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.weighers import scoring
 from tests.unit.scheduler_svc import hosts
 
 CLASSES = {"RAMWeigher": "MEMORY_MB", "CPUWeigher": "VCPU", "DiskWeigher": "DISK_GB"}

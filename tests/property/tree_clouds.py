@@ -3,11 +3,11 @@
 
 from dataclasses import replace
 
-from rpcapi.model.inventory import Inventory
-from rpcapi.model.trees import SHARING_TRAIT, Provider, ProviderTree
-from scheduler_svc.request import SchedulingRequest
+from rpcapi.resources.inventory import Inventory
+from rpcapi.resources.trees.tree import SHARING_TRAIT, Provider, ProviderTree
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.store.records import Snapshot
-from scheduler_svc.table.table import HostTable
 from tests.property import trees
 from tests.unit.scheduler_svc.hosts import EPOCH
 

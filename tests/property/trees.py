@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from random import Random
 
-from rpcapi.model.groups import ISOLATE, NONE, RequestGroup
-from rpcapi.model.trees import AllocationCandidate, Provider, ProviderInventory, ProviderTree, TreeRequest
+from rpcapi.resources.groups import ISOLATE, NONE, RequestGroup
+from rpcapi.resources.trees.tree import AllocationCandidate, Provider, ProviderInventory, ProviderTree, TreeRequest
 
 CLASSES = ("VCPU", "CUSTOM_GPU", "CUSTOM_VF")
 TRAITS = ("CUSTOM_A", "CUSTOM_B", "CUSTOM_C")

@@ -12,13 +12,13 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from rpcapi.model.claims import GroupPolicy
+from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.conf.weighers import AGGREGATE_OPTIONS, METRICS, OPTIONS
-from scheduler_svc.metric_weights import MetricWeights
-from scheduler_svc.request import SchedulingRequest
+from scheduler_svc.core.metric_weights import MetricWeights
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.table import HostTable
+from scheduler_svc.core.weighers import scoring
 from scheduler_svc.store.records import ClaimGroup, Snapshot
-from scheduler_svc.table.table import HostTable
-from scheduler_svc.weighers import scoring
 from tests.unit.scheduler_svc.hosts import EPOCH, node, provider
 
 Cloud = Mapping[str, Any]

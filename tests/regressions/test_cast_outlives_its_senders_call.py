@@ -8,11 +8,12 @@ from typing import Any
 import oslo_messaging as messaging
 from oslo_config import cfg
 
-from rpcapi import bus, context, objects
 from rpcapi import conf as rpc_conf
-from rpcapi.compute import ComputeAPI
+from rpcapi import context, objects
+from rpcapi.clients.compute import ComputeAPI
 from rpcapi.context import RequestContext
 from rpcapi.endpoint import expose
+from rpcapi.messaging import bus
 from rpcapi.serializer import GanttSerializer
 
 

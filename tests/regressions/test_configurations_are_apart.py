@@ -5,7 +5,7 @@ import pytest
 from oslo_config import cfg
 
 from rpcapi.daemon import options
-from rpcapi.drivers import opts
+from rpcapi.messaging.drivers import opts
 
 
 @pytest.mark.parametrize(

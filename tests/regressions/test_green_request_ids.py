@@ -8,7 +8,7 @@ import textwrap
 PROGRAM = textwrap.dedent(
     """
     from oslo_log import log  # as a daemon's master does, before monkey-patching
-    from rpcapi import green
+    from rpcapi.messaging import green
 
     green.patch()
 

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from devstack.lab import driver, hosts, private_redis
-from devstack.lab.peers.field import PeerWorkload
+from devstack.lab import default_driver, hosts, private_redis
+from devstack.lab.peers.workload import PeerWorkload
 from devstack.lab.timing import TimedSubject
-from rpcapi.model.claims import Answer
-from rpcapi.shell.faults import CommandFailed
-from scheduler_svc.filters import pipeline
-from scheduler_svc.request import SchedulingRequest
+from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.resources.claims import Answer
+from scheduler_svc.core.filtering import pipeline
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.store.records import Candidate, ClaimBatch, Intent
 from scheduler_svc.store.redis import RedisStore
-from scheduler_svc.table.table import HostTable
 
 LIMIT = 1000  # maximum number of candidates, as in Nova's requests to Placement
 RESOURCES = {"VCPU": 1, "MEMORY_MB": 1024, "DISK_GB": 1}
@@ -26,7 +26,7 @@ TTL_MS = 86_400_000
 
 def candidates_subject(table: HostTable) -> TimedSubject:
     """Return a subject that filters all hosts and returns the names of up to LIMIT matching ones."""
-    filters = driver.filters()
+    filters = default_driver.filters()
     requests = [SchedulingRequest("peers", amounts) for amounts in PeerWorkload.peer_requests()]
 
     def find(number: int) -> Any:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from devstack.lab.replay.trace import Trace, TraceServer
 from devstack.workload import TraceError
-from scheduler_svc.deciding.select import CHUNK
+from scheduler_svc.scheduling.selector import CHUNK
 from scheduler_svc.store.records import Amounts
 
 ServerShape = tuple[int, int]  # virtual CPUs, memory in MB

@@ -11,18 +11,18 @@ from devstack.lab.replay.arrivals import ReplayRequest
 from devstack.lab.replay.placer import AssignedHosts, OnRefusal, PlacedServer
 from devstack.lab.replay.policies import ReplayPolicy
 from rpcapi import context, errors
-from rpcapi.model.names import host_of
-from scheduler_svc.deciding.asked import SelectionCall, SelectionResult
-from scheduler_svc.deciding.batch import BatchSelector
-from scheduler_svc.deciding.select import CHUNK, RetryLimits, Selector
-from scheduler_svc.drivers.driver import Driver
-from scheduler_svc.following.replica import Replica
-from scheduler_svc.request import SchedulingRequest
+from rpcapi.resources.names import host_of
+from scheduler_svc.core.drivers.driver import Driver
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.table import HostTable
+from scheduler_svc.replication.replica import Replica
+from scheduler_svc.scheduling.batch import BatchSelector
+from scheduler_svc.scheduling.calls import SelectionCall, SelectionResult
+from scheduler_svc.scheduling.selector import CHUNK, RetryLimits, Selector
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.records import ClaimRef
 from scheduler_svc.store.redis import RedisStore
-from scheduler_svc.table.table import HostTable
 
 PARTITION = "replay"
 LONG_MS = 86_400_000  # no claim expires and no host counts as down during the replay

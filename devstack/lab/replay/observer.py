@@ -15,16 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from devstack.lab import regret
-from devstack.lab.regret import JudgedClaim
+from devstack.lab.race import regret
+from devstack.lab.race.regret import JudgedClaim
 from devstack.lab.replay.arrivals import ServerShape
 from devstack.lab.replay.policies import ReplayPolicy
-from scheduler_svc.drivers.spread import instance_capacity
-from scheduler_svc.filters import pipeline
-from scheduler_svc.request import SchedulingRequest
+from scheduler_svc.core.drivers.spread import instance_capacity
+from scheduler_svc.core.filtering import pipeline
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.records import Amounts, LogEntry
-from scheduler_svc.table.table import HostTable
 
 CPU, MEMORY = "VCPU", "MEMORY_MB"
 

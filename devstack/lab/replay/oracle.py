@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from devstack.lab import hosts
-from devstack.lab.driver import default
+from devstack.lab.default_driver import default
 from devstack.lab.replay.arrivals import ArrivalBatch, ReplayRequest
 from devstack.lab.replay.policies import ReplayPolicy
-from scheduler_svc.drivers.driver import Driver
-from scheduler_svc.request import SchedulingRequest
+from scheduler_svc.core.drivers.driver import Driver
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.store.records import Snapshot
-from scheduler_svc.table.table import HostTable
 
 
 @dataclass(slots=True)

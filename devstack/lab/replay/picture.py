@@ -4,7 +4,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from devstack.lab.replay.play import ReplayRun
+from devstack.lab.replay.scenario import ReplayRun
 
 HOUR = 3600.0
 PANELS = (

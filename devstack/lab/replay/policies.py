@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from oslo_config import cfg
 
-from devstack.lab.driver import Filters
+from devstack.lab.default_driver import Filters
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.conf import filters, weighers
-from scheduler_svc.drivers import choice
-from scheduler_svc.drivers.driver import Driver
-from scheduler_svc.filters import pipeline
-from scheduler_svc.weighers import scoring
+from scheduler_svc.core.drivers import choice
+from scheduler_svc.core.drivers.driver import Driver
+from scheduler_svc.core.filtering import pipeline
+from scheduler_svc.core.weighers import scoring
 
 Groups = Mapping[str, Mapping[str, object]]
 

@@ -3,12 +3,12 @@
 
 from collections.abc import Iterator, Sequence
 
-from devstack.lab.regret import JudgedClaim
+from devstack.lab.race.regret import JudgedClaim
 from devstack.lab.replay.observer import UsageSample
-from devstack.lab.replay.play import ReplayRun
 from devstack.lab.replay.policies import ReplayPolicy
+from devstack.lab.replay.scenario import ReplayRun
 from devstack.lab.rows import ResultRow
-from scheduler_svc.weighers import scoring
+from scheduler_svc.core.weighers import scoring
 
 
 def rows(policy: ReplayPolicy, run: ReplayRun, oracle_placements: int, hosts: int) -> Iterator[ResultRow]:

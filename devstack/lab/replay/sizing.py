@@ -9,7 +9,7 @@ from typing import Any
 
 from devstack.confs import NODE_SHAPES
 from devstack.lab import hosts
-from devstack.lab.command import MAX_HOSTS
+from devstack.lab.benchmark import MAX_HOSTS
 from scheduler_svc.store.records import Amounts
 
 FIRST = 64

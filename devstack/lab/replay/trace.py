@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 from devstack.workload import TraceError
-from rpcapi.model.inventory import MAX_AMOUNT
+from rpcapi.resources.inventory import MAX_AMOUNT
 
 MIB_PER_GB = 1024
 COLUMNS = ("bin_ts", "batch", "vcpu", "mem_gb", "dur_lo_s", "dur_hi_s", "censored")

@@ -16,9 +16,9 @@ from devstack.lab.replay.arrivals import ReplayRequest
 from devstack.lab.replay.placer import AssignedHosts, OnRefusal, PlacedServer
 from devstack.lab.replay.policies import ReplayPolicy
 from rpcapi import objects
-from rpcapi.shell import waiting
-from rpcapi.shell.faults import CommandFailed
-from rpcapi.shell.session import Session
+from rpcapi.cli import waiting
+from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.session import Session
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.redis import RedisStore
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from oslo_config import cfg
 
-from compute_agent.kinds.kind import NodeProvider, ResourceKind
-from rpcapi.model.inventory import Inventory
+from compute_agent.resources.kinds.kind import NodeProvider, ResourceKind
+from rpcapi.resources.inventory import Inventory
 
 RESOURCE_CLASS = "CUSTOM_LICENCE"
 OPTS = [cfg.IntOpt("licences", default=0, min=0, help="Licences that each node of the shape has.")]

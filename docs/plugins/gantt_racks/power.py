@@ -6,11 +6,11 @@ from collections.abc import Iterator
 import numpy as np
 from oslo_config import cfg
 
-from scheduler_svc.filters.sieve import Filter, Sieve
-from scheduler_svc.request import SchedulingRequest
-from scheduler_svc.table.columns import FloatColumn
-from scheduler_svc.table.view import View
-from scheduler_svc.weighers.weigher import Weigher
+from scheduler_svc.core.matching.predicate import Filter, Sieve
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.columns import FloatColumn
+from scheduler_svc.core.table.view import View
+from scheduler_svc.core.weighers.weigher import Weigher
 
 WATTS = "metrics.watts_free"  # what agents report of it
 READS = {"compute": frozenset({WATTS})}  # the worker keeps, and agents send, what is named here and nothing else

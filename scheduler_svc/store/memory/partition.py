@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from rpcapi.model import names
+from rpcapi.resources import names
 from scheduler_svc.store import namespaces, paging
 from scheduler_svc.store.records import Claim, LogEntry, Snapshot
 from scheduler_svc.store.verbs.partition import PartitionState

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rpcapi import errors
-from rpcapi.model.claims import Answer, ClaimState
+from rpcapi.resources.claims import Answer, ClaimState
 from scheduler_svc.store import documents
 from scheduler_svc.store.records import SCHEMA, AuditOutcome, ClaimResult, RunningClaim
 from scheduler_svc.store.redis.connect import RedisConnection

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from rpcapi import errors
-from rpcapi.model import names
-from rpcapi.model.claims import Answer
+from rpcapi.resources import names
+from rpcapi.resources.claims import Answer
 from scheduler_svc.store import documents, verification
 from scheduler_svc.store.records import Claim, ClaimRef, ClaimResult
 from scheduler_svc.store.redis.connect import RedisConnection

@@ -11,8 +11,8 @@ from redis.retry import Retry
 
 from rpcapi import errors
 from rpcapi.conf.replicas import ReplicaAcknowledgement
-from rpcapi.primary import connection, tries
-from rpcapi.primary.evaluate import evaluate
+from rpcapi.redis_failover import connection, retries
+from rpcapi.redis_failover.evaluate import evaluate
 from scheduler_svc.store.redis.identity import RedisIdentity
 from scheduler_svc.store.redis.keys import prefix
 from scheduler_svc.store.redis.scripts import RedisScript, load
@@ -83,7 +83,7 @@ class RedisConnection:
     def run_with_retries(self, attempt: Callable[[], T]) -> T:
         """Return the result of ``attempt``, retried where no answer came; raises StoreUnavailable."""
         try:
-            return tries.run_with_retries(attempt, EpochMissing)
+            return retries.run_with_retries(attempt, EpochMissing)
         except redis.RedisError as error:
             raise self._unavailable(error) from error
 

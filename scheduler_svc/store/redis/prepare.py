@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from rpcapi.model.claims import Answer, Verdict
+from rpcapi.resources.claims import Answer, Verdict
 from scheduler_svc.store import documents
 from scheduler_svc.store.records import SCHEMA, BatchAnswer, Candidate, ClaimBatch, IntentResult
 

@@ -50,7 +50,7 @@ def _compose(name: str, words: dict[str, None], included: set[str]) -> list[str]
         return []
     included.add(name)
     lines: list[str] = []
-    for line in files("scheduler_svc.store").joinpath("lua", f"{name}.lua").read_text("utf-8").splitlines():
+    for line in files("scheduler_svc.store.redis").joinpath("lua", f"{name}.lua").read_text("utf-8").splitlines():
         if line.startswith(_INCLUDE):
             lines += _compose(line.removeprefix(_INCLUDE).strip(), words, included)
         elif line.startswith(_KEYS):

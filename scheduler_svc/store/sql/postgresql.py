@@ -9,7 +9,8 @@ from typing import Any
 
 from sqlalchemy import URL, Connection, create_engine, event, exc, text
 
-from rpcapi import errors, green
+from rpcapi import errors
+from rpcapi.messaging import green
 from scheduler_svc.store.records import Durability
 from scheduler_svc.store.sql.dialect import ANSWER_SECONDS, CONNECT_SECONDS, POOL, SqlDialect, unavailable
 
@@ -133,7 +134,7 @@ class Postgresql(SqlDialect):
 
 
 def _connect(_dialect: Any, _record: Any, arguments: Any, options: Any) -> Any:
-    from scheduler_svc.store.sql.patience import TimeoutConnection  # noqa: PLC0415 - SQLite needs no psycopg installed
+    from scheduler_svc.store.sql.timeouts import TimeoutConnection  # noqa: PLC0415 - SQLite needs no psycopg installed
 
     return TimeoutConnection.connect(*arguments, **options)
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rpcapi import errors
-from rpcapi.model import names
-from rpcapi.model.claims import Answer, ClaimState
+from rpcapi.resources import names
+from rpcapi.resources.claims import Answer, ClaimState
 from scheduler_svc.store.records import AuditOutcome, Claim, ClaimRef, ClaimResult, RunningClaim
 from scheduler_svc.store.verbs.partition import UNKNOWN_END, PartitionState, answer_of
 

@@ -3,8 +3,8 @@
 
 from dataclasses import replace
 
-from rpcapi.model import names
-from rpcapi.model.claims import Answer, ClaimState
+from rpcapi.resources import names
+from rpcapi.resources.claims import Answer, ClaimState
 from scheduler_svc.store.records import Claim, ClaimRef, ClaimResult
 from scheduler_svc.store.verbs.partition import UNKNOWN_END, PartitionState, answer_of
 

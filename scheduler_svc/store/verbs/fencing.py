@@ -2,7 +2,7 @@
 """The fence verb: releases the claims of a host on which, by an operator's word, nothing runs."""
 
 from rpcapi import errors
-from rpcapi.model.claims import ClaimState
+from rpcapi.resources.claims import ClaimState
 from scheduler_svc.store.verbs.partition import PartitionState
 
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from rpcapi.model import names
-from rpcapi.model.claims import Answer, ClaimState
+from rpcapi.resources import names
+from rpcapi.resources.claims import Answer, ClaimState
 from scheduler_svc.store.records import Claim, ClaimRef, LogEntry
 from scheduler_svc.store.reports import capacity_in
-from scheduler_svc.store.verbs.holdings import PartitionStorage
+from scheduler_svc.store.verbs.contents import PartitionStorage
 
 POSITION_LEAP = 1 << 20  # positions that a new epoch skips: more than any log may have forgotten
 UNKNOWN_END = "unknown"  # the end of a claim that never existed, as the first abort was answered

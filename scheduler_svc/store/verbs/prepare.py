@@ -4,8 +4,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from rpcapi.model import names
-from rpcapi.model.claims import Answer, ClaimState, GroupPolicy, Verdict
+from rpcapi.resources import names
+from rpcapi.resources.claims import Answer, ClaimState, GroupPolicy, Verdict
 from scheduler_svc.store.records import (
     Allocations,
     BatchAnswer,

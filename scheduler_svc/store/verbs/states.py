@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from rpcapi import errors
-from rpcapi.model import names
+from rpcapi.resources import names
 from scheduler_svc.store import aggregates, documents, namespaces, reports
 from scheduler_svc.store.records import StatsOutcome
 from scheduler_svc.store.verbs.partition import PartitionState

@@ -2,8 +2,8 @@
 """Reads and writes the queues of the bus in Redis."""
 
 from devstack.servers.redis import RedisServer
-from rpcapi.drivers import names
-from rpcapi.drivers.transport import BELL, BODIES
+from rpcapi.messaging.drivers import names
+from rpcapi.messaging.drivers.transport import BELL, BODIES
 from tests.contract.bus_peer import Peers
 
 

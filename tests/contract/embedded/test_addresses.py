@@ -11,7 +11,7 @@ from devstack.servers.redis import RedisServer
 from devstack.servers.redis_users import BUS, BUS_USERS
 from rpcapi import conf as rpc_conf
 from rpcapi import context
-from rpcapi.conductor import ConductorAPI
+from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.errors import BadConfiguration, Unavailable
 from tests.contract.bus_peer import Ending, Peers, eventually, fanout_received
 from tests.contract.embedded.settings import QUICK

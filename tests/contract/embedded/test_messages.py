@@ -9,8 +9,8 @@ import pytest
 from oslo_messaging.rpc import client as rpc_client
 
 from devstack.servers.redis import RedisServer
-from rpcapi.drivers import errors, names, wire
-from rpcapi.drivers.transport import BODIES, TAG_LENGTH
+from rpcapi.messaging.drivers import errors, names, wire
+from rpcapi.messaging.drivers.transport import BODIES, TAG_LENGTH
 from tests.contract.bus_peer import Peers, eventually
 from tests.contract.embedded.queues import push
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from devstack.servers.redis import RedisServer
-from rpcapi.drivers import names
+from rpcapi.messaging.drivers import names
 from tests.contract.bus_peer import Peers, eventually
 from tests.contract.embedded.processes import Processes
 from tests.contract.embedded.queues import inbox_with, waiting

@@ -14,7 +14,7 @@ from conductor.store.records import BuildRequestRecord
 from conductor.store.redis import RedisConductorStore as Records
 from rpcapi import errors
 from rpcapi.conf.replicas import ReplicaAcknowledgement
-from rpcapi.model.claims import Answer
+from rpcapi.resources.claims import Answer
 from scheduler_svc.store.records import AuditOutcome, ClaimBatch, ClaimRef
 from scheduler_svc.store.redis import RedisStore
 from scheduler_svc.store.redis.keys import prefix

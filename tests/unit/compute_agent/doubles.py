@@ -8,8 +8,8 @@ from typing import Any
 import oslo_messaging as messaging
 
 from rpcapi import objects
-from rpcapi.model.claims import Answer
-from rpcapi.model.names import host_of
+from rpcapi.resources.claims import Answer
+from rpcapi.resources.names import host_of
 
 ClaimRef = tuple[str, int]
 LIVE = (Answer.PREPARED, Answer.CONFIRMED)

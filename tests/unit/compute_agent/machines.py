@@ -8,8 +8,8 @@ from pathlib import Path
 from oslo_config import cfg
 
 from compute_agent import conf as compute_conf
-from compute_agent import nodes
-from compute_agent.nodes import HostPlan, Node
+from compute_agent.resources import nodes
+from compute_agent.resources.nodes import HostPlan, Node
 
 # Two cells of eight CPUs in cores of two threads; of each cell one core is shared.
 BIG = """

@@ -10,25 +10,25 @@ from pathlib import Path
 from typing import Any
 
 from compute_agent.attempt import Attempt, AttemptRef, Stage
-from compute_agent.audit import HostAuditor
-from compute_agent.builder import AdmissionController
-from compute_agent.calls import ServiceCalls
-from compute_agent.holdings import GuestManager
-from compute_agent.hypervisor import Guest, Hypervisor
-from compute_agent.journal import Journal
-from compute_agent.journal_file import JournalFile
-from compute_agent.lanes import Job
-from compute_agent.load import SimulatedLoad
-from compute_agent.mishaps import FaultInjector
-from compute_agent.nodes import Node, NodeShape
-from compute_agent.profile import HostProfile
-from compute_agent.reporter import StatsReporter
-from compute_agent.saga import AttemptSaga
-from compute_agent.service_host import AgentIntervals, ServiceHost
-from compute_agent.tracker import ResourceTracker
-from compute_agent.wish import BuildRequirements
+from compute_agent.attempts.audit import HostAuditor
+from compute_agent.attempts.builder import AdmissionController
+from compute_agent.attempts.calls import ServiceCalls
+from compute_agent.attempts.guest_allocations import GuestManager
+from compute_agent.attempts.journal import Journal
+from compute_agent.attempts.journal_file import JournalFile
+from compute_agent.attempts.saga import AttemptSaga
+from compute_agent.resources.nodes import Node, NodeShape
+from compute_agent.resources.requirements import BuildRequirements
+from compute_agent.resources.tracker import ResourceTracker
+from compute_agent.runtime.executor import Job
+from compute_agent.runtime.reporter import StatsReporter
+from compute_agent.runtime.service_host import AgentIntervals, ServiceHost
+from compute_agent.simulator.faults import FaultInjector
+from compute_agent.simulator.hypervisor import Guest, Hypervisor
+from compute_agent.simulator.load import SimulatedLoad
+from compute_agent.simulator.profile import HostProfile
 from rpcapi import context
-from rpcapi.model.inventory import Inventory
+from rpcapi.resources.inventory import Inventory
 from tests.unit.compute_agent.doubles import ClaimsDouble, ConductorDouble, SchedulerDouble
 
 HOST = "alpha"

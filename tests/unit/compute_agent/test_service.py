@@ -15,11 +15,12 @@ from oslo_config import cfg
 
 from compute_agent import conf as compute_conf
 from compute_agent.service import ComputeService
-from rpcapi import bus, context, errors, objects
 from rpcapi import conf as rpc_conf
-from rpcapi.claims import topic
-from rpcapi.compute import ComputeAPI
+from rpcapi import context, errors, objects
+from rpcapi.clients.claims import topic
+from rpcapi.clients.compute import ComputeAPI
 from rpcapi.daemon.waiting import ShutdownRequested
+from rpcapi.messaging import bus
 from rpcapi.serializer import GanttSerializer
 from tests.unit.compute_agent.doubles import ClaimsDouble, ConductorDouble, SchedulerDouble
 

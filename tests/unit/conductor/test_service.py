@@ -12,18 +12,19 @@ import pytest
 from oslo_config import cfg
 
 from conductor import conf as conductor_conf
-from conductor.saga.turn import SagaLimits
+from conductor.saga.saga_pass import SagaLimits
 from conductor.service import ConductorService
 from conductor.store import keys
 from conductor.store.interface import ConductorStore
 from conductor.store.memory import MemoryConductorStore, wall_clock
 from conductor.store.records import StoreTimeouts
 from conductor.store.redis import RedisConductorStore
-from rpcapi import bus, context, errors, objects
 from rpcapi import conf as rpc_conf
-from rpcapi.claims import topic
-from rpcapi.conductor import ConductorAPI
+from rpcapi import context, errors, objects
+from rpcapi.clients.claims import topic
+from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.endpoint import expose
+from rpcapi.messaging import bus
 from rpcapi.serializer import GanttSerializer
 from tests.unit.conductor.polling import until
 from tests.unit.conductor.saga.hosts import Hosts

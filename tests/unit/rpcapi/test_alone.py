@@ -29,15 +29,15 @@ import pkgutil
 import rpcapi
 
 # A library user may import everything except the daemon frame, Redis access, the bus drivers and the command line.
-DAEMON_PACKAGES = ("rpcapi.daemon", "rpcapi.drivers", "rpcapi.primary", "rpcapi.shell")
+DAEMON_PACKAGES = ("rpcapi.daemon", "rpcapi.messaging.drivers", "rpcapi.redis_failover", "rpcapi.cli")
 for module in pkgutil.walk_packages(rpcapi.__path__, "rpcapi."):
     if not module.name.startswith(DAEMON_PACKAGES):
         __import__(module.name)
 
 from oslo_config import cfg
 from rpcapi import conf as rpc_conf, context, errors, objects
-from rpcapi.model.flavors import BUILT_IN
-from rpcapi.scheduler import SchedulerAPI
+from rpcapi.spec_builder.flavors import BUILT_IN
+from rpcapi.clients.scheduler import SchedulerAPI
 
 class CustomBackend:
     """A scheduler backend of a deployer, without a bus."""
@@ -68,7 +68,7 @@ for name, canonical in ((("host", "node"), "host/node"), ("host", "host")):
         assert repr(canonical) in error.sentence
     else:
         raise AssertionError("a typed error was swallowed")
-from rpcapi import green
+from rpcapi.messaging import green
 assert not green.is_patched()
 print("alone", sorted(FORBIDDEN & set(sys.modules)))
 '''
@@ -77,7 +77,7 @@ BACKEND_SCRIPT = """
 import importlib.metadata
 from oslo_config import cfg
 from rpcapi import conf as rpc_conf
-from rpcapi.scheduler import BACKENDS, BusBackend, SchedulerAPI
+from rpcapi.clients.scheduler import BACKENDS, BusBackend, SchedulerAPI
 
 conf = cfg.ConfigOpts()
 rpc_conf.register_opts(conf)

@@ -7,7 +7,7 @@ import pytest
 
 from rpcapi import errors, objects
 from rpcapi.arguments import ArgumentChecker
-from rpcapi.model import names
+from rpcapi.resources import names
 
 
 class Endpoint:

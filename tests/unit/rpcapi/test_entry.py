@@ -13,8 +13,8 @@ ROOT = Path(__file__).parents[3]
 SCRIPT = "import sys; {hide}; sys.argv[1:] = ['--help']; from {module} import {function} as main; sys.exit(main())"
 # Script, entry point, a required package, and the extra that installs it.
 SCRIPTS = [
-    ("gantt", "rpcapi.shell.entry:main", "cliff", "shell"),
-    ("gantt-status", "rpcapi.shell.entry:status", "oslo_upgradecheck", "status"),
+    ("gantt", "rpcapi.cli.entry:main", "cliff", "shell"),
+    ("gantt-status", "rpcapi.cli.entry:status", "oslo_upgradecheck", "status"),
     ("gantt-scheduler", "scheduler_svc.cmd.entry:main", "numpy", "scheduler"),
     ("gantt-conductor", "conductor.cmd.entry:main", "redis", "conductor"),
     ("gantt-compute", "compute_agent.cmd.entry:main", "oslo_log", "compute"),
@@ -37,9 +37,9 @@ def test_script_without_its_packages_prints_the_extra_to_install(script, target,
 
 
 def test_missing_module_of_gantt_raises():
-    process = run("rpcapi.shell.entry:main", "rpcapi.shell.session")
+    process = run("rpcapi.cli.entry:main", "rpcapi.cli.session")
     assert process.returncode == 1
-    assert "pip install" not in process.stderr and "rpcapi.shell.session" in process.stderr
+    assert "pip install" not in process.stderr and "rpcapi.cli.session" in process.stderr
 
 
 @pytest.mark.parametrize(

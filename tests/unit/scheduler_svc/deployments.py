@@ -5,14 +5,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rpcapi import errors
-from scheduler_svc.deciding.partitioned import PartitionedSelector
-from scheduler_svc.deciding.select import RetryLimits, Selector
-from scheduler_svc.following.replica import Replica
-from scheduler_svc.partitions import OpenPartition, OpenPartitions
+from scheduler_svc.core.table.table import HostTable
+from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
+from scheduler_svc.replication.replica import Replica
+from scheduler_svc.scheduling.partitioned import PartitionedSelector
+from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from scheduler_svc.store.memory import MemoryStore
-from scheduler_svc.table.table import HostTable
 from tests.unit.scheduler_svc import hosts
-from tests.unit.scheduler_svc.sights import filter_driver
+from tests.unit.scheduler_svc.scheduling.replica_views import filter_driver
 
 TTL_MS = 10_000
 _VERBS = (

@@ -7,11 +7,11 @@ import pytest
 
 from rpcapi import errors
 from rpcapi.daemon.waiting import ShutdownRequested
-from scheduler_svc.drivers.filter import FilterDriver
-from scheduler_svc.opening import open_configured
+from scheduler_svc.core.drivers.filter import FilterDriver
+from scheduler_svc.replication.opening import open_configured
 from scheduler_svc.service import SchedulerService
 from scheduler_svc.store.memory import MemoryStore
-from tests.unit.scheduler_svc.workers import FakeTransportWorker, configure
+from tests.unit.scheduler_svc.scheduling.workers import FakeTransportWorker, configure
 
 
 @pytest.fixture(scope="module")

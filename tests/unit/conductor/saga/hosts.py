@@ -7,8 +7,8 @@ from typing import Any
 
 from rpcapi import objects
 from rpcapi.context import RequestContext
-from rpcapi.model import names
-from rpcapi.model.claims import Answer
+from rpcapi.resources import names
+from rpcapi.resources.claims import Answer
 from scheduler_svc.store.records import ClaimRef
 from tests.unit.conductor.saga.ledger import Ledger
 

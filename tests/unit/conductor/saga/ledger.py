@@ -6,11 +6,11 @@ from typing import Any
 
 from rpcapi import objects
 from rpcapi.context import RequestContext
-from rpcapi.model.claims import Answer, ClaimState
-from rpcapi.model.inventory import Inventory
-from scheduler_svc.deciding import refusal
-from scheduler_svc.deciding.alternates import PreparedChunk
+from rpcapi.resources.claims import Answer, ClaimState
+from rpcapi.resources.inventory import Inventory
 from scheduler_svc.endpoints import decode, encode
+from scheduler_svc.scheduling import refusals
+from scheduler_svc.scheduling.alternates import PreparedChunk
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.records import BatchAnswer, Candidate, ClaimBatch, ClaimRef, Intent, IntentResult, RunningClaim
 from scheduler_svc.store.validation import MAX_INTENTS
@@ -118,9 +118,9 @@ class Scheduler:
             answer = self.ledger.prepare(ctxt, spec, chunk, snapshot.epoch, alternates)
             if not answer.accepted:
                 self.ledger.store.abort([ClaimRef(result.consumer, result.attempt) for result in prepared])
-                refusal.raise_claim_error(answer.prepared, PARTITION)
-                raise refusal.no_valid_host(
-                    len(nodes), refusal.count_lost_candidates(refusal.last_verdicts(chunk, answer.prepared))
+                refusals.raise_claim_error(answer.prepared, PARTITION)
+                raise refusals.no_valid_host(
+                    len(nodes), refusals.count_lost_candidates(refusals.last_verdicts(chunk, answer.prepared))
                 )
             prepared += answer.prepared
         if self.lose:

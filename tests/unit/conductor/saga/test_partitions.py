@@ -7,8 +7,8 @@ import pytest
 
 from conductor.store.records import InstanceRecord
 from rpcapi import errors
-from rpcapi.claims import ClaimsAPI
-from rpcapi.model.claims import PARTITION_UNAVAILABLE
+from rpcapi.clients.claims import ClaimsAPI
+from rpcapi.resources.claims import PARTITION_UNAVAILABLE
 from tests.unit.conductor.saga.world import World, uuid_list
 
 (UUID,) = uuid_list(1)

@@ -12,11 +12,11 @@ from typing import Any
 
 from conductor.deletion import InstanceDeletion
 from conductor.instances import InstanceReader
-from conductor.peers import ServiceClients
 from conductor.reports import BuildReports
 from conductor.requests import BuildRequests
 from conductor.saga.saga import BuildSaga
-from conductor.saga.turn import SagaLimits
+from conductor.saga.saga_pass import SagaLimits
+from conductor.service_clients import ServiceClients
 from conductor.store.interface import ConductorStore
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import InstanceRecord, LeaseLost, StoreTimeouts

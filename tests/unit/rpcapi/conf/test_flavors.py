@@ -6,7 +6,7 @@ from oslo_config import cfg
 
 from rpcapi import errors
 from rpcapi.conf import flavors
-from rpcapi.model.flavors import BUILT_IN
+from rpcapi.spec_builder.flavors import BUILT_IN
 
 
 def load(folder, text):

@@ -6,8 +6,8 @@ from oslo_config import cfg
 
 from rpcapi import errors
 from rpcapi.conf import catalog, flavors, images
-from rpcapi.model.images import Image
-from rpcapi.model.pci import PciAlias
+from rpcapi.spec_builder.images import Image
+from rpcapi.spec_builder.pci_aliases import PciAlias
 
 
 def read(folder, text):

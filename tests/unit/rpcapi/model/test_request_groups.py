@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rpcapi import errors, objects
-from rpcapi.model import request
+from rpcapi.validation import request
 
 VGPU = {"resources": {"VGPU": 1}}
 CELL0 = {"id": 0, "group": "_numa0", "cpus": [0, 1], "pcpus": [0, 1], "memory_mb": 1024}

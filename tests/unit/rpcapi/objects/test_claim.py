@@ -4,7 +4,7 @@
 import pytest
 
 from rpcapi import errors, objects
-from rpcapi.model.claims import Answer
+from rpcapi.resources.claims import Answer
 
 
 def answers(*claim_answers: Answer) -> objects.ClaimAnswers:

@@ -7,7 +7,8 @@ import uuid
 import oslo_messaging as messaging
 import pytest
 
-from rpcapi import bus, errors
+from rpcapi import errors
+from rpcapi.messaging import bus
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.conf import notifications
 from scheduler_svc.notifications.outlet import NotificationSender

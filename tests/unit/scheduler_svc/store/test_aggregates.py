@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rpcapi.model.claims import Verdict
+from rpcapi.resources.claims import Verdict
 from scheduler_svc.store.records import Candidate, Intent
 from tests.unit.scheduler_svc.store.world import World, child_stats, node_stats
 

@@ -3,7 +3,7 @@
 
 from typing import Any
 
-from rpcapi.model.claims import Answer
+from rpcapi.resources.claims import Answer
 from scheduler_svc.store.records import ClaimRef, ClaimResult
 from tests.unit.scheduler_svc.store.world import SHORT_MS, SMALL, World, intent, running
 

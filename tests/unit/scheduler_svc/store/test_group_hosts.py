@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The hosts of a server group's claims."""
 
-from rpcapi.model.claims import GroupPolicy
+from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.store.records import ClaimGroup, ClaimRef
 from tests.unit.scheduler_svc.store.world import World
 

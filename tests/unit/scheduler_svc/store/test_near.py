@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Among near candidates, those unchanged since the decision are tried first."""
 
-from rpcapi.model.claims import Verdict
+from rpcapi.resources.claims import Verdict
 from scheduler_svc.store.records import Candidate, Intent
 from tests.unit.scheduler_svc.store.world import World
 

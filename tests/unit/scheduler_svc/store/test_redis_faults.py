@@ -11,7 +11,7 @@ from devstack.servers.ports import free_port
 from devstack.servers.redis import RedisServer
 from devstack.servers.redis_users import STORE_USERS
 from rpcapi import errors
-from rpcapi.model.claims import Answer
+from rpcapi.resources.claims import Answer
 from scheduler_svc.store import open_store
 from scheduler_svc.store.records import ClaimRef
 from scheduler_svc.store.redis import RedisStore

@@ -9,7 +9,7 @@ import pytest
 from scheduler_svc.store.redis.keys import KEYS
 from scheduler_svc.store.redis.scripts import load
 
-FOLDER = files("scheduler_svc.store").joinpath("lua")
+FOLDER = files("scheduler_svc.store.redis").joinpath("lua")
 ALL = sorted(path.name.removesuffix(".lua") for path in FOLDER.iterdir() if path.name.endswith(".lua"))
 VERBS = [name for name in ALL if not name.startswith("_")]
 

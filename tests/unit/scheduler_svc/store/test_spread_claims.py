@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rpcapi import errors
-from rpcapi.model.claims import Answer, Verdict
+from rpcapi.resources.claims import Answer, Verdict
 from scheduler_svc.store.records import Candidate, ClaimBatch, ClaimRef, Intent, RunningClaim
 from tests.unit.scheduler_svc.store.world import SHORT_MS, World, child_stats, node_stats
 

@@ -22,7 +22,7 @@ from sqlalchemy.pool import NullPool
 from devstack.servers.postgresql import PostgresqlServer
 from rpcapi import errors
 from scheduler_svc.store.records import ClaimBatch, Durability
-from scheduler_svc.store.sql import SqlStore, patience, postgresql, sqlite, tables
+from scheduler_svc.store.sql import SqlStore, postgresql, sqlite, tables, timeouts
 from scheduler_svc.store.sql.schema import VERSION_TABLE
 from tests.unit.scheduler_svc.store.databases import sql_world
 from tests.unit.scheduler_svc.store.world import World, intent
@@ -228,7 +228,7 @@ def test_file_after_a_machine_restart_begins_an_epoch(
 
 
 def test_hanging_server_is_unavailable(monkeypatch: pytest.MonkeyPatch, run_folder: Path) -> None:
-    monkeypatch.setattr(patience, "SILENCE_SECONDS", 0.5)
+    monkeypatch.setattr(timeouts, "SILENCE_SECONDS", 0.5)
     server = PostgresqlServer(run_folder)
     server.start()
     world = sql_world(server.url())

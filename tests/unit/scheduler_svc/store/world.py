@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rpcapi.model.inventory import Inventory
+from rpcapi.resources.inventory import Inventory
 from scheduler_svc.store import Store, records
 from scheduler_svc.store.records import Candidate, ClaimBatch, ClaimGroup, ClaimRef, Intent, RunningClaim
 

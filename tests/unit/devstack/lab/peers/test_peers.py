@@ -9,7 +9,7 @@ import pytest
 
 from devstack.lab.peers import environments
 from devstack.lab.peers.environments import NOVA, PLACEMENT, PeerMissing
-from devstack.lab.peers.field import PeerWorkload
+from devstack.lab.peers.workload import PeerWorkload
 from tests.unit.devstack.lab import asking
 
 STUB_PEER = """

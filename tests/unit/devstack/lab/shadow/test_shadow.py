@@ -6,15 +6,15 @@ import json
 import pytest
 
 from rpcapi import context, errors
-from scheduler_svc.deciding.asked import SelectionCall
-from scheduler_svc.deciding.select import RetryLimits, Selector
-from scheduler_svc.deciding.shadow import ShadowClaimer, ShadowSelector
-from scheduler_svc.request import SchedulingRequest
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.scheduling.calls import SelectionCall
+from scheduler_svc.scheduling.selector import RetryLimits, Selector
+from scheduler_svc.scheduling.shadow import ShadowClaimer, ShadowSelector
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.devstack.lab import asking
 from tests.unit.devstack.lab.shadow.files import best, record, refused, write
 from tests.unit.scheduler_svc import hosts
-from tests.unit.scheduler_svc.sights import FollowingReplicaView, filter_driver
+from tests.unit.scheduler_svc.scheduling.replica_views import FollowingReplicaView, filter_driver
 
 
 @pytest.fixture

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attempts to run an instance: journal, saga, audit."""

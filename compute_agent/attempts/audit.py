@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Audit of a service host: report its attempts to the store, and end those whose claims are over.
+
+A host is audited after a start and whenever the store may have lost data."""
+
+from dataclasses import dataclass
+
+from oslo_log import log
+
+from compute_agent import metrics
+from compute_agent.attempt import Attempt, AttemptRef, ClaimEnd, Stage
+from compute_agent.attempts.calls import CallRejected, CallUnanswered, ServiceCalls
+from compute_agent.attempts.guest_allocations import GuestManager
+from compute_agent.attempts.journal import Clock, wall_ms
+from rpcapi import objects
+from rpcapi.clients.claims import ClaimsAPI
+from rpcapi.resources.claims import Answer, ClaimState
+
+LOG = log.getLogger(__name__)
+
+# Answers for a claim that is over or belongs to another host. UNKNOWN is not among them: the store may have lost the
+# claim, and a running guest is the truth.
+ENDED_ANSWERS = frozenset(
+    {Answer.ABORTED, Answer.EXPIRED, Answer.RELEASED, Answer.ENDED, Answer.CONFLICT, Answer.FOREIGN}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditResult:
+    """The store's epoch according to its answer, and the seconds after which to audit again (0: not needed)."""
+
+    epoch: int
+    again_s: float
+
+
+class HostAuditor:
+    """Audits one service host. Runs in the host's serial queue, so that nothing changes during an audit."""
+
+    def __init__(
+        self, guest_manager: GuestManager, claims: ClaimsAPI, calls: ServiceCalls, clock: Clock = wall_ms
+    ) -> None:
+        self._guest_manager = guest_manager
+        self._claims = claims
+        self._calls = calls
+        self._clock = clock
+        self.epoch = 0  # the last one in which this host was audited
+
+    def audit(self, epoch: int) -> AuditResult:
+        """Report the live attempts of this host, and end those whose claims are over.
+
+        When the answer names another epoch, the host is not open yet and must be audited in that epoch.
+        Raises CallUnanswered and CallRejected.
+        """
+        live_attempts = self._guest_manager.journal.live()
+        report = _audit_report(self._guest_manager.host, epoch, live_attempts)
+        try:
+            answer = self._calls.call("audit_host", lambda ctxt: self._claims.audit_host(ctxt, report))
+        except (CallUnanswered, CallRejected):
+            metrics.AUDITS.labels("unanswered").inc()
+            raise
+        self._end_finished_attempts(live_attempts, answer)
+        if answer.epoch == epoch:
+            self.epoch = epoch
+        metrics.AUDITS.labels("settled" if answer.epoch == epoch else "another epoch").inc()
+        LOG.info(
+            "Audited host %s in epoch %d: %d live attempts, %d claims re-asserted, %d released, %d orphans",
+            *(
+                self._guest_manager.host,
+                answer.epoch,
+                len(live_attempts),
+                answer.reasserted,
+                answer.released,
+                answer.orphans,
+            ),
+        )
+        return AuditResult(answer.epoch, answer.again_s)
+
+    def _end_finished_attempts(self, live_attempts: list[Attempt], audit_answer: objects.AuditAnswer) -> None:
+        rows = zip(audit_answer.consumers, audit_answer.attempts, audit_answer.answers, strict=True)
+        answers_by_ref = {AttemptRef(consumer, number): answer for consumer, number, answer in rows}
+        ended = []
+        for attempt in live_attempts:
+            answer = answers_by_ref.get(attempt.ref)
+            if answer in ENDED_ANSWERS:
+                reason = f"claim is over: {answer}"
+                ended.append(attempt.to_ended(attempt.outcome_if_ended, reason, ClaimEnd.NOTHING, self._clock()))
+            elif answer == Answer.UNKNOWN and attempt.stage is not Stage.INTENT:
+                LOG.error(
+                    "The store does not accept the claim of instance %s (attempt %d), which runs on this host",
+                    *attempt.ref,
+                )
+        self._guest_manager.end_attempts(ended)
+
+
+def _audit_report(host: str, epoch: int, live_attempts: list[Attempt]) -> objects.AuditReport:
+    return objects.AuditReport.of(
+        host=host,
+        epoch=epoch,
+        consumers=[attempt.uuid for attempt in live_attempts],
+        attempts=[attempt.attempt for attempt in live_attempts],
+        states=[str(_claim_state(attempt)) for attempt in live_attempts],
+        names=[attempt.name for attempt in live_attempts],
+        allocations=[dict(attempt.allocations) for attempt in live_attempts],
+        owners=[dict(attempt.owner) for attempt in live_attempts],
+    )
+
+
+def _claim_state(attempt: Attempt) -> ClaimState:
+    return ClaimState.PREPARED if attempt.stage is Stage.INTENT else ClaimState.CONFIRMED

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Journal of a service host: every attempt and its stage, written to disk before the agent acts on it."""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from compute_agent.attempt import Attempt, AttemptRef, Stage
+from compute_agent.attempts.journal_file import JournalDamaged, JournalFile, JournalRecord
+
+# The file is compacted when it has more than COMPACT_LINES lines, and more than COMPACT_FACTOR lines per attempt.
+COMPACT_LINES = 2000
+COMPACT_FACTOR = 2
+
+Clock = Callable[[], int]
+
+
+def wall_ms() -> int:
+    """Return Unix time in milliseconds."""
+    return time.time_ns() // 1_000_000
+
+
+class Journal:
+    """The attempts of one service host, in memory and on disk. Only one thread at a time writes.
+
+    A record is {"attempt": the whole attempt}, {"stage": ..., "at_ms": ..., "ref": [uuid, attempt]} or
+    {"reported": true, "ref": [uuid, attempt]}.
+    """
+
+    def __init__(self, file: JournalFile, retention_ms: int, clock: Clock = wall_ms) -> None:
+        self._file = file
+        self._retention_ms = retention_ms
+        self._clock = clock
+        self._attempts: dict[AttemptRef, Attempt] = {}
+        self._numbers: dict[str, set[int]] = {}
+        self._stages: dict[Stage, dict[AttemptRef, None]] = {stage: {} for stage in Stage}
+        self._unreported: dict[AttemptRef, None] = {}
+
+    def open(self) -> None:
+        """Read the previous agent's journal, and compact it; raises JournalDamaged, OSError."""
+        for batch in self._file.read():
+            self._apply_all(batch)
+        self.compact()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    @property
+    def has_attempts(self) -> bool:
+        """Whether the journal has any attempt."""
+        return bool(self._attempts)
+
+    # -- reading -----------------------------------------------------------------------------------------------
+
+    def get(self, ref: AttemptRef) -> Attempt | None:
+        """Return the attempt, or None when the journal does not have it."""
+        return self._attempts.get(ref)
+
+    def of_instance(self, uuid: str) -> list[Attempt]:
+        """Return the attempts of an instance, oldest first."""
+        return [self._attempts[AttemptRef(uuid, number)] for number in sorted(self._numbers.get(uuid, ()))]
+
+    def at(self, stage: Stage) -> list[Attempt]:
+        """Return the attempts at a stage, in the order in which they reached it."""
+        return [self._attempts[ref] for ref in self._stages[stage]]
+
+    def live(self) -> list[Attempt]:
+        """Return the attempts that hold resources on this host."""
+        return [attempt for stage in Stage if stage is not Stage.GONE for attempt in self.at(stage)]
+
+    def unreported(self) -> list[Attempt]:
+        """Return the attempts without an acknowledged outcome, those without an outcome included."""
+        return [self._attempts[ref] for ref in self._unreported]
+
+    # -- writing -----------------------------------------------------------------------------------------------
+
+    def put(self, attempts: Sequence[Attempt]) -> None:
+        """Record whole attempts: new intents and ends. One durable batch."""
+        self._write([{"attempt": attempt.as_dict()} for attempt in attempts])
+
+    def advance(self, refs: Iterable[AttemptRef], stage: Stage, durable: bool = True) -> None:
+        """Record that attempts have reached ``stage``. One batch."""
+        now = self._clock()
+        self._write([{"stage": stage, "ref": list(ref), "at_ms": now} for ref in refs], durable)
+
+    def mark_reported(self, refs: Iterable[AttemptRef]) -> None:
+        """Record that the conductor has acknowledged outcomes; if the record is lost, they are reported again."""
+        self._write([{"reported": True, "ref": list(ref)} for ref in refs], durable=False)
+
+    def report_again(self, ref: AttemptRef) -> None:
+        """Mark the outcome of an attempt as unreported, because the conductor repeated its request."""
+        self._store(replace(self._attempts[ref], reported=False))
+
+    def compact(self) -> None:
+        """Rewrite the file without reported ends that are older than the retention."""
+        oldest = self._clock() - self._retention_ms
+        for attempt in self.at(Stage.GONE):
+            if attempt.reported and attempt.at_ms < oldest:
+                self._forget(attempt.ref)
+        self._file.rewrite([{"attempt": attempt.as_dict()} for attempt in self._attempts.values()])
+
+    def compact_if_long(self) -> None:
+        """Compact when most lines of the file are obsolete."""
+        if self._file.lines > max(COMPACT_LINES, COMPACT_FACTOR * len(self._attempts)):
+            self.compact()
+
+    def _write(self, records: Sequence[JournalRecord], durable: bool = True) -> None:
+        if not records:
+            return
+        if self._file.needs_rewrite:
+            self.compact()
+        self._file.append(records, durable)
+        self._apply_all(records)
+
+    def _apply_all(self, records: Iterable[JournalRecord]) -> None:
+        try:
+            for record in records:
+                self._apply(record)
+        except (KeyError, ValueError, TypeError) as error:
+            raise JournalDamaged(f"the journal has an invalid record: {error!r}") from error
+
+    def _apply(self, record: JournalRecord) -> None:
+        if "attempt" in record:
+            self._store(Attempt.from_dict(record["attempt"]))
+            return
+        attempt = self._attempts[AttemptRef(*record["ref"])]
+        if "reported" in record:
+            self._store(replace(attempt, reported=True))
+        else:
+            self._store(replace(attempt, stage=Stage(record["stage"]), at_ms=record["at_ms"]))
+
+    def _store(self, attempt: Attempt) -> None:
+        ref = attempt.ref
+        previous = self._attempts.get(ref)
+        if previous is not None and previous.stage is not attempt.stage:
+            del self._stages[previous.stage][ref]
+        self._attempts[ref] = attempt
+        self._stages[attempt.stage][ref] = None
+        self._numbers.setdefault(attempt.uuid, set()).add(attempt.attempt)
+        if attempt.reported:
+            self._unreported.pop(ref, None)
+        else:
+            self._unreported[ref] = None
+
+    def _forget(self, ref: AttemptRef) -> None:
+        del self._attempts[ref]
+        del self._stages[Stage.GONE][ref]
+        self._numbers[ref.uuid].discard(ref.attempt)
+        if not self._numbers[ref.uuid]:
+            del self._numbers[ref.uuid]

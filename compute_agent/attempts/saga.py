@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attempt saga: takes every attempt on from its journalled stage: confirm, spawn, end its claim, report.
+
+The journal is its only durable state: a start after a crash, a retry and the first run are the same pass.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from oslo_log import log
+
+from compute_agent import metrics
+from compute_agent.attempt import Attempt, AttemptRef, AttemptResult, ClaimEnd, Stage, group_by_request
+from compute_agent.attempts.calls import CallRejected, CallUnanswered, ServiceCalls
+from compute_agent.attempts.guest_allocations import GuestManager
+from compute_agent.attempts.journal import Clock, wall_ms
+from rpcapi import objects
+from rpcapi.clients.claims import ClaimsAPI
+from rpcapi.clients.conductor import ConductorAPI
+from rpcapi.resources.claims import Answer
+
+LOG = log.getLogger(__name__)
+
+# Maximum number of claims or outcomes per call; messages of the conductor are rarely larger.
+BATCH = 100
+
+
+@dataclass(frozen=True, slots=True)
+class SagaProgress:
+    """Result of one pass: whether work is left, and when (Unix ms) the next guest finishes booting."""
+
+    unfinished: bool
+    wake_ms: int | None
+
+
+class AttemptSaga:
+    """The saga of one service host. Runs in the host's serial queue."""
+
+    def __init__(
+        self,
+        guest_manager: GuestManager,
+        claims: ClaimsAPI,
+        conductor: ConductorAPI,
+        calls: ServiceCalls,
+        clock: Clock = wall_ms,
+    ) -> None:
+        self._guest_manager = guest_manager
+        self._journal = guest_manager.journal
+        self._claims = claims
+        self._conductor = conductor
+        self._calls = calls
+        self._clock = clock
+        self._settled_claims: set[AttemptRef] = set()  # ended attempts with claims that are over in the store
+        self._unfinished = False
+
+    def advance(self) -> SagaProgress:
+        """Run one pass: take every attempt as far as possible now."""
+        self._unfinished = False
+        self._call_in_batches(self._journal.at(Stage.INTENT), self._confirm)
+        self._spawn(self._journal.at(Stage.CONFIRMED))
+        for end, call in ((ClaimEnd.ABORT, self._abort), (ClaimEnd.RELEASE, self._release)):
+            self._call_in_batches(
+                [attempt for attempt in self._attempts_with_open_claims() if attempt.claim_end is end], call
+            )
+        wake_ms = self._report()
+        self._journal.compact_if_long()
+        return SagaProgress(self._unfinished, wake_ms)
+
+    def _call_in_batches(self, attempts: Sequence[Attempt], call: Callable[[list[Attempt]], None]) -> None:
+        """Make ``call`` for the attempts of each request, in batches; stop at the first unanswered call."""
+        for group in group_by_request(attempts).values():
+            rest = iter(group)
+            while batch := list(islice(rest, BATCH)):
+                try:
+                    call(batch)
+                except CallRejected as error:
+                    LOG.error("%s", error)
+                    self._unfinished = True
+                except CallUnanswered as error:
+                    LOG.warning("%s; it will be retried", error)
+                    self._unfinished = True
+                    return
+
+    # -- confirm claims, spawn guests ---------------------------------------------------------------------------
+
+    def _confirm(self, attempts: list[Attempt]) -> None:
+        answers = self._calls.call(
+            "confirm_claims",
+            lambda ctxt: self._claims.confirm_claims(ctxt, self._guest_manager.host, refs_of(attempts)),
+            attempts,
+        )
+        confirmed, refused = [], []
+        for attempt, answer in self._match_answers(attempts, answers):
+            metrics.CONFIRMS.labels(answer).inc()
+            if answer == Answer.CONFIRMED:
+                confirmed.append(attempt.ref)
+            elif answer in (Answer.CLOSED, Answer.PREPARED):
+                self._unfinished = True
+            else:
+                reason = f"claim could not be confirmed: {answer}"
+                refused.append(attempt.to_ended(AttemptResult.REFUSED, reason, ClaimEnd.NOTHING, self._clock()))
+        self._journal.advance(confirmed, Stage.CONFIRMED)
+        self._guest_manager.end_attempts(refused)
+
+    def _spawn(self, attempts: Sequence[Attempt]) -> None:
+        failed = self._guest_manager.spawn(attempts)
+        self._guest_manager.end_attempts(
+            [
+                attempt.to_ended(AttemptResult.FAILED, reason, ClaimEnd.RELEASE, self._clock())
+                for attempt, reason in failed
+            ]
+        )
+
+    # -- end claims ------------------------------------------------------------------------------------------------
+
+    def _attempts_with_open_claims(self) -> list[Attempt]:
+        unreported = self._journal.unreported()
+        return [attempt for attempt in unreported if not attempt.live and attempt.ref not in self._settled_claims]
+
+    def _abort(self, attempts: list[Attempt]) -> None:
+        answers = self._calls.call(
+            "abort_claims",
+            lambda ctxt: self._claims.abort_claims(ctxt, refs_of(attempts), self._guest_manager.host),
+            attempts,
+        )
+        # CONFIRMED: the answer to an executed confirm was lost. Only a release ends such a claim.
+        pairs = self._match_answers(attempts, answers)
+        confirmed = [attempt for attempt, answer in pairs if answer == Answer.CONFIRMED]
+        self._settle([pair for pair in pairs if pair[1] != Answer.CONFIRMED])
+        if confirmed:
+            self._release(confirmed)
+
+    def _release(self, attempts: list[Attempt]) -> None:
+        answers = self._calls.call(
+            "release_claims",
+            lambda ctxt: self._claims.release_claims(ctxt, self._guest_manager.host, refs_of(attempts)),
+            attempts,
+        )
+        self._settle(self._match_answers(attempts, answers))
+
+    def _settle(self, pairs: Sequence[tuple[Attempt, str]]) -> None:
+        for attempt, answer in pairs:
+            if answer in (Answer.CLOSED, Answer.PREPARED, Answer.CONFIRMED):
+                self._unfinished = True
+            else:
+                self._settled_claims.add(attempt.ref)
+
+    # -- report outcomes ---------------------------------------------------------------------------------------------
+
+    def _report(self) -> int | None:
+        """Report every available outcome; return when the next guest finishes booting."""
+        due, wake_ms, now = [], None, self._clock()
+        for attempt in self._journal.unreported():
+            if attempt.stage is Stage.SPAWNED:
+                guest = self._guest_manager.hypervisor.get(attempt.ref)
+                if guest is not None and guest.running_at_ms <= now:
+                    due.append(attempt)
+                elif guest is not None:
+                    wake_ms = min(guest.running_at_ms, wake_ms or guest.running_at_ms)
+            elif attempt.stage is Stage.GONE and self._claim_is_over(attempt):
+                due.append(attempt)
+        self._call_in_batches(due, self._send_report)
+        return wake_ms
+
+    def _match_answers(self, attempts: Sequence[Attempt], answers: objects.ClaimAnswers) -> list[tuple[Attempt, str]]:
+        """Return (attempt, answer) pairs; attempts without an answer are left out, and retried."""
+        rows = zip(answers.consumers, answers.attempts, answers.answers, strict=True)
+        by_ref = {AttemptRef(consumer, number): answer for consumer, number, answer in rows}
+        pairs = [(attempt, by_ref[attempt.ref]) for attempt in attempts if attempt.ref in by_ref]
+        self._unfinished |= len(pairs) < len(attempts)
+        return pairs
+
+    def _claim_is_over(self, attempt: Attempt) -> bool:
+        return attempt.claim_end is ClaimEnd.NOTHING or attempt.ref in self._settled_claims
+
+    def _send_report(self, attempts: list[Attempt]) -> None:
+        report = objects.BuildReport.of(
+            host=self._guest_manager.host,
+            uuids=[attempt.uuid for attempt in attempts],
+            attempts=[attempt.attempt for attempt in attempts],
+            outcomes=[str(attempt.outcome or AttemptResult.ACTIVE) for attempt in attempts],
+            reasons=[attempt.reason or self._guest_manager.tracker.describe(attempt) for attempt in attempts],
+        )
+        self._calls.call("report_builds", lambda ctxt: self._conductor.report_builds(ctxt, report), attempts)
+        self._journal.mark_reported(attempt.ref for attempt in attempts)
+        self._guest_manager.activity.end(attempt for attempt in attempts if attempt.live)
+        self._settled_claims.difference_update(attempt.ref for attempt in attempts)
+
+
+def refs_of(attempts: Sequence[Attempt]) -> objects.ClaimRefs:
+    """Return the claim references of attempts, in order."""
+    return objects.ClaimRefs.of(
+        consumers=[attempt.uuid for attempt in attempts], attempts=[attempt.attempt for attempt in attempts]
+    )

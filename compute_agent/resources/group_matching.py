@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Group mappings: which provider of a node serves which request group.
+
+A claim has amounts by provider; it does not say which group each amount serves."""
+
+from collections.abc import Iterator, Mapping
+
+from compute_agent.resources.nodes import Node
+from rpcapi.resources.trees.search import StepBudget, match_allocations
+from rpcapi.resources.trees.tree import Allocations, Provider, ProviderTree, TreeRequest
+
+
+def group_mappings(node: Node, tree_request: TreeRequest, allocations: Allocations) -> Iterator[Mapping[str, str]]:
+    """Yield {suffix: path below the node} for each mapping consistent with the allocations, within a step budget.
+
+    Groups that are served by providers of other hosts are left out.
+    """
+    prefix = node.name + "/"
+    providers = [Provider(node.name, traits=frozenset(node.shape.traits), symmetry_key=node.name)]
+    for provider in node.shape.child_providers:
+        name, parent = prefix + provider.path, prefix + provider.parent if provider.parent else node.name
+        # Marked by name, so that equal providers are not pruned: their assignments differ.
+        providers.append(Provider(name, parent, traits=frozenset(provider.traits), symmetry_key=name))
+    for candidate in match_allocations(ProviderTree(providers), tree_request, allocations, StepBudget()):
+        yield {
+            suffix: f"{names[0]}/".removeprefix(prefix).rstrip("/")
+            for suffix, names in candidate.providers.items()
+            if suffix and f"{names[0]}/".startswith(prefix)
+        }

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loading of the resource kinds of a shape."""
+
+import importlib.metadata
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from oslo_config import cfg
+from oslo_log import log
+
+from compute_agent.resources.kinds.kind import Amounts, Assignment, AssignmentRequest, NodeProvider, ResourceKind
+from rpcapi import errors
+from rpcapi.resources import names, vocabulary
+from rpcapi.resources.inventory import Inventory
+
+LOG = log.getLogger(__name__)
+
+GROUP = "gantt.resource_kinds"
+
+# Keys that a kind may add to a report, with type and maximum size in bytes of JSON. The scheduler accepts no larger
+# cells, and 16 KiB of facts including those of the shape.
+_REPORT_LIMITS: Mapping[str, tuple[type, int]] = {
+    "numa": (list, 64 * 1024),
+    "facts": (dict, 12 * 1024),
+    "metrics": (dict, 12 * 1024),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedKind:
+    """A loaded resource kind, with its name and the providers that it declared.
+
+    ``classes`` are the kind's resource classes, by path. ``adds_to_reports`` is false for kinds that do not override
+    ``report``: most do not, and there are thousands of nodes.
+    """
+
+    name: str
+    kind: ResourceKind
+    providers: tuple[NodeProvider, ...]
+    classes: Mapping[str, frozenset[str]]
+    adds_to_reports: bool
+
+    @classmethod
+    def of(cls, name: str, kind: ResourceKind) -> "LoadedKind":
+        """Read a kind's inventory; raises whatever the kind raises."""
+        providers = tuple(kind.inventory())
+        classes = {provider.path: frozenset(provider.inventories) for provider in providers if provider.inventories}
+        return cls(name, kind, providers, classes, bool(providers) and type(kind).report is not ResourceKind.report)
+
+    def amounts(self, node_amounts: Amounts) -> Amounts:
+        """Return the part of ``node_amounts`` that belongs to this kind."""
+        kind_amounts: dict[str, dict[str, int]] = {}
+        for path, classes in self.classes.items():
+            own_amounts = {name: amount for name, amount in node_amounts.get(path, {}).items() if name in classes}
+            if own_amounts:
+                kind_amounts[path] = own_amounts
+        return kind_amounts
+
+    def assign(self, request: AssignmentRequest, assignments: Sequence[Assignment]) -> Assignment | str:
+        """Call the kind; an exception, or a result that cannot be journalled, becomes a refusal with its name."""
+        try:
+            if not self.kind.concerns(request):
+                return {}
+            assignment = self.kind.assign(request, assignments)
+            # The assignment must survive the journal, from which the next agent reads it.
+            return assignment if isinstance(assignment, str) else dict(json.loads(json.dumps(assignment)))
+        except Exception as error:
+            # Boundary to plugin code: the host goes on, the build goes to another host.
+            LOG.exception("Resource kind %s failed to assign", self.name)
+            _count_fault(self.name, "assign")
+            return f"resource kind {self.name!r} failed: {error!r}"
+
+    def report(self, assignments: Sequence[Assignment]) -> Mapping[str, Any]:
+        """Return the kind's keys of a node's report; on an exception, log it and return none."""
+        try:
+            return _check_report(self.kind.report(assignments))
+        except Exception:
+            # As above: a report without this kind's keys is better than a silent host.
+            LOG.exception("Resource kind %s failed to report", self.name)
+            _count_fault(self.name, "report")
+            return {}
+
+    def describe(self, assignment: Assignment) -> str:
+        """Return a readable description of an assignment."""
+        try:
+            return _check_text(self.kind.describe(assignment))
+        except Exception:
+            # As above.
+            LOG.exception("Resource kind %s failed to describe %s", self.name, assignment)
+            _count_fault(self.name, "describe")
+            return ""
+
+
+def load_kinds(conf: cfg.ConfigOpts, group: str) -> list[LoadedKind]:
+    """Return the resource kinds of the nodes of a shape, sorted by name; raises BadConfiguration, cfg.Error.
+
+    A kind that cannot be loaded, that raises or that has an invalid inventory is logged and left out.
+    """
+    entries = sorted(importlib.metadata.entry_points(group=GROUP), key=lambda entry: entry.name)
+    if not entries:
+        raise errors.BadConfiguration(why=f"no entry point of group {GROUP} is installed: install gantt again")
+    kinds: list[LoadedKind] = []
+    for entry in entries:
+        try:
+            new_kinds = _load_kind(entry.name, entry.load().of_shape, conf, group, kinds)
+        except (errors.BadConfiguration, cfg.Error):
+            raise
+        except Exception as error:
+            # Boundary to plugin code: nodes without this kind can still run guests that do not need it.
+            LOG.exception("Resource kind %s is left out of [%s]: %s", entry.name, group, error)
+            _count_fault(entry.name, "inventory")
+        else:
+            kinds += new_kinds
+    return kinds
+
+
+def _load_kind(
+    name: str,
+    of_shape: Callable[[cfg.ConfigOpts, str], ResourceKind | None],
+    conf: cfg.ConfigOpts,
+    group: str,
+    earlier_kinds: Iterable[LoadedKind],
+) -> list[LoadedKind]:
+    kind = of_shape(conf, group)
+    if kind is None:
+        return []
+    new_kind = LoadedKind.of(name, kind)
+    used_classes = {
+        (path, name) for earlier in earlier_kinds for path, classes in earlier.classes.items() for name in classes
+    }
+    for provider in new_kind.providers:
+        names.canonical(("host", f"node/{provider.path}") if provider.path else "host")
+        if provider.path and not all(provider.path.split("/")):
+            raise ValueError(f"path {provider.path!r} has an empty part")
+        for resource_class, inventory in provider.inventories.items():
+            # Checked as the scheduler does, which would reject a whole report with an invalid inventory.
+            Inventory.from_dict(resource_class, inventory.as_dict())
+            vocabulary.check_resource_class(resource_class)
+            if (provider.path, resource_class) in used_classes:
+                raise ValueError(f"{resource_class} at {provider.path or 'the node'} already belongs to another kind")
+        for trait in provider.traits:
+            vocabulary.check_trait(trait)
+    return [new_kind]
+
+
+def _check_report(report: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a kind's keys of a report; raises ValueError and others for values that the scheduler would reject.
+
+    It would reject the whole report, and the host would count as silent.
+    """
+    for key, value in report.items():
+        expected_type, max_bytes = _REPORT_LIMITS[key]
+        if not isinstance(value, expected_type):
+            raise ValueError(f"{key} must be a {expected_type.__name__}")
+        size = len(json.dumps(value, allow_nan=False, ensure_ascii=False).encode())
+        if size > max_bytes:
+            raise ValueError(f"{key} may have at most {max_bytes} bytes of JSON, got {size}")
+    if not all(isinstance(cell, dict) for cell in report.get("numa", ())):
+        raise ValueError("each cell of numa must be a dict")
+    for name, value in report.get("metrics", {}).items():
+        if not isinstance(name, str) or isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise ValueError(f"metric {name!r} must be a number")
+    return report
+
+
+def _check_text(text: str) -> str:
+    if not isinstance(text, str):
+        raise ValueError(f"a description must be a string, got {text!r}")
+    return text
+
+
+def _count_fault(name: str, operation: str) -> None:
+    # Only workers may import metrics, but kinds are also loaded earlier, to check the configuration.
+    from compute_agent import metrics  # noqa: PLC0415
+
+    metrics.KIND_FAULTS.labels(name, operation).inc()

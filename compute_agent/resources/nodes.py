@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Service hosts and nodes of a configuration."""
+
+import ipaddress
+import re
+import socket
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from oslo_config import cfg
+
+from compute_agent.resources import shapes
+from compute_agent.resources.shapes import NodeShape
+from rpcapi import errors
+from rpcapi.resources import names
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+MAX_NODES = 100_000
+_RANGE = re.compile(r"\[(\d+)-(\d+)\]")
+_NUMBER = re.compile(r"[0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node; its name is the resource name, ``host/node``."""
+
+    name: str
+    shape: NodeShape
+    availability_zone: str | None
+    host_ip: str | None = None
+    location: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HostPlan:
+    """A service host and its nodes."""
+
+    name: str
+    nodes: tuple[Node, ...]
+
+
+def expand_pattern(pattern: str) -> list[str]:
+    """Return the names that a pattern expands to: ``a[8-10]`` is a8, a9, a10 and ``a[08-10]`` a08, a09, a10."""
+    match = _RANGE.search(pattern)
+    if match is None:
+        return [pattern]
+    first, last = match.groups()
+    if int(first) > int(last) or int(last) - int(first) >= MAX_NODES:
+        raise errors.BadConfiguration(why=f"[compute] hosts: {pattern!r} has a range that is empty or too long")
+    width = len(first) if first.startswith("0") else 0
+    head, tail = pattern[: match.start()], expand_pattern(pattern[match.end() :])
+    return [f"{head}{number:0{width}d}{rest}" for number in range(int(first), int(last) + 1) for rest in tail]
+
+
+def plan_hosts(conf: cfg.ConfigOpts) -> list[HostPlan]:
+    """Return every service host of this process with its nodes; raises BadConfiguration."""
+    hosts = _host_names(conf)
+    count = conf.compute.nodes_per_host
+    if len(hosts) * count > MAX_NODES:
+        raise errors.BadConfiguration(
+            why=f"[compute] {len(hosts)} hosts of {count} nodes exceed the maximum of {MAX_NODES} nodes per process"
+        )
+    zones = conf.compute.availability_zones or [None]
+    locations = conf.compute.locations or [None]
+    shape_order = _interleave_shapes(shapes.from_conf(conf))
+    network = _network(conf)
+    return [_host_plan(host, count, shape_order, _SiteOptions(zones, locations, network)) for host in hosts]
+
+
+class _SiteOptions(NamedTuple):
+    """Zones, locations and addresses that hosts get in turn, by their index."""
+
+    zones: Sequence[str | None]
+    locations: Sequence[str | None]
+    network: Network | None
+
+    def zone(self, index: int) -> str | None:
+        return self.zones[index % len(self.zones)]
+
+    def location(self, index: int) -> str | None:
+        return self.locations[index % len(self.locations)]
+
+    def address(self, index: int) -> str | None:
+        # The first and the last address of a network cannot be assigned to hosts.
+        return None if self.network is None else str(self.network[1 + index % (self.network.num_addresses - 2)])
+
+
+def _host_plan(host: str, count: int, shape_order: Sequence[NodeShape], site: _SiteOptions) -> HostPlan:
+    index = _host_index(host)
+    zone, address_and_location = site.zone(index), (site.address(index), site.location(index))
+    node_shapes = (shape_order[(index * count + number) % len(shape_order)] for number in range(count))
+    nodes = tuple(
+        Node(names.canonical((host, f"node{number}")), shape, shape.availability_zone or zone, *address_and_location)
+        for number, shape in enumerate(node_shapes)
+    )
+    return HostPlan(host, nodes)
+
+
+def _network(conf: cfg.ConfigOpts) -> Network | None:
+    text = conf.compute.host_network
+    if not text:
+        return None
+    try:
+        network = ipaddress.ip_network(text)
+    except ValueError as error:
+        raise errors.BadConfiguration(why=f"[compute] host_network: {error}") from error
+    if network.num_addresses < 4:
+        raise errors.BadConfiguration(
+            why=f"[compute] host_network = {text} is too small for hosts: it must have at least 4 addresses"
+        )
+    return network
+
+
+def _host_index(host: str) -> int:
+    """Return a host's index for zones, locations, addresses and shapes; it depends on the name only.
+
+    It is the last number in the name, so that numbered hosts get exact shares, or else the name's checksum.
+    """
+    numbers = _NUMBER.findall(host)
+    return int(numbers[-1]) if numbers else zlib.crc32(host.encode())
+
+
+def _host_names(conf: cfg.ConfigOpts) -> list[str]:
+    patterns = conf.compute.hosts or [socket.gethostname()]
+    hosts = [name for pattern in patterns for name in expand_pattern(pattern)]
+    if len(set(hosts)) != len(hosts):
+        raise errors.BadConfiguration(why=f"[compute] hosts = {', '.join(patterns)} contains a host twice")
+    for name in hosts:
+        try:
+            names.canonical((name, "node0"))
+        except errors.InvalidName as error:
+            raise errors.BadConfiguration(why=f"[compute] hosts: {error}") from error
+    return hosts
+
+
+def _interleave_shapes(shapes: Sequence[NodeShape]) -> list[NodeShape]:
+    """Return one cycle of the shapes, interleaved by their shares.
+
+    Smooth weighted round robin: in each turn every shape gains its share as credit; the shape with the most credit is
+    selected and pays the total.
+    """
+    credit = [0] * len(shapes)
+    total = sum(shape.share for shape in shapes)
+    ordered = []
+    for _ in range(total):
+        credit = [have + shape.share for have, shape in zip(credit, shapes, strict=True)]
+        index = credit.index(max(credit))
+        credit[index] -= total
+        ordered.append(shapes[index])
+    return ordered

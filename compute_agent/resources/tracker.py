@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Resource tracker: inventories of this host's nodes, and the resources that its attempts hold."""
+
+import textwrap
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from compute_agent.attempt import Attempt, AttemptRef
+from compute_agent.resources import withheld_capacity
+from compute_agent.resources.group_matching import group_mappings
+from compute_agent.resources.kinds.kind import Assignment, AssignmentRequest
+from compute_agent.resources.kinds.loading import LoadedKind
+from compute_agent.resources.nodes import Node
+from compute_agent.resources.requirements import BuildRequirements
+from rpcapi.resources import fit
+from rpcapi.resources.inventory import Inventory
+from rpcapi.resources.names import host_of
+
+MAX_DESCRIPTION = 1000  # maximum length of an assignment's description, which instance records store
+
+Allocations = Mapping[str, Mapping[str, int]]
+Inventories = Mapping[str, Inventory]
+
+
+class ResourceTracker:
+    """Admits attempts by the host's own view. A spawn needs this admission and a confirmed claim in the store.
+
+    Allocations at providers of other hosts are ignored.
+    """
+
+    def __init__(self, nodes: Iterable[Node]) -> None:
+        self._nodes = {node.name: node for node in nodes}
+        self._hosts = {host_of(name) for name in self._nodes}
+        self._full_inventories: dict[str, Inventories] = {}
+        for node in self._nodes.values():
+            self._full_inventories |= _declared_inventories(node)
+        self._inventories = dict(self._full_inventories)  # less withheld capacity, see stranded
+        self._used: dict[str, dict[str, int]] = {name: {} for name in self._inventories}
+        self._live_attempts: dict[AttemptRef, Attempt] = {}
+        self._assignments: dict[tuple[str, str], dict[AttemptRef, Assignment]] = {}  # by node and kind
+        self._unreported_changes = False
+        self._overcommitted_nodes: set[str] = set()  # nodes with guests that hold more than the capacity
+        self._withholding_lock = threading.Lock()
+
+    def admit(self, intent: Attempt, requirements: BuildRequirements) -> Attempt | str:
+        """Return the attempt with its assignments of each resource kind, or the reason why it does not fit.
+
+        The attempt is not counted; see ``hold``.
+        """
+        node = self._nodes.get(intent.name)
+        if node is None:
+            return f"there is no node {intent.name} on this host"
+        reason = self.misfit(intent.allocations)
+        if reason is not None:
+            return reason
+        assignments: dict[str, Assignment] = {}
+        node_amounts = _node_amounts(node.name, intent.allocations)
+        for kind in node.shape.kinds:
+            request = AssignmentRequest(
+                requirements,
+                kind.amounts(node_amounts),
+                node_amounts,
+                lambda: group_mappings(node, requirements.tree_request, intent.allocations),
+            )
+            assignment = kind.assign(request, self._assignments_of(node.name, kind))
+            if isinstance(assignment, str):
+                return f"node {node.name}: {assignment}"
+            if assignment:
+                assignments[kind.name] = assignment
+        return replace(intent, assignments=assignments) if assignments else intent
+
+    def misfit(self, allocations: Allocations) -> str | None:
+        """Return the reason why these amounts do not fit beside the live attempts, or None when they fit."""
+        for provider, amounts in allocations.items():
+            if host_of(provider) not in self._hosts:
+                continue
+            inventories = self._inventories.get(provider)
+            if inventories is None:
+                return f"there is no provider {provider} on this host"
+            used = self._used[provider]
+            resource_class = fit.misfit(inventories, used, amounts)
+            if resource_class is not None:
+                return _misfit_message(
+                    provider,
+                    resource_class,
+                    inventories.get(resource_class),
+                    used.get(resource_class, 0),
+                    amounts[resource_class],
+                )
+        return None
+
+    def hold(self, attempt: Attempt) -> None:
+        """Count the resources of an attempt; repeating it has no effect."""
+        if attempt.ref not in self._live_attempts:
+            self._live_attempts[attempt.ref] = attempt
+            self._count(attempt, 1)
+            for kind, assignment in attempt.assignments.items():
+                self._assignments.setdefault((attempt.name, kind), {})[attempt.ref] = assignment
+            self._unreported_changes |= bool(attempt.assignments)
+
+    def drop(self, ref: AttemptRef) -> None:
+        """Stop counting an attempt; does nothing when it is not counted."""
+        attempt = self._live_attempts.pop(ref, None)
+        if attempt is not None:
+            self._count(attempt, -1)
+            for kind in attempt.assignments:
+                self._assignments[(attempt.name, kind)].pop(ref, None)
+            self._unreported_changes |= bool(attempt.assignments)
+
+    def take_unreported_changes(self) -> bool:
+        """Return whether assignments have changed since the last call."""
+        changed, self._unreported_changes = self._unreported_changes, False
+        return changed
+
+    def inventories(self, provider: str) -> Inventories:
+        """Return a provider's current inventories: the same object as the shape's as long as nothing differs."""
+        return self._inventories[provider]
+
+    def kind_reports(self, node: Node) -> Mapping[str, Any]:
+        """Return the keys that the resource kinds add to a node's report. May run beside the writing thread."""
+        entries: dict[str, Any] = {}
+        for kind in node.shape.kinds:
+            if kind.adds_to_reports:
+                for key, value in kind.report(self._assignments_of(node.name, kind)).items():
+                    entries[key] = {**entries[key], **value} if isinstance(entries.get(key), dict) else value
+        return entries
+
+    def describe(self, attempt: Attempt) -> str:
+        """Return a readable description of an attempt's assignments."""
+        node = self._nodes.get(attempt.name)
+        kinds = node.shape.kinds if node else ()
+        words = (kind.describe(attempt.assignments[kind.name]) for kind in kinds if kind.name in attempt.assignments)
+        return textwrap.shorten("; ".join(filter(None, words)), MAX_DESCRIPTION, placeholder=" ...")
+
+    def reserve(self, node: str, resource_class: str, amount: int) -> bool:
+        """Reserve ``amount`` of a node's class for the host; returns False and changes nothing when guests hold it.
+
+        May run beside the writing thread: an admission in progress uses the old value.
+        """
+        before = self._full_inventories[node]
+        inventory = replace(before[resource_class], reserved=amount)
+        if inventory.capacity < self._used[node].get(resource_class, 0):
+            return False
+        self._full_inventories[node] = {**before, resource_class: inventory}
+        self._withhold_excess(node)
+        return True
+
+    def used(self, provider: str) -> dict[str, int]:
+        """Return the used amounts of a provider, by class."""
+        return dict(self._used.get(provider, {}))
+
+    def instances(self) -> dict[str, int]:
+        """Return the number of live attempts of each node."""
+        counts = dict.fromkeys(self._nodes, 0)
+        for attempt in list(self._live_attempts.values()):
+            counts[attempt.name] = counts.get(attempt.name, 0) + 1
+        return counts
+
+    def excess(self) -> dict[str, dict[str, int]]:
+        """Return by how much each provider exceeds its capacity, by class.
+
+        Causes are a shape that shrank, and claims that an audit re-asserted.
+        """
+        excess: dict[str, dict[str, int]] = {}
+        for provider, used in self._used.items():
+            inventories = self._full_inventories.get(provider, {})
+            over = {
+                resource_class: amount - (inventories[resource_class].capacity if resource_class in inventories else 0)
+                for resource_class, amount in used.items()
+            }
+            over = {resource_class: amount for resource_class, amount in over.items() if amount > 0}
+            if over:
+                excess[provider] = over
+        return excess
+
+    def _assignments_of(self, node: str, kind: LoadedKind) -> list[Assignment]:
+        return list(self._assignments.get((node, kind.name), {}).values())
+
+    def _count(self, attempt: Attempt, sign: int) -> None:
+        own_allocations = {
+            name: amounts for name, amounts in attempt.allocations.items() if host_of(name) in self._hosts
+        }
+        for provider, amounts in own_allocations.items():
+            used = self._used.setdefault(provider, {})
+            for resource_class, amount in amounts.items():
+                used[resource_class] = used.get(resource_class, 0) + sign * amount
+        if attempt.name in self._overcommitted_nodes or withheld_capacity.excess_amounts(
+            {provider: self._used[provider] for provider in own_allocations}, self._full_inventories
+        ):
+            self._withhold_excess(attempt.name)
+
+    def _withhold_excess(self, name: str) -> None:
+        """Withhold the excess of a node's providers from the capacity of its other providers."""
+        node = self._nodes.get(name)
+        if node is None:
+            return
+        with self._withholding_lock:
+            inventories = {provider: self._full_inventories[provider] for provider in _declared_inventories(node)}
+            used = {
+                provider: amounts
+                for provider, amounts in list(self._used.items())
+                if f"{provider}/".startswith(f"{name}/")
+            }
+            self._inventories.update(withheld_capacity.withhold_capacity(inventories, used))
+            if withheld_capacity.excess_amounts(used, inventories):
+                self._overcommitted_nodes.add(name)
+            else:
+                self._overcommitted_nodes.discard(name)
+
+
+def _declared_inventories(node: Node) -> dict[str, Inventories]:
+    """Return the inventories of a node and its descendants as declared by the node's shape."""
+    children = {f"{node.name}/{provider.path}": provider.inventories for provider in node.shape.child_providers}
+    return {node.name: node.shape.inventories, **children}
+
+
+def _node_amounts(node: str, allocations: Allocations) -> Allocations:
+    """Return the allocations at a node and its descendants, by path."""
+    amounts_by_path = {}
+    for provider, amounts in allocations.items():
+        if provider == node:
+            amounts_by_path[""] = amounts
+        elif provider.startswith(f"{node}/"):
+            amounts_by_path[provider.removeprefix(f"{node}/")] = amounts
+    return amounts_by_path
+
+
+def _misfit_message(provider: str, resource_class: str, inventory: Inventory | None, used: int, amount: int) -> str:
+    if inventory is None:
+        return f"provider {provider} has no {resource_class}"
+    return f"provider {provider} cannot give {amount} {resource_class}: {used} of {inventory.capacity} are in use"

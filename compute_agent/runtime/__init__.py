@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Service hosts at work: threads, timers, reports."""

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stats reports of a service host's nodes to the scheduler: one full report, then only changes."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from compute_agent import metrics
+from compute_agent.attempts.activity import NodeActivity
+from compute_agent.attempts.calls import CallRejected, CallUnanswered, ServiceCalls
+from compute_agent.resources.kinds.kind import NodeProvider
+from compute_agent.resources.nodes import Node
+from compute_agent.resources.tracker import Inventories, ResourceTracker
+from compute_agent.simulator.load import SimulatedLoad
+from rpcapi import objects
+from rpcapi.clients.scheduler import SchedulerAPI
+from rpcapi.resources.inventory import Inventory
+
+State = Mapping[str, Any]  # the part of a report about one node
+COMPUTE = "compute"  # the default kind, left out of reports
+PREFIX_MARK = "="  # at the end of a key: the scheduler reads all metrics with this prefix
+_NEVER_SENT = object()
+
+
+class StatsReporter:
+    """Reports the nodes of one service host. Not thread-safe."""
+
+    def __init__(
+        self,
+        *,
+        host: str,
+        partition: str,
+        nodes: Sequence[Node],
+        tracker: ResourceTracker,
+        load: SimulatedLoad,
+        activity: NodeActivity,
+        scheduler: SchedulerAPI,
+        calls: ServiceCalls,
+        incarnation: int,
+    ) -> None:
+        self._host = host
+        self._partition = partition
+        self._nodes = nodes
+        self._tracker = tracker
+        self._load = load
+        self._activity = activity
+        self._scheduler = scheduler
+        self._calls = calls
+        self._incarnation = incarnation
+        # By shape: thousands of nodes share these parts of a report.
+        self._shape_inventories = {node.shape.name: _inventory_dicts(node.shape.inventories) for node in nodes}
+        self._shape_providers = {
+            node.shape.name: [(provider, _provider_state(provider)) for provider in node.shape.child_providers]
+            for node in nodes
+        }
+        self._read_keys: frozenset[str] | None = None  # the keys that the scheduler reads; None: every key
+        self._sequence = 0
+        self._acknowledged_states: dict[str, State] | None = None  # None: the next report must be full
+        self._base = 0
+        self._pending_report: tuple[objects.StatsReport, dict[str, State]] | None = None
+
+    def report(self, urgent: bool = False) -> objects.StatsAnswer:
+        """Send the changes since the last acknowledged report, or everything; raises CallUnanswered, CallRejected.
+
+        An unanswered report may have been applied: it is sent again unchanged, which is harmless. Later changes wait
+        for the next report, unless ``urgent`` is set.
+        """
+        if self._pending_report is not None:
+            answer = self._send(*self._pending_report)
+            if not (answer.need_full or urgent):
+                return answer
+        self._load.advance_interval()
+        answer = self._send(*self._next_report())
+        if answer.need_full:
+            answer = self._send(*self._next_report())
+        return answer
+
+    def _next_report(self) -> tuple[objects.StatsReport, dict[str, State]]:
+        states = self._current_states()
+        self._sequence += 1
+        full = self._acknowledged_states is None
+        report = objects.StatsReport.of(
+            incarnation=self._incarnation,
+            sequence=self._sequence,
+            base=self._base,
+            full=full,
+            nodes=states if self._acknowledged_states is None else _changes(self._acknowledged_states, states),
+            partition=self._partition,
+        )
+        return report, states
+
+    def _send(self, report: objects.StatsReport, states: dict[str, State]) -> objects.StatsAnswer:
+        self._pending_report = (report, states)
+        kind = "full" if report.full else "delta" if report.nodes else "heartbeat"
+        try:
+            answer = self._calls.call(
+                "update_resource_stats",
+                lambda ctxt: self._scheduler.update_resource_stats(ctxt, self._host, report),
+            )
+        except CallUnanswered:
+            metrics.REPORTS.labels(kind, "unanswered").inc()
+            raise
+        except CallRejected:
+            metrics.REPORTS.labels(kind, "rejected").inc()
+            self._pending_report, self._acknowledged_states = None, None
+            raise
+        metrics.REPORTS.labels(kind, "need_full" if answer.need_full else "applied").inc()
+        self._pending_report = None
+        self._acknowledged_states = None if answer.need_full else states
+        self._base = report.sequence
+        self._read_keys = None if answer.wanted is None else frozenset(answer.wanted)
+        return answer
+
+    def _current_states(self) -> dict[str, State]:
+        instances = self._tracker.instances()
+        states = {node.name: self._state(node, instances[node.name]) for node in self._nodes}
+        for node in self._nodes:
+            for provider, state in self._shape_providers[node.shape.name]:
+                name = f"{node.name}/{provider.path}"
+                parent = f"{node.name}/{provider.parent}" if provider.parent else node.name
+                inventories = self._tracker.inventories(name)
+                override = {} if inventories is provider.inventories else {"inventories": _inventory_dicts(inventories)}
+                states[name] = {**state, **override, "parent": parent}
+        return states
+
+    def _state(self, node: Node, instances: int) -> State:
+        inventories = self._tracker.inventories(node.name)
+        differs = inventories is not node.shape.inventories
+        node_metrics: dict[str, float] = {
+            "instances": instances,
+            "io_ops": self._activity.io_ops(node.name),
+            "failed_builds": self._activity.failed_builds(node.name),
+        }
+        state: dict[str, Any] = {
+            "inventories": _inventory_dicts(inventories) if differs else self._shape_inventories[node.shape.name],
+            "traits": list(node.shape.traits),
+            "availability_zone": node.availability_zone,
+            "metrics": {**node_metrics, **self._load.metrics(node.name)},
+        }
+        if node.host_ip is not None:
+            state["host_ip"] = node.host_ip
+        facts = node.shape.facts if node.location is None else {**node.shape.facts, "location": node.location}
+        if facts:
+            state["facts"] = facts
+        for key, value in self._tracker.kind_reports(node).items():
+            state[key] = {**state.get(key, {}), **value} if key in ("facts", "metrics") else value
+        sent_state = state if self._read_keys is None else _filter_keys(self._read_keys, state)
+        return sent_state if node.shape.kind == COMPUTE else {**sent_state, "kind": node.shape.kind}
+
+
+def _filter_keys(read_keys: frozenset[str], state: State) -> State:
+    """Return the keys of a state that the scheduler reads.
+
+    A metric that it no longer reads is removed, not left to become stale.
+    """
+    filtered = {key: value for key, value in state.items() if key in read_keys}
+    filtered["inventories"] = state["inventories"]
+    families = tuple(key for key in read_keys if key.endswith(PREFIX_MARK))
+    filtered["metrics"] = {
+        name: value
+        for name, value in state["metrics"].items()
+        if f"metrics.{name}" in read_keys or f"metrics.{name}".startswith(families)
+    }
+    return filtered
+
+
+def _inventory_dicts(inventories: Inventories) -> dict[str, dict[str, Any]]:
+    """Return inventories as dicts of their fields, without the capacity, which the store computes."""
+    return {
+        resource_class: {figure: getattr(inventory, figure) for figure in Inventory.__slots__}
+        for resource_class, inventory in inventories.items()
+    }
+
+
+def _provider_state(provider: NodeProvider) -> dict[str, Any]:
+    """Return the part of a report about a child provider of any node of a shape; ``parent`` is added per node."""
+    return {"inventories": _inventory_dicts(provider.inventories), "traits": list(provider.traits)}
+
+
+def _changes(old_states: Mapping[str, State], new_states: Mapping[str, State]) -> dict[str, State]:
+    """Return the changed keys of each changed node; a key that was not sent before is a change."""
+    changes: dict[str, State] = {}
+    for name, state in new_states.items():
+        old_state = old_states[name]
+        changed = {key: value for key, value in state.items() if old_state.get(key, _NEVER_SENT) != value}
+        if changed:
+            changes[name] = changed
+    return changes

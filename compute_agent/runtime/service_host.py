@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A service host: schedules messages, saga passes, audits and reports on its serial queues."""
+
+import functools
+import random
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from oslo_log import log
+
+from compute_agent.attempt import Attempt, AttemptRef
+from compute_agent.attempts.audit import AuditResult, HostAuditor
+from compute_agent.attempts.builder import AdmissionController
+from compute_agent.attempts.calls import CallRejected, CallUnanswered
+from compute_agent.attempts.guest_allocations import GuestManager
+from compute_agent.attempts.journal import Clock, wall_ms
+from compute_agent.attempts.saga import AttemptSaga
+from compute_agent.resources.requirements import BuildRequirements
+from compute_agent.runtime.executor import JobTimer, SerialQueue
+from compute_agent.runtime.reporter import StatsReporter
+from compute_agent.simulator.faults import FaultInjector, SimulatedFault
+from rpcapi.daemon.waiting import wait_for
+
+LOG = log.getLogger(__name__)
+
+FIRST_RETRY = 0.5  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class AgentIntervals:
+    """Seconds between reports, and the maximum pause before a retry.
+
+    ``report_jitter`` is the maximum deviation of the pause between reports, as a share of it.
+    """
+
+    report_interval: float = 10.0
+    retry_max: float = 15.0
+    report_jitter: float = 0.2
+
+
+class ServiceHost:
+    """Runs all changes of the host's state in one serial queue, and its reports in another."""
+
+    def __init__(
+        self,
+        guest_manager: GuestManager,
+        *,
+        builder: AdmissionController,
+        saga: AttemptSaga,
+        auditor: HostAuditor,
+        reporter: StatsReporter,
+        queue: SerialQueue,
+        report_queue: SerialQueue,
+        intervals: Callable[[], AgentIntervals],
+        fault_injector: FaultInjector,
+        restart: Callable[[], None],
+        clock: Clock = wall_ms,
+    ) -> None:
+        self.name = guest_manager.host
+        self.guest_manager = guest_manager
+        self._builder = builder
+        self._saga = saga
+        self._auditor = auditor
+        self._reporter = reporter
+        self._queue = queue
+        self._report_queue = report_queue
+        self._intervals = intervals
+        self._fault_injector = fault_injector
+        self._restart = restart
+        self._clock = clock
+        self._advance_queued = False
+        self._saga_timer: JobTimer | None = None
+        self._failures = 0
+        self._audit_timer: JobTimer | None = None
+        self._urgent_report_queued = False  # an urgent report is queued
+        self._silent = False  # simulated fault: no report is sent
+        self._queued_audit_epoch = 0  # the epoch of the queued audit; 0: none
+
+    # -- start -----------------------------------------------------------------------------------------------------
+
+    def join(self, stopping: threading.Event) -> None:
+        """Register the nodes, get the epoch, and audit; waits for unavailable services.
+
+        Raises CallRejected when the scheduler rejects the host's report, and waiting.ShutdownRequested.
+        """
+        epoch = wait_for("The scheduler", self._reporter.report, stopping, retry_on=(CallUnanswered,)).epoch
+        result = self._await_audit(epoch, stopping)
+        while result.epoch != epoch:
+            epoch = result.epoch
+            result = self._await_audit(epoch, stopping)
+        self._audit_after(result.again_s, epoch)
+        self.advance()
+        # The first pause is any part of an interval, so that hosts started together spread their reports over it.
+        self._report_queue.submit_after(self._intervals().report_interval * random.random(), self._report_due)
+
+    def _await_audit(self, epoch: int, stopping: threading.Event) -> AuditResult:
+        audit_epoch = functools.partial(self._auditor.audit, epoch)
+        return wait_for("The claims service", audit_epoch, stopping, retry_on=(CallUnanswered,))
+
+    # -- messages ----------------------------------------------------------------------------------------------------
+
+    def build(self, ctxt: Any, intents: Sequence[Attempt], requirements: BuildRequirements) -> None:
+        """Queue a build and return."""
+        self._submit_change(ctxt, lambda: self._builder.build(intents, requirements))
+
+    def terminate(self, ctxt: Any, refs: Sequence[AttemptRef]) -> None:
+        """Queue a termination and return."""
+        owner = {"project": ctxt.project_id or "", "user": ctxt.user_id or ""}
+        self._submit_change(ctxt, lambda: self._builder.terminate(refs, ctxt.request_id, owner))
+
+    def audit(self, epoch: int, always: bool = False) -> None:
+        """Queue an audit in ``epoch``, unless it is done or queued already; ``always`` queues it anyway."""
+        if epoch <= 0 or (not always and epoch <= max(self._auditor.epoch, self._queued_audit_epoch)):
+            return
+        self._queued_audit_epoch = epoch
+        self._queue.submit(lambda: self._audit(epoch))
+
+    def _submit_change(self, ctxt: Any, change: Callable[[], None]) -> None:
+        def job() -> None:
+            ctxt.update_store()
+            change()
+            self._report_assignment_changes()
+            self.advance()
+
+        self._queue.submit(job)
+
+    # -- host queue ---------------------------------------------------------------------------------------------------
+
+    def advance(self) -> None:
+        """Schedule one saga pass after all queued jobs, so that its calls combine the work of many messages."""
+        if not self._advance_queued:
+            self._advance_queued = True
+            self._queue.submit(self._advance)
+
+    def _advance(self) -> None:
+        self._advance_queued = False
+        if self._saga_timer is not None:
+            self._saga_timer.cancel()
+            self._saga_timer = None
+        # If the pass itself fails, such as on a full disk, it is retried as well.
+        unfinished, wake_ms = True, None
+        try:
+            progress = self._saga.advance()
+            unfinished, wake_ms = progress.unfinished, progress.wake_ms
+        finally:
+            self._failures = self._failures + 1 if unfinished else 0
+            self._report_assignment_changes()
+            pauses = [self._backoff()] if unfinished else []
+            if wake_ms is not None:
+                pauses.append(max(0.0, (wake_ms - self._clock()) / 1000))
+            if pauses:
+                self._saga_timer = self._queue.submit_after(min(pauses), self.advance)
+
+    def _backoff(self) -> float:
+        longest = min(self._intervals().retry_max, FIRST_RETRY * 2 ** min(self._failures - 1, 20))
+        return longest * random.uniform(0.5, 1.0)
+
+    def _audit(self, epoch: int) -> None:
+        try:
+            result = self._auditor.audit(epoch)
+        except (CallUnanswered, CallRejected) as error:
+            # Repeated by the next answer to a report or by this timer, whichever is first.
+            LOG.warning("%s; the audit of host %s will be retried", error, self.name)
+            self._audit_after(self._intervals().retry_max, epoch)
+            return
+        finally:
+            self._queued_audit_epoch = 0
+        if result.epoch != epoch:
+            self.audit(result.epoch)
+        else:
+            self._audit_after(result.again_s, epoch)
+        self.advance()
+
+    def _audit_after(self, seconds: float, epoch: int) -> None:
+        if self._audit_timer is not None:
+            self._audit_timer.cancel()
+        if seconds > 0:
+            self._audit_timer = self._queue.submit_after(seconds, lambda: self.audit(epoch, always=True))
+
+    def _report_assignment_changes(self) -> None:
+        """Queue an urgent report when assignments of CPUs or devices changed: the scheduler needs the free ones.
+
+        Amounts are not urgent, because the store counts them by claims.
+        """
+        if self.guest_manager.tracker.take_unreported_changes() and not self._urgent_report_queued:
+            self._urgent_report_queued = True
+            self._report_queue.submit(self._report_change)
+
+    # -- report queue --------------------------------------------------------------------------------------------------
+
+    def _report_later(self) -> None:
+        intervals = self._intervals()
+        pause = intervals.report_interval * random.uniform(1.0 - intervals.report_jitter, 1.0 + intervals.report_jitter)
+        self._report_queue.submit_after(pause, self._report_due)
+
+    def _report_due(self) -> None:
+        match self._fault_injector.next_fault():
+            case SimulatedFault.NONE:
+                self._report()
+            case SimulatedFault.SILENCE:
+                self._silent = True
+                silence = self._fault_injector.silence_seconds()
+                LOG.warning("Host %s is silent for %g s (simulated fault)", self.name, silence)
+                self._report_queue.submit_after(silence, self._report)
+            case SimulatedFault.RESTART:
+                # The restarted agent schedules its own reports.
+                self._queue.submit(self._restart)
+
+    def _report_change(self) -> None:
+        self._urgent_report_queued = False
+        if not self._silent:
+            self._send_report(urgent=True)
+
+    def _report(self) -> None:
+        self._silent = False
+        try:
+            self._send_report()
+        finally:
+            self._report_later()
+
+    def _send_report(self, urgent: bool = False) -> None:
+        try:
+            answer = self._reporter.report(urgent)
+        except CallUnanswered as error:
+            LOG.warning("%s; host %s will report again", error, self.name)
+        except CallRejected as error:
+            LOG.error("%s", error)
+        else:
+            self.audit(answer.epoch, always=answer.audit)

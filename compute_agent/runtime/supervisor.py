@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Supervisor of one service host: starts its agent, restarts it, and shuts it down."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import oslo_messaging as messaging
+from oslo_config import cfg
+from oslo_log import log
+
+from compute_agent import state_files
+from compute_agent.attempts.audit import HostAuditor
+from compute_agent.attempts.builder import AdmissionController
+from compute_agent.attempts.calls import ServiceCalls
+from compute_agent.attempts.guest_allocations import GuestManager
+from compute_agent.attempts.journal import Journal
+from compute_agent.attempts.journal_file import JournalDamaged, JournalFile
+from compute_agent.attempts.saga import AttemptSaga
+from compute_agent.resources import nodes
+from compute_agent.resources.tracker import ResourceTracker
+from compute_agent.runtime import incarnation
+from compute_agent.runtime.executor import CancellableQueue, SerialQueuePool
+from compute_agent.runtime.reporter import StatsReporter
+from compute_agent.runtime.service_host import AgentIntervals, ServiceHost
+from compute_agent.simulator.faults import FaultInjector
+from compute_agent.simulator.hypervisor import Hypervisor
+from compute_agent.simulator.load import SimulatedLoad
+from compute_agent.simulator.profile import HostProfile
+from rpcapi import errors
+from rpcapi.clients.claims import ClaimsAPI
+from rpcapi.clients.conductor import ConductorAPI
+from rpcapi.clients.scheduler import SchedulerAPI
+from rpcapi.daemon.waiting import ShutdownRequested
+
+LOG = log.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class SharedContext:
+    """Objects that all service hosts of a process share.
+
+    ``folder`` has a subfolder for each host; ``make_server`` returns a host's RPC server, not yet started.
+    """
+
+    conf: cfg.ConfigOpts
+    folder: Path
+    make_server: Callable[[ServiceHost], messaging.MessageHandlingServer]
+    scheduler: SchedulerAPI
+    claims: ClaimsAPI
+    conductor: ConductorAPI
+    calls: ServiceCalls
+    queue_pool: SerialQueuePool
+    report_queue_pool: SerialQueuePool
+    profile: Callable[[], HostProfile]
+    intervals: Callable[[], AgentIntervals]
+    stopping: threading.Event
+
+
+class HostSupervisor:
+    """Runs the agent of one service host: call ``open`` and ``join``, then ``leave`` and ``close`` at shutdown."""
+
+    def __init__(self, plan: nodes.HostPlan, shared: SharedContext) -> None:
+        self.name = plan.name
+        self._plan = plan
+        self._shared = shared
+        self._fault_injector = FaultInjector(plan.name, shared.profile)
+        self._queue = shared.queue_pool.new_queue()
+        self._queues: list[CancellableQueue] = []
+        self._host: ServiceHost | None = None
+        self._server: messaging.MessageHandlingServer | None = None
+
+    @property
+    def guest_manager(self) -> GuestManager:
+        """The host's guest manager; the host must be open."""
+        assert self._host is not None  # noqa: S101 - every caller has called open
+        return self._host.guest_manager
+
+    def open(self) -> None:
+        """Start an agent: reconcile journal and guests; raises BadConfiguration."""
+        folder = self._shared.folder / state_files.folder_name(self.name)
+        retention_ms = round(1000 * self._shared.conf.compute.ended_retention)
+        try:
+            folder.mkdir(mode=0o700, exist_ok=True)
+            guest_manager = GuestManager(
+                self.name,
+                Journal(JournalFile(folder / "journal", self.name), retention_ms),
+                ResourceTracker(self._plan.nodes),
+                Hypervisor(folder / "guests", self._shared.profile),
+            )
+            guest_manager.open()
+            self._host = self._make_host(guest_manager, incarnation.next_incarnation(folder / "incarnation"))
+        except (JournalDamaged, ValueError, OSError) as error:
+            raise errors.BadConfiguration(why=f"the state of host {self.name} is unusable: {error}") from error
+
+    def join(self) -> None:
+        """Register and audit the host, then serve; raises Rejected and ShutdownRequested."""
+        assert self._host is not None  # noqa: S101 - open was called before
+        self._host.join(self._shared.stopping)
+        server = self._shared.make_server(self._host)
+        server.start()
+        self._server = server
+        if self._shared.stopping.is_set():
+            self.leave()
+
+    def leave(self) -> None:
+        """Stop receiving messages, asynchronously."""
+        self._shared.queue_pool.new_queue().submit(self._stop_serving)
+
+    def close(self) -> None:
+        """Shut the agent down; call it after in-flight work has drained."""
+        for queue in self._queues:
+            queue.end()
+        if self._host is not None:
+            self._host.guest_manager.journal.close()
+
+    def restart(self) -> None:
+        """Restart the agent as after a crash: queued jobs are lost, as messages may be."""
+        LOG.warning("Restarting the agent of host %s (simulated fault)", self.name)
+        self._stop_serving()
+        self.close()
+        try:
+            self.open()
+            self.join()
+        except ShutdownRequested as error:
+            LOG.info("Host %s: %s", self.name, error)
+        except Exception as error:
+            # Any exception ends this agent, as it would end a process of its own; the other hosts go on.
+            pause = self._shared.intervals().retry_max
+            LOG.error("Restart of the agent of host %s failed: %s; retrying in %g s", self.name, error, pause)
+            self._queue.submit_after(pause, self.restart)
+
+    def _stop_serving(self) -> None:
+        server, self._server = self._server, None
+        if server is not None:
+            server.stop()
+            server.wait()
+
+    def _make_host(self, guest_manager: GuestManager, incarnation_number: int) -> ServiceHost:
+        shared, host = self._shared, self.name
+        tracker = guest_manager.tracker
+        self._queues = [CancellableQueue(self._queue), CancellableQueue(shared.report_queue_pool.new_queue())]
+        queue, report_queue = self._queues
+        return ServiceHost(
+            guest_manager,
+            builder=AdmissionController(guest_manager),
+            saga=AttemptSaga(guest_manager, shared.claims, shared.conductor, shared.calls),
+            auditor=HostAuditor(guest_manager, shared.claims, shared.calls),
+            reporter=StatsReporter(
+                host=host,
+                partition=shared.conf.rpc.partition,
+                nodes=self._plan.nodes,
+                tracker=tracker,
+                load=SimulatedLoad(host, self._plan.nodes, tracker, shared.profile),
+                activity=guest_manager.activity,
+                scheduler=shared.scheduler,
+                calls=shared.calls,
+                incarnation=incarnation_number,
+            ),
+            queue=queue,
+            report_queue=report_queue,
+            intervals=shared.intervals,
+            fault_injector=self._fault_injector,
+            restart=self.restart,
+        )

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fault injection for simulated hosts: silence, or a restart of the agent, in place of a report."""
+
+from collections.abc import Callable
+from enum import Enum, auto
+
+from compute_agent import metrics
+from compute_agent.simulator.profile import HostProfile
+
+
+class SimulatedFault(Enum):
+    """Simulated fault at a due report."""
+
+    NONE = auto()
+    SILENCE = auto()
+    RESTART = auto()
+
+
+class FaultInjector:
+    """Injects faults into one service host. The same seed gives the same faults on every run of the process.
+
+    It outlives restarts of the agent.
+    """
+
+    def __init__(self, host: str, profile: Callable[[], HostProfile]) -> None:
+        self._host = host
+        self._profile = profile
+        self._reports = 0
+
+    def next_fault(self) -> SimulatedFault:
+        """Return the fault to inject in place of the report that is due now."""
+        self._reports += 1
+        profile = self._profile()
+        if profile.restarts(self._host, self._reports):
+            fault = SimulatedFault.RESTART
+        elif profile.falls_silent(self._host, self._reports):
+            fault = SimulatedFault.SILENCE
+        else:
+            return SimulatedFault.NONE
+        metrics.INJECTED_FAULTS.labels(fault.name.lower()).inc()
+        return fault
+
+    def silence_seconds(self) -> float:
+        """Return how long a silent host stays silent, in seconds."""
+        return self._profile().silence_time

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Periodic tasks of a conductor: heartbeat, instance metrics, and purge of deleted instances."""
+
+import random
+import threading
+from collections.abc import Callable
+
+import oslo_messaging as messaging
+from oslo_log import log
+
+from conductor import metrics
+from conductor.service_clients import summarize_error
+from conductor.store.interface import PAGE, ConductorStore
+from conductor.store.records import InstanceStatus
+from rpcapi import context, errors
+from rpcapi.clients.scheduler import SchedulerAPI
+
+LOG = log.getLogger(__name__)
+
+BINARY = "gantt-conductor"
+ANSWER_SECONDS = 5.0
+RETRY_SECONDS = 1.0  # after a failed heartbeat: when all daemons start together, the scheduler may come up later
+JITTER = 0.2  # fraction of the interval, plus or minus, so that conductors do not report all at once
+
+
+class Upkeep:
+    """Runs the periodic tasks in one thread; no instance depends on them."""
+
+    def __init__(
+        self, store: ConductorStore, scheduler: SchedulerAPI, host: str, interval: float, stopping: threading.Event
+    ) -> None:
+        self._store = store
+        self._scheduler = scheduler
+        self._host = host
+        self._interval = interval
+        self._stopping = stopping
+        self._failing: set[str] = set()
+        self._thread = threading.Thread(target=self._run, name="upkeep", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread; the tasks run at once for the first time."""
+        self._thread.start()
+
+    def wait(self) -> None:
+        """Wait until the thread has ended; the stopping event must be set."""
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            reported = self._try("Heartbeat to the scheduler", self.report)
+            self._try("Counting instances", self.count)
+            self._try("Purging deleted instances", self.purge)
+            pause = self._interval * random.uniform(1 - JITTER, 1 + JITTER)
+            self._stopping.wait(pause if reported else min(pause, RETRY_SECONDS))
+
+    def _try(self, task: str, act: Callable[[], None]) -> bool:
+        try:
+            act()
+            self._failing.discard(task)
+            return True
+        except (errors.GanttError, messaging.MessagingException, OSError) as error:
+            # Logged as a warning once for each outage; the next pass retries.
+            (LOG.debug if task in self._failing else LOG.warning)("%s failed: %s", task, summarize_error(error))
+            self._failing.add(task)
+        except Exception:
+            # Top level of a thread: the next pass may succeed.
+            LOG.exception("%s failed", task)
+        return False
+
+    def report(self) -> None:
+        """Send a heartbeat to the scheduler, which lists services."""
+        self._scheduler.report_service(context.new().with_timeout(ANSWER_SECONDS), BINARY, self._host)
+
+    def count(self) -> None:
+        """Update the metric of recorded instances by status."""
+        counts = self._store.counts()
+        for status in InstanceStatus:
+            metrics.INSTANCES.labels(status.value).set(counts.get(status.value, 0))
+
+    def purge(self) -> None:
+        """Remove all deleted instances whose retention has passed."""
+        while not self._stopping.is_set() and self._store.purge() == PAGE:
+            LOG.debug("Purged %d deleted instances, continuing", PAGE)

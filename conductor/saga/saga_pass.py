@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One pass of the saga over a request: the context that step functions get."""
+
+import functools
+import random
+from dataclasses import dataclass, field, replace
+
+from oslo_log import log
+
+from conductor import metrics
+from conductor.service_clients import ServiceClients, summarize_error
+from conductor.store.records import BuildRequestRecord, InstanceRecord
+from rpcapi import context, objects
+from rpcapi.context import RequestContext
+from rpcapi.objects.base import GanttObject
+
+LOG = log.getLogger(__name__)
+
+FIRST_RETRY_MS = 500
+MAX_RETRY_MS = 30_000
+
+
+@dataclass(frozen=True)
+class SagaLimits:
+    """Limits of attempts and waits, in milliseconds; ``call_s`` in seconds.
+
+    ``call_s`` is the time-out of a call to another service and must be well below the lease.
+    """
+
+    max_attempts: int = 3
+    build_timeout_ms: int = 300_000
+    recast_ms: int = 20_000
+    select_timeout_ms: int = 180_000
+    call_s: float = 20.0
+
+
+@dataclass(frozen=True)
+class SagaPass:
+    """Service clients, limits and the request; ``now_ms`` is the store's time at the start of the pass.
+
+    ``jitter`` spreads the retries of different requests. It is the same for all instances of a pass, so that they
+    stay together in one call.
+    """
+
+    clients: ServiceClients
+    limits: SagaLimits
+    request: BuildRequestRecord
+    now_ms: int
+    jitter: float = field(default_factory=lambda: random.uniform(0.8, 1.2))
+
+    @functools.cached_property
+    def spec(self) -> objects.RequestSpec:
+        """The request spec."""
+        return GanttObject.obj_from_primitive(dict(self.request.spec)).complete()
+
+    def context(self) -> RequestContext:
+        """Return a context of this request with the deadline of one call."""
+        request_context = context.new(self.request.project, self.request.user, request_id=self.request.request_id)
+        return request_context.with_timeout(self.limits.call_s)
+
+    def recast_pause(self, waited_ms: int) -> int:
+        """Return the milliseconds until the next build message to a host that was silent for ``waited_ms``."""
+        return int(max(self.limits.recast_ms, waited_ms) * self.jitter)
+
+    def retry_later(self, instance: InstanceRecord, reason: Exception | str, *, slower: int = 1) -> InstanceRecord:
+        """Return ``instance`` with the same step postponed; the pause doubles with each retry.
+
+        The record counts the retries, so they need no thread and continue if a conductor dies. ``slower`` multiplies
+        the pause.
+        """
+        metrics.RETRIES.labels(instance.step.value).inc()
+        LOG.debug(
+            "Instance %s: step %s postponed: %s",
+            instance.uuid,
+            instance.step,
+            summarize_error(reason) if isinstance(reason, Exception) else reason,
+        )
+        pause = min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** min(instance.tries, 10)) * slower
+        wake_ms = self.now_ms + int(pause * self.jitter)
+        return replace(instance, tries=instance.tries + 1, wake_ms=wake_ms)

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""RPC clients of the services that the conductor calls."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import oslo_messaging as messaging
+
+from rpcapi import errors
+from rpcapi.clients.claims import ClaimsAPI
+from rpcapi.clients.compute import ComputeAPI
+from rpcapi.clients.scheduler import SchedulerAPI
+
+# The call got no definite answer: it may or may not have been executed, so the conductor repeats it.
+NO_ANSWER_ERRORS = (errors.Unavailable, errors.DeadlinePassed, messaging.MessagingException, OSError)
+
+
+def summarize_error(error: Exception) -> str:
+    """Return the first line of the error's message, without a peer's traceback, for logs and records."""
+    text = str(error.args[0]) if error.args else ""
+    return text.partition("\n")[0] or type(error).__name__
+
+
+@dataclass(frozen=True)
+class ServiceClients:
+    """RPC clients of the conductor.
+
+    ``claims`` returns the claims client of a partition; ``partition`` is the default partition.
+    """
+
+    scheduler: SchedulerAPI
+    compute: ComputeAPI
+    claims: Callable[[str], ClaimsAPI]
+    partition: str
+
+    def claims_of(self, partition: str | None) -> ClaimsAPI:
+        """Return the claims client of ``partition``, or of the default partition if it is None."""
+        return self.claims(partition or self.partition)
+
+
+def cache_clients(make: Callable[[str], ClaimsAPI]) -> Callable[[str], ClaimsAPI]:
+    """Wrap ``make`` in a thread-safe cache with one client for each partition."""
+    clients: dict[str, ClaimsAPI] = {}
+    lock = threading.Lock()
+
+    def client(partition: str) -> ClaimsAPI:
+        with lock:
+            if partition not in clients:
+                clients[partition] = make(partition)
+            return clients[partition]
+
+    return client

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The measurement of gantt-lab boot: single servers alternating with echoes, batches of servers, then verification."""
+
+import time
+import uuid
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import oslo_messaging as messaging
+from oslo_config import cfg
+from oslo_messaging.transport import RPCTransport
+
+from devstack import exercise
+from devstack.cluster import ClusterSize
+from devstack.lab.rpc import deployment
+from devstack.lab.rpc.echo_service import TOPIC
+from devstack.lab.timing import Times, interleave
+from rpcapi import objects
+from rpcapi.cli import waiting
+from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.session import Session
+from rpcapi.messaging.bus import get_client, get_transport
+
+INSTANT_BOOTS = {"compute": {"simulator": {"boot_delay": 0, "boot_delay_spread": 0}}}
+DAEMONS = ("scheduler", "conductor", "compute")
+RESOURCES = {"VCPU": 1, "MEMORY_MB": 512, "DISK_GB": 1}
+BLOCKS = 4  # of single boots, and as many of echo calls
+READY_SECONDS = 90.0
+BOOT_SECONDS = 120.0
+POLL_SECONDS = 0.002  # between two queries of a booting server
+
+
+@dataclass(frozen=True, slots=True)
+class BootPlan:
+    """How many single servers, then how many batches of ``batch`` servers each, requested without waiting."""
+
+    singles: int
+    orders: int
+    batch: int
+
+    @property
+    def block_size(self) -> int:
+        """Single servers per block; all blocks are equal, and the first is the warm-up."""
+        return -(-self.singles // BLOCKS)
+
+    @property
+    def servers(self) -> int:
+        """Number of servers booted in total."""
+        return self.block_size * (BLOCKS + 1) + self.orders * self.batch
+
+
+@dataclass(frozen=True, slots=True)
+class BootMeasurements:
+    """The measured times, and one sentence for each fault.
+
+    ``batch_times`` are the boot times of the batches' servers by their own records, ``per_second`` their rate.
+    """
+
+    single_times: Times
+    echo: Times
+    batch_times: Times
+    per_second: float
+    servers: int
+    claims: int
+    faults: Sequence[str]
+
+
+def measure(size: ClusterSize, plan: BootPlan, bar: Any) -> BootMeasurements:
+    """Measure on a cluster of this size; ``bar`` advances by one per server. Raises ServerError, CommandFailed."""
+    with (
+        deployment.running(size, overrides=INSTANT_BOOTS) as private_cluster,
+        closing(Session([str(private_cluster.cluster.client_conf)])) as session,
+    ):
+        private_cluster.start_echo(1)
+        for name in DAEMONS:
+            private_cluster.start_daemon(name)
+        exercise.wait_for_nodes(session, size.nodes, READY_SECONDS, lambda ready_nodes: None)
+        single_uuids: list[str] = []
+        transport = get_transport(
+            cfg.ConfigOpts(), private_cluster.bus_url
+        )  # as the user that may call the echo service; no service's user may
+        try:
+            times = _boot_singly(session, transport, plan, single_uuids, bar)
+        finally:
+            transport.cleanup()
+        batch_uuids = [str(uuid.uuid4()) for _ in range(plan.orders * plan.batch)]
+        for start in range(0, len(batch_uuids), plan.batch):
+            _request_boot(session, batch_uuids[start : start + plan.batch])
+        waiting.wait_for_status(session, batch_uuids, exercise.FINAL_STATUSES, BOOT_SECONDS, bar)
+        records = waiting.fetch_instances(session, single_uuids + batch_uuids)
+        result = exercise.inspect_servers(session, records)
+    batch_records = [record for record in records if record.uuid in set(batch_uuids)]
+    seconds = np.array([(record.updated_ms - record.created_ms) / 1e3 for record in batch_records])
+    span = (
+        max(record.updated_ms for record in batch_records) - min(record.created_ms for record in batch_records)
+    ) / 1e3
+    return BootMeasurements(
+        times["boot"],
+        times["echo"],
+        Times(seconds),
+        len(batch_records) / max(span, 1e-3),
+        len(records),
+        len(result.claims),
+        list(find_faults(result)),
+    )
+
+
+def _boot_singly(
+    session: Session, transport: RPCTransport, plan: BootPlan, single_uuids: list[str], bar: Any
+) -> dict[str, Times]:
+    """Boot single servers alternating with echo calls; append their uuids to ``single_uuids``."""
+    echo = get_client(transport, messaging.Target(topic=TOPIC, version="1.0"), timeout=BOOT_SECONDS)
+
+    def boot(number: int) -> None:
+        server_uuid = str(uuid.uuid4())
+        single_uuids.append(server_uuid)
+        _request_boot(session, [server_uuid])
+        deadline = time.monotonic() + BOOT_SECONDS
+        while waiting.fetch_instances(session, [server_uuid])[0].status not in exercise.FINAL_STATUSES:
+            if time.monotonic() > deadline:
+                raise CommandFailed(f"Server {server_uuid} was neither ACTIVE nor in ERROR after {BOOT_SECONDS:g} s")
+            time.sleep(POLL_SECONDS)
+        bar.update(1)
+
+    def echoes(number: int) -> None:
+        echo.call({}, "echo")
+
+    return interleave({"boot": boot, "echo": echoes}, blocks=BLOCKS, size=plan.block_size)
+
+
+def _request_boot(session: Session, uuids: list[str]) -> None:
+    session.new_request()
+    spec = objects.RequestSpec.of(resources=dict(RESOURCES))
+    session.call(session.conductor.build_instances, spec, uuids)
+
+
+def find_faults(result: exercise.ExerciseResult) -> list[str]:
+    """Return one sentence for each server that does not run under its claim, and for each inconsistent sum."""
+    failed = [
+        f"{instance.uuid} is {instance.status}: {instance.reason}"
+        for instance in result.instances
+        if instance.status != "ACTIVE"
+    ]
+    unclaimed = [f"{instance} runs without a confirmed claim" for instance in result.unclaimed_uuids]
+    sums = [] if result.verify is None or result.verify.clean else [*result.verify.problems, *result.verify.excess]
+    return [*failed, *unclaimed, *map(str, sums)]

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls of the claim script and of its baseline, prepared in advance so that only the calls themselves are timed."""
+
+import hashlib
+import json
+import uuid
+from collections.abc import Iterator, Sequence
+from importlib.resources import files
+from typing import Any
+
+import redis
+
+from devstack.lab import hosts
+from rpcapi.resources.inventory import Inventory
+from rpcapi.resources.names import host_of
+from scheduler_svc.store.records import Candidate, ClaimBatch, Intent
+from scheduler_svc.store.redis import RedisStore
+from scheduler_svc.store.redis.prepare import arguments
+from scheduler_svc.store.redis.scripts import RedisScript, load
+
+EMPTY_NODES = 500  # nodes that take claims, in turn
+FULL_NODES = 15  # nodes without free capacity
+RESOURCES = {"VCPU": 1, "MEMORY_MB": 1024, "DISK_GB": 1}
+TTL_MS = 86_400_000  # no deadline expires during the measurement
+LOG_LENGTH = 100_000
+MAX_DECISIONS = 1_000_000  # more than are made: trimming comes in bursts and would distort either side
+CLAIM, BARE = "claim", "bare"
+
+
+def prepare_partitions(url: str) -> None:
+    """Register the same nodes in two partitions: one for the claim script, one for the baseline script."""
+    nodes = {**hosts.make_nodes(EMPTY_NODES), **{f"full{number}/node0": _full_node() for number in range(FULL_NODES)}}
+    for partition in (CLAIM, BARE):
+        store = RedisStore(url, partition)
+        store.check_identity()
+        hosts.join(store, nodes)
+        store.close()
+
+
+class ClaimCalls:
+    """Calls of either script, each for one consumer; all candidates but the last are full."""
+
+    def __init__(self, client: redis.Redis, url: str, candidates: int) -> None:
+        self.client = client
+        self._candidates = candidates
+        self._scripts = {CLAIM: load("prepare"), BARE: bare_script()}
+        for script in self._scripts.values():
+            client.script_load(script.text)
+        store = RedisStore(url, CLAIM)
+        snapshot = store.snapshot()
+        store.close()
+        self._epoch, self._position = snapshot.epoch, snapshot.position
+
+    def prepare_calls(self, script_name: str, count: int, first: int) -> list[tuple[Any, ...]]:
+        """Return ``count`` argument lists of EVALSHA, for nodes starting at number ``first``."""
+        script = self._scripts[script_name]
+        keys = script.keys(script_name)
+        make = self._claim_arguments if script_name == CLAIM else self._bare_arguments
+        return [(script.sha, len(keys), *keys, *make(first + number)) for number in range(count)]
+
+    def _claim_arguments(self, number: int) -> list[Any]:
+        return [LOG_LENGTH, *arguments(self._batch(number), MAX_DECISIONS)]
+
+    def _bare_arguments(self, number: int) -> list[Any]:
+        batch = self._batch(number)
+        consumer, hosts = batch.intents[0].consumer, [candidate.host for candidate in batch.intents[0].candidates]
+        sums = json.dumps(RESOURCES, separators=(",", ":"))
+        claim = {
+            "schema": 1,
+            "consumer": consumer,
+            "attempt": 1,
+            "generation": 1,
+            "state": "prepared",
+            "host": hosts[-1],
+            "allocations": {hosts[-1]: RESOURCES},
+            "alternates": "",
+            "created_ms": TTL_MS,
+            "deadline_ms": TTL_MS,
+            "type": "INSTANCE",
+            "project": batch.project,
+            "user": batch.user,
+            "request_id": batch.request_id,
+            "group": None,
+        }
+        attempts = [[host, "FULL"] for host in hosts]
+        record = {
+            **(batch.record or {}),
+            "schema": 1,
+            "at_ms": TTL_MS,
+            "outcome": "selected",
+            "answered_position": 1,
+            "verdicts": [{"consumer": consumer, "answer": "prepared", "host": hosts[-1], "tried": attempts}],
+        }
+        values: list[Any] = [
+            LOG_LENGTH,
+            consumer,
+            json.dumps(claim, separators=(",", ":")),
+            f"{hosts[-1]}|{consumer}",
+            # In the year 2100, so that none of these claims ever expires.
+            4_102_444_800_000,
+            sums,
+            f'{{"{hosts[-1]}":{sums}}}',
+            batch.request_id,
+            json.dumps(record, separators=(",", ":")),
+        ]
+        return [*values, *(value for host in hosts for value in (host, host_of(host)))]
+
+    def _batch(self, number: int) -> ClaimBatch:
+        consumer = str(uuid.uuid4())
+        hosts = [*self._full_nodes(), _empty_node(number)]
+        return ClaimBatch(
+            request_id=f"req-{consumer}",
+            project="lab",
+            user="lab",
+            resources=RESOURCES,
+            intents=[Intent(consumer, 1, [Candidate(host) for host in hosts])],
+            epoch=self._epoch,
+            position=self._position,
+            ttl_ms=TTL_MS,
+            record={"driver": "FilterDriver", "seed": number, "spec": {"resources": RESOURCES}, "hosts": EMPTY_NODES},
+        )
+
+    def _full_nodes(self) -> Iterator[str]:
+        return (f"full{number}/node0" for number in range(self._candidates - 1))
+
+
+def bare_script() -> RedisScript:
+    """Return the baseline script, with the keys of the claim script."""
+    words = load("prepare").words
+    table = ", ".join(f"{word} = KEYS[{index}]" for index, word in enumerate(words, 1))
+    body = files("devstack.lab.claim").joinpath("bare_claim.lua").read_text("utf-8")
+    text = f"local K = {{ {table} }}\n{body}"
+    return RedisScript("bare_claim", text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest(), words)
+
+
+def send(client: redis.Redis, calls: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """Send the calls in one pipeline and return the replies."""
+    pipeline = client.pipeline(transaction=False)
+    for call in calls:
+        pipeline.evalsha(*call)
+    return pipeline.execute()
+
+
+def _empty_node(number: int) -> str:
+    node = number % EMPTY_NODES
+    return f"compute{node // hosts.NODES_PER_HOST}/node{node % hosts.NODES_PER_HOST}"
+
+
+def _full_node() -> dict[str, Any]:
+    inventories = {name: Inventory(1, reserved=1).as_dict() for name in RESOURCES}
+    return {"inventories": inventories, "traits": [], "availability_zone": None, "metrics": {}}

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gantt-lab claim: cost of the claim script against a bare script of the same reads and writes."""
+
+import argparse
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar
+
+import redis
+
+from devstack.lab import private_redis
+from devstack.lab.benchmark import Benchmark, positive
+from devstack.lab.claim.calls import BARE, CLAIM, ClaimCalls, prepare_partitions, send
+from devstack.lab.rows import ResultRow
+from devstack.lab.timing import TimedSubject, Times, interleave
+from devstack.servers.redis import Durability
+from rpcapi.cli.error_messages import CommandFailed
+
+BUDGET = 2.0
+MODES: Sequence[Durability] = ("no", "everysec", "always")
+CANDIDATES = (1, 4, 16)
+BLOCKS = 10
+DEPTH = 16  # calls per pipeline where the rate is measured
+PIPELINES = 10  # per block
+
+
+class ClaimBenchmark(Benchmark):
+    """Time the claim script against a bare EVALSHA: append-only file off, everysec and always; 1, 4, 16 candidates.
+
+    All candidates but the last are full, so that every one is checked. Latency: one call at a time; rate: 16 calls per
+    pipeline on one connection. The server's own time is what Redis counts for EVALSHA.
+    """
+
+    pictures: ClassVar[bool] = True
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            "--calls", type=positive, default=50, metavar="N", help="Single calls in each of 10 blocks (%(default)s)."
+        )
+        return parser
+
+    def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
+        rows: list[ResultRow] = []
+        with self.bar(2 * (BLOCKS + 1) * len(MODES) * len(CANDIDATES), "claiming", args) as bar:
+            for mode in MODES:
+                with private_redis.running(mode) as server:
+                    prepare_partitions(server.url())
+                    with server.client() as client:
+                        for candidates in CANDIDATES:
+                            calls = ClaimCalls(client, server.url(), candidates)
+                            rows += _rows(mode, candidates, calls, args.calls, bar.update)
+        return rows
+
+    def draw(self, figure: Any, rows: Sequence[ResultRow]) -> None:
+        axes = figure.subplots()
+        rate_rows = [row for row in rows if row.name == "claim rate"]
+        positions = range(len(rate_rows))
+        for key, shift in (("calls_per_s", -0.2), ("bare_calls_per_s", 0.2)):
+            heights = [row.figures[key] for row in rate_rows]
+            axes.bar([position + shift for position in positions], heights, 0.4)
+        axes.set_xticks(list(positions), [f"{row.figures['fsync']}\n{row.figures['candidates']}" for row in rate_rows])
+        axes.set(
+            xlabel="fsync and candidates checked",
+            ylabel="claims per second",
+            title=f"Claims, {DEPTH} at a time on one connection",
+        )
+        axes.legend(["claim script", "bare EVALSHA"])
+
+
+def _rows(
+    mode: Durability, candidates: int, calls: ClaimCalls, single: int, tick: Callable[[], Any]
+) -> Iterator[ResultRow]:
+    latency = _measure(calls, _single_subjects(calls, single), single, tick)
+    pipelined = _measure(calls, _pipelined_subjects(calls), PIPELINES, tick)
+    for what, measured, depth in (("latency", latency, 1), ("rate", pipelined, DEPTH)):
+        figures = _figures(*measured, depth)
+        ratio = figures["p50_us"] / figures["bare_p50_us"]
+        yield ResultRow(f"claim {what}", ratio, BUDGET, figures={"fsync": mode, "candidates": candidates, **figures})
+
+
+def _measure(
+    calls: ClaimCalls, subjects: dict[str, TimedSubject], size: int, tick: Callable[[], Any]
+) -> tuple[dict[str, Times], Counter[str]]:
+    """Return the calls' times, and the server's own microseconds per subject, warm-up block included."""
+    server_us: Counter[str] = Counter()
+
+    @contextlib.contextmanager
+    def count_server_time(which: str) -> Iterator[None]:
+        before = _evalsha_us(calls.client)
+        yield
+        server_us[which] += _evalsha_us(calls.client) - before
+
+    return interleave(subjects, blocks=BLOCKS, size=size, tick=tick, watch=count_server_time), server_us
+
+
+def _single_subjects(calls: ClaimCalls, single: int) -> dict[str, TimedSubject]:
+    def subject(which: str) -> TimedSubject:
+        arguments = calls.prepare_calls(which, (BLOCKS + 1) * single, 0)
+        return lambda number: _require_claimed(which, [calls.client.evalsha(*arguments[number])])
+
+    return {BARE: subject(BARE), CLAIM: subject(CLAIM)}
+
+
+def _pipelined_subjects(calls: ClaimCalls) -> dict[str, TimedSubject]:
+    def subject(which: str) -> TimedSubject:
+        arguments = calls.prepare_calls(which, (BLOCKS + 1) * PIPELINES * DEPTH, 0)
+        return lambda number: _require_claimed(
+            which, send(calls.client, arguments[number * DEPTH : (number + 1) * DEPTH])
+        )
+
+    return {BARE: subject(BARE), CLAIM: subject(CLAIM)}
+
+
+def _require_claimed(which: str, answers: Sequence[Any]) -> None:
+    """Raise CommandFailed unless each call claimed: a refusal is cheaper than a claim and would falsify the result."""
+    for answer in answers:
+        if not answer[0]:
+            raise CommandFailed(f"A call of the {which} script claimed nothing ({answer}): choose fewer --calls")
+
+
+def _evalsha_us(client: redis.Redis) -> int:
+    statistics: Any = client.info("commandstats")
+    return statistics.get("cmdstat_evalsha", {}).get("usec", 0)
+
+
+def _figures(times: dict[str, Times], server_us: Counter[str], depth: int) -> dict[str, float]:
+    claim, bare = times[CLAIM], times[BARE]
+    calls = len(claim.seconds) * depth * (BLOCKS + 1) / BLOCKS
+    return {
+        "p50_us": claim.p50_us / depth,
+        "p99_us": claim.p99_us / depth,
+        "bare_p50_us": bare.p50_us / depth,
+        "bare_p99_us": bare.p99_us / depth,
+        "calls_per_s": claim.per_second * depth,
+        "bare_calls_per_s": bare.per_second * depth,
+        "server_us": server_us[CLAIM] / calls,
+        "bare_server_us": server_us[BARE] / calls,
+    }

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gantt-lab race: what concurrent scheduler workers lose by conflicts, compared with a single worker."""
+
+import argparse
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from devstack.lab import hosts, private_redis, requests
+from devstack.lab.benchmark import Benchmark, host_count, positive, share
+from devstack.lab.race import worker
+from devstack.lab.race.regret import JudgedClaim, entries, judged_claims, regret
+from devstack.lab.requests import ServerRequest
+from devstack.lab.rows import ResultRow
+from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.resources.claims import Verdict
+from scheduler_svc.core.drivers.driver import MAX_CANDIDATES
+from scheduler_svc.store.records import Verification
+from scheduler_svc.store.redis import RedisStore
+
+FIRST_BUDGET = 0.98
+REGRET_BUDGET = 0.01
+JUDGED_CLAIMS = 2_000  # claims whose regret is computed, evenly spread over the race
+SEED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class RaceRun:
+    """The result of filling one empty partition."""
+
+    tally: worker.RaceTally
+    seconds: float
+    claims: Sequence[JudgedClaim]
+    verification: Verification
+
+    @property
+    def per_second(self) -> float:
+        """Servers placed per second."""
+        return self.tally.placements / self.seconds
+
+
+class RaceBenchmark(Benchmark):
+    """Fill a cluster with N worker processes as fast as possible, and with a single one, using the same requests.
+
+    Each worker has its own replica and decides in its process; claims go to one private redis-server (everysec).
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            "--workers", type=positive, default=8, metavar="N", help="Concurrent workers (%(default)s)."
+        )
+        parser.add_argument("--hosts", type=host_count, default=500, metavar="N", help="Empty hosts (%(default)s).")
+        parser.add_argument(
+            "--fill",
+            type=share,
+            default=0.95,
+            metavar="SHARE",
+            help="Share of the scarcest resource class to request (%(default)s).",
+        )
+        parser.add_argument(
+            "--subset",
+            type=positive,
+            default=1,
+            metavar="N",
+            help="Draw each choice from the N best hosts: host_subset_size (%(default)s). The single worker takes "
+            "the best.",
+        )
+        return parser
+
+    def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
+        nodes = hosts.make_nodes(args.hosts)
+        servers = fill(nodes, args.fill)
+        if not servers:
+            raise CommandFailed(f"A share of {args.fill} of {args.hosts} hosts is less than one server: ask for more")
+        with (
+            self.bar(2 * len(servers), "placing", args) as bar,
+            private_redis.running("everysec") as server,
+        ):
+            single_run = _run(worker.RaceSettings(server.url(), 1), "alone", nodes, servers, bar=bar)
+            race_run = _run(
+                worker.RaceSettings(server.url(), args.workers, args.subset), "race", nodes, servers, bar=bar
+            )
+        return list(_rows(race_run, single_run))
+
+
+def fill(nodes: hosts.Nodes, fill_share: float) -> list[ServerRequest]:
+    """Return requests that fill the share ``fill_share`` of the nodes' scarcest resource class."""
+    capacity: Counter[str] = Counter()
+    for node in nodes.values():
+        capacity.update({name: unit["capacity"] for name, unit in node["inventories"].items()})
+    requested: Counter[str] = Counter()
+
+    def within(server: ServerRequest) -> bool:
+        requested.update(server.request.resources)
+        return all(requested[name] <= fill_share * capacity[name] for name in requested)
+
+    return list(itertools.takewhile(within, requests.stream(SEED)))
+
+
+def _run(
+    settings: worker.RaceSettings, partition: str, nodes: hosts.Nodes, servers: Sequence[ServerRequest], *, bar: Any
+) -> RaceRun:
+    store = RedisStore(settings.url, partition, log_length=worker.LOG_LENGTH)
+    try:
+        store.check_identity()
+        hosts.join(store, nodes)
+        before = store.snapshot()
+        tally, seconds = worker.run(settings, partition, servers, bar)
+        claims = list(judged_claims(before, entries(store, before.position), max(1, tally.placements // JUDGED_CLAIMS)))
+        return RaceRun(tally, seconds, claims, store.verify())
+    finally:
+        store.close()
+
+
+def _rows(race_run: RaceRun, single_run: RaceRun) -> Iterator[ResultRow]:
+    tally, single_tally = race_run.tally, single_run.tally
+    yield ResultRow(
+        "first choice won",
+        tally.first_choices / tally.scripts,
+        FIRST_BUDGET,
+        "at least",
+        {
+            "decisions": tally.scripts,
+            "won": tally.first_choices,
+            "very_first_share": tally.very_first_choices / tally.scripts,
+            "alone_share": single_tally.first_choices / single_tally.scripts,
+        },
+    )
+    yield ResultRow(
+        "candidates a script, most",
+        tally.max_candidates,
+        MAX_CANDIDATES,
+        figures={"mean": tally.verdicts.total() / tally.scripts, "alone_most": single_tally.max_candidates},
+    )
+    middle = len(race_run.claims) // 2
+    yield ResultRow(
+        "score regret",
+        regret(race_run.claims),
+        REGRET_BUDGET,
+        figures={
+            "first_half_regret": regret(race_run.claims[:middle]),
+            "second_half_regret": regret(race_run.claims[middle:]),
+            "entries_behind_mean": tally.behind / tally.scripts,
+            "alone_regret": regret(single_run.claims),
+            "alone_entries_behind_mean": single_tally.behind / single_tally.scripts,
+        },
+    )
+    verification = race_run.verification
+    yield ResultRow(
+        "overcommit",
+        len(verification.excess) + len(verification.problems),
+        0,
+        figures={"claims": sum(verification.claims.values()), "alone_overcommit": len(single_run.verification.excess)},
+    )
+    lost_candidates = {verdict.value: tally.verdicts[verdict] for verdict in Verdict if verdict not in worker.WON}
+    fits, passed = tally.verdicts[Verdict.FITS], tally.verdicts[Verdict.PASSED]
+    yield ResultRow(
+        "candidates lost, of those tried",
+        sum(lost_candidates.values()) / (sum(lost_candidates.values()) + fits),
+        figures={"FITS": fits, "PASSED": passed, **lost_candidates},
+    )
+    yield ResultRow(
+        "placements a second",
+        race_run.per_second / single_run.per_second,
+        figures={
+            "placed_per_s": race_run.per_second,
+            "alone_placed_per_s": single_run.per_second,
+            "refused": tally.refusals,
+            "alone_refused": single_tally.refusals,
+        },
+    )

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Regret of claims: how far the claimed hosts' scores are below the best, in the state in which each claim was made.
+
+A single worker that is always up to date gives each request the host with the highest current score. The log holds
+every claim in order, so that these states can be reproduced:
+
+    regret = 1 - (sum of the chosen hosts' scores) / (sum of the best scores)
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from devstack.lab import default_driver
+from scheduler_svc.core.filtering import pipeline
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.table import HostTable
+from scheduler_svc.core.weighers import scoring
+from scheduler_svc.store.interface import Store
+from scheduler_svc.store.records import Amounts, LogEntry, Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedClaim:
+    """One claim: the score of the claimed host, and the best score of all hosts at that time."""
+
+    score: float
+    best_score: float
+
+
+def entries(store: Store, position: int) -> Iterator[LogEntry]:
+    """Yield the log's entries after ``position``; raises LookupError if the log no longer has all of them."""
+    while True:
+        batch = store.follow(position, 0)
+        if batch is None:
+            raise LookupError(f"The log of {store.partition} does not reach back to position {position}")
+        if not batch:
+            return
+        yield from batch
+        position = batch[-1].position
+
+
+def judged_claims(before: Snapshot, log: Iterable[LogEntry], every: int) -> Iterator[JudgedClaim]:
+    """Judge one of ``every`` claims in the log of a partition in which nothing but single claims happened."""
+    table = HostTable.from_snapshot(before, reads=default_driver.default().reads)
+    filters, weighted = default_driver.filters(), default_driver.weighted()
+    used = {name: dict(amounts) for name, amounts in before.used.items()}
+    for number, entry in enumerate(log):
+        if entry.kind != "used" or len(entry.payload) != 1:
+            raise LookupError(f"The log holds an entry of kind {entry.kind} that is no single claim: {entry}")
+        ((name, sums),) = entry.payload.items()
+        if number % every == 0:
+            yield judge(table, filters, weighted, name, _increase(used.get(name, {}), sums))
+        used[name] = sums
+        table.apply(entry)
+
+
+def regret(claims: Iterable[JudgedClaim]) -> float:
+    """Return the missed share of the best scores' sum; 0 if that sum is 0."""
+    claimed_score, best_score = 0.0, 0.0
+    for claim in claims:
+        claimed_score, best_score = claimed_score + claim.score, best_score + claim.best_score
+    return 1 - claimed_score / best_score if best_score else 0.0
+
+
+def _increase(before: Amounts, after: Amounts) -> Mapping[str, int]:
+    amounts = {resource_class: amount - before.get(resource_class, 0) for resource_class, amount in after.items()}
+    return {resource_class: amount for resource_class, amount in amounts.items() if amount}
+
+
+def judge(
+    table: HostTable,
+    filters: default_driver.Filters,
+    weighted: scoring.WeigherSet,
+    name: str,
+    amounts: Mapping[str, int],
+) -> JudgedClaim:
+    """Judge a claim of ``amounts`` on host ``name`` in the state before it; raises LookupError if it did not fit."""
+    request = SchedulingRequest("regret", amounts)
+    with table.reading() as view:
+        rows = np.flatnonzero(pipeline.run(filters, view, request).passes)
+        values = scoring.score(weighted, view, request, rows).values
+        index = np.flatnonzero(rows == table.rows[name])
+        if not len(index):
+            raise LookupError(f"A claim of {dict(amounts)} was made on {name}, which did not have enough free capacity")
+        return JudgedClaim(float(values[index[0]]), float(values.max()))

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A worker process of a race: its own store, replica and selector, and the tally of its results."""
+
+import functools
+import multiprocessing
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from devstack.lab import default_driver
+from devstack.lab.requests import ServerRequest
+from devstack.lab.worker_processes import PipeEnd, WorkerProcesses
+from rpcapi import context, errors
+from rpcapi.resources.claims import Verdict
+from scheduler_svc.core.table.table import HostTable
+from scheduler_svc.replication.replica import Replica
+from scheduler_svc.scheduling.selector import RetryLimits, SelectionCall, Selector
+from scheduler_svc.store.interface import Store
+from scheduler_svc.store.records import BatchAnswer, ClaimBatch, ClaimRef, ClaimResult
+from scheduler_svc.store.redis import RedisStore
+
+START_SECONDS = 120.0
+TTL_MS = 86_400_000  # no claim expires during the race
+LOG_LENGTH = 5_000_000  # entries: the whole race, so that it can be replayed
+
+WON = {Verdict.FITS, Verdict.PASSED}  # verdicts of candidates that were not lost to another worker
+
+READY = "ready"
+GO = "go"
+
+
+@dataclass(slots=True)
+class RaceTally:
+    """Counts of one worker, or of all together.
+
+    ``scripts`` counts claim scripts that had a candidate to try, ``first_choices`` those that lost no candidate to
+    others before they claimed one, ``very_first_choices`` those that claimed the first candidate: the rest passed over
+    near hosts that had changed. ``max_candidates`` is the longest list that a script tried. ``behind`` sums up by how
+    many log entries (one per claim, the worker's own included) the deciding tables were behind when the scripts ran.
+    """
+
+    placements: int = 0
+    refusals: int = 0
+    scripts: int = 0
+    first_choices: int = 0
+    very_first_choices: int = 0
+    max_candidates: int = 0
+    behind: int = 0
+    verdicts: Counter[Verdict] = field(default_factory=Counter)
+
+    def add(self, tally: "RaceTally") -> None:
+        """Add another worker's counts."""
+        self.placements += tally.placements
+        self.refusals += tally.refusals
+        self.scripts += tally.scripts
+        self.first_choices += tally.first_choices
+        self.very_first_choices += tally.very_first_choices
+        self.behind += tally.behind
+        self.max_candidates = max(self.max_candidates, tally.max_candidates)
+        self.verdicts.update(tally.verdicts)
+
+
+class CountingClaimer:
+    """The store as a claimer for the selector; counts the results."""
+
+    def __init__(self, store: Store, tally: RaceTally) -> None:
+        self._store = store
+        self._tally = tally
+
+    def prepare(self, batch: ClaimBatch) -> BatchAnswer:
+        """Claim, and count the candidates' verdicts."""
+        answer = self._store.prepare(batch)
+        verdicts_by_intent = [result.verdicts for result in answer.prepared]
+        if any(verdicts_by_intent):
+            self._tally.scripts += 1
+            self._tally.behind += answer.position - answer.accepted - batch.position
+        self._tally.max_candidates = max(self._tally.max_candidates, *map(len, verdicts_by_intent))
+        self._tally.verdicts.update(verdict for verdicts in verdicts_by_intent for verdict in verdicts)
+        self._tally.first_choices += sum(bool(verdicts) and WON.issuperset(verdicts) for verdicts in verdicts_by_intent)
+        self._tally.very_first_choices += sum(tuple(verdicts[:1]) == (Verdict.FITS,) for verdicts in verdicts_by_intent)
+        return answer
+
+    def abort(self, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
+        """Abort prepared claims."""
+        return self._store.abort(refs)
+
+    def group_hosts(self, group_id: str) -> dict[str, int]:
+        """Return the hosts of a group's claims."""
+        return self._store.group_hosts(group_id)
+
+
+@dataclass(frozen=True, slots=True)
+class RaceSettings:
+    """Settings of a race: the store's URL, the number of workers, and the number of best hosts that each draws from."""
+
+    url: str
+    workers: int
+    subset: int = 1
+
+
+def run(settings: RaceSettings, partition: str, servers: Sequence[ServerRequest], bar: Any) -> tuple[RaceTally, float]:
+    """Place ``servers`` with concurrent processes, each its share; return the total tally and the elapsed seconds.
+
+    Raises what a worker raised.
+    """
+    done = multiprocessing.get_context("spawn").RawArray("q", settings.workers)
+    shown = 0
+
+    def watch() -> None:
+        nonlocal shown
+        now = sum(done)
+        bar.update(now - shown)
+        shown = now
+
+    with WorkerProcesses(settings.workers, functools.partial(_work, settings, partition, done)) as workers:
+        workers.send([servers[index :: settings.workers] for index in range(settings.workers)])
+        workers.receive(START_SECONDS)
+        began = time.perf_counter()
+        workers.send([GO] * settings.workers)
+        tallies = workers.receive(meanwhile=watch)
+        took = time.perf_counter() - began
+    total = RaceTally()
+    for tally in tallies:
+        total.add(tally)
+    return total, took
+
+
+def _work(settings: RaceSettings, partition: str, done: Any, pipe: PipeEnd, index: int) -> None:
+    """Run in a worker process: load, wait for the start signal, then place the share, counting into ``done``."""
+    servers: Sequence[ServerRequest] = pipe.recv()
+    tally = RaceTally()
+    store, replica_store = (RedisStore(settings.url, partition, log_length=LOG_LENGTH) for _ in range(2))
+    ranker = default_driver.default(settings.subset)
+    replica = Replica(replica_store, table=HostTable([partition], ranker.reads))
+    try:
+        replica.load()
+        replica.start()
+        selector = Selector(CountingClaimer(store, tally), replica, ranker, RetryLimits(ttl_ms=TTL_MS))
+        pipe.send(READY)
+        pipe.recv()
+        for count, server in enumerate(servers, 1):
+            _place(selector, server, tally)
+            done[index] = count
+    finally:
+        replica.stop()
+        replica.wait()
+        store.close()
+        replica_store.close()
+    pipe.send(tally)
+
+
+def _place(selector: Selector, server: ServerRequest, tally: RaceTally) -> None:
+    try:
+        selector.select(context.new("lab", "lab"), SelectionCall(server.request, [server.consumer]))
+    except errors.NoValidHost:
+        tally.refusals += 1
+    else:
+        tally.placements += 1

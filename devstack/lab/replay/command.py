@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gantt-lab replay: how well drivers place the requests of a real trace."""
+
+import argparse
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from devstack.lab import hosts
+from devstack.lab.benchmark import Benchmark, host_count, positive, share
+from devstack.lab.replay import arrivals, in_process, picture, policies, report, sizing
+from devstack.lab.replay.arrivals import TraceSummary
+from devstack.lab.replay.observer import ReplayObserver
+from devstack.lab.replay.oracle import Oracle, OracleResult
+from devstack.lab.replay.placer import Placer
+from devstack.lab.replay.policies import ReplayPolicy
+from devstack.lab.replay.scenario import ReplayRun, TraceReplay
+from devstack.lab.replay.synthetic import SyntheticTrace
+from devstack.lab.replay.trace import Trace, TraceFile
+from devstack.lab.rows import ResultRow
+from rpcapi.cli.error_messages import CommandFailed
+from scheduler_svc.store.records import Snapshot
+
+AZURE_TRACE = Path(__file__).resolve().parents[4] / "shared" / "traces" / "azure_2017_vm_requests.csv.gz"
+LIMITS = {"memory": 50_000, "redis": 20_000, "cluster": 1_000}
+JUDGED_CLAIMS = 2_000  # claims per driver whose regret is computed
+ALL = 0
+
+
+def limit(text: str) -> int:
+    """Parse the number of requests to replay; for argparse."""
+    return ALL if text == "all" else positive(text)
+
+
+def names(text: str) -> list[str]:
+    """Parse driver names separated by commas; for argparse."""
+    driver_names = list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    if not driver_names:
+        raise argparse.ArgumentTypeError("at least one driver is required")
+    return driver_names
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaySetup:
+    """Parameters common to all drivers."""
+
+    trace: Trace
+    limit: int | None
+    together: bool
+    through: str
+    survey: TraceSummary
+    hosts: int
+
+
+class ReplayBenchmark(Benchmark):
+    """Replay a request trace through several drivers: arrivals without waiting times, departures in order.
+
+    TRACE is CSV, optionally gzipped, one row per server, with the columns bin_ts, batch, vcpu, mem_gb, dur_lo_s,
+    dur_hi_s and censored. Each driver starts with the same empty hosts. The baseline is an oracle that places the same
+    requests one at a time on the complete current state.
+    """
+
+    pictures: ClassVar[bool] = True
+
+    def __init__(self, *args: Any, **values: Any) -> None:
+        super().__init__(*args, **values)
+        self._runs: dict[str, ReplayRun] = {}
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            "trace",
+            nargs="?",
+            type=Path,
+            metavar="TRACE",
+            help="The trace. Default: the Azure trace if it is installed beside the project, else a generated one.",
+        )
+        parser.add_argument("--synthetic", action="store_true", help="Use the generated trace.")
+        parser.add_argument("--seed", type=int, default=1, help="Seed of the generated trace (%(default)s).")
+        parser.add_argument(
+            "--limit",
+            type=limit,
+            metavar="R",
+            help=f"Replay the first R servers, or 'all'. Default: {_describe_limits(LIMITS)}.",
+        )
+        parser.add_argument("--hosts", type=host_count, metavar="N", help="Number of hosts. Default: by --fill.")
+        parser.add_argument(
+            "--fill",
+            type=share,
+            default=1.0,
+            metavar="SHARE",
+            help="Without --hosts: as many that the trace's peak is this share of the scarcer class (%(default)s).",
+        )
+        parser.add_argument(
+            "--drivers",
+            type=names,
+            default="filter,pack,chance",
+            metavar="NAMES",
+            help="Drivers, comma-separated: 'filter' spreads, 'pack' is filter with negative multipliers, 'solver' and "
+            "'solver-pack' place simultaneous arrivals in batches, or any in gantt.drivers (%(default)s).",
+        )
+        parser.add_argument(
+            "--solver-limit",
+            type=positive,
+            metavar="MS",
+            help="The solver's time limit per batch in milliseconds. Default: that of [solver] time_limit.",
+        )
+        parser.add_argument(
+            "--through",
+            choices=list(LIMITS),
+            default="memory",
+            help="Place in this process on the memory backend or on a private Redis, or through a whole embedded "
+            "cluster whose conductor builds and deletes (%(default)s).",
+        )
+        parser.add_argument(
+            "--together",
+            action="store_true",
+            help="Request equal servers of one batch together, all or none; else each separately.",
+        )
+        return parser
+
+    def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
+        replay_policies = [policies.load(name, args.solver_limit) for name in args.drivers]
+        setup = _make_setup(args)
+        packing_modes = {policy.packs for policy in replay_policies}
+        self._runs = {}
+        with self.bar(setup.survey.servers * (len(replay_policies) + len(packing_modes)), "replaying", args) as bar:
+            oracle_results: dict[bool, OracleResult] = {}
+            for policy in replay_policies:
+                with _make_placer(setup, policy) as placer:
+                    if policy.packs not in oracle_results:
+                        oracle_results[policy.packs] = _run_oracle(setup, policy, placer.store.snapshot(), bar)
+                    self._runs[policy.name] = _run(setup, policy, placer, oracle_results[policy.packs], bar)
+        return [
+            row
+            for policy in replay_policies
+            for row in report.rows(policy, self._runs[policy.name], oracle_results[policy.packs].count, setup.hosts)
+        ]
+
+    def draw(self, figure: Any, rows: Sequence[ResultRow]) -> None:
+        picture.draw(figure, self._runs)
+
+
+def _make_setup(args: argparse.Namespace) -> ReplaySetup:
+    limit = LIMITS[args.through] if args.limit is None else args.limit or None
+    if args.trace is not None and args.synthetic:
+        raise CommandFailed("Give a TRACE or --synthetic, not both")
+    path = args.trace if args.trace is not None or args.synthetic or not AZURE_TRACE.exists() else AZURE_TRACE
+    if path is None and limit is None:
+        raise CommandFailed("The generated trace is endless: give a --limit")
+    trace: Trace = SyntheticTrace(limit or 0, args.seed) if path is None else TraceFile(path)
+    summary = arrivals.summarize(trace, limit)
+    try:
+        size = args.hosts or sizing.required_hosts(summary.peak, args.fill, cluster=args.through == "cluster")
+    except ValueError as why:
+        raise CommandFailed(f"{trace.name}: {why}") from why
+    if args.through == "cluster":
+        size = _cluster().cluster_size(size).nodes
+    return ReplaySetup(trace, limit, args.together, args.through, summary, size)
+
+
+def _cluster() -> Any:
+    """Return the module that runs a cluster: importing it takes a second, and other replays do not need it."""
+    from devstack.lab.replay import whole_cluster  # noqa: PLC0415 - see above
+
+    return whole_cluster
+
+
+def _make_placer(setup: ReplaySetup, policy: ReplayPolicy) -> contextlib.AbstractContextManager[Placer]:
+    if setup.through == "cluster":
+        return _cluster().in_cluster(setup.hosts, policy)
+    nodes = hosts.make_nodes(setup.hosts)
+    return (in_process.in_memory if setup.through == "memory" else in_process.in_redis)(nodes, policy)
+
+
+def _run_oracle(setup: ReplaySetup, policy: ReplayPolicy, snapshot: Snapshot, bar: Any) -> OracleResult:
+    oracle = Oracle(snapshot, policy)
+    for batch in arrivals.arrival_batches(setup.trace, setup.limit, setup.together):
+        oracle.process(batch)
+        bar.update(sum(len(request.members) for request in batch.requests))
+    return oracle.result
+
+
+def _run(setup: ReplaySetup, policy: ReplayPolicy, placer: Placer, oracle_result: OracleResult, bar: Any) -> ReplayRun:
+    every = max(1, setup.survey.servers // JUDGED_CLAIMS)
+    observer = ReplayObserver(placer.store, policy, setup.survey.commonest, every)
+    trace_replay = TraceReplay(placer, observer, setup.survey, oracle_result)
+    return trace_replay.replay(arrivals.arrival_batches(setup.trace, setup.limit, setup.together), bar)
+
+
+def _describe_limits(limits: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} through {name}" for name, count in limits.items())

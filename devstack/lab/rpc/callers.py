@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Concurrent client processes, each with a connection of its own, that send calls for a given time."""
+
+import contextlib
+import functools
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from devstack.lab.processor_time import descendant_cpu_seconds
+from devstack.lab.worker_processes import PipeEnd, WorkerProcesses
+
+ECHO = 0  # instead of a batch size
+START_SECONDS = 60.0
+CALL_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class ClientCalls:
+    """Calls of one client in one block: end and duration of each in seconds, and the number of refusals.
+
+    ``began`` and ``ends`` are times of the machine's monotonic clock, which all processes share.
+    """
+
+    began: float
+    ends: np.ndarray
+    seconds: np.ndarray
+    refusals: int
+
+
+@dataclass(frozen=True, slots=True)
+class CallBlock:
+    """Calls of all clients in one block, and the CPU time of all processes of the measurement."""
+
+    clients: Sequence[ClientCalls]
+    processor_s: float = 0.0
+
+    @property
+    def calls(self) -> int:
+        """Number of answered calls."""
+        return sum(len(client.ends) for client in self.clients)
+
+    @property
+    def refusals(self) -> int:
+        """Number of calls that found no host."""
+        return sum(client.refusals for client in self.clients)
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds from the first call's start to the last one's end."""
+        return max(client.ends[-1] for client in self.clients) - min(client.began for client in self.clients)
+
+    @property
+    def seconds(self) -> np.ndarray:
+        """Durations of all calls."""
+        return np.concatenate([client.seconds for client in self.clients])
+
+
+@dataclass(frozen=True, slots=True)
+class CallStatistics:
+    """Statistics over several blocks."""
+
+    blocks: Sequence[CallBlock]
+
+    @property
+    def per_second(self) -> float:
+        """Calls per second of all clients together."""
+        return sum(block.calls for block in self.blocks) / sum(block.elapsed for block in self.blocks)
+
+    @property
+    def processor_ms(self) -> float:
+        """CPU milliseconds per call of clients, broker, daemons and store together."""
+        return 1e3 * sum(block.processor_s for block in self.blocks) / sum(block.calls for block in self.blocks)
+
+    def percentile_ms(self, percent: float) -> float:
+        """Return a percentile of the calls' durations, in milliseconds."""
+        return float(np.percentile(np.concatenate([block.seconds for block in self.blocks]), percent)) * 1e3
+
+
+class Callers:
+    """The client processes on a bus."""
+
+    def __init__(self, workers: WorkerProcesses, clients: int) -> None:
+        self._workers = workers
+        self._clients = clients
+
+    def call_for(self, size: int, seconds: float) -> CallBlock:
+        """Let all clients call for ``seconds``: the echo service, or selections of ``size`` instances.
+
+        Raises what a client raised, and CommandFailed when one died or got no answer.
+        """
+        before = descendant_cpu_seconds(os.getpid())
+        self._workers.send([(size, seconds)] * self._clients)
+        clients = self._workers.receive(START_SECONDS + seconds + CALL_SECONDS)
+        return CallBlock(clients, descendant_cpu_seconds(os.getpid()) - before)
+
+
+@contextlib.contextmanager
+def run_callers(url: str, clients: int) -> Iterator[Callers]:
+    """Start the clients, and stop them at the end."""
+    with WorkerProcesses(clients, functools.partial(_serve, url)) as workers:
+        yield Callers(workers, clients)
+
+
+def _serve(url: str, pipe: PipeEnd, index: int) -> None:
+    """Run in a client process: make a block of calls per message."""
+    from rpcapi.daemon import concurrency  # noqa: PLC0415 - must select the executor before other imports
+
+    concurrency.configure_executor("threading")
+    from devstack.lab.rpc.caller import Caller  # noqa: PLC0415 - see above
+
+    caller = Caller(url, index)
+    with contextlib.suppress(EOFError):
+        while True:
+            pipe.send(caller.call_for(*pipe.recv()))

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Private servers, real daemons and an echo service for the duration of a measurement."""
+
+import contextlib
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from devstack import confs
+from devstack.cluster import INHERITED, Cluster, ClusterSize, Mode
+from devstack.lab.interruption import defer_signals
+from devstack.servers.folder import write_private
+from devstack.servers.process import ServerProcess, stop_together
+from devstack.servers.redis import Durability
+
+MODES = {"rabbit": Mode.STANDARD, "embedded": Mode.EMBEDDED}
+START_SECONDS = 60.0
+STOP_SECONDS = 5.0
+READY = " Ready: "  # logged by a daemon's master process when all workers serve
+LONG_SECONDS = 86_400  # no claim expires and no host counts as down during the measurement
+# The measurement's claims are neither confirmed nor reported.
+LONG_TIMEOUTS: confs.Groups = {"scheduler": {"claim_ttl": LONG_SECONDS}, "store": {"service_down_time": LONG_SECONDS}}
+
+
+class PrivateCluster:
+    """The servers of a cluster in a temporary folder; daemons are started individually."""
+
+    def __init__(
+        self, folder: Path, size: ClusterSize, fsync: Durability, overrides: Mapping[str, confs.Groups]
+    ) -> None:
+        durable = {"store": {"durability": "always" if fsync == "always" else "everysec"}}
+        scheduler = confs.merge(overrides.get("scheduler", {}), durable)
+        self.cluster = Cluster(folder, size, {**overrides, "scheduler": scheduler})
+        self.cluster.store.appendonly = fsync
+        self._echo = ServerProcess("gantt-lab's echo", folder / "echo.pid", folder / "log" / "echo.log")
+
+    @property
+    def bus_url(self) -> str:
+        """The bus URL, for a user with all permissions."""
+        if self.cluster.rabbit is not None:
+            return self.cluster.rabbit.url()
+        assert self.cluster.bus is not None  # noqa: S101 - a cluster has one of the two
+        return self.cluster.bus.bus_url("bus")
+
+    @property
+    def store_url(self) -> str:
+        """The store URL, for the scheduler's user."""
+        return self.cluster.store.url("scheduler")
+
+    def start_servers(self) -> None:
+        """Start bus and store, and write the daemons' configuration files; raises ServerError."""
+        self.cluster.layout.make()
+        self.cluster.start_servers()
+        self.cluster.write_confs()
+
+    def start_echo(self, workers: int) -> None:
+        """Start the echo daemon with ``workers`` workers, on the services' executor."""
+        layout = self.cluster.layout
+        groups: confs.Groups = {
+            "DEFAULT": {"transport_url": self.bus_url, "executor": self.cluster.size.executor},
+            "echo": {"workers": workers},
+        }
+        file = layout.etc / "echo.conf"
+        write_private(file, confs.text(groups))
+        inherited = {key: os.environ[key] for key in INHERITED if key in os.environ}
+        command = [sys.executable, "-m", "devstack.lab.rpc.echo", "--config-file", str(file)]
+        self._start_and_wait(self._echo, lambda: self._echo.spawn(command, inherited, layout.folder))
+
+    def start_scheduler(self, workers: int) -> None:
+        """Start gantt-scheduler with ``workers`` workers."""
+        self.cluster.size = replace(self.cluster.size, schedulers=workers)
+        self.cluster.write_confs()
+        self.start_daemon("scheduler")
+
+    def start_daemon(self, name: str) -> None:
+        """Start one of gantt's daemons with its configuration file."""
+        self._start_and_wait(self.cluster.daemons[name], lambda: self.cluster.start_daemon(name))
+
+    def stop_daemons(self) -> None:
+        """Stop all daemons in parallel: with SIGTERM, and with SIGKILL after a few seconds."""
+        stop_together([*self.cluster.daemons.values(), self._echo], STOP_SECONDS)
+
+    def close(self) -> None:
+        """Stop everything; the servers are killed, because their data is not needed again."""
+        self.stop_daemons()
+        self.cluster.store.kill()
+        if self.cluster.bus is not None:
+            self.cluster.bus.kill()
+        if self.cluster.rabbit is not None:
+            self.cluster.rabbit.kill()
+            self.cluster.rabbit.stop()
+
+    @staticmethod
+    def _start_and_wait(daemon: ServerProcess, start: Callable[[], None]) -> None:
+        """Start a daemon and return when all its workers serve; raises ServerNotReady."""
+        daemon.log.unlink(missing_ok=True)  # so that an earlier daemon's messages are not read
+        start()
+        daemon.wait_ready(lambda: READY in daemon.log.read_text(errors="replace"), START_SECONDS)
+
+
+@contextlib.contextmanager
+def running(
+    size: ClusterSize, fsync: Durability = "everysec", overrides: Mapping[str, confs.Groups] | None = None
+) -> Iterator[PrivateCluster]:
+    """Start the servers in a temporary folder, and remove all of it at the end; raises ServerError."""
+    cleanup = contextlib.ExitStack()
+    try:
+        with defer_signals():
+            folder = Path(tempfile.mkdtemp(prefix="gantt-lab-"))
+            cleanup.callback(shutil.rmtree, folder, ignore_errors=True)
+            private_cluster = PrivateCluster(folder, size, fsync, overrides or {})
+            cleanup.callback(private_cluster.close)
+        private_cluster.start_servers()
+        yield private_cluster
+    finally:
+        with defer_signals():
+            cleanup.close()
+
+
+def buses(text: str) -> Sequence[str]:
+    """Return the buses of the option's value."""
+    return list(MODES) if text == "both" else [text]

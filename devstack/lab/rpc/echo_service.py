@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A worker of the echo service: an oslo.messaging server without any of gantt's code above the bus."""
+
+from typing import Any
+
+import oslo_messaging as messaging
+from oslo_config import cfg
+
+from rpcapi.messaging import bus
+
+TOPIC = "echo"
+
+
+class EchoEndpoint:
+    """Endpoint that answers an empty call."""
+
+    target = messaging.Target(version="1.0")
+
+    @messaging.expose
+    def echo(self, ctxt: dict[str, Any]) -> None:
+        """Return None."""
+
+
+class EchoService:
+    """The service of one worker; implements the service protocol of rpcapi.daemon."""
+
+    def __init__(self, conf: cfg.ConfigOpts, worker_index: int) -> None:
+        self._transport = bus.get_transport(conf)
+        target = messaging.Target(topic=TOPIC, server=f"echo:{worker_index}")
+        self._server = bus.get_server(self._transport, target, [EchoEndpoint()])
+
+    def start(self) -> None:
+        """Start serving."""
+        self._server.start()
+
+    def stop(self) -> None:
+        """Stop accepting calls."""
+        self._server.stop()
+
+    def wait(self) -> None:
+        """Wait until all accepted calls are answered."""
+        self._server.wait()
+        self._transport.cleanup()
+
+    def reset(self) -> None:
+        """Do nothing: there is no configuration to reload."""
+
+
+def make_service(conf: cfg.ConfigOpts, worker_index: int) -> EchoService:
+    """Make the service of one worker process."""
+    return EchoService(conf, worker_index)

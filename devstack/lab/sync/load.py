@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Simulated agents: they send reports to the store at a fixed rate, some of which contain changes."""
+
+import contextlib
+import functools
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import redis
+
+from devstack.lab.hosts import Nodes
+from devstack.lab.sync.worker import POLL_SECONDS, open_store
+from devstack.lab.worker_processes import PipeEnd
+from rpcapi.resources.inventory import Inventory
+from rpcapi.resources.names import host_of
+from scheduler_svc.store.redis import RedisStore
+
+MINUTE = 60.0
+STREAM = "gantt-lab:bare"
+SEED = 7
+ALL = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class ReportTimes:
+    """The result of a series of reports: (position, time of sending) of each report that changed something.
+
+    ``late_s`` is the delay of the last report against its schedule: a larger value means that the rate was not reached.
+    """
+
+    sent: Sequence[tuple[int, float]]
+    position: int
+    reports: int
+    late_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class ReportPlan:
+    """Reports of all hosts in turn, one per minute and host for ``seconds``; 0 means one report each, immediately."""
+
+    seconds: float
+    share: float  # share of the nodes that change
+
+
+def spread(per_host: int, nodes: Nodes) -> dict[str, dict[str, Any]]:
+    """Return the nodes renamed so that each service host has ``per_host`` of them."""
+    return {f"host{number // per_host}/node{number % per_host}": nodes[name] for number, name in enumerate(nodes)}
+
+
+class ReportingAgents:
+    """Sends incremental reports for every service host, after its full report."""
+
+    def __init__(self, store: RedisStore, nodes: Nodes) -> None:
+        self._store = store
+        self._nodes = nodes
+        self._by_host: dict[str, list[str]] = {}
+        for name in nodes:
+            self._by_host.setdefault(host_of(name), []).append(name)
+        self._sequences = dict.fromkeys(self._by_host, 1)
+        self._chance = random.Random(SEED)
+
+    def send(self, plan: ReportPlan, on_change: Callable[[], None]) -> ReportTimes:
+        """Send the planned reports; ``on_change`` is called after each report that changed something."""
+        hosts = list(self._by_host)
+        every = MINUTE / len(hosts) if plan.seconds else 0.0
+        rounds = max(1, round(plan.seconds / every)) if plan.seconds else len(hosts)
+        began = time.monotonic()
+        sent_reports: list[tuple[int, float]] = []
+        position, late_s = 0, 0.0
+        for number in range(rounds):
+            due_at = began + number * every
+            late_s = time.monotonic() - due_at
+            if late_s < 0:
+                time.sleep(-late_s)
+            changes = dict(self._changes(self._by_host[hosts[number % len(hosts)]], plan.share))
+            sent_at = time.monotonic()
+            position = self._report(hosts[number % len(hosts)], changes)
+            if changes:
+                sent_reports.append((position, sent_at))
+                on_change()
+        return ReportTimes(sent_reports, position, rounds, max(0.0, late_s))
+
+    def _changes(self, names: Sequence[str], share: float) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Yield changed nodes: a different amount of memory is reserved."""
+        for name in names:
+            if self._chance.random() < share:
+                inventories = self._nodes[name]["inventories"]
+                total = inventories["MEMORY_MB"]["total"]
+                memory = Inventory(total, reserved=self._chance.randrange(1, total // 2)).as_dict()
+                yield name, {"inventories": {**inventories, "MEMORY_MB": memory}}
+
+    def _report(self, host: str, changes: Mapping[str, Any]) -> int:
+        base = self._sequences[host]
+        self._sequences[host] = base + 1
+        outcome = self._store.update_stats(host, incarnation=1, sequence=base + 1, base=base, full=False, nodes=changes)
+        return outcome.position
+
+
+def agents_task(url: str, nodes: Nodes) -> Callable[[PipeEnd, int], None]:
+    """Return the task of the reporting process; it receives a ReportPlan and answers with ReportTimes."""
+    return functools.partial(_load, url, nodes)
+
+
+def _load(url: str, nodes: Nodes, pipe: PipeEnd, index: int) -> None:
+    store = open_store(url)
+    agents = ReportingAgents(store, nodes)
+    with redis.Redis.from_url(url, decode_responses=True) as client, contextlib.suppress(EOFError):
+
+        def mark() -> None:
+            client.xadd(STREAM, {"sent": repr(time.monotonic())}, maxlen=1000)
+
+        while True:
+            pipe.send(agents.send(pipe.recv(), mark))
+
+
+def bare_task(url: str) -> Callable[[PipeEnd, int], None]:
+    """Return the baseline task: follow a stream of sending times; on request, answer with the delays in seconds."""
+    return functools.partial(_follow_bare, url)
+
+
+def _follow_bare(url: str, pipe: PipeEnd, index: int) -> None:
+    delays: list[float] = []
+    after = "0"
+    with redis.Redis.from_url(url, decode_responses=True) as client, contextlib.suppress(EOFError):
+        pipe.send(None)
+        while True:
+            streams: Any = client.xread({STREAM: after}, block=round(POLL_SECONDS * 1000))
+            for _stream, entries in streams:
+                now = time.monotonic()
+                delays += [now - float(fields["sent"]) for _entry, fields in entries]
+                after = entries[-1][0]
+            if pipe.poll():
+                pipe.recv()
+                pipe.send(delays)
+                delays = []

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A process that keeps a replica, as a scheduler worker does, and records when it reached which position."""
+
+import functools
+import gc
+import json
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import redis
+
+from devstack.lab.sync.table import digest
+from devstack.lab.worker_processes import PipeEnd
+from scheduler_svc.replication.replica import Replica
+from scheduler_svc.store.redis import RedisStore
+from scheduler_svc.store.redis.keys import prefix
+
+PARTITION = "sync"
+LOG_LENGTH = 1_000_000  # nothing is trimmed during the measurement
+POLL_SECONDS = 0.05  # how often a process that waits for the log checks its pipe
+HASHES = ("providers", "used", "services", "alive", "opened")  # read by a snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerStart:
+    """How a worker started: seconds since its process began, of the load, of the load's baseline; its memory in kB.
+
+    ``processor_s`` is the CPU time of its process until then: other load on the machine changes it least.
+    """
+
+    pid: int
+    process_s: float
+    processor_s: float
+    load_s: float
+    bare_s: float
+    empty_kb: int
+    loaded_kb: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaProgress:
+    """(position, monotonic time) of each advance, and the table's digest and the memory in kB afterwards."""
+
+    moments: list[tuple[int, float]]
+    digest: str
+    resident_kb: int
+
+
+def open_store(url: str) -> RedisStore:
+    """Open the measured partition."""
+    store = RedisStore(url, PARTITION, log_length=LOG_LENGTH)
+    store.check_identity()
+    return store
+
+
+def worker_task(url: str, *, measure_baseline: bool = False) -> Callable[[PipeEnd, int], None]:
+    """Return the task of workers that start now; with ``measure_baseline`` they also measure the load's baseline."""
+    return functools.partial(_work, url, time.monotonic(), measure_baseline)
+
+
+def _work(url: str, born: float, measure_baseline: bool, pipe: PipeEnd, index: int) -> None:
+    """Run in a worker process: send the start's times, follow the log, and send the progress on request."""
+    store = open_store(url)
+    replica = Replica(store)
+    gc.collect()
+    empty = _resident_kb()
+    began = time.monotonic()
+    replica.load()
+    loaded, processor = time.monotonic(), time.process_time()
+    bare = _bare_load(url) if measure_baseline else 0.0
+    pipe.send(WorkerStart(os.getpid(), loaded - born, processor, loaded - began, bare, empty, _resident_kb()))
+    replica.start()
+    try:
+        _follow(replica, pipe)
+    finally:
+        replica.stop()
+        replica.wait()
+        store.close()
+
+
+def _follow(replica: Replica, pipe: PipeEnd) -> None:
+    """Record each advance; on receiving a position, answer when it is reached; end when the pipe is closed."""
+    moments: list[tuple[int, float]] = []
+    position = replica.log_position.position
+    target: int | None = None
+    while True:
+        if replica.reach(position + 1, POLL_SECONDS):
+            position = replica.log_position.position
+            moments.append((position, time.monotonic()))
+        if target is None and pipe.poll():
+            target = pipe.recv()
+        if target is not None and position >= target:
+            pipe.send(ReplicaProgress(moments, digest(replica.table), _resident_kb()))
+            moments, target = [], None
+
+
+def _bare_load(url: str) -> float:
+    """Return the seconds to read a snapshot's hashes and decode their values, without building a table."""
+    began = time.monotonic()
+    with redis.Redis.from_url(url, decode_responses=True) as client:
+        for word in HASHES:
+            for text in client.hgetall(prefix(PARTITION) + word).values():
+                json.loads(text)
+    return time.monotonic() - began
+
+
+def _resident_kb() -> int:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") // 1024

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Worker processes of a measurement, and the pipes to them."""
+
+import contextlib
+import multiprocessing
+import signal
+import time
+from collections.abc import Callable, Sequence
+from multiprocessing import connection
+from types import TracebackType
+from typing import Any
+
+from devstack.lab.interruption import defer_signals
+from rpcapi.cli.error_messages import CommandFailed
+
+POLL_SECONDS = 0.2
+
+PipeEnd = connection.Connection
+Task = Callable[[PipeEnd, int], None]
+
+
+class WorkerProcesses:
+    """``size`` processes that run ``task(pipe, index)``; all of them end with the ``with`` block.
+
+    They share neither queue nor lock with this process or each other: a killed worker blocks no other.
+    """
+
+    def __init__(self, size: int, task: Task) -> None:
+        self._size = size
+        self._task = task
+        self._workers: list[Any] = []
+        self._pipes: list[PipeEnd] = []
+
+    def __enter__(self) -> "WorkerProcesses":
+        try:
+            for index in range(self._size):
+                with defer_signals():
+                    self._begin(index)
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._end()
+
+    def send(self, messages: Sequence[Any]) -> None:
+        """Send each worker its message, which it receives with ``pipe.recv()``."""
+        for pipe, message in zip(self._pipes, messages, strict=True):
+            with contextlib.suppress(OSError):  # a dead worker is reported by receive()
+                pipe.send(message)
+
+    def receive(self, seconds: float | None = None, meanwhile: Callable[[], None] | None = None) -> list[Any]:
+        """Return one message from each worker, in order; ``meanwhile`` is called several times a second.
+
+        Raises what a worker raised, and CommandFailed when one died or sent nothing within ``seconds``.
+        """
+        deadline = None if seconds is None else time.monotonic() + seconds
+        messages: dict[int, Any] = {}
+        while len(messages) < self._size:
+            pending = {pipe: index for index, pipe in enumerate(self._pipes) if index not in messages}
+            for pipe in connection.wait(list(pending), POLL_SECONDS):
+                messages[pending[pipe]] = self._message(pending[pipe])  # type: ignore[index]
+            if meanwhile is not None:
+                meanwhile()
+            if deadline is not None and time.monotonic() > deadline and len(messages) < self._size:
+                raise CommandFailed(
+                    f"{self._size - len(messages)} of {self._size} workers did not start in {seconds} s"
+                )
+        return [messages[index] for index in range(self._size)]
+
+    def _begin(self, index: int) -> None:
+        spawning = multiprocessing.get_context("spawn")  # a fork would inherit locks of the parent's threads
+        own_end, worker_end = spawning.Pipe()
+        worker = spawning.Process(target=_serve, args=(self._task, worker_end, index), daemon=True)
+        worker.start()
+        worker_end.close()
+        self._workers.append(worker)
+        self._pipes.append(own_end)
+
+    def _message(self, index: int) -> Any:
+        try:
+            message = self._pipes[index].recv()
+        except (EOFError, OSError) as error:
+            raise CommandFailed(f"Worker {index + 1} of {self._size} died during the measurement") from error
+        if isinstance(message, BaseException):
+            raise message
+        return message
+
+    def _end(self) -> None:
+        with defer_signals():
+            for worker in self._workers:
+                worker.kill()
+            for worker in self._workers:
+                worker.join()
+            for pipe in self._pipes:
+                pipe.close()
+
+
+def _serve(task: Task, pipe: PipeEnd, index: int) -> None:
+    """Run the task in the worker process, and send what it raises."""
+    # A terminal sends Ctrl-C to all processes; the parent ends this one.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        task(pipe, index)
+    except Exception as error:  # any error is reported by the parent process
+        with contextlib.suppress(OSError):
+            pipe.send(error)

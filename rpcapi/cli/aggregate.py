@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``gantt aggregate``: groups of hosts with metadata."""
+
+import argparse
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rpcapi import errors
+from rpcapi.cli.aggregate_write import NAMESPACE, AggregateDocument, get_aggregate, update_aggregate
+from rpcapi.cli.columns import FieldsColumn, LinesColumn, TextColumn
+from rpcapi.cli.command import Command, Lister, ShowOne
+from rpcapi.resources import names
+
+COLUMNS = ("id", "name", "hosts", "metadata")
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
+    return key, value
+
+
+def _add_id(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", type=names.canonical, help="The aggregate's id, as used in member_of of requests.")
+
+
+def _add_hosts(parser: argparse.ArgumentParser, option: str, effect: str) -> None:
+    parser.add_argument(
+        option,
+        type=names.canonical,
+        action="append",
+        default=[],
+        metavar="HOST",
+        help=f"A service host, node or other provider that {effect}; may be repeated.",
+    )
+
+
+class ListAggregates(Lister):
+    """List all aggregates."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("--host", type=names.canonical, help="Only aggregates with this host.")
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+        states = self.session.list_all(self.session.scheduler.list_host_state, "states", NAMESPACE)
+        # Every partition has all aggregates.
+        documents = {state.name: state.document for state in states if "deleted" not in state.document}
+        host = parsed_args.host
+        return COLUMNS, [
+            _row(name, document) for name, document in documents.items() if host in (None, *document["hosts"])
+        ]
+
+
+class ShowAggregate(ShowOne):
+    """Show one aggregate."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        _add_id(parser)
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+        document = get_aggregate(self.session, parsed_args.id)
+        if document is None or "deleted" in document:
+            raise _unknown(parsed_args.id)
+        return COLUMNS, _row(parsed_args.id, document)
+
+
+class SetAggregate(Command):
+    """Add hosts and metadata to an aggregate; creates it if necessary."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        _add_id(parser)
+        parser.add_argument("metadata", type=_pair, nargs="*", metavar="KEY=VALUE", help="Metadata; both are text.")
+        _add_hosts(parser, "--host", "is added")
+        parser.add_argument("--name", help="Display name. Default: the present one, or the id.")
+        parser.add_argument(
+            "--zone", help="Sets metadata availability_zone: the aggregate becomes this availability zone."
+        )
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        metadata = dict(parsed_args.metadata) | ({"availability_zone": parsed_args.zone} if parsed_args.zone else {})
+        display_name = {"name": parsed_args.name} if parsed_args.name else {}
+
+        def changed(document: AggregateDocument | None) -> AggregateDocument:
+            present = document or {"hosts": []}
+            hosts = list(dict.fromkeys([*present["hosts"], *parsed_args.host]))
+            return {**present, **display_name, "hosts": hosts, "metadata": {**present.get("metadata", {}), **metadata}}
+
+        written = update_aggregate(self.session, parsed_args.id, changed)
+        self.show_message(f"{parsed_args.id} has {len(written['hosts'])} hosts")
+
+
+class UnsetAggregate(Command):
+    """Remove hosts and metadata from an aggregate."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        _add_id(parser)
+        parser.add_argument("keys", nargs="*", metavar="KEY", help="Metadata keys to remove.")
+        _add_hosts(parser, "--host", "is removed")
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        def changed(document: AggregateDocument | None) -> AggregateDocument:
+            if document is None:
+                raise _unknown(parsed_args.id)
+            metadata = {
+                key: value for key, value in document.get("metadata", {}).items() if key not in parsed_args.keys
+            }
+            hosts = [host for host in document["hosts"] if host not in parsed_args.host]
+            return {**document, "hosts": hosts, "metadata": metadata}
+
+        written = update_aggregate(self.session, parsed_args.id, changed)
+        self.show_message(f"{parsed_args.id} has {len(written['hosts'])} hosts")
+
+
+class DeleteAggregate(Command):
+    """Delete an aggregate, not its hosts. Succeeds when there is none."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        _add_id(parser)
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        self.session.call(self.session.scheduler.delete_aggregate, parsed_args.id)
+        self.show_message(f"{parsed_args.id} is deleted")
+
+
+def _row(name: str, document: AggregateDocument) -> tuple[Any, ...]:
+    return (
+        name,
+        TextColumn(document.get("name")),
+        LinesColumn(document["hosts"]),
+        FieldsColumn(document.get("metadata", {})),
+    )
+
+
+def _unknown(name: str) -> errors.NotFound:
+    return errors.NotFound(what=f"Aggregate {name!r}")

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``gantt boot``: request servers of one flavor, and optionally wait for them."""
+
+import argparse
+import uuid
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rpcapi.cli import boot_options, progress, server, waiting
+from rpcapi.cli.command import Lister
+
+
+class BootServer(Lister):
+    """Boot servers with one request; `gantt explain` shows its decision."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            "--count", type=int, default=1, metavar="N", help="Number of servers (1): all are scheduled, or none."
+        )
+        parser.add_argument("--wait", action="store_true", help="Return when every server is ACTIVE or in ERROR.")
+        parser.add_argument(
+            "--timeout", type=float, default=300.0, metavar="S", help="Limit of --wait in seconds (300)."
+        )
+        progress.add_option(parser)
+        boot_options.add_options(parser)
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+        from rpcapi.validation import request  # noqa: PLC0415 - lazy: brings the versioned objects
+
+        session = self.session
+        request.check_count(parsed_args.count, session.conf.rpc.max_instances)
+        spec = boot_options.make_spec(session, parsed_args)
+        uuids = [str(uuid.uuid4()) for _ in range(parsed_args.count)]
+        build = session.conductor.build_instances
+        # Shown first, so that the id is known even if the call fails.
+        self.show_message(f"Request {session.ctxt.request_id}")
+        session.call(build, spec, uuids)
+        instances = self._wait(uuids, parsed_args) if parsed_args.wait else waiting.fetch_instances(session, uuids)
+        return server.rows(instances, parsed_args)
+
+    def _wait(self, uuids: Sequence[str], args: argparse.Namespace) -> list[Any]:
+        with progress.progress_bar(len(uuids), "booted", self.app.stderr, args) as bar:
+            instances_by_uuid = waiting.wait_for_status(
+                self.session, uuids, server.BOOT_END_STATUSES, args.timeout, bar
+            )
+        instances = [instances_by_uuid[instance_uuid] for instance_uuid in uuids if instance_uuid in instances_by_uuid]
+        active = sum(instance.status == "ACTIVE" for instance in instances)
+        if active < len(uuids):
+            self.exit_code = 1
+            self.show_message(
+                f"{active} of {len(uuids)} are ACTIVE; `gantt explain {self.session.ctxt.request_id}` shows why"
+            )
+        return instances

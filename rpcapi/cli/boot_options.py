@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Command options that describe servers and their placement, and the request spec made from them."""
+
+import argparse
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from rpcapi.cli.error_messages import CommandFailed
+
+if TYPE_CHECKING:
+    from rpcapi.cli.session import Session
+    from rpcapi.objects.request_spec import RequestSpec
+
+T = TypeVar("T")
+
+
+def add_options(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
+    """Add the options that ``make_spec`` reads; it needs at least ``--flavor``."""
+    parser.add_argument("--flavor", required=required, help="Flavor of the servers; see `gantt flavor list`.")
+    _add_parts(parser)
+    _add_placement(parser)
+
+
+def make_spec(session: "Session", args: argparse.Namespace) -> "RequestSpec":
+    """Return the checked request spec of the options; raises the errors of an invalid request."""
+    from rpcapi.spec_builder import flavors, images, ports, volumes  # noqa: PLC0415 - lazy: brings the versioned objects  # noqa: PLC0415 - lazy, see above
+
+    flavor = flavors.find(session.flavors, args.flavor)
+    image = images.find(session.images, args.image) if args.image else images.NO_IMAGE
+    properties = dict(_pair("--property", text) for text in args.property)
+    if properties:
+        image = image.with_properties(properties)
+    return flavor.request(
+        image,
+        session.catalog,
+        attached_volumes=_parse_items("--volume", args.volume, volumes.read),
+        attached_ports=_parse_items("--port", args.port, ports.read),
+        **_placement(args),
+    )
+
+
+def _add_parts(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("flavor, image and devices").add_argument
+    add("--image", metavar="NAME", help="Image to boot from; see `gantt image list`.")
+    add(
+        "--property",
+        action="append",
+        default=[],
+        metavar="K=V",
+        help="Image property; overrides the image's own value.",
+    )
+    add(
+        *("--volume",),
+        action="append",
+        default=[],
+        metavar="K=V,...",
+        help="A volume: size=GIB creates one, pool=NAME is its present or future pool, boot=true is the root disk.",
+    )
+    add(
+        *("--port",),
+        action="append",
+        default=[],
+        metavar="K=V,...",
+        help="A port: egress_kbps=N, ingress_kbps=N, physnet=NAME, vnic=TYPE, segment=NAME.",
+    )
+
+
+def _add_placement(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("placement").add_argument
+    add("--az", metavar="ZONE", help="Availability zone.")
+    add(
+        *("--trait",),
+        action="append",
+        default=[],
+        metavar="T|!T|T,T",
+        help="Required trait of hosts; !T forbids it; T,T requires at least one of them. Repeatable.",
+    )
+    add(
+        "--member-of",
+        action="append",
+        default=[],
+        metavar="A[,A]",
+        help="Host must be in this aggregate, or in one of these; repeatable.",
+    )
+    add(
+        "--not-member-of",
+        action="append",
+        default=[],
+        metavar="A",
+        help="Host must not be in this aggregate; repeatable.",
+    )
+    add("--in-tree", metavar="NAME", help="Only hosts in the tree of this provider.")
+    add("--hint", action="append", default=[], metavar="K=V", help="A scheduler hint; a repeated key makes a list.")
+    add("--host", action="append", default=[], metavar="NAME", help="Only this host, or node as host/node; repeatable.")
+    add("--not-host", action="append", default=[], metavar="NAME", help="Not this host or node; repeatable.")
+    add("--group", metavar="ID", help="Server group; its policy is enforced when resources are claimed.")
+    add(
+        *("--group-policy",),
+        metavar="POLICY",
+        help="Policy of the group: affinity (all on one node), anti-affinity, soft-affinity or soft-anti-affinity.",
+    )
+    add("--group-max-per-host", type=int, default=1, metavar="N", help="Maximum servers of the group on one node (1).")
+    add("--driver", metavar="NAME", help="Scheduler driver, if [scheduler] allows requests to choose one.")
+
+
+def _placement(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the placement fields of the request spec."""
+    hints = _hints(args.hint)
+    return {
+        "availability_zone": args.az,
+        "required_traits": [name for name in args.trait if not name.startswith("!") and "," not in name],
+        "forbidden_traits": [name.removeprefix("!") for name in args.trait if name.startswith("!")],
+        "any_traits": [name.split(",") for name in args.trait if not name.startswith("!") and "," in name],
+        "member_of": [names.split(",") for names in args.member_of],
+        "forbidden_aggregates": args.not_member_of,
+        "in_tree": args.in_tree,
+        "hints": hints,
+        "force_hosts": args.host,
+        "ignore_hosts": args.not_host,
+        "group_id": args.group or hints.get("group"),
+        "group_policy": args.group_policy,
+        "group_max_per_host": args.group_max_per_host,
+        "driver": args.driver,
+    }
+
+
+def _hints(pairs: Sequence[str]) -> dict[str, Any]:
+    values_by_key: dict[str, list[str]] = {}
+    for pair in pairs:
+        key, value = _pair("--hint", pair)
+        values_by_key.setdefault(key, []).append(value)
+    return {key: values[0] if len(values) == 1 else values for key, values in values_by_key.items()}
+
+
+def _parse_items(option: str, texts: Sequence[str], read: Callable[[dict[str, str]], T]) -> list[T]:
+    return [read(dict(_pair(option, pair) for pair in text.split(","))) for text in texts]
+
+
+def _pair(option: str, text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise CommandFailed(f"{option} takes KEY=VALUE, not {text!r}")
+    return key, value

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Upgrade checks of `gantt-status`, over the message bus only."""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import oslo_messaging as messaging
+from oslo_config import cfg
+from oslo_upgradecheck import upgradecheck
+from oslo_upgradecheck.upgradecheck import Code, Result
+
+from rpcapi import errors
+from rpcapi.cli import error_messages
+from rpcapi.cli.session import Session
+from rpcapi.clients.claims import ClaimsAPI
+from rpcapi.clients.client import ServiceClient
+from rpcapi.clients.conductor import ConductorAPI
+from rpcapi.clients.scheduler import BusBackend
+
+Check = Callable[["StatusChecks"], Result]
+MAX_NAMES = 5  # names in a message
+
+
+def _fail_on_error(check: Check) -> Check:
+    """Turn errors of a check into a failed result."""
+
+    @functools.wraps(check)
+    def run_check(self: "StatusChecks") -> Result:
+        try:
+            return check(self)
+        except (errors.GanttError, messaging.MessagingException) as error:
+            return Result(Code.FAILURE, error_messages.describe_error(error))
+
+    return run_check
+
+
+class _ConductorProbe(ConductorAPI):
+    call = ServiceClient._call
+
+
+class _ClaimsProbe(ClaimsAPI):
+    call = ServiceClient._call
+
+
+class StatusChecks(upgradecheck.UpgradeCommands):
+    """The upgrade checks; each makes one read-only call or listing."""
+
+    display_title = "Cluster status"
+
+    def __init__(self, conf: cfg.ConfigOpts) -> None:
+        self.session = Session()
+        self.session.conf = conf  # already loaded from the command-line options
+
+    @_fail_on_error
+    def configuration(self) -> Result:
+        """Check that the configured flavors are valid."""
+        return Result(Code.SUCCESS, f"{len(self.session.flavors)} flavors")
+
+    @_fail_on_error
+    def conductor(self) -> Result:
+        """Check that a conductor answers at the newest RPC version."""
+        client = _ConductorProbe(self.session.conf, self.session.transport)
+        return self._check_version(client, "list_instances", limit=1)
+
+    @_fail_on_error
+    def scheduler(self) -> Result:
+        """Check that a scheduler answers at the newest RPC version."""
+        client = BusBackend(self.session.conf, self.session.transport)
+        return self._check_version(client, "list_host_state", namespace="service", limit=1)
+
+    @_fail_on_error
+    def claims(self) -> Result:
+        """Check that the claims service of the partition answers at the newest RPC version."""
+        client = _ClaimsProbe(self.session.conf, self.session.transport, self.session.conf.rpc.partition)
+        return self._check_version(client, "list_claims", limit=1)
+
+    @_fail_on_error
+    def services(self) -> Result:
+        """Check that every service is up, and every agent was audited in this epoch."""
+        states = list(self.session.list_all(self.session.scheduler.list_host_state, "states", "service"))
+        down = [state.name for state in states if not state.document.get("alive")]
+        agents = [state for state in states if state.document.get("binary") == "gantt-compute"]
+        unaudited = [state.name for state in agents if not state.document.get("audited")]
+        details = [_format_names("down", down), _format_names("not audited in this epoch", unaudited)]
+        if not agents:
+            details.append("no agent has reported yet")
+        faulty = [sentence for sentence in details if sentence]
+        return Result(Code.WARNING if faulty else Code.SUCCESS, "; ".join(faulty) or f"{len(states)} services up")
+
+    @_fail_on_error
+    def partitions(self) -> Result:
+        """Check that all sums of each partition match its claims, and nothing exceeds its capacity."""
+        results = [self._verified(name) for name in self.session.partitions()]
+        return Result(max(result.code for result in results), "; ".join(result.details or "" for result in results))
+
+    def _verified(self, partition: str) -> Result:
+        report = self.session.call(self.session.claims_of(partition).verify)
+        prefix = f"partition {report.partition}, epoch {report.epoch}"
+        if report.problems:
+            return Result(Code.FAILURE, f"{prefix}: {'; '.join(report.problems[:MAX_NAMES])}")
+        if report.excess:
+            return Result(Code.WARNING, f"{prefix}: {len(report.excess)} providers exceed their capacity")
+        return Result(Code.SUCCESS, f"{prefix}: {sum(report.claims.values())} claims, all sums match")
+
+    def _check_version(
+        self, client: "BusBackend | _ConductorProbe | _ClaimsProbe", method: str, **values: Any
+    ) -> Result:
+        """Make a read-only call at the newest version; an older service rejects it."""
+        try:
+            self.session.call(client.call, client.VERSION, method, **values)
+        except errors.UnknownMethod:
+            return Result(
+                Code.FAILURE,
+                f"RPC version {client.VERSION} is not supported: upgrade the service, or cap it in [upgrade_levels]",
+            )
+        return Result(Code.SUCCESS, f"answers at version {client.VERSION}")
+
+    _upgrade_checks = (
+        ("Configuration", configuration),
+        ("Conductor", conductor),
+        ("Scheduler", scheduler),
+        ("Claims", claims),
+        ("Services", services),
+        ("Partition", partitions),
+    )
+
+
+def _format_names(label: str, names: Sequence[str]) -> str:
+    if not names:
+        return ""
+    rest = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+    return f"{label}: {', '.join(names[:MAX_NAMES])}{rest}"

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Base classes of the commands: session access, and errors as one line."""
+
+import argparse
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from cliff import columns, command, lister, show
+
+from rpcapi.cli import error_messages
+
+if TYPE_CHECKING:
+    from rpcapi.cli.session import Session
+
+
+class _SessionCommand:
+    """A command that calls the services through the application's session."""
+
+    app: Any
+    exit_code = 0  # exit code after the output
+
+    @property
+    def session(self) -> "Session":
+        return self.app.session
+
+    def show_message(self, line: str) -> None:
+        """Log a line to standard error, besides the command's output; -q suppresses it."""
+        self.app.show_message(line)
+
+    def run(self, parsed_args: argparse.Namespace) -> int:
+        try:
+            code = super().run(parsed_args)  # type: ignore[misc]
+        except (BrokenPipeError, error_messages.CommandFailed):
+            raise
+        except Exception as error:  # top level of the program: every error is shown in one line
+            if self.app.options.debug:
+                raise
+            raise error_messages.CommandFailed(error_messages.describe_error(error)) from error
+        return self.exit_code or code
+
+
+class Command(_SessionCommand, command.Command):
+    """A command without output."""
+
+
+class Lister(_SessionCommand, lister.Lister):
+    """A command that prints a table of rows."""
+
+    def produce_output(
+        self, parsed_args: argparse.Namespace, column_names: Sequence[str], data: Iterable[Sequence[Any]]
+    ) -> int:
+        """Print rows with empty values for None: cliff's CSV would print "None"."""
+        if parsed_args.formatter != "table":
+            data = [[None if _is_empty(value) else value for value in row] for row in data]
+        return super().produce_output(parsed_args, column_names, data)
+
+
+def _is_empty(value: Any) -> bool:
+    return isinstance(value, columns.FormattableColumn) and value.machine_readable() is None
+
+
+class ShowOne(_SessionCommand, show.ShowOne):
+    """A command that prints the fields of one object."""

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``gantt decision``: exports the recorded decisions."""
+
+import argparse
+import contextlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from rpcapi.cli.command import Command
+from rpcapi.cli.error_messages import CommandFailed
+
+PAGE = 100  # decisions per call: one about many instances is large
+
+
+class ExportDecisions(Command):
+    """Write the recorded decisions of a partition, oldest first, one JSON object per line.
+
+    Decisions recorded while the command runs may be missing. docs/shadow.md specifies the format;
+    `gantt-lab shadow` compares two such files.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("--output", type=Path, metavar="FILE", help="Write to this file. Default: standard output.")
+        parser.add_argument("--partition", metavar="NAME", help="Default: the partition of the scheduler that answers.")
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        count = 0
+        with self._open_output(parsed_args.output) as file:
+            for decision in self._decisions(parsed_args.partition):
+                line = {**decision.document, "request_id": decision.request_id, "partition": decision.partition}
+                file.write(json.dumps(line) + "\n")
+                count += 1
+        self.show_message(f"{count} decisions")
+
+    def _decisions(self, partition: str | None) -> Iterator[Any]:
+        marker = None
+        while True:
+            page = self.session.call(self.session.scheduler.list_decisions, partition, marker=marker, limit=PAGE)
+            yield from page.decisions
+            marker = page.marker
+            if marker is None:
+                return
+
+    @contextlib.contextmanager
+    def _open_output(self, path: Path | None) -> Iterator[IO[str]]:
+        if path is None:
+            yield self.app.stdout
+            return
+        try:
+            with path.open("w", encoding="utf-8") as file:
+                yield file
+        except OSError as why:
+            raise CommandFailed(f"The decisions cannot be written to {path}: {why}") from why

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``gantt filter`` and ``gantt weigher``: filters and weighers of a scheduler worker, and their costs."""
+
+import argparse
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
+
+from rpcapi.cli.columns import LinesColumn, TextColumn
+from rpcapi.cli.command import Lister
+
+COLUMNS = (
+    *("name", "form", "source", "enabled", "reads"),
+    *("calls", "errors", "mean_us", "hosts", "us_per_host", "last_error"),
+)
+
+
+class _ReadsColumn(LinesColumn):
+    @staticmethod
+    def line(item: Any) -> str:
+        namespace, keys = item
+        return f"{namespace}: {', '.join(keys)}"
+
+
+class _ListFunctions(Lister):
+    kind: ClassVar[str]
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("--all", action="store_true", help="Include those that are not enabled.")
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+        reply = self.session.call(self.session.scheduler.list_filters, self.kind)
+        self.show_message(f"Measured by worker {reply.worker} since its start; other workers measure separately")
+        columns = zip(*(getattr(reply, name) for name in reply.COLUMNS), strict=True)
+        rows = [dict(zip(reply.COLUMNS, values, strict=True)) for values in columns]
+        return COLUMNS, [_row(row) for row in rows if row["enabled"] or parsed_args.all]
+
+
+def _row(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    calls, hosts, micros = row["calls"], row["hosts"], 1e6 * row["seconds"]
+    return (
+        row["names"],
+        TextColumn(row["forms"]),
+        row["sources"],
+        row["enabled"],
+        _ReadsColumn(list(row["reads"].items())),
+        calls,
+        row["errors"],
+        TextColumn(round(micros / calls, 1) if calls else None),
+        hosts,
+        TextColumn(round(micros / hosts, 3) if hosts else None),
+        TextColumn(row["last_errors"]),
+    )
+
+
+class ListFilters(_ListFunctions):
+    """List the filters that hosts must pass, in order: source, data read, and cost.
+
+    Built-in filters are measured in a sample of the decisions, plugins in each; calls counts the measured ones.
+    """
+
+    kind = "filter"
+
+
+class ListWeighers(_ListFunctions):
+    """List the weighers of a host's score: source, data read, and cost.
+
+    Built-in weighers are measured in a sample of the decisions, plugins in each; calls counts the measured ones.
+    """
+
+    kind = "weigher"

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``gantt host``: nodes with their resources, and enabling of service hosts."""
+
+import argparse
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from rpcapi import errors
+from rpcapi.cli import partition
+from rpcapi.cli.columns import FieldsColumn, LinesColumn, TextColumn, TimestampColumn
+from rpcapi.cli.command import Command, Lister, ShowOne
+from rpcapi.cli.state_write import update_document
+from rpcapi.resources import names
+
+# Classes in the list; `gantt host show` shows all.
+LISTED = ("VCPU", "MEMORY_MB", "DISK_GB")
+COLUMNS = (
+    "name",
+    "state",
+    "enabled",
+    "zone",
+    *(f"{resource_class.lower()}_{key}" for resource_class in LISTED for key in ("free", "used")),
+    "last_report",
+    "partition",
+)
+
+
+def free_and_used(document: Mapping[str, Any]) -> dict[str, dict[str, int]]:
+    """Return {class: {"free", "used", "capacity"}} of a node's document."""
+    used = document.get("used", {})
+    return {
+        resource_class: {
+            "free": inventory["capacity"] - used.get(resource_class, 0),
+            "used": used.get(resource_class, 0),
+            "capacity": inventory["capacity"],
+        }
+        for resource_class, inventory in sorted(document["inventories"].items())
+    }
+
+
+class ListHosts(Lister):
+    """List nodes: liveness, enablement, free and used resources."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("--az", metavar="ZONE", help="Only nodes of this availability zone.")
+        parser.add_argument("--down", action="store_true", help="Only nodes that cannot be selected: down or disabled.")
+        partition.add_partition_option(parser)
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+        listing, partition_name = self.session.scheduler.list_host_state, parsed_args.partition
+        services = {
+            (state.partition, state.name): state.document
+            for state in self.session.list_all(listing, "states", "service", partition=partition_name)
+        }
+        rows = []
+        for state in self.session.list_all(listing, "states", "compute", partition=partition_name):
+            if _is_child(state):
+                continue
+            service = services.get((state.partition, names.host_of(state.name)), {})
+            fit = bool(service.get("alive") and service.get("enabled"))
+            zone = state.document.get("availability_zone")
+            if (parsed_args.az is None or zone == parsed_args.az) and not (parsed_args.down and fit):
+                rows.append(_row(state, service))
+        return COLUMNS, rows
+
+
+def _row(state: Any, service: Mapping[str, Any]) -> tuple[Any, ...]:
+    amounts = free_and_used(state.document)
+    nothing = {"free": 0, "used": 0}
+    return (
+        state.name,
+        "up" if service.get("alive") else "down",
+        bool(service.get("enabled")),
+        TextColumn(state.document.get("availability_zone")),
+        *(amounts.get(resource_class, nothing)[key] for resource_class in LISTED for key in ("free", "used")),
+        TimestampColumn(service.get("last_report_ms")),
+        TextColumn(state.partition),
+    )
+
+
+class _NodesColumn(LinesColumn):
+    @staticmethod
+    def line(item: Any) -> str:
+        return f"{item['name']} [{item['zone'] or '-'}]: {_format_usage(item)}"
+
+
+class _ChildrenColumn(LinesColumn):
+    @staticmethod
+    def line(item: Any) -> str:
+        return f"{item['name']}: {_format_usage(item)}"
+
+
+class _NumaCellsColumn(LinesColumn):
+    @staticmethod
+    def line(item: Any) -> str:
+        pages = "".join(f", {used}/{total} pages of {size} kB" for size, (total, used) in item["pages"].items())
+        return f"{item['id']}: pinned CPUs {item['pinned'] or '-'}, shared CPUs {item['shared'] or '-'}{pages}"
+
+
+def _format_usage(item: Mapping[str, Any]) -> str:
+    resources = item["resources"].items()
+    return ", ".join(
+        f"{amounts['used']}/{amounts['capacity']} {resource_class}" for resource_class, amounts in resources
+    )
+
+
+class ShowHost(ShowOne):
+    """Show a service host or one of its nodes."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("name", help="A service host, or a node as host/node.")
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+        name = names.canonical(parsed_args.name)
+        host = names.host_of(name)
+        service = self.session.call(self.session.scheduler.get_host_state, "service", host)
+        fields: dict[str, Any] = {
+            "name": name,
+            "partition": TextColumn(service.partition),
+            "binary": service.document.get("binary"),
+            "state": "up" if service.document.get("alive") else "down",
+            "enabled": bool(service.document.get("enabled")),
+            "disabled_reason": TextColumn(service.document.get("disabled_reason")),
+            "audited": bool(service.document.get("audited")),
+            "last_report": TimestampColumn(service.document.get("last_report_ms")),
+            "service_version": service.version,
+        }
+        providers = list(self._providers(name))
+        if name != host and not providers:
+            raise errors.UnknownHost(name=name)
+        nodes = [provider for provider in providers if not _is_child(provider)] or providers[:1]
+        if len(nodes) == 1:
+            fields |= _node_fields(nodes[0])
+            if nodes[0].document.get("numa"):
+                fields["numa_cells"] = _NumaCellsColumn(nodes[0].document["numa"])
+        else:
+            fields["nodes"] = _NodesColumn([_node_summary(node) for node in nodes])
+        children = [provider for provider in providers if provider not in nodes]
+        if children:
+            child_rows = [{"name": child.name, "resources": free_and_used(child.document)} for child in children]
+            fields["below"] = _ChildrenColumn(child_rows)
+        return tuple(fields), tuple(fields.values())
+
+    def _providers(self, name: str) -> Iterator[Any]:
+        """Yield the provider of that name and all providers below it, which are adjacent in the listing."""
+        scheduler = self.session.scheduler
+        with contextlib.suppress(errors.UnknownHost):
+            yield self.session.call(scheduler.get_host_state, "compute", name)
+        prefix = f"{name}{names.SEPARATOR}"
+        for state in self.session.list_all(scheduler.list_host_state, "states", "compute", marker=prefix):
+            if not state.name.startswith(prefix):
+                return
+            yield state
+
+
+def _is_child(state: Any) -> bool:
+    """Return whether a provider is a part of a node: a NUMA cell, a PCI function, a device."""
+    return state.document.get("parent") is not None
+
+
+def _node_fields(state: Any) -> dict[str, Any]:
+    document = state.document
+    return {
+        "node": state.name,
+        "zone": TextColumn(document.get("availability_zone")),
+        "resources": _ResourcesColumn(free_and_used(document)),
+        "traits": LinesColumn(document.get("traits", [])),
+        "metrics": FieldsColumn(document.get("metrics", {})),
+        "node_version": state.version,
+    }
+
+
+def _node_summary(state: Any) -> dict[str, Any]:
+    zone = state.document.get("availability_zone")
+    return {"name": state.name, "zone": zone, "resources": free_and_used(state.document)}
+
+
+class _ResourcesColumn(FieldsColumn):
+    def human_readable(self) -> str:
+        return "\n".join(
+            f"{resource_class}: {amounts['free']} free, {amounts['used']} of {amounts['capacity']} used"
+            for resource_class, amounts in self._value.items()
+        )
+
+
+class _SetEnabled(Command):
+    enabled: bool
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("host", help="The service host, with all its nodes.")
+        return parser
+
+    def set_enabled(self, name: str, reason: str | None) -> None:
+        """Write the enablement; overrides a concurrent change of it."""
+        host = names.canonical(name)
+        update_document(self.session, "service", host, {"enabled": self.enabled, "disabled_reason": reason})
+        self.show_message(f"{host} is {'enabled' if self.enabled else 'disabled'}")
+
+
+class EnableHost(_SetEnabled):
+    """Allow new servers on a host again."""
+
+    enabled = True
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        self.set_enabled(parsed_args.host, None)
+
+
+class DisableHost(_SetEnabled):
+    """Exclude a host from scheduling; its servers keep running."""
+
+    enabled = False
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("--reason", required=True, help="Reason, shown with the host.")
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        self.set_enabled(parsed_args.host, parsed_args.reason)

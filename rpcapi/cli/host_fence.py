@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``gantt host fence``: declares that a machine runs nothing any more."""
+
+import argparse
+
+from rpcapi.cli import error_messages
+from rpcapi.cli.command import Command
+from rpcapi.resources import names
+
+CONSEQUENCES = "the machine is off or isolated; its claims end; its guests are lost to gantt"
+
+
+class FenceHost(Command):
+    """End all claims of a host that will not return, so that nothing waits for it any longer.
+
+    Only an operator can know that nothing runs there. If something does, an instance may run twice, until the host's
+    agent audits again, learns that its claims ended, and stops their guests.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("host", help="The service host; claims on all its nodes end.")
+        parser.add_argument("--yes", action="store_true", help=f"Confirm the consequences: {CONSEQUENCES}.")
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        host = names.canonical(parsed_args.host)
+        if not parsed_args.yes:
+            raise error_messages.CommandFailed(f"Fencing {host} means: {CONSEQUENCES}. Use --yes to confirm")
+        service = self.session.call(self.session.scheduler.get_host_state, "service", host)
+        ended = self.session.call(self.session.claims_of(service.partition).fence_host, host)
+        self.show_message(f"{host} is fenced: {ended} claims ended")

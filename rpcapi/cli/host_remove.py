@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``gantt host remove``: removes a host that is gone for good."""
+
+import argparse
+
+from rpcapi.cli.command import Command
+from rpcapi.resources import names
+
+
+class RemoveHost(Command):
+    """Remove a host with all its nodes; it must have no claims. It returns if its agent still reports."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("host", help="The service host.")
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        host = names.canonical(parsed_args.host)
+        self.session.call(self.session.scheduler.remove_host, host)
+        self.show_message(f"{host} is removed")

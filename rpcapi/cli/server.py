@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``gantt server``: the instances that the conductor records."""
+
+import argparse
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from rpcapi.cli import progress, waiting
+from rpcapi.cli.columns import LinesColumn, TextColumn, TimestampColumn
+from rpcapi.cli.command import Command, Lister, ShowOne
+from rpcapi.cli.error_messages import CommandFailed
+
+COLUMNS = ("uuid", "flavor", "status", "host", "reason", "request_id")
+WIDE = "request_id"  # omitted from a table unless requested, to limit its width
+STATUSES = ("SCHEDULING", "BUILDING", "ACTIVE", "ERROR", "DELETING", "DELETED")
+BOOT_END_STATUSES = ("ACTIVE", "ERROR", "DELETED")
+DELETE_END_STATUSES = ("DELETED", "ERROR")
+
+
+def rows(instances: Iterable[Any], args: argparse.Namespace) -> tuple[Sequence[str], list[Any]]:
+    """Return the columns and one row per server, in the form of a list command."""
+    wide = args.formatter != "table" or WIDE in args.columns
+    columns = [name for name in COLUMNS if wide or name != WIDE]
+    return columns, [[TextColumn(getattr(instance, name)) for name in columns] for instance in instances]
+
+
+class ListServers(Lister):
+    """List servers, oldest first."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("--host", help="Only servers with the current or last attempt on this host or node.")
+        parser.add_argument("--status", help=f"Only servers in this status: {', '.join(STATUSES)}.")
+        parser.add_argument("--request", metavar="REQUEST_ID", help="Only servers of this request.")
+        parser.add_argument("--deleted", action="store_true", help="Include deleted servers that are still recorded.")
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+        status = None if parsed_args.status is None else _status(parsed_args.status)
+        return rows(self._matching_instances(parsed_args, status), parsed_args)
+
+    def _matching_instances(self, args: argparse.Namespace, status: str | None) -> Iterator[Any]:
+        deleted = args.deleted or status == "DELETED"
+        for instance in self.session.list_all(self.session.conductor.list_instances, "instances", deleted=deleted):
+            host = instance.host or ""
+            if (
+                (args.host is None or args.host in (host, host.partition("/")[0]))
+                and (status is None or instance.status == status)
+                and (args.request is None or instance.request_id == args.request)
+            ):
+                yield instance
+
+
+def _status(text: str) -> str:
+    if text.upper() not in STATUSES:
+        raise CommandFailed(f"Unknown status {text!r}; known: {', '.join(STATUSES)}")
+    return text.upper()
+
+
+class _AttemptsColumn(LinesColumn):
+    @staticmethod
+    def line(item: Any) -> str:
+        return f"{item.get('attempt')}: {item.get('outcome')} on {item.get('host') or 'no host'}: {item.get('reason')}"
+
+
+class ShowServer(ShowOne):
+    """Show a server and its ended build attempts."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("uuid", help="The server.")
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+        (instance,) = waiting.fetch_instances(self.session, [parsed_args.uuid])
+        fields = {
+            "uuid": instance.uuid,
+            "flavor": TextColumn(instance.flavor),
+            "status": instance.status,
+            "host": TextColumn(instance.host),
+            "attempt": instance.attempt,
+            "reason": TextColumn(instance.reason),
+            "ended_attempts": _AttemptsColumn(instance.history),
+            "request_id": instance.request_id,
+            "project": instance.project_id,
+            "user": instance.user_id,
+            "created": TimestampColumn(instance.created_ms),
+            "updated": TimestampColumn(instance.updated_ms),
+        }
+        return tuple(fields), tuple(fields.values())
+
+
+class DeleteServers(Command):
+    """Delete servers: stop their guests, then release their claims."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("uuids", nargs="+", metavar="UUID", help="The servers; all are deleted, or none.")
+        parser.add_argument("--wait", action="store_true", help="Return when they are deleted.")
+        parser.add_argument(
+            "--timeout", type=float, default=120.0, metavar="S", help="Limit of --wait in seconds (120)."
+        )
+        progress.add_option(parser)
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        requested = list(dict.fromkeys(parsed_args.uuids))
+        uuids = [
+            instance.uuid
+            for instance in waiting.fetch_instances(self.session, requested)
+            if instance.status != "DELETED"
+        ]
+        deleted_count = len(requested) - len(uuids)
+        already_deleted = f"{deleted_count} {'is' if deleted_count == 1 else 'are'} deleted already"
+        if not uuids:
+            self.show_message(already_deleted)
+            return
+        self.session.call(self.session.conductor.delete_instances, uuids)
+        state = "deleted" if parsed_args.wait else "to be deleted"
+        if parsed_args.wait:
+            self._wait(uuids, parsed_args)
+        self.show_message(f"{len(uuids)} {state}, {already_deleted}" if deleted_count else f"{len(uuids)} {state}")
+
+    def _wait(self, uuids: Sequence[str], args: argparse.Namespace) -> None:
+        with progress.progress_bar(len(uuids), "deleted", self.app.stderr, args) as bar:
+            instances = waiting.wait_for_status(self.session, uuids, DELETE_END_STATUSES, args.timeout, bar)
+        unfinished = [instance.uuid for instance in instances.values() if instance.status != "DELETED"]
+        if unfinished:
+            raise CommandFailed(f"{len(unfinished)} of {len(uuids)} are not deleted yet: {', '.join(unfinished[:5])}")

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``gantt service``: services, their liveness and last reports."""
+
+import argparse
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rpcapi.cli import partition
+from rpcapi.cli.columns import TextColumn, TimestampColumn
+from rpcapi.cli.command import Lister
+
+AGENT = "gantt-compute"
+COLUMNS = ("binary", "host", "state", "enabled", "disabled_reason", "audited", "last_report", "partition")
+
+
+class ListServices(Lister):
+    """List services: agents, schedulers and conductors."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        partition.add_partition_option(parser)
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+        listing = self.session.scheduler.list_host_state
+        states = self.session.list_all(listing, "states", "service", partition=parsed_args.partition)
+        rows = [
+            (
+                state.document.get("binary", ""),
+                _host(state),
+                "up" if state.document.get("alive") else "down",
+                bool(state.document.get("enabled", True)),
+                TextColumn(state.document.get("disabled_reason")),
+                TextColumn(state.document.get("audited") if _is_agent(state) else None),
+                TimestampColumn(state.document.get("last_report_ms")),
+                TextColumn(state.partition),
+            )
+            for state in states
+        ]
+        return COLUMNS, sorted(rows, key=lambda row: row[:2])
+
+
+def _is_agent(state: Any) -> bool:
+    """Return whether the service is an agent, which has claims and is audited."""
+    return state.document.get("binary") == AGENT
+
+
+def _host(state: Any) -> str:
+    """Return the bare host name: the scheduler stores a service without nodes as ``binary@host``."""
+    return state.name.removeprefix(f"{state.document.get('binary', '')}@")

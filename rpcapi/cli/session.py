@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Session of one command run: configuration, request id, and clients of the services."""
+
+import functools
+import getpass
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rpcapi import errors
+
+if TYPE_CHECKING:  # the bus takes half a second to import, `gantt --help` must not
+    from oslo_config import cfg
+
+    from rpcapi.clients.claims import ClaimsAPI
+    from rpcapi.clients.conductor import ConductorAPI
+    from rpcapi.clients.scheduler import SchedulerAPI
+    from rpcapi.context import RequestContext
+    from rpcapi.spec_builder.catalog import Catalog
+    from rpcapi.spec_builder.flavors import Flavor
+    from rpcapi.spec_builder.images import Image
+
+LOG = logging.getLogger("gantt.shell")
+ATTEMPTS = 3
+PAGE = 1000
+NO_TRANSPORT_URL = (
+    "no transport_url is configured; set the configuration file with --config-file or "
+    "$GANTT_CONFIG_FILE, or start a local cluster"
+)
+
+
+class Session:
+    """Clients of the services, created on first use and closed with the session."""
+
+    def __init__(self, config_files: Sequence[str] = (), project: str = "default") -> None:
+        self._config_files = config_files
+        self._project = project
+
+    @functools.cached_property
+    def conf(self) -> "cfg.ConfigOpts":
+        """The configuration; raises BadConfiguration."""
+        from rpcapi.cli import configuration  # noqa: PLC0415 - lazy, see above
+
+        return configuration.load(self._config_files)
+
+    @functools.cached_property
+    def flavors(self) -> "dict[str, Flavor]":
+        """All flavors by name; raises BadConfiguration."""
+        from rpcapi.conf import flavors  # noqa: PLC0415 - lazy, see above
+
+        return flavors.load(self.conf, self.catalog)
+
+    @functools.cached_property
+    def images(self) -> "dict[str, Image]":
+        """All images by name; raises BadConfiguration."""
+        from rpcapi.conf import images  # noqa: PLC0415 - lazy, see above
+
+        return images.load(self.conf)
+
+    @functools.cached_property
+    def catalog(self) -> "Catalog":
+        """The devices that flavors refer to; raises BadConfiguration."""
+        from rpcapi.conf import catalog  # noqa: PLC0415 - lazy, see above
+
+        return catalog.load(self.conf)
+
+    @functools.cached_property
+    def ctxt(self) -> "RequestContext":
+        """The context of this run: all its calls carry one request id."""
+        from rpcapi import context  # noqa: PLC0415 - lazy, see above
+
+        return context.new(project_id=self._project, user_id=_user())
+
+    @functools.cached_property
+    def transport(self) -> Any:
+        """The bus; raises BadConfiguration, and Unavailable if no broker is reachable."""
+        return _open_bus(self.conf)
+
+    @functools.cached_property
+    def conductor(self) -> "ConductorAPI":
+        """The conductor's client."""
+        from rpcapi.clients.conductor import ConductorAPI  # noqa: PLC0415 - lazy, see above
+
+        return ConductorAPI(self.conf, self.transport)
+
+    @functools.cached_property
+    def scheduler(self) -> "SchedulerAPI":
+        """The scheduler's client, with the configured backend."""
+        from rpcapi.clients.scheduler import SchedulerAPI  # noqa: PLC0415 - lazy, see above
+
+        return SchedulerAPI(self.conf, self.transport)
+
+    @functools.cached_property
+    def claims(self) -> "ClaimsAPI":
+        """The claims client of the configured partition."""
+        return self.claims_of(self.conf.rpc.partition)
+
+    def claims_of(self, partition: str | None) -> "ClaimsAPI":
+        """Return the claims client of a partition; None means the configured one."""
+        from rpcapi.clients.claims import ClaimsAPI  # noqa: PLC0415 - lazy, see above
+
+        return ClaimsAPI(self.conf, self.transport, partition or self.conf.rpc.partition)
+
+    def partitions(self, only: str | None = None) -> list[str]:
+        """Return the names of the deployment's partitions, or just ``only``; raises UnknownPartition."""
+        try:
+            names = list(self.call(self.scheduler.list_partitions).names)
+        except errors.UnknownMethod:  # an older scheduler has one partition
+            names = [self.conf.rpc.partition]
+        if only is None:
+            return names
+        if only not in names:
+            raise errors.UnknownPartition(partition=only, known=", ".join(names))
+        return [only]
+
+    def call(self, method: Callable[..., Any], *args: Any, **values: Any) -> Any:
+        """Call an API method in this run's context, with retries without a reply: every call is idempotent."""
+        import oslo_messaging as messaging  # noqa: PLC0415 - lazy, see above
+        import tenacity  # noqa: PLC0415 - lazy, see above
+
+        retrying = tenacity.Retrying(
+            retry=tenacity.retry_if_exception_type((messaging.MessagingTimeout, errors.Unavailable)),
+            stop=tenacity.stop_after_attempt(ATTEMPTS),
+            wait=tenacity.wait_random_exponential(multiplier=0.2, max=2),
+            before_sleep=lambda state: LOG.info("No reply yet (attempt %d), retrying", state.attempt_number),
+            reraise=True,
+        )
+        # A service drops a message past its deadline; it has been sent again by then.
+        return retrying(lambda: method(self.ctxt.with_timeout(self.conf.rpc.call_timeout), *args, **values))
+
+    def list_all(self, method: Callable[..., Any], items: str, *args: Any, **values: Any) -> Iterator[Any]:
+        """Yield every entry in ``items`` of all pages of a listing call."""
+        marker = values.pop("marker", None)
+        while True:
+            page = self.call(method, *args, marker=marker, limit=PAGE, **values)
+            yield from getattr(page, items)
+            marker = page.marker
+            if marker is None:
+                return
+
+    def new_request(self) -> str:
+        """Start a new request: later calls carry a new request id, which is returned."""
+        self.__dict__.pop("ctxt", None)
+        return self.ctxt.request_id
+
+    def close(self) -> None:
+        """Close the bus."""
+        if "transport" in vars(self):
+            self.transport.cleanup()
+
+
+def _open_bus(conf: "cfg.ConfigOpts") -> Any:
+    from oslo_config.cfg import Locations  # noqa: PLC0415 - lazy, see above
+    from oslo_messaging import TransportURL  # noqa: PLC0415 - lazy, see above
+
+    from rpcapi.cli import connection  # noqa: PLC0415 - lazy, see above
+    from rpcapi.messaging import bus  # noqa: PLC0415 - lazy, see above
+
+    bus.set_defaults(conf)
+    location = conf.get_location("transport_url")
+    if location is None or location.location is Locations.opt_default:
+        raise errors.BadConfiguration(why=NO_TRANSPORT_URL)
+    # First, because its errors about a malformed URL do not quote the password.
+    transport = bus.get_transport(conf)
+    connection.check_broker(TransportURL.parse(conf))
+    return transport
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a uid without a name, as in containers
+        return ""

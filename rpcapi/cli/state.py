@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``gantt state``: documents of host state, by namespace."""
+
+import argparse
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rpcapi.cli.columns import DocumentColumn
+from rpcapi.cli.command import Command, Lister, ShowOne
+from rpcapi.cli.state_write import WRITER, get_version, update_document
+from rpcapi.resources import names
+
+COLUMNS = ("name", "version", "partition", "document")
+
+
+def _pair(text: str) -> tuple[str, Any]:
+    """Split KEY=VALUE; the value is parsed as JSON if possible, else it is text."""
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
+    try:
+        return key, json.loads(value)
+    except ValueError:
+        return key, value
+
+
+def _add_name(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("namespace", help="A namespace, for example aggregate, or one declared in the configuration.")
+    parser.add_argument("name", help="The document's name: usually a host, or a node as host/node.")
+
+
+def _add_writer(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--writer",
+        default=WRITER,
+        help="Write as this declared writer of the namespace. Default: %(default)s.",
+    )
+
+
+class ListStates(Lister):
+    """List the documents of a namespace."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("namespace", help="compute, service, aggregate, or another namespace.")
+        parser.add_argument("--host", help="Only documents of this service host and its nodes.")
+        parser.add_argument(
+            "--match",
+            type=_pair,
+            action="append",
+            default=[],
+            metavar="KEY=VALUE",
+            help="Only documents whose top-level key has this value; may be repeated.",
+        )
+        parser.add_argument("--partition", help="Only documents of this partition.")
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+        matching = dict(parsed_args.match) | ({"host": parsed_args.host} if parsed_args.host else {})
+        filters = {"matching": matching or None, "partition": parsed_args.partition}
+        options = {name: value for name, value in filters.items() if value is not None}
+        listing = self.session.scheduler.list_host_state
+        states = self.session.list_all(listing, "states", parsed_args.namespace, **options)
+        return COLUMNS, [_row(state) for state in states]
+
+
+class ShowState(ShowOne):
+    """Show one document."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        _add_name(parser)
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+        scheduler = self.session.scheduler
+        return COLUMNS, _row(self.session.call(scheduler.get_host_state, parsed_args.namespace, parsed_args.name))
+
+
+class SetState(Command):
+    """Set keys of a document; creates it if necessary, and keeps other keys."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        _add_name(parser)
+        parser.add_argument(
+            "keys",
+            type=_pair,
+            nargs="+",
+            metavar="KEY=VALUE",
+            help="VALUE is JSON, otherwise text; null removes the key.",
+        )
+        _add_writer(parser)
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        namespace, name = parsed_args.namespace, names.canonical(parsed_args.name)
+        written = update_document(
+            self.session, namespace, name, dict(parsed_args.keys), writer=parsed_args.writer, make=True
+        )
+        self.show_message(f"{name} in {namespace} is at version {written.version}")
+
+
+class DeleteState(Command):
+    """Delete a document; succeeds when there is none."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        _add_name(parser)
+        _add_writer(parser)
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        namespace, name = parsed_args.namespace, names.canonical(parsed_args.name)
+        version = get_version(self.session, namespace, name)
+        delete = self.session.scheduler.delete_host_state
+        self.session.call(delete, namespace, name, version=version, writer=parsed_args.writer)
+        self.show_message(f"{name} in {namespace} is deleted")
+
+
+def _row(state: Any) -> tuple[Any, ...]:
+    return state.name, state.version, state.partition or "", DocumentColumn(state.document)

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Waits for servers to reach an end status."""
+
+import time
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from rpcapi import errors
+from rpcapi.cli.session import Session
+
+CHUNK = 500  # instances per call
+FIRST_PAUSE = 0.1
+LONGEST_PAUSE = 2.0
+
+
+def fetch_instances(session: Session, uuids: Sequence[str]) -> list[Any]:
+    """Return the servers' records in the order of ``uuids``; raises UnknownInstance."""
+    instances: list[Any] = []
+    for start in range(0, len(uuids), CHUNK):
+        instances += session.call(session.conductor.get_instances, list(uuids[start : start + CHUNK])).instances
+    return instances
+
+
+def wait_for_status(
+    session: Session, uuids: Sequence[str], end_statuses: Collection[str], timeout: float, bar: Any
+) -> dict[str, Any]:
+    """Poll until each server's status is in ``end_statuses``, at most ``timeout`` seconds; return records by uuid.
+
+    Only unfinished servers are fetched again. Servers without a record any more are omitted from the result.
+    """
+    deadline = time.monotonic() + timeout
+    pause = FIRST_PAUSE
+    instances: dict[str, Any] = {}
+    pending = list(uuids)
+    while True:
+        latest = {instance.uuid: instance for instance in _existing_instances(session, pending)}
+        instances = {uuid: instances[uuid] for uuid in instances if uuid not in pending} | latest
+        unfinished = [uuid for uuid in latest if latest[uuid].status not in end_statuses]
+        bar.update(len(pending) - len(unfinished))
+        pending = unfinished
+        if not pending or time.monotonic() + pause > deadline:
+            return instances
+        time.sleep(pause)
+        pause = min(pause * 1.5, LONGEST_PAUSE)
+
+
+def _existing_instances(session: Session, uuids: Sequence[str]) -> list[Any]:
+    try:
+        return fetch_instances(session, uuids)
+    except errors.UnknownInstance:
+        return [instance for uuid in uuids for instance in _get_instance_if_recorded(session, uuid)]
+
+
+def _get_instance_if_recorded(session: Session, uuid: str) -> list[Any]:
+    try:
+        return fetch_instances(session, [uuid])
+    except errors.UnknownInstance:
+        return []

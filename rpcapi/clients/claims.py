@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Client of the claims service of one partition, for agents, conductors and operators."""
+
+from typing import Any
+
+from oslo_config import cfg
+
+from rpcapi import objects
+from rpcapi.clients.client import ServiceClient
+from rpcapi.context import RequestContext
+
+
+def topic(partition: str) -> str:
+    """Return the topic of the claims service of a partition."""
+    return f"claims.{partition}"
+
+
+class ClaimsAPI(ServiceClient):
+    """Client of the claims service, topic ``claims.<partition>``, served by that cell's scheduler daemons.
+
+    1.0 - Initial version
+    1.1 - Add fence_host
+    """
+
+    TOPIC = "claims"
+    VERSION = "1.1"
+    CAP = "claims"
+
+    def __init__(self, conf: cfg.ConfigOpts, transport: Any, partition: str) -> None:
+        super().__init__(conf, transport, topic(partition))
+
+    def prepare_claims(self, ctxt: RequestContext, intents: objects.ClaimIntents) -> objects.ClaimAnswers:
+        """Prepare a claim on the first candidate that accepts it, and end the attempt that it replaces.
+
+        Of each hundred consumers all get a claim or none; when one is refused, the others are answered "refused" too. A
+        consumer that no candidate accepts is answered "closed" when a candidate has not been audited yet: retry then.
+        """
+        return self._call(ctxt, "1.0", "prepare_claims", intents=intents)
+
+    def confirm_claims(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
+        """Confirm claims for the service host that will run the instances."""
+        return self._call(ctxt, "1.0", "confirm_claims", host=host, refs=refs)
+
+    def abort_claims(
+        self, ctxt: RequestContext, refs: objects.ClaimRefs, host: str | None = None
+    ) -> objects.ClaimAnswers:
+        """End prepared claims; a confirmed claim is kept and answered "confirmed"."""
+        return self._call(ctxt, "1.0", "abort_claims", refs=refs, host=host)
+
+    def release_claims(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
+        """Release the claims of deleted instances; releasing an unknown claim is allowed."""
+        return self._call(ctxt, "1.0", "release_claims", host=host, refs=refs)
+
+    def list_claims(
+        self,
+        ctxt: RequestContext,
+        host: str | None = None,
+        consumer: str | None = None,
+        marker: str | None = None,
+        limit: int = 1000,
+    ) -> objects.ClaimPage:
+        """Return one page of live claims: of a host, of a consumer, or all."""
+        values = {"host": host, "consumer": consumer, "marker": marker, "limit": limit}
+        return self._call(ctxt, "1.0", "list_claims", **values)
+
+    def audit_host(self, ctxt: RequestContext, report: objects.AuditReport) -> objects.AuditAnswer:
+        """Reconcile the claims of a host with what runs there, and open the host in this epoch; raises UnknownHost."""
+        return self._call(ctxt, "1.0", "audit_host", report=report)
+
+    def verify(self, ctxt: RequestContext) -> objects.VerifyReport:
+        """Recompute all sums from the claims and compare them with the stored ones."""
+        return self._call(ctxt, "1.0", "verify")
+
+    def fence_host(self, ctxt: RequestContext, host: str) -> int:
+        """End all claims of a service host that an operator declares powered off or isolated; raises UnknownHost.
+
+        Returns the number of ended claims. The audit of that host is no longer awaited; its guests are lost.
+        """
+        return self._call(ctxt, "1.1", "fence_host", host=host)

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Base of the client classes: target, version cap and the caller's deadline."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+import oslo_messaging as messaging
+from kombu import exceptions as kombu_exceptions
+from oslo_config import cfg
+
+from rpcapi import errors
+from rpcapi.context import RequestContext
+from rpcapi.messaging import bus
+from rpcapi.messaging.drivers import errors as bus_errors
+from rpcapi.serializer import GanttSerializer
+
+# Servers send heartbeats at half of the requested interval, in whole seconds; below this value they send none.
+MIN_MONITOR_S = 2.0
+
+
+@contextmanager
+def _translate_bus_errors() -> Iterator[None]:
+    """Raise Unavailable when the bus is unreachable or refuses access, InvalidRequest for a too large message."""
+    try:
+        yield
+    except (messaging.MessageDeliveryFailure, kombu_exceptions.OperationalError) as error:
+        raise errors.Unavailable(what="The message bus", why=str(error) or type(error).__name__) from error
+    except messaging.ClientSendError as error:
+        # oslo.messaging's client wraps all errors of a driver; the context has the driver's own error.
+        cause = error.__context__
+        if isinstance(cause, bus_errors.BusRefused):
+            raise errors.Unavailable(what="The message bus", why=str(cause)) from cause
+        # Not a subclass: that one means a too large answer, and its request was carried out.
+        if type(cause) is bus_errors.MessageTooLarge:
+            raise errors.InvalidRequest(why=str(cause)) from cause
+        raise
+
+
+def _without_traceback(error: errors.GanttError) -> errors.GanttError:
+    """Return ``error`` as the service raised it.
+
+    oslo.messaging delivers it as an instance of a generated class ``<name>_Remote``, whose ``str()`` contains the
+    server's traceback.
+    """
+    kind = next(base for base in type(error).__mro__ if base.__module__ == errors.__name__)
+    return error if type(error) is kind else kind(error.sentence, **error.kwargs)
+
+
+class ServiceClient:
+    """Client of one service. The methods of subclasses are the RPC contract."""
+
+    TOPIC: ClassVar[str]
+    VERSION: ClassVar[str]
+    CAP: ClassVar[str]  # the option in [upgrade_levels] that caps what is sent
+    # Methods that end before a first heartbeat could arrive. They are sent without monitoring, which would cost the
+    # server a thread per call, and use the monitor time-out as their time-out.
+    SHORT_CALLS: ClassVar[frozenset[str]] = frozenset()
+
+    def __init__(self, conf: cfg.ConfigOpts, transport: Any, topic: str | None = None) -> None:
+        self._timeout = conf.rpc.call_timeout
+        self._monitor = conf.rpc.call_monitor_timeout
+        self._topic = topic or self.TOPIC
+        target = messaging.Target(topic=self._topic, version=self.VERSION.split(".")[0] + ".0")
+        cap = conf.upgrade_levels[self.CAP]
+        self._client = bus.get_client(transport, target, version_cap=cap, serializer=GanttSerializer())
+
+    def can_send(self, version: str) -> bool:
+        """Return whether the version cap allows methods of ``version``."""
+        return self._client.can_send_version(version)
+
+    def _call(self, ctxt: RequestContext, version: str, method: str, /, **values: Any) -> Any:
+        """Call and wait for the answer, until the context's deadline or for [rpc] call_timeout.
+
+        The end of the wait is sent with the call as its deadline: a server that reads the call later drops it.
+        Raises the typed error of the service, UnknownMethod when the service does not have the method, Unavailable
+        when the bus did not accept the call in time, InvalidRequest when the call is too large for the bus,
+        oslo.messaging's MessagingTimeout when no answer arrived, and RPCVersionCapError when the cap does not allow
+        this version.
+        """
+        timeout = min(self._timeout, ctxt.remaining(self._timeout)) or 0.001
+        # Not for calls that time out sooner anyway.
+        monitor = self._monitor if MIN_MONITOR_S <= self._monitor < timeout else None
+        if monitor is not None and method in self.SHORT_CALLS:
+            timeout, monitor = monitor, None
+        prepared = self._client.prepare(version=version, timeout=timeout, call_monitor_timeout=monitor)
+        try:
+            with _translate_bus_errors():
+                return prepared.call(ctxt.with_timeout(timeout), method, **values)
+        except errors.GanttError as error:
+            # From None: the original is the same error with the server's traceback in its text.
+            raise _without_traceback(error) from None
+        except (messaging.NoSuchMethod, messaging.UnsupportedVersion) as error:
+            raise errors.UnknownMethod(topic=self._topic, method=method, version=version) from error
+
+    def _cast(self, ctxt: RequestContext, version: str, method: str, server: str, **values: Any) -> None:
+        """Send to one server of the topic without waiting for an answer; delivery is at most once.
+
+        The context's deadline is not sent: it limits the use of an answer, and a host that returns later must still get
+        the message. The receiver decides by its content whether it is too late. Raises Unavailable when the bus did
+        not accept it in time, InvalidRequest when it is too large.
+        """
+        with _translate_bus_errors():
+            self._client.prepare(version=version, server=server).cast(ctxt.without_deadline(), method, **values)
+
+    def _fanout(self, ctxt: RequestContext, version: str, method: str, **values: Any) -> None:
+        """Send to all servers that listen on the topic now, without waiting for answers; raises as ``_cast``."""
+        with _translate_bus_errors():
+            self._client.prepare(version=version, fanout=True).cast(ctxt.without_deadline(), method, **values)

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Client of the compute agents; only the conductor may use it."""
+
+from rpcapi import objects
+from rpcapi.clients.client import ServiceClient
+from rpcapi.context import RequestContext
+
+
+class ComputeAPI(ServiceClient):
+    """Client of the agents, topic ``compute``, one server per service host.
+
+    1.0 - Initial version
+    """
+
+    TOPIC = "compute"
+    VERSION = "1.0"
+    CAP = "compute"
+
+    def build_instances(self, ctxt: RequestContext, host: str, request: objects.BuildRequest) -> None:
+        """Request the agent of ``host`` to confirm the claims and spawn the guests; it reports to the conductor."""
+        self._cast(ctxt, "1.0", "build_instances", host, request=request)
+
+    def terminate_instances(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> None:
+        """Request the agent of ``host`` to stop the guests and then release their claims."""
+        self._cast(ctxt, "1.0", "terminate_instances", host, refs=refs)
+
+    def audit(self, ctxt: RequestContext, partition: str, epoch: int) -> None:
+        """Request all agents of the partition to audit in ``epoch``."""
+        self._fanout(ctxt, "1.0", "audit", partition=partition, epoch=epoch)

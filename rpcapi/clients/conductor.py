@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Client of the conductor."""
+
+from typing import Any
+
+from rpcapi import objects
+from rpcapi.clients.client import ServiceClient
+from rpcapi.context import RequestContext
+
+
+class ConductorAPI(ServiceClient):
+    """Client of the conductor service, topic ``conductor``.
+
+    1.0 - Initial version: build_instances, report_builds, delete_instances, get_instances, list_instances,
+          object_backport_versions
+    1.1 - Add audit_hosts
+    """
+
+    TOPIC = "conductor"
+    VERSION = "1.1"
+    CAP = "conductor"
+
+    def build_instances(self, ctxt: RequestContext, spec: objects.RequestSpec, uuids: list[str]) -> None:
+        """Record the instances and start their build; a repeated call is the same request.
+
+        Raises InvalidSpec, InvalidCount, UnknownTrait or InstanceConflict before it records anything.
+        """
+        self._call(ctxt, "1.0", "build_instances", spec=spec, uuids=uuids)
+
+    def report_builds(self, ctxt: RequestContext, report: objects.BuildReport) -> None:
+        """Report the outcome of builds on a host; an agent repeats it until it is answered."""
+        self._call(ctxt, "1.0", "report_builds", report=report)
+
+    def delete_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
+        """Stop instances and release their claims; raises UnknownInstance before it changes anything."""
+        self._call(ctxt, "1.0", "delete_instances", uuids=uuids)
+
+    def get_instances(self, ctxt: RequestContext, uuids: list[str]) -> objects.InstancePage:
+        """Return the instances with these uuids in that order; raises UnknownInstance."""
+        return self._call(ctxt, "1.0", "get_instances", uuids=uuids)
+
+    def list_instances(
+        self, ctxt: RequestContext, marker: str | None = None, limit: int = 1000, deleted: bool = False
+    ) -> objects.InstancePage:
+        """Return instances after ``marker``, oldest first; deleted ones only when ``deleted`` is true."""
+        values = {"marker": marker, "limit": limit, "deleted": deleted}
+        return self._call(ctxt, "1.0", "list_instances", **values)
+
+    def object_backport_versions(
+        self, ctxt: RequestContext, objinst: dict[str, Any], object_versions: dict[str, str]
+    ) -> Any:
+        """Return the object of primitive ``objinst``, backported to the version in ``object_versions``."""
+        values = {"objinst": objinst, "object_versions": object_versions}
+        return self._call(ctxt, "1.0", "object_backport_versions", **values)
+
+    def audit_hosts(self, ctxt: RequestContext, partition: str, epoch: int) -> None:
+        """Request all agents to audit in ``epoch``; the scheduler itself cannot send to agents."""
+        self._call(ctxt, "1.1", "audit_hosts", partition=partition, epoch=epoch)

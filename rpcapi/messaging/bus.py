@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Creates transports, RPC clients and RPC servers; the only module that does."""
+
+from typing import Any
+
+import oslo_messaging as messaging
+from oslo_config import cfg
+from oslo_messaging import opts as messaging_opts
+from oslo_messaging._metrics import client as messaging_metrics
+from oslo_messaging._tracing import client as messaging_tracing
+from oslo_messaging.rpc.server import RPCServer
+from oslo_messaging.transport import RPCTransport
+
+from rpcapi import errors
+from rpcapi.conf import transport as transport_conf
+from rpcapi.messaging import green
+from rpcapi.messaging.drivers import opts as bus_opts
+
+EXCHANGE = "gantt"
+
+# Modules of exceptions that callers receive typed: gantt's, and the dispatcher's for an unknown method or version.
+ALLOWED_REMOTE_EXMODS = ["rpcapi.errors", "oslo_messaging.rpc.dispatcher"]
+
+RABBIT = "oslo_messaging_rabbit"
+
+
+def register_opts(conf: cfg.ConfigOpts) -> None:
+    """Register oslo.messaging's RPC options and the embedded bus's on a private configuration.
+
+    oslo.messaging registers its tracing and metrics options on the global configuration only. Without them its
+    server acknowledges every message, dispatches none and logs nothing.
+    """
+    for group, options in messaging_opts.list_opts():
+        if group in (None, RABBIT):
+            conf.register_opts(options, group=group)
+    conf.register_opts(messaging_tracing.oslo_messaging_tracing, group="oslo_messaging_tracing")
+    conf.register_opts(messaging_metrics.oslo_messaging_metrics, group="oslo_messaging_metrics")
+    bus_opts.register_opts(conf)
+
+
+def set_defaults(conf: cfg.ConfigOpts) -> None:
+    """Register the options and set gantt's defaults; configuration files and URLs override them."""
+    register_opts(conf)
+    conf.set_default("control_exchange", EXCHANGE)
+    conf.set_default("rpc_response_timeout", 30)
+    for name, value in RABBIT_DEFAULTS.items():
+        conf.set_default(name, value, group=RABBIT)
+
+
+# Queues are neither durable nor quorum, as in oslo.messaging: daemons declare them again within seconds
+# of a broker's restart, and the sender's timeout and retry cover queued messages. `amqp_durable_queues`
+# keeps queued messages through a restart, at three times the latency of a call; `rabbit_quorum_queue` keeps them
+# through the loss of a node, in a cluster. Either must be the same for all processes.
+RABBIT_DEFAULTS: dict[str, Any] = {
+    # Unlimited, the default, lets a paused worker receive the whole queue.
+    "rabbit_qos_prefetch_count": 8,
+    # Two missed heartbeats reveal a dead broker within seconds.
+    "heartbeat_timeout_threshold": 20,
+    "heartbeat_rate": 4,
+    # Reconnect within seconds after a broker's restart, not half a minute.
+    "kombu_reconnect_delay": 0.5,
+    "rabbit_retry_interval": 1,
+    "rabbit_retry_backoff": 1,
+    "rabbit_interval_max": 5,
+    # A missing reply queue of a dead caller must not block a server's thread for long.
+    "kombu_missing_consumer_retry_timeout": 10,
+    # Queues of dead processes expire after these seconds, instead of half an hour.
+    "rabbit_transient_queues_ttl": 300,
+    "rpc_conn_pool_size": 16,
+}
+
+
+def get_transport(conf: cfg.ConfigOpts, url: str | None = None) -> RPCTransport:
+    """Return the transport of `url`, or of `transport_url` in the configuration; nothing connects yet.
+
+    :raises rpcapi.errors.BadConfiguration: for a malformed URL, an unknown driver, or an address or option that the
+        driver cannot use; the text never contains the URL's credentials
+    """
+    set_defaults(conf)
+    try:
+        parsed = messaging.TransportURL.parse(conf, url)
+    except (messaging.InvalidTransportURL, ValueError):
+        # The texts of oslo.messaging and urllib quote the URL, or a password that they took for a port.
+        raise transport_conf.malformed_url() from None
+    try:
+        if parsed.transport == "rabbit":
+            return _bounded_rabbit(conf, parsed)
+        return messaging.get_rpc_transport(conf, parsed, allowed_remote_exmods=ALLOWED_REMOTE_EXMODS)
+    except messaging.DriverLoadFailure:
+        raise transport_conf.unknown_driver(parsed.transport) from None
+    except cfg.Error as error:
+        raise errors.BadConfiguration(why=f"transport_url cannot be used: {str(error).rstrip('.')}") from None
+
+
+def _bounded_rabbit(conf: cfg.ConfigOpts, url: messaging.TransportURL) -> RPCTransport:
+    """Return the transport of `rabbit://`, with the bounded driver instead of oslo.messaging's stock driver."""
+    from rpcapi.messaging.drivers import bounded_rabbit  # noqa: PLC0415 - other buses do not need it
+
+    return RPCTransport(
+        bounded_rabbit.BoundedRabbitDriver(
+            conf, url, default_exchange=conf.control_exchange, allowed_remote_exmods=ALLOWED_REMOTE_EXMODS
+        )
+    )
+
+
+def exchange_of(transport: RPCTransport, target: messaging.Target) -> messaging.Target:
+    """Return the target with its service's own exchange, `<control_exchange>-<first word of the topic>`.
+
+    The broker can then authorize calls: permission to publish to the exchange is permission to call that service. With
+    a single exchange, a user allowed to call one service could make the broker dead-letter messages to any other.
+    """
+    if target.exchange or not target.topic:
+        return target
+    service = target.topic.partition(".")[0]
+    return target(exchange=f"{transport.conf.control_exchange}-{service}")
+
+
+def get_client(
+    transport: RPCTransport,
+    target: messaging.Target,
+    *,
+    version_cap: str | None = None,
+    serializer: messaging.Serializer | None = None,
+    timeout: float | None = None,
+    call_monitor_timeout: float | None = None,
+) -> messaging.RPCClient:
+    """Return a client of one service. Timeouts are in seconds; None means `rpc_response_timeout`, and no monitor."""
+    return messaging.get_rpc_client(
+        transport,
+        exchange_of(transport, target),
+        version_cap=version_cap,
+        serializer=serializer,
+        timeout=timeout,
+        call_monitor_timeout=call_monitor_timeout,
+    )
+
+
+def get_server(
+    transport: RPCTransport,
+    target: messaging.Target,
+    endpoints: list[Any],
+    serializer: messaging.Serializer | None = None,
+    executor: str | None = None,
+) -> RPCServer:
+    """Return a server of one service, not started. The default executor is the one this process runs on.
+
+    Only methods marked with `rpcapi.endpoint.exposed` can be called; others are unknown methods to a caller.
+    """
+    # oslo.messaging warns whenever an executor is passed; its own default is the same.
+    executor_option = {"executor": executor} if executor and executor != green.executor() else {}
+    return messaging.get_rpc_server(
+        transport,
+        exchange_of(transport, target),
+        endpoints,
+        serializer=serializer,
+        access_policy=messaging.ExplicitRPCAccessPolicy,
+        **executor_option,
+    )

@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: Apache-2.0
+"""oslo.messaging's RabbitMQ driver with bounded waits while the broker is unreachable.
+
+The stock driver opens its reply connection, and sends servers' replies, without any time limit: a call with
+a timeout of five seconds hangs as long as the broker is down, and a server that holds a reply cannot stop.
+In this driver every wait of a caller or of a replying server ends with the call's timeout, or after SEND_SECONDS, in
+MessageDeliveryFailure or MessagingTimeout. Listening has no limit, so that a server recovers when the broker returns.
+"""
+
+import threading
+import time
+from typing import Any
+
+import amqp
+import kombu
+import oslo_messaging
+from oslo_messaging._drivers import base, common, impl_rabbit, pool
+
+from rpcapi.messaging.drivers import deadline as patience
+from rpcapi.messaging.drivers import rabbit_listening
+
+# Seconds that sending a cast or a reply is retried: long enough for a quick restart of the broker.
+SEND_SECONDS = 10.0
+# Seconds between two attempts to connect.
+RECONNECT_PAUSE = 1.0
+# Seconds after which a broker that accepts no connection counts as unreachable.
+CONNECT_SECONDS = 5.0
+MIN_SECONDS = 1.0
+# RabbitMQ counts in milliseconds, and still delivers a message with a TTL of 0 to a waiting consumer.
+MIN_TTL = 0.001
+
+
+class BoundedConnection(impl_rabbit.Connection):
+    """A connection of the stock driver that respects the deadline of the thread that uses it."""
+
+    max_retries: int | None
+
+    def ensure_connection(self) -> None:
+        """Connect, or reconnect.
+
+        :raises oslo_messaging.MessageDeliveryFailure: at the thread's deadline, or when access is refused
+        """
+        remaining = patience.remaining_seconds()
+        if remaining is None and self.purpose == common.PURPOSE_LISTEN:
+            super().ensure_connection()
+            return
+        # The heartbeat thread has no deadline and holds the lock that a sender waits for, so it tries once.
+        deadline = time.monotonic() + (remaining or 0.0)
+        retries, self.max_retries = self.max_retries, 0
+        try:
+            while not self._try_connect(deadline):
+                time.sleep(RECONNECT_PAUSE)
+        finally:
+            self.max_retries = retries
+
+    def _try_connect(self, deadline: float) -> bool:
+        now = time.monotonic()
+        self.connection.connect_timeout = max(MIN_SECONDS, min(CONNECT_SECONDS, deadline - now))
+        try:
+            super().ensure_connection()
+        except (kombu.exceptions.OperationalError, OSError) as error:
+            # After a single attempt kombu does not switch to the next host by itself.
+            self.connection.maybe_switch_next()
+            if time.monotonic() + RECONNECT_PAUSE >= deadline:
+                raise self._delivery_failure(error) from error
+            return False
+        except amqp.AMQPError as error:
+            raise self._delivery_failure(error) from error
+        return True
+
+    def ensure(
+        self,
+        method: Any,
+        retry: int | None = None,
+        recoverable_error_callback: Any = None,
+        error_callback: Any = None,
+        timeout_is_error: bool = True,
+    ) -> Any:
+        """Run `method`, reconnecting as needed until the thread's deadline.
+
+        :raises oslo_messaging.MessageDeliveryFailure: when the broker stayed unreachable, or refused
+        """
+        remaining = patience.remaining_seconds()
+        if remaining is None:
+            return super().ensure(method, retry, recoverable_error_callback, error_callback, timeout_is_error)
+        deadline = time.monotonic() + remaining
+        self.interval_max = self.interval_start
+        pause = self.kombu_reconnect_delay + self.interval_start
+        final_errors: list[Exception] = []
+
+        def on_recoverable_error(error: Exception) -> None:
+            if recoverable_error_callback:
+                recoverable_error_callback(error)
+            if time.monotonic() + pause >= deadline:
+                final_errors.append(error)
+                raise self._delivery_failure(error)
+
+        try:
+            return super().ensure(method, retry, on_recoverable_error, error_callback, timeout_is_error)
+        except oslo_messaging.MessageDeliveryFailure as error:
+            # The original text counts tries ("after inf tries"), but this driver limits time.
+            cause = final_errors[-1] if final_errors else error.__context__ or error
+            raise self._delivery_failure(cause) from cause
+
+    def _publish(
+        self,
+        exchange: Any,
+        msg: Any,
+        routing_key: str | None = None,
+        timeout: float | None = None,
+        transport_options: Any = None,
+    ) -> None:
+        remaining = patience.remaining_seconds()
+        if timeout is not None and remaining is not None:
+            # The stock driver sets the message's TTL to the whole timeout from now on. If connecting took part of
+            # that time, a server would still run the call after its caller has given up.
+            timeout = min(timeout, remaining)
+            if timeout < MIN_TTL:
+                raise oslo_messaging.MessageDeliveryFailure("Connecting used up the call's timeout")
+        super()._publish(exchange, msg, routing_key, timeout, transport_options)
+
+    def _transport_socket_timeout(self, timeout: float | None) -> Any:
+        remaining = patience.remaining_seconds()
+        if remaining is not None:
+            # A broker that hangs never confirms a published message.
+            timeout = max(MIN_SECONDS, remaining if timeout is None else min(remaining, timeout))
+        return super()._transport_socket_timeout(timeout)
+
+    def direct_send(self, msg_id: str, msg: Any) -> None:
+        """Publish a reply; gives up after SEND_SECONDS."""
+        with patience.limit_wait_if_unbounded(SEND_SECONDS):
+            super().direct_send(msg_id, msg)
+
+    def _delivery_failure(self, error: Exception) -> oslo_messaging.MessageDeliveryFailure:
+        broker = self.connection.info()
+        cause = str(error) or type(error).__name__
+        return oslo_messaging.MessageDeliveryFailure(
+            f"RabbitMQ at {broker['hostname']}:{broker['port']} is not available: {cause}"
+        )
+
+
+class BoundedPool(pool.ConnectionPool):
+    """The stock pool with a bounded wait for a free connection."""
+
+    def __init__(self, max_size: int, *args: Any) -> None:
+        super().__init__(*args)
+        self._slots = threading.BoundedSemaphore(max_size)
+
+    @classmethod
+    def with_sizes_of(cls, stock: pool.ConnectionPool, connection_cls: type[BoundedConnection]) -> "BoundedPool":
+        """Return a pool with the sizes of `stock` and connections of class `connection_cls`."""
+        sizes = stock._max_size, stock._min_size, stock._item_ttl
+        return cls(stock._max_size, stock.conf, *sizes, stock.url, connection_cls)
+
+    def get(self, retry: int | None = None) -> Any:
+        """Take a connection from the pool.
+
+        :raises oslo_messaging.MessageDeliveryFailure: when none becomes free, or can be opened, in time
+        """
+        if not self._slots.acquire(timeout=patience.remaining_seconds()):
+            raise oslo_messaging.MessageDeliveryFailure(
+                "All connections to RabbitMQ are in use and none became free in time: it is slow or unreachable, or "
+                "[oslo_messaging_rabbit] rpc_conn_pool_size is too low."
+            )
+        try:
+            return super().get(retry)
+        except BaseException:
+            self._slots.release()
+            raise
+
+    def put(self, item: Any) -> None:
+        """Return a connection to the pool."""
+        super().put(item)
+        self._slots.release()
+
+
+class BoundedReplyWaiter(rabbit_listening.LongPollReplyWaiter):
+    """Waits for a reply within the time that connecting and sending left of the call's timeout."""
+
+    def wait(self, msg_id: str, timeout: float | None, call_monitor_timeout: float | None, reply_q: str) -> Any:
+        """Return the server's reply; raises MessagingTimeout."""
+        remaining = patience.remaining_seconds()
+        return super().wait(msg_id, timeout if remaining is None else remaining, call_monitor_timeout, reply_q)
+
+
+class BoundedRabbitDriver(impl_rabbit.RabbitDriver):
+    """The driver that bus.get_transport uses for `rabbit://`; options as in the stock driver."""
+
+    connection_cls: type[BoundedConnection] = BoundedConnection
+    _connection_pool: Any
+    _reply_q: str | None
+
+    def __init__(self, conf: Any, url: oslo_messaging.TransportURL, *args: Any, **kwargs: Any) -> None:
+        super().__init__(conf, url, *args, **kwargs)
+        # Connections are opened on first use: no connection of the stock class exists yet.
+        self._connection_pool = BoundedPool.with_sizes_of(self._connection_pool, self.connection_cls)
+
+    def send(
+        self,
+        target: oslo_messaging.Target,
+        ctxt: dict[str, Any],
+        message: dict[str, Any],
+        *,
+        wait_for_reply: bool | None = None,
+        timeout: float | None = None,
+        call_monitor_timeout: float | None = None,
+        retry: int | None = None,
+        transport_options: Any = None,
+    ) -> Any:
+        """Call within `timeout`, or cast within SEND_SECONDS; `retry` 0 tries a cast once, other values are ignored.
+
+        :raises oslo_messaging.MessagingTimeout: no reply to a call in time
+        :raises oslo_messaging.MessageDeliveryFailure: the broker stayed unreachable, or refused
+        """
+        if wait_for_reply:
+            seconds = SEND_SECONDS if timeout is None else timeout
+        else:
+            seconds = 0.0 if retry == 0 else SEND_SECONDS
+        with patience.limit_wait(seconds):
+            return super().send(
+                target,
+                ctxt,
+                message,
+                wait_for_reply=wait_for_reply,
+                timeout=seconds if wait_for_reply else timeout,
+                call_monitor_timeout=call_monitor_timeout,
+                transport_options=transport_options,
+            )
+
+    def listen(self, target: oslo_messaging.Target, batch_size: int, batch_timeout: float | None) -> Any:
+        """Consume the queues of an RPC server: its topic, its own name, and fan-outs."""
+        connection = self._get_connection(common.PURPOSE_LISTEN)
+        listener = rabbit_listening.LongPollListener(self, connection)
+        exchange = self._get_exchange(target)
+        for topic in (target.topic, f"{target.topic}.{target.server}"):
+            connection.declare_topic_consumer(exchange_name=exchange, topic=topic, callback=listener)
+        connection.declare_fanout_consumer(target.topic, listener)
+        return base.PollStyleListenerAdapter(listener, batch_size, batch_timeout)
+
+    def _get_connection(self, purpose: str = common.PURPOSE_SEND, retry: int | None = None) -> Any:
+        if purpose == common.PURPOSE_LISTEN:
+            return super()._get_connection(purpose, retry)
+        with patience.limit_wait_if_unbounded(SEND_SECONDS):
+            return super()._get_connection(purpose, retry)
+
+    def _get_reply_q(self) -> str:
+        remaining = patience.remaining_seconds()
+        if not self._reply_q_lock.acquire(timeout=-1 if remaining is None else remaining):
+            raise oslo_messaging.MessageDeliveryFailure("The connection for replies could not be opened in time")
+        try:
+            if self._reply_q is None:
+                name = self._get_reply_queue_name()
+                connection = self._get_connection(common.PURPOSE_LISTEN)
+                try:
+                    self._waiter = BoundedReplyWaiter(name, connection, self._allowed_remote_exmods)
+                except BaseException:
+                    connection.close()
+                    raise
+                self._reply_q, self._reply_q_conn = name, connection
+            return self._reply_q
+        finally:
+            self._reply_q_lock.release()

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A received request in the form that oslo.messaging's RPC server expects."""
+
+import logging
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from oslo_messaging import exceptions
+from oslo_messaging._drivers import base, common
+
+from rpcapi.messaging.drivers import wire
+from rpcapi.messaging.drivers.errors import BusError, MessageTooLarge
+from rpcapi.messaging.drivers.outbox import Outbox
+
+LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """A request and its delivery tag for the acknowledgement; a fan-out request has none, as reading removes it."""
+
+    request: wire.WireRequest
+    tag: str | None = None
+
+
+@dataclass(frozen=True)
+class ReplyLimits:
+    """Time limits in seconds: `ttl` of a stored reply, and `send_timeout` for retries of sending it."""
+
+    ttl: int
+    send_timeout: float
+
+
+class BusIncoming(base.RpcIncomingMessage):
+    """A request that oslo.messaging's server acknowledges, runs and replies to, in a thread of its executor."""
+
+    def __init__(
+        self, delivery: Delivery, outbox: Outbox, limits: ReplyLimits, on_begin: Callable[[Delivery], None]
+    ) -> None:
+        request = delivery.request
+        super().__init__(request.ctxt, request.message, request.id)
+        self.client_timeout = request.monitor
+        self._delivery = delivery
+        self._outbox = outbox
+        self._limits = limits
+        self._on_begin = on_begin
+
+    def acknowledge(self) -> None:
+        """Acknowledge the message just before it runs. oslo.messaging skips it when this raises.
+
+        :raises MessageExpired, ClaimedElsewhere, oslo_messaging.MessagingException: the message must not run here
+        """
+        self._on_begin(self._delivery)
+
+    def requeue(self) -> None:
+        """Return the message to its queue; does nothing for a fan-out message."""
+        if self._delivery.tag is not None:
+            try:
+                self._outbox.requeue(self._delivery.tag)
+            except Exception:  # the interface forbids raising; the visibility timeout requeues the message
+                LOG.exception("Could not requeue message %s", self.msg_id)
+
+    def reply(self, reply: Any = None, failure: Any = None) -> None:
+        """Send the reply; one that is too large or not serialisable is replaced by a failure."""
+        reply_to = self._delivery.request.reply_to
+        if reply_to is None:
+            return
+        text = common.serialize_remote_exception(failure) if failure else None
+        try:
+            self._send(reply_to, wire.WireReply(self.msg_id, reply, text))
+        except (MessageTooLarge, TypeError, ValueError) as error:
+            LOG.error("The reply to %s cannot be sent: %s", self.msg_id, error)
+            self._send(reply_to, wire.WireReply(self.msg_id, failure=common.serialize_remote_exception(sys.exc_info())))
+
+    def heartbeat(self) -> None:
+        """Notify the caller that its long call is still running.
+
+        :raises oslo_messaging.MessageDeliveryFailure: when the bus is unreachable; the caller gets no heartbeat then
+        """
+        reply_to = self._delivery.request.reply_to
+        if reply_to is not None:
+            heartbeat_reply = wire.WireReply(self.msg_id, ending=False)
+            self._outbox.send(
+                reply_to, heartbeat_reply, self._limits.ttl, time.monotonic() + (self.client_timeout or 0), direct=True
+            )
+
+    def _send(self, reply_to: str, reply: wire.WireReply) -> None:
+        try:
+            deadline = time.monotonic() + self._limits.send_timeout
+            self._outbox.send(reply_to, reply, self._limits.ttl, deadline, direct=True)
+        except MessageTooLarge:
+            raise
+        except (BusError, exceptions.MessageDeliveryFailure) as error:
+            LOG.error("The reply to %s is lost, its caller will time out: %s", self.msg_id, error)

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The listener of one RPC server: hands it requests and tracks those that were not begun."""
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from oslo_messaging import Target
+from oslo_messaging._drivers import base
+
+from rpcapi.messaging.drivers import names
+from rpcapi.messaging.drivers.duplicates import RecentIds
+from rpcapi.messaging.drivers.errors import ClaimedElsewhere, MessageExpired
+from rpcapi.messaging.drivers.incoming import BusIncoming, Delivery, ReplyLimits
+from rpcapi.messaging.drivers.outbox import Outbox
+
+LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ListenTarget:
+    """The two queues and the fan-out of a server, and its label in logs."""
+
+    topic_queue: str
+    server_queue: str
+    fanout: str
+    label: str
+
+    @classmethod
+    def of(cls, target: Target, exchange: str) -> "ListenTarget":
+        return cls(
+            names.topic_queue(exchange, target.topic),
+            names.server_queue(exchange, target.topic, target.server),
+            names.fanout_members(exchange, target.topic),
+            f"{target.topic}.{target.server}",
+        )
+
+    def queues(self) -> tuple[str, str]:
+        """Return the keys of the lists that this server reads."""
+        return (self.topic_queue, self.server_queue)
+
+
+class BusListener(base.Listener):
+    """Hands requests to an RPC server; reading pauses while `prefetch` requests were received and not begun.
+
+    It has no thread: the process's single receiver calls `offer`, and executor threads begin the offered requests.
+    """
+
+    def __init__(
+        self,
+        listen_target: ListenTarget,
+        outbox: Outbox,
+        limits: ReplyLimits,
+        *,
+        prefetch: int,
+        on_change: Callable[[], None],
+        on_stop: Callable[["BusListener"], None],
+    ) -> None:
+        super().__init__(1, None, prefetch)
+        self.listen_target = listen_target
+        self._outbox = outbox
+        self._limits = limits
+        self._prefetch = prefetch
+        self._on_change = on_change
+        self._on_stop = on_stop
+        self._lock = threading.Lock()
+        self._unacknowledged: set[str] = set()
+        self._serving = False
+        self._full = False
+        self._begun_ids = RecentIds()
+
+    @property
+    def open(self) -> bool:
+        """Whether the queues should be read."""
+        return self._serving and not self._full
+
+    def unacknowledged_tags(self) -> list[str]:
+        """Return the delivery tags of requests that were received and not yet begun."""
+        with self._lock:
+            return list(self._unacknowledged)
+
+    def start(self, on_incoming_callback: Callable[[list[Any]], None]) -> None:
+        super().start(on_incoming_callback)
+        self._serving = True
+        self._on_change()
+
+    def stop(self) -> None:
+        """Stop receiving; returns when nothing more can be offered. Requests offered before may still begin."""
+        self._serving = False
+        self._on_stop(self)
+        super().stop()
+
+    def cleanup(self) -> None:
+        """Requeue requests that never began; oslo.messaging calls this when the server's executor has ended."""
+        for tag in self.unacknowledged_tags():
+            self._requeue(tag)
+
+    def offer(self, delivery: Delivery) -> None:
+        """Pass a request to the server, or requeue it when the server is stopping."""
+        if delivery.tag is not None:
+            with self._lock:
+                self._unacknowledged.add(delivery.tag)
+                self._full = len(self._unacknowledged) >= self._prefetch
+        incoming = BusIncoming(delivery, self._outbox, self._limits, self._begin)
+        try:
+            if not self._serving or self.on_incoming_callback is None:
+                raise RuntimeError("the server has stopped")
+            self.on_incoming_callback([incoming])
+        except RuntimeError as error:  # an executor that was shut down accepts no work
+            LOG.info("%s requeues message %s: %s", self.listen_target.label, delivery.request.id, error)
+            if delivery.tag is not None:
+                self._requeue(delivery.tag)
+
+    def _begin(self, delivery: Delivery) -> None:
+        request = delivery.request
+        try:
+            acknowledged = delivery.tag is None or self._outbox.acknowledge(delivery.tag)
+        finally:
+            self._release(delivery.tag)
+        if not acknowledged:
+            raise ClaimedElsewhere(f"Message {request.id} was given to another server of {self.listen_target.label}.")
+        if request.expired():
+            raise MessageExpired(
+                f"Message {request.id} outlived its deadline before {self.listen_target.label} began it."
+            )
+        if not self._begun_ids.add_if_new(request.id):
+            raise ClaimedElsewhere(f"Message {request.id} was sent twice, {self.listen_target.label} ran it already.")
+
+    def _requeue(self, tag: str) -> None:
+        self._release(tag)
+        try:
+            self._outbox.requeue(tag)
+        except Exception:  # on any failure the visibility timeout requeues it later
+            LOG.warning("%s could not requeue a message; it is redelivered later", self.listen_target.label)
+
+    def _release(self, tag: str | None) -> None:
+        with self._lock:
+            self._unacknowledged.discard(tag or "")
+            # Not at the first free slot: each change makes the receiver restart its read.
+            reopen = self._full and len(self._unacknowledged) <= self._prefetch // 2
+            if reopen:
+                self._full = False
+        if reopen:
+            self._on_change()

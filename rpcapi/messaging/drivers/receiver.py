@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Receives messages: one thread and one blocking read per process, for any number of RPC servers."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from oslo_messaging import exceptions
+
+from rpcapi.conf.bus_address import RedisAddress
+from rpcapi.messaging.drivers import names, transport, wire
+from rpcapi.messaging.drivers.backoff import Backoff
+from rpcapi.messaging.drivers.errors import BusRefused, MessageForeign
+from rpcapi.messaging.drivers.incoming import Delivery
+from rpcapi.messaging.drivers.listener import BusListener
+from rpcapi.messaging.drivers.outbox import Outbox
+
+LOG = logging.getLogger(__name__)
+
+# Seconds without a message after which the receiver checks whether a renewal is due.
+POLL_SECONDS = 1.0
+
+
+class Receiver:
+    """Reads the process's inbox and the queues of its listeners.
+
+    Any thread may change the set of queues to read; the receiver's thread applies the change between two
+    reads, and applies the whole set after every new connection.
+    """
+
+    def __init__(
+        self,
+        address: RedisAddress,
+        limits: transport.TransportLimits,
+        backoff: Backoff,
+        outbox: Outbox,
+        *,
+        reply_ttl: int,
+        on_reply: Callable[[wire.WireReply], None],
+    ) -> None:
+        self.inbox = names.inbox(wire.new_id())
+        self._address = address
+        self._limits = limits
+        self._backoff = backoff
+        self._outbox = outbox
+        self._reply_ttl = reply_ttl
+        self._on_reply = on_reply
+        self._renew_interval = min(limits.visibility_timeout, reply_ttl) / 3
+        self._next_renewal = 0.0
+        self._condition = threading.Condition()
+        self._listeners: list[BusListener] = []
+        self._requested_version = 0
+        self._applied_version = -1
+        self._subscribed_queues: set[str] = set()
+        self._by_queue: dict[str, BusListener] = {}
+        self._connection: Any = None
+        self._channel: transport.BusChannel | None = None
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Start the thread unless it runs; a process has none before its first call or listener."""
+        with self._condition:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="gantt-bus", daemon=True)
+                self._thread.start()
+
+    def stop(self) -> None:
+        """Stop receiving and close the connection."""
+        self._stopping.set()
+        if self._thread is not None:
+            self.refresh_subscriptions()
+            self._thread.join()
+
+    def refresh_subscriptions(self) -> None:
+        """Update the set of queues to read, interrupting the current read."""
+        with self._condition:
+            self._requested_version += 1
+        try:
+            self._outbox.wake(self.inbox, self._reply_ttl)
+        except transport.CONNECTION_ERRORS:
+            LOG.debug("Bus unreachable; the receiver updates its queues after reconnecting")
+
+    def add(self, listener: BusListener) -> None:
+        """Start reading for this listener. Requests fanned out after the return will reach it.
+
+        :raises BusRefused: when Redis answers, but denies access
+        """
+        with self._condition:
+            self._listeners.append(listener)
+        try:
+            fanouts = [listener.listen_target.fanout]
+            self._outbox.retry(lambda: self._outbox.join(fanouts, self.inbox, self._reply_ttl), time.monotonic())
+        except exceptions.MessageDeliveryFailure:
+            LOG.warning(
+                "Bus unreachable at %s; %s listens after reconnecting", self._address, listener.listen_target.label
+            )
+        except BusRefused:
+            with self._condition:
+                self._listeners.remove(listener)
+            raise
+        self.start()
+
+    def remove(self, listener: BusListener) -> None:
+        """Stop reading for this listener; returns when no more messages can reach it."""
+        with self._condition:
+            self._listeners.remove(listener)
+            last_of_fanout = all(
+                other.listen_target.fanout != listener.listen_target.fanout for other in self._listeners
+            )
+        if last_of_fanout:
+            try:
+                self._outbox.leave(listener.listen_target.fanout, self.inbox)
+            except transport.CONNECTION_ERRORS:
+                LOG.debug(
+                    "Bus unreachable; the fan-out membership of %s expires by itself", listener.listen_target.label
+                )
+        self.refresh_subscriptions()
+        with self._condition:
+            requested_version = self._requested_version
+            self._condition.wait_for(
+                # Without a connection nothing is read.
+                lambda: self._applied_version >= requested_version or self._channel is None,
+                self._limits.socket_timeout * 2,
+            )
+
+    def _run(self) -> None:
+        pauses = self._backoff.pauses()
+        while not self._stopping.is_set():
+            try:
+                self._run_once()
+                pauses = self._backoff.pauses()
+            except transport.CONNECTION_ERRORS as error:
+                pause = next(pauses)
+                LOG.warning("Bus unreachable at %s (%s); retrying in %.1f s", self._address, error, pause)
+                self._disconnect()
+                self._stopping.wait(pause)
+            except Exception:  # one bad message or response of Redis must not stop the receiver
+                LOG.exception("The bus's receiver failed at %s; reconnecting", self._address)
+                self._disconnect()
+                self._stopping.wait(next(pauses))
+        if self._connection is not None:
+            self._connection.release()
+
+    def _run_once(self) -> None:
+        channel = self._channel or self._connect()
+        if not channel.is_reading():
+            self._apply_subscriptions(channel)
+        if time.monotonic() >= self._next_renewal:
+            self._renew(channel)
+        try:
+            self._connection.drain_events(timeout=POLL_SECONDS)
+        except TimeoutError:
+            LOG.debug("No message on the bus for %.0f s", POLL_SECONDS)
+
+    def _connect(self) -> transport.BusChannel:
+        self._connection, channel = transport.connect(self._address, self._limits)
+        self._subscribed_queues, self._applied_version, self._next_renewal = set(), -1, 0.0
+        self._channel = channel
+        LOG.info("Receiving from the bus at %s", self._address)
+        return channel
+
+    def _disconnect(self) -> None:
+        connection, channel = self._connection, self._channel
+        self._connection = self._channel = None
+        with self._condition:
+            self._condition.notify_all()
+        try:
+            if channel is not None:
+                channel.abandon()
+            if connection is not None:
+                connection.release()
+        except transport.CONNECTION_ERRORS:
+            LOG.debug("The broken connection to the bus could not be closed")
+
+    def _apply_subscriptions(self, channel: transport.BusChannel) -> None:
+        """Subscribe to exactly the queues of the inbox and of the open listeners."""
+        with self._condition:
+            requested_version = self._requested_version
+            if self._applied_version == requested_version:
+                return
+            listeners = list(self._listeners)
+        self._by_queue = {
+            queue: listener for listener in listeners if listener.open for queue in listener.listen_target.queues()
+        }
+        queues = {self.inbox, *self._by_queue}
+        for queue in self._subscribed_queues - queues:
+            channel.basic_cancel(queue)
+        for queue in queues - self._subscribed_queues:
+            channel.basic_consume(queue, no_ack=True, callback=self._receive, consumer_tag=queue)
+        self._subscribed_queues = queues
+        with self._condition:
+            self._applied_version = requested_version
+            self._condition.notify_all()
+
+    def _renew(self, channel: transport.BusChannel) -> None:
+        """Renew this process's messages and fan-out memberships, and requeue messages of dead receivers."""
+        with self._condition:
+            listeners = list(self._listeners)
+        if fanouts := {listener.listen_target.fanout for listener in listeners}:
+            self._outbox.join(fanouts, self.inbox, self._reply_ttl)
+        if tags := [tag for listener in listeners for tag in listener.unacknowledged_tags()]:
+            channel.renew(tags)
+        channel.restore_abandoned()
+        channel.ring(sorted(self._by_queue))
+        self._next_renewal = time.monotonic() + self._renew_interval
+
+    def _receive(self, message: Any) -> None:
+        queue = message.delivery_info["routing_key"]
+        try:
+            body = wire.decode(message)
+        except MessageForeign as error:
+            LOG.warning("%s", error)
+            if queue != self.inbox:
+                self._outbox.acknowledge(message.delivery_tag)
+            return
+        if isinstance(body, wire.WireReply):
+            self._on_reply(body)
+        elif body.fanout is not None:
+            self._deliver_fanout(body)
+        else:
+            self._deliver_request(queue, body, message)
+
+    def _deliver_fanout(self, request: wire.WireRequest) -> None:
+        with self._condition:
+            listeners = [listener for listener in self._listeners if listener.listen_target.fanout == request.fanout]
+        for listener in listeners:
+            listener.offer(Delivery(request))
+
+    def _deliver_request(self, queue: str, request: wire.WireRequest, message: Any) -> None:
+        listener = self._by_queue.get(queue)
+        if listener is None:
+            self._outbox.requeue(message.delivery_tag)
+        elif request.expired():
+            LOG.info("Message %s to %s dropped: its deadline has passed", request.id, listener.listen_target.label)
+            self._outbox.acknowledge(message.delivery_tag)
+        else:
+            listener.offer(Delivery(request, message.delivery_tag))
+            if not listener.open:
+                with self._condition:
+                    self._requested_version += 1

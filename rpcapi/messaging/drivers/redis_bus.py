@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The `gantt+redis` driver of oslo.messaging: RPC over kombu's Redis transport.
+
+Topic and server requests wait in lists, and are recorded as received until a server begins them. Replies and
+fan-out requests go to one list per process, its inbox. Data of a dead process expires.
+Persistence is that of the Redis server: the bus's own server keeps nothing on disk, so that its restart loses
+queued messages, and callers time out.
+"""
+
+import logging
+import time
+from typing import Any
+
+import oslo_messaging
+from oslo_config import cfg
+from oslo_messaging import Target, TransportURL
+from oslo_messaging._drivers import base
+from oslo_messaging.server import ServerListenError
+
+from rpcapi.conf import bus_address
+from rpcapi.messaging.drivers import errors, names, opts, scripts, transport, wire
+from rpcapi.messaging.drivers.backoff import Backoff
+from rpcapi.messaging.drivers.incoming import ReplyLimits
+from rpcapi.messaging.drivers.listener import BusListener, ListenTarget
+from rpcapi.messaging.drivers.outbox import Outbox
+from rpcapi.messaging.drivers.receiver import Receiver
+from rpcapi.messaging.drivers.replies import PendingReplies
+
+LOG = logging.getLogger(__name__)
+
+
+class RedisBusDriver(base.BaseDriver):
+    """RPC over one Redis server; one instance per transport, for any number of clients and servers."""
+
+    def __init__(
+        self,
+        conf: cfg.ConfigOpts,
+        url: TransportURL,
+        default_exchange: str | None = None,
+        allowed_remote_exmods: list[str] | None = None,
+    ) -> None:
+        """Read the options and scripts; nothing connects before the first message or listener.
+
+        :raises rpcapi.errors.BadConfiguration: when the URL is not that of one Redis server
+        :raises BusInstallationError: when a script is missing
+        """
+        super().__init__(conf, url, default_exchange, allowed_remote_exmods)
+        opts.register_opts(conf)
+        scripts.load()
+        options = conf.gantt_bus
+        self.prefetch_size = options.prefetch
+        self._request_ttl = options.request_ttl
+        self._send_timeout = options.send_timeout
+        self._reply_limits = ReplyLimits(options.reply_ttl, options.send_timeout)
+        redis_address = bus_address.parse(str(url))
+        backoff = Backoff(options.reconnect_backoff, options.reconnect_backoff_max)
+        limits = transport.TransportLimits(
+            socket_timeout=options.socket_timeout,
+            visibility_timeout=options.visibility_timeout,
+            queue_ttl=options.request_ttl,
+            connections=options.max_connections,
+        )
+        self._outbox = Outbox(redis_address, limits, backoff, options.max_message_bytes)
+        self._replies = PendingReplies([*(allowed_remote_exmods or []), *errors.REMOTE_EXMODS])
+        self._receiver = Receiver(
+            redis_address, limits, backoff, self._outbox, reply_ttl=options.reply_ttl, on_reply=self._replies.deliver
+        )
+
+    def require_features(self, requeue: bool = False) -> None:
+        """Accept: every feature is supported."""
+
+    def send(
+        self,
+        target: Target,
+        ctxt: dict[str, Any],
+        message: dict[str, Any],
+        *,
+        wait_for_reply: bool | None = None,
+        timeout: float | None = None,
+        call_monitor_timeout: float | None = None,
+        retry: int | None = None,
+        transport_options: Any = None,
+    ) -> Any:
+        """Call when `wait_for_reply`, else cast. `retry` 0 tries a cast once; other values are ignored in favour
+        of `[gantt_bus] send_timeout`.
+
+        :raises oslo_messaging.MessagingTimeout: no reply to a call in time, or the bus was unreachable
+        :raises oslo_messaging.MessageDeliveryFailure: the bus was unreachable for a cast
+        :raises BusError: rejected, or too large
+        """
+        if wait_for_reply:
+            return self._call(target, ctxt, message, timeout, call_monitor_timeout)
+        self._cast(target, ctxt, message, 0 if retry == 0 else self._send_timeout)
+        return None
+
+    def _call(
+        self,
+        target: Target,
+        ctxt: dict[str, Any],
+        message: dict[str, Any],
+        timeout: float | None,
+        monitor: float | None,
+    ) -> Any:
+        wait_seconds = self._request_ttl if timeout is None else timeout
+        if monitor is not None and monitor >= wait_seconds:
+            monitor = None
+        # When no server begins within the monitor's time, the caller has stopped waiting.
+        request = wire.WireRequest(
+            ctxt=ctxt,
+            message=message,
+            expires_at=time.time() + min(wait_seconds, monitor or wait_seconds),
+            reply_to=self._receiver.inbox,
+            monitor=monitor,
+        )
+        deadline = time.monotonic() + wait_seconds
+        description = f"{message.get('method')} on {target.topic}"
+        self._receiver.start()
+        with self._replies.register(request.id) as reply_queue:
+            try:
+                self._outbox.send(self._queue(target), request, self._request_ttl, deadline)
+            except oslo_messaging.MessageDeliveryFailure as error:
+                raise oslo_messaging.MessagingTimeout(f"{description}: not sent in time. {error}") from error
+            return self._replies.wait(reply_queue, description, deadline, monitor)
+
+    def _cast(self, target: Target, ctxt: dict[str, Any], message: dict[str, Any], retry_seconds: float) -> None:
+        deadline = time.monotonic() + retry_seconds
+        expires_at = time.time() + self._request_ttl
+        if not target.fanout:
+            request = wire.WireRequest(ctxt, message, expires_at)
+            self._outbox.send(self._queue(target), request, self._request_ttl, deadline)
+            return
+        ttl = self._reply_limits.ttl
+        fanout = names.fanout_members(self._exchange(target), target.topic)
+        request = wire.WireRequest(ctxt, message, expires_at, fanout=fanout)
+        for inbox in self._outbox.retry(lambda: self._outbox.members(fanout, ttl), deadline):
+            self._outbox.send(inbox, request, ttl, deadline, direct=True)
+
+    def listen(self, target: Target, batch_size: int, batch_timeout: float | None) -> BusListener:
+        """Listen for an RPC server: to its topic, its own name, and fan-outs.
+
+        When Redis is unreachable, listening begins after the connection succeeds.
+
+        :raises oslo_messaging.server.ServerListenError: when Redis answers, but denies access
+        """
+        listener = BusListener(
+            ListenTarget.of(target, self._exchange(target)),
+            self._outbox,
+            self._reply_limits,
+            prefetch=self.prefetch_size,
+            on_change=self._receiver.refresh_subscriptions,
+            on_stop=self._receiver.remove,
+        )
+        try:
+            self._receiver.add(listener)
+        except errors.BusRefused as error:
+            # oslo.messaging should raise this for driver errors itself, but its code for that is broken.
+            raise ServerListenError(target, error) from error
+        return listener
+
+    def send_notification(
+        self, target: Target, ctxt: Any, message: Any, version: float, retry: int | None = None
+    ) -> None:
+        """:raises NotificationsUnsupported: always"""
+        raise errors.NotificationsUnsupported(
+            "The embedded bus carries RPC only. Point [oslo_messaging_notifications] transport_url at RabbitMQ, "
+            "or set its driver to noop."
+        )
+
+    def listen_for_notifications(
+        self, targets_and_priorities: Any, pool: Any, batch_size: int, batch_timeout: float | None
+    ) -> BusListener:
+        """:raises NotificationsUnsupported: always"""
+        raise errors.NotificationsUnsupported("The embedded bus carries RPC only, no notifications.")
+
+    def cleanup(self) -> None:
+        """Stop receiving and close every connection."""
+        self._receiver.stop()
+        self._outbox.close()
+
+    def _exchange(self, target: Target) -> str:
+        return target.exchange or self._default_exchange or "gantt"
+
+    def _queue(self, target: Target) -> str:
+        exchange = self._exchange(target)
+        if target.server:
+            return names.server_queue(exchange, target.topic, target.server)
+        return names.topic_queue(exchange, target.topic)

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Matches replies from the process's inbox to waiting callers."""
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import oslo_messaging
+from oslo_messaging._drivers import common
+
+from rpcapi.messaging.drivers import wire
+
+LOG = logging.getLogger(__name__)
+
+
+class PendingReplies:
+    """The calls that wait for a reply. Any thread may wait; the receiver's thread delivers."""
+
+    def __init__(self, allowed_remote_exmods: list[str]) -> None:
+        self._allowed_remote_exmods = allowed_remote_exmods
+        self._lock = threading.Lock()
+        self._queues: dict[str, queue.Queue[wire.WireReply]] = {}
+
+    @contextmanager
+    def register(self, request_id: str) -> Iterator["queue.Queue[wire.WireReply]"]:
+        """Register a request and yield the queue of its replies; later replies are dropped."""
+        reply_queue: queue.Queue[wire.WireReply] = queue.Queue()
+        with self._lock:
+            self._queues[request_id] = reply_queue
+        try:
+            yield reply_queue
+        finally:
+            with self._lock:
+                del self._queues[request_id]
+
+    def deliver(self, reply: wire.WireReply) -> None:
+        """Pass a reply to the call that waits for it."""
+        with self._lock:
+            reply_queue = self._queues.get(reply.id)
+        if reply_queue is None:
+            LOG.debug("Reply to %s dropped: no caller waits for it", reply.id)
+        else:
+            reply_queue.put(reply)
+
+    def wait(
+        self, reply_queue: "queue.Queue[wire.WireReply]", description: str, deadline: float, monitor: float | None
+    ) -> Any:
+        """Return the result of the call, or raise the server's exception.
+
+        `deadline` is in monotonic seconds. With `monitor`, that many seconds without a heartbeat of the
+        server end the wait earlier.
+
+        :raises oslo_messaging.MessagingTimeout: when no reply arrived in time
+        """
+        while True:
+            now = time.monotonic()
+            wait_until = deadline if monitor is None else min(deadline, now + monitor)
+            try:
+                reply = reply_queue.get(timeout=max(wait_until - now, 0))
+            except queue.Empty:
+                why = "no heartbeat from the server" if wait_until < deadline else "no reply in time"
+                raise oslo_messaging.MessagingTimeout(f"{description}: {why}.") from None
+            if reply.ending:
+                return self._result_of(reply)
+
+    def _result_of(self, reply: wire.WireReply) -> Any:
+        if reply.failure is not None:
+            raise common.deserialize_remote_exception(reply.failure, self._allowed_remote_exmods)
+        return reply.result

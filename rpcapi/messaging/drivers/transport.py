@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""kombu's Redis transport with atomic receipt: a receiver that dies loses no message.
+
+kombu pops a message and then records it as received: a message popped for a connection that breaks in between is
+lost. This transport uses two lists per queue. kombu pops from the first, which holds only wake-up tokens ("bells"),
+and a script then moves the oldest body from the second list to the record of received messages. A lost bell is
+replaced. A message for a single reader (a `direct` one) is stored in the first list itself, instead of a bell.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from time import monotonic, time
+from typing import Any
+
+import redis
+from kombu import Connection
+from kombu.transport import redis as kombu_redis
+from kombu.utils.json import dumps, loads
+from redis.commands.core import Script
+
+from rpcapi.conf.bus_address import RedisAddress
+from rpcapi.messaging.drivers import scripts
+
+PREFIX = "gantt_bus"
+BODIES = ":bodies"
+BELL = 0
+TAG_LENGTH = 36
+RECEIPT_SECONDS = 20
+
+# Errors of redis-py while Redis is unreachable or still loading: worth a retry.
+CONNECTION_ERRORS = (
+    redis.exceptions.ConnectionError,
+    redis.exceptions.TimeoutError,
+    redis.exceptions.BusyLoadingError,
+    OSError,
+)
+
+
+@dataclass(frozen=True)
+class TransportLimits:
+    """Limits of a connection: seconds, except `connections`, a number."""
+
+    socket_timeout: float
+    visibility_timeout: int
+    queue_ttl: int
+    connections: int
+
+
+@dataclass(frozen=True)
+class OutgoingMessage:
+    """A message to append to a queue; the queue expires `ttl` seconds after its last message.
+
+    A message for a single reader is `direct`. With `receipt`, a key of that name exists for RECEIPT_SECONDS once the
+    message arrived.
+    """
+
+    queue: str
+    text: str
+    content_type: str
+    ttl: int
+    direct: bool = False
+    receipt: str | None = None
+
+
+class BusChannel(kombu_redis.Channel):
+    """A channel without priorities, bindings and base64, on which every list expires."""
+
+    received_key = f"{PREFIX}:received"
+    received_index_key = f"{PREFIX}:received_index"
+    queue_ttl = 3600
+    address: RedisAddress
+    connection_class: Any
+    _brpop_sent_at: Any = None
+    from_transport_options: Any = (*kombu_redis.Channel.from_transport_options, "address", "queue_ttl")
+
+    @contextmanager
+    def conn_or_acquire(self, client: Any = None) -> Iterator[Any]:
+        # kombu creates a new client for every operation, which costs a third of a millisecond, several
+        # times a call. A redis-py client on a pool may be shared between threads, so one is enough.
+        yield client or self._shared_client
+
+    @cached_property
+    def _shared_client(self) -> redis.Redis:
+        return self._create_client()
+
+    def publish(self, outgoing: OutgoingMessage) -> None:
+        """Append to a queue."""
+        message = self.prepare_message(outgoing.text, content_type=outgoing.content_type, content_encoding="utf-8")
+        self.basic_publish(message, exchange="", routing_key=outgoing.queue, outgoing=outgoing)
+
+    def _put(self, queue: str, message: dict[str, Any], **kwargs: Any) -> None:
+        outgoing: OutgoingMessage = kwargs["outgoing"]
+        body = dumps(message)
+        # Not a transaction: all goes out in one packet, and MULTI and EXEC would double the responses.
+        with self.conn_or_acquire() as client, client.pipeline(transaction=False) as pipe:
+            if outgoing.direct:
+                pipe.lpush(queue, body)
+            else:
+                pipe.lpush(queue + BODIES, message["properties"]["delivery_tag"] + body)
+                pipe.expire(queue + BODIES, outgoing.ttl)
+                pipe.lpush(queue, BELL)
+            pipe.expire(queue, outgoing.ttl)
+            if outgoing.receipt:
+                pipe.set(outgoing.receipt, "", ex=RECEIPT_SECONDS)
+            pipe.execute()
+
+    def has_arrived(self, receipt: str) -> bool:
+        """Return whether a message with this receipt has arrived."""
+        with self.conn_or_acquire() as client:
+            return bool(client.exists(receipt))
+
+    def claim(self, queue: str) -> dict[str, Any] | None:
+        """Receive the oldest message of a queue; None when it is empty or the entry is not a message."""
+        keys = [queue + BODIES, self.received_key, self.received_index_key]
+        body = self._claim(keys=keys, args=[TAG_LENGTH, time(), queue])
+        if body is None:
+            return None
+        tag, text = body[:TAG_LENGTH], body[TAG_LENGTH:]
+        try:
+            return dict(loads(text))
+        except (TypeError, ValueError):
+            kombu_redis.warning("Entry of %s dropped, it is not a message: %r", queue, text[:200])
+            self.acknowledge(tag)
+            return None
+
+    def acknowledge(self, delivery_tag: str | bytes) -> bool:
+        """Acknowledge a message; return False when another server received it meanwhile."""
+        with self.conn_or_acquire() as client, client.pipeline(transaction=False) as pipe:
+            _, removed = (
+                pipe.zrem(self.received_index_key, delivery_tag).hdel(self.received_key, delivery_tag).execute()
+            )
+        return bool(removed)
+
+    def renew(self, delivery_tags: list[str]) -> None:
+        """Renew received messages for another visibility timeout."""
+        with self.conn_or_acquire() as client:
+            client.zadd(self.received_index_key, dict.fromkeys(delivery_tags, time()), xx=True)
+
+    def requeue(self, delivery_tag: str) -> None:
+        """Return a received message to the front of its queue."""
+        self._restore_received("", delivery_tag)
+
+    def restore_abandoned(self) -> None:
+        """Requeue messages that were not renewed for a visibility timeout, at most 100 at a time."""
+        self._restore_received(time() - self.visibility_timeout, "")
+
+    def _restore_received(self, until: float | str, tag: str) -> None:
+        keys = [self.received_key, self.received_index_key]
+        self._restore_script(keys=keys, args=[until, tag, 100, self.queue_ttl, BODIES])
+
+    def ring(self, queues: list[str]) -> None:
+        """Ensure that these queues have a bell for each body."""
+        with self.conn_or_acquire() as client, client.pipeline(transaction=False) as pipe:
+            for queue in queues:
+                self._ring(keys=[queue, queue + BODIES], args=[self.queue_ttl], client=pipe)
+            pipe.execute()
+
+    @cached_property
+    def _claim(self) -> Script:
+        return self._shared_client.register_script(scripts.text("claim"))
+
+    @cached_property
+    def _restore_script(self) -> Script:
+        return self._shared_client.register_script(scripts.text("restore"))
+
+    @cached_property
+    def _ring(self) -> Script:
+        return self._shared_client.register_script(scripts.text("ring"))
+
+    def _brpop_start(self, timeout: float | None = None) -> None:
+        # As in kombu, without its per-queue work for priorities and prefixes: there may be hundreds of queues.
+        queues = self._queue_cycle.consume(len(self._active_queues))
+        if queues:
+            self._in_poll = self.client.connection
+            self._brpop_sent_at = monotonic()
+            self.client.connection.send_command("BRPOP", *queues, timeout or self.brpop_timeout)
+
+    @property
+    def active_queues(self) -> list[str]:
+        """Return the queues that are read."""
+        return list(self._active_queues)
+
+    def is_reading(self) -> bool:
+        """Return whether a blocking read of the queues is in progress."""
+        return bool(self._in_poll)
+
+    def abandon(self) -> None:
+        """Close without waiting for a read that will not end."""
+        self._in_poll = False
+        self.close()
+
+    def _connparams(self, asynchronous: bool = False) -> dict[str, Any]:
+        # kombu would carry the address through a URL; passing it as arguments avoids quoting errors.
+        self.connection_class = redis.UnixDomainSocketConnection if self.address.socket else redis.Connection
+        parameters = super()._connparams(asynchronous=asynchronous)
+        for name in ("host", "port", "path", "username", "password", "db"):
+            parameters.pop(name, None)
+        if self.address.socket:
+            for name in ("socket_connect_timeout", "socket_keepalive", "socket_keepalive_options"):
+                parameters.pop(name, None)
+        return {**parameters, **self.address.connection_arguments()}
+
+    def _get_pool(self, asynchronous: bool = False) -> redis.ConnectionPool:
+        # A burst of senders waits for a connection instead of failing.
+        parameters = self._connparams(asynchronous=asynchronous)
+        return redis.BlockingConnectionPool(timeout=parameters["socket_timeout"], **parameters)
+
+
+class BusTransport(kombu_redis.Transport):
+    """The transport of BusChannel; fetches the message of each received bell."""
+
+    Channel = BusChannel
+
+    def _deliver(self, message: Any, queue: str) -> None:
+        if message == BELL:
+            message = self.channels[0].claim(queue)
+        if message is not None:
+            super()._deliver(message, queue)
+
+    def _reject_inbound_message(self, raw_message: dict[str, Any]) -> None:
+        # The listener of this message stopped after the read began.
+        self.channels[0].requeue(raw_message["properties"]["delivery_tag"])
+
+
+def connect(address: RedisAddress, limits: TransportLimits) -> tuple[Connection, BusChannel]:
+    """Return a connection to the bus and a channel on it, after Redis has answered once.
+
+    :raises CONNECTION_ERRORS: when Redis cannot be reached; there is one attempt
+    """
+    connection = Connection(
+        transport=BusTransport,
+        transport_options={
+            "address": address,
+            "queue_ttl": limits.queue_ttl,
+            "body_encoding": None,
+            "priority_steps": [0],
+            # `claim` records what was received.
+            "ack_emulation": False,
+            "socket_timeout": limits.socket_timeout,
+            "socket_connect_timeout": limits.socket_timeout,
+            "visibility_timeout": limits.visibility_timeout,
+            "health_check_interval": max(1, int(limits.socket_timeout)),
+            "max_connections": limits.connections,
+            "client_name": PREFIX,
+        },
+    )
+    # Retries are up to the caller; kombu itself would sleep for two seconds.
+    connection.ensure_connection(max_retries=0, reraise_as_library_errors=False)
+    return connection, connection.channel()

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Connections that locate the primary on each connect, and reconnect when it has moved."""
+
+from typing import Any
+
+import redis
+from redis.exceptions import AskError, ClusterDownError
+
+from rpcapi.conf import redis_nodes
+from rpcapi.redis_failover.locator import PrimaryLocator, make_locator
+
+# The server is not the primary, or not any more. A MovedError is an AskError too.
+NOT_PRIMARY_ERRORS = (redis.ReadOnlyError, AskError, ClusterDownError)
+# Texts of the same errors when raised inside a script, or while waiting for the replicas.
+_NOT_PRIMARY_TEXTS = ("READONLY ", "NOREPLICAS ", "UNBLOCKED ")
+
+
+class _PrimaryConnection(redis.Connection):
+    """A connection whose host and port come from a locator; those of its URL are placeholders."""
+
+    def __init__(self, *, locator: PrimaryLocator, **options: Any) -> None:
+        self._locator = locator
+        self._reconnect_needed = False
+        super().__init__(**options)
+
+    def _connect(self) -> Any:
+        self.host, self.port = self._locator.primary()
+        self._reconnect_needed = False
+        return super()._connect()
+
+    def read_response(self, *args: Any, **options: Any) -> Any:
+        try:
+            return super().read_response(*args, **options)
+        except redis.ResponseError as error:
+            self._reconnect_needed = self._reconnect_needed or is_not_primary(error)
+            raise
+
+    def send_packed_command(self, command: Any, check_health: bool = True) -> None:
+        # Not where the error is read: responses to the same pipeline may still arrive.
+        if self._reconnect_needed:
+            self.disconnect()
+        super().send_packed_command(command, check_health)
+
+
+class _PrimaryTlsConnection(_PrimaryConnection, redis.SSLConnection):
+    """A connection to the primary over TLS."""
+
+
+def is_not_primary(error: redis.RedisError) -> bool:
+    """Return whether ``error`` means that another server is, or will become, the primary."""
+    return isinstance(error, NOT_PRIMARY_ERRORS) or any(text in str(error) for text in _NOT_PRIMARY_TEXTS)
+
+
+def pool(
+    url: str, key: str, group: str, kind: type[redis.ConnectionPool] = redis.ConnectionPool, **options: Any
+) -> redis.ConnectionPool:
+    """Return a pool of connections to the primary of ``key`` in the Redis of ``url``. Nothing is sent yet.
+
+    Raises BadConfiguration, naming option ``url`` of ``group``, for an invalid URL.
+    """
+    if not redis_nodes.has_multiple_servers(url):
+        return kind.from_url(url, **options)
+    nodes = redis_nodes.parse(url, group)
+    connection_class = _PrimaryTlsConnection if nodes.tls else _PrimaryConnection
+    return kind.from_url(
+        nodes.primary_url, connection_class=connection_class, locator=make_locator(nodes, key), **options
+    )
+
+
+def require_primary(connection: Any) -> None:
+    """Authenticate, and reject a replica, which may return old data. Raises redis.ReadOnlyError."""
+    connection.on_connect()
+    connection.send_command("INFO", "replication")
+    if "role:master" not in str(connection.read_response()):
+        raise redis.ReadOnlyError("the server is a replica, not the primary")

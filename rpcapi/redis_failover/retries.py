@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Retries of Redis commands: every verb is idempotent, so that one without a response may be sent again."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import redis
+import tenacity
+from redis.exceptions import TryAgainError
+
+from rpcapi.redis_failover.connection import is_not_primary
+
+T = TypeVar("T")
+
+ATTEMPTS = 3
+LONGEST_PAUSE = 0.5  # seconds
+_UNANSWERED_ERRORS = (redis.ConnectionError, redis.TimeoutError, TryAgainError)
+
+
+def is_retryable(error: BaseException) -> bool:
+    """Return whether the server was unreachable or not the primary, so that a retry may succeed."""
+    return isinstance(error, _UNANSWERED_ERRORS) or (isinstance(error, redis.RedisError) and is_not_primary(error))
+
+
+def run_with_retries(operation: Callable[[], T], *extra_errors: type[Exception]) -> T:
+    """Return what ``once`` does, tried again where no answer came, or one of ``more``; raises the last error."""
+
+    def should_retry(error: BaseException) -> bool:
+        return is_retryable(error) or isinstance(error, extra_errors)
+
+    try:
+        return operation()
+    except redis.RedisError as error:
+        if not should_retry(error):
+            raise
+    retrying = tenacity.Retrying(
+        stop=tenacity.stop_after_attempt(ATTEMPTS - 1),
+        wait=tenacity.wait_random_exponential(multiplier=0.05, max=LONGEST_PAUSE),
+        retry=tenacity.retry_if_exception(should_retry),
+        reraise=True,
+    )
+    return retrying(operation)

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The requested NUMA topology of a guest, from RequestSpec.numa."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from rpcapi.resources.numa.pinning import ThreadPolicy
+
+
+class DevicePolicy(StrEnum):
+    """NUMA affinity of a device to the guest's cells; named as in Nova."""
+
+    REQUIRED = "required"  # on one of the host cells of the guest
+    SOCKET = "socket"  # on a socket of one of these cells
+    LEGACY = "legacy"  # on one of these cells, or on no cell
+    PREFERRED = "preferred"  # anywhere
+
+
+@dataclass(frozen=True, slots=True)
+class GuestCell:
+    """One cell of a guest: its floating and its pinned CPUs, and its request group."""
+
+    id: int
+    group: str
+    cpus: tuple[int, ...] = ()
+    pcpus: tuple[int, ...] = ()
+    memory_mb: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class GuestTopology:
+    """NUMA topology of a guest, as in RequestSpec.numa; without cells there are no NUMA requirements.
+
+    ``devices`` maps the suffix of each request group of a device to its NUMA policy.
+    """
+
+    cells: tuple[GuestCell, ...] = ()
+    cpu_policy: str = "shared"
+    thread_policy: ThreadPolicy = ThreadPolicy.PREFER
+    devices: Mapping[str, DevicePolicy] = field(default_factory=dict)
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> "GuestTopology":
+        """Build from a checked RequestSpec.numa; a CPU in both lists of a cell is pinned."""
+        cells = []
+        for cell in fields.get("cells", ()):
+            pcpus = tuple(cell.get("pcpus", ()))
+            cpus = tuple(cpu for cpu in cell.get("cpus", ()) if cpu not in pcpus)
+            cells.append(GuestCell(cell["id"], cell["group"], cpus, pcpus, cell["memory_mb"]))
+        return cls(
+            tuple(cells),
+            fields.get("cpu_policy") or "shared",
+            ThreadPolicy(fields.get("thread_policy") or ThreadPolicy.PREFER),
+            {group: DevicePolicy(policy) for group, policy in fields.get("devices", {}).items()},
+        )

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Symmetry breaking in the tree search: interchangeable unused providers are tried only once."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from rpcapi.resources.trees.requirements import GroupRequirement
+from rpcapi.resources.trees.tree import ProviderTree, TreeRequest
+
+
+class SymmetryBreaker:
+    """Skips providers that are equivalent to one already tried, while both are unused.
+
+    Two providers are equivalent when swapping them, with their subtrees, does not change anything that matters to the
+    request.
+    """
+
+    def __init__(self, tree: ProviderTree, requirements: Sequence[GroupRequirement], request: TreeRequest) -> None:
+        numbers = {provider.id: number for number, provider in enumerate(tree.providers)}
+        self._parents = [numbers.get(provider.parent or "", -1) for provider in tree.providers] + [-1] * len(
+            tree.sharing
+        )
+        self._classes = _number_equivalence_classes(tree, requirements, request, self._parents)
+        self._uses = [0] * len(self._classes)
+        self._paths: list[list[int]] = []  # from the root down to each provider
+        self.ancestors: list[int] = []  # of each provider a bit mask, including its own bit
+        for number, parent in enumerate(self._parents):
+            above = self._paths[parent] if parent >= 0 else []
+            self._paths.append([*above, number])
+            self.ancestors.append(sum(1 << ancestor for ancestor in self._paths[-1]))
+
+    def mark_used(self, number: int) -> None:
+        """Mark a provider as used: it and its ancestors are no longer interchangeable."""
+        for ancestor in self._paths[number]:
+            self._uses[ancestor] += 1
+
+    def unmark_used(self, number: int) -> None:
+        """Undo one ``mark_used``."""
+        for ancestor in self._paths[number]:
+            self._uses[ancestor] -= 1
+
+    def skip_equivalent(self, numbers: Iterable[int]) -> Iterator[int]:
+        """Yield those of ``numbers`` that are not equivalent to an earlier one, judged at the time of each step."""
+        tried_keys = set()
+        for number in list(numbers):
+            key = self._key(number)
+            if key not in tried_keys:
+                tried_keys.add(key)
+                yield number
+
+    def _key(self, number: int) -> tuple[int, ...]:
+        path = self._paths[number]
+        for depth, ancestor in enumerate(path):
+            if not self._uses[ancestor]:
+                return (path[depth - 1] if depth else -1, *(self._classes[descendant] for descendant in path[depth:]))
+        return (number,)
+
+
+def _number_equivalence_classes(
+    tree: ProviderTree, requirements: Sequence[GroupRequirement], request: TreeRequest, parents: Sequence[int]
+) -> list[int]:
+    """Return the number of the equivalence class of each provider; its subtree is compared too."""
+    requested_classes = {name for requirement in requirements for name, _ in requirement.amounts}
+    requested_traits = {name for group in request.groups for names in (group.required, *group.any_of) for name in names}
+    masks = [requirement.mask for requirement in requirements]
+    providers = [*tree.providers, *tree.sharing]
+    child_classes: list[list[int]] = [[] for _ in providers]
+    classes = [0] * len(providers)
+    class_numbers: dict[object, int] = {}
+    for number in range(len(providers) - 1, -1, -1):  # children first
+        provider = providers[number]
+        is_sharing = number >= len(tree.providers)
+        key = (
+            tuple(mask >> number & 1 for mask in masks),
+            frozenset(
+                (name, inventory.max_allocation)
+                for name, inventory in provider.inventories.items()
+                if name in requested_classes
+            ),
+            provider.traits and provider.traits & requested_traits,
+            provider.symmetry_key,
+            number if is_sharing else None,
+            tuple(sorted(child_classes[number])),
+        )
+        classes[number] = class_numbers.setdefault(key, len(class_numbers))
+        if parents[number] >= 0:
+            child_classes[parents[number]].append(classes[number])
+    return classes

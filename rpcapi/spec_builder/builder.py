@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Translation of flavor, image, volumes and ports into one request spec."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import os_resource_classes as orc
+
+from rpcapi import errors
+from rpcapi.objects.request_spec import RequestSpec
+from rpcapi.spec_builder import device_profiles, extra_specs, features, pci, ports, topology, volumes
+from rpcapi.spec_builder.catalog import EMPTY, Catalog
+from rpcapi.spec_builder.draft import FORBIDDEN, SpecDraft
+from rpcapi.spec_builder.ports import Port
+from rpcapi.spec_builder.properties import FlavorImageProperties
+from rpcapi.spec_builder.volumes import Volume
+from rpcapi.validation.request import check_spec
+
+
+def translate(
+    flavor_image: FlavorImageProperties,
+    catalog: Catalog = EMPTY,
+    *,
+    attached_volumes: Sequence[Volume] = (),
+    attached_ports: Sequence[Port] = (),
+    required_traits: Iterable[str] = (),
+    forbidden_traits: Iterable[str] = (),
+    **values: Any,
+) -> RequestSpec:
+    """Return the checked request spec of a server; ``values`` are its other fields.
+
+    Raises the errors of rpcapi.validation.request.check_spec, and InvalidSpec when flavor or image contradict
+    themselves or each other.
+    """
+    boots_from_volume = any(volume.boot for volume in attached_volumes)
+    _check_image_fits(flavor_image, boots_from_volume)
+    draft = SpecDraft()
+    extra_specs.translate(flavor_image, draft)
+    features.translate(flavor_image, draft)
+    topology.translate(flavor_image, draft, catalog.large_page_kb)
+    pci.translate(flavor_image, draft, catalog.aliases)
+    device_profiles.translate(flavor_image, draft, catalog.profiles)
+    spec_ports = ports.translate(attached_ports, draft)
+    _add_defaults(flavor_image, draft, boots_from_volume)
+    for name in required_traits:
+        draft.add_trait(name)
+    for name in forbidden_traits:
+        draft.add_trait(name, FORBIDDEN)
+    spec_volumes = volumes.translate(attached_volumes, draft)
+    image = flavor_image.image.as_dict()
+    if boots_from_volume:
+        image.pop("disk_format", None)  # a volume has no disk format, so no host needs to support the image's
+    spec = draft.build_spec(
+        flavor=flavor_image.flavor.name,
+        image=image,
+        extra_specs=dict(flavor_image.flavor.extra_specs),
+        volumes=spec_volumes,
+        ports=spec_ports,
+        **values,
+    )
+    check_spec(spec)
+    return spec
+
+
+def _add_defaults(flavor_image: FlavorImageProperties, draft: SpecDraft, boots_from_volume: bool) -> None:
+    """Add the flavor's amount of each resource class that is not set; NUMA cells have set theirs."""
+    requested, flavor = draft.total_resources(), flavor_image.flavor
+    if orc.VCPU not in requested and orc.PCPU not in requested:
+        draft.add_amount(orc.VCPU, flavor.vcpus)
+    if orc.MEMORY_MB not in requested:
+        draft.add_amount(orc.MEMORY_MB, flavor.memory_mb)
+    if orc.DISK_GB not in requested and not boots_from_volume:
+        draft.add_amount(orc.DISK_GB, flavor.disk_gb)
+
+
+def _check_image_fits(flavor_image: FlavorImageProperties, boots_from_volume: bool) -> None:
+    flavor, image = flavor_image.flavor, flavor_image.image
+    for unit, provided, required in (
+        ("MiB of memory", flavor.memory_mb, image.min_ram_mb),
+        ("GiB of disk", flavor.disk_gb, 0 if boots_from_volume else image.min_disk_gb),
+    ):
+        if provided < required:
+            raise errors.InvalidSpec(
+                why=f"image {image.name!r} needs {required} {unit}, and flavor {flavor.name!r} has {provided}"
+            )

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Device profiles for ``accel:device_profile`` of a flavor, as in Cyborg."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rpcapi import errors
+from rpcapi.resources.groups import RequestGroup
+from rpcapi.spec_builder import extra_specs
+from rpcapi.spec_builder.draft import FORBIDDEN, REQUIRED, SpecDraft
+from rpcapi.spec_builder.properties import FlavorImageProperties
+
+DEVICE = "_dev{}"
+KEY = "accel:device_profile"
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceProfile:
+    """A named list of request groups, each served by one device."""
+
+    name: str
+    groups: tuple[RequestGroup, ...]
+
+
+def parse_profile(name: str, groups: Sequence[Mapping[str, str]]) -> DeviceProfile:
+    """Build a profile from groups, each given as extra specs ``resources:CLASS=N`` and ``trait:NAME=required``.
+
+    Raises InvalidSpec for malformed keys and values.
+    """
+    request_groups = []
+    for number, extra_spec_group in enumerate(groups):
+        draft = SpecDraft()
+        for key, value in extra_spec_group.items():
+            match = extra_specs.match(key)
+            label = f"{key!r} of device profile {name!r}"
+            if match is None or match[2]:
+                raise errors.InvalidSpec(why=f"{label} must be resources:CLASS or trait:NAME")
+            extra_specs.add_to_draft(draft, match, value, label)
+        group = draft.groups[""]
+        amounts = {resource_class: amount for resource_class, amount in group.resources.items() if amount}
+        if not amounts:
+            raise errors.InvalidSpec(why=f"a group of device profile {name!r} requests no resources")
+        traits = {kind: tuple(group.traits[kind]) for kind in (REQUIRED, FORBIDDEN)}
+        request_groups.append(
+            RequestGroup(DEVICE.format(number), amounts, traits[REQUIRED], forbidden=traits[FORBIDDEN])
+        )
+    return DeviceProfile(name, tuple(request_groups))
+
+
+def translate(flavor_image: FlavorImageProperties, draft: SpecDraft, profiles: Mapping[str, DeviceProfile]) -> None:
+    """Add the groups of the flavor's device profile; raises InvalidSpec for an unknown profile."""
+    name = flavor_image.flavor_value("device_profile", prefix="accel")
+    if name is None:
+        return
+    if name not in profiles:
+        profile_names = ", ".join(sorted(profiles)) or "none"
+        raise flavor_image.invalid(KEY, f"names unknown device profile {name!r}; known: {profile_names}")
+    for group in profiles[name].groups:
+        draft.add_group(group)

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Extra specs and image properties that request resource classes and traits directly."""
+
+import re
+
+from rpcapi import errors
+from rpcapi.resources.groups import POLICIES
+from rpcapi.spec_builder.draft import KINDS, REQUIRED, SpecDraft
+from rpcapi.spec_builder.properties import FlavorImageProperties, parse_integer
+
+RESOURCES = "resources"
+TRAIT = "trait"
+POLICY = "group_policy"
+_KEY = re.compile(r"(resources|trait)([A-Za-z0-9_-]{1,64})?:(.*)", re.DOTALL)
+
+
+def translate(flavor_image: FlavorImageProperties, draft: SpecDraft) -> None:
+    """Add ``resources[N]:CLASS``, ``trait[N]:NAME`` and ``group_policy`` of the flavor, and the image's traits.
+
+    Raises InvalidSpec for an invalid value; names are checked later with the whole request. All other extra specs are
+    left to the filters.
+    """
+    for key, value in flavor_image.flavor.extra_specs.items():
+        match = _KEY.fullmatch(key)
+        if match is not None:
+            add_to_draft(draft, match, value, f"extra spec {key!r} of flavor {flavor_image.flavor.name!r}")
+        elif key == POLICY:
+            if value not in POLICIES:
+                raise flavor_image.invalid(key, f"must be one of {', '.join(POLICIES)}, not {value!r}")
+            draft.policy = value
+    for key, value in flavor_image.image.properties.items():
+        if key.startswith(f"{TRAIT}:"):
+            if value != REQUIRED:
+                raise errors.InvalidSpec(
+                    why=f"property {key!r} of image {flavor_image.image.name!r} must be {REQUIRED!r}, not {value!r}"
+                )
+            draft.add_trait(key.removeprefix(f"{TRAIT}:"))
+
+
+def match(key: str) -> re.Match[str] | None:
+    """Match ``key`` for ``add_to_draft``; returns None when it is not a resource class or trait of a group."""
+    return _KEY.fullmatch(key)
+
+
+def add_to_draft(draft: SpecDraft, match: re.Match[str], value: str, label: str) -> None:
+    """Add one key and its value to the draft; ``label`` names them in errors."""
+    prefix, suffix, name = match[1], match[2] or "", match[3]
+    if prefix == RESOURCES:
+        amount = parse_integer(value)
+        if amount is None:
+            raise errors.InvalidSpec(why=f"{label} must be a non-negative integer, not {value!r}")
+        draft.add_amount(name, amount, suffix)
+        return
+    if value not in KINDS:
+        raise errors.InvalidSpec(why=f"{label} must be {' or '.join(map(repr, KINDS))}, not {value!r}")
+    draft.add_trait(name, value, suffix)

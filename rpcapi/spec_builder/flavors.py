@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Flavors: named server sizes, translated into a request spec by the client."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rpcapi import errors
+from rpcapi.objects.request_spec import RequestSpec
+from rpcapi.spec_builder import builder
+from rpcapi.spec_builder.catalog import EMPTY, Catalog
+from rpcapi.spec_builder.images import NO_IMAGE, Image
+from rpcapi.spec_builder.properties import FlavorImageProperties
+
+
+@dataclass(frozen=True, slots=True)
+class Flavor:
+    """A server size; an amount of 0 is not requested.
+
+    ``extra_specs`` are as in Nova, all values strings; docs/requests.md describes how each is translated.
+    """
+
+    name: str
+    vcpus: int
+    memory_mb: int
+    disk_gb: int
+    extra_specs: Mapping[str, str] = field(default_factory=dict)
+
+    def resources(self) -> dict[str, int]:
+        """Return the amounts of the group without a suffix, by resource class; raises the errors of ``request``."""
+        return dict(self.request().resources)
+
+    def request(self, image: Image = NO_IMAGE, catalog: Catalog = EMPTY, **values: Any) -> RequestSpec:
+        """Return the checked request spec of a server of this flavor.
+
+        ``values`` are passed to rpcapi.spec_builder.builder.translate. Raises the errors of
+        rpcapi.validation.request.check_spec, and InvalidSpec for invalid or contradictory extra specs and image
+        properties.
+        """
+        return builder.translate(FlavorImageProperties(self, image), catalog, **values)
+
+
+BUILT_IN = {
+    flavor.name: flavor
+    for flavor in (
+        Flavor("m1.tiny", vcpus=1, memory_mb=512, disk_gb=1),
+        Flavor("m1.small", vcpus=1, memory_mb=2048, disk_gb=20),
+        Flavor("m1.medium", vcpus=2, memory_mb=4096, disk_gb=40),
+        Flavor("m1.large", vcpus=4, memory_mb=8192, disk_gb=80),
+        Flavor("m1.xlarge", vcpus=8, memory_mb=16384, disk_gb=160),
+    )
+}
+
+
+def find(flavors: Mapping[str, Flavor], name: str) -> Flavor:
+    """Return the flavor of that name; raises UnknownFlavor, which lists the known names."""
+    try:
+        return flavors[name]
+    except KeyError:
+        raise errors.UnknownFlavor(name=name, known=", ".join(sorted(flavors))) from None

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Distribution of a guest's cpus and memory over its NUMA cells: even, or as flavor or image specify."""
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
+
+from rpcapi.resources.numa import cpu_sets
+from rpcapi.spec_builder.properties import FlavorImageProperties, parse_integer
+
+MAX_NODES = 128  # as in Nova
+
+T = TypeVar("T")
+
+
+class CellShare(NamedTuple):
+    """The cpus and memory of one guest cell."""
+
+    cpus: frozenset[int]
+    memory_mb: int
+
+
+def count_cells(flavor_image: FlavorImageProperties) -> int | None:
+    """Return the requested number of cells, or None; raises InvalidSpec for a bad number or when both define it."""
+    text = flavor_image.exclusive_value("numa_nodes")
+    if text is None:
+        return None
+    nodes = parse_integer(text)
+    if nodes is None or not 1 <= nodes <= MAX_NODES:
+        raise flavor_image.invalid("hw:numa_nodes", f"must be an integer from 1 to {MAX_NODES}, not {text!r}")
+    return nodes
+
+
+def split_into_cells(flavor_image: FlavorImageProperties, nodes: int) -> list[CellShare]:
+    """Return the share of each cell; raises InvalidSpec when cpus or memory do not cover exactly ``nodes`` cells."""
+    cpus = _read_per_cell(flavor_image, "numa_cpus", lambda text: _parse_cpus(flavor_image, text))
+    memory = _read_per_cell(flavor_image, "numa_mem", lambda text: _parse_memory(flavor_image, text))
+    if cpus is None and memory is None:
+        return _split_evenly(flavor_image, nodes)
+    if cpus is None or memory is None or len(cpus) != nodes or len(memory) != nodes:
+        raise flavor_image.invalid(
+            "hw:numa_cpus", f"and hw:numa_mem must both be set for each of {nodes} cells, or neither of them"
+        )
+    _check_split(flavor_image, cpus, memory)
+    return [CellShare(*share) for share in zip(cpus, memory, strict=True)]
+
+
+def _split_evenly(flavor_image: FlavorImageProperties, nodes: int) -> list[CellShare]:
+    flavor = flavor_image.flavor
+    if flavor.vcpus % nodes or flavor.memory_mb % nodes:
+        why = f"is {nodes}, which does not divide {flavor.vcpus} cpus and {flavor.memory_mb} MiB"
+        raise flavor_image.invalid("hw:numa_nodes", f"{why}; use hw:numa_cpus.N and hw:numa_mem.N for an uneven split")
+    share = flavor.vcpus // nodes
+    return [CellShare(frozenset(range(n * share, (n + 1) * share)), flavor.memory_mb // nodes) for n in range(nodes)]
+
+
+def _check_split(flavor_image: FlavorImageProperties, cpus: list[frozenset[int]], memory: list[int]) -> None:
+    flavor, listed_cpus = flavor_image.flavor, [cpu for cell in cpus for cpu in cell]
+    beyond = [cpu for cpu in listed_cpus if cpu >= flavor.vcpus]
+    if beyond:
+        raise flavor_image.invalid(
+            "hw:numa_cpus", f"contains cpu {beyond[0]}; the flavor has {flavor.vcpus}, numbered from 0"
+        )
+    if len(set(listed_cpus)) < len(listed_cpus):
+        raise flavor_image.invalid("hw:numa_cpus", "assigns a cpu to two cells")
+    if len(listed_cpus) < flavor.vcpus:
+        missing = cpu_sets.format_ranges(set(range(flavor.vcpus)) - set(listed_cpus))
+        raise flavor_image.invalid("hw:numa_cpus", f"lacks cpus {missing} of the flavor")
+    if sum(memory) != flavor.memory_mb:
+        raise flavor_image.invalid("hw:numa_mem", f"adds up to {sum(memory)} MiB; the flavor has {flavor.memory_mb}")
+
+
+def _read_per_cell(flavor_image: FlavorImageProperties, key: str, read: Callable[[str], T]) -> list[T] | None:
+    """Return the values of KEY.0, KEY.1, ... of the flavor or of the image; None when neither has KEY.0."""
+    values = []
+    for source, other_source in (
+        (flavor_image.flavor_value, flavor_image.image_value),
+        (flavor_image.image_value, flavor_image.flavor_value),
+    ):
+        if source(f"{key}.0") is None:
+            continue
+        if other_source(f"{key}.0") is not None:
+            raise flavor_image.conflict(f"{key}.0")
+        for number in range(MAX_NODES):
+            text = source(f"{key}.{number}")
+            if text is None:
+                break
+            values.append(read(text))
+    return values or None
+
+
+def _parse_cpus(flavor_image: FlavorImageProperties, text: str) -> frozenset[int]:
+    try:
+        return cpu_sets.parse(text)
+    except ValueError as why:
+        raise flavor_image.invalid("hw:numa_cpus", f"is not a set of cpus: {why}") from None
+
+
+def _parse_memory(flavor_image: FlavorImageProperties, text: str) -> int:
+    amount = parse_integer(text)
+    if not amount:
+        raise flavor_image.invalid("hw:numa_mem", f"must be an integer of at least 1 (MiB), not {text!r}")
+    return amount

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PCI devices that a flavor requests by alias; each becomes a request group."""
+
+from collections.abc import Mapping
+
+import os_traits
+
+from rpcapi.resources.groups import RequestGroup
+from rpcapi.spec_builder import pci_aliases
+from rpcapi.spec_builder.draft import REQUIRED, SpecDraft
+from rpcapi.spec_builder.pci_aliases import PciAlias
+from rpcapi.spec_builder.properties import FlavorImageProperties, parse_integer
+from rpcapi.validation.groups import MAX_GROUPS
+
+DEVICE = "_pci{}"
+KEY = "pci_passthrough:alias"
+
+
+def translate(flavor_image: FlavorImageProperties, draft: SpecDraft, aliases: Mapping[str, PciAlias]) -> None:
+    """Add a group for each device of ``pci_passthrough:alias``, a list of NAME:COUNT.
+
+    Each device is a group of its own, as in Nova. When the guest has a NUMA topology, ``numa`` gets the NUMA policy of
+    each device. Raises InvalidSpec for a malformed list and for unknown aliases.
+    """
+    policy = _policy(flavor_image)
+    number = 0
+    for name, count in _requested_aliases(flavor_image):
+        if name not in aliases:
+            alias_names = ", ".join(sorted(aliases)) or "none"
+            raise flavor_image.invalid(KEY, f"names unknown PCI alias {name!r}; known: {alias_names}")
+        for _ in range(count):
+            _add_device(draft, DEVICE.format(number), aliases[name], policy or aliases[name].numa_policy)
+            number += 1
+
+
+def _policy(flavor_image: FlavorImageProperties) -> str | None:
+    return flavor_image.value("pci_numa_affinity_policy", pci_aliases.NUMA_POLICIES)
+
+
+def _requested_aliases(flavor_image: FlavorImageProperties) -> list[tuple[str, int]]:
+    text = flavor_image.flavor.extra_specs.get(KEY)
+    requests = []
+    for part in text.split(",") if text else ():
+        name, colon, number = part.strip().rpartition(":")
+        count = parse_integer(number.strip())
+        if not colon or not name or not count or count > MAX_GROUPS:
+            raise flavor_image.invalid(
+                KEY, f"must be a list of NAME:COUNT with counts from 1 to {MAX_GROUPS}, not {text!r}"
+            )
+        requests.append((name.strip(), count))
+    return requests
+
+
+def _add_device(draft: SpecDraft, suffix: str, alias: PciAlias, policy: str) -> None:
+    draft.add_group(RequestGroup(suffix, {alias.resource_class: 1}, required=alias.traits))
+    if policy == pci_aliases.SOCKET:
+        draft.root[REQUIRED].append(os_traits.COMPUTE_SOCKET_PCI_NUMA_AFFINITY)
+    if not draft.numa or policy == pci_aliases.PREFERRED:
+        return
+    draft.numa.setdefault("devices", {})[suffix] = policy
+    cells = draft.numa["cells"]
+    if policy == pci_aliases.REQUIRED and len(cells) == 1:
+        # With one cell same_subtree expresses the policy, and the tree search prunes by it.
+        draft.same_subtree.append([cells[0]["group"], suffix])

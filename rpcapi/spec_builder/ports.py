@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Existing ports to attach to a server: bandwidth, physical network and segment."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import os_resource_classes as orc
+
+from rpcapi import errors
+from rpcapi.resources.groups import RequestGroup
+from rpcapi.spec_builder.draft import SpecDraft
+from rpcapi.spec_builder.properties import parse_integer
+
+PORT = "_port{}"
+AMOUNTS = {
+    "egress_kbps": orc.NET_BW_EGR_KILOBIT_PER_SEC,
+    "ingress_kbps": orc.NET_BW_IGR_KILOBIT_PER_SEC,
+}
+KEYS = (*AMOUNTS, "physnet", "vnic", "segment")
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """A port: bandwidth by resource class, physical network, vnic type and segment."""
+
+    bandwidth: Mapping[str, int]
+    physnet: str | None = None
+    vnic: str | None = None
+    segment: str | None = None
+
+
+def read(texts: Mapping[str, str]) -> Port:
+    """Build a port from its options; raises InvalidSpec for a malformed one."""
+    unknown = sorted(texts.keys() - set(KEYS))
+    if unknown or not texts:
+        problem = f"has unknown option {unknown[0]!r}" if unknown else "needs at least one option"
+        raise errors.InvalidSpec(why=f"a port {problem}; known: {', '.join(KEYS)}")
+    empty = next((key for key, text in texts.items() if not text), None)
+    if empty is not None:
+        raise errors.InvalidSpec(why=f"{empty} of a port is empty")
+    bandwidth = {}
+    for key, resource_class in AMOUNTS.items():
+        amount = parse_integer(texts.get(key, "0"))
+        if amount is None:
+            raise errors.InvalidSpec(why=f"{key} of a port must be a non-negative integer, not {texts[key]!r}")
+        if amount:
+            bandwidth[resource_class] = amount
+    if "vnic" in texts and not bandwidth:
+        raise errors.InvalidSpec(why="vnic of a port needs egress_kbps or ingress_kbps")
+    return Port(bandwidth, texts.get("physnet"), texts.get("vnic"), texts.get("segment"))
+
+
+def translate(ports: Sequence[Port], draft: SpecDraft) -> list[dict[str, Any]]:
+    """Add a group for each port with bandwidth, with the traits of Neutron; returns RequestSpec.ports.
+
+    The group of a port with bandwidth requires the trait of its network; other ports keep ``physnet`` for the filters.
+    """
+    spec_ports = []
+    for number, port in enumerate(ports):
+        group = PORT.format(number) if port.bandwidth else None
+        if group is not None:
+            traits = [f"CUSTOM_PHYSNET_{_name(port.physnet)}"] if port.physnet else []
+            traits += [f"CUSTOM_VNIC_TYPE_{_name(port.vnic)}"] if port.vnic else []
+            draft.add_group(RequestGroup(group, port.bandwidth, tuple(traits)))
+        fields = {"physnet": None if group else port.physnet, "segment": port.segment, "group": group}
+        spec_ports.append({key: value for key, value in fields.items() if value})
+    return spec_ports
+
+
+def _name(text: str) -> str:
+    return re.sub(r"[^A-Z0-9_]", "_", text.upper())

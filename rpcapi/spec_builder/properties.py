@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Settings that a flavor and an image both can have, and the rules when they differ."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rpcapi import errors
+from rpcapi.spec_builder.images import NO_IMAGE, RENAMED, Image
+
+if TYPE_CHECKING:  # imports this module
+    from rpcapi.spec_builder.flavors import Flavor
+
+TRUE = ("1", "t", "true", "on", "y", "yes")
+
+
+@dataclass(frozen=True, slots=True)
+class FlavorImageProperties:
+    """A flavor and an image, read by key: extra spec ``hw:KEY`` of the flavor, property ``hw_KEY`` of the image."""
+
+    flavor: "Flavor"
+    image: Image = NO_IMAGE
+
+    def flavor_value(self, key: str, prefix: str = "hw") -> str | None:
+        """Return the flavor's extra spec, or None when absent or empty."""
+        return self.flavor.extra_specs.get(f"{prefix}:{key}") or None
+
+    def image_value(self, key: str, prefix: str = "hw") -> str | None:
+        """Return the image's property, or None when absent or empty."""
+        full_name = f"{prefix}_{key}"
+        for name, value in self.image.properties.items():
+            if RENAMED.get(name, name) == full_name:
+                return value or None
+        return None
+
+    def value(self, key: str, allowed_values: Collection[str] = (), prefix: str = "hw") -> str | None:
+        """Return the value of flavor or image; raises InvalidSpec when they differ or the value is not allowed."""
+        flavor_value, image_value = self.flavor_value(key, prefix), self.image_value(key, prefix)
+        if flavor_value is not None and image_value is not None and flavor_value != image_value:
+            raise self.conflict(key, prefix)
+        value = flavor_value if flavor_value is not None else image_value
+        self.check_allowed(key, value, allowed_values, prefix)
+        return value
+
+    def flag(self, key: str, prefix: str = "hw") -> bool:
+        """Return whether the flag is true; raises InvalidSpec when flavor and image contradict each other."""
+        answers = {
+            value.lower() in TRUE for value in (self.flavor_value(key, prefix), self.image_value(key, prefix)) if value
+        }
+        if len(answers) > 1:
+            raise self.conflict(key, prefix)
+        return True in answers
+
+    def exclusive_value(self, key: str, prefix: str = "hw") -> str | None:
+        """Return the flavor's extra spec or the image's property; raises InvalidSpec when both are set."""
+        flavor_value, image_value = self.flavor_value(key, prefix), self.image_value(key, prefix)
+        if flavor_value is not None and image_value is not None:
+            raise self.conflict(key, prefix)
+        return flavor_value if flavor_value is not None else image_value
+
+    def check_allowed(self, key: str, value: str | None, allowed_values: Collection[str], prefix: str = "hw") -> None:
+        """Raise InvalidSpec for a value that is not allowed; None is allowed."""
+        if value is not None and allowed_values and value not in allowed_values:
+            raise self.invalid(f"{prefix}:{key}", f"must be one of {', '.join(allowed_values)}, not {value!r}")
+
+    def conflict(self, key: str, prefix: str = "hw") -> errors.InvalidSpec:
+        """Return an InvalidSpec error for contradicting values of flavor and image."""
+        flavor_value, image_value = self.flavor_value(key, prefix), self.image_value(key, prefix)
+        return errors.InvalidSpec(
+            why=f"flavor {self.flavor.name!r} sets {prefix}:{key}={flavor_value} and image {self.image.name!r} "
+            f"{prefix}_{key}={image_value}: the image may not set this value with this flavor"
+        )
+
+    def invalid(self, key: str, why: str) -> errors.InvalidSpec:
+        """Return an InvalidSpec error for an extra spec or the image property of the same meaning."""
+        return errors.InvalidSpec(why=f"extra spec {key!r} of flavor {self.flavor.name!r}, or its image, {why}")
+
+
+def parse_integer(text: str | None) -> int | None:
+    """Return ``text`` as a non-negative integer, or None when it is not one."""
+    return int(text) if text is not None and len(text) <= 12 and text.isascii() and text.isdigit() else None

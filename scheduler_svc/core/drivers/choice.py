@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dispatches each request to a driver: the configured one, or the one that the request names."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from oslo_config import cfg
+from stevedore import driver as stevedore_driver
+from stevedore import exception as stevedore_exception
+
+from rpcapi import errors
+from scheduler_svc.conf import scheduler
+from scheduler_svc.core.drivers.driver import BatchRanking, Driver, PendingRanking, Ranking, RankRequest
+from scheduler_svc.core.reads import union
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.view import View
+
+
+class DriverDispatcher(Driver):
+    """Dispatches each request to the driver that it names, or to the first one."""
+
+    def __init__(self, drivers: Mapping[str, Driver]) -> None:
+        """``drivers`` by name, the configured one first."""
+        self._drivers = drivers
+        self._configured = next(iter(drivers))
+        self.reads = union(driver.reads for driver in drivers.values())
+        self.filters = drivers[self._configured].filters
+        self.weighers = drivers[self._configured].weighers
+
+    @classmethod
+    def from_conf(cls, conf: cfg.ConfigOpts) -> "DriverDispatcher":
+        """Build all drivers that [scheduler] names; raises BadConfiguration."""
+        return cls({name: _build(conf, name) for name in scheduler.drivers(conf)})
+
+    def rank(self, view: View, request: SchedulingRequest, count: int, seed: int) -> Ranking:
+        """Rank with the request's driver."""
+        return self[self.name_for(request)].rank(view, request, count, seed)
+
+    def rejected_samples(self, view: View, request: SchedulingRequest) -> Mapping[str, Sequence[str]]:
+        """Return some of the hosts that the request's driver rejects, by reason."""
+        return self[self.name_for(request)].rejected_samples(view, request)
+
+    def rank_batch(self, view: View, requests: Sequence[RankRequest]) -> PendingRanking:
+        """Rank each driver's own requests together."""
+        numbers: dict[str, list[int]] = {}
+        for number, rank_request in enumerate(requests):
+            numbers.setdefault(self.name_for(rank_request.request), []).append(number)
+        pending_rankings = [
+            (call_numbers, self._drivers[name].rank_batch(view, [requests[number] for number in call_numbers]))
+            for name, call_numbers in numbers.items()
+        ]
+        return lambda: _merge_rankings(
+            len(requests), [(call_numbers, pending()) for call_numbers, pending in pending_rankings]
+        )
+
+    def batches(self, request: SchedulingRequest) -> bool:
+        """Return whether the request's driver ranks such requests together."""
+        return self[self.name_for(request)].batches(request)
+
+    def check(self, request: SchedulingRequest) -> None:
+        """Raise UnknownDriver if the request names a driver that is not configured."""
+        if request.driver is not None and request.driver not in self._drivers:
+            raise errors.UnknownDriver(name=request.driver, known=", ".join(self._drivers))
+
+    def name_for(self, request: SchedulingRequest) -> str:
+        """Return the configured name of the request's driver."""
+        return request.driver or self._configured
+
+    def __getitem__(self, name: str) -> Driver:
+        """Return the driver of that name."""
+        return self._drivers[name]
+
+
+def load(conf: cfg.ConfigOpts) -> DriverDispatcher:
+    """Build the drivers that [scheduler] driver and drivers name; raises BadConfiguration."""
+    return DriverDispatcher.from_conf(conf)
+
+
+def _build(conf: cfg.ConfigOpts, name: str) -> Driver:
+    try:
+        driver_class: Any = stevedore_driver.DriverManager(
+            scheduler.DRIVERS, name, warn_on_missing_entrypoint=False
+        ).driver
+    except stevedore_exception.NoMatches as error:
+        raise errors.BadConfiguration(
+            why=f"[scheduler] driver: no entry point {name!r} is installed in {scheduler.DRIVERS!r}"
+        ) from error
+    return driver_class.from_conf(conf)
+
+
+def _merge_rankings(size: int, parts: Sequence[tuple[Sequence[int], BatchRanking]]) -> BatchRanking:
+    rankings: list[Ranking | None] = [None] * size
+    unbatched: Counter[str] = Counter()
+    for numbers, batch in parts:
+        for number, ranking in zip(numbers, batch.rankings, strict=True):
+            rankings[number] = ranking
+        unbatched.update(batch.unbatched)
+    return BatchRanking(rankings, unbatched)

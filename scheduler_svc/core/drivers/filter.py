@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The default driver: filters and weighs hosts, and ranks the best first."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from oslo_config import cfg
+
+from scheduler_svc.conf import filters, metrics, weighers
+from scheduler_svc.core.drivers.driver import MAX_CANDIDATES, Driver, Ranking
+from scheduler_svc.core.drivers.random_choice import Rows, SeededRandom
+from scheduler_svc.core.drivers.spread import instance_capacity, spread
+from scheduler_svc.core.drivers.top import top_indexes
+from scheduler_svc.core.filtering import pipeline
+from scheduler_svc.core.matching.predicate import Filter
+from scheduler_svc.core.plugins import loading
+from scheduler_svc.core.reads import union
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.view import View
+from scheduler_svc.core.weighers import scoring
+
+RECORDED_HOSTS = 5  # leading hosts in the decision record
+ROUNDING = 1e-9  # relative error of sums of floats, as a share of a step
+REASON_COUNT = "no room beside the rest of this request"
+
+
+class FilterDriver(Driver):
+    """Nova's FilterScheduler over columns, with host_subset_size."""
+
+    def __init__(self, filters: Sequence[Filter], weigher_set: scoring.WeigherSet, subset: int = 1) -> None:
+        self.filters = filters
+        self.weighers = [weigher for weigher, _multiplier in weigher_set]
+        self.weigher_set = weigher_set
+        self.subset = subset
+        self.reads = union([*(filter_.reads for filter_ in filters), weigher_set.reads])
+
+    @classmethod
+    def from_conf(cls, conf: cfg.ConfigOpts) -> "FilterDriver":
+        """Build with the options of groups [filter_scheduler] and [metrics]."""
+        options, weights = conf.filter_scheduler, metrics.load(conf)
+        plugin_weighers = loading.weighers(conf)
+        multipliers = weighers.multipliers(conf) | loading.multipliers(conf, plugin_weighers)
+        enabled = {name: multipliers.get(name, 1.0) for name in options.enabled_weighers}
+        return cls(
+            pipeline.build(filters.enabled(conf), filters.load(conf), loading.filters(conf)),
+            scoring.build(enabled, weights, plugin_weighers, weighers.image_properties(conf)),
+            options.host_subset_size,
+        )
+
+    def rank(self, view: View, request: SchedulingRequest, count: int, seed: int) -> Ranking:
+        """Filter and weigh all hosts once, then assign the instances one by one to the best."""
+        survivors = pipeline.run(self.filters, view, request)
+        if not survivors.count:
+            return Ranking((), survivors.hosts, survivors.reasons)
+        rows = None if survivors.count == view.size else np.flatnonzero(survivors.passes)
+        if request.is_affinity:
+            rows = _rows_that_fit_all(view, request, rows, count)
+            if not len(rows):
+                return _refuse_count(survivors)
+        scores = scoring.score(self.weigher_set, view, request, rows)
+        random = SeededRandom(seed)
+        top_count = max(MAX_CANDIDATES, self.subset) + (0 if request.is_affinity else count - 1)
+        top = top_indexes(scores.values, top_count, random)
+        top_rows = top if rows is None else rows[top]
+        if request.is_affinity or count == 1:
+            choices = [self._first_candidates(len(top), random)] * count
+        else:
+            capacities = instance_capacity(view, request, top_rows).tolist()
+            values = scores.values[top].tolist()
+            choices = spread(
+                values, capacities, steps=scores.steps(top), count=count, subset=self.subset, random=random
+            )
+        if not choices:
+            return _refuse_count(survivors)
+        names = [view.name(row) for row in top_rows.tolist()]
+        candidates = [[names[index] for index in indexes] for indexes in choices]
+        near = _near(scores, top) if count == 1 and self.subset == 1 and not request.is_affinity else 1
+        return Ranking(candidates, survivors.hosts, survivors.reasons, _best_entries(names, top, scores), near)
+
+    def _first_candidates(self, size: int, random: SeededRandom) -> list[int]:
+        """Return MAX_CANDIDATES of ``size`` ranked hosts, the first drawn from the host subset."""
+        first = random.random_index(min(self.subset, size))
+        return [first, *(index for index in range(size) if index != first)][:MAX_CANDIDATES]
+
+
+def _rows_that_fit_all(view: View, request: SchedulingRequest, rows: Rows | None, count: int) -> Rows:
+    """Return those of ``rows`` that have capacity for all instances."""
+    candidate_rows = np.arange(view.size) if rows is None else rows
+    return candidate_rows[instance_capacity(view, request, candidate_rows) >= count]
+
+
+def _refuse_count(survivors: pipeline.Survivors) -> Ranking:
+    return Ranking((), survivors.hosts, {**survivors.reasons, REASON_COUNT: survivors.count})
+
+
+def _near(scores: scoring.HostScores, top: Rows) -> int:
+    """Return the number of leading hosts that are no worse than the first one with one more instance."""
+    leading = scores.values[top[:MAX_CANDIDATES]]
+    step = abs(scores.steps(top[:1])[0]) * (1 + ROUNDING)
+    return int(np.count_nonzero(leading >= leading[0] - step))
+
+
+def _best_entries(names: Sequence[str], top: Rows, scores: scoring.HostScores) -> list[Mapping[str, Any]]:
+    return [
+        {
+            "name": names[index],
+            "score": round(float(scores.values[position]), 6),
+            "weights": {name: round(float(weights[position]), 6) for name, weights in scores.parts.items()},
+        }
+        for index, position in enumerate(top[:RECORDED_HOSTS].tolist())
+    ]

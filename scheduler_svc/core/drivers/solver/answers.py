@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Converts a solution to rankings: each instance's assigned host first, then hosts with capacity beside the batch."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from scheduler_svc.core.drivers.driver import Ranking, RankRequest, max_candidates
+from scheduler_svc.core.drivers.solver.problem import PlacementSolution
+from scheduler_svc.core.drivers.solver.survey import BatchProblem
+
+RECORDED_HOSTS = 5  # hosts in the decision record
+
+
+def rankings(
+    batch_problem: BatchProblem, solution: PlacementSolution, requests: Sequence[RankRequest], batch: Mapping[str, Any]
+) -> dict[int, Ranking]:
+    """Return the rankings of the served calls, by their numbers."""
+    problem = batch_problem.problem
+    spare = problem.free.copy()
+    for kind, placements in zip(problem.kinds, solution.placements, strict=True):
+        spare[kind.hosts] -= placements[:, None] * kind.amounts
+    rankings_by_call = {}
+    for number, kind in enumerate(problem.kinds):
+        kind_rankings = _KindRankings(
+            batch_problem, number, np.flatnonzero((spare[kind.hosts] >= kind.amounts).all(axis=1)).tolist()
+        )
+        places = iter(np.repeat(np.arange(len(kind.hosts)), solution.placements[number]).tolist())
+        for call, size, is_served in zip(kind.calls, kind.sizes, solution.served_calls[number], strict=True):
+            if is_served:
+                call_places = list(itertools.islice(places, size))
+                rankings_by_call[call] = kind_rankings.ranking(call_places, requests[call].count, batch)
+    return rankings_by_call
+
+
+@dataclass(frozen=True, slots=True)
+class _KindRankings:
+    """The rankings of one kind of call; ``places_with_capacity`` index its hosts with capacity beside the batch."""
+
+    batch_problem: BatchProblem
+    kind: int
+    places_with_capacity: Sequence[int]
+
+    def ranking(self, places: Sequence[int], count: int, batch: Mapping[str, Any]) -> Ranking:
+        """Return the ranking of ``count`` instances, spread evenly over the placements."""
+        pick, limit = self.batch_problem.picks[self.kind], max_candidates(count)
+        others = self.places_with_capacity[:limit]
+        orders = [[place, *(other for other in others if other != place)][:limit] for place in places]
+        candidates = [[self._name(place) for place in order] for order in orders for _ in range(count // len(places))]
+        best = [
+            {"name": self._name(place), "score": round(float(pick.scores[place]), 6), "weights": {}}
+            for place in list(dict.fromkeys(places))[:RECORDED_HOSTS]
+        ]
+        return Ranking(candidates, pick.survivors.hosts, pick.survivors.reasons, best, batch=batch)
+
+    def _name(self, place: int) -> str:
+        return self.batch_problem.names[self.batch_problem.problem.kinds[self.kind].hosts[place]]

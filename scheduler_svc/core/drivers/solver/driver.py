@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The solver driver: places a batch together; a single request is ranked as by the driver 'filter'."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from oslo_config import cfg
+
+from scheduler_svc.conf import solver as options
+from scheduler_svc.core.drivers.driver import BatchRanking, Driver, PendingRanking, Ranking, RankRequest
+from scheduler_svc.core.drivers.filter import FilterDriver
+from scheduler_svc.core.drivers.solver import answers, grouping, survey
+from scheduler_svc.core.drivers.solver.solve import solve
+from scheduler_svc.core.drivers.solver.survey import BatchProblem
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.view import View
+from scheduler_svc.core.weighers import cpu, disk, ram
+from scheduler_svc.core.weighers.scoring import WeigherSet
+
+REASON_TOO_LARGE = "the batch is too large"
+REASON_TIME = "the time is over"
+REASON_NO_CAPACITY = "no room beside the others"
+AMOUNT_WEIGHERS = (ram.WEIGHER.name, cpu.WEIGHER.name, disk.WEIGHER.name)  # the weighers that spread or pack
+
+
+@dataclass(frozen=True, slots=True)
+class SolverLimits:
+    """Limits and objective of the solver; see the options of [solver]."""
+
+    packs: bool = False
+    limit_s: float = 0.2
+    hosts: int = 32
+    max_pairs: int = 20_000
+
+
+class SolverDriver(Driver):
+    """Serves as many calls of a batch as possible, packed or spread."""
+
+    def __init__(self, filter_driver: FilterDriver, limits: SolverLimits) -> None:
+        """``filter_driver`` has the filters and weighers, and ranks requests that are not in a batch."""
+        self._filter_driver = FilterDriver(
+            filter_driver.filters, _with_objective_sign(filter_driver.weigher_set, limits.packs), filter_driver.subset
+        )
+        self._limits = limits
+        self.reads = self._filter_driver.reads
+        self.filters, self.weighers = self._filter_driver.filters, self._filter_driver.weighers
+
+    @classmethod
+    def from_conf(cls, conf: cfg.ConfigOpts) -> "SolverDriver":
+        """Build with the options of [solver] and those of the driver 'filter'; raises BadConfiguration."""
+        options.check(conf)
+        group = conf.solver
+        limits = SolverLimits(group.objective == options.PACK, group.time_limit / 1000, group.hosts, group.max_pairs)
+        return cls(FilterDriver.from_conf(conf), limits)
+
+    def rank(self, view: View, request: SchedulingRequest, count: int, seed: int) -> Ranking:
+        """Rank as the driver 'filter', with the objective's sign: identical instances need no solver."""
+        return self._filter_driver.rank(view, request, count, seed)
+
+    def batches(self, request: SchedulingRequest) -> bool:
+        """Return whether the request needs only root resources: parts of a host need the tree search."""
+        return grouping.is_whole(request)
+
+    def rank_batch(self, view: View, requests: Sequence[RankRequest]) -> PendingRanking:
+        """Build the problem now; the returned function solves it."""
+        kinds, unbatched = grouping.group_identical(requests)
+        batch_problem = survey.build_problem(
+            view, kinds, self._filter_driver.filters, self._filter_driver.weigher_set, self._limits.hosts
+        )
+        if batch_problem.scattered_calls:
+            unbatched[survey.REASON_SCATTERED] += batch_problem.scattered_calls
+        if batch_problem.problem.columns > self._limits.max_pairs:
+            unbatched[REASON_TOO_LARGE] += batch_problem.problem.calls
+            batch_problem = BatchProblem(survey.EMPTY_PROBLEM, (), (), batch_problem.refused_rankings)
+        return lambda: self._rank_solution(batch_problem, requests, unbatched)
+
+    def _rank_solution(
+        self, batch_problem: BatchProblem, requests: Sequence[RankRequest], unbatched: Counter[str]
+    ) -> BatchRanking:
+        problem = batch_problem.problem
+        rankings: dict[int, Ranking] = dict(batch_problem.refused_rankings)
+        if problem.calls:
+            limits = self._limits
+            result = solve(problem, packs=limits.packs, limit_s=limits.limit_s, seed=requests[0].seed)
+            batch_record = {
+                "calls": problem.calls,
+                "served": result.solution.calls,
+                "served_one_by_one": result.greedy_calls,
+                "is_most": result.solution.optimal,
+                "objective": options.PACK if limits.packs else options.SPREAD,
+                "ms": round(1000 * result.seconds, 1),
+            }
+            rankings |= answers.rankings(batch_problem, result.solution, requests, batch_record)
+            unbatched[REASON_NO_CAPACITY] += problem.calls - result.solution.calls
+            unbatched[REASON_TIME] += result.solution.calls if result.is_late else 0
+        return BatchRanking([rankings.get(number) for number in range(len(requests))], +unbatched)
+
+
+def _with_objective_sign(weigher_set: WeigherSet, packs: bool) -> WeigherSet:
+    """Return the weighers, with the objective's sign on those for free amounts."""
+    sign = -1.0 if packs else 1.0
+    return WeigherSet(
+        tuple(
+            (weigher, sign * abs(multiplier) if weigher.name in AMOUNT_WEIGHERS else multiplier)
+            for weigher, multiplier in weigher_set
+        )
+    )

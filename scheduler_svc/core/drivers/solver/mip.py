@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A mixed integer program, built block by block and solved by HiGHS."""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from scheduler_svc.core.table.columns import FloatColumn, IntColumn
+
+INFINITY = float("inf")
+
+MipTerm = tuple[IntColumn, IntColumn, npt.ArrayLike]  # rows of a block, from 0 up, columns, and factors
+
+
+class MipResult(NamedTuple):
+    """The value of each column (None if there is no solution), and whether the solution is optimal."""
+
+    values: FloatColumn | None
+    optimal: bool
+
+
+class MipProgram:
+    """Columns with values from 0 up, and rows that bound sums of them; the costs are passed to ``minimise``."""
+
+    def __init__(self) -> None:
+        self.columns = 0
+        self._rows = 0
+        self._upper: list[FloatColumn] = []
+        self._is_integer: list[npt.NDArray[np.bool_]] = []
+        self._row_lower: list[FloatColumn] = []
+        self._row_upper: list[FloatColumn] = []
+        self._entries: list[tuple[IntColumn, IntColumn, FloatColumn]] = []
+
+    def add_integers(self, upper: npt.ArrayLike) -> IntColumn:
+        """Add an integer column for each bound in ``upper``; return the columns' numbers."""
+        return self._add(np.asarray(upper, np.float64), True)
+
+    def add_reals(self, count: int) -> IntColumn:
+        """Add ``count`` continuous columns from 0 up; return their numbers."""
+        return self._add(np.full(count, INFINITY), False)
+
+    def add_rows(
+        self, terms: Iterable[MipTerm], *, lower: npt.ArrayLike = -INFINITY, upper: npt.ArrayLike = INFINITY
+    ) -> None:
+        """Bound sums of columns: add a block with one row per bound."""
+        lower_bounds, upper_bounds = np.broadcast_arrays(
+            np.atleast_1d(np.asarray(lower, float)), np.asarray(upper, float)
+        )
+        for rows, columns, factors in terms:
+            row_factors = np.broadcast_to(np.asarray(factors, np.float64), len(columns))
+            self._entries.append((rows + self._rows, columns, row_factors))
+        self._rows += len(lower_bounds)
+        self._row_lower.append(lower_bounds)
+        self._row_upper.append(upper_bounds)
+
+    def minimise(
+        self, costs: FloatColumn, start_values: FloatColumn, *, limit_s: float, gap: float, seed: int
+    ) -> MipResult:
+        """Search for values of minimal cost from ``start_values``; ``gap`` is the relative gap at which to stop.
+
+        One thread and a seed: a run that ends before the time limit is reproducible.
+        """
+        import highspy  # noqa: PLC0415 - an extra: only who configures the driver needs it
+
+        solver: Any = highspy.Highs()
+        solver.silent()
+        for option, value in (
+            ("threads", 1),
+            ("random_seed", seed % 2**31),
+            ("time_limit", max(0.001, limit_s)),
+            ("mip_rel_gap", gap),
+        ):
+            solver.setOptionValue(option, value)
+        solver.passModel(self._model(highspy, costs))
+        start = highspy.HighsSolution()
+        start.col_value = start_values.tolist()
+        solver.setSolution(start)
+        solver.run()
+        optimal = solver.getModelStatus() == highspy.HighsModelStatus.kOptimal
+        if solver.getInfo().primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible:
+            return MipResult(None, False)
+        return MipResult(np.asarray(solver.getSolution().col_value, np.float64), optimal)
+
+    def _add(self, upper: FloatColumn, is_integer: bool) -> IntColumn:
+        self._upper.append(upper)
+        self._is_integer.append(np.full(len(upper), is_integer))
+        self.columns += len(upper)
+        return np.arange(self.columns - len(upper), self.columns)
+
+    def _model(self, highspy: Any, costs: FloatColumn) -> Any:
+        rows, columns, factors = (np.concatenate(arrays) for arrays in zip(*self._entries, strict=True))
+        order = np.argsort(rows, kind="stable")
+        model = highspy.HighsLp()
+        model.num_col_, model.num_row_ = self.columns, self._rows
+        model.col_cost_ = costs
+        model.col_lower_, model.col_upper_ = np.zeros(self.columns), np.concatenate(self._upper)
+        model.row_lower_, model.row_upper_ = np.concatenate(self._row_lower), np.concatenate(self._row_upper)
+        matrix = model.a_matrix_
+        matrix.format_ = highspy.MatrixFormat.kRowwise
+        matrix.start_ = np.searchsorted(rows[order], np.arange(self._rows + 1)).astype(np.int32)
+        matrix.index_ = columns[order].astype(np.int32)
+        matrix.value_ = factors[order]
+        kinds = highspy.HighsVarType
+        model.integrality_ = [
+            kinds.kInteger if is_integer else kinds.kContinuous for is_integer in np.concatenate(self._is_integer)
+        ]
+        return model

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Soft objectives: preferences among solutions that serve equally many calls, as columns with costs.
+
+* Packing: opening an empty host costs more than everything else together; beside that, worse hosts cost by weight.
+* Spreading: a host costs its current score, and W * W / 2 for the placements' total weight W: the integral of a cost
+  that each placement raises by its weight. Chords approximate this curve.
+* Evenness: a host costs by the difference between the free shares of its resource classes. A host that runs out of one
+  class strands the others, which the sum of weighers does not show.
+* Soft server groups: members that violate the policy cost.
+"""
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from scheduler_svc.core.drivers.solver.model import MipModel
+from scheduler_svc.core.drivers.solver.problem import GroupRule
+from scheduler_svc.core.table.columns import FloatColumn, IntColumn
+
+CORNERS = (0, 1, 2, 3, 4, 6, 9, 14, 24, 48)  # ends of chords, in placements of mean weight
+EVENNESS_COST = 1.0  # cost of a host with one class all free and another used up, in the unit of scores
+SOFT_GROUP_COST = 1.0  # cost of a member that violates its soft policy, in the maximum of a weigher
+
+
+class SoftObjective(NamedTuple):
+    """Columns, their costs, and the minimum values that given placements allow."""
+
+    columns: IntColumn
+    costs: npt.ArrayLike
+    minimum: Callable[[FloatColumn], FloatColumn]
+
+
+class SoftObjectives:
+    """The soft objectives of one model; created after its hard constraints."""
+
+    def __init__(self, model: MipModel, packs: bool) -> None:
+        self._model = model
+        self._objectives = [*(_packing(model) if packs else _spreading(model)), *_evenness(model)]
+        for rule in model.problem.rules:
+            if rule.max_members is None:
+                self._objectives += (
+                    _soft_anti_affinity(model, rule) if rule.anti_affinity else _soft_affinity(model, rule)
+                )
+
+    def costs(self) -> FloatColumn:
+        """Return the cost of each column of the program."""
+        costs_by_column = np.zeros(self._model.program.columns)
+        for kind, columns in zip(self._model.problem.kinds, self._model.placement_columns, strict=True):
+            costs_by_column[columns] = kind.cost * kind.weight
+        for objective in self._objectives:
+            costs_by_column[objective.columns] = objective.costs
+        return costs_by_column
+
+    def complete(self, values: FloatColumn) -> FloatColumn:
+        """Return a solution's values, completed with the columns of soft objectives."""
+        completed = np.concatenate((values, np.zeros(self._model.program.columns - len(values))))
+        for objective in self._objectives:
+            completed[objective.columns] = objective.minimum(values)
+        return completed
+
+
+def _packing(model: MipModel) -> Iterator[SoftObjective]:
+    problem = model.problem
+    # More than all other costs together, so that only sparing another host justifies opening one.
+    host_cost = (
+        1.0 + EVENNESS_COST * len(model.hosts) + SOFT_GROUP_COST * sum(sum(kind.sizes) for kind in problem.kinds)
+    )
+    host_cost += sum(float(kind.weight * kind.cost.max(initial=0.0)) * sum(kind.sizes) for kind in problem.kinds)
+    yield _used_hosts(model, problem.empty, range(len(problem.kinds)), host_cost)
+
+
+def _spreading(model: MipModel) -> Iterator[SoftObjective]:
+    kinds = model.problem.kinds
+    weights = [kind.weight for kind in kinds]
+    mean = float(np.mean(weights))
+    weight_columns, cost_columns = model.program.add_reals(len(model.hosts)), model.program.add_reals(len(model.hosts))
+    parts = [(kind.hosts, columns, -kind.weight) for kind, columns in zip(kinds, model.placement_columns, strict=True)]
+    model.program.add_rows([(model.hosts, weight_columns, 1.0), *parts], lower=np.zeros(len(weight_columns)), upper=0.0)
+    max_weights = np.zeros(len(weight_columns))
+    for kind in kinds:
+        max_weights[kind.hosts] += kind.weight * kind.max_per_host
+    chords = list(_chords(mean, float(max_weights.max(initial=0.0))))
+    for start, slope, drop in chords:
+        affected = np.flatnonzero(max_weights > start)
+        rows = np.arange(len(affected))
+        model.program.add_rows(
+            [(rows, cost_columns[affected], 1.0), (rows, weight_columns[affected], -slope)],
+            lower=np.full(len(rows), -drop),
+        )
+
+    def height(values: FloatColumn) -> FloatColumn:
+        weight = model.sums(values, weights)
+        return np.max([np.zeros(len(weight)), *(slope * weight - drop for _, slope, drop in chords)], axis=0)
+
+    yield SoftObjective(weight_columns, 0.0, lambda values: model.sums(values, weights))
+    yield SoftObjective(cost_columns, 1.0, height)
+
+
+def _evenness(model: MipModel) -> Iterator[SoftObjective]:
+    problem = model.problem
+    capacity = np.maximum(problem.capacity, 1).astype(np.float64)
+    skew_columns = model.program.add_reals(len(model.hosts))
+    for more, less in itertools.permutations(range(capacity.shape[1]), 2):
+        both = (problem.capacity[:, more] > 0) & (problem.capacity[:, less] > 0)
+        row = np.cumsum(both) - 1
+        parts = [(row[both], skew_columns[both], 1.0)]
+        for kind, columns in zip(problem.kinds, model.placement_columns, strict=True):
+            has_both = both[kind.hosts]
+            hosts = kind.hosts[has_both]
+            factors = kind.amounts[more] / capacity[hosts, more] - kind.amounts[less] / capacity[hosts, less]
+            parts.append((row[hosts], columns[has_both], factors))
+        shares = problem.free / capacity
+        model.program.add_rows(parts, lower=(shares[:, more] - shares[:, less])[both])
+
+    def minimum(values: FloatColumn) -> FloatColumn:
+        amounts = [kind.amounts for kind in problem.kinds]
+        used = [
+            model.sums(values, [kind_amounts[number] for kind_amounts in amounts])
+            for number in range(capacity.shape[1])
+        ]
+        shares = (problem.free - np.transpose(used)) / capacity
+        highest = np.where(problem.capacity > 0, shares, -np.inf).max(axis=1, initial=-np.inf)
+        lowest = np.where(problem.capacity > 0, shares, np.inf).min(axis=1, initial=np.inf)
+        return np.maximum(0.0, highest - lowest)
+
+    yield SoftObjective(skew_columns, EVENNESS_COST, minimum)
+
+
+def _soft_anti_affinity(model: MipModel, rule: GroupRule) -> Iterator[SoftObjective]:
+    free_slots = np.maximum(0, 1 - rule.member_counts)
+    excess_columns = model.program.add_reals(len(model.hosts))
+    parts = [(model.problem.kinds[number].hosts, model.placement_columns[number], -1.0) for number in rule.kinds]
+    model.program.add_rows([(model.hosts, excess_columns, 1.0), *parts], lower=-free_slots.astype(np.float64))
+    factors = [1.0] * len(model.placement_columns)
+    # Each further member costs more the more members the host has.
+    yield SoftObjective(
+        excess_columns,
+        SOFT_GROUP_COST * np.maximum(1, rule.member_counts),
+        lambda values: np.maximum(0.0, model.sums(values, factors, rule.kinds) - free_slots),
+    )
+
+
+def _soft_affinity(model: MipModel, rule: GroupRule) -> Iterator[SoftObjective]:
+    yield _used_hosts(
+        model, rule.member_counts == 0, rule.kinds, SOFT_GROUP_COST
+    )  # hosts that already have members cost nothing
+
+
+def _used_hosts(
+    model: MipModel, candidate_hosts: npt.NDArray[np.bool_], numbers: Sequence[int], cost: float
+) -> SoftObjective:
+    """Add a column for each of ``candidate_hosts``: 1 if it gets a placement of one of these kinds."""
+    used_columns = model.program.add_integers(np.ones(int(candidate_hosts.sum())))
+    positions = np.cumsum(candidate_hosts) - 1
+    for number in numbers:
+        kind = model.problem.kinds[number]
+        is_candidate = candidate_hosts[kind.hosts]
+        rows = np.arange(int(is_candidate.sum()))
+        model.program.add_rows(
+            [
+                (rows, model.placement_columns[number][is_candidate], 1.0),
+                (rows, used_columns[positions[kind.hosts[is_candidate]]], -kind.max_per_host[is_candidate]),
+            ],
+            upper=np.zeros(len(rows)),
+        )
+    factors = [1.0] * len(model.placement_columns)
+    return SoftObjective(
+        used_columns,
+        cost,
+        lambda values: (model.sums(values, factors, numbers)[candidate_hosts] > 0).astype(np.float64),
+    )
+
+
+def _chords(mean: float, max_weight: float) -> Iterator[tuple[float, float, float]]:
+    """Yield the chords of W * W / 2: start, slope, and the drop below 0 at the axis."""
+    for left, right in itertools.pairwise(CORNERS):
+        if left and left * mean >= max_weight:
+            return
+        yield left * mean, mean * (left + right) / 2, mean * mean * left * right / 2

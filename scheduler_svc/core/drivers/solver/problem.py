@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The integer problem of placing a batch of calls, and its solution."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from scheduler_svc.core.table.columns import FloatColumn, IntColumn
+
+
+@dataclass(frozen=True, slots=True)
+class CallKind:
+    """Calls with the same request: any of their placements can replace another.
+
+    A placement is one instance, or all instances of a call that must share a host. ``amounts`` is what a placement
+    takes, in the problem's order of classes. ``hosts`` are indexes of the problem's hosts, best first; parallel to them
+    ``max_per_host``, the number of placements that a host takes, and ``cost``, from 0 up, how much worse it is than the
+    best host. ``calls`` are the numbers of the calls, in order; parallel to them ``sizes``, their placements.
+    ``weight`` is the change of a host's cost by a placement, in the unit of ``cost``.
+    """
+
+    amounts: IntColumn
+    hosts: IntColumn
+    max_per_host: IntColumn
+    cost: FloatColumn
+    calls: tuple[int, ...]
+    sizes: tuple[int, ...]
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRule:
+    """The limit of a server group on placements of ``kinds`` (by their numbers) on each of the problem's hosts.
+
+    ``member_counts`` is the number of members on each host. ``max_members`` is None for soft policies; then
+    ``anti_affinity`` selects the cost: members beyond a host's first, or else each host with members.
+    """
+
+    kinds: tuple[int, ...]
+    member_counts: IntColumn
+    max_members: int | None = None
+    anti_affinity: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementProblem:
+    """``free`` and ``capacity`` have one row per host and one column per resource class."""
+
+    free: npt.NDArray[np.int64]
+    capacity: npt.NDArray[np.int64]
+    kinds: tuple[CallKind, ...]
+    rules: tuple[GroupRule, ...] = ()
+
+    @property
+    def empty(self) -> npt.NDArray[np.bool_]:
+        """The mask of empty hosts."""
+        return (self.free == self.capacity).all(axis=1)
+
+    @property
+    def columns(self) -> int:
+        """The number of (kind, host) pairs, which the time to solve grows with."""
+        return sum(len(kind.hosts) for kind in self.kinds)
+
+    @property
+    def calls(self) -> int:
+        """The number of calls."""
+        return sum(len(kind.calls) for kind in self.kinds)
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementSolution:
+    """The number of placements on each host of each kind, and which of its calls are served.
+
+    ``optimal`` says whether no solution serves more calls.
+    """
+
+    placements: tuple[IntColumn, ...]
+    served_calls: tuple[tuple[bool, ...], ...]
+    optimal: bool = False
+
+    @property
+    def calls(self) -> int:
+        """The number of served calls."""
+        return sum(sum(kind_calls) for kind_calls in self.served_calls)
+
+
+def is_feasible(problem: PlacementProblem, solution: PlacementSolution) -> bool:
+    """Return whether a solution respects capacity, host limits and rules, and serves calls fully or not at all."""
+    used = np.zeros_like(problem.free)
+    for kind, placements, served_calls in zip(problem.kinds, solution.placements, solution.served_calls, strict=True):
+        required = sum(size for size, is_served in zip(kind.sizes, served_calls, strict=True) if is_served)
+        if (placements < 0).any() or (placements > kind.max_per_host).any() or placements.sum() != required:
+            return False
+        used[kind.hosts] += placements[:, None] * kind.amounts
+    return not (used > problem.free).any() and all(_satisfies_rule(problem, solution, rule) for rule in problem.rules)
+
+
+def count_members(problem: PlacementProblem, solution: PlacementSolution, rule: GroupRule) -> IntColumn:
+    """Return the number of placements per host that a rule counts."""
+    counts = np.zeros(len(problem.free), np.int64)
+    for number in rule.kinds:
+        counts[problem.kinds[number].hosts] += solution.placements[number]
+    return counts
+
+
+def _satisfies_rule(problem: PlacementProblem, solution: PlacementSolution, rule: GroupRule) -> bool:
+    new = count_members(problem, solution, rule)
+    return rule.max_members is None or not ((new > 0) & (rule.member_counts + new > rule.max_members)).any()

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Spreads identical instances over the best hosts one by one, without weighing all hosts again."""
+
+import bisect
+from collections.abc import Sequence
+
+import numpy as np
+
+from scheduler_svc.core.drivers.driver import max_candidates
+from scheduler_svc.core.drivers.random_choice import Rows, SeededRandom
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.columns import FloatColumn, IntColumn
+from scheduler_svc.core.table.trees import ProviderColumns
+from scheduler_svc.core.table.view import View
+from scheduler_svc.core.tree_request import total_resources
+
+
+def instance_capacity(view: View, request: SchedulingRequest, rows: Rows) -> IntColumn:
+    """Return how many more instances fit on each of ``rows``, by free amounts and the group's policy.
+
+    At least 1: the filters have checked that one fits. A tree may take fewer than its summed amounts suggest;
+    ``view.instance_limits`` has the limit, where it is known.
+    """
+    capacities = np.full(len(rows), request.max_instances_per_host or np.iinfo(np.int64).max, np.int64)
+    for resource_class, amount in total_resources(request).items():
+        np.minimum(capacities, (_free(view, resource_class).take(rows) // amount).astype(np.int64), out=capacities)
+    capacities = np.maximum(capacities, 1)
+    if view.instance_limits:
+        limits = np.array([view.instance_limits.get(row, -1) for row in rows.tolist()])
+        capacities = np.where(limits > 0, np.minimum(capacities, limits), capacities)
+    return capacities
+
+
+def _free(view: View, resource_class: str) -> FloatColumn:
+    trees = view.trees
+    return view.free(resource_class) if trees.are_flat else trees.sum(ProviderColumns.available, resource_class)
+
+
+def spread(
+    scores: Sequence[float],
+    capacities: Sequence[int],
+    *,
+    steps: Sequence[float],
+    count: int,
+    subset: int,
+    random: SeededRandom,
+) -> list[list[int]]:
+    """Return for each of ``count`` instances up to ``max_candidates(count)`` indexes into ``scores``, best first.
+
+    ``scores`` come best first. An assigned instance lowers its host's score by the host's entry in ``steps``; a host
+    leaves the queue when it has its ``capacities`` of instances. ``subset`` is the number of best hosts that each
+    choice is drawn from. The result is empty if the hosts do not take all instances.
+    """
+    queue = [(-score, index) for index, score in enumerate(scores)]
+    remaining = list(capacities)
+    choices = []
+    alternate_count = max_candidates(count) - 1
+    for _ in range(count):
+        if not queue:
+            return []
+        value, index = queue.pop(random.random_index(min(subset, len(queue))))
+        choices.append([index, *(other for _, other in queue[:alternate_count])])
+        remaining[index] -= 1
+        if remaining[index]:
+            bisect.insort(queue, (value - steps[index], index))
+    return choices

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Selection of the highest scores, with random tie-breaking."""
+
+import numpy as np
+
+from scheduler_svc.core.drivers.random_choice import Rows, SeededRandom
+from scheduler_svc.core.table.columns import FloatColumn
+
+BLOCK = 32  # scores
+
+
+def top_indexes(scores: FloatColumn, count: int, random: SeededRandom) -> Rows:
+    """Return the indexes of the ``count`` highest scores (or of all), best first.
+
+    Ties are broken at random, both for inclusion and for order.
+    """
+    indexes = _unordered_top(scores, count, random) if count < len(scores) else np.arange(len(scores))
+    values = scores[indexes]
+    order = np.argsort(-values, kind="stable")
+    ranked = values[order]
+    if (ranked[1:] == ranked[:-1]).any():
+        indexes = random.shuffle(indexes)
+        order = np.argsort(-scores[indexes], kind="stable")
+    return indexes[order]
+
+
+def _unordered_top(scores: FloatColumn, count: int, random: SeededRandom) -> Rows:
+    """Return the indexes of the ``count`` highest scores, unsorted."""
+    eligible = np.flatnonzero(scores >= _threshold(scores, count))
+    values = scores[eligible]
+    lowest = np.partition(values, len(values) - count)[len(values) - count]
+    above = eligible[values > lowest]
+    ties = eligible[values == lowest]
+    if len(above) + len(ties) == count:
+        return eligible[values >= lowest]
+    return np.concatenate((above, random.draw(ties, count - len(above))))
+
+
+def _threshold(scores: FloatColumn, count: int) -> np.float64:
+    """Return a threshold that at least ``count`` scores reach, and few more.
+
+    Each of the ``count`` blocks with the highest maxima has a score that reaches the lowest of these maxima. This cheap
+    pass leaves few scores to partition; partitioning all of them would take most of a decision's time.
+    """
+    blocks = len(scores) // BLOCK
+    if blocks < count:
+        return scores.min()
+    block_maxima = scores[: blocks * BLOCK].reshape(blocks, BLOCK).max(axis=1)
+    return np.partition(block_maxima, blocks - count)[blocks - count]

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rejects hosts that have not audited in the current epoch. Part of ComputeFilter."""
+
+from collections.abc import Iterator
+
+from rpcapi.resources.claims import NOT_AUDITED
+from scheduler_svc.core.filters import compute
+from scheduler_svc.core.matching.predicate import Filter, Sieve
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.view import View
+
+REASON_OVERDUE = "audit overdue"
+REASON_CLOSED = NOT_AUDITED
+REASONS = (REASON_OVERDUE, REASON_CLOSED)
+
+
+def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+    """Accept hosts that were audited in this epoch; an overdue audit has its own reason."""
+    if view.audits_overdue:
+        yield Sieve(REASON_OVERDUE, view.opened | view.audit_pending)
+    yield Sieve(REASON_CLOSED, view.opened)
+
+
+FILTER = Filter(compute.NAME, sieves, {"service": frozenset({"audited"})})

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Matches image architecture, hypervisor type, version and mode with hosts: Nova's ImagePropertiesFilter."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from oslo_utils import versionutils
+
+from scheduler_svc.core.matching.options import DEFAULTS, FilterOptions
+from scheduler_svc.core.matching.predicate import Filter, Sieve
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.view import View
+
+NAME = "ImagePropertiesFilter"
+REASON = "image properties"
+
+# Aliases of canonical names.
+_ARCHITECTURES = {
+    **dict.fromkeys(("i386", "i486", "i586", "x86_32", "x86_32p"), "i686"),
+    "amd64": "x86_64",
+}
+_TYPES = {"xapi": "xen"}
+_MODES = {"pv": "xen", "hv": "hvm", "baremetal": "hvm"}
+
+
+@dataclass(frozen=True, slots=True)
+class RequiredImageProperties:
+    """The requirements of an image. One entry of a host's ``supported_instances`` must contain all ``kinds``."""
+
+    kinds: tuple[str, ...]
+    version: str
+    address_bits: int
+
+    def supported_by(self, facts: Mapping[str, Any]) -> bool:
+        """Return whether a host with these facts can run the image; facts that it does not report are not checked."""
+        supported = facts.get("supported_instances") or ()
+        return (
+            any(set(self.kinds) <= set(entry) for entry in supported)
+            and self._version_matches(facts.get("hypervisor_version"))
+            and self._address_size_matches(facts.get("cpu_info"))
+        )
+
+    def _version_matches(self, version: Any) -> bool:
+        if not (self.version and version):
+            return True
+        try:
+            text = versionutils.convert_version_to_str(version)
+            return versionutils.VersionPredicate(self.version).satisfied_by(text)
+        except (TypeError, ValueError):
+            return False
+
+    def _address_size_matches(self, cpu_info: Any) -> bool:
+        address_size = cpu_info.get("maxphysaddr") if isinstance(cpu_info, Mapping) else None
+        bits = address_size.get("bits") if isinstance(address_size, Mapping) else None
+        return not self.address_bits or not bits or bits >= self.address_bits
+
+
+def build(options: FilterOptions = DEFAULTS) -> Filter:
+    """Return the filter; ``options.default_architecture`` is used for images that specify none."""
+
+    def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+        """Accept hosts that support the image; all hosts if it specifies no architecture, type or mode."""
+        required = _required_properties(request.image.get("properties", {}), options.default_architecture)
+        if required.kinds:
+            yield Sieve(REASON, view.facts.where(required.supported_by, (NAME, required)))
+
+    return Filter(NAME, sieves, {"compute": frozenset({"facts"})})
+
+
+def _required_properties(properties: Mapping[str, Any], architecture: str) -> RequiredImageProperties:
+    properties_with_aliases = (
+        (properties.get("hw_architecture", architecture), _ARCHITECTURES),
+        (properties.get("img_hv_type"), _TYPES),
+        (properties.get("hw_vm_mode"), _MODES),
+    )
+    kinds = tuple(
+        aliases.get(str(kind).lower(), str(kind).lower()) for kind, aliases in properties_with_aliases if kind
+    )
+    bits = str(properties.get("hw_maxphysaddr_bits"))
+    return RequiredImageProperties(
+        kinds,
+        str(properties.get("img_hv_requested_version") or ""),
+        int(bits) if bits.isdecimal() else 0,
+    )

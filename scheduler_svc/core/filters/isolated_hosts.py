@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Restricts configured hosts to configured images: Nova's IsolatedHostsFilter."""
+
+from collections.abc import Iterator
+
+from scheduler_svc.core.matching.options import DEFAULTS, FilterOptions
+from scheduler_svc.core.matching.predicate import Filter, Sieve
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.view import View
+
+NAME = "IsolatedHostsFilter"
+REASON_OUTSIDE = "not a host for isolated images"
+REASON_INSIDE = "host for isolated images"
+
+
+def build(options: FilterOptions = DEFAULTS) -> Filter:
+    """Return the filter for the isolated images and hosts of ``options``."""
+
+    def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+        """Accept isolated hosts only for isolated images; other images too unless the hosts are restricted."""
+        if request.image.get("id") in options.isolated_images:
+            yield Sieve(REASON_OUTSIDE, view.match_names(options.isolated_hosts))
+        elif options.restrict_isolated_hosts and options.isolated_hosts:
+            yield Sieve(REASON_INSIDE, ~view.match_names(options.isolated_hosts))
+
+    return Filter(NAME, sieves)

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Matches hosts with the requested aggregates and tree."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from scheduler_svc.core.matching.predicate import Filter, Sieve
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.columns import Column
+from scheduler_svc.core.table.trees import ProviderColumns
+from scheduler_svc.core.table.view import View
+
+NAME = "MembershipFilter"
+REASON_AGGREGATE = "not in the aggregates asked for"
+REASON_FORBIDDEN = "in a forbidden aggregate"
+REASON_TREE = "not the tree asked for"
+
+
+def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+    """Apply ``member_of``, ``forbidden_aggregates`` and ``in_tree`` of the group without a suffix.
+
+    A host's aggregates apply to its whole tree. A host outside ``member_of`` passes if a provider below it or a sharing
+    provider is a member.
+    """
+    if request.in_tree is not None:
+        yield Sieve(REASON_TREE, view.in_tree_of(request.in_tree))
+    if request.member_of:
+
+        def inside(providers: ProviderColumns) -> Column:
+            return np.logical_and.reduce([providers.members(names) for names in request.member_of])
+
+        yield Sieve(REASON_AGGREGATE, view.trees.any(inside))
+    if request.forbidden_aggregates:
+        yield Sieve(REASON_FORBIDDEN, ~view.aggregates.members(request.forbidden_aggregates))
+
+
+FILTER = Filter(NAME, sieves, {"aggregate": frozenset({"hosts"})})

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rejects hosts outside the network of the scheduler hints: Nova's SimpleCIDRAffinityFilter."""
+
+import ipaddress
+from collections.abc import Iterator
+
+from rpcapi.validation.hints import DEFAULT_CIDR, single_value
+from scheduler_svc.core.matching.predicate import Filter, Sieve
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.view import View
+
+NAME = "SimpleCIDRAffinityFilter"
+ADDRESS = "build_near_host_ip"
+LENGTH = "cidr"
+REASON = "not near {}"
+
+
+def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+    """Accept hosts with an address in the hints' network. Request validation rejects invalid networks."""
+    address = single_value(request.hints.get(ADDRESS))
+    if address:
+        network = ipaddress.ip_network(address + single_value(request.hints.get(LENGTH, DEFAULT_CIDR)), strict=False)
+        yield Sieve(REASON.format(network), view.within_network(network))
+
+
+FILTER = Filter(NAME, sieves, {"compute": frozenset({"host_ip"})})

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rejects hosts that are not on the physical networks and segments of the requested ports."""
+
+from collections.abc import Iterator
+
+from scheduler_svc.core.matching.predicate import Filter, Sieve
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.view import View
+
+NAME = "NetworkSegmentFilter"
+REASON_PHYSNET = "not on physical network {}"
+REASON_SEGMENT = "not on segment {}"
+NAMESPACE = "network"
+_TESTS = (("physnet", "physnets", REASON_PHYSNET), ("segment", "segments", REASON_SEGMENT))
+
+
+def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+    """Accept hosts that are on all of them according to the network service."""
+    for port_key, key, reason in _TESTS:
+        for name in dict.fromkeys(port[port_key] for port in request.ports if port.get(port_key)):
+            yield Sieve(reason.format(name), view.state_contains(NAMESPACE, key, name))
+
+
+FILTER = Filter(NAME, sieves, {NAMESPACE: frozenset({"physnets", "segments"})})

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rejects hosts without NUMA cells if the request has a topology: Nova's NUMATopologyFilter.
+
+The tree search selects the cells later, and only for the best hosts.
+"""
+
+from collections.abc import Iterator
+
+from scheduler_svc.core.matching.predicate import Filter, Sieve
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.view import View
+
+NAME = "NUMATopologyFilter"
+REASON = "no NUMA cells"
+
+
+def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+    """Accept hosts that reported NUMA cells; all hosts if the request has no topology."""
+    if request.numa:
+        yield Sieve(REASON, view.has_numa_cells)
+
+
+FILTER = Filter(NAME, sieves, {"compute": frozenset({"numa"})})

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rejects hosts in partitions whose store is unreachable."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from rpcapi.resources.claims import PARTITION_UNAVAILABLE
+from scheduler_svc.core.matching.predicate import Filter, Sieve
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.view import View
+
+NAME = "PartitionFilter"  # not configurable: always applied
+REASON = PARTITION_UNAVAILABLE
+
+
+def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+    """Accept hosts in partitions that are reachable."""
+    if request.unavailable_partitions:
+        yield Sieve(REASON, ~np.logical_or.reduce([view.within(name) for name in request.unavailable_partitions]))
+
+
+FILTER = Filter(NAME, sieves)

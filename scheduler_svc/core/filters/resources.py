@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rejects hosts without enough free capacity: the arithmetic of rpcapi.resources.fit on columns."""
+
+from collections.abc import Iterator
+
+from scheduler_svc.core.matching.predicate import Filter, Sieve
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.trees import ProviderColumns
+from scheduler_svc.core.table.view import View
+
+NAME = "ResourcesFilter"
+REASON = "not enough {}"
+REASON_UNIT = "unit rules of {}"
+
+
+def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+    """Accept hosts with free capacity for each requested class whose unit rules allow the amount.
+
+    Different classes may be provided by different providers of the host's tree, or by sharing providers.
+    """
+    trees = view.trees
+    for resource_class, amount in request.resources.items():
+        if trees.are_flat:
+            yield Sieve(REASON.format(resource_class), view.free(resource_class) >= amount)
+        else:
+            yield Sieve(REASON.format(resource_class), trees.any(ProviderColumns.has_capacity, resource_class, amount))
+        if trees.has_rules(resource_class):
+            yield Sieve(
+                REASON_UNIT.format(resource_class), trees.any(ProviderColumns.can_allocate, resource_class, amount)
+            )
+
+
+FILTER = Filter(NAME, sieves, {"compute": frozenset({"inventories", "used"})})

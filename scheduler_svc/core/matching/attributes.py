@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Host attributes by their names in Nova's HostState, for extra specs and queries that use those names."""
+
+import ipaddress
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from rpcapi import errors
+from rpcapi.resources import names
+from rpcapi.resources.query import ATTRIBUTES, TermType
+from scheduler_svc.core.reads import Reads
+from scheduler_svc.core.table.columns import Column, FloatColumn
+from scheduler_svc.core.table.view import View
+
+MIB_PER_GIB = 1024
+COUNTS = {"num_instances": "instances", "num_io_ops": "io_ops", "failed_builds": "failed_builds"}
+NODES = ("nodename", "hypervisor_hostname")  # the canonical name of a node here
+
+READS: Reads = {"compute": frozenset({"facts", "host_ip", "inventories", "used"})}
+COUNT_READS: Reads = {"compute": frozenset(f"metrics.{metric}" for metric in COUNTS.values())}
+
+
+def _metric_count(metric: str) -> Callable[[View], FloatColumn]:
+    return lambda view: np.fmax(view.state("compute", f"metrics.{metric}"), 0.0)
+
+
+def _used(view: View, resource_class: str) -> FloatColumn:
+    return view.tree_capacity(resource_class) - view.tree_free(resource_class)
+
+
+# Sums over host trees. Totals are capacities: reserved amounts are subtracted and allocation ratios applied.
+NUMBERS: Mapping[str, Callable[[View], FloatColumn]] = {
+    "vcpus_total": lambda view: view.tree_capacity("VCPU"),
+    "vcpus_used": lambda view: _used(view, "VCPU"),
+    "total_usable_ram_mb": lambda view: view.tree_capacity("MEMORY_MB"),
+    "free_ram_mb": lambda view: view.tree_free("MEMORY_MB"),
+    "total_usable_disk_gb": lambda view: view.tree_capacity("DISK_GB"),
+    "free_disk_mb": lambda view: view.tree_free("DISK_GB") * MIB_PER_GIB,
+    "disk_mb_used": lambda view: _used(view, "DISK_GB") * MIB_PER_GIB,
+    **{name: _metric_count(metric) for name, metric in COUNTS.items()},
+}
+
+
+def number(view: View, path: Sequence[str]) -> FloatColumn:
+    """Return a number per row, NaN if unknown: an attribute of NUMBERS, or a metric that the worker stores."""
+    try:
+        if path[0] in NUMBERS:
+            return NUMBERS[path[0]](view)
+        return view.state("compute", f"metrics.{path[1]}")
+    except LookupError:  # no filter or weigher reads this metric, so agents do not send it
+        return np.full(view.size, np.nan)
+
+
+def fact_path(path: Sequence[str]) -> Sequence[str]:
+    """Return the path within a host's facts for an attribute path."""
+    return path[1:] if path[0] in ("facts", "stats") else path
+
+
+def lookup(facts: Mapping[str, Any], path: Sequence[str]) -> Any:
+    """Return the value at ``path``, or None."""
+    value: Any = facts
+    for key in path:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
+
+
+def matches_name(view: View, attribute: str, texts: Sequence[str]) -> Column:
+    """Return a mask of the rows whose host, node or address is in ``texts``; invalid texts match no row."""
+    if ATTRIBUTES[attribute] is TermType.ADDRESS:
+        networks = [ipaddress.ip_network(text) for text in texts if _is_valid(ipaddress.ip_address, text)]
+        return np.logical_or.reduce([_no_rows(view), *(view.within_network(network) for network in networks)])
+    valid = [text for text in texts if _is_valid(names.canonical, text)]
+    if attribute not in NODES:
+        return view.match_names([text for text in valid if names.SEPARATOR not in text])
+    column = _no_rows(view)
+    rows = [view.row(text, number) for text in valid for number in range(len(view.log_positions))]
+    column[[row for row in rows if row is not None]] = True
+    return column
+
+
+def has_address(view: View) -> Column:
+    """Return a mask of the rows that reported an address."""
+    return np.logical_or.reduce([view.within_network(ipaddress.ip_network(text)) for text in ("0.0.0.0/0", "::/0")])
+
+
+def _no_rows(view: View) -> Column:
+    return np.zeros(view.size, np.bool_)
+
+
+def _is_valid(parse: Callable[[str], object], text: str) -> bool:
+    try:
+        parse(text)
+    except (ValueError, errors.InvalidName):
+        return False
+    return True

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Limits on counts that hosts report.
+
+Nova's IoOpsFilter and NumInstancesFilter, and their variants with limits in aggregate metadata.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from scheduler_svc.core.matching.predicate import Filter, Sieve
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.columns import FloatColumn
+from scheduler_svc.core.table.view import View
+
+
+@dataclass(frozen=True, slots=True)
+class LimitedMetric:
+    """A metric, the aggregate metadata key of its limit, and the reason for rejecting a host at the limit."""
+
+    metric: str
+    key: str
+    reason: str
+
+
+IO_OPS = LimitedMetric("metrics.io_ops", "max_io_ops_per_host", "too many I/O operations")
+INSTANCES = LimitedMetric("metrics.instances", "max_instances_per_host", "too many instances")
+
+
+def build(name: str, metric: LimitedMetric, limit: int) -> Filter:
+    """Return the filter that accepts hosts with a count below ``limit``."""
+
+    def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+        yield Sieve(metric.reason, read_count(view, metric) < limit)
+
+    return Filter(name, sieves, {"compute": frozenset({metric.metric})})
+
+
+def build_by_aggregate(name: str, metric: LimitedMetric, default: int) -> Filter:
+    """Return the filter with the smallest limit in the metadata of the host's aggregates.
+
+    The limit is ``default`` if no aggregate sets one, or if one of them is not an integer, as in Nova.
+    """
+
+    def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+        texts = view.aggregates.metadata_values(metric.key)
+        limit = (
+            view.aggregates.get_or_compute((name, default), lambda: _limits(view, texts, default)) if texts else default
+        )
+        yield Sieve(metric.reason, read_count(view, metric) < limit)
+
+    reads = {"compute": frozenset({metric.metric}), "aggregate": frozenset({"hosts", "metadata"})}
+    return Filter(name, sieves, reads)
+
+
+def read_count(view: View, metric: LimitedMetric) -> FloatColumn:
+    """Return the count of each row; 0 if it is not reported."""
+    return np.fmax(view.state("compute", metric.metric), 0.0)
+
+
+def _limits(view: View, texts: Mapping[str, str], default: int) -> FloatColumn:
+    numbers = {name: _integer(text) for name, text in texts.items()}
+    limits = np.full(view.size, float(default))
+    # In descending order, so that the smallest limit is assigned last.
+    for limit in sorted({number for number in numbers.values() if number is not None}, reverse=True):
+        limits[view.aggregates.members([name for name, number in numbers.items() if number == limit])] = limit
+    limits[view.aggregates.members([name for name, number in numbers.items() if number is None])] = default
+    return limits
+
+
+def _integer(text: str) -> int | None:
+    try:
+        return int(text)
+    except ValueError:
+        return None

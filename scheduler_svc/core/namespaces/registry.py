@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All namespaces of a deployment."""
+
+from collections.abc import Iterable
+
+from rpcapi import errors
+from scheduler_svc.core.namespaces import built_in
+from scheduler_svc.core.namespaces.namespace import Namespace
+
+COMPOSED = ("compute", "service")  # the store composes their documents from reports
+
+
+class NamespaceRegistry:
+    """The built-in namespaces and the ``declared`` ones of a deployment; raises ValueError for a duplicate name."""
+
+    def __init__(self, declared: Iterable[Namespace] = ()) -> None:
+        self._by_name: dict[str, Namespace] = {}
+        for namespace in [*built_in.build(), *declared]:
+            if namespace.name in self._by_name:
+                raise ValueError(f"namespace {namespace.name!r} already exists")
+            self._by_name[namespace.name] = namespace
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all namespaces."""
+        return tuple(self._by_name)
+
+    @property
+    def stored_names(self) -> tuple[str, ...]:
+        """The names of the namespaces with documents that the store keeps as written; the store needs this list."""
+        return tuple(name for name in self._by_name if name not in COMPOSED)
+
+    def find(self, name: str) -> Namespace:
+        """Return the namespace of that name; raises UnknownNamespace."""
+        namespace = self._by_name.get(name)
+        if namespace is None:
+            raise errors.UnknownNamespace(namespace=name, known=", ".join(self._by_name))
+        return namespace

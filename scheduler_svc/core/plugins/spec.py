@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The spec_obj of Nova-style plugins: a request with the attributes of Nova's RequestSpec."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from os_resource_classes import DISK_GB, MEMORY_MB, PCPU, VCPU
+
+from scheduler_svc.core.request import SchedulingRequest
+
+
+@dataclass(frozen=True, slots=True)
+class SpecFlavor:
+    """The requested resources as flavor attributes."""
+
+    name: str | None
+    vcpus: int
+    memory_mb: int
+    root_gb: int
+    extra_specs: Mapping[str, str]
+    ephemeral_gb: int = 0
+    swap: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SpecImage:
+    """The image to boot from."""
+
+    id: str | None
+    properties: Mapping[str, Any]
+
+
+class PluginRequestSpec:
+    """A subset of nova.objects.RequestSpec; ``request`` is gantt's complete request.
+
+    A request for many instances is filtered once: ``num_instances`` is always 1, and there is no instance_uuid.
+    """
+
+    num_instances = 1
+
+    def __init__(self, request: SchedulingRequest) -> None:
+        self.request = request
+        self.request_id = request.id
+        self.project_id = request.project
+        self.user_id = request.user
+        self.availability_zone = request.availability_zone
+        self.force_hosts = list(request.force_hosts)
+        self.ignore_hosts = list(request.ignore_hosts)
+        self.scheduler_hints = dict(request.hints)
+        self.flavor = SpecFlavor(
+            name=request.flavor,
+            vcpus=request.resources.get(VCPU, 0) + request.resources.get(PCPU, 0),
+            memory_mb=request.resources.get(MEMORY_MB, 0),
+            root_gb=request.resources.get(DISK_GB, 0),
+            extra_specs=request.extra_specs,
+        )
+        self.image = SpecImage(request.image.get("id"), request.image.get("properties", {}))
+
+    def get_scheduler_hint(self, hint_name: str, default: Any = None) -> Any:
+        """Return a hint (the element of a list of length 1), or ``default`` if the request does not have it."""
+        if hint_name not in self.scheduler_hints:
+            return default
+        hint = self.scheduler_hints[hint_name]
+        return hint[0] if isinstance(hint, list) and len(hint) == 1 else hint

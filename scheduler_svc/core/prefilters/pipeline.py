@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The prefilters in their order, and their application to a request."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from scheduler_svc.core.prefilters import devices, image_metadata, image_type, isolated_aggregates, tenant_aggregates
+from scheduler_svc.core.prefilters.options import DEFAULTS, PrefilterOptions
+from scheduler_svc.core.prefilters.prefilter import Prefilter
+from scheduler_svc.core.request import COMPUTE, SchedulingRequest
+from scheduler_svc.core.table.aggregates import AggregateView
+
+# The request fields that prefilters may extend.
+REWRITTEN = ("member_of", "forbidden_aggregates", "root_required")
+
+
+def build(options: PrefilterOptions = DEFAULTS) -> Sequence[Prefilter]:
+    """Return the enabled prefilters, in Nova's order.
+
+    Six of Nova's fourteen prefilters are not needed here. map_az_to_placement_aggregate: the table resolves zones of
+    aggregates. compute_status_filter: the table has the disabled hosts. accelerators_filter: devices are providers.
+    routed_networks_filter: a filter checks the segments of ports. remote_managed_ports_filter: ports are translated
+    when the request is built. owner_nova_filter: providers have one owner.
+    """
+    available = (
+        # First: it may exclude most hosts, or all.
+        (options.limit_tenants, tenant_aggregates.build(options)),
+        (options.image_types, image_type.PREFILTER),
+        # Before other prefilters add traits: it checks the traits of the original request.
+        (options.isolated_aggregates, isolated_aggregates.PREFILTER),
+        (options.image_metadata, image_metadata.PREFILTER),
+        # One key lookup each.
+        (True, devices.PACKED_VIRTQUEUE),
+        (True, devices.EPHEMERAL_ENCRYPTION),
+        (True, devices.VIRTIO_SOUND),
+        (True, devices.TPM_SECRET_SECURITY),
+    )
+    return [prefilter for enabled, prefilter in available if enabled]
+
+
+NAMES = tuple(prefilter.name for prefilter in build(PrefilterOptions(*[True] * len(PrefilterOptions.__slots__))))
+
+
+def run(prefilters: Sequence[Prefilter], request: SchedulingRequest, aggregates: AggregateView) -> SchedulingRequest:
+    """Return the rewritten request, with the additions per prefilter; raises NoValidHost and InvalidSpec.
+
+    Prefilters apply to servers only, not to volumes or ports that are placed alone.
+    """
+    if request.service != COMPUTE:
+        return request
+    added: dict[str, Mapping[str, list[object]]] = {}
+    for prefilter in prefilters:
+        before, request = request, prefilter.rewrite(request, aggregates)
+        if request is not before:
+            added[prefilter.name] = _find_additions(before, request)
+    return replace(request, rewritten=added) if added else request
+
+
+def _find_additions(before: SchedulingRequest, after: SchedulingRequest) -> Mapping[str, list[object]]:
+    additions = {name: getattr(after, name)[len(getattr(before, name)) :] for name in REWRITTEN}
+    # JSON types, for the decision record.
+    return {
+        name: [list(value) if isinstance(value, tuple) else value for value in values]
+        for name, values in additions.items()
+        if values
+    }

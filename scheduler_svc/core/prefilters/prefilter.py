@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The interface of prefilters."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from scheduler_svc.core.reads import Reads
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.aggregates import AggregateView
+
+Rewrite = Callable[[SchedulingRequest, AggregateView], SchedulingRequest]
+
+
+@dataclass(frozen=True, slots=True)
+class Prefilter:
+    """A prefilter by its Nova name. ``rewrite`` returns the same request object if nothing changes.
+
+    It raises NoValidHost or InvalidSpec if no host can match. ``reads`` lists the host state keys that it reads.
+    """
+
+    name: str
+    rewrite: Rewrite
+    reads: Reads = field(default_factory=dict)

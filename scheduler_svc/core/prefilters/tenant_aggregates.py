@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Restricts a project to the aggregates that name it, if any: Nova's require_tenant_aggregate."""
+
+from dataclasses import replace
+
+from rpcapi import errors
+from scheduler_svc.core.prefilters.options import PrefilterOptions
+from scheduler_svc.core.prefilters.prefilter import Prefilter
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.aggregates import AggregateView
+
+NAME = "require_tenant_aggregate"
+KEY = "filter_tenant_id"  # and all keys with this prefix, each with one project
+
+
+def build(options: PrefilterOptions) -> Prefilter:
+    """Return the prefilter; if projects need an aggregate, it rejects those without one."""
+
+    def rewrite(request: SchedulingRequest, aggregates: AggregateView) -> SchedulingRequest:
+        names = aggregates.get_or_compute(NAME, lambda: _by_project(aggregates)).get(request.project)
+        if names:
+            return replace(request, member_of=(*request.member_of, names))
+        if options.tenants_need_aggregate:
+            raise errors.NoValidHost(reason=f"no aggregate for project {request.project!r}", reasons={})
+        return request
+
+    return Prefilter(NAME, rewrite, {"aggregate": frozenset({"hosts", "metadata"})})
+
+
+def _by_project(aggregates: AggregateView) -> dict[str, tuple[str, ...]]:
+    aggregates_by_project: dict[str, tuple[str, ...]] = {}
+    for name in aggregates.names:
+        for key, project in aggregates.metadata(name).items():
+            if key.startswith(KEY) and name not in aggregates_by_project.get(project, ()):
+                aggregates_by_project[project] = (*aggregates_by_project.get(project, ()), name)
+    return aggregates_by_project

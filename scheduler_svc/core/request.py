@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scheduler's internal form of a request."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rpcapi.resources.claims import GroupPolicy
+from rpcapi.resources.groups import RequestGroup
+from scheduler_svc.store.records import Amounts, ClaimGroup
+
+COMPUTE = "compute"
+
+# Fields that the decision record copies from a request, if they are set.
+_RECORDED_FIELDS = (
+    *("required_traits", "any_traits", "forbidden_traits", "member_of", "forbidden_aggregates", "in_tree"),
+    *("groups_policy", "same_subtree", "root_required", "root_forbidden", "availability_zone", "ignore_hosts"),
+    *("force_hosts", "hints", "numa", "image", "extra_specs", "volumes", "ports", "driver", "rewritten"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulingRequest:
+    """A request for identical instances. ``id`` is the request id, which seeds all random choices.
+
+    ``resources``, the traits, ``member_of``, ``forbidden_aggregates`` and ``in_tree`` are the unsuffixed request group,
+    ``groups`` the suffixed ones; rpcapi.objects.RequestSpec documents them, and ``numa``, ``image``, ``extra_specs``,
+    ``volumes`` and ``ports``. ``service`` is the service of the resource to place: "compute", "volume" or "network".
+
+    ``instance_hosts`` maps instances named in hints to their hosts, ``members`` has the number of the server group's
+    members on each host. ``excluded_hosts`` names hosts at the limit of an anti-affinity group, ``group_hosts`` those
+    that an affinity group is already on: the store provides them during the decision. ``partition`` limits the
+    decision to one partition, ``unavailable_partitions`` names those whose stores do not answer. ``source_partition``
+    is the current partition of an instance that moves, None for a new one. ``rewritten`` has what each prefilter added.
+    """
+
+    id: str
+    resources: Amounts
+    required_traits: tuple[str, ...] = ()
+    forbidden_traits: tuple[str, ...] = ()
+    availability_zone: str | None = None
+    ignore_hosts: tuple[str, ...] = ()
+    force_hosts: tuple[str, ...] = ()
+    hints: Mapping[str, Any] = field(default_factory=dict)
+    group: ClaimGroup | None = None
+    excluded_hosts: tuple[str, ...] = ()
+    group_hosts: tuple[str, ...] = ()
+    partition: str | None = None
+    unavailable_partitions: tuple[str, ...] = ()
+    any_traits: tuple[tuple[str, ...], ...] = ()
+    member_of: tuple[tuple[str, ...], ...] = ()
+    forbidden_aggregates: tuple[str, ...] = ()
+    in_tree: str | None = None
+    groups: tuple[RequestGroup, ...] = ()
+    groups_policy: str | None = None
+    root_required: tuple[str, ...] = ()
+    root_forbidden: tuple[str, ...] = ()
+    same_subtree: tuple[tuple[str, ...], ...] = ()
+    numa: Mapping[str, Any] = field(default_factory=dict)
+    image: Mapping[str, Any] = field(default_factory=dict)
+    extra_specs: Mapping[str, str] = field(default_factory=dict)
+    flavor: str | None = None
+    volumes: tuple[Mapping[str, Any], ...] = ()
+    ports: tuple[Mapping[str, Any], ...] = ()
+    service: str = COMPUTE
+    driver: str | None = None
+    project: str = ""
+    user: str = ""
+    instance_hosts: Mapping[str, str] = field(default_factory=dict)
+    members: Mapping[str, int] = field(default_factory=dict)
+    source_partition: str | None = None
+    rewritten: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def max_instances_per_host(self) -> int | None:
+        """Return how many instances of this request one host may take, None for no limit."""
+        if self.group is not None and self.group.policy == GroupPolicy.ANTI_AFFINITY:
+            return self.group.max_per_host
+        return None
+
+    @property
+    def is_affinity(self) -> bool:
+        """Return whether all instances of this request must go to one host."""
+        return self.group is not None and self.group.policy == GroupPolicy.AFFINITY
+
+    @property
+    def seed(self) -> int:
+        """Return a hash of the request id, small enough to be exact as a JSON number."""
+        return int.from_bytes(hashlib.blake2b(self.id.encode(), digest_size=6).digest(), "big")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the request for the decision record, without unset fields."""
+        document: dict[str, Any] = {"resources": dict(self.resources)}
+        document |= {name: _plain(value) for name in _RECORDED_FIELDS if (value := getattr(self, name))}
+        if self.groups:
+            document["groups"] = {group.suffix: group.as_dict() for group in self.groups}
+        if self.service != COMPUTE:
+            document["service"] = self.service
+        if self.group is not None:
+            document["group"] = {"id": self.group.id, "policy": str(self.group.policy)}
+        return document
+
+
+def _plain(value: Any) -> Any:
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Host addresses as number columns, so that one vectorised comparison tests all hosts against a network."""
+
+import ipaddress
+
+import numpy as np
+import numpy.typing as npt
+
+from scheduler_svc.core.table.columns import Column, Rows, extend_column
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+HALF = 64  # bits in each of the two address columns
+_MASK = 2**HALF - 1
+
+
+class AddressColumn:
+    """The IPv4 or IPv6 address of each row; a row may have none (version 0)."""
+
+    __slots__ = ("_high", "_low", "_version")
+
+    def __init__(self, size: int) -> None:
+        self._high: npt.NDArray[np.uint64] = np.zeros(size, np.uint64)
+        self._low: npt.NDArray[np.uint64] = np.zeros(size, np.uint64)
+        self._version: npt.NDArray[np.int8] = np.zeros(size, np.int8)
+
+    def grow(self, size: int) -> None:
+        """Extend the columns to ``size`` rows."""
+        self._high = extend_column(self._high, size)
+        self._low = extend_column(self._low, size)
+        self._version = extend_column(self._version, size)
+
+    def set_row(self, row: int, text: str | None) -> None:
+        """Set the address of ``row``; None removes it."""
+        address = None if text is None else ipaddress.ip_address(text)
+        number = 0 if address is None else int(address)
+        self._high[row] = number >> HALF
+        self._low[row] = number & _MASK
+        self._version[row] = 0 if address is None else address.version
+
+    def copy_from(self, rows: Rows, other: "AddressColumn") -> None:
+        """Copy the first rows of ``other`` to ``rows``."""
+        count = len(rows)
+        self._high[rows] = other._high[:count]
+        self._low[rows] = other._low[:count]
+        self._version[rows] = other._version[:count]
+
+    def clear(self, rows: Rows) -> None:
+        """Remove the addresses of ``rows``."""
+        self.copy_from(rows, AddressColumn(len(rows)))
+
+    def of(self, row: int) -> str | None:
+        """Return the address of ``row``, or None."""
+        number = (int(self._high[row]) << HALF) | int(self._low[row])
+        kinds = {4: ipaddress.IPv4Address, 6: ipaddress.IPv6Address}
+        version = int(self._version[row])
+        return str(kinds[version](number)) if version else None
+
+    def within(self, network: Network, size: int) -> Column:
+        """Return a mask of the first ``size`` rows: True where the address is in ``network``."""
+        mask, prefix = int(network.netmask), int(network.network_address)
+        if network.version == 4:
+            mask |= _MASK << HALF  # the high half of an IPv4 address is 0
+        column = self._version[:size] == network.version
+        column &= (self._high[:size] & np.uint64(mask >> HALF)) == np.uint64(prefix >> HALF)
+        column &= (self._low[:size] & np.uint64(mask & _MASK)) == np.uint64(prefix & _MASK)
+        return column

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Child providers of one partition's hosts, in rows of their own."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from scheduler_svc.core.table.columns import FIRST_ROWS, Column, IntColumn, extend_column
+from scheduler_svc.core.table.resources import ResourceColumns
+from scheduler_svc.core.table.traits import TraitColumns
+from scheduler_svc.store.records import Amounts
+
+NO_HOST = -1
+
+
+class Forest:
+    """The child (non-root) providers of one partition, one row each. A row is never reused for another provider.
+
+    ``root`` is the host row of a provider's root, or NO_HOST if the provider was deleted; ``present`` is True for
+    providers that exist. ``version`` increases whenever a provider's root or its
+    aggregates change.
+    """
+
+    __slots__ = (
+        *(
+            "_descendants",
+            "_parents",
+            "_provider_positions",
+            "_used_positions",
+            "aggregates",
+            "names",
+            "resources",
+            "root",
+            "rows",
+        ),
+        *("present", "traits", "version"),
+    )
+
+    def __init__(self) -> None:
+        self.rows: dict[str, int] = {}
+        self.names: list[str] = []
+        self.present: Column = np.zeros(FIRST_ROWS, np.bool_)
+        self.root: IntColumn = np.full(FIRST_ROWS, NO_HOST, np.int64)
+        self.resources: dict[str, ResourceColumns] = {}
+        self.traits = TraitColumns(FIRST_ROWS)
+        self.aggregates = TraitColumns(FIRST_ROWS)
+        self.version = 0
+        self._parents: list[str] = []
+        self._descendants: dict[int, list[int]] = {}  # host row -> rows of its child providers
+        self._provider_positions: list[int] = []
+        self._used_positions: list[int] = []
+
+    @property
+    def size(self) -> int:
+        """The number of rows."""
+        return len(self.names)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are no child providers."""
+        return not self._descendants
+
+    def descendants(self, host: int) -> Sequence[int]:
+        """Return the rows of all providers below a host, unordered."""
+        return self._descendants.get(host, ())
+
+    @property
+    def hosts(self) -> Iterable[int]:
+        """The rows of the hosts that have child providers."""
+        return self._descendants.keys()
+
+    def parent(self, row: int) -> str:
+        """Return the name of the parent provider."""
+        return self._parents[row]
+
+    def provider_position(self, name: str) -> int:
+        """Return the log position of a provider's document; 0 if there never was one."""
+        return self._provider_positions[self.rows[name]] if name in self.rows else 0
+
+    def used_position(self, name: str) -> int:
+        """Return the log position of a provider's usage; 0 if there never was one."""
+        return self._used_positions[self.rows[name]] if name in self.rows else 0
+
+    def set_provider(self, name: str, provider: Mapping[str, Any] | None, host: int, position: int) -> None:
+        """Set a provider's document; None marks it as deleted. ``host`` is the host row of its root."""
+        row = self._row(name)
+        self._provider_positions[row] = position
+        document = provider or {}
+        self._parents[row] = document.get("parent") or ""
+        self._attach(row, NO_HOST if provider is None else host)
+        inventories = document.get("inventories", {})
+        for resource_class in inventories.keys() - self.resources.keys():
+            self.resources[resource_class] = ResourceColumns(len(self.present))
+        for resource_class, columns in self.resources.items():
+            columns.set_inventory(row, inventories.get(resource_class))
+        self.traits.set_row(row, document.get("traits", ()))
+
+    def set_used(self, name: str, amounts: Amounts, position: int) -> None:
+        """Set the sums of live claims; ignored if later sums were already set."""
+        row = self._row(name)
+        if position < self._used_positions[row]:
+            return
+        self._used_positions[row] = position
+        for resource_class in amounts.keys() - self.resources.keys():
+            self.resources[resource_class] = ResourceColumns(len(self.present))
+        for resource_class, columns in self.resources.items():
+            columns.set_used(row, amounts.get(resource_class, 0))
+
+    def used(self, name: str) -> dict[str, int]:
+        """Return the sum of live claims by resource class."""
+        row = self.rows[name]
+        return {
+            resource_class: int(columns.used[row])
+            for resource_class, columns in self.resources.items()
+            if columns.used[row]
+        }
+
+    def set_aggregates(self, name: str, aggregates: Iterable[str]) -> None:
+        """Replace the aggregates of a provider; unknown names are ignored."""
+        if name in self.rows:
+            row, aggregate_names = self.rows[name], set(aggregates)
+            if aggregate_names != self.aggregates.of(row):
+                self.aggregates.set_row(row, aggregate_names)
+                self.version += 1
+
+    def renumber_hosts(self, hosts: Sequence[int]) -> None:
+        """Replace each host row i by ``hosts[i]``."""
+        self._descendants = {hosts[host]: rows for host, rows in self._descendants.items()}
+        for host, rows in self._descendants.items():
+            self.root[rows] = host
+        self.version += 1
+
+    def _attach(self, row: int, host: int) -> None:
+        former = int(self.root[row])
+        if former == host:
+            return  # the usual report: the root is unchanged
+        if former != NO_HOST:
+            self._descendants[former].remove(row)
+            if not self._descendants[former]:
+                del self._descendants[former]
+        if host != NO_HOST:
+            self._descendants.setdefault(host, []).append(row)
+        self.root[row] = host
+        self.present[row] = host != NO_HOST
+        self.version += 1
+
+    def _row(self, name: str) -> int:
+        row = self.rows.setdefault(name, len(self.names))
+        if row == len(self.names):
+            if row == len(self.present):
+                self._grow(2 * row)
+            self.names.append(name)
+            self._parents.append("")
+            self._provider_positions.append(0)
+            self._used_positions.append(0)
+        return row
+
+    def _grow(self, size: int) -> None:
+        self.present = extend_column(self.present, size)
+        self.root = extend_column(self.root, size, NO_HOST)
+        self.traits.grow(size)
+        self.aggregates.grow(size)
+        for columns in self.resources.values():
+            columns.grow(size)

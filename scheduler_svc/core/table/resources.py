@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The inventory and usage columns of one resource class."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from rpcapi.resources.inventory import MAX_AMOUNT
+from scheduler_svc.core.table.columns import Column, FloatColumn, IntColumn, Rows, extend_column
+
+_ABSENT: Mapping[str, Any] = {"capacity": 0, "min_unit": 1, "max_unit": MAX_AMOUNT, "step_size": 1}
+_COLUMNS = ("capacity", "used", "free", "min_unit", "max_unit", "step_size", "_has_rules")
+
+
+class ResourceColumns:
+    """Capacity, usage and unit rules of one resource class, one row per provider.
+
+    A provider without the class has capacity 0: an amount is at least 1, so nothing fits there.
+    ``free`` is stored although it is derived, because every decision reads it. It is a float column because weighers
+    compute with it (amounts are far below 2**53, up to which floats are exact).
+    """
+
+    __slots__ = ("_has_rules", "capacity", "free", "max_unit", "min_unit", "rules", "step_size", "used")
+
+    def __init__(self, size: int) -> None:
+        self.capacity: IntColumn = np.zeros(size, np.int64)
+        self.used: IntColumn = np.zeros(size, np.int64)
+        self.free: FloatColumn = np.zeros(size, np.float64)
+        self.min_unit: IntColumn = np.ones(size, np.int64)
+        self.max_unit: IntColumn = np.full(size, MAX_AMOUNT, np.int64)
+        self.step_size: IntColumn = np.ones(size, np.int64)
+        self._has_rules: Column = np.zeros(size, np.bool_)
+        self.rules = 0  # rows whose unit rules can reject an amount that the capacity allows; usually 0
+
+    def grow(self, size: int) -> None:
+        """Extend the columns to ``size`` rows."""
+        self.capacity = extend_column(self.capacity, size)
+        self.used = extend_column(self.used, size)
+        self.free = extend_column(self.free, size)
+        self.min_unit = extend_column(self.min_unit, size, 1)
+        self.max_unit = extend_column(self.max_unit, size, MAX_AMOUNT)
+        self.step_size = extend_column(self.step_size, size, 1)
+        self._has_rules = extend_column(self._has_rules, size)
+
+    def set_inventory(self, row: int, inventory: Mapping[str, Any] | None) -> None:
+        """Set a provider's inventory of this class; None removes it."""
+        values = _ABSENT if inventory is None else inventory
+        capacity, least, most, step = (
+            values["capacity"],
+            values["min_unit"],
+            values["max_unit"],
+            values["step_size"],
+        )
+        self.capacity[row] = capacity
+        self.min_unit[row] = least
+        self.max_unit[row] = most
+        self.step_size[row] = step
+        self.free[row] = capacity - self.used[row]
+        has_rules = least > 1 or step > 1 or most < capacity
+        self.rules += int(has_rules) - int(self._has_rules[row])
+        self._has_rules[row] = has_rules
+
+    def set_used(self, row: int, amount: int) -> None:
+        """Set the usage of ``row`` to the absolute sum of live claims."""
+        self.used[row] = amount
+        self.free[row] = self.capacity[row] - amount
+
+    def allows_amount(self, amount: int) -> Column:
+        """Return a mask of the rows whose unit rules (min_unit, max_unit, step_size) allow ``amount``."""
+        return (self.min_unit <= amount) & (self.max_unit >= amount) & (amount % self.step_size == 0)
+
+    def copy_from(self, rows: Rows, other: "ResourceColumns") -> None:
+        """Copy the first rows of ``other`` to ``rows``."""
+        count = len(rows)
+        for name in _COLUMNS:
+            getattr(self, name)[rows] = getattr(other, name)[:count]
+        self.rules = int(np.count_nonzero(self._has_rules))
+
+    def clear(self, rows: Rows) -> None:
+        """Remove the inventory and usage of ``rows``."""
+        self.copy_from(rows, ResourceColumns(len(rows)))

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rows of the host table and all their columns."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rpcapi.resources import names
+from scheduler_svc.core.reads import Reads
+from scheduler_svc.core.table.addresses import AddressColumn
+from scheduler_svc.core.table.aggregates import NAMESPACE as AGGREGATE
+from scheduler_svc.core.table.aggregates import AggregateColumns
+from scheduler_svc.core.table.columns import FIRST_ROWS, Column, IntColumn, Rows, extend_column
+from scheduler_svc.core.table.facts import FactColumn
+from scheduler_svc.core.table.partition import PartitionRows
+from scheduler_svc.core.table.resources import ResourceColumns
+from scheduler_svc.core.table.services import ServiceColumns
+from scheduler_svc.core.table.state_columns import Document, PartitionDocuments, StateColumns
+from scheduler_svc.core.table.traits import TraitColumns
+
+NO_ZONE = -1
+COMPUTE = 0  # the code of kind "compute"
+
+
+class HostRows:
+    """One row per root provider of a partition. A row is never reused for another provider.
+
+    A provider that was deleted, or of which only the usage is known so far, has a row with ``present`` False.
+    Partitions are numbered in the order of the argument. While a host moves its name may be in two partitions, and then
+    it has two rows.
+    """
+
+    def __init__(self, partitions: Sequence[str], reads: Reads) -> None:
+        self.reads = reads
+        self.names: list[str] = []
+        self.zones: dict[str, int] = {}
+        self.present: Column = np.zeros(FIRST_ROWS, np.bool_)
+        self.zone: IntColumn = np.full(FIRST_ROWS, NO_ZONE, np.int64)
+        self.kinds: dict[str, int] = {"compute": COMPUTE}
+        self.kind: npt.NDArray[np.int8] = np.full(FIRST_ROWS, COMPUTE, np.int8)
+        self.partition: npt.NDArray[np.int16] = np.zeros(FIRST_ROWS, np.int16)
+        self.facts = FactColumn(FIRST_ROWS)
+        self.addresses = AddressColumn(FIRST_ROWS)
+        self.numa: dict[int, Sequence[Any]] = {}  # NUMA cell states of the rows that have cells
+        self.aggregates = AggregateColumns(FIRST_ROWS)
+        self.services = ServiceColumns(FIRST_ROWS)
+        self.traits = TraitColumns(FIRST_ROWS)
+        self.states = StateColumns(FIRST_ROWS, reads)
+        self.resources: dict[str, ResourceColumns] = {}
+        self.partitions = [
+            PartitionRows(name, number, self.services, PartitionDocuments(reads))
+            for number, name in enumerate(partitions)
+        ]
+        self._provider_positions: IntColumn = np.zeros(FIRST_ROWS, np.int64)
+        self._used_positions: IntColumn = np.zeros(FIRST_ROWS, np.int64)
+
+    def _apply_state(self, namespace: str, row: int) -> None:
+        self.states.set_document(row, namespace, self._find_document(namespace, row))
+
+    def _find_document(self, namespace: str, row: int) -> Document | None:
+        """Return the document that applies to a node: that of its own name, else that of its service host.
+
+        The document may be in another partition than the node: documents are not moved with hosts, and may be created
+        before their host. The node's own partition has precedence.
+        """
+        home = self.partitions[self.partition[row]]
+        for name in (self.names[row], names.host_of(self.names[row])):
+            for part in (home, *self._other_partitions(home)):
+                document = part.documents.find(namespace, name)
+                if document is not None:
+                    return document
+        return None
+
+    def _apply_aggregates(self, row: int) -> None:
+        name = self.names[row]
+        self.aggregates.set_row(row, self.aggregates.of(name, names.host_of(name)))
+
+    def _apply_members(self, members: Iterable[str]) -> None:
+        """Update the aggregates of the rows and child providers with these names."""
+        for name in members:
+            for part in self.partitions:
+                for row in part.find_rows(name):
+                    self._apply_aggregates(row)
+                part.forest.set_aggregates(name, self.aggregates.of(name))
+
+    def _other_partitions(self, part: PartitionRows) -> list[PartitionRows]:
+        return [other for other in self.partitions if other is not part]
+
+    def _apply_documents(self, part: PartitionRows, documents: PartitionDocuments) -> None:
+        """Update the state columns of a partition's rows that are named in ``documents``."""
+        for namespace in documents.namespaces:
+            for name in documents.of(namespace):
+                for row in part.find_rows(name):
+                    self._apply_state(namespace, row)
+
+    def _replace_partition(self, part: PartitionRows, source: "HostRows") -> None:
+        """Replace a partition's rows by those of a table of this partition only; ``source`` must not be used again."""
+        (source_part,) = source.partitions
+        missing = {name: row for name, row in part.rows.items() if name not in source_part.rows}
+        numbers = [self._allocate_row(part, name) for name in source.names]
+        rows = np.array(numbers, np.intp)
+        self._clear(np.array(list(missing.values()), np.intp))
+        zones = [self.zones.setdefault(zone, len(self.zones)) for zone in source.zones]
+        self.zone[rows] = np.array([*zones, NO_ZONE], np.int64)[source.zone[: len(rows)]]  # NO_ZONE is index -1
+        for column, source_column in zip(self._zeroed_columns, source._zeroed_columns, strict=True):
+            column[rows] = source_column[: len(rows)]
+        self.traits.copy_from(rows, source.traits)
+        self.states.copy_from(rows, source.states)
+        self.facts.copy_from(rows, source.facts)
+        self.addresses.copy_from(rows, source.addresses)
+        kinds = [self.kinds.setdefault(kind, len(self.kinds)) for kind in source.kinds]
+        self.kind[rows] = np.array(kinds, np.int8)[source.kind[: len(rows)]]
+        for row in numbers:
+            self.numa.pop(row, None)
+        self.numa |= {numbers[row]: cells for row, cells in source.numa.items()}
+        for resource_class in source.resources.keys() - self.resources.keys():
+            self.resources[resource_class] = ResourceColumns(len(self.present))
+        for resource_class, columns in self.resources.items():
+            if resource_class in source.resources:
+                columns.copy_from(rows, source.resources[resource_class])
+            else:
+                columns.clear(rows)
+        self.services.copy_from(rows, source.services)
+        part.services.copy_from(numbers, source_part.services)
+        part.forest = source_part.forest
+        part.forest.renumber_hosts(numbers)
+        former, part.documents = part.documents, source_part.documents
+        part.documents.add_reads(self.reads)
+        for other in self._other_partitions(part):
+            self._apply_documents(part, other.documents)
+            self._apply_documents(other, former)
+            self._apply_documents(other, part.documents)
+        for name, row in missing.items():
+            self._initialize_row(part, row, name)
+        self._replace_aggregates(part, rows)
+        part.epoch, part.position = source_part.epoch, source_part.position
+
+    def _replace_aggregates(self, part: PartitionRows, rows: Rows) -> None:
+        if AGGREGATE in part.documents.namespaces:
+            self._apply_members(self.aggregates.replace(part.number, part.documents.of(AGGREGATE)))
+        for row in rows.tolist():
+            self._apply_aggregates(row)
+        for name in part.forest.names:
+            part.forest.set_aggregates(name, self.aggregates.of(name))
+
+    def _clear(self, rows: Rows) -> None:
+        """Reset all columns of ``rows`` except their names."""
+        for column in self._zeroed_columns:
+            column[rows] = 0
+        self.services.clear(rows)
+        self.traits.clear(rows)
+        self.states.clear(rows)
+        self.facts.clear(rows)
+        self.addresses.clear(rows)
+        self.kind[rows] = COMPUTE
+        for row in rows.tolist():
+            self.numa.pop(row, None)
+        for columns in self.resources.values():
+            columns.clear(rows)
+
+    @property
+    def _zeroed_columns(self) -> tuple[npt.NDArray[Any], ...]:
+        """The columns in which a new row is 0."""
+        return self.present, self._provider_positions, self._used_positions
+
+    def _row(self, part: PartitionRows, name: str) -> int:
+        row = part.rows.get(name)
+        if row is None:
+            row = self._allocate_row(part, name)
+            self._initialize_row(part, row, name)
+        return row
+
+    def _initialize_row(self, part: PartitionRows, row: int, name: str) -> None:
+        """Fill a new row with the known state of its service host and its name."""
+        part.services.add_row(row, names.host_of(name))
+        for namespace in part.documents.namespaces:
+            self._apply_state(namespace, row)
+        self._apply_aggregates(row)
+        if name in part.forest.rows:
+            self._used_positions[row] = part.forest.used_position(name)
+            for resource_class, amount in part.forest.used(name).items():
+                self._resource_columns(resource_class).set_used(row, amount)
+
+    def _resource_columns(self, resource_class: str) -> ResourceColumns:
+        """Return the columns of a class, created if they do not exist."""
+        if resource_class not in self.resources:
+            self.resources[resource_class] = ResourceColumns(len(self.present))
+        return self.resources[resource_class]
+
+    def _allocate_row(self, part: PartitionRows, name: str) -> int:
+        """Return the row of a name, allocated if it is new; a new row is not yet assigned to its service host."""
+        row = part.rows.setdefault(name, len(self.names))
+        if row == len(self.names):
+            if row == len(self.present):
+                self._grow(2 * row)
+            self.names.append(name)
+            self.partition[row] = part.number
+        return row
+
+    def _grow(self, size: int) -> None:
+        self.present = extend_column(self.present, size)
+        self.zone = extend_column(self.zone, size, NO_ZONE)
+        self.partition = extend_column(self.partition, size)
+        self.kind = extend_column(self.kind, size, COMPUTE)
+        self.facts.grow(size)
+        self.addresses.grow(size)
+        self.aggregates.grow(size)
+        self._provider_positions = extend_column(self._provider_positions, size)
+        self._used_positions = extend_column(self._used_positions, size)
+        self.services.grow(size)
+        self.traits.grow(size)
+        self.states.grow(size)
+        for columns in self.resources.values():
+            columns.grow(size)

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Service host state as columns of the host rows: alive, enabled, opened, audit_pending."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from scheduler_svc.core.table.columns import Column, Rows, extend_column
+
+# A live host learns of a new epoch at once or from the answer to its next report, and an audit takes seconds. A missing
+# audit is overdue after this time.
+AUDIT_SECONDS = 120.0
+
+
+class ServiceColumns:
+    """Service host state per row. ``opened``: audited in the current epoch; ``audit_pending``: audit expected soon."""
+
+    __slots__ = ("alive", "audit_pending", "enabled", "opened")
+
+    def __init__(self, size: int) -> None:
+        self.alive: Column = np.zeros(size, np.bool_)
+        self.enabled: Column = np.zeros(size, np.bool_)
+        self.opened: Column = np.zeros(size, np.bool_)
+        self.audit_pending: Column = np.zeros(size, np.bool_)
+
+    def grow(self, size: int) -> None:
+        """Extend the columns to ``size`` rows."""
+        self.alive = extend_column(self.alive, size)
+        self.enabled = extend_column(self.enabled, size)
+        self.opened = extend_column(self.opened, size)
+        self.audit_pending = extend_column(self.audit_pending, size)
+
+    def copy_from(self, rows: Rows, other: "ServiceColumns") -> None:
+        """Copy the first rows of ``other`` to ``rows``."""
+        count = len(rows)
+        self.alive[rows] = other.alive[:count]
+        self.enabled[rows] = other.enabled[:count]
+        self.opened[rows] = other.opened[:count]
+        self.audit_pending[rows] = other.audit_pending[:count]
+
+    def clear(self, rows: Rows) -> None:
+        """Set all columns of ``rows`` to False."""
+        for column in (self.alive, self.enabled, self.opened, self.audit_pending):
+            column[rows] = False
+
+
+@dataclass(slots=True)
+class ServiceState:
+    """The state of one service host, and the log position of each value (0: no log entry)."""
+
+    alive: bool = False
+    enabled: bool = True
+    opened: int = 0  # the epoch of its last audit
+    alive_at: int = 0
+    enabled_at: int = 0
+    opened_at: int = 0
+    rows: list[int] = field(default_factory=list)
+
+
+class ServiceStates:
+    """The service hosts of one partition. A change of a service host updates the columns of all its rows.
+
+    ``overdue`` contains the live hosts that have not audited within AUDIT_SECONDS of this epoch.
+    """
+
+    __slots__ = ("_columns", "_epoch", "_hosts", "_waiting_since", "overdue")
+
+    def __init__(self, columns: ServiceColumns) -> None:
+        self._columns = columns
+        self._hosts: dict[str, ServiceState] = {}
+        self._epoch = 0
+        self._waiting_since: dict[str, float | None] = {}  # None until the next expire_audit_waits
+        self.overdue: set[str] = set()
+
+    def rows_of(self, host: str) -> list[int]:
+        """Return all rows that ever belonged to a service host; empty if it is unknown."""
+        service = self._hosts.get(host)
+        return service.rows if service else []
+
+    def add_row(self, row: int, host: str) -> None:
+        """Add ``row`` to the rows of service host ``host``, permanently: the host follows from the row's name."""
+        service = self._find(host)
+        service.rows.append(row)
+        self._columns.alive[row] = service.alive
+        self._columns.enabled[row] = service.enabled
+        self._columns.opened[row] = service.opened == self._epoch
+        self._columns.audit_pending[row] = host in self._waiting_since
+
+    def set_alive(self, host: str, alive: bool, position: int) -> None:
+        """Set whether the host is alive; ignored if a later value was already set."""
+        service = self._find(host)
+        if position >= service.alive_at:
+            service.alive, service.alive_at = alive, position
+            self._columns.alive[service.rows] = alive
+            self._update_audit_wait(host, service)
+
+    def set_enabled(self, host: str, enabled: bool, position: int) -> None:
+        """Set whether the host is enabled; ignored if a later value was already set."""
+        service = self._find(host)
+        if position >= service.enabled_at:
+            service.enabled, service.enabled_at = enabled, position
+            self._columns.enabled[service.rows] = enabled
+
+    def set_opened(self, host: str, epoch: int, position: int) -> None:
+        """Record that the host was audited in ``epoch``; ignored if a later audit was already recorded."""
+        service = self._find(host)
+        if position >= service.opened_at:
+            service.opened, service.opened_at = epoch, position
+            self._columns.opened[service.rows] = epoch == self._epoch
+            self._update_audit_wait(host, service)
+
+    def set_deleted(self, host: str, position: int) -> None:
+        """Mark the host as deleted; values from later log positions are kept."""
+        self.set_alive(host, False, position)
+        self.set_opened(host, 0, position)
+        self.set_enabled(host, True, position)  # the default of a new host
+
+    def set_epoch(self, epoch: int) -> None:
+        """Begin an epoch: hosts that were audited only in other epochs are no longer opened."""
+        self._epoch = epoch
+        self._waiting_since.clear()
+        self.overdue.clear()
+        for host, service in self._hosts.items():
+            self._columns.opened[service.rows] = service.opened == epoch
+            self._update_audit_wait(host, service)
+
+    def expire_audit_waits(self, clock: Callable[[], float]) -> None:
+        """Mark hosts as overdue whose audit has been pending for AUDIT_SECONDS."""
+        if not self._waiting_since:
+            return
+        now = clock()
+        for host, since in list(self._waiting_since.items()):
+            if since is None:
+                self._waiting_since[host] = now
+            elif now - since >= AUDIT_SECONDS:
+                self._mark_overdue(host)
+
+    def copy_from(self, rows: Sequence[int], other: "ServiceStates") -> None:
+        """Take over the hosts of ``other``, whose row i is ``rows[i]`` here; ``other`` must not be used afterwards."""
+        for service in other._hosts.values():
+            service.rows = [rows[row] for row in service.rows]
+        waiting_since, overdue = (self._waiting_since, self.overdue) if other._epoch == self._epoch else ({}, set())
+        self._hosts, self._epoch = other._hosts, other._epoch
+        self._waiting_since = {host: waiting_since.get(host) for host in other._waiting_since}
+        self.overdue = set()
+        for host in overdue & self._waiting_since.keys():
+            self._mark_overdue(host)
+
+    def _update_audit_wait(self, host: str, service: ServiceState) -> None:
+        """Update whether the host's audit is pending."""
+        if not service.alive or service.opened == self._epoch:
+            self._waiting_since.pop(host, None)
+            self.overdue.discard(host)
+        elif host not in self.overdue:
+            self._waiting_since.setdefault(host, None)
+        self._columns.audit_pending[service.rows] = host in self._waiting_since
+
+    def _mark_overdue(self, host: str) -> None:
+        del self._waiting_since[host]
+        self.overdue.add(host)
+        self._columns.audit_pending[self._hosts[host].rows] = False
+
+    def _find(self, host: str) -> ServiceState:
+        return self._hosts.setdefault(host, ServiceState())

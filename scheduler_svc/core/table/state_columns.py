@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Host state keys as columns, for filters and weighers."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from scheduler_svc.core.namespaces.registry import COMPOSED
+from scheduler_svc.core.reads import NO_READS, Reads
+from scheduler_svc.core.table.aggregates import NAMESPACE as AGGREGATE
+from scheduler_svc.core.table.columns import Column, FloatColumn, IntColumn, Rows, extend_column
+from scheduler_svc.core.table.traits import TraitColumns
+
+NO_TEXT = -1
+METRIC_PREFIX = "metrics."  # prefix of metric keys in namespace compute
+FAMILY_SUFFIX = "="  # suffix of a key that stands for all metrics with this prefix (a metric family)
+MAX_FAMILY_COLUMNS = 256  # limit of columns for metrics of families; further metrics are ignored
+_ABSENT = object()
+
+Document = Mapping[str, Any]
+
+
+class StateColumn:
+    """The values of one key of a namespace's documents: per row a number, a text, a list of texts, or nothing.
+
+    ``numbers`` is NaN where the value is not a number; true is 1 and false 0. ``codes`` are the codes of texts, or
+    NO_TEXT. Lists are stored as bits per text, allocated when the first list is set.
+    """
+
+    __slots__ = ("_lists", "codes", "numbers", "texts")
+
+    def __init__(self, size: int) -> None:
+        self.numbers: FloatColumn = np.full(size, np.nan)
+        self.codes: IntColumn = np.full(size, NO_TEXT, np.int64)
+        self.texts: dict[str, int] = {}
+        self._lists: TraitColumns | None = None
+
+    def grow(self, size: int) -> None:
+        """Extend the column to ``size`` rows."""
+        self.numbers = extend_column(self.numbers, size, np.nan)
+        self.codes = extend_column(self.codes, size, NO_TEXT)
+        if self._lists is not None:
+            self._lists.grow(size)
+
+    def set_row(self, row: int, value: Any) -> None:
+        """Set a JSON value. Objects are ignored, and so are elements of a list that are not texts."""
+        self.numbers[row] = value if isinstance(value, (int, float)) else np.nan
+        text = isinstance(value, str)
+        self.codes[row] = self.texts.setdefault(value, len(self.texts)) if text else NO_TEXT
+        if isinstance(value, list) or self._lists is not None:
+            self._list_columns().set_row(row, _texts(value))
+
+    def contains(self, text: str, size: int) -> Column:
+        """Return a mask of the first ``size`` rows: True where the list contains this text."""
+        return np.zeros(size, np.bool_) if self._lists is None else self._lists.has_all((text,), size)
+
+    def elements(self, row: int) -> list[str]:
+        """Return the elements of a row's list, sorted."""
+        return [] if self._lists is None else sorted(self._lists.of(row))
+
+    def copy_from(self, rows: Rows, other: "StateColumn") -> None:
+        """Copy the first rows of ``other`` to ``rows``."""
+        count = len(rows)
+        codes = [self.texts.setdefault(text, len(self.texts)) for text in other.texts]
+        self.numbers[rows] = other.numbers[:count]
+        self.codes[rows] = np.array([*codes, NO_TEXT], np.int64)[other.codes[:count]]  # NO_TEXT is index -1
+        if other._lists is not None:
+            self._list_columns().copy_from(rows, other._lists)
+        elif self._lists is not None:
+            self._lists.clear(rows)
+
+    def clear(self, rows: Rows) -> None:
+        """Remove the values of ``rows``."""
+        self.numbers[rows] = np.nan
+        self.codes[rows] = NO_TEXT
+        if self._lists is not None:
+            self._lists.clear(rows)
+
+    def _list_columns(self) -> TraitColumns:
+        if self._lists is None:
+            self._lists = TraitColumns(len(self.codes))
+        return self._lists
+
+
+class StateColumns:
+    """One column per key in ``reads``: of the hosts' metrics, and of the documents named after hosts."""
+
+    __slots__ = ("_columns", "_families", "_family_columns", "_metrics", "_size")
+
+    def __init__(self, size: int, reads: Reads = NO_READS) -> None:
+        self._size = size
+        self._columns: dict[str, dict[str, StateColumn]] = {}
+        self._metrics: dict[str, StateColumn] = {}
+        self._families: tuple[str, ...] = ()
+        self._family_columns = 0
+        self.add_reads(reads)
+
+    def add_reads(self, reads: Reads) -> None:
+        """Add an empty column for each new key of ``reads``."""
+        for namespace, keys in reads.items():
+            columns = self._columns.setdefault(namespace, {})
+            for key in keys - columns.keys():
+                if _has_column(namespace, key):
+                    columns[key] = StateColumn(self._size)
+        self._metrics = {
+            key.removeprefix(METRIC_PREFIX): column for key, column in self._columns.get("compute", {}).items()
+        }
+        metrics = (key.removeprefix(METRIC_PREFIX) for key in reads.get("compute", ()) if _is_metric(key))
+        self._families = tuple({*self._families, *(name for name in metrics if name.endswith(FAMILY_SUFFIX))})
+
+    def grow(self, size: int) -> None:
+        """Extend the column to ``size`` rows."""
+        self._size = size
+        for _, column in self._all_columns():
+            column.grow(size)
+
+    def set_document(self, row: int, namespace: str, document: Document | None) -> None:
+        """Set the values of ``row`` in a namespace from ``document``; None removes them."""
+        values = document or {}
+        for key, column in self._columns.get(namespace, {}).items():
+            column.set_row(row, values.get(key))
+
+    def set_metrics(self, row: int, metrics: Mapping[str, float]) -> None:
+        """Set the metrics of ``row``, as reported by its host."""
+        if self._families:
+            for name in metrics.keys() - self._metrics.keys():
+                if name.startswith(self._families):
+                    self._add_family_column(name)
+        for name, column in self._metrics.items():
+            column.set_row(row, metrics.get(name))
+
+    def numbers(self, namespace: str, key: str) -> FloatColumn:
+        """Return the column of a key; raises LookupError if the key has no column."""
+        return self._find(namespace, key).numbers
+
+    def equals(self, namespace: str, key: str, text: str) -> Column:
+        """Return a mask: True where the value is exactly this text; raises LookupError if the key has no column."""
+        column = self._find(namespace, key)
+        return column.codes == column.texts.get(text, NO_TEXT - 1)
+
+    def contains(self, namespace: str, key: str, text: str, size: int) -> Column:
+        """Return a mask of the first ``size`` rows: True where the list contains this text; LookupError as above."""
+        return self._find(namespace, key).contains(text, size)
+
+    def of(self, row: int) -> dict[tuple[str, str], Any]:
+        """Return the values of ``row`` by namespace and key."""
+        values: dict[tuple[str, str], Any] = {}
+        for key, column in self._all_columns():
+            if not np.isnan(column.numbers[row]):
+                values[key] = float(column.numbers[row])
+            elif column.codes[row] != NO_TEXT:
+                values[key] = list(column.texts)[column.codes[row]]
+            elif column.elements(row):
+                values[key] = column.elements(row)
+        return values
+
+    def copy_from(self, rows: Rows, other: "StateColumns") -> None:
+        """Copy the first rows of ``other`` to ``rows``."""
+        for name in other._metrics.keys() - self._metrics.keys():
+            if name.startswith(self._families):
+                self._add_family_column(name)
+        other_columns = dict(other._all_columns())
+        for key, column in self._all_columns():
+            if key in other_columns:
+                column.copy_from(rows, other_columns[key])
+            else:
+                column.clear(rows)
+
+    def clear(self, rows: Rows) -> None:
+        """Remove all values of ``rows``."""
+        for _, column in self._all_columns():
+            column.clear(rows)
+
+    def _add_family_column(self, name: str) -> None:
+        """Add a column for a metric of a family, unless MAX_FAMILY_COLUMNS is reached."""
+        if self._family_columns < MAX_FAMILY_COLUMNS:
+            self._family_columns += 1
+            self._metrics[name] = self._columns["compute"][METRIC_PREFIX + name] = StateColumn(self._size)
+
+    def _all_columns(self) -> Iterator[tuple[tuple[str, str], StateColumn]]:
+        for namespace, columns in self._columns.items():
+            for key, column in columns.items():
+                yield (namespace, key), column
+
+    def _find(self, namespace: str, key: str) -> StateColumn:
+        column = self._columns.get(namespace, {}).get(key)
+        if column is None and namespace == "compute" and key.removeprefix(METRIC_PREFIX).startswith(self._families):
+            return StateColumn(self._size)  # no host has reported this metric
+        if column is None:
+            raise LookupError(
+                f"key {key!r} of namespace {namespace!r} has no column: the filter or weigher must list it in its reads"
+            )
+        return column
+
+
+def _texts(value: Any) -> list[str]:
+    return [element for element in value if isinstance(element, str)] if isinstance(value, list) else []
+
+
+class PartitionDocuments:
+    """The documents of one partition, reduced to the keys that are read."""
+
+    __slots__ = ("_documents", "_keys", "_positions")
+
+    def __init__(self, reads: Reads = NO_READS) -> None:
+        self._keys: dict[str, frozenset[str]] = {}
+        self._documents: dict[str, dict[str, Document]] = {}
+        self._positions: dict[tuple[str, str], int] = {}
+        self.add_reads(reads)
+
+    def add_reads(self, reads: Reads) -> None:
+        """Add keys to store; this affects documents that are put afterwards."""
+        for namespace, keys in reads.items():
+            if namespace not in COMPOSED:
+                self._keys[namespace] = self._keys.get(namespace, frozenset()) | keys
+                self._documents.setdefault(namespace, {})
+
+    @property
+    def namespaces(self) -> list[str]:
+        """The namespaces whose documents are stored."""
+        return list(self._documents)
+
+    def put(self, namespace: str, name: str, document: Document | None, position: int) -> bool:
+        """Store a document, None to delete it; return whether stored keys changed. Older positions are ignored."""
+        documents = self._documents.get(namespace)
+        if documents is None or position < self._positions.get((namespace, name), 0):
+            return False
+        self._positions[namespace, name] = position
+        if document is None:
+            return documents.pop(name, None) is not None
+        stored = {key: document[key] for key in self._keys[namespace] if key in document}
+        changed = documents.get(name, _ABSENT) != stored
+        documents[name] = stored
+        return changed
+
+    def of(self, namespace: str) -> dict[str, Document]:
+        """Return the documents by name; raises LookupError if the namespace is not stored."""
+        if namespace not in self._documents:
+            raise LookupError(f"namespace {namespace!r} is not stored: the filter or weigher must list it in its reads")
+        return self._documents[namespace]
+
+    def find(self, namespace: str, name: str) -> Document | None:
+        """Return the document of exactly this name, or None. The namespace must be stored."""
+        return self._documents[namespace].get(name)
+
+
+def _has_column(namespace: str, key: str) -> bool:
+    # Aggregates, and the other keys of the two namespaces that the store composes, have dedicated columns in the table.
+    if namespace == "compute":
+        return _is_metric(key) and not key.endswith(FAMILY_SUFFIX)
+    return namespace not in (*COMPOSED, AGGREGATE)
+
+
+def _is_metric(key: str) -> bool:
+    return key.startswith(METRIC_PREFIX)

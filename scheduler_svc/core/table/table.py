@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The host table: a scheduler worker's columnar copy of all hosts, read by decisions."""
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from scheduler_svc.core.reads import NO_READS, Reads, union
+from scheduler_svc.core.table.aggregates import NAMESPACE as AGGREGATE
+from scheduler_svc.core.table.columns import FIRST_ROWS
+from scheduler_svc.core.table.partition import PartitionRows
+from scheduler_svc.core.table.resources import ResourceColumns
+from scheduler_svc.core.table.rows import NO_ZONE, HostRows
+from scheduler_svc.core.table.state_columns import Document
+from scheduler_svc.core.table.view import View
+from scheduler_svc.store.records import Amounts, LogEntry, Snapshot
+
+
+class HostCounts(NamedTuple):
+    """Numbers of hosts: all, those that take instances (regardless of capacity), and those awaiting their audit."""
+
+    hosts: int
+    schedulable: int
+    awaiting_audit: int
+
+
+class HostTable(HostRows):
+    """The rows of all partitions, filled from their snapshots and logs.
+
+    Values are absolute, and each kind of value of a row or service host has its own log position: applying an entry
+    twice, late, or after a snapshot that contains it changes nothing. Of documents by declared writers only the keys in
+    ``reads`` are stored.
+    """
+
+    def __init__(
+        self,
+        partitions: Sequence[str] = ("default",),
+        reads: Reads = NO_READS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__(partitions, reads)
+        self._lock = threading.Lock()
+        self._clock = clock
+
+    @classmethod
+    def from_snapshot(cls, snapshot: Snapshot, partition: str = "default", reads: Reads = NO_READS) -> "HostTable":
+        """Return a table of one partition, filled from ``snapshot``."""
+        table = cls([partition], reads)
+        (part,) = table.partitions
+        at = snapshot.position
+        part.set_epoch(snapshot.epoch)
+        table._grow(max(FIRST_ROWS, len(snapshot.providers)))
+        for namespace, documents in snapshot.states.items():
+            table._set_states(part, namespace, documents, at)
+        for host, service in snapshot.services.items():
+            table._set_service(part, host, service, at)
+        for host, alive in snapshot.alive.items():
+            part.services.set_alive(host, alive, at)
+        for host, epoch in snapshot.opened.items():
+            part.services.set_opened(host, epoch, at)
+        for name, provider in snapshot.providers.items():
+            table._set_provider(part, name, provider, at)
+        for name, amounts in snapshot.used.items():
+            table._set_used(part, name, amounts, at)
+        part.position = at
+        return table
+
+    @property
+    def epoch(self) -> int:
+        """The epoch of the only partition; raises ValueError if there are several."""
+        return self._only.epoch
+
+    @property
+    def position(self) -> int:
+        """The log position of the only partition; raises ValueError if there are several."""
+        return self._only.position
+
+    @property
+    def rows(self) -> Mapping[str, int]:
+        """The rows of the only partition by name; raises ValueError if there are several."""
+        return self._only.rows
+
+    @property
+    def hosts(self) -> int:
+        """The number of rows that are hosts now."""
+        return int(np.count_nonzero(self.present))
+
+    def host_counts(self, number: int) -> HostCounts:
+        """Count the hosts of one partition."""
+        present = self.present & (self.partition == number)
+        services = self.services
+        alive = present & services.alive
+        schedulable = alive & services.enabled & services.opened
+        return HostCounts(*(int(np.count_nonzero(mask)) for mask in (present, schedulable, alive & ~services.opened)))
+
+    def find_partitions(self, name: str) -> list[int]:
+        """Return the numbers of the partitions that have a node, or a service host with nodes, of this name."""
+        return [part.number for part in self.partitions if self.present[part.find_rows(name)].any()]
+
+    def partition_numbers(self, names: Iterable[str]) -> dict[str, int]:
+        """Return the partition number of each of these nodes; the first one if a node is in several."""
+        if len(self.partitions) == 1:
+            return dict.fromkeys(names, 0)
+        return {
+            name: part.number
+            for name in names
+            for part in reversed(self.partitions)
+            if name in part.rows and self.present[part.rows[name]]
+        }
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[View]:
+        """Return a context manager that yields a View. Changes wait until the block ends, so it must be short."""
+        with self._lock:
+            for part in self.partitions:
+                part.services.expire_audit_waits(self._clock)
+            yield View(self)
+
+    def sums_since(self, name: str, number: int = 0) -> int:
+        """Return the log position of a provider's usage if it is later than the partition's position, else 0."""
+        part = self.partitions[number]
+        row = part.rows.get(name)
+        position = part.forest.used_position(name) if row is None else int(self._used_positions[row])
+        return position if position > part.position else 0
+
+    def add_reads(self, reads: Reads) -> None:
+        """Store the keys in ``reads`` too; their columns are complete after each partition was loaded again."""
+        with self._lock:
+            self.reads = union((self.reads, reads))
+            self.states.add_reads(self.reads)
+            for part in self.partitions:
+                part.documents.add_reads(self.reads)
+
+    def load(self, snapshot: Snapshot, number: int = 0) -> None:
+        """Replace all data of one partition by a snapshot. Readers wait only while columns are copied."""
+        part = self.partitions[number]
+        source = HostTable.from_snapshot(snapshot, part.name, self.reads)
+        with self._lock:
+            self._replace_partition(part, source)
+
+    def apply(self, entry: LogEntry, number: int = 0) -> None:
+        """Apply one entry of a partition's log; raises ValueError for an entry kind unknown to this version."""
+        part = self.partitions[number]
+        with self._lock:
+            self._apply(part, entry)
+            part.position = max(part.position, entry.position)
+
+    def apply_used(self, used: Mapping[str, Amounts], position: int, number: int = 0) -> None:
+        """Apply the usage that a claim returned, ahead of its log entry; the partition's position is unchanged."""
+        with self._lock:
+            for name, amounts in used.items():
+                self._set_used(self.partitions[number], name, amounts, position)
+
+    @property
+    def _only(self) -> PartitionRows:
+        (part,) = self.partitions
+        return part
+
+    def _apply(self, part: PartitionRows, entry: LogEntry) -> None:
+        if entry.kind == "epoch":
+            part.set_epoch(entry.payload)
+            return
+        setters: Mapping[str, Callable[[PartitionRows, str, Any, int], None]] = {
+            "provider": self._set_provider,
+            "gone": self._set_provider,
+            "used": self._set_used,
+            "service": self._set_service,
+            "state": self._set_states,
+            "alive": lambda part, *args: part.services.set_alive(*args),
+            "opened": lambda part, *args: part.services.set_opened(*args),
+        }
+        if entry.kind not in setters:
+            raise ValueError(
+                f"log entry of unknown kind {entry.kind!r} at position {entry.position}: upgrade this worker"
+            )
+        payload = dict.fromkeys(entry.payload) if entry.kind == "gone" else entry.payload
+        for name, value in payload.items():
+            setters[entry.kind](part, name, value, entry.position)
+
+    @staticmethod
+    def _set_service(part: PartitionRows, host: str, service: Mapping[str, Any] | None, position: int) -> None:
+        if service is None:
+            part.services.set_deleted(host, position)
+        else:
+            part.services.set_enabled(host, service["enabled"], position)
+
+    def _set_provider(self, part: PartitionRows, name: str, provider: Mapping[str, Any] | None, position: int) -> None:
+        """Set a provider's document: roots become host rows, others go to the forest. Either may become the other."""
+        root = name if provider is None else provider.get("root", name)
+        row = part.rows.get(name)
+        if position < max(
+            part.forest.provider_position(name), 0 if row is None else int(self._provider_positions[row])
+        ):
+            return
+        child = provider if root != name else None
+        if child is not None or name in part.forest.rows:
+            self._set_child(part, name, child, root, position)
+        if row is not None or (child is None and (provider is not None or name not in part.forest.rows)):
+            self._set_host(part, name, provider if child is None else None, position)
+
+    def _set_child(
+        self, part: PartitionRows, name: str, provider: Mapping[str, Any] | None, root: str, position: int
+    ) -> None:
+        exists = name in part.forest.rows
+        part.forest.set_provider(name, provider, self._row(part, root) if provider else 0, position)
+        part.forest.set_aggregates(name, self.aggregates.of(name))
+        if not exists and name in part.rows:
+            row = part.rows[name]
+            used = {resource_class: int(columns.used[row]) for resource_class, columns in self.resources.items()}
+            part.forest.set_used(name, used, int(self._used_positions[row]))
+
+    def _set_host(self, part: PartitionRows, name: str, provider: Mapping[str, Any] | None, position: int) -> None:
+        row = self._row(part, name)
+        self._provider_positions[row] = position
+        self.present[row] = provider is not None
+        document = provider or {}
+        inventories = document.get("inventories", {})
+        for resource_class in inventories.keys() - self.resources.keys():
+            self.resources[resource_class] = ResourceColumns(len(self.present))
+        for resource_class, columns in self.resources.items():
+            columns.set_inventory(row, inventories.get(resource_class))
+        self.traits.set_row(row, document.get("traits", ()))
+        self.states.set_metrics(row, document.get("metrics", {}))
+        self.facts.set_row(row, document.get("facts"))
+        self.addresses.set_row(row, document.get("host_ip"))
+        self.kind[row] = self.kinds.setdefault(document.get("kind", "compute"), len(self.kinds))
+        self.numa.pop(row, None)
+        if document.get("numa"):
+            self.numa[row] = document["numa"]
+        zone = document.get("availability_zone")
+        self.zone[row] = NO_ZONE if zone is None else self.zones.setdefault(zone, len(self.zones))
+
+    def _set_states(
+        self, part: PartitionRows, namespace: str, documents: Mapping[str, Document | None], position: int
+    ) -> None:
+        for name, document in documents.items():
+            if part.documents.put(namespace, name, document, position):
+                if namespace == AGGREGATE:
+                    self._apply_members(self.aggregates.put(part.number, name, part.documents.find(AGGREGATE, name)))
+                    continue
+                for other in self.partitions:
+                    for row in other.find_rows(name):
+                        self._apply_state(namespace, row)
+
+    def _set_used(self, part: PartitionRows, name: str, amounts: Amounts, position: int) -> None:
+        if name in part.forest.rows:
+            part.forest.set_used(name, amounts, position)
+            if name not in part.rows:
+                return
+        row = self._row(part, name)
+        if position < self._used_positions[row]:
+            return
+        self._used_positions[row] = position
+        for resource_class in amounts.keys() - self.resources.keys():
+            self.resources[resource_class] = ResourceColumns(len(self.present))
+        for resource_class, columns in self.resources.items():
+            columns.set_used(row, amounts.get(resource_class, 0))

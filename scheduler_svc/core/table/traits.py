@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Trait sets as bit columns: one column of 64-bit words per 64 different traits."""
+
+from collections.abc import Collection, Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from scheduler_svc.core.table.columns import Column, Rows, extend_column
+
+WORD = 64
+
+
+class TraitColumns:
+    """The traits of each row, one bit per trait. Also used for aggregate membership."""
+
+    __slots__ = ("_bits", "_size", "_words")
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._bits: dict[str, int] = {}
+        self._words: list[npt.NDArray[np.uint64]] = []
+
+    def grow(self, size: int) -> None:
+        """Extend the columns to ``size`` rows."""
+        self._size = size
+        self._words = [extend_column(word, size) for word in self._words]
+
+    def set_row(self, row: int, traits: Iterable[str]) -> None:
+        """Replace the traits of ``row``."""
+        mask = 0
+        for trait in traits:
+            mask |= 1 << self._bit(trait)
+        for number, word in enumerate(self._words):
+            word[row] = (mask >> (number * WORD)) & (2**WORD - 1)
+
+    def copy_from(self, rows: Rows, other: "TraitColumns") -> None:
+        """Copy the first rows of ``other`` to ``rows``. Bit numbers are translated: they differ between the two."""
+        self.clear(rows)
+        for trait in other._bits:
+            number, bit = divmod(self._bit(trait), WORD)
+            column = other.has_all((trait,), len(rows))
+            self._words[number][rows] |= np.where(column, np.uint64(1 << bit), np.uint64(0))
+
+    def clear(self, rows: Rows) -> None:
+        """Remove all traits of ``rows``."""
+        for word in self._words:
+            word[rows] = 0
+
+    def contains(self, trait: str) -> bool:
+        """Return whether any row ever had ``trait``."""
+        return trait in self._bits
+
+    def of(self, row: int, among: Collection[str] | None = None) -> set[str]:
+        """Return the traits of ``row``; with ``among``, only those that are also in it."""
+        if among is not None:
+            bit_positions = {trait: divmod(self._bits[trait], WORD) for trait in among if trait in self._bits}
+            return {trait for trait, (word, bit) in bit_positions.items() if int(self._words[word][row]) >> bit & 1}
+        mask = sum(int(word[row]) << (number * WORD) for number, word in enumerate(self._words))
+        return {trait for trait, bit in self._bits.items() if mask >> bit & 1}
+
+    def has_all(self, traits: Iterable[str], size: int) -> Column:
+        """Return a mask of the first ``size`` rows: True where a row has all of ``traits``."""
+        required = set(traits)
+        if not required <= self._bits.keys():
+            return np.zeros(size, np.bool_)
+        column = np.ones(size, np.bool_)
+        for number, mask in self._masks(required).items():
+            column &= (self._words[number][:size] & mask) == mask
+        return column
+
+    def has_any(self, traits: Iterable[str], size: int) -> Column:
+        """Return a mask of the first ``size`` rows: True where a row has at least one of ``traits``."""
+        column = np.zeros(size, np.bool_)
+        for number, mask in self._masks(self._bits.keys() & set(traits)).items():
+            column |= (self._words[number][:size] & mask) != 0
+        return column
+
+    def _bit(self, trait: str) -> int:
+        """Return the bit number of a trait; a new trait is assigned the next number."""
+        bit = self._bits.setdefault(trait, len(self._bits))
+        while len(self._words) * WORD < len(self._bits):
+            self._words.append(np.zeros(self._size, np.uint64))
+        return bit
+
+    def _masks(self, traits: Iterable[str]) -> dict[int, np.uint64]:
+        masks: dict[int, int] = {}
+        for trait in traits:
+            number, bit = divmod(self._bits[trait], WORD)
+            masks[number] = masks.get(number, 0) | 1 << bit
+        return {number: np.uint64(mask) for number, mask in masks.items()}

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Allocations of one more instance of a request on a host, searched in the host's provider tree on demand."""
+
+from collections.abc import Callable, Hashable
+from dataclasses import replace
+from typing import NamedTuple
+
+from rpcapi.resources.trees.requirements import provider_satisfies
+from rpcapi.resources.trees.search import MAX_STEPS, Accept, NoCandidateReason, StepBudget, find_first
+from rpcapi.resources.trees.tree import AllocationCandidate, Allocations, ProviderTree
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.view import View
+from scheduler_svc.core.tree_request import tree_request
+from scheduler_svc.core.trees.numa import NumaFit
+from scheduler_svc.core.trees.reader import AllocationLedger, TreeReader
+
+MAX_DECISION_STEPS = 5 * MAX_STEPS  # of all searches of one decision
+TREE_READ_STEPS = 8  # search steps that reading one tree counts for
+
+
+class HostAllocation(NamedTuple):
+    """The allocations of an instance on a host; None: all of the request's resources from the root provider."""
+
+    allocations: Allocations | None
+
+
+class AllocationFinder:
+    """Searches the trees of single hosts, on top of what is reserved for other instances of the same call."""
+
+    def __init__(self, view: View, request: SchedulingRequest) -> None:
+        self._view = view
+        self._request = request
+        self._tree_request = tree_request(request)
+        self._reader = TreeReader(view, request, self._tree_request)
+        self._remaining_steps = MAX_DECISION_STEPS
+        self._initial_allocations: dict[int, HostAllocation | NoCandidateReason] = {}  # with nothing reserved
+        self._allocations = self._initial_allocations
+        self._ledger = AllocationLedger()
+
+    @property
+    def is_needed(self) -> bool:
+        """Return whether trees must be searched: flat hosts serve a request without groups from the root."""
+        return bool(self._request.groups) or not self._view.trees.are_flat
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Return whether the search steps of this decision are used up."""
+        return self._remaining_steps <= 0
+
+    def find(self, row: int) -> HostAllocation | NoCandidateReason:
+        """Return the allocations of one more instance on a host, or why there are none."""
+        if row not in self._allocations:
+            self._allocations[row] = self._search_host(row)
+        return self._allocations[row]
+
+    def reserve(self, row: int) -> Allocations | None:
+        """Reserve the allocations of one instance on a host; later searches count them as used."""
+        allocation = self.find(row)
+        if isinstance(allocation, NoCandidateReason):
+            raise ValueError(f"{self._view.name(row)} has no allocation for this request")
+        amounts = self._amounts(row, allocation)
+        self._ledger.add(amounts)
+        self._allocations = {
+            other_row: other
+            for other_row, other in self._allocations.items()
+            if other_row != row
+            and not (isinstance(other, HostAllocation) and amounts.keys() & self._amounts(other_row, other).keys())
+        }
+        return allocation.allocations
+
+    def assume_released(self, allocations: Allocations) -> None:
+        """Count these allocations as free in later searches; call it before the first ``find``."""
+        self._ledger.add(
+            {
+                name: {resource_class: -amount for resource_class, amount in amounts.items()}
+                for name, amounts in allocations.items()
+            }
+        )
+
+    def reset(self) -> None:
+        """Drop all reservations."""
+        self._ledger = AllocationLedger()
+        self._allocations = self._initial_allocations
+
+    def _amounts(self, row: int, allocation: HostAllocation) -> Allocations:
+        if allocation.allocations is not None:
+            return allocation.allocations
+        return {self._view.name(row): self._request.resources}
+
+    def _search_host(self, row: int) -> HostAllocation | NoCandidateReason:
+        if not self._request.groups:
+            if self._reader.is_bare(row):
+                return HostAllocation(None)  # the columns have counted how many instances fit
+            # The root of most nested hosts serves an ordinary request by itself.
+            if provider_satisfies(self._reader.root(row, self._ledger), self._tree_request.groups[0]):
+                return HostAllocation(None)
+        tree = self._reader.tree(row, self._ledger)
+        candidate = self._search_numa(row, tree) if self._request.numa else self._search_tree(tree)
+        return candidate if isinstance(candidate, NoCandidateReason) else HostAllocation(candidate.allocations)
+
+    def _search_numa(self, row: int, tree: ProviderTree) -> AllocationCandidate | NoCandidateReason:
+        """Search for allocations that the host can pin the guest to.
+
+        Cells that look equivalent may differ in what the host last reported. So if one of them is rejected, the search
+        is repeated with each cell on its own.
+        """
+        fit = NumaFit(self._request.numa, self._view.numa(row), tree)
+        candidate = self._search_tree(_with_marks(tree, fit.symmetry_key), fit.accepts)
+        return (
+            self._search_tree(_with_marks(tree, str), fit.accepts)
+            if candidate is NoCandidateReason.REFUSED
+            else candidate
+        )
+
+    def _search_tree(self, tree: ProviderTree, accept: Accept | None = None) -> AllocationCandidate | NoCandidateReason:
+        if self._remaining_steps <= 0:
+            return NoCandidateReason.STEPS
+        steps = StepBudget(min(MAX_STEPS, self._remaining_steps))
+        steps_before = steps.remaining
+        candidate = find_first(tree, self._tree_request, steps, accept)
+        self._remaining_steps -= TREE_READ_STEPS + steps_before - steps.remaining
+        return candidate
+
+
+def _with_marks(tree: ProviderTree, symmetry_key: Callable[[str], Hashable]) -> ProviderTree:
+    return replace(
+        tree, providers=[replace(provider, symmetry_key=symmetry_key(provider.id)) for provider in tree.providers]
+    )

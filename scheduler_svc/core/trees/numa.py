@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks whether a host can pin a guest to an allocation candidate, by the rules that the agent uses."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+from rpcapi.resources.numa.cells import HostCell
+from rpcapi.resources.numa.fit import fit
+from rpcapi.resources.numa.pinning import ThreadPolicy
+from rpcapi.resources.numa.topology import GuestTopology
+from rpcapi.resources.trees.tree import AllocationCandidate, ProviderTree
+
+
+class NumaFit:
+    """The cells of one host, for one guest's topology.
+
+    The host's last report has the pinned CPUs; the claims have the current usage. The difference is assumed to be
+    guests like this one, so a host may still reject a guest that is accepted here; it then reports at once.
+    """
+
+    def __init__(self, numa: Mapping[str, Any], cell_states: Sequence[Any], tree: ProviderTree) -> None:
+        """``numa`` is the request's topology, ``cell_states`` are the reported cells, ``tree`` has the current usage.
+
+        Malformed cell states are ignored.
+        """
+        self._topology = GuestTopology.from_dict(numa)
+        self._root = tree.root.id
+        self._paths = {provider.id: _path(self._root, provider.id) for provider in tree.providers}
+        used = {
+            self._paths[provider.id]: {name: inventory.used for name, inventory in provider.inventories.items()}
+            for provider in tree.providers
+        }
+        piece = max((len(cell.pcpus) for cell in self._topology.cells), default=0)
+        self._cells = [
+            cell.with_use(used.get(cell.path, {}), piece, self._topology.thread_policy) for cell in _cells(cell_states)
+        ]
+
+    def accepts(self, candidate: AllocationCandidate) -> bool:
+        """Return whether the host can pin the guest to this candidate."""
+        allocations = {self._paths.get(name, name): amounts for name, amounts in candidate.allocations.items()}
+        cells_by_suffix = {
+            suffix: self._paths[names[0]]
+            for suffix, names in candidate.providers.items()
+            if suffix and names[0] in self._paths
+        }
+        return not isinstance(fit(self._cells, self._topology, cells_by_suffix, allocations), str)
+
+    def symmetry_key(self, provider: str) -> Hashable:
+        """Return what distinguishes a cell from equivalent ones besides amounts, if it matters to the guest: the cores
+        of its free CPUs, and its id. None for a provider that is not a cell.
+        """
+        path = _path(self._root, provider)
+        for cell in self._cells:
+            if path == cell.path:
+                requires_siblings = self._topology.thread_policy is ThreadPolicy.REQUIRE
+                cores = tuple(sorted(len(core) for core in cell.free)) if requires_siblings else ()
+                return cores, cell.id if self._topology.devices else None
+        return None
+
+
+def _path(root: str, provider: str) -> str:
+    return "" if provider == root else provider.removeprefix(f"{root}/")
+
+
+def _cells(cell_states: Sequence[Any]) -> list[HostCell]:
+    try:
+        return [HostCell.from_dict(state) for state in cell_states]
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return []

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Adds allocations to a driver's ranking, and drops hosts whose provider trees do not fit."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from rpcapi.resources.trees.search import NoCandidateReason
+from rpcapi.resources.trees.tree import Allocations
+from scheduler_svc.core.drivers.driver import Driver, Ranking, max_candidates
+from scheduler_svc.core.filtering.samples import MAX_SAMPLES
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.view import View
+from scheduler_svc.core.trees.finder import AllocationFinder
+
+MAX_RANKINGS = 3  # of one instance that has a candidate: more can only find worse ones
+REASON_REQUEST_TREES = "no provider tree fits beside the rest of this request"
+
+
+def rank(driver: Driver, view: View, request: SchedulingRequest, count: int, seed: int) -> Ranking:
+    """Return ``driver``'s ranking of hosts whose trees fit the request, with allocations where needed.
+
+    The columns only show which trees could serve each part of a request on its own. A host whose tree cannot serve all
+    parts together is dropped, and the rest is ranked again, until the search steps are used up.
+    """
+    ranking = driver.rank(view, request, count, seed)
+    finder = AllocationFinder(view, request)
+    if not ranking.candidates or not finder.is_needed:
+        return ranking
+    plan = _AssignmentPlan(view, request, finder, ranking)
+    rankings = 1
+    while plan.assign() and not plan.is_enough(count, rankings):
+        next_ranking = driver.rank(view.with_instance_limits(plan.instance_limits), request, count, seed)
+        if not next_ranking.candidates and plan.is_served:
+            break
+        plan.base = next_ranking
+        rankings += 1
+    return plan.ranking()
+
+
+def fit_to_trees(view: View, request: SchedulingRequest, ranking: Ranking) -> Ranking | None:
+    """Return the ranking with allocations where needed, without the hosts whose trees do not fit.
+
+    None if some instance has no host left, and should be ranked on its own.
+    """
+    finder = AllocationFinder(view, request)
+    if not ranking.candidates or not finder.is_needed:
+        return ranking
+    plan = _AssignmentPlan(view, request, finder, ranking)
+    plan.assign()
+    return plan.ranking() if plan.is_served else None
+
+
+class _AssignmentPlan:
+    """Assigns allocations in the order of a ranking's instances: each instance takes the first of its hosts that fits.
+
+    ``instance_limits`` has the number of instances that a row takes, where it is less than its columns suggest.
+    """
+
+    def __init__(self, view: View, request: SchedulingRequest, finder: AllocationFinder, base: Ranking) -> None:
+        self.base = base
+        self.instance_limits: dict[int, int] = {}
+        self._hosts = base.hosts
+        self._view = view
+        self._request = request
+        self._finder = finder
+        self._miss_reasons: dict[int, NoCandidateReason] = {}
+        self._assignments: list[dict[str, Allocations | None]] = []
+
+    @property
+    def is_served(self) -> bool:
+        """Return whether each instance has a host."""
+        return bool(self._assignments) and all(self._assignments)
+
+    def is_enough(self, count: int, rankings: int) -> bool:
+        """Return whether another ranking would not improve the result, or not enough."""
+        if not self.is_served:
+            return self._finder.is_exhausted
+        return count > 1 or rankings >= MAX_RANKINGS or len(self._assignments[0]) >= max_candidates(count)
+
+    def assign(self) -> bool:
+        """Assign allocations to the ranking's instances; return whether any host's limit changed."""
+        earlier_limits = dict(self.instance_limits)
+        homes = self._view.partition_numbers({name for names in self.base.candidates for name in names})
+        rows = {name: row for name, number in homes.items() if (row := self._view.row(name, number)) is not None}
+        if self._request.is_affinity:
+            self._assignments = self._assign_to_one_host(rows)
+        else:
+            self._finder.reset()
+            counts: Counter[int] = Counter()
+            self._assignments = [
+                self._assign_instance([(name, rows[name]) for name in names], counts) for names in self.base.candidates
+            ]
+        return self.instance_limits != earlier_limits
+
+    def ranking(self) -> Ranking:
+        """Return the ranking with allocations; without candidates if some instance has none."""
+        reasons = Counter(self.base.reasons)
+        reasons.update(str(self._miss_reasons[row]) for row, limit in self.instance_limits.items() if not limit)
+        if not self.is_served:
+            rest = self._hosts - reasons.total()
+            if rest > 0:
+                reasons[str(NoCandidateReason.STEPS) if self._finder.is_exhausted else REASON_REQUEST_TREES] += rest
+            return Ranking((), self._hosts, dict(reasons), samples=self._samples())
+        candidates = [list(assignment) for assignment in self._assignments]
+        allocations = [
+            {name: allocation for name, allocation in assignment.items() if allocation is not None}
+            for assignment in self._assignments
+        ]
+        near = sum(name in self._assignments[0] for name in self.base.candidates[0][: self.base.near])
+        return replace(
+            self.base,
+            candidates=candidates,
+            hosts=self._hosts,
+            reasons=dict(reasons),
+            near=max(1, near),
+            allocations=allocations if any(allocations) else (),
+        )
+
+    def _samples(self) -> dict[str, list[str]]:
+        """Return up to MAX_SAMPLES names of hosts whose trees do not fit, by reason."""
+        samples: dict[str, list[str]] = {}
+        for row in sorted(row for row, limit in self.instance_limits.items() if not limit):
+            names = samples.setdefault(str(self._miss_reasons[row]), [])
+            if len(names) < MAX_SAMPLES:
+                names.append(self._view.name(row))
+        return samples
+
+    def _assign_instance(self, hosts: Sequence[tuple[str, int]], counts: Counter[int]) -> dict[str, Allocations | None]:
+        """Return one instance's allocations on each host that fits, and reserve the first."""
+        allocations: dict[str, Allocations | None] = {}
+        for name, row in hosts:
+            allocation = self._finder.find(row)
+            if isinstance(allocation, NoCandidateReason):
+                self._record_limit(row, counts[row], allocation)
+            else:
+                allocations[name] = allocation.allocations
+        if allocations:
+            first_row = next(row for name, row in hosts if name in allocations)
+            self._finder.reserve(first_row)
+            counts[first_row] += 1
+        return allocations
+
+    def _assign_to_one_host(self, rows: Mapping[str, int]) -> list[dict[str, Allocations | None]]:
+        """Return each instance's allocations on every host that takes all instances."""
+        assignments: list[dict[str, Allocations | None]] = [{} for _ in self.base.candidates]
+        for name in self.base.candidates[0]:
+            self._finder.reset()
+            host_allocations = []
+            for number in range(len(assignments)):
+                allocation = self._finder.find(rows[name])
+                if isinstance(allocation, NoCandidateReason):
+                    self._record_limit(rows[name], number, allocation)
+                    break
+                host_allocations.append(self._finder.reserve(rows[name]))
+            if len(host_allocations) == len(assignments):
+                for assignment, allocations in zip(assignments, host_allocations, strict=True):
+                    assignment[name] = allocations
+        return assignments
+
+    def _record_limit(self, row: int, limit: int, reason: NoCandidateReason) -> None:
+        if limit < self.instance_limits.get(row, limit + 1):
+            self.instance_limits[row] = limit
+            self._miss_reasons[row] = reason

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds provider trees from the table's columns, for the few hosts that are searched."""
+
+from collections.abc import Iterator, Mapping
+
+from rpcapi.resources.trees.tree import Allocations, Provider, ProviderInventory, ProviderTree, TreeRequest
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.forest import Forest
+from scheduler_svc.core.table.resources import ResourceColumns
+from scheduler_svc.core.table.traits import TraitColumns
+from scheduler_svc.core.table.view import View
+
+
+class AllocationLedger:
+    """Reservations (or, below 0, releases) of instances of the same call, which the table does not have yet."""
+
+    __slots__ = ("_amounts",)
+
+    def __init__(self) -> None:
+        self._amounts: dict[str, dict[str, int]] = {}
+
+    def add(self, allocations: Allocations) -> None:
+        """Add the allocations of one more instance."""
+        for name, amounts in allocations.items():
+            totals = self._amounts.setdefault(name, {})
+            for resource_class, amount in amounts.items():
+                totals[resource_class] = totals.get(resource_class, 0) + amount
+
+    def of(self, provider: str) -> Mapping[str, int]:
+        """Return the reserved amounts of one provider."""
+        return self._amounts.get(provider, {})
+
+
+class TreeReader:
+    """Reads from each provider only the resource classes, traits and aggregates that a request uses."""
+
+    def __init__(self, view: View, request: SchedulingRequest, tree_request: TreeRequest) -> None:
+        self._view = view
+        groups = tree_request.groups
+        # The check of NUMA cells needs the usage of all classes.
+        self._classes = None if request.numa else frozenset(name for group in groups for name in group.resources)
+        root_traits = (tree_request.root_required, tree_request.root_forbidden)
+        group_traits = [names for group in groups for names in (group.required, group.forbidden, *group.any_of)]
+        self._traits = frozenset(name for names in (*group_traits, *root_traits) for name in names)
+        self._reads_aggregates = any(group.member_of or group.forbidden_aggregates for group in groups)
+
+    def is_bare(self, row: int) -> bool:
+        """Return whether a host has no child providers and no sharing ones."""
+        return not self._view.forest(row).descendants(row) and not any(self._view.trees.find_sharing_rows(row))
+
+    def tree(self, row: int, ledger: AllocationLedger) -> ProviderTree:
+        """Return the tree of a host with its sharing providers; ``ledger`` counts as used."""
+        root = self.root(row, ledger)
+        sharing = [self.root(sharing_row, ledger) for sharing_row in self._view.trees.find_sharing_rows(row)]
+        return ProviderTree([root, *self._below(row, root.id, ledger)], sharing)
+
+    def _below(self, row: int, root: str, ledger: AllocationLedger) -> Iterator[Provider]:
+        """Yield the descendants of a host, each after its parent."""
+        forest = self._view.forest(row)
+        children: dict[str, list[int]] = {}
+        for child_row in sorted(forest.descendants(row), key=forest.names.__getitem__):
+            children.setdefault(forest.parent(child_row), []).append(child_row)
+        pending = [(root, child_row) for child_row in reversed(children.get(root, ()))]
+        while pending:
+            parent, child_row = pending.pop()
+            name = forest.names[child_row]
+            yield self._child(forest, child_row, parent, ledger)
+            pending += [(name, child) for child in reversed(children.get(name, ()))]
+
+    def root(self, row: int, ledger: AllocationLedger) -> Provider:
+        """Return the root provider of a host; ``ledger`` counts as used."""
+        view, name = self._view, self._view.name(row)
+        aggregates = frozenset(view.aggregates.of_row(row)) if self._reads_aggregates else frozenset[str]()
+        inventories = self._inventories(view.resource_columns, row, ledger.of(name))
+        return Provider(name, None, inventories, self._traits_of(view.trait_columns, row), aggregates)
+
+    def _child(self, forest: Forest, row: int, parent: str, ledger: AllocationLedger) -> Provider:
+        name = forest.names[row]
+        aggregates = frozenset(forest.aggregates.of(row)) if self._reads_aggregates else frozenset[str]()
+        inventories = self._inventories(forest.resources, row, ledger.of(name))
+        return Provider(name, parent, inventories, self._traits_of(forest.traits, row), aggregates)
+
+    def _traits_of(self, columns: TraitColumns, row: int) -> frozenset[str]:
+        return frozenset(columns.of(row, among=self._traits)) if self._traits else frozenset()
+
+    def _inventories(
+        self, resources: Mapping[str, ResourceColumns], row: int, reserved_amounts: Mapping[str, int]
+    ) -> dict[str, ProviderInventory]:
+        inventories = {}
+        for name in resources if self._classes is None else self._classes & resources.keys():
+            columns = resources[name]
+            capacity = int(columns.capacity[row])
+            if capacity:
+                inventories[name] = ProviderInventory(
+                    capacity,
+                    int(columns.used[row]) + reserved_amounts.get(name, 0),
+                    int(columns.min_unit[row]),
+                    int(columns.max_unit[row]),
+                    int(columns.step_size[row]),
+                )
+        return inventories

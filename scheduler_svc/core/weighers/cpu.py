@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Prefers hosts with more free CPUs; with a negative multiplier, with less."""
+
+from os_resource_classes import VCPU
+
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.columns import FloatColumn
+from scheduler_svc.core.table.view import View
+from scheduler_svc.core.weighers.weigher import Weigher
+
+
+def raw(view: View, request: SchedulingRequest) -> FloatColumn:
+    """Return the free CPUs of each row and the providers below it."""
+    return view.tree_free(VCPU)
+
+
+def step(request: SchedulingRequest) -> float:
+    """Return the change per instance: minus the requested amount."""
+    return -request.resources.get(VCPU, 0)
+
+
+WEIGHER = Weigher(
+    "CPUWeigher",
+    raw,
+    step,
+    {"compute": frozenset({"inventories", "used"})},
+    option="cpu_weight_multiplier",
+    floor=0.0,
+)

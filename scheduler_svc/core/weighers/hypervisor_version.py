@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Prefers hosts with a newer hypervisor, by the reported version number; 0 if none is reported."""
+
+import numpy as np
+
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.columns import FloatColumn
+from scheduler_svc.core.table.view import View
+from scheduler_svc.core.weighers.weigher import Weigher
+
+
+def raw(view: View, request: SchedulingRequest) -> FloatColumn:
+    """Return the hypervisor version of each row."""
+    return np.fmax(view.facts.numbers("hypervisor_version"), 0.0)
+
+
+def step(request: SchedulingRequest) -> float:
+    """Return 0: instances do not change the value."""
+    return 0.0
+
+
+WEIGHER = Weigher(
+    "HypervisorVersionWeigher",
+    raw,
+    step,
+    {"compute": frozenset({"facts"})},
+    option="hypervisor_version_weight_multiplier",
+)

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Weighs hosts by the number of their instances that have the request's image properties.
+
+Agents report, as a metric per value of each weighed property, how many of their instances have it.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.columns import FloatColumn
+from scheduler_svc.core.table.view import View
+from scheduler_svc.core.weighers import reported
+from scheduler_svc.core.weighers.weigher import Weigher
+
+NAME = "ImagePropertiesWeigher"
+
+
+def build(weights: Mapping[str, float]) -> Weigher:
+    """Return the weigher for these properties, each with the weight of an instance with the same value."""
+    families = {name: f"{reported.IMAGE}{name}=" for name in weights}
+
+    def weighted_metrics(request: SchedulingRequest) -> dict[str, float]:
+        """Return the metrics of the request's property values, with their weights."""
+        properties = request.image.get("properties", {})
+        return {f"{families[name]}{properties[name]}": weights[name] for name in families if name in properties}
+
+    def raw(view: View, request: SchedulingRequest) -> FloatColumn | None:
+        """Return the weighted count of matching instances; an instance counts once per matching property."""
+        metrics = weighted_metrics(request)
+        if not metrics:
+            return None
+        values = np.zeros(view.size, np.float64)
+        for key, weight in metrics.items():
+            values += weight * reported.count(view, key)
+        return values
+
+    def step(request: SchedulingRequest) -> float:
+        """Return the weight that an instance of the request adds."""
+        return sum(weighted_metrics(request).values(), 0.0)
+
+    return Weigher(NAME, raw, step, {"compute": frozenset(families.values())}, option="image_props_weight_multiplier")

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Weighs hosts by the sum of ratio x metric: Nova's MetricsWeigher."""
+
+import numpy as np
+
+from scheduler_svc.core.metric_weights import AGGREGATE_OPTION, MetricWeights
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.columns import FloatColumn
+from scheduler_svc.core.table.view import View
+from scheduler_svc.core.weighers.weigher import Weigher
+
+NAME = "MetricsWeigher"
+
+
+def build(weights: MetricWeights) -> Weigher:
+    """Return the weigher for these metrics."""
+    keys = {f"metrics.{name}": ratio for name, ratio in weights.ratios.items()}
+
+    def raw(view: View, request: SchedulingRequest) -> FloatColumn:
+        """Return the weighted sum of each row, ``unavailable`` if one of its metrics is missing."""
+        values = np.zeros(view.size, np.float64)
+        for key, ratio in keys.items():
+            values += ratio * view.state("compute", key)
+        return np.where(np.isnan(values), weights.unavailable, values)
+
+    return Weigher(NAME, raw, step, {"compute": frozenset(keys)}, option=AGGREGATE_OPTION)
+
+
+def step(request: SchedulingRequest) -> float:
+    """Return 0: the effect of an instance on the metrics is unknown."""
+    return 0.0

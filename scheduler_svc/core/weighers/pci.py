@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Prefers hosts with few free PCI devices, to keep hosts with many for requests that need them."""
+
+import numpy as np
+
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.columns import FloatColumn
+from scheduler_svc.core.table.view import View
+from scheduler_svc.core.weighers.weigher import Weigher
+
+PREFIX = "CUSTOM_PCI_"  # of the resource classes of devices
+MAX_DEVICES = 100.0  # as in Nova: the count of free devices is capped at this number
+
+
+def raw(view: View, request: SchedulingRequest) -> FloatColumn | None:
+    """Return 100 minus the free devices of each row's tree, at least 1; None if there are no devices at all."""
+    classes = [name for name in view.classes if name.startswith(PREFIX)]
+    if not classes:
+        return None
+    free = sum((view.tree_free(name) for name in classes), np.zeros(view.size, np.float64))
+    return MAX_DEVICES - np.minimum(free, MAX_DEVICES - 1)
+
+
+def step(request: SchedulingRequest) -> float:
+    """Return the number of devices that an instance requests."""
+    groups = (request.resources, *(group.resources for group in request.groups))
+    return float(sum(amount for resources in groups for name, amount in resources.items() if name.startswith(PREFIX)))
+
+
+WEIGHER = Weigher(
+    "PCIWeigher",
+    raw,
+    step,
+    {"compute": frozenset({"inventories", "used"})},
+    option="pci_weight_multiplier",
+)

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Host scores: the weighted sum of all weighers.
+
+score = sum over weighers of multiplier x (raw - least) / (most - least), with the bounds over the hosts that passed the
+filters; ``least`` is the weigher's floor if it has one. As in Nova (nova/weights.py).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from rpcapi import errors
+from scheduler_svc.core.metric_weights import NO_METRIC_WEIGHTS, MetricWeights
+from scheduler_svc.core.reads import Reads, union
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.columns import FloatColumn, Rows
+from scheduler_svc.core.table.view import View
+from scheduler_svc.core.timings import WEIGHER, Stopwatch
+from scheduler_svc.core.weighers import (
+    balance,
+    build_failure,
+    cpu,
+    cross_cell,
+    disk,
+    hypervisor_version,
+    image_properties,
+    io_ops,
+    metrics,
+    multipliers,
+    num_instances,
+    pci,
+    ram,
+    server_group,
+    volume_near,
+)
+from scheduler_svc.core.weighers.multipliers import Multiplier
+from scheduler_svc.core.weighers.weigher import Weigher
+
+_BUILT_IN = (
+    ram.WEIGHER,
+    cpu.WEIGHER,
+    disk.WEIGHER,
+    balance.WEIGHER,
+    hypervisor_version.WEIGHER,
+    num_instances.WEIGHER,
+    io_ops.WEIGHER,
+    pci.WEIGHER,
+    server_group.SOFT_AFFINITY,
+    server_group.SOFT_ANTI_AFFINITY,
+    build_failure.WEIGHER,
+    cross_cell.WEIGHER,
+    volume_near.WEIGHER,
+)
+_WATCH = Stopwatch()
+NAMES = (*(weigher.name for weigher in _BUILT_IN), image_properties.NAME, metrics.NAME)
+
+
+@dataclass(frozen=True, eq=False)  # compared by identity, since it is a cache key
+class WeigherSet:
+    """Weighers with their configured multipliers, which aggregates may override."""
+
+    pairs: tuple[tuple[Weigher, float], ...]
+
+    def __iter__(self) -> Iterator[tuple[Weigher, float]]:
+        return iter(self.pairs)
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    @property
+    def reads(self) -> Reads:
+        """The host state keys that scores depend on."""
+        overridden = multipliers.READS if any(weigher.option for weigher, _ in self.pairs) else {}
+        return union([overridden, *(weigher.reads for weigher, _ in self.pairs)])
+
+    def effective_multipliers(self, view: View) -> list[tuple[Weigher, Multiplier]]:
+        """Return the weighers that affect any host, with a multiplier for all rows or one per row."""
+        aggregates = view.aggregates
+
+        def compute() -> list[tuple[Weigher, Multiplier]]:
+            pairs = [
+                (weigher, weigher.sign * multipliers.resolve_multiplier(aggregates, weigher.option, configured))
+                for weigher, configured in self.pairs
+            ]
+            return [(weigher, multiplier) for weigher, multiplier in pairs if np.any(multiplier)]
+
+        return aggregates.get_or_compute(self, compute)
+
+
+def build(
+    configured: Mapping[str, float],
+    weights: MetricWeights = NO_METRIC_WEIGHTS,
+    plugins: Sequence[Weigher] = (),
+    properties: Mapping[str, float] | None = None,
+) -> WeigherSet:
+    """Return the weighers in ``configured`` with their multipliers, without those that never have an effect.
+
+    ``weights`` configures the metrics weigher, ``properties`` the image properties weigher; ``plugins`` are additional
+    weighers. Raises BadConfiguration for unknown names.
+    """
+    unknown = configured.keys() - set(NAMES) - {weigher.name for weigher in plugins}
+    if unknown:
+        raise errors.BadConfiguration(why=f"unknown weigher {', '.join(sorted(unknown))}; allowed: {', '.join(NAMES)}")
+    available = list(_BUILT_IN)
+    if properties:
+        available.append(image_properties.build(properties))
+    if weights.ratios:
+        available.append(metrics.build(weights))
+    available += plugins
+    # A weigher with multiplier 0 is included if aggregates may override it.
+    pairs = ((weigher, configured[weigher.name]) for weigher in available if weigher.name in configured)
+    return WeigherSet(tuple((weigher, multiplier) for weigher, multiplier in pairs if multiplier or weigher.option))
+
+
+@dataclass(frozen=True, slots=True)
+class HostScores:
+    """Scores of the survivors, in their order, and the part that each weigher added.
+
+    ``step`` is the change of a host's score per instance that it takes: one number, or one per survivor. The bounds of
+    this pass are kept while the instances of one request are placed. If hosts differ by less than one instance, the
+    size of an instance is used as the span, as after the first placement, so that equal hosts are filled evenly.
+    """
+
+    values: FloatColumn
+    step: Multiplier
+    parts: Mapping[str, FloatColumn]
+
+    def steps(self, indexes: Rows) -> list[float]:
+        """Return the steps of these survivors."""
+        return [self.step] * len(indexes) if isinstance(self.step, float) else self.step[indexes].tolist()
+
+
+def score(
+    weighers: WeigherSet, view: View, request: SchedulingRequest, rows: npt.NDArray[np.intp] | None
+) -> HostScores:
+    """Return the scores of ``rows`` (None: all rows of the view); there must be at least one row."""
+    values: FloatColumn | None = None
+    step: Multiplier = 0.0
+    parts: dict[str, FloatColumn] = {}
+    laps = _WATCH.laps()
+    for weigher, factor in weighers.effective_multipliers(view):
+        if laps is not None:
+            laps.begin()
+        raw = _raw_values(weigher, view, request, rows)
+        if laps is not None:
+            laps.lap(WEIGHER, weigher.name, view.size, count=weigher.per_host is None)
+        change = weigher.step(request)
+        if raw is None and not change:
+            continue
+        multiplier = factor if rows is None or isinstance(factor, float) else factor.take(rows)
+        span = 0.0
+        if raw is not None:
+            raw, span = _scale(weigher, raw)
+        if change:
+            step = step + multiplier * (change / max(span, abs(change)))
+        if raw is not None and span > 0:
+            part = raw * (multiplier / span)
+            parts[weigher.name] = part
+            values = part if values is None else values + part
+    if values is None:
+        values = np.zeros(view.size if rows is None else len(rows))
+    return HostScores(values, step, parts)
+
+
+def _scale(weigher: Weigher, raw: FloatColumn) -> tuple[FloatColumn, float]:
+    """Return the difference of each number to the least one (or the floor), and the span."""
+    least, most = raw.min(), raw.max()
+    if weigher.floor is None:
+        return raw - least, float(most - least)
+    if least < weigher.floor:
+        raw = np.maximum(raw, weigher.floor)
+        most = max(most, weigher.floor)
+    return (raw - weigher.floor if weigher.floor else raw), float(most - weigher.floor)
+
+
+def _raw_values(
+    weigher: Weigher, view: View, request: SchedulingRequest, rows: npt.NDArray[np.intp] | None
+) -> FloatColumn | None:
+    if weigher.per_host is not None:
+        return weigher.per_host(view, request, rows)
+    values = weigher.raw(view, request)
+    return values if values is None or rows is None else values.take(rows)

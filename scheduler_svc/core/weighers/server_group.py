@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Weighs hosts by their members of the request's server group, for the soft policies."""
+
+import numpy as np
+
+from rpcapi.resources.claims import GroupPolicy
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.columns import FloatColumn
+from scheduler_svc.core.table.view import View
+from scheduler_svc.core.weighers.weigher import Weigher
+
+
+def _build(name: str, policy: GroupPolicy, option: str, sign: int) -> Weigher:
+    """Return the weigher of one policy; ``sign`` is 1 for affinity and -1 for anti-affinity."""
+
+    def raw(view: View, request: SchedulingRequest) -> FloatColumn | None:
+        if not request.members or not _has_policy(request, policy):
+            return None
+        return sign * _count_members(view, request)
+
+    def step(request: SchedulingRequest) -> float:
+        return float(sign) if _has_policy(request, policy) else 0.0
+
+    return Weigher(name, raw, step, option=option)
+
+
+def _has_policy(request: SchedulingRequest, policy: GroupPolicy) -> bool:
+    return request.group is not None and request.group.policy == policy
+
+
+def _count_members(view: View, request: SchedulingRequest) -> FloatColumn:
+    """Return the number of group members on each row."""
+    counts = np.zeros(view.size, np.float64)
+    for number in range(len(view.log_positions)):
+        for name, count in request.members.items():
+            row = view.row(name, number)
+            if row is not None:
+                counts[row] = count
+    return counts
+
+
+SOFT_AFFINITY = _build(
+    "ServerGroupSoftAffinityWeigher", GroupPolicy.SOFT_AFFINITY, "soft_affinity_weight_multiplier", 1
+)
+SOFT_ANTI_AFFINITY = _build(
+    "ServerGroupSoftAntiAffinityWeigher", GroupPolicy.SOFT_ANTI_AFFINITY, "soft_anti_affinity_weight_multiplier", -1
+)

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Prefers hosts in the same location (such as a rack) as the storage pools of the requested volumes."""
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.columns import FloatColumn
+from scheduler_svc.core.table.view import View
+from scheduler_svc.core.weighers.weigher import Weigher
+
+NAMESPACE = "volume"
+LOCATION = "location"  # the key of a pool's document, and of a host's facts
+
+
+def raw(view: View, request: SchedulingRequest) -> FloatColumn | None:
+    """Return how many of the volumes are in each row's location; None if no volume has a known location."""
+    pools = [pool for volume in request.volumes if (pool := _pool(request, volume))]
+    if not pools:
+        return None
+    documents = view.documents(NAMESPACE)
+    locations = [documents[pool][LOCATION] for pool in pools if LOCATION in documents.get(pool, {})]
+    counts = np.zeros(view.size)
+    for location in locations:
+        counts += view.facts.where(functools.partial(_is_at, location), (LOCATION, location))
+    return counts if locations else None
+
+
+def _is_at(location: str, facts: Mapping[str, Any]) -> bool:
+    return facts.get(LOCATION) == location
+
+
+def _pool(request: SchedulingRequest, volume: Mapping[str, Any]) -> str | None:
+    """Return the pool of a volume, existing or requested; None if the request does not choose one."""
+    pools = (group.in_tree for group in request.groups if group.suffix == volume.get("group"))
+    return volume.get("pool") or next(pools, None)
+
+
+def step(request: SchedulingRequest) -> float:
+    """Return 0: an instance does not change the location of a pool."""
+    return 0.0
+
+
+WEIGHER = Weigher(
+    "VolumeNearWeigher",
+    raw,
+    step,
+    {NAMESPACE: frozenset({LOCATION}), "compute": frozenset({"facts"})},
+    option="volume_near_weight_multiplier",
+)

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Warns operators of invalid aggregate metadata; decisions use the configured values instead."""
+
+from collections.abc import Callable, Iterable
+
+from oslo_log import log
+
+from scheduler_svc.core.table.table import HostTable
+from scheduler_svc.core.weighers import multipliers
+
+LOG = log.getLogger(__name__)
+
+
+class AggregateMetadataChecker:
+    """Logs a warning for each multiplier that is not a number, once until it changes."""
+
+    def __init__(self, table: Callable[[], HostTable], options: Iterable[str]) -> None:
+        self._table = table
+        self._options = tuple(options)
+        self._logged: frozenset[str] = frozenset()
+
+    def check(self) -> None:
+        """Check the metadata of all aggregates; locks the table only while it copies the metadata."""
+        with self._table().reading() as view:
+            metadata = {name: view.aggregates.metadata(name) for name in view.aggregates.names}
+        complaints = frozenset(multipliers.find_errors(metadata, self._options))
+        for complaint in sorted(complaints - self._logged):
+            LOG.warning("%s", complaint)
+        self._logged = complaints

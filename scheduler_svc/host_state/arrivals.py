@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Routes reports of hosts to their partition; a host leaves a partition only when it has no claims."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from oslo_log import log
+
+from scheduler_svc.replication.partitions import OpenPartitions
+from scheduler_svc.store.records import StatsOutcome
+
+LOG = log.getLogger(__name__)
+
+
+class HostReportRouter:
+    """Routes host reports to the store of the host's partition."""
+
+    def __init__(self, partitions: OpenPartitions) -> None:
+        self._partitions = partitions
+
+    def update_stats(
+        self,
+        host: str,
+        partition: str | None,
+        *,
+        incarnation: int,
+        sequence: int,
+        base: int,
+        full: bool,
+        nodes: Mapping[str, Mapping[str, Any]],
+    ) -> StatsOutcome:
+        """Apply a report; see Store.update_stats. ``partition`` None: this worker's own partition.
+
+        A host that is known in another partition is removed there first, because claims cannot move with it. Raises
+        HostInUse if it has claims there, Conflict if it may have some, StoreUnavailable if that store is unavailable,
+        and UnknownPartition.
+        """
+        target = self._partitions.find(partition)
+        if len(self._partitions) > 1:
+            for former in self._partitions.of_host(host):
+                if former is not target:
+                    former.store.remove(host)
+                    LOG.warning("Host %s moved from partition %s to %s", host, former.name, target.name)
+        return target.store.update_stats(
+            host, incarnation=incarnation, sequence=sequence, base=base, full=full, nodes=nodes
+        )
+
+    def remove(self, host: str) -> None:
+        """Remove a service host from every partition that may have it; raises HostInUse, Conflict."""
+        for partition in self._partitions.of_host(host) or self._partitions:
+            partition.store.remove(host)

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Opens the stores of all partitions and loads one table from them."""
+
+import time
+from collections.abc import Callable
+
+from oslo_config import cfg
+from oslo_log import log
+
+from rpcapi import errors
+from rpcapi.conf import replicas
+from scheduler_svc.conf import namespaces, partitions
+from scheduler_svc.core.reads import Reads
+from scheduler_svc.core.table.table import HostTable
+from scheduler_svc.notifications import turn
+from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
+from scheduler_svc.replication.replica import Replica
+from scheduler_svc.replication.servicegroup import liveness
+from scheduler_svc.store import Store, open_store
+from scheduler_svc.store.factory import attach_state_store
+
+LOG = log.getLogger(__name__)
+
+StoreOpener = Callable[[cfg.ConfigOpts, str], Store]
+
+
+def open_configured(conf: cfg.ConfigOpts, partition: str) -> Store:
+    """Open a partition's store by its configuration; raises BadConfiguration."""
+    declared = (*namespaces.load(conf).stored_names, turn.NAMESPACE)
+    store = open_store(
+        partitions.url(conf, partition),
+        partition,
+        durability=conf.store.durability,
+        log_length=conf.store.log_length,
+        decisions=conf.store.decisions,
+        namespaces=declared,
+        liveness=liveness.get_liveness_source(conf),
+        replicas=replicas.from_options(conf.store),
+    )
+    return attach_state_store(store, conf.store.state_url, conf.store.state_namespaces, declared)
+
+
+class PartitionSet:
+    """All configured partitions over one table; closing it closes their stores."""
+
+    def __init__(
+        self,
+        conf: cfg.ConfigOpts,
+        opener: StoreOpener,
+        reads: Reads,
+        on_loaded: Callable[[Replica], None] | None = None,
+    ) -> None:
+        """``on_loaded`` is called after each load of a partition that this worker serves claims for."""
+        names, served = partitions.names(conf), partitions.claims_partitions(conf)
+        self._stores: list[Store] = []
+        table = HostTable(names, reads)
+        self.partitions = OpenPartitions(
+            [self._open(conf, opener, table, name, on_loaded if name in served else None) for name in names],
+            conf.rpc.partition,
+        )
+        self.served_partitions = [self.partitions.find(name) for name in served]
+
+    def load(self) -> None:
+        """Load partitions that are not loaded yet; raises StoreUnavailable if none is available.
+
+        The follower of an unavailable partition loads it when its store is back.
+        """
+        last_error: errors.StoreUnavailable | None = None
+        for partition in self.partitions:
+            try:
+                if not partition.replica.ready:
+                    partition.replica.load()
+            except errors.StoreUnavailable as error:
+                partition.presence.record_failure()
+                last_error = error
+                if len(self.partitions) > 1:
+                    LOG.warning("Partition %s is unavailable: %s", partition.name, error)
+        if last_error is not None and not any(partition.replica.ready for partition in self.partitions):
+            raise last_error
+
+    def follow(self) -> None:
+        """Start following all logs."""
+        for partition in self.partitions:
+            partition.replica.start()
+
+    def reload(self, timeout: float) -> bool:
+        """Reload all available partitions, for example after new reads; return False on time-out."""
+        present = [partition.replica for partition in self.partitions if not partition.presence.away]
+        deadline = time.monotonic() + timeout
+        renewed = [partition.reload(max(0.0, deadline - time.monotonic())) for partition in present]
+        return all(renewed)
+
+    def stop(self) -> None:
+        """Stop following."""
+        for partition in self.partitions:
+            partition.replica.stop()
+
+    def close(self) -> None:
+        """Wait until all followers have ended, then close the stores."""
+        for partition in self.partitions:
+            partition.replica.wait()
+        for store in self._stores:
+            store.close()
+
+    def _open(
+        self,
+        conf: cfg.ConfigOpts,
+        opener: StoreOpener,
+        table: HostTable,
+        name: str,
+        on_loaded: Callable[[Replica], None] | None,
+    ) -> OpenPartition:
+        # The follower blocks in its store until the next change, so it has its own.
+        store, follower_store = opener(conf, name), opener(conf, name)
+        self._stores += [store, follower_store]
+        return OpenPartition(store, Replica(follower_store, on_loaded or _ignore_load, table))
+
+
+def _ignore_load(replica: Replica) -> None:
+    """Do nothing: the default of ``on_loaded``."""

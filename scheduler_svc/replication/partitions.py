@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The partitions that a worker selects hosts from."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rpcapi import errors
+from scheduler_svc.replication.presence import Presence
+from scheduler_svc.replication.replica import Replica
+from scheduler_svc.store.interface import Store
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionOverview:
+    """Summary of a partition; see rpcapi.objects.PartitionList. ``claims`` None: the store did not answer."""
+
+    name: str
+    epoch: int
+    position: int
+    hosts: int
+    alive: int
+    claims: Mapping[str, int] | None
+
+    @property
+    def available(self) -> bool:
+        """Whether the store answered."""
+        return self.claims is not None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenPartition:
+    """One partition: its store for verbs, and the replica, which follows it through its own store."""
+
+    store: Store
+    replica: Replica
+
+    @property
+    def name(self) -> str:
+        """The partition's name."""
+        return self.store.partition
+
+    @property
+    def presence(self) -> Presence:
+        """The availability of its store."""
+        return self.replica.presence
+
+    def overview(self) -> PartitionOverview:
+        """Return a summary of the replica and the store."""
+        claims: Mapping[str, int] | None
+        try:
+            claims = self.store.counts()
+        except errors.Unavailable:
+            claims = None
+        (epoch, position), host_counts = self.replica.log_position, self.replica.host_counts
+        return PartitionOverview(self.name, epoch, position, host_counts.hosts, host_counts.schedulable, claims)
+
+
+class OpenPartitions:
+    """All configured partitions, in their order; ``own`` is the one that this service belongs to."""
+
+    def __init__(self, members: Sequence[OpenPartition], own: str) -> None:
+        self._members = {member.name: member for member in members}
+        self.own = self._members[own]
+
+    def __iter__(self) -> Iterator[OpenPartition]:
+        return iter(self._members.values())
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    def find(self, name: str | None) -> OpenPartition:
+        """Return the partition with that name, or the own one for None; raises UnknownPartition."""
+        if name is None:
+            return self.own
+        partition = self._members.get(name)
+        if partition is None:
+            raise errors.UnknownPartition(partition=name, known=", ".join(self._members))
+        return partition
+
+    def of_host(self, name: str) -> list[OpenPartition]:
+        """Return the partitions that have a node, or a service host with nodes, of this name."""
+        numbers = set(self.own.replica.unchecked_table.find_partitions(name))
+        return [member for member in self if member.replica.number in numbers]
+
+    def find_decision(self, request_id: str) -> tuple[OpenPartition, dict[str, Any]]:
+        """Return the newest record of a decision and its partition; each partition that refused has one too.
+
+        Raises UnknownDecision, or StoreUnavailable if an unavailable partition may have it.
+        """
+        decisions, missing = [], []
+        for partition in self:
+            try:
+                decisions.append((partition, partition.store.find_decision(request_id)))
+            except (errors.UnknownDecision, errors.StoreUnavailable) as error:
+                missing.append(error)
+        if not decisions:
+            raise next((error for error in missing if isinstance(error, errors.StoreUnavailable)), missing[0])
+        return max(decisions, key=lambda pair: pair[1].get("at_ms", 0))
+
+    def search_order(self, name: str) -> list[OpenPartition]:
+        """Return all partitions: first those with a host of this name, then the own one, then the others."""
+        preferred = [*self.of_host(name), self.own]
+        return list({member.name: member for member in [*preferred, *self]}.values())

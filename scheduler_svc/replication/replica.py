@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A worker's replica of a partition's hosts: loaded from a snapshot, then updated from the log."""
+
+import threading
+import time
+from collections.abc import Callable
+
+from oslo_log import log
+
+from rpcapi import errors
+from scheduler_svc import metrics
+from scheduler_svc.core import reads
+from scheduler_svc.core.table.partition import LogPosition
+from scheduler_svc.core.table.table import HostCounts, HostTable
+from scheduler_svc.replication.presence import Presence
+from scheduler_svc.store.interface import Store
+
+LOG = log.getLogger(__name__)
+
+BLOCK_MS = 1000  # bounds how long a stop waits for the follower
+FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0
+
+
+class Replica:
+    """Follows one partition in its own thread and updates its rows of a table that partitions may share.
+
+    While the store is unavailable decisions use the last known state (their claims will fail); before the first load
+    ``table`` raises NotReady. ``on_loaded`` is called after each full load: at start, after a gap in the log, after an
+    outage, and in a new epoch.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        on_loaded: Callable[["Replica"], None] = lambda replica: None,
+        table: HostTable | None = None,
+    ) -> None:
+        self._store = store
+        self._on_loaded = on_loaded
+        self._table = HostTable([store.partition]) if table is None else table
+        (self.number,) = (part.number for part in self._table.partitions if part.name == store.partition)
+        self.presence = Presence()
+        self._moved = threading.Condition()
+        self._reloads_requested = self._reloads_done = 0  # full reloads that were requested, and that were done
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"replica {store.partition}", daemon=True)
+
+    @property
+    def partition(self) -> str:
+        """The name of the partition."""
+        return self._store.partition
+
+    @property
+    def table(self) -> HostTable:
+        """Return the table; raises NotReady until this partition is loaded."""
+        if not self.ready:
+            raise errors.NotReady(
+                what="This scheduler worker",
+                why=f"it has not yet loaded the hosts of partition {self.partition!r} from the store",
+            )
+        return self._table
+
+    @property
+    def unchecked_table(self) -> HostTable:
+        """The table, even if this partition is not loaded yet."""
+        return self._table
+
+    @property
+    def ready(self) -> bool:
+        """Whether the partition is loaded."""
+        return self.log_position.epoch > 0
+
+    @property
+    def log_position(self) -> LogPosition:
+        """Epoch and position of the last applied log entry."""
+        return self._table.partitions[self.number].log_position
+
+    @property
+    def last_contact_s(self) -> float:
+        """Seconds since the store last answered a read of the log, with or without entries."""
+        return self.presence.silent_s
+
+    @property
+    def host_counts(self) -> HostCounts:
+        """Counts of the partition's hosts."""
+        return self._table.host_counts(self.number)
+
+    def load(self) -> None:
+        """Load a full snapshot; raises StoreUnavailable."""
+        request_number = self._reloads_requested
+        self._store.check_identity()
+        self._table.load(self._store.snapshot(reads.whole_document_namespaces(self._table.reads)), self.number)
+        self.presence.record_answer()
+        with self._moved:
+            self._reloads_done = request_number
+            self._moved.notify_all()
+        metrics.SNAPSHOTS.labels(partition=self.partition).inc()
+        self._update_metrics(0)
+        epoch, position = self.log_position
+        LOG.info(
+            "Loaded %d hosts of partition %s, epoch %d, position %d",
+            self.host_counts.hosts,
+            self.partition,
+            epoch,
+            position,
+        )
+        self._on_loaded(self)
+
+    def step(self, block_ms: int) -> None:
+        """Apply log entries after the replica's position, waiting up to ``block_ms`` for the first."""
+        position = self.log_position.position
+        entries = self._store.follow(position, block_ms)
+        self.presence.record_answer()
+        if entries is None:
+            LOG.warning("The log of %s no longer reaches back to %d: loading a snapshot", self.partition, position)
+            self.load()
+            return
+        if any(entry.kind == "epoch" for entry in entries):
+            LOG.warning("The store of partition %s began a new epoch: loading a snapshot", self.partition)
+            self.load()
+            return
+        for entry in entries:
+            self._table.apply(entry, self.number)
+        if entries:
+            with self._moved:
+                self._moved.notify_all()
+            self._update_metrics(len(entries))
+
+    def reach(self, position: int, timeout: float) -> bool:
+        """Wait until the replica has applied ``position``; return False if it has not after ``timeout`` seconds."""
+        deadline = time.monotonic() + timeout
+        with self._moved:
+            while not self.ready or self.log_position.position < position:
+                remaining_s = deadline - time.monotonic()
+                if remaining_s <= 0:
+                    return False
+                self._moved.wait(remaining_s)
+            return True
+
+    def reload(self, timeout: float) -> bool:
+        """Make the follower load a full snapshot, for example after new reads; return False on time-out."""
+        with self._moved:
+            self._reloads_requested += 1
+            request_number = self._reloads_requested
+            return self._moved.wait_for(lambda: self._reloads_done >= request_number, timeout)
+
+    def start(self) -> None:
+        """Start the follower thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop following; the table stays unchanged."""
+        self._stopping.set()
+
+    def wait(self) -> None:
+        """Wait until the thread has ended, at most one blocking read."""
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        pause = FIRST_PAUSE
+        is_loaded = self.ready
+        while not self._stopping.is_set():
+            try:
+                if not is_loaded or self._reloads_requested > self._reloads_done:
+                    self.load()
+                    is_loaded, pause = True, FIRST_PAUSE
+                self.step(BLOCK_MS)
+                continue
+            except errors.Unavailable as error:
+                self.presence.record_failure()
+                metrics.OUTAGES.labels(partition=self.partition).inc()
+                LOG.warning("Cannot follow partition %s, retrying in %.1f s: %s", self.partition, pause, error)
+            except Exception:
+                # Top level of a thread: if it ended, this worker would decide on stale hosts for good. The load
+                # replaces entries that were applied partly.
+                LOG.exception("Following partition %s failed; loading a snapshot in %.1f s", self.partition, pause)
+            is_loaded = False
+            self._stopping.wait(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
+
+    def _update_metrics(self, lag: int) -> None:
+        epoch, position = self.log_position
+        metrics.EPOCH.labels(partition=self.partition).set(epoch)
+        metrics.POSITION.labels(partition=self.partition).set(position)
+        metrics.LAG.labels(partition=self.partition).set(lag)
+        metrics.HOSTS.labels(partition=self.partition).set(self.host_counts.hosts)

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Claims on candidates that the caller names: alternates of an earlier decision, without a new ranking."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from rpcapi import errors
+from rpcapi.context import RequestContext
+from rpcapi.resources.claims import Verdict
+from rpcapi.resources.trees.search import NoCandidateReason
+from scheduler_svc.core.filtering import pipeline
+from scheduler_svc.core.filters import audited
+from scheduler_svc.core.matching.predicate import Filter
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.trees.finder import AllocationFinder
+from scheduler_svc.scheduling.claimer import CHUNK, ClaimStore
+from scheduler_svc.scheduling.replica_view import ReplicaView
+from scheduler_svc.store.records import Allocations, BatchAnswer, Candidate, ClaimBatch, Intent
+
+
+class PreparedChunk(NamedTuple):
+    """The intents sent to the store in one batch, and its answer."""
+
+    intents: Sequence[Intent]
+    answer: BatchAnswer
+
+
+def _unchanged(request: SchedulingRequest) -> SchedulingRequest:
+    return request
+
+
+class AlternateClaimer:
+    """Prepares claims on candidates that the caller names.
+
+    The candidates were selected on a state that may be minutes old. If the store reports a changed eligibility or an
+    old epoch, or a tree does not fit, the candidates are filtered again on this worker's latest table and sent once
+    more. Capacity and audits are left to the store, which knows them best.
+    """
+
+    def __init__(
+        self,
+        claimer: ClaimStore,
+        replica: ReplicaView,
+        filters: Sequence[Filter],
+        catch_up_s: float,
+        rewrite: Callable[[SchedulingRequest], SchedulingRequest] = _unchanged,
+    ) -> None:
+        """``rewrite`` applies prefilters to a request before it is filtered: RequestRewriter.rewrite."""
+        self._claimer = claimer
+        self._replica = replica
+        self.filters = filters  # replaced when the configuration is reloaded
+        self._catch_up_s = catch_up_s
+        self._rewrite = rewrite
+
+    def prepare(self, ctxt: RequestContext, request: SchedulingRequest, batch: ClaimBatch) -> list[PreparedChunk]:
+        """Claim ``batch`` in chunks of CHUNK intents, each all or nothing; return the intents last sent, with answers.
+
+        A replaced attempt cannot be revived, so claims of an earlier chunk stay when a later chunk is refused.
+        Raises DeadlinePassed, NotReady and StoreUnavailable; repeating the call returns the same answer.
+        """
+        chunks = [batch.intents[start : start + CHUNK] for start in range(0, len(batch.intents), CHUNK)]
+        return [self._prepare(ctxt, request, replace(batch, intents=chunk)) for chunk in chunks or [()]]
+
+    def _prepare(self, ctxt: RequestContext, request: SchedulingRequest, batch: ClaimBatch) -> PreparedChunk:
+        fitted = self._fit_to_current_trees(request, batch)
+        answer = self._claimer.prepare(fitted)
+        stale = any(Verdict.STALE in result.verdicts for result in answer.prepared)
+        if answer.accepted or (answer.current and not stale and _kept_all_candidates(fitted, batch)):
+            return PreparedChunk(fitted.intents, answer)
+        self._replica.reach(answer.position, min(self._catch_up_s, ctxt.remaining(self._catch_up_s)))
+        ctxt.check_deadline()
+        replaced_allocations = () if _kept_all_candidates(fitted, batch) else self._replaced_allocations(batch)
+        renewed = self._filter_again(self._rewrite_request(request), batch, replaced_allocations)
+        return PreparedChunk(renewed.intents, self._claimer.prepare(renewed))
+
+    def _fit_to_current_trees(self, request: SchedulingRequest, batch: ClaimBatch) -> ClaimBatch:
+        """Return the batch with allocations from provider trees, for the rewritten request.
+
+        Flat hosts need no allocations, and then the request is not rewritten.
+        """
+        with self._replica.table.reading() as view:
+            if not AllocationFinder(view, request).is_needed:
+                return batch
+        rewritten = self._rewrite_request(request)
+        return _without_candidates(batch) if rewritten is None else self._fit_to_trees(rewritten, batch)
+
+    def _replaced_allocations(self, batch: ClaimBatch) -> list[Allocations]:
+        """Return the allocations of the attempts that this batch replaces, if sharing providers may be involved.
+
+        The store ends these attempts in the same verb, so their share of a pool is free for their successors.
+        """
+        with self._replica.table.reading() as view:
+            if not len(view.trees.sharing_rows):
+                return []
+        replaced_attempts = [
+            (intent.consumer, intent.replaces) for intent in batch.intents if intent.replaces is not None
+        ]
+        return [
+            claim.allocations
+            for consumer, attempt in replaced_attempts
+            for claim in self._claimer.claims(consumer=consumer)[0]
+            if claim.attempt == attempt
+        ]
+
+    def _rewrite_request(self, request: SchedulingRequest) -> SchedulingRequest | None:
+        """Return the rewritten request, None if a prefilter rejects it."""
+        try:
+            return self._rewrite(request)
+        except (errors.NoValidHost, errors.InvalidSpec):
+            return None
+
+    def _filter_again(
+        self, request: SchedulingRequest | None, batch: ClaimBatch, replaced_allocations: Sequence[Allocations]
+    ) -> ClaimBatch:
+        if request is None:
+            return _without_candidates(batch)
+        number = self._replica.number
+        with self._replica.table.reading() as view:
+            passes = pipeline.run(self.filters, view, request, ignored_reasons=audited.REASONS).passes
+            epoch, position = view.log_position(number)
+
+            def eligible(candidate: Candidate) -> bool:
+                row = view.row(candidate.host, number)
+                return row is not None and bool(passes[row])
+
+            intents = [
+                replace(intent, candidates=[candidate for candidate in intent.candidates if eligible(candidate)])
+                for intent in batch.intents
+            ]
+        return self._fit_to_trees(
+            request, replace(batch, intents=intents, epoch=epoch, position=position), replaced_allocations
+        )
+
+    def _fit_to_trees(
+        self, request: SchedulingRequest, batch: ClaimBatch, replaced_allocations: Sequence[Allocations] = ()
+    ) -> ClaimBatch:
+        """Return the batch with each instance's allocations from its candidates' trees, as they are now.
+
+        ``replaced_allocations`` are still in use there, and are counted as free.
+        """
+        number = self._replica.number
+        with self._replica.table.reading() as view:
+            finder = AllocationFinder(view, request)
+            if not finder.is_needed:
+                return batch
+            for allocations in replaced_allocations:
+                finder.assume_released(allocations)
+            rows = {
+                candidate.host: view.row(candidate.host, number)
+                for intent in batch.intents
+                for candidate in intent.candidates
+            }
+            keeps_unfitted = not request.groups  # the root may have the capacity by now
+            return replace(
+                batch, intents=[_fit_intent(finder, rows, intent, keeps_unfitted) for intent in batch.intents]
+            )
+
+
+def _kept_all_candidates(fitted: ClaimBatch, batch: ClaimBatch) -> bool:
+    """Return whether all candidates were kept; those whose tree is not known yet are dropped."""
+    pairs = zip(fitted.intents, batch.intents, strict=True)
+    return all(len(fitted_intent.candidates) == len(original.candidates) for fitted_intent, original in pairs)
+
+
+def _without_candidates(batch: ClaimBatch) -> ClaimBatch:
+    """Return the batch without candidates; the store still answers with claims that it made before."""
+    return replace(batch, intents=[replace(intent, candidates=()) for intent in batch.intents])
+
+
+def _fit_intent(
+    finder: AllocationFinder, rows: Mapping[str, int | None], intent: Intent, keeps_unfitted: bool
+) -> Intent:
+    """Return the intent with allocations for its candidates; drop unfit ones unless ``keeps_unfitted``."""
+    candidates: list[Candidate] = []
+    is_reserved = False
+    for candidate in intent.candidates:
+        row = rows[candidate.host]
+        allocation = NoCandidateReason.NONE if row is None else finder.find(row)
+        if row is not None and not isinstance(allocation, NoCandidateReason):
+            candidates.append(replace(candidate, allocations=allocation.allocations))
+            if not is_reserved:
+                finder.reserve(row)
+                is_reserved = True
+        elif keeps_unfitted:
+            candidates.append(candidate)
+    return replace(intent, candidates=candidates)

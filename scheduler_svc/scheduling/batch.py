@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Batches of calls: ranked together, then claimed call by call, each all or nothing."""
+
+from collections.abc import Sequence
+
+from oslo_log import log
+
+from rpcapi import errors
+from rpcapi.context import RequestContext
+from rpcapi.messaging import green
+from scheduler_svc import metrics
+from scheduler_svc.core.drivers.driver import BatchRanking, Driver, RankRequest
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.trees.ranking import fit_to_trees
+from scheduler_svc.scheduling.calls import RefusedCall, SelectionCall, SelectionOutcome, SelectionResult
+from scheduler_svc.scheduling.claimer import CHUNK
+from scheduler_svc.scheduling.decisions import RankingSnapshot
+from scheduler_svc.scheduling.selector import Selector
+from scheduler_svc.scheduling.window import BatchWindow
+
+LOG = log.getLogger(__name__)
+
+
+class BatchSelector:
+    """Selects hosts in one partition, and ranks concurrent calls together; safe to call from many threads."""
+
+    def __init__(self, selector: Selector, window_s: float = 0.0, max_calls: int = 1) -> None:
+        """``window_s`` is how long a call waits for others to join its batch, ``max_calls`` the size of a batch."""
+        self._selector = selector
+        self._window = BatchWindow(self.rank_together, window_s, max_calls) if window_s > 0 else None
+
+    @property
+    def driver(self) -> Driver:
+        """The driver that ranks hosts."""
+        return self._selector.driver
+
+    @driver.setter
+    def driver(self, driver: Driver) -> None:
+        self._selector.driver = driver
+
+    def select(self, ctxt: RequestContext, call: SelectionCall) -> SelectionResult:
+        """Select as Selector.select does, ranked together with calls that arrive in the same window."""
+        snapshot = None
+        if self._window is not None and self._joins(call):
+            snapshot = self._window.rank(call)
+        outcome = self._selector.place(ctxt, call, snapshot)
+        if isinstance(outcome, RefusedCall):
+            raise outcome.error
+        return outcome
+
+    def select_batch(self, ctxt: RequestContext, calls: Sequence[SelectionCall]) -> list[SelectionOutcome]:
+        """Return for each call its claims, or the error that ``select`` would raise.
+
+        Candidates lost to others are decided again, and so, last, are the calls that did not fit beside the rest.
+        """
+        snapshots = self.rank_together(calls)
+        outcomes: dict[int, SelectionOutcome] = {}
+        for number in sorted(range(len(calls)), key=lambda number: snapshots[number] is None):
+            try:
+                outcome = self._selector.place(ctxt, calls[number], snapshots[number])
+                outcomes[number] = outcome.error if isinstance(outcome, RefusedCall) else outcome
+            except errors.GanttError as error:
+                outcomes[number] = error
+        return [outcomes[number] for number in range(len(calls))]
+
+    def rank_together(self, calls: Sequence[SelectionCall]) -> list[RankingSnapshot | None]:
+        """Rank calls together; the entry of a call that must be decided on its own is None."""
+        snapshots: list[RankingSnapshot | None] = [None] * len(calls)
+        joining = [number for number, call in enumerate(calls) if self._joins(call)]
+        if len(joining) < 2:
+            return snapshots
+        requests = [self._selector.add_group_members(calls[number].request) for number in joining]
+        counts = [len(calls[number].consumers) for number in joining]
+        for number, snapshot in zip(joining, self._rank(requests, counts), strict=True):
+            snapshots[number] = snapshot
+        return snapshots
+
+    def _joins(self, call: SelectionCall) -> bool:
+        return len(call.consumers) <= CHUNK and self.driver.batches(call.request)
+
+    def _rank(self, requests: Sequence[SchedulingRequest], counts: Sequence[int]) -> list[RankingSnapshot | None]:
+        rank_requests = [
+            RankRequest(request, count, request.seed) for request, count in zip(requests, counts, strict=True)
+        ]
+        with metrics.BATCH_SECONDS.time():
+            with self._selector.table.reading() as view:
+                pending = self.driver.rank_batch(view, rank_requests)
+                log_positions = view.log_positions
+            # Solving takes long: it must block neither the table nor other green threads.
+            batch = green.run_in_worker_pool(pending)
+        _record_metrics(batch)
+        with self._selector.table.reading() as view:
+            rankings = [
+                ranking and fit_to_trees(view, rank_request.request, ranking)
+                for rank_request, ranking in zip(rank_requests, batch.rankings, strict=True)
+            ]
+            names = {name for ranking in rankings if ranking for names in ranking.candidates for name in names}
+            homes = view.partition_numbers(names)
+        # No claimed positions: this worker's claims since the ranking are in no log entry that it has read.
+        return [
+            None
+            if ranking is None
+            else RankingSnapshot(
+                ranking,
+                rank_request.seed,
+                log_positions,
+                homes,
+                {},
+                has_group_members=rank_request.request.group is not None,
+            )
+            for rank_request, ranking in zip(rank_requests, rankings, strict=True)
+        ]
+
+
+def _record_metrics(batch: BatchRanking) -> None:
+    metrics.BATCHED_REQUESTS.inc(sum(ranking is not None for ranking in batch.rankings))
+    for reason, count in batch.unbatched.items():
+        metrics.UNBATCHED_REQUESTS.labels(reason=reason).inc(count)
+        LOG.info("%d of %d requests of a batch are placed one by one: %s", count, len(batch.rankings), reason)

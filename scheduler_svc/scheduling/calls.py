@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A selection call and its outcome."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rpcapi import errors
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.store.records import IntentResult
+
+
+@dataclass(frozen=True, slots=True)
+class SelectionCall:
+    """A call for hosts: one identical instance for each of ``consumers``, under one attempt number."""
+
+    request: SchedulingRequest
+    consumers: Sequence[str]
+    attempt: int = 1
+    alternates: int = 2
+    consumer_type: str = "INSTANCE"
+
+
+@dataclass(frozen=True, slots=True)
+class SelectionResult:
+    """The claims, in the consumers' order, and the partition state that they were decided on."""
+
+    prepared: Sequence[IntentResult]
+    epoch: int
+    position: int
+    partition: str
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedCall:
+    """Why nothing was claimed: the error to raise, the number of hosts ranked, and how many were rejected per reason.
+
+    ``may_hold_claims``: the partition may still hold claims of the request, from an earlier call or because an abort
+    failed.
+    """
+
+    error: errors.GanttError
+    hosts: int
+    reasons: Mapping[str, int]
+    may_hold_claims: bool = False
+
+
+SelectionOutcome = SelectionResult | errors.GanttError  # the claims, or the error to raise

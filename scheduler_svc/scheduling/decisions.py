@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A ranking of hosts, and the claim batch and decision record built from it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from rpcapi import errors
+from rpcapi.context import RequestContext
+from rpcapi.resources.claims import Verdict
+from scheduler_svc.core.drivers.driver import Ranking
+from scheduler_svc.core.table.partition import LogPosition
+from scheduler_svc.scheduling.calls import SelectionCall
+from scheduler_svc.scheduling.claimer import CHUNK
+from scheduler_svc.store.records import Allocations, Candidate, ClaimBatch, Intent
+
+
+@dataclass(frozen=True, slots=True)
+class RankingSnapshot:
+    """A ranking, and the log position of each partition of the table that it was made on.
+
+    ``homes`` maps each candidate to its partition's number. ``claimed_positions`` has the log positions of candidates'
+    sums where these are later than their partition's: a worker knows its own claims before it reads them in the log.
+    ``has_group_members`` says whether the members of the request's server group were known.
+    ``samples`` names some of the rejected hosts for each reason, if none passed.
+    """
+
+    ranking: Ranking
+    seed: int
+    log_positions: Sequence[LogPosition]
+    homes: Mapping[str, int]
+    claimed_positions: Mapping[str, int]
+    has_group_members: bool = False
+    samples: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionBuilder:
+    """Builds the claim batch and the record of one decision: one try for one chunk of a call, in one partition.
+
+    ``start`` is the index of the chunk's first consumer, ``retry`` is 0 at the first try, ``log_position`` is the state
+    that was decided on, ``last_contact_s`` the seconds since the store last answered. ``lost_candidates`` has the
+    store's verdicts on candidates that earlier tries lost.
+    """
+
+    call: SelectionCall
+    start: int
+    retry: int
+    snapshot: RankingSnapshot
+    log_position: LogPosition
+    driver: str
+    last_contact_s: float = 0.0
+    lost_candidates: Mapping[str, Verdict] = field(default_factory=dict)
+
+    def batch(self, ctxt: RequestContext, ttl_ms: int) -> ClaimBatch:
+        """Return the claim batch, with the decision record."""
+        call, ranking = self.call, self.snapshot.ranking
+        consumers = call.consumers[self.start : self.start + CHUNK]
+        allocations_by_host = ranking.allocations or [{}] * len(consumers)
+        # Sent even without candidates: the store may know this attempt from an earlier call, and it stores the record.
+        ranked = ranking.candidates or [()] * len(consumers)
+        candidates = {
+            name: Candidate(name, sums_position=self.snapshot.claimed_positions.get(name, 0))
+            for names in ranked
+            for name in names
+        }
+        return ClaimBatch(
+            request_id=call.request.id,
+            project=ctxt.project_id or "",
+            user=ctxt.user_id or "",
+            resources=call.request.resources,
+            intents=[
+                Intent(
+                    consumer,
+                    call.attempt,
+                    [_with_allocations(candidates[name], host_allocations) for name in names],
+                    near=ranking.near,
+                )
+                for consumer, names, host_allocations in zip(consumers, ranked, allocations_by_host, strict=True)
+            ],
+            epoch=self.log_position.epoch,
+            position=self.log_position.position,
+            ttl_ms=ttl_ms,
+            consumer_type=call.consumer_type,
+            group=call.request.group,
+            alternates=call.alternates,
+            record=self.document(),
+        )
+
+    def document(self) -> Mapping[str, Any]:
+        """Return the decision record; the store adds its answer. Each chunk replaces the record of the one before."""
+        ranking = self.snapshot.ranking
+        document = document_header(self.call, self.log_position, self.driver) | {
+            "seed": self.snapshot.seed,
+            "chunk": self.start // CHUNK,
+            "round": self.retry,
+            "hosts": ranking.hosts,
+            "reasons": dict(ranking.reasons),
+            "best": list(ranking.best),
+            "heard_s": round(self.last_contact_s, 3),
+            **(
+                {"lost": [[name, str(verdict)] for name, verdict in self.lost_candidates.items()]}
+                if self.lost_candidates
+                else {}
+            ),
+            **({"samples": dict(self.snapshot.samples)} if self.snapshot.samples else {}),
+        }
+        return document if ranking.batch is None else document | {"batch": dict(ranking.batch)}
+
+
+def refusal_document(
+    call: SelectionCall, log_position: LogPosition, driver: str, error: errors.GanttError
+) -> dict[str, Any]:
+    """Return the record of a refusal that was decided without ranking hosts."""
+    refusal = {"hosts": 0, "reasons": {}, "best": [], "verdicts": [], "outcome": "refused", "why": error.sentence}
+    return document_header(call, log_position, driver) | refusal
+
+
+def _with_allocations(candidate: Candidate, allocations: Mapping[str, Allocations]) -> Candidate:
+    """Return the candidate with the allocations of one instance on that host."""
+    return replace(candidate, allocations=allocations[candidate.host]) if candidate.host in allocations else candidate
+
+
+def document_header(call: SelectionCall, log_position: LogPosition, driver: str) -> dict[str, Any]:
+    """Return the fields of every decision record: driver, log position and request."""
+    return {
+        "driver": driver,
+        "epoch": log_position.epoch,
+        "position": log_position.position,
+        "instances": len(call.consumers),
+        "chunks": -(-len(call.consumers) // CHUNK),
+        "spec": call.request.as_dict(),
+    }

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The catalogue of all filters and weighers, built-in and external, enabled or not, with their timings."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from scheduler_svc.conf import plugins as conf_plugins
+from scheduler_svc.core import timings as figures
+from scheduler_svc.core.drivers.driver import Driver
+from scheduler_svc.core.filtering import pipeline
+from scheduler_svc.core.matching.predicate import Filter
+from scheduler_svc.core.reads import NO_READS, Reads, union
+from scheduler_svc.core.timings import FILTER, WEIGHER, PluginTimings
+from scheduler_svc.core.weighers import scoring
+from scheduler_svc.core.weighers.weigher import Weigher
+
+BUILT_IN = "gantt"
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueEntry:
+    """One filter or weigher. ``form`` is None if it is not loaded because it is not enabled."""
+
+    name: str
+    kind: str
+    form: str | None
+    source: str
+    enabled: bool
+    reads: Reads
+    timings: PluginTimings
+
+
+def list_entries(driver: Driver, kind: str | None = None) -> list[CatalogueEntry]:
+    """Return all filters or weighers, or both: those that ``driver`` uses in its order, then the others."""
+    entries: list[CatalogueEntry] = []
+    if kind in (None, FILTER):
+        built_in = {host_filter.name: host_filter.reads for host_filter in pipeline.pipeline()}
+        entries += _list_kind(FILTER, driver.filters, {name: built_in.get(name, NO_READS) for name in pipeline.NAMES})
+    if kind in (None, WEIGHER):
+        entries += _list_kind(WEIGHER, driver.weighers, dict.fromkeys(scoring.NAMES, NO_READS))
+    return entries
+
+
+def _list_kind(
+    kind: str, used: Sequence[Filter] | Sequence[Weigher], built_in: dict[str, Reads]
+) -> Iterator[CatalogueEntry]:
+    group = conf_plugins.FILTERS if kind == FILTER else conf_plugins.WEIGHERS
+    points = conf_plugins.installed(group)
+    external = {name: ", ".join(map(conf_plugins.source, entry_points)) for name, entry_points in points.items()}
+    reads: dict[str, Reads] = {}
+    for plugin in used:
+        reads[plugin.name] = union([reads.get(plugin.name, NO_READS), plugin.reads])
+    for name in dict.fromkeys([*reads, *built_in, *external]):
+        enabled, is_built_in = name in reads, name in built_in
+        timings = figures.find_timings(kind, name)
+        yield CatalogueEntry(
+            name=name,
+            kind=kind,
+            form=timings.form if enabled or is_built_in else None,
+            source=BUILT_IN if is_built_in else external.get(name, "uninstalled meanwhile"),
+            enabled=enabled,
+            reads=reads.get(name) or built_in.get(name, NO_READS),
+            timings=timings,
+        )

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Preparation of requests before hosts are ranked: resolves hints and applies prefilters."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from oslo_log import log
+
+from rpcapi import errors
+from rpcapi.context import RequestContext
+from rpcapi.validation.hints import as_list, single_value
+from scheduler_svc.core.drivers.driver import Driver
+from scheduler_svc.core.prefilters import pipeline
+from scheduler_svc.core.prefilters.prefilter import Prefilter
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.replication.partitions import OpenPartitions
+from scheduler_svc.scheduling.calls import SelectionCall, SelectionOutcome, SelectionResult
+from scheduler_svc.scheduling.decisions import refusal_document
+from scheduler_svc.scheduling.partitioned import HostSelector
+
+LOG = log.getLogger(__name__)
+
+INSTANCE_HINTS = ("same_host", "different_host")  # hints that name instances
+SOURCE_PARTITION_HINT = "source_partition"  # the hint of a move: the partition of its instance
+
+
+class RequestRewriter:
+    """Resolves hints of requests and applies prefilters; safe to call from many threads."""
+
+    def __init__(self, partitions: OpenPartitions, prefilters: Sequence[Prefilter]) -> None:
+        self._partitions = partitions
+        self.prefilters = prefilters  # replaced when the configuration is reloaded
+
+    def rewrite(self, request: SchedulingRequest) -> SchedulingRequest:
+        """Return the request with its hints resolved and prefilters applied.
+
+        Raises NoValidHost or InvalidSpec if a prefilter rejects the request, and StoreUnavailable if no partition can
+        be asked for the hosts of hinted instances.
+        """
+        if request.hints:
+            source = single_value(request.hints.get(SOURCE_PARTITION_HINT))
+            request = replace(
+                request,
+                instance_hosts=self._find_instance_hosts(request),
+                source_partition=source if isinstance(source, str) else None,
+            )
+        with self._partitions.own.replica.unchecked_table.reading() as view:
+            return pipeline.run(self.prefilters, request, view.aggregates)
+
+    def _find_instance_hosts(self, request: SchedulingRequest) -> Mapping[str, str]:
+        """Return the host of each instance that a hint names; instances without a host are left out."""
+        instances = {uuid for hint in INSTANCE_HINTS for uuid in as_list(request.hints.get(hint, []))}
+        if not instances:
+            return {}
+        instance_hosts: dict[str, str] = {}
+        failures: list[errors.StoreUnavailable] = []
+        partitions = [partition for partition in self._partitions if not partition.presence.away] or [
+            self._partitions.own
+        ]
+        for partition in partitions:
+            try:
+                instance_hosts |= partition.store.hosts_of(sorted(instances))
+            except errors.StoreUnavailable as error:
+                partition.presence.record_failure()
+                failures.append(error)
+        # Nothing can be claimed in an unavailable partition, so its instances do not matter.
+        if len(failures) == len(partitions):
+            raise failures[0]
+        return instance_hosts
+
+
+class RewritingSelector:
+    """Selects hosts for rewritten requests."""
+
+    def __init__(self, selector: HostSelector, rewriter: RequestRewriter, partitions: OpenPartitions) -> None:
+        self._selector = selector
+        self._rewriter = rewriter
+        self._partitions = partitions
+
+    @property
+    def driver(self) -> Driver:
+        """The driver that ranks hosts."""
+        return self._selector.driver
+
+    @driver.setter
+    def driver(self, driver: Driver) -> None:
+        self._selector.driver = driver
+
+    def select(self, ctxt: RequestContext, call: SelectionCall) -> SelectionResult:
+        """Select and claim a host for every consumer, or for none; also raises what RequestRewriter.rewrite raises."""
+        rewritten = self._rewrite(call)
+        try:
+            return self._selector.select(ctxt, rewritten)
+        except errors.PluginFailed as error:
+            self._record(rewritten, error)
+            raise
+
+    def select_batch(self, ctxt: RequestContext, calls: Sequence[SelectionCall]) -> list[SelectionOutcome]:
+        """Select for many calls; return for each its claims, or the error that ``select`` would raise."""
+        rewritten = [self._try_rewrite(call) for call in calls]
+        ready = [call for call in rewritten if isinstance(call, SelectionCall)]
+        outcomes = self._selector.select_batch(ctxt, ready)
+        for call, outcome in zip(ready, outcomes, strict=True):
+            if isinstance(outcome, errors.PluginFailed):
+                self._record(call, outcome)
+        remaining_outcomes = iter(outcomes)
+        return [next(remaining_outcomes) if isinstance(call, SelectionCall) else call for call in rewritten]
+
+    def _try_rewrite(self, call: SelectionCall) -> SelectionCall | errors.GanttError:
+        try:
+            return self._rewrite(call)
+        except errors.GanttError as error:
+            return error
+
+    def _rewrite(self, call: SelectionCall) -> SelectionCall:
+        try:
+            return replace(call, request=self._rewriter.rewrite(call.request))
+        except (errors.NoValidHost, errors.InvalidSpec) as error:
+            self._record(call, error)
+            raise
+
+    def _record(self, call: SelectionCall, cause: errors.GanttError) -> None:
+        """Record a refusal that was decided without ranking hosts."""
+        own = self._partitions.own
+        document = refusal_document(call, own.replica.log_position, self.driver.name_for(call.request), cause)
+        try:
+            own.store.record_decision(call.request.id, document)
+        except errors.Unavailable as error:
+            # The caller needs the refusal, not this error.
+            LOG.warning("Cannot record the refusal of request %s: %s", call.request.id, error)

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ranks the partitions that could serve a request, the one with the best host first."""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import compress
+
+from rpcapi import errors
+from rpcapi.resources.claims import PARTITION_UNAVAILABLE
+from scheduler_svc.core.drivers.driver import MAX_CANDIDATES_LARGE
+from scheduler_svc.scheduling import refusals
+from scheduler_svc.scheduling.calls import RefusedCall, SelectionCall
+from scheduler_svc.scheduling.claimer import CHUNK
+from scheduler_svc.scheduling.decisions import RankingSnapshot
+from scheduler_svc.scheduling.selector import Selector
+
+
+class PartitionProspects:
+    """Ranks all hosts together first, so that a host's score does not depend on its partition.
+
+    All instances of a call go to one partition: that of the best host if it has capacity for all, else the next. A
+    partition is ranked on its own only if the common ranking has too few of its hosts.
+    """
+
+    def __init__(
+        self, call: SelectionCall, selectors: Sequence[Selector], unavailable_partitions: Sequence[str]
+    ) -> None:
+        """``selectors`` has one for each partition, by its number in the table; some partitions must be available."""
+        self._call = call
+        self._selectors = selectors
+        self._unavailable_partitions = frozenset(unavailable_partitions)
+        self._count = min(CHUNK, len(call.consumers))
+        self._rejected_snapshots: dict[str, RankingSnapshot] = {}
+        self._snapshots: dict[str, RankingSnapshot] = {}
+        first = next(self._ordered(()))
+        self.common_snapshot = first.take_snapshot(
+            replace(call.request, unavailable_partitions=tuple(unavailable_partitions)), self._count
+        )
+        self._remaining_partitions = self._search()
+
+    def best(self, excluded: Collection[str] = ()) -> str | None:
+        """Return the best partition that could take all instances and is not ``excluded``, None if there is none."""
+        for name in self._snapshots:
+            if name not in excluded:
+                return name
+        return next((name for name in self._remaining_partitions if name not in excluded), None)
+
+    def snapshot(self, partition: str) -> RankingSnapshot | None:
+        """Return the ranking to start with in a partition, None if the partition was not ranked yet."""
+        return self._snapshots.get(partition) if self.common_snapshot.ranking.candidates else self.common_snapshot
+
+    def refusal(self, refused: Mapping[str, RefusedCall]) -> errors.NoValidHost:
+        """Return the error for a call that these partitions refused, with the reasons of all that were ranked."""
+        ranking = self.common_snapshot.ranking
+        if not ranking.candidates:
+            return refusals.no_valid_host(ranking.hosts, ranking.reasons)
+        reason_counts: Counter[str] = Counter()
+        for refused_call in refused.values():
+            reason_counts.update(refused_call.reasons)
+        for name, snapshot in self._rejected_snapshots.items():
+            reason_counts.update(snapshot.ranking.reasons if name not in refused else {})
+        reason_counts.update({PARTITION_UNAVAILABLE: ranking.reasons.get(PARTITION_UNAVAILABLE, 0)})
+        return refusals.no_valid_host(ranking.hosts, +reason_counts)
+
+    def _search(self) -> Iterator[str]:
+        candidates, homes = self.common_snapshot.ranking.candidates, self.common_snapshot.homes
+        numbers = list(dict.fromkeys(homes[name] for names in candidates for name in names))
+        if len(numbers) == 1:
+            name = self._selectors[numbers[0]].partition
+            self._snapshots[name] = self.common_snapshot
+            yield name
+        elif not numbers:
+            return
+        for selector in self._ordered(numbers):
+            if selector.partition in self._snapshots:
+                continue
+            snapshot = self._partition_snapshot(selector)
+            if snapshot.ranking.candidates:
+                self._snapshots[selector.partition] = snapshot
+                yield selector.partition
+            else:
+                self._rejected_snapshots[selector.partition] = snapshot
+
+    def _partition_snapshot(self, selector: Selector) -> RankingSnapshot:
+        """Rank one partition; its part of the common ranking is used if that has enough candidates."""
+        ranking, homes = self.common_snapshot.ranking, self.common_snapshot.homes
+        if self._count == 1 and ranking.candidates:
+            is_here = [homes[name] == selector.number for name in ranking.candidates[0]]
+            if sum(is_here) > max(MAX_CANDIDATES_LARGE - 1, self._call.alternates):
+                names = list(compress(ranking.candidates[0], is_here))
+                near = max(1, sum(is_here[: ranking.near]))
+                return replace(self.common_snapshot, ranking=replace(ranking, candidates=[names], near=near))
+        return selector.take_snapshot(replace(self._call.request, partition=selector.partition), self._count)
+
+    def _ordered(self, first: Sequence[int]) -> Iterator[Selector]:
+        """Yield the selectors of available partitions: those of ``first``, then the others."""
+        for number in dict.fromkeys([*first, *range(len(self._selectors))]):
+            if self._selectors[number].partition not in self._unavailable_partitions:
+                yield self._selectors[number]

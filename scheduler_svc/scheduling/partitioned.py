@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The decision over several partitions: selects the partition of a call, and falls back to the next."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from oslo_log import log
+
+from rpcapi import errors
+from rpcapi.context import RequestContext
+from scheduler_svc import metrics
+from scheduler_svc.core.drivers.driver import Driver
+from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
+from scheduler_svc.scheduling import refusals
+from scheduler_svc.scheduling.calls import RefusedCall, SelectionCall, SelectionOutcome, SelectionResult
+from scheduler_svc.scheduling.partition_order import PartitionProspects
+from scheduler_svc.scheduling.pins import PartitionPins
+from scheduler_svc.scheduling.selector import Selector
+
+LOG = log.getLogger(__name__)
+
+LINGER_S = 120.0  # longer than a call runs after its partition was agreed on
+GROUP_TTL_MS = 24 * 3600 * 1000  # how long a group without members keeps its partition
+SEVERAL_PARTITIONS = "there are several partitions"
+REASON_GROUP = "server group is in another partition"
+
+
+class HostSelector(Protocol):
+    """Selects hosts for one worker, in one partition or over several."""
+
+    driver: Driver
+
+    def select(self, ctxt: RequestContext, call: SelectionCall) -> SelectionResult:
+        """Select and claim a host for every consumer, or for none."""
+
+    def select_batch(self, ctxt: RequestContext, calls: Sequence[SelectionCall]) -> list[SelectionOutcome]:
+        """Select for many calls; return for each its claims, or the error that ``select`` would raise."""
+
+
+class PartitionedSelector:
+    """Serves each call in one partition; safe to call from many threads.
+
+    The first worker to decide a call records its partition, and repeated calls go there while claims of the first may
+    live: no consumer has claims in two partitions. A partition that refused has no claims of the call, so another may
+    be recorded instead. A server group is served where its members are.
+    """
+
+    def __init__(
+        self, partitions: OpenPartitions, make: Callable[[OpenPartition], Selector], claim_ttl_s: float
+    ) -> None:
+        """``make`` builds the selector of a partition; ``claim_ttl_s`` is the lifetime of an unconfirmed claim."""
+        self._partitions = partitions
+        self._selectors: Mapping[str, Selector] = {partition.name: make(partition) for partition in partitions}
+        self._claim_ttl_s = claim_ttl_s
+        self._pin_ms = round(1000 * (claim_ttl_s + LINGER_S))
+        self._pins = PartitionPins(list(partitions), claim_ttl_s + LINGER_S)
+
+    @property
+    def driver(self) -> Driver:
+        """The driver of all partitions."""
+        return self._selectors[self._partitions.own.name].driver
+
+    @driver.setter
+    def driver(self, driver: Driver) -> None:
+        for selector in self._selectors.values():
+            selector.driver = driver
+
+    def select(self, ctxt: RequestContext, call: SelectionCall) -> SelectionResult:
+        """Select as Selector.select does, in the best partition or the one recorded for the call.
+
+        Also raises StoreUnavailable if an unavailable partition may have claims of the call.
+        """
+        ctxt.check_deadline()
+        unavailable = [partition.name for partition in self._partitions if partition.presence.away]
+        if len(unavailable) == len(self._partitions):
+            raise errors.StoreUnavailable(why=f"none of the partitions {', '.join(unavailable)} answers")
+        if call.request.group is not None:
+            home = self._home(call, call.request.group.id, unavailable)
+            if home is not None:
+                return self._select_at_home(ctxt, call, home)
+        return self._select(ctxt, call, unavailable)
+
+    def select_batch(self, ctxt: RequestContext, calls: Sequence[SelectionCall]) -> list[SelectionOutcome]:
+        """Serve the calls one by one: the best partition of a call depends on what earlier calls took there."""
+        outcomes: list[SelectionOutcome] = []
+        for call in calls:
+            try:
+                outcomes.append(self.select(ctxt, call))
+            except errors.GanttError as error:
+                outcomes.append(error)
+        metrics.UNBATCHED_REQUESTS.labels(reason=SEVERAL_PARTITIONS).inc(len(outcomes))
+        return outcomes
+
+    def _select(self, ctxt: RequestContext, call: SelectionCall, unavailable: list[str]) -> SelectionResult:
+        prospects = PartitionProspects(call, list(self._selectors.values()), unavailable)
+        partition = self._agree(call, prospects.best() or self._any_but(unavailable))
+        refused: dict[str, RefusedCall] = {}
+        while partition not in refused:
+            if partition in unavailable:
+                self._check_over(call, partition)
+                refused[partition] = RefusedCall(refusals.no_valid_host(0, {}), 0, {})
+            else:
+                outcome = self._place(ctxt, call, partition, prospects)
+                if isinstance(outcome, SelectionResult):
+                    return outcome
+                if outcome.may_hold_claims or not isinstance(outcome.error, errors.NoValidHost):
+                    raise outcome.error
+                refused[partition] = outcome
+            next_partition = prospects.best(excluded=refused)
+            if next_partition is None:
+                break
+            full_partition, partition = partition, self._agree(call, next_partition, instead_of=partition)
+            LOG.info("Partition %s cannot serve request %s, trying %s", full_partition, call.request.id, partition)
+        raise prospects.refusal(refused)
+
+    def _select_at_home(self, ctxt: RequestContext, call: SelectionCall, home: str) -> SelectionResult:
+        """Serve a call of a server group with members, in the partition that has them."""
+        outcome = self._place(ctxt, call, home)
+        if isinstance(outcome, SelectionResult):
+            return outcome
+        if not isinstance(outcome.error, errors.NoValidHost):
+            raise outcome.error
+        here = self._partitions.find(home).replica
+        elsewhere = here.unchecked_table.hosts - here.host_counts.hosts
+        raise refusals.no_valid_host(outcome.hosts + elsewhere, {**outcome.reasons, REASON_GROUP: elsewhere})
+
+    def _place(
+        self, ctxt: RequestContext, call: SelectionCall, partition: str, prospects: PartitionProspects | None = None
+    ) -> SelectionResult | RefusedCall:
+        narrowed = replace(call, request=replace(call.request, partition=partition))
+        snapshot = prospects.snapshot(partition) if prospects else None
+        try:
+            return self._selectors[partition].place(ctxt, narrowed, snapshot)
+        except errors.StoreUnavailable:
+            self._partitions.find(partition).presence.record_failure()
+            raise
+
+    def _check_over(self, call: SelectionCall, partition: str) -> None:
+        """Raise StoreUnavailable while an unavailable partition may have live claims of an earlier call."""
+        away_s = self._partitions.find(partition).presence.away_s
+        if call.request.group is not None or away_s < self._claim_ttl_s:
+            raise errors.StoreUnavailable(
+                why=f"partition {partition!r}, which serves this request, is unavailable; its claims may still live"
+            )
+
+    def _home(self, call: SelectionCall, group_id: str, unavailable: Iterable[str]) -> str | None:
+        """Return the partition in which a server group has members, None if it has no known members."""
+        members = {}
+        for partition in self._partitions:
+            if partition.name not in unavailable:
+                members[partition.name] = self._members(partition, group_id)
+        home = max(members, key=lambda name: members[name])
+        if not members[home]:
+            return None
+        pin = self._agree(call, home)
+        if members.get(pin):
+            return pin
+        # The recorded partition has no members of the group, or is unavailable.
+        return self._agree(call, home, instead_of=pin)
+
+    @staticmethod
+    def _members(partition: OpenPartition, group_id: str) -> int:
+        try:
+            return sum(partition.store.group_hosts(group_id).values())
+        except errors.StoreUnavailable:
+            partition.presence.record_failure()
+            raise
+
+    def _agree(self, call: SelectionCall, proposed: str, instead_of: str | None = None) -> str:
+        """Return the partition that serves the call; replace a recorded one that is no longer configured."""
+        group = call.request.group
+        key = f"consumer:{call.consumers[0]}" if group is None else f"group:{group.id}"
+        ttl_ms = self._pin_ms if group is None else GROUP_TTL_MS
+        partition = self._pins.agree(key, proposed, ttl_ms, instead_of)
+        if partition not in self._selectors:
+            partition = self._pins.agree(key, proposed, ttl_ms, instead_of=partition)
+        return partition
+
+    def _any_but(self, unavailable: Iterable[str]) -> str:
+        """Return this daemon's partition, or another one if it is unavailable."""
+        return next(
+            partition.name
+            for partition in (self._partitions.own, *self._partitions)
+            if partition.name not in unavailable
+        )

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pins: the recorded partition of a request or a server group, shared by all workers."""
+
+import hashlib
+from collections.abc import Sequence
+
+from oslo_log import log
+
+from rpcapi import errors
+from scheduler_svc.replication.partitions import OpenPartition
+
+LOG = log.getLogger(__name__)
+
+WITNESSES = 2  # partitions that store a pin, so that one of them may be unavailable
+
+
+class PartitionPins:
+    """Makes workers agree on one partition for a key, as long as one of the key's witnesses stores the pin.
+
+    The witnesses are computed from the key. A witness that was unavailable within the last ``memory_s`` seconds may
+    have missed a pin, so it is not trusted alone, unless the other one has been unavailable for longer than that.
+    """
+
+    def __init__(self, partitions: Sequence[OpenPartition], memory_s: float) -> None:
+        self._partitions = partitions
+        self._memory_s = memory_s
+
+    def agree(self, key: str, proposed: str, ttl_ms: int, instead_of: str | None = None) -> str:
+        """Return the partition that serves ``key``: the recorded one, or else ``proposed``, which is then recorded.
+
+        A pin expires ``ttl_ms`` after the last call for it. ``instead_of`` is a recorded partition that may be
+        replaced. Raises StoreUnavailable if no trusted witness answers.
+        """
+        answers: list[tuple[OpenPartition, str]] = []
+        complete = True
+        # Pins of a partition that was away for longer have expired.
+        witnesses = [partition for partition in self._witnesses(key) if partition.presence.away_s < self._memory_s]
+        if witnesses and not self._is_sure(witnesses[0]) and any(partition.presence.away for partition in witnesses):
+            witnesses = []  # a failed attempt would leave ``proposed`` stored, to be trusted later
+        for witness in witnesses:
+            try:
+                suggestion = answers[0][1] if answers else proposed
+                answers.append((witness, witness.store.pin(key, suggestion, ttl_ms, instead_of)))
+            except errors.Unavailable as error:
+                witness.presence.record_failure()
+                complete = False
+                LOG.info("Partition %s cannot be asked for the pin of %s: %s", witness.name, key, error)
+        if not answers or not (complete or self._is_sure(answers[0][0])):
+            raise errors.StoreUnavailable(why=f"no authoritative partition for {key} is reachable")
+        return self._settle(key, proposed, ttl_ms, answers)
+
+    def _settle(self, key: str, proposed: str, ttl_ms: int, answers: Sequence[tuple[OpenPartition, str]]) -> str:
+        """Resolve different answers of the witnesses, and correct those that differ."""
+        first, agreed = answers[0]
+        others = [answer for _, answer in answers[1:] if answer != agreed]
+        if others and agreed == proposed and not self._is_sure(first):
+            agreed = others[0]  # the first may have stored the key only now, from this call
+        for witness, answer in answers:
+            if answer != agreed:
+                try:
+                    witness.store.pin(key, agreed, ttl_ms, instead_of=answer)
+                except errors.Unavailable as error:
+                    witness.presence.record_failure()
+                    LOG.info("Partition %s cannot store the pin of %s: %s", witness.name, key, error)
+        return agreed
+
+    def _is_sure(self, witness: OpenPartition) -> bool:
+        return witness.presence.steady_s >= self._memory_s
+
+    def _witnesses(self, key: str) -> list[OpenPartition]:
+        """Return the key's witnesses, by rendezvous hashing; the longest available first."""
+        ranked = sorted(self._partitions, key=lambda partition: _weight(partition.name, key), reverse=True)[:WITNESSES]
+        return sorted(ranked, key=lambda partition: partition.presence.steady_s, reverse=True)
+
+
+def _weight(partition: str, key: str) -> bytes:
+    """Return a partition's weight for a key (rendezvous hashing: Thaler and Ravishankar, 1998)."""
+    return hashlib.blake2b(f"{partition} {key}".encode(), digest_size=8).digest()

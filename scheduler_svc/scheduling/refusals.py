@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Refusals: reason counts, and the typed errors for answers of the store."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from rpcapi import errors
+from rpcapi.resources.claims import NOT_AUDITED, Answer, Verdict
+from scheduler_svc.store.records import Intent, IntentResult
+
+MAX_LOST_CANDIDATES = 32  # recorded in a decision
+NO_HOSTS = "no host has reported in this partition"
+
+# Reasons by verdict of the store on a candidate.
+REASONS: Mapping[str, str] = {
+    Verdict.FULL: "claimed by others meanwhile",
+    Verdict.CONCURRENT: "claimed by others meanwhile",
+    Verdict.STALE: "changed meanwhile",
+    Verdict.GROUP: "server group policy",
+    Verdict.CLOSED: NOT_AUDITED,
+    Verdict.UNKNOWN: "gone meanwhile",
+}
+
+# Answers that no retry changes: the attempt itself is refused.
+_CLAIM_ERRORS: Mapping[str, type[errors.ClaimError]] = {
+    Answer.ENDED: errors.ClaimEnded,
+    Answer.CONFLICT: errors.ClaimConflict,
+    Answer.CONFIRMED: errors.ClaimConflict,
+    Answer.CLOSED: errors.ClaimClosed,
+}
+
+
+def no_valid_host(hosts: int, reasons: Mapping[str, int]) -> errors.NoValidHost:
+    """Return the error, with the reasons in the order of the filters: "812 not enough VCPU, 88 ..."."""
+    reason_texts = [f"{count} {reason}" for reason, count in reasons.items() if count]
+    return errors.NoValidHost(
+        reason=", ".join(reason_texts) if hosts and reason_texts else NO_HOSTS, reasons=dict(reasons)
+    )
+
+
+def raise_claim_error(prepared: Iterable[IntentResult], partition: str) -> None:
+    """Raise the ClaimError of the first refused attempt, with the host and partition of its claim."""
+    for result in prepared:
+        error_class = _CLAIM_ERRORS.get(result.answer)
+        if error_class is not None:
+            raise error_class(
+                consumer=result.consumer,
+                attempt=result.attempt,
+                why=str(result.answer),
+                host=result.host,
+                partition=partition,
+            )
+
+
+def last_verdicts(intents: Sequence[Intent], prepared: Sequence[IntentResult]) -> dict[str, Verdict]:
+    """Return the last verdict of the store on each candidate that it tried."""
+    return {
+        candidate.host: verdict
+        for intent, result in zip(intents, prepared, strict=True)
+        for candidate, verdict in zip(intent.candidates, result.verdicts, strict=False)
+    }
+
+
+def merge_lost_candidates(earlier: Mapping[str, Verdict], verdicts: Mapping[str, Verdict]) -> dict[str, Verdict]:
+    """Return the latest MAX_LOST_CANDIDATES of the candidates lost earlier and now."""
+    candidates = {**earlier, **{host: verdict for host, verdict in verdicts.items() if verdict in REASONS}}
+    return dict(list(candidates.items())[-MAX_LOST_CANDIDATES:])
+
+
+def count_lost_candidates(verdicts: Mapping[str, Verdict]) -> dict[str, int]:
+    """Count lost candidates by reason."""
+    return dict(Counter(REASONS[verdict] for verdict in verdicts.values() if verdict in REASONS))

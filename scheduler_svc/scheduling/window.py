@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A micro-batching window: calls that arrive within it are ranked together."""
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+
+from oslo_log import log
+
+from rpcapi import errors
+from scheduler_svc.scheduling.calls import SelectionCall
+from scheduler_svc.scheduling.decisions import RankingSnapshot
+
+LOG = log.getLogger(__name__)
+
+RankTogether = Callable[[Sequence[SelectionCall]], Sequence[RankingSnapshot | None]]
+
+
+class _Round:
+    """The calls of one batch."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[SelectionCall, Future[RankingSnapshot | None]]] = []
+        self.full = threading.Event()
+
+
+class BatchWindow:
+    """Collects calls into rounds: the first call waits, then ranks the whole round; the others wait for it."""
+
+    def __init__(self, rank: RankTogether, seconds: float, max_calls: int) -> None:
+        """A round closes after ``seconds``, or when it has ``max_calls`` calls."""
+        self._rank = rank
+        self._seconds = seconds
+        self._max_calls = max_calls
+        self._lock = threading.Lock()
+        self._round = _Round()
+
+    def rank(self, call: SelectionCall) -> RankingSnapshot | None:
+        """Join the open round; return this call's ranking, None if the call must be decided on its own."""
+        future: Future[RankingSnapshot | None] = Future()
+        with self._lock:
+            round_ = self._round
+            round_.calls.append((call, future))
+            is_leader = len(round_.calls) == 1
+            if len(round_.calls) >= self._max_calls:
+                round_.full.set()
+                self._round = _Round()
+        if is_leader:
+            round_.full.wait(self._seconds)
+            self._close(round_)
+        return future.result()
+
+    def _close(self, closed_round: _Round) -> None:
+        with self._lock:
+            if self._round is closed_round:
+                self._round = _Round()
+        snapshots: Sequence[RankingSnapshot | None] = [None] * len(closed_round.calls)
+        try:
+            snapshots = self._rank([call for call, _ in closed_round.calls])
+        except errors.GanttError as error:
+            LOG.warning("%d requests are decided one by one: %s", len(closed_round.calls), error)
+        finally:
+            # Always: the waiting calls must not hang.
+            for (_, future), snapshot in zip(closed_round.calls, snapshots, strict=True):
+                future.set_result(snapshot)

@@ -1,0 +1,233 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Verdict on a candidate: whether the required amounts fit, as in rpcapi/resources/fit, on sums with the batch's deltas.
+-- Reads ARGV[3] = position of the decision, ARGV[7] = resources, ARGV[8] = group.
+local decided_at = tonumber(ARGV[3])
+local resources_text = ARGV[7]
+local resources = resources_text ~= '' and cjson.decode(resources_text) or nil
+local group = ARGV[8] ~= '' and cjson.decode(ARGV[8]) or nil
+local capacities, eligibles, homes, host_read, deltas, members = {}, {}, {}, {}, {}, {}
+if group then
+  for host, n in pairs(group_of(group.id).hosts) do
+    members[host] = n
+  end
+end
+
+local function name_of(candidate)
+  return string.match(candidate, '^%S+')
+end
+
+local candidates = {} -- by argument index: first candidates are read before they are tried
+
+local function read_candidate(at)
+  if not candidates[at] then
+    local host, sums_position, required_text = string.match(ARGV[at], '^(%S+) ?(%d*) ?(.*)$')
+    local candidate = { host = host, sums_position = tonumber(sums_position) or decided_at }
+    if required_text ~= '' then
+      candidate.required, candidate.required_text = cjson.decode(required_text), required_text
+    else
+      candidate.flat = true -- everything is required of the host itself: the usual case, without loops over providers
+      candidate.required = { [host] = resources }
+      candidate.required_text = '{' .. quote(host) .. ':' .. resources_text .. '}'
+    end
+    candidates[at] = candidate
+  end
+  return candidates[at]
+end
+
+-- Reads hash fields, in batches because the number of arguments of a call is limited.
+local function read_fields(key, names)
+  local values = {}
+  if #names > 0 and #names <= 1000 then
+    return redis.call('HMGET', key, unpack(names))
+  end
+  for first = 1, #names, 1000 do
+    for i, value in ipairs(redis.call('HMGET', key, unpack(names, first, math.min(#names, first + 999)))) do
+      values[first + i - 1] = value
+    end
+  end
+  return values
+end
+
+-- Reads the data to judge these candidates, in few commands: of their hosts, providers, and service hosts.
+local function fetch(batch)
+  local names, hosts, related = {}, {}, {}
+  local function note(name)
+    if capacities[name] == nil then
+      capacities[name] = false
+      names[#names + 1] = name
+      local host = host_of(name)
+      homes[name] = host
+      if not host_read[host] then
+        host_read[host] = true
+        hosts[#hosts + 1] = host
+      end
+    end
+  end
+  for _, candidate in ipairs(batch) do
+    note(candidate.host)
+    for provider in pairs(candidate.required) do
+      note(provider)
+    end
+  end
+  if #names == 0 then
+    return
+  end
+  local capacity, used = read_fields(K.capacity, names), read_fields(K.used, names)
+  for i, name in ipairs(names) do
+    capacities[name] = capacity[i] and cjson.decode(capacity[i])
+    sums[name] = sums[name] or (used[i] and cjson.decode(used[i])) or {}
+    related[i] = name
+  end
+  for _, host in ipairs(hosts) do
+    related[#related + 1] = host
+  end
+  local eligible = read_fields(K.eligible, related)
+  for i, name in ipairs(related) do
+    eligibles[name] = tonumber(eligible[i] or 0)
+  end
+  for i, opened in ipairs(read_fields(K.opened, hosts)) do
+    open_hosts[hosts[i]] = tonumber(opened or 0) == epoch
+  end
+end
+
+-- Reads the data to judge a flat candidate.
+local function fetch_flat(name)
+  if capacities[name] == nil then
+    local capacity, host = redis.call('HGET', K.capacity, name), host_of(name)
+    homes[name] = host
+    capacities[name] = capacity and cjson.decode(capacity) or false
+    sums_of(name)
+    local eligible = redis.call('HMGET', K.eligible, name, host)
+    eligibles[name], eligibles[host] = tonumber(eligible[1] or 0), tonumber(eligible[2] or 0)
+    is_open(host)
+  end
+end
+
+-- Reads the data of all first candidates together: most intents take their first candidate.
+local function fetch_first(intents)
+  local firsts = {}
+  if #intents == 1 then
+    return -- it is read when it is judged
+  end
+  for _, intent in ipairs(intents) do
+    if intent.last >= intent.first then
+      firsts[#firsts + 1] = read_candidate(intent.first)
+    end
+  end
+  fetch(firsts)
+end
+
+-- Adds a claim to the batch's deltas (sign 1), or subtracts it (-1).
+local function plan(claim, sign)
+  for provider, amounts in pairs(claim.allocations) do
+    local planned = deltas[provider] or {}
+    deltas[provider] = planned
+    for class, amount in pairs(amounts) do
+      planned[class] = (planned[class] or 0) + sign * amount
+    end
+  end
+  if group and type(claim.group) == 'table' and claim.group.id == group.id then
+    members[claim.host] = (members[claim.host] or 0) + sign
+  end
+end
+
+local function has_inventories(required)
+  for provider, amounts in pairs(required) do
+    local capacity = capacities[provider]
+    for class in pairs(amounts) do
+      if not capacity or not capacity[class] then
+        return false
+      end
+    end
+  end
+  return true
+end
+
+local function fits(provider, amounts)
+  local capacity, used, planned = capacities[provider], sums[provider], deltas[provider]
+  for class, amount in pairs(amounts) do
+    local unit = capacity[class]
+    local total = (used[class] or 0) + (planned and planned[class] or 0) + amount
+    if total > capacity_in(unit) then
+      return false
+    elseif type(unit) == 'table' and (amount < unit[2] or amount > unit[3] or amount % unit[4] ~= 0) then
+      return false
+    end
+  end
+  return true
+end
+
+local function group_allows(host)
+  if not group then
+    return true
+  end
+  if group.policy == 'anti-affinity' then
+    return (members[host] or 0) < group.max_per_host
+  elseif group.policy ~= 'affinity' then
+    return true -- soft policies are not enforced here
+  end
+  for other, n in pairs(members) do
+    if other ~= host and n > 0 then
+      return false
+    end
+  end
+  return true
+end
+
+-- Returns whether the sums or inventories of the candidate's providers changed since the decision.
+local function has_changed(candidate)
+  if candidate.flat then
+    return tonumber(redis.call('HGET', K.changed, candidate.host) or 0) > candidate.sums_position
+  end
+  local providers = {}
+  for provider in pairs(candidate.required) do
+    providers[#providers + 1] = provider
+  end
+  for _, changed in ipairs(redis.call('HMGET', K.changed, unpack(providers))) do
+    if tonumber(changed or 0) > candidate.sums_position then
+      return true
+    end
+  end
+  return false
+end
+
+local function is_stale(name)
+  return eligibles[name] > decided_at or eligibles[homes[name]] > decided_at
+end
+
+-- Returns whether any provider or its service host changed eligibility after the decision, and whether all are open.
+local function staleness_and_openness(candidate)
+  local host = candidate.host
+  local stale, open = is_stale(host), open_hosts[homes[host]]
+  if not candidate.flat then
+    for provider in pairs(candidate.required) do
+      stale, open = stale or is_stale(provider), open and open_hosts[homes[provider]]
+    end
+  end
+  return stale, open
+end
+
+local function judge(candidate)
+  if candidate.flat then
+    fetch_flat(candidate.host)
+  else
+    fetch({ candidate })
+  end
+  if not capacities[candidate.host] then
+    return 'UNKNOWN'
+  end
+  local stale, open = staleness_and_openness(candidate)
+  if not has_inventories(candidate.required) then
+    return stale and 'STALE' or 'UNKNOWN' -- the tree changed: the removed provider existed at the decision
+  elseif not open then
+    return 'CLOSED'
+  elseif stale then
+    return 'STALE'
+  end
+  for provider, amounts in pairs(candidate.required) do
+    if not fits(provider, amounts) then
+      return has_changed(candidate) and 'CONCURRENT' or 'FULL'
+    end
+  end
+  return group_allows(candidate.host) and 'FITS' or 'GROUP'
+end

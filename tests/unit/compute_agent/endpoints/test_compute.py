@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""RPC methods of the agent, with valid and invalid arguments."""
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import oslo_messaging as messaging
+import pytest
+
+from compute_agent.attempt import Attempt, AttemptRef
+from compute_agent.endpoints.compute import ComputeEndpoint
+from compute_agent.resources.requirements import BuildRequirements
+from rpcapi import context, errors, objects
+
+FIRST_UUID, SECOND_UUID = str(uuid.UUID(int=1)), str(uuid.UUID(int=2))
+
+
+class Host:
+    """Double of a service host: records the endpoint's calls."""
+
+    name = "alpha"
+
+    def __init__(self) -> None:
+        self.built: list[Attempt] = []
+        self.terminated: list[AttemptRef] = []
+        self.audited: list[int] = []
+
+    def build(self, ctxt: Any, intents: list[Attempt], requirements: BuildRequirements) -> None:
+        self.built += intents
+        self.requirements = requirements
+
+    def terminate(self, ctxt: Any, refs: list[AttemptRef]) -> None:
+        self.terminated += refs
+
+    def audit(self, epoch: int) -> None:
+        self.audited.append(epoch)
+
+
+@pytest.fixture
+def host() -> Host:
+    return Host()
+
+
+@pytest.fixture
+def send(host: Host) -> Callable[..., None]:
+    endpoint = ComputeEndpoint(host, "default", 3)  # type: ignore[arg-type]
+
+    def call(method: str, **values: Any) -> None:
+        try:
+            getattr(endpoint, method)(context.new("p", "u", request_id="req-1"), **values)
+        except messaging.ExpectedException as expected:
+            raise expected.exc_info[1] from expected
+
+    return call
+
+
+def request(**changes: Any) -> objects.BuildRequest:
+    spec = objects.RequestSpec.of(resources={"VCPU": 2}, group_id="g", group_policy="affinity")
+    values = {
+        "spec": spec,
+        "partition": "default",
+        "project_id": "tenant",
+        "user_id": "someone",
+        "uuids": [FIRST_UUID, SECOND_UUID],
+        "attempts": [1, 2],
+        "names": ["alpha/node0", "alpha/node1"],
+    }
+    return objects.BuildRequest.of(**(values | changes))
+
+
+def test_intents_have_all_journalled_fields(host: Host, send: Callable[..., None]) -> None:
+    send("build_instances", request=request())
+    first, second = host.built
+    assert (first.ref, second.ref) == ((FIRST_UUID, 1), (SECOND_UUID, 2))
+    assert second.allocations == {"alpha/node1": {"VCPU": 2}}
+    assert second.request_id == "req-1"
+    assert second.owner == {
+        "type": "INSTANCE",
+        "project": "tenant",
+        "user": "someone",
+        "request_id": "req-1",
+        "group_id": "g",
+        "group_policy": "affinity",
+        "group_max_per_host": 1,
+    }
+
+
+def test_build_has_allocations_of_its_claim_and_requirements_of_its_spec(host: Host, send: Callable[..., None]) -> None:
+    claim_amounts = {"alpha/node0": {"DISK_GB": 1}, "alpha/node0/numa0": {"PCPU": 2}, "pool": {"DISK_GB": 9}}
+    numa = {
+        "cells": [{"id": 0, "group": "_numa0", "cpus": [0, 1], "pcpus": [0, 1], "memory_mb": 4}],
+        "cpu_policy": "dedicated",
+    }
+    groups = {"_numa0": {"resources": {"PCPU": 2, "MEMORY_MB": 4}}}
+    spec = objects.RequestSpec.of(resources={"DISK_GB": 1}, numa=numa, groups=groups, hints={"near": "me"})
+    send("build_instances", request=request(spec=spec, allocations=[None, claim_amounts]))
+    assert [item.allocations for item in host.built] == [{"alpha/node0": {"DISK_GB": 1}}, claim_amounts]
+    assert [item.pcpus for item in host.requirements.topology.cells] == [(0, 1)]
+    assert [item.suffix for item in host.requirements.tree_request.groups] == ["", "_numa0"]
+    assert host.requirements.hints == {"near": "me"}
+
+
+def test_terminations_and_audits_are_forwarded(host: Host, send: Callable[..., None]) -> None:
+    send("terminate_instances", refs=objects.ClaimRefs.of(consumers=[FIRST_UUID], attempts=[4]))
+    send("audit", partition="default", epoch=9)
+    send("audit", partition="elsewhere", epoch=10)
+    assert (host.terminated, host.audited) == ([(FIRST_UUID, 4)], [9])
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"partition": "elsewhere"},
+        {"allocations": [{"alpha/node0": {"GPUS": 1}}, None]},
+        {"allocations": [{"alpha/node0": {"VCPU": 0}}, None]},
+        {"allocations": [{"alpha/node0": {}}, None]},
+        {"allocations": [{"alpha/node0": {"VCPU": True}}, None]},
+        {"allocations": [{"alpha/node0": 1}, None]},
+        {"allocations": [{"not a name": {}}, None]},
+        {"allocations": [None]},
+        {"uuids": [FIRST_UUID, FIRST_UUID]},
+        {"uuids": ["../../etc/passwd", SECOND_UUID]},
+        {"attempts": [0, 1]},
+        {"attempts": [1, 2**31]},
+        {"uuids": [], "attempts": [], "names": []},
+        {"uuids": [str(uuid.UUID(int=n)) for n in range(4)], "attempts": [1] * 4, "names": ["alpha/node0"] * 4},
+        {"spec": objects.RequestSpec.of(resources={"VCPU": -1})},
+        {"spec": objects.RequestSpec.of(resources={"MAGIC": 1})},
+    ],
+)
+def test_invalid_build_is_rejected_as_a_whole(host: Host, send: Callable[..., None], changes: dict[str, Any]) -> None:
+    with pytest.raises(errors.InvalidRequest):
+        send("build_instances", request=request(**changes))
+    assert host.built == []
+
+
+@pytest.mark.parametrize(
+    ("method", "values"),
+    [
+        ("build_instances", {"request": {"uuids": [FIRST_UUID]}}),
+        ("terminate_instances", {"refs": [FIRST_UUID]}),
+        ("terminate_instances", {"refs": objects.ClaimRefs.of(consumers=["x"], attempts=[1])}),
+        ("terminate_instances", {"refs": objects.ClaimRefs.of(consumers=[FIRST_UUID], attempts=[-1])}),
+        ("audit", {"partition": "default", "epoch": "soon"}),
+        ("audit", {"partition": "default", "epoch": True}),
+    ],
+)
+def test_invalid_arguments_are_rejected(
+    host: Host, send: Callable[..., None], method: str, values: dict[str, Any]
+) -> None:
+    with pytest.raises(errors.InvalidRequest):
+        send(method, **values)
+    assert (host.built, host.terminated, host.audited) == ([], [], [])

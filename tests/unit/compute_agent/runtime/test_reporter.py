@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stats reports: full when required, otherwise only changes, and the scheduler's view is always correct."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compute_agent.attempts.calls import CallRejected, CallUnanswered
+from compute_agent.runtime import incarnation
+from compute_agent.simulator.profile import HostProfile
+from rpcapi import errors
+from tests.unit.compute_agent.rig import HOST, NODES, AgentRig
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Iterator[AgentRig]:
+    rig = AgentRig(tmp_path)
+    rig.serve()
+    yield rig
+    rig.stop()
+
+
+def truth(rig: AgentRig) -> dict[str, object]:
+    assert rig.guest_manager is not None
+    return {
+        node.name: {
+            "inventories": {
+                "VCPU": {
+                    "total": 8,
+                    "reserved": 0,
+                    "min_unit": 1,
+                    "max_unit": 2**31 - 1,
+                    "step_size": 1,
+                    "allocation_ratio": 1.0,
+                },
+                "MEMORY_MB": {
+                    "total": 8192,
+                    "reserved": 512,
+                    "min_unit": 1,
+                    "max_unit": 2**31 - 1,
+                    "step_size": 1,
+                    "allocation_ratio": 1.0,
+                },
+            },
+            "traits": ["HW_CPU_X86_AVX2"],
+            "availability_zone": "zone1",
+            "metrics": {
+                "instances": rig.guest_manager.tracker.instances()[node.name],
+                "io_ops": sum(
+                    attempt.live and attempt.name == node.name for attempt in rig.guest_manager.journal.unreported()
+                ),
+                "failed_builds": 0,
+            },
+        }
+        for node in NODES
+    }
+
+
+def kinds(rig: AgentRig) -> list[str]:
+    return ["full" if report.full else "delta" if report.nodes else "beat" for _, report in rig.scheduler.reports]
+
+
+def test_first_report_is_full_and_next_reports_have_only_changes(rig: AgentRig) -> None:
+    rig.reporter.report()
+    assert rig.scheduler.views == {HOST: truth(rig)}
+    rig.reporter.report()
+    rig.build(rig.intent("a", node=1))
+    rig.queue.settle()
+    rig.reporter.report()
+
+    assert kinds(rig) == ["full", "beat", "delta"]
+    assert rig.scheduler.reports[-1][1].nodes == {
+        "alpha/node1": {"metrics": {"instances": 1, "io_ops": 0, "failed_builds": 0}}
+    }
+    assert [report.sequence for _, report in rig.scheduler.reports] == [1, 2, 3]
+    assert [report.base for _, report in rig.scheduler.reports] == [0, 1, 2]
+    assert rig.scheduler.views == {HOST: truth(rig)}
+
+
+def test_full_report_follows_need_full_at_once(rig: AgentRig) -> None:
+    rig.reporter.report()
+    rig.scheduler.forget(HOST)
+    answer = rig.reporter.report()
+    assert not answer.need_full
+    assert kinds(rig) == ["full", "beat", "full"]
+
+
+def test_unanswered_report_is_sent_again_unchanged(rig: AgentRig) -> None:
+    rig.reporter.report()
+    rig.scheduler.lose = ["answer"]
+    with pytest.raises(CallUnanswered, match="update_resource_stats"):
+        rig.reporter.report()
+    rig.build(rig.intent("a"))
+    rig.queue.settle()
+    rig.reporter.report()
+    rig.reporter.report()
+    assert [report.sequence for _, report in rig.scheduler.reports] == [1, 2, 2, 3]
+    assert kinds(rig) == ["full", "beat", "beat", "delta"]
+    assert rig.scheduler.views == {HOST: truth(rig)}
+
+
+@pytest.mark.parametrize(
+    "error", [errors.InvalidStats(what="VCPU", why="too much"), errors.UnknownHost(name="alpha/node0")]
+)
+def test_rejected_report_is_followed_by_a_full_report(
+    rig: AgentRig, monkeypatch: pytest.MonkeyPatch, error: errors.GanttError
+) -> None:
+    rig.reporter.report()
+
+    def refuse(*args: object) -> None:
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(rig.scheduler, "update_resource_stats", refuse)
+        with pytest.raises(CallRejected, match="was refused"):
+            rig.reporter.report()
+    rig.reporter.report()
+    assert kinds(rig) == ["full", "full"]
+
+
+def last_report_keys(rig: AgentRig) -> dict[str, set[str]]:
+    """Return the keys of each node in the last report, metrics as metrics.NAME."""
+    nodes = rig.scheduler.reports[-1][1].nodes
+    return {
+        name: {
+            *(key for key in state if key != "metrics"),
+            *(f"metrics.{metric}" for metric in state.get("metrics", ())),
+        }
+        for name, state in nodes.items()
+    }
+
+
+OWN_METRICS = {"metrics.instances", "metrics.io_ops", "metrics.failed_builds"}
+METRICS = OWN_METRICS | {"metrics.cpu.percent"}
+EVERYTHING = METRICS | {"inventories", "traits", "availability_zone"}
+
+
+def test_every_report_has_the_partition_of_the_host(rig: AgentRig) -> None:
+    for _ in range(2):
+        rig.reporter.report()
+    assert [report.partition for _, report in rig.scheduler.reports] == ["cell1", "cell1"]
+
+
+def test_all_keys_are_reported_when_read_keys_are_unknown(rig: AgentRig) -> None:
+    rig.profile = HostProfile(churn=1.0)
+    rig.reporter.report()
+    assert last_report_keys(rig) == {node.name: EVERYTHING for node in NODES}
+    rig.reporter.report()
+    assert last_report_keys(rig) == {node.name: METRICS for node in NODES}
+
+
+def test_only_read_keys_are_reported(rig: AgentRig) -> None:
+    # given a scheduler that reads one metric, on hosts whose stats all change all the time
+    rig.profile = HostProfile(churn=1.0)
+    rig.scheduler.wanted = ["inventories", "metrics.cpu.percent"]
+    rig.reporter.report()
+    for _ in range(2):
+        rig.reporter.report()
+        assert last_report_keys(rig) == {node.name: {"metrics.cpu.percent"} for node in NODES}
+
+    # when it reads no metric any more, the last value is removed and changes need only heartbeats
+    rig.scheduler.wanted = ["inventories"]
+    rig.reporter.report()
+    rig.reporter.report()
+    assert rig.scheduler.reports[-1][1].nodes == {node.name: {"metrics": {}} for node in NODES}
+    rig.reporter.report()
+    assert kinds(rig)[-1] == "beat"
+
+    # and a full report has the read keys, and always the inventories
+    rig.scheduler.wanted = ["traits"]
+    rig.reporter.report()
+    rig.scheduler.forget(HOST)
+    rig.reporter.report()
+    assert kinds(rig)[-1] == "full"
+    assert last_report_keys(rig) == {node.name: {"inventories", "traits"} for node in NODES}
+
+
+def test_newly_read_keys_are_in_the_next_report(rig: AgentRig) -> None:
+    rig.scheduler.wanted = ["inventories"]
+    rig.reporter.report()
+    rig.scheduler.forget(HOST)
+    rig.reporter.report()
+    assert last_report_keys(rig) == {node.name: {"inventories"} for node in NODES}
+    rig.scheduler.wanted = ["inventories", "traits", "availability_zone", *OWN_METRICS, "metrics.unheard.of"]
+    rig.reporter.report()
+    assert kinds(rig)[-1] == "beat"
+    rig.reporter.report()
+    assert last_report_keys(rig) == {node.name: {"traits", "availability_zone", *OWN_METRICS} for node in NODES}
+    assert rig.scheduler.views == {HOST: truth(rig)}
+
+
+def test_older_scheduler_without_read_keys_gets_all_keys(rig: AgentRig) -> None:
+    rig.scheduler.wanted = []
+    rig.reporter.report()
+    rig.scheduler.forget(HOST)
+    rig.reporter.report()
+    assert last_report_keys(rig) == {node.name: {"inventories"} for node in NODES}
+    rig.scheduler.wanted = None
+    for _ in range(2):
+        rig.reporter.report()
+    assert rig.scheduler.views == {HOST: truth(rig)}
+
+
+EVENTS = st.lists(
+    st.sampled_from(
+        ["report", "report", "build", "terminate", "lose call", "lose answer", "forget", "restart", "read", "ignore"]
+    ),
+    max_size=25,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(EVENTS)
+def test_scheduler_view_converges_after_any_lost_messages(
+    tmp_path_factory: pytest.TempPathFactory, events: list[str]
+) -> None:
+    rig = AgentRig(tmp_path_factory.mktemp("rig"))
+    rig.serve()
+    built: list[str] = []
+    for number, event in enumerate(events):
+        if event == "build":
+            built.append(f"i{number}")
+            rig.build(rig.intent(built[-1], node=number % 2, VCPU=1))
+            rig.queue.settle()
+        elif event == "terminate" and built:
+            rig.terminate((built.pop(0), 1))
+            rig.queue.settle()
+        elif event.startswith("lose"):
+            rig.scheduler.lose.append(event.removeprefix("lose "))
+        elif event == "forget":
+            rig.scheduler.forget(HOST)
+        elif event == "read":
+            rig.scheduler.wanted = None
+        elif event == "ignore":
+            rig.scheduler.wanted = ["inventories"]
+        elif event == "restart":
+            rig.stop()
+            rig.clock.now += 1
+            rig.serve()
+        else:
+            try:
+                rig.reporter.report()
+            except CallUnanswered:
+                continue
+    rig.scheduler.lose.clear()
+    rig.scheduler.wanted = None
+    for _ in range(3):
+        rig.reporter.report()
+    assert rig.scheduler.views == {HOST: truth(rig)}
+    rig.stop()
+
+
+def test_incarnation_increases_when_the_clock_is_set_back(tmp_path: Path) -> None:
+    path = tmp_path / "incarnation"
+    assert incarnation.next_incarnation(path, lambda: 5000) == 5000
+    assert incarnation.next_incarnation(path, lambda: 6000) == 6000
+    assert incarnation.next_incarnation(path, lambda: 10) == 6001
+    assert incarnation.next_incarnation(path, lambda: 10) == 6002
+
+
+def test_malformed_incarnation_file_is_named_in_the_error(tmp_path: Path) -> None:
+    (tmp_path / "incarnation").write_text("x")
+    with pytest.raises(errors.BadConfiguration, match=r"incarnation does not contain an incarnation number"):
+        incarnation.next_incarnation(tmp_path / "incarnation")

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The simulated hypervisor: seeded random events, and persistent guests."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from compute_agent.attempt import AttemptRef
+from compute_agent.simulator.hypervisor import Hypervisor, SpawnFailed
+from compute_agent.simulator.profile import HostProfile
+from tests.unit.compute_agent.rig import ManualClock
+
+PROFILE = HostProfile(spawn_failure_rate=0.3, refusal_rate=0.2, boot_delay=2.0, boot_delay_spread=0.5)
+REFS = [AttemptRef(f"instance-{number}", attempt) for number in range(1000) for attempt in (1, 2)]
+
+
+def open_hypervisor(folder: Path, clock: ManualClock, profile: HostProfile = PROFILE) -> Hypervisor:
+    hypervisor = Hypervisor(folder, lambda: profile, clock)
+    hypervisor.open()
+    return hypervisor
+
+
+def fate(profile: HostProfile) -> list[tuple[bool, bool, float]]:
+    return [(profile.refuses(ref), profile.spawn_fails(ref), profile.boot_seconds(ref.uuid)) for ref in REFS]
+
+
+def test_random_events_depend_on_the_seed() -> None:
+    assert fate(PROFILE) == fate(replace(PROFILE))
+    assert fate(PROFILE) != fate(replace(PROFILE, seed="other"))
+
+
+def test_random_events_are_stable_across_processes_and_versions() -> None:
+    # Pinned: a change here changes every simulated run that was ever recorded.
+    ref = AttemptRef("11111111-2222-3333-4444-555555555555", 1)
+    number = HostProfile().random_source("spawn", *ref).random()
+    assert round(number, 6) == 0.281859
+
+
+def test_failures_occur_at_the_configured_rates_per_attempt() -> None:
+    failures = [PROFILE.spawn_fails(ref) for ref in REFS]
+    refusals = [PROFILE.refuses(ref) for ref in REFS]
+    assert 0.25 < sum(failures) / len(REFS) < 0.35
+    assert 0.16 < sum(refusals) / len(REFS) < 0.24
+    assert failures[::2] != failures[1::2]
+
+
+def test_rates_of_none_and_all_are_exact() -> None:
+    none, all_ = HostProfile(), HostProfile(spawn_failure_rate=1.0, refusal_rate=1.0)
+    assert not any(none.spawn_fails(ref) or none.refuses(ref) for ref in REFS)
+    assert all(all_.spawn_fails(ref) and all_.refuses(ref) for ref in REFS)
+
+
+def test_boot_delays_spread_around_the_median() -> None:
+    delays = sorted(PROFILE.boot_seconds(ref.uuid) for ref in REFS)
+    assert 1.8 < delays[len(delays) // 2] < 2.2
+    assert delays[0] > 0
+    assert {replace(PROFILE, boot_delay_spread=0.0).boot_seconds(ref.uuid) for ref in REFS} == {2.0}
+
+
+def test_guests_survive_the_process(tmp_path: Path) -> None:
+    clock = ManualClock()
+    first = open_hypervisor(tmp_path, clock, HostProfile(boot_delay=2.0))
+    guest = first.spawn(AttemptRef("a", 1), "alpha/node0")
+    first.spawn(AttemptRef("b", 1), "alpha/node1")
+    first.stop(AttemptRef("b", 1))
+    assert guest.running_at_ms == clock.now + 2000
+
+    clock.now += 60_000
+    second = open_hypervisor(tmp_path, clock)
+    assert second.list() == [guest]
+    assert second.get(AttemptRef("a", 1)) == guest
+
+
+def test_repeated_spawn_returns_the_existing_guest(tmp_path: Path) -> None:
+    clock = ManualClock()
+    hypervisor = open_hypervisor(tmp_path, clock, HostProfile(boot_delay=2.0))
+    guest = hypervisor.spawn(AttemptRef("a", 1), "alpha/node0")
+    clock.now += 5000
+    assert hypervisor.spawn(AttemptRef("a", 1), "alpha/node0") == guest
+
+
+def test_an_instance_never_runs_twice_on_a_host(tmp_path: Path) -> None:
+    hypervisor = open_hypervisor(tmp_path, ManualClock(), HostProfile())
+    hypervisor.spawn(AttemptRef("a", 1), "alpha/node0")
+    with pytest.raises(SpawnFailed, match="attempt 1 of the instance still runs on alpha/node0"):
+        hypervisor.spawn(AttemptRef("a", 2), "alpha/node1")
+    assert [guest.attempt for guest in hypervisor.list()] == [1]
+
+
+def test_stop_affects_only_the_guest_of_the_attempt_and_is_idempotent(tmp_path: Path) -> None:
+    hypervisor = open_hypervisor(tmp_path, ManualClock(), HostProfile())
+    hypervisor.spawn(AttemptRef("a", 2), "alpha/node0")
+    hypervisor.stop(AttemptRef("a", 1))
+    assert len(hypervisor.list()) == 1
+    hypervisor.stop(AttemptRef("a", 2))
+    hypervisor.stop(AttemptRef("a", 2))
+    assert hypervisor.list() == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_failed_spawn_leaves_no_file(tmp_path: Path) -> None:
+    hypervisor = open_hypervisor(tmp_path, ManualClock(), HostProfile(spawn_failure_rate=1.0))
+    with pytest.raises(SpawnFailed):
+        hypervisor.spawn(AttemptRef("a", 1), "alpha/node0")
+    assert hypervisor.list() == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_partially_written_guest_file_is_ignored(tmp_path: Path) -> None:
+    (tmp_path / ".a.json.new").write_text('{"uuid": "a"')
+    assert open_hypervisor(tmp_path, ManualClock()).list() == []
+
+
+def test_malformed_guest_file_is_named_in_the_error(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text("{}")
+    with pytest.raises(ValueError, match=r"a\.json is not a valid guest file"):
+        open_hypervisor(tmp_path, ManualClock())

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Heartbeat, metrics and purge: a failure of one does not stop the others."""
+
+import threading
+from dataclasses import replace
+from types import SimpleNamespace
+
+import oslo_messaging as messaging
+import prometheus_client
+
+from conductor.maintenance import Upkeep
+from conductor.store.memory import MemoryConductorStore
+from conductor.store.records import InstanceStatus, SagaStep, StoreTimeouts
+from rpcapi import errors
+from tests.unit.conductor.polling import until
+from tests.unit.conductor.store.conftest import request
+
+
+def instances(status: str) -> float | None:
+    return prometheus_client.REGISTRY.get_sample_value("gantt_instances", {"status": status})
+
+
+def test_all_tasks_run_while_scheduler_is_unavailable() -> None:
+    heartbeats: list[tuple[str, str]] = []
+
+    def report_service(ctxt: object, binary: str, host: str) -> None:
+        heartbeats.append((binary, host))
+        raise messaging.MessagingTimeout("no answer")
+
+    store = MemoryConductorStore(StoreTimeouts(retention_ms=0))
+    store.record(request(), ["a", "b"])
+    store.write_without_lease(
+        [replace(store.get(["a"])["a"], status=InstanceStatus.DELETED, step=SagaStep.DONE)], wake=False
+    )
+    stopping = threading.Event()
+    scheduler = SimpleNamespace(report_service=report_service)
+    upkeep = Upkeep(store, scheduler, "c1", 0.01, stopping)  # type: ignore[arg-type]
+    upkeep.start()
+    until(lambda: len(heartbeats) > 2 and not store.get(["a"]), "it was told and the deleted is forgotten")
+    until(lambda: instances("DELETED") == 0, "the figures follow")
+    assert instances("SCHEDULING") == 1
+    assert heartbeats[0] == ("gantt-conductor", "c1")
+    stopping.set()
+    upkeep.wait()
+
+
+class Pauses(threading.Event):
+    """A stop event with immediate waits: records each wait, and is set after the fourth."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seconds: list[float] = []
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.seconds.append(timeout or 0.0)
+        if len(self.seconds) == 4:
+            self.set()
+        return self.is_set()
+
+
+def test_failed_heartbeat_is_retried_soon() -> None:
+    answers = iter(
+        [messaging.MessagingTimeout("no answer"), errors.NotReady(what="worker", why="it loads"), None, None]
+    )
+
+    def report_service(ctxt: object, binary: str, host: str) -> None:
+        failure = next(answers)
+        if failure is not None:
+            raise failure
+
+    pauses = Pauses()
+    scheduler = SimpleNamespace(report_service=report_service)
+    upkeep = Upkeep(MemoryConductorStore(StoreTimeouts()), scheduler, "c1", 600.0, pauses)  # type: ignore[arg-type]
+    upkeep.start()
+    upkeep.wait()
+    assert [seconds <= 1 for seconds in pauses.seconds] == [True, True, False, False]
+    assert min(pauses.seconds[2:]) >= 480

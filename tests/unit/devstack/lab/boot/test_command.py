@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gantt-lab boot: every server runs under its claim, and faults are reported. Times are not tested."""
+
+import pytest
+
+from devstack.exercise import ExerciseResult
+from devstack.lab.boot import scenario
+from devstack.lab.boot.scenario import BootPlan
+from tests.unit.devstack.lab import asking
+from tests.unit.devstack.test_report import claim, instance, verify
+
+SMALL = ("--hosts", "1", "--schedulers", "1", "--singles", "2", "--orders", "1", "--batch", "3")
+
+
+@pytest.mark.parametrize("bus", ["embedded", pytest.param("rabbit", marks=pytest.mark.long)])
+def test_every_server_runs_under_a_claim(bus, monkeypatch):
+    monkeypatch.setattr(scenario, "BLOCKS", 1)
+    single, batch, account = asking.run_json("boot", *SMALL, "--bus", bus)
+    assert single["ratio"] == pytest.approx(single["p50_ms"] / single["echo_p50_ms"])
+    assert batch["instances_per_s"] > 0
+    # Two blocks of two servers, the first of them as warm-up, then a batch of three
+    assert (account["servers"], account["claims"], account["ratio"]) == (7, 7, 0)
+
+
+def test_plan_counts_the_warm_up_and_rounds_blocks_up():
+    assert BootPlan(singles=40, orders=4, batch=100).servers == 50 + 400
+    assert BootPlan(singles=1, orders=1, batch=1).servers == 5 + 1
+
+
+def test_faulty_servers_and_sums_are_reported():
+    good_result = ExerciseResult([instance("a"), instance("b")], [claim("a"), claim("b")], verify())
+    bad_result = ExerciseResult(
+        [instance("a"), instance("b", status="ERROR", reason="full")],
+        [claim("a", state="prepared")],
+        verify(problems=["used of h1/n1"], excess=[{"provider": "h1/n1"}]),
+    )
+    assert scenario.find_faults(good_result) == []
+    assert [sentence.split(" ")[0] for sentence in scenario.find_faults(bad_result)] == [
+        "b",
+        "a",
+        "used",
+        "{'provider':",
+    ]

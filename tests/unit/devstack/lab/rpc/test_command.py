@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gantt-lab rpc: claims match the answers. Times are not tested."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from devstack.lab import hosts
+from devstack.lab.rows import ResultRow
+from devstack.lab.rpc import command
+from devstack.lab.rpc.callers import CallBlock, ClientCalls
+from devstack.servers.process import start_ticks
+from scheduler_svc.store.memory import MemoryStore
+from scheduler_svc.store.records import Candidate, ClaimBatch, Intent
+from tests.unit.devstack.lab import asking
+from tests.unit.devstack.lab.test_main import poll
+
+SMALL = ("--hosts", "60", "--clients", "2", "--workers", "1", "--batch", "3", "--seconds", "0.05")
+
+
+@pytest.mark.parametrize("bus", ["embedded", pytest.param("rabbit", marks=pytest.mark.long)])
+def test_every_answer_is_a_claim_without_overcommit(bus, monkeypatch):
+    monkeypatch.setattr(command, "BLOCKS", 1)
+    single, batch, account = asking.run_json("rpc", *SMALL, "--bus", bus)
+    # Then each batch size and the echo were measured
+    assert (single["batch"], batch["batch"]) == (1, 3)
+    assert single["ratio"] == pytest.approx(single["calls_per_s"] / single["echo_calls_per_s"])
+    assert batch["ratio"] == pytest.approx(batch["placements_per_s"] / single["placements_per_s"])
+    assert all(row["p99_ms"] >= row["p50_ms"] > 0 and row["budget"] is None for row in (single, batch))
+    assert all(row["processor_ms"] > 0 and row["echo_processor_ms"] > 0 for row in (single, batch))
+    # And the store has the claims that the clients were answered, warm-up included
+    assert account["claims"] == account["answered"] >= 2 * 2 * (1 + 3)
+    assert (account["ratio"], account["overcommit"]) == (0, 0)
+
+
+@pytest.mark.parametrize("value", ["nan", "0", "-1", "inf", "soon"])
+def test_invalid_block_lengths_are_refused(value, capsys):
+    with pytest.raises(SystemExit):
+        asking.run("rpc", f"--seconds={value}")
+    assert "is not a number of seconds above 0 and up to 600" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("refusals", "faults"), [(0, 0), (1, 3)])
+def test_claims_without_an_answer_are_faults(refusals, faults):
+    # Given a store with six claims, and two client calls for three instances each
+    with contextlib.closing(MemoryStore("lab", log_length=1000, decisions=100)) as store:
+        nodes = hosts.make_nodes(6)
+        hosts.join(store, nodes)
+        snapshot = store.snapshot()
+        for number, name in enumerate(nodes):
+            intent = Intent(f"vm{number}", 1, [Candidate(name)])
+            assert store.prepare(
+                ClaimBatch("r", "p", "u", {"VCPU": 1}, [intent], snapshot.epoch, snapshot.position, 1000)
+            ).accepted
+        block = CallBlock([ClientCalls(0.0, np.array([1.0, 2.0]), np.array([1.0, 1.0]), refusals)])
+        # When one of the calls was refused, then three claims have no answer
+        row = command.account(command.RpcSetting("embedded", 1, 6), {3: [block]}, store, 0)
+    assert (row.ratio, row.ok) == (faults, not faults)
+
+
+def test_plot_has_a_curve_per_bus_and_number_of_workers():
+    matplotlib = pytest.importorskip("matplotlib.figure")
+    figure = matplotlib.Figure()
+    pids = [
+        ResultRow("it", 1.0, figures={"bus": bus, "workers": workers, "batch": batch, "placements_per_s": 10.0 * batch})
+        for bus in ("rabbit", "embedded")
+        for workers in (1, 2)
+        for batch in (1, 10)
+    ]
+    command.RpcBenchmark.draw(None, figure, [*pids, ResultRow("claims amiss", 0, 0, figures={"claims": 4})])
+    assert [len(line.get_xdata()) for line in figure.axes[0].lines] == [2, 2, 2, 2]
+
+
+@pytest.mark.parametrize("value", ["0", "1,x", ""])
+def test_invalid_batches_are_refused(value, capsys):
+    with pytest.raises(SystemExit):
+        asking.run("rpc", f"--batch={value}")
+    assert "whole number of at least 1" in capsys.readouterr().err
+
+
+def processes_below(folder):
+    """Return the processes with a working folder in ``folder``: a cluster's servers and daemons."""
+    pids = set()
+    for path in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if (path / "cwd").readlink().is_relative_to(folder):
+                pids.add(int(path.name))
+    return {pid for pid in pids if start_ticks(pid)}
+
+
+def test_terminated_measurement_leaves_nothing(run_folder):
+    # Given a measurement with running clients and daemons
+    lab = subprocess.Popen(
+        [sys.executable, "-m", "devstack.lab.main", "rpc", *SMALL[:-1], "5", "--bus", "embedded"],
+        env={**os.environ, "TMPDIR": str(run_folder)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    poll(lambda: any(" Ready: " in log.read_text() for log in run_folder.glob("gantt-lab-*/log/scheduler.log")))
+    processes = processes_below(run_folder)
+    assert len(processes) > 4  # two servers, two daemons with a worker each
+    # When it is terminated, then nothing is left
+    lab.send_signal(signal.SIGTERM)
+    assert lab.wait(60) == 128 + signal.SIGTERM
+    poll(lambda: not processes_below(run_folder))
+    assert not any(run_folder.glob("gantt-lab-*"))

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The application: configuration, one-line errors, and imports."""
+
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from rpcapi.cli import main
+
+NO_BUS = "no transport_url is configured"
+
+
+@pytest.mark.parametrize("name", main.COMMANDS)
+def test_every_command_has_help(gantt, name):
+    result = gantt("help", *name.split())
+    assert result.code == 0
+    assert result.out.startswith(f"usage: gantt {name}")
+
+
+def test_dash_h_prints_the_help_of_a_command(gantt):
+    assert "--flavor" in gantt("boot", "-h").out
+
+
+def test_missing_and_unknown_command_print_help(gantt):
+    assert "claim verify" in gantt().out
+    assert gantt("server", "lst").code == 2
+
+
+def test_help_imports_neither_the_bus_nor_the_objects():
+    script = (
+        "import sys; from rpcapi.cli.main import GanttApp; GanttApp().run(['help']); "
+        "sys.exit(str([m for m in ('oslo_messaging', 'oslo_versionedobjects', 'tqdm') if m in sys.modules] or 0))"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60)
+    assert run.stderr.strip() == "0"
+    assert "server delete" in run.stdout
+
+
+def test_configured_and_built_in_flavors_are_listed(gantt, config_file):
+    with config_file.open("a") as file:
+        file.write("[flavor:gpu]\nvcpus = 8\nmemory_mb = 100\nextra_specs = trait:CUSTOM_GPU=required\n")
+    rows = {row["name"]: row for row in gantt("flavor", "list", "-f", "json").json}
+    assert rows["gpu"]["extra_specs"] == {"trait:CUSTOM_GPU": "required"}
+    assert rows["m1.tiny"]["vcpus"] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[DEFAULT]\ntransport_url = fake://\ncontrol_exchange = shell\n[rpc]\ncall_timeout = soon\n", "call_timeout"),
+        ("[rpc\n", "Failed to parse"),
+        ("[flavor:odd]\nvcpus = 1\n", "[flavor:odd] lacks memory_mb"),
+        ("[DEFAULT]\n", NO_BUS),
+        ("[DEFAULT]\ntransport_url = nonsense://\n", "unknown driver"),
+        ("[DEFAULT]\ntransport_url = //user:s3cret@host\n", "transport_url is malformed"),
+    ],
+)
+def test_bad_configuration_is_one_line(gantt, config_file, text, message):
+    config_file.write_text(text)
+    result = gantt("boot", "--flavor", "m1.tiny")
+    assert (result.code, result.out) == (1, "")
+    assert message in result.err
+    assert result.err.count("\n") == 1
+    assert "s3cret" not in result.err
+
+
+def test_unreachable_broker_is_reported_at_once(gantt, config_file):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    config_file.write_text(f"[DEFAULT]\ntransport_url = rabbit://user:secret@127.0.0.1:{port}/\n")
+    result = gantt("server", "list")
+    assert result.code == 1
+    assert result.err == f"The message bus cannot be reached: 127.0.0.1:{port}: Connection refused\n"
+
+
+def test_unanswered_call_is_one_line(cluster, gantt, config_file):
+    cluster.scheduler.partitions = ["nobody"]
+    config_file.write_text(
+        "[DEFAULT]\ntransport_url = fake://\ncontrol_exchange = shell\n[rpc]\npartition = nobody\ncall_timeout = 0.1\n"
+    )
+    result = gantt("claim", "verify")
+    assert result.code == 1
+    assert result.err.splitlines()[-1].startswith("No reply in time: is the cluster up")
+    assert "Traceback" not in result.err
+
+
+def test_remote_error_has_a_traceback_only_with_debug(cluster, gantt):
+    cluster.claims.claims["a"] = None  # causes a TypeError in the double
+    result = gantt("claim", "list")
+    assert result.code == 1
+    assert "Traceback" not in result.err
+    assert "TypeError" in result.err
+    assert "Traceback" in gantt("--debug", "claim", "list").err
+
+
+def test_unreadable_file_is_named(gantt):
+    result = gantt("--config-file", "/nowhere/gantt.conf", "flavor", "list")
+    assert result.err == "Bad configuration: configuration file /nowhere/gantt.conf is missing or may not be read\n"
+
+
+def test_quiet_suppresses_messages(cluster, gantt):
+    assert gantt("-q", "boot", "--flavor", "m1.tiny", "-f", "value", "-c", "status").err == ""

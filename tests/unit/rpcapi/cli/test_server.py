@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``gantt server``."""
+
+from conductor.store.records import InstanceStatus
+from rpcapi.cli import server
+from tests.unit.rpcapi.cli import doubles
+
+
+def add_instances(cluster, *uuids, **values):
+    for name in uuids:
+        cluster.conductor.instances[name] = doubles.instance(name, **values)
+
+
+def test_list_reads_all_pages(cluster, gantt):
+    add_instances(cluster, *"abcde")
+    assert [row["uuid"] for row in gantt("server", "list", "-f", "json").json] == list("abcde")
+
+
+def test_list_is_filtered_by_options(cluster, gantt):
+    add_instances(cluster, "a", host="host1/node1")
+    add_instances(cluster, "b", host="host2/node1", request_id="req-2")
+    add_instances(cluster, "c", host=None, status="ERROR")
+    add_instances(cluster, "d", status="DELETED", host=None)
+
+    def list_uuids(*options):
+        return [row["uuid"] for row in gantt("server", "list", "-f", "json", *options).json]
+
+    assert list_uuids("--host", "host1") == ["a"]
+    assert list_uuids("--host", "host2/node1") == ["b"]
+    assert list_uuids("--host", "host2/node") == []
+    assert list_uuids("--status", "error") == ["c"]
+    assert list_uuids("--request", "req-2") == ["b"]
+    assert list_uuids("--status", "deleted") == ["d"]
+    assert list_uuids("--deleted") == list("abcd")
+
+
+def test_unknown_status_is_rejected_with_the_known_ones(cluster, gantt):
+    add_instances(cluster, "a")
+    result = gantt("server", "list", "--status", "FOO")
+    statuses = "SCHEDULING, BUILDING, ACTIVE, ERROR, DELETING, DELETED"
+    assert (result.code, result.out, result.err) == (1, "", f"Unknown status 'FOO'; known: {statuses}\n")
+
+
+def test_statuses_match_the_conductor():
+    assert tuple(InstanceStatus) == server.STATUSES
+
+
+def test_table_omits_the_request_id_and_csv_prints_empty_values(cluster, gantt):
+    add_instances(cluster, "a", status="ERROR", host=None, reason=None)
+    assert "req-1" not in gantt("server", "list").out
+    assert "req-1" in gantt("server", "list", "-c", "request_id").out
+    assert gantt("server", "list", "-f", "csv").out.splitlines()[1] == '"a","m1.tiny","ERROR","","","req-1"'
+
+
+def test_show_lists_ended_attempts(cluster, gantt):
+    history = [{"attempt": 1, "host": "host2", "outcome": "refused", "reason": "NUMA does not fit"}]
+    add_instances(cluster, "a", attempt=2, history=history)
+    assert gantt("server", "show", "a", "-f", "json").json["ended_attempts"] == history
+    table = gantt("server", "show", "a").out
+    assert "1: refused on host2: NUMA does not fit" in table
+    assert "1970-01-01 00:00:01" in table
+
+
+def test_unknown_server_is_one_line(cluster, gantt):
+    result = gantt("server", "show", "nope")
+    assert (result.code, result.err) == (1, "No instance nope is recorded\n")
+
+
+def test_delete_is_all_or_nothing(cluster, gantt):
+    add_instances(cluster, "a", "b")
+    assert gantt("server", "delete", "a", "nope").code == 1
+    assert {record.status for record in cluster.conductor.instances.values()} == {"ACTIVE"}
+    assert gantt("server", "delete", "a", "b").code == 0
+    assert {record.status for record in cluster.conductor.instances.values()} == {"DELETING"}
+
+
+def test_delete_wait_returns_when_servers_are_deleted(cluster, gantt):
+    add_instances(cluster, "a", "b")
+    result = gantt("server", "delete", "a", "b", "--wait")
+    assert (result.code, result.err) == (0, "2 deleted\n")
+
+
+def test_delete_wait_counts_a_missing_record_as_deleted(cluster, gantt, monkeypatch):
+    add_instances(cluster, "a", "b")
+    original_advance = cluster.conductor._advance
+
+    def advance_and_remove(uuid):
+        original_advance(uuid)
+        if cluster.conductor.instances[uuid].status == "DELETED" and uuid == "a":
+            del cluster.conductor.instances["a"]
+            raise doubles.errors.UnknownInstance(uuid="a")
+
+    monkeypatch.setattr(cluster.conductor, "_advance", advance_and_remove)
+    assert gantt("server", "delete", "a", "b", "--wait").code == 0
+
+
+def test_delete_wait_fails_at_its_timeout(cluster, gantt):
+    add_instances(cluster, "a")
+    cluster.conductor.stuck = True
+    result = gantt("server", "delete", "a", "--wait", "--timeout", "0.2")
+    assert (result.code, result.err) == (1, "1 of 1 are not deleted yet: a\n")
+
+
+def test_delete_reports_servers_that_are_deleted_already(cluster, gantt):
+    add_instances(cluster, "a", "b", status="DELETED", host=None)
+    add_instances(cluster, "c")
+    assert gantt("server", "delete", "a", "b").err == "2 are deleted already\n"
+    assert {cluster.conductor.instances[name].status for name in "ab"} == {"DELETED"}
+    assert gantt("server", "delete", "a", "b", "c", "--wait").err == "1 deleted, 2 are deleted already\n"

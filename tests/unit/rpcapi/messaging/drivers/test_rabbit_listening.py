@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Poll intervals and error handling of the RabbitMQ listeners."""
+
+import threading
+from types import SimpleNamespace
+
+import pytest
+from oslo_messaging._drivers import amqpdriver, common
+
+from rpcapi.messaging.drivers.rabbit_listening import FIRST_WAIT, LONGEST_WAIT, LongPollListener, LongPollReplyWaiter
+
+
+class Connection:
+    """A double of the driver's connection; records wait times, plays ``answers``, then stays silent."""
+
+    def __init__(self, *answers):
+        self.answers = list(answers)
+        self.waits = []
+        self.polled = threading.Event()
+        self.resume = threading.Event()
+
+    def declare_direct_consumer(self, topic, callback):
+        """Accept."""
+
+    def stop_consuming(self):
+        """Accept."""
+
+    def consume(self, timeout):
+        self.waits.append(timeout)
+        if len(self.waits) == 12:
+            self.polled.set()
+            self.resume.wait(10)
+        answer = self.answers.pop(0) if self.answers else common.Timeout()
+        if answer is not None:
+            raise answer
+
+
+def test_reply_waits_double_while_idle_and_errors_do_not_stop_the_reader():
+    # Given: silence, a reply, an error, and silence again
+    connection = Connection(common.Timeout(), common.Timeout(), None, LookupError("odd"), common.Timeout())
+    waiter = LongPollReplyWaiter("replies", connection, [])
+    assert connection.polled.wait(10)
+    connection.resume.set()
+    waiter.stop()
+    # Then: the waits grow only while nothing arrives
+    first = FIRST_WAIT
+    assert connection.waits[:6] == pytest.approx([first, 2 * first, 4 * first, first, first, 2 * first])
+    assert max(connection.waits) == LONGEST_WAIT
+
+
+def test_listener_never_polls_with_short_waits():
+    listener = LongPollListener(driver=SimpleNamespace(prefetch_size=1), conn=None)
+    # When: the stock listener starts, or has just received a message
+    assert listener._current_timeout == FIRST_WAIT
+    listener._current_timeout = amqpdriver.ACK_REQUEUE_EVERY_SECONDS_MIN
+    assert listener._current_timeout == FIRST_WAIT
+    # Then: longer waits are unchanged
+    listener._current_timeout = 3.2
+    assert listener._current_timeout == 3.2

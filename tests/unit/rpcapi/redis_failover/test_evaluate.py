@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A script's result waits for the replicas."""
+
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import redis
+
+from devstack.servers.ports import free_port
+from devstack.servers.redis import RedisServer
+from rpcapi.conf.replicas import ReplicaAcknowledgement
+from rpcapi.redis_failover.evaluate import NotReplicated, evaluate
+
+SCRIPT = "return redis.call('SETNX', KEYS[1], ARGV[1])"
+SHA = hashlib.sha1(SCRIPT.encode(), usedforsecurity=False).hexdigest()
+ONE_REPLICA = ReplicaAcknowledgement(1, 5_000)
+ONE_REPLICA_BRIEFLY = ReplicaAcknowledgement(1, 50)
+
+
+def evaluate_script(client: redis.Redis, replicas: ReplicaAcknowledgement) -> Any:
+    return evaluate(client, SHA, SCRIPT, ["k"], ["v"], replicas=replicas)
+
+
+def test_result_is_returned_when_the_replica_has_the_write(make_redis: Callable[..., RedisServer]) -> None:
+    primary = make_redis(port=free_port())
+    replica = make_redis(replica_of=primary)
+    with primary.client() as client, primary.client() as other, replica.client() as copy:
+        assert evaluate_script(client, ONE_REPLICA) == 1
+        assert copy.get("k") == "v"
+        # A hung replica acknowledges nothing; the write stands
+        client.delete("k")
+        replica.pause()
+        with pytest.raises(NotReplicated, match="0 of 1 replicas"):
+            evaluate_script(client, ONE_REPLICA_BRIEFLY)
+        assert client.get("k") == "v"
+        # A repetition, over another connection too, waits for the original write, though it writes nothing
+        with pytest.raises(NotReplicated):
+            evaluate_script(other, ONE_REPLICA_BRIEFLY)
+        assert evaluate_script(other, ReplicaAcknowledgement()) == 0
+        replica.resume()
+        assert evaluate_script(other, ONE_REPLICA) == 0
+        assert copy.get("k") == "v"
+
+
+def test_flushed_script_is_loaded_again(redis_server: RedisServer) -> None:
+    with redis_server.client() as client:
+        client.script_flush()
+        with pytest.raises(NotReplicated):
+            evaluate_script(client, ONE_REPLICA_BRIEFLY)  # the script ran, but this server has no replica
+        client.script_flush()
+        assert evaluate_script(client, ReplicaAcknowledgement()) == 0
+        client.delete("k")
+
+
+def test_error_of_the_script_is_raised(redis_server: RedisServer) -> None:
+    text = "return redis.error_reply('NOEPOCH none')"
+    sha = hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
+    with redis_server.client() as client:
+        for replicas in (ReplicaAcknowledgement(), ONE_REPLICA_BRIEFLY):
+            with pytest.raises(redis.ResponseError, match=r"^NOEPOCH"):
+                evaluate(client, sha, text, ["k"], [], replicas=replicas)

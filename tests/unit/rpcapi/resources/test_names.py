@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Resource names: a string, or Nova's (host, node) pair."""
+
+import pytest
+
+from rpcapi import errors
+from rpcapi.resources import names
+
+
+@pytest.mark.parametrize(
+    ("name", "canonical"),
+    [("host", "host"), (("host", "node"), "host/node"), (["host", "a/b"], "host/a/b"), ("host/node", "host/node")],
+)
+def test_canonical_form_of_a_canonical_name_is_itself(name, canonical):
+    assert names.canonical(name) == canonical
+    assert names.canonical(canonical) == canonical
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("", "/", "a/", "/a", "a b", "a|b", "a\n", "a\x00", "a" * 256),
+        *(("a", ""), ("", "b"), ("a/b", "c"), ("a",), ("a", "b", "c"), ("a", 3), ("a" * 200, "b" * 100)),
+        *(7, None, {"a": "b"}),
+    ],
+)
+def test_invalid_name_is_refused(name):
+    with pytest.raises(errors.InvalidName):
+        names.canonical(name)
+
+
+def test_name_of_maximum_length_passes():
+    assert len(names.canonical(("a" * 127, "b" * 127))) == names.MAX_LENGTH
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern", "expected"),
+    [
+        ("host/node", "host/node", True),
+        ("host/node", "host", True),
+        ("host", "host", True),
+        ("host", "host/node", False),
+        ("host/node1", "host/node", False),
+        ("host1/node", "host", False),
+    ],
+)
+def test_pattern_matches_the_resource_or_every_node_of_the_host(name, pattern, expected):
+    assert names.matches(name, pattern) is expected

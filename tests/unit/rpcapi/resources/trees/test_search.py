@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps and results of searches in provider trees."""
+
+from rpcapi.resources.groups import RequestGroup
+from rpcapi.resources.trees.search import NoCandidateReason, StepBudget, find_first, match_allocations, search
+from rpcapi.resources.trees.tree import Provider, ProviderInventory, ProviderTree, TreeRequest
+
+GPU = "CUSTOM_GPU"
+
+
+def gpus(count, used=0, capacity=1):
+    root = Provider("h", None, {"VCPU": ProviderInventory(16), "MEMORY_MB": ProviderInventory(65536)})
+    cards = [
+        Provider(f"h/gpu{n}", "h", {GPU: ProviderInventory(capacity, used=capacity * (n < used))}) for n in range(count)
+    ]
+    return ProviderTree([root, *cards])
+
+
+def requesting(groups, policy="isolate", amount=1):
+    unsuffixed = [RequestGroup("", {"VCPU": 1, "MEMORY_MB": 512})]
+    return TreeRequest([*unsuffixed, *(RequestGroup(f"_{n}", {GPU: amount}) for n in range(groups))], policy)
+
+
+def test_equal_groups_on_equivalent_providers_are_placed_without_backtracking():
+    for policy in ("isolate", "none"):
+        for groups in (5, 8):
+            steps = StepBudget()
+            candidate = find_first(gpus(8), requesting(groups, policy), steps)
+            assert len(candidate.allocations) == groups + 1
+            assert StepBudget().remaining - steps.remaining == groups + 2
+
+
+def test_no_step_is_used_when_one_provider_is_missing():
+    for policy in ("isolate", "none"):
+        steps = StepBudget()
+        assert find_first(gpus(8, used=1), requesting(8, policy), steps) is NoCandidateReason.NONE
+        assert steps.remaining == StepBudget().remaining
+
+
+def test_no_step_is_used_when_isolated_groups_have_too_few_providers():
+    steps = StepBudget()
+    assert find_first(gpus(4, capacity=4), requesting(5), steps) is NoCandidateReason.NONE
+    assert steps.remaining == StepBudget().remaining
+    assert find_first(gpus(4, capacity=4), requesting(5, "none"), steps).allocations["h/gpu0"] == {GPU: 4}
+
+
+def test_permutations_of_equal_groups_and_providers_are_pruned():
+    assert len(list(search(gpus(8), requesting(5), StepBudget()))) == 1
+    # The numbers of groups on the first card, the second and so on: the compositions of five, not 8 ** 5.
+    assert len(list(search(gpus(8, capacity=6), requesting(5, "none"), StepBudget()))) == 16
+
+
+def test_symmetry_keys_make_providers_distinct():
+    tree = gpus(3)
+    marked = [Provider(card.id, card.parent, card.inventories, symmetry_key=card.id) for card in tree.providers]
+    cards = [candidate.providers["_0"] for candidate in search(ProviderTree(marked), requesting(1), StepBudget())]
+    assert cards == [("h/gpu0",), ("h/gpu1",), ("h/gpu2",)]
+
+
+def test_groups_of_same_subtree_are_placed_below_one_provider():
+    """Given two cells with a card each and free VCPU in the second only, the card of the second is allocated."""
+    cells = [Provider(f"h/numa{n}", "h", {"VCPU": ProviderInventory(4, used=4 * (n == 0))}) for n in range(2)]
+    cards = [Provider(f"h/numa{n}/pci", f"h/numa{n}", {GPU: ProviderInventory(1)}) for n in range(2)]
+    request = TreeRequest(
+        [RequestGroup("_c", {"VCPU": 2}), RequestGroup("_p", {GPU: 1})], "none", (), (), (("_c", "_p"),)
+    )
+    candidate = find_first(ProviderTree([Provider("h"), *cells, *cards]), request, StepBudget())
+    assert candidate.providers == {"_c": ("h/numa1",), "_p": ("h/numa1/pci",)}
+
+
+def test_unsuffixed_group_without_resources_is_checked_on_the_root():
+    tree = ProviderTree(
+        [Provider("h", None, {}, frozenset({"CUSTOM_A"})), Provider("h/g", "h", {GPU: ProviderInventory(1)})]
+    )
+    card = RequestGroup("_g", {GPU: 1})
+    assert find_first(tree, TreeRequest([RequestGroup("", required=("CUSTOM_A",)), card]), StepBudget()).providers == {
+        "_g": ("h/g",)
+    }
+    assert (
+        find_first(tree, TreeRequest([RequestGroup("", required=("CUSTOM_B",)), card]), StepBudget())
+        is NoCandidateReason.NONE
+    )
+
+
+def test_allocations_with_other_amounts_than_requested_do_not_match():
+    assert not list(match_allocations(gpus(2), requesting(1), {"h": {"VCPU": 1}, "h/gpu0": {GPU: 1}}, StepBudget()))
+
+
+def test_allocations_from_a_provider_of_another_host_match():
+    tree = ProviderTree([Provider("h", None, {"VCPU": ProviderInventory(1)})])
+    request = TreeRequest(
+        [RequestGroup("", {"VCPU": 1, "DISK_GB": 5}, required=("CUSTOM_SSD",), member_of=(("agg",),))]
+    )
+    (candidate,) = match_allocations(tree, request, {"h": {"VCPU": 1}, "pool": {"DISK_GB": 5}}, StepBudget())
+    assert candidate.providers == {"": ("h", "pool")}
+
+
+def test_searches_share_a_step_budget():
+    steps = StepBudget(10)
+    assert find_first(gpus(8), requesting(8), steps) is not NoCandidateReason.STEPS
+    assert find_first(gpus(8), requesting(8), steps) is NoCandidateReason.STEPS
+    assert steps.exhausted

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Columns of host facts and addresses."""
+
+import ipaddress
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scheduler_svc.core.table.addresses import AddressColumn
+from scheduler_svc.core.table.facts import FactColumn
+from tests.unit.scheduler_svc import hosts
+
+KVM = {"hypervisor_type": "QEMU", "hypervisor_version": 8, "cpu_info": {"topology": {"cores": 4}}}
+ADDRESSES = st.ip_addresses() | st.none()
+NETWORKS = st.tuples(st.ip_addresses(v=4), st.integers(0, 32)) | st.tuples(st.ip_addresses(v=6), st.integers(0, 128))
+
+
+def is_kvm(facts):
+    return facts.get("hypervisor_type") == "QEMU"
+
+
+def test_predicate_runs_once_per_distinct_document():
+    table = hosts.table({f"h{n}": hosts.node() | {"facts": KVM if n % 2 else {}} for n in range(6)})
+    calls = []
+    with table.reading() as view:
+        for _ in range(2):
+            column = view.facts.where(lambda facts: calls.append(facts) or is_kvm(facts), key="kvm")
+        assert column.tolist() == [False, True] * 3
+        assert view.facts.numbers("cpu_info.topology.cores")[1] == 4
+        assert np.isnan(view.facts.numbers("cpu_info.topology.cores")[0])
+        assert np.isnan(view.facts.numbers("hypervisor_type")[1])
+        assert view.facts.of(1) == KVM
+    assert len(calls) == 2
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.none() | st.fixed_dictionaries({"a": st.integers(0, 3)}))))
+def test_facts_are_the_last_set_ones(changes):
+    column, expected = FactColumn(4), {row: {} for row in range(4)}
+    for row, facts in changes:
+        column.set_row(row, facts)
+        expected[row] = facts or {}
+        for value in range(4):
+            mask = column.where(4, lambda facts, value=value: facts.get("a") == value, key=value)
+            assert mask.tolist() == [expected[row].get("a") == value for row in range(4)]
+        assert [column.of(row) for row in range(4)] == [expected[row] for row in range(4)]
+
+
+@given(st.lists(ADDRESSES, min_size=1, max_size=5), NETWORKS)
+def test_network_membership_agrees_with_ipaddress(addresses, network):
+    network = ipaddress.ip_network(f"{network[0]}/{network[1]}", strict=False)
+    column = AddressColumn(len(addresses))
+    for row, address in enumerate(addresses):
+        column.set_row(row, None if address is None else str(address))
+    expected = [
+        address is not None and address.version == network.version and address in network for address in addresses
+    ]
+    assert column.within(network, len(addresses)).tolist() == expected
+    assert [column.of(row) for row in range(len(addresses))] == [
+        None if address is None else str(address) for address in addresses
+    ]
+
+
+def test_reloaded_host_has_only_its_new_facts():
+    table = hosts.table(
+        {"a": hosts.node() | {"facts": KVM, "host_ip": "10.0.0.1", "numa": [{"id": 0}], "kind": "volume"}}
+    )
+    table.load(hosts.snapshot({"a": hosts.node(), "b": hosts.node() | {"facts": KVM, "kind": "volume"}}))
+    with table.reading() as view:
+        rows = view.row("a"), view.row("b")
+        assert [bool(view.facts.where(is_kvm)[row]) for row in rows] == [False, True]
+        assert not view.within_network(ipaddress.ip_network("10.0.0.0/8")).any()
+        assert [len(view.numa(row)) for row in rows] == [0, 0]
+        assert [bool(view.of_kind("volume")[row]) for row in rows] == [False, True]
+
+
+def test_shared_facts_remain_when_one_row_is_removed():
+    table = hosts.table({})
+    for removed in ("", "b"):
+        present = [name for name in "abc" if name != removed]
+        table.load(hosts.snapshot({name: hosts.node() | {"facts": KVM} for name in present}))
+        with table.reading() as view:
+            mask = view.facts.where(is_kvm, key="kvm")
+            assert [name for name in "abc" if mask[view.row(name)]] == present
+
+
+@pytest.mark.parametrize("service", ["compute", "volume", "network"])
+def test_of_kind_returns_rows_of_the_service(service):
+    table = hosts.table({"a": hosts.node(), "pool": hosts.node() | {"kind": "volume"}})
+    with table.reading() as view:
+        mask = view.of_kind(service)
+        assert [name for name in ("a", "pool") if mask[view.row(name)]] == {
+            "compute": ["a"],
+            "volume": ["pool"],
+            "network": [],
+        }[service]

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Weigher multipliers: configured, inverted by a preset, overridden by aggregates."""
+
+import dataclasses
+import logging
+
+import pytest
+from oslo_config import cfg
+
+from rpcapi import errors
+from scheduler_svc import conf as scheduler_conf
+from scheduler_svc.conf import weighers
+from scheduler_svc.core.drivers.filter import FilterDriver
+from scheduler_svc.core.table.table import HostTable
+from scheduler_svc.host_state.aggregate_warnings import AggregateMetadataChecker
+from scheduler_svc.store.records import LogEntry
+from tests.unit.scheduler_svc import hosts
+from tests.unit.scheduler_svc.hosts import node, request
+
+SIZES = {"small": 4, "middle": 6, "large": 8}
+NODES = {name: node({"VCPU": size, "MEMORY_MB": 1000 * size}) for name, size in SIZES.items()}
+REQUEST = request({"VCPU": 1, "MEMORY_MB": 1000})
+
+
+@pytest.fixture
+def conf():
+    conf = cfg.ConfigOpts()
+    conf([], project="gantt", default_config_files=[], default_config_dirs=[])
+    scheduler_conf.register_opts(conf)
+    conf.set_override("enabled_filters", ["ResourcesFilter"], group="filter_scheduler")
+    return conf
+
+
+def best(conf, count=1, **metadata):
+    """Return the first candidate of each instance; host "small" is in an aggregate with this metadata."""
+    driver = FilterDriver.from_conf(conf)
+    with table(driver.reads, **metadata).reading() as view:
+        return [names[0] for names in driver.rank(view, REQUEST, count, 1).candidates]
+
+
+def table(reads, **metadata):
+    documents = {"a": {"hosts": ["small"], "metadata": metadata}}
+    snapshot = dataclasses.replace(hosts.snapshot(NODES), states={"aggregate": documents})
+    return HostTable.from_snapshot(snapshot, reads=reads)
+
+
+def test_default_is_spreading_and_packing_is_configurable(conf):
+    assert best(conf) == ["large"]
+    conf.set_override("placement", "pack", group="filter_scheduler")
+    assert best(conf) == ["small"]
+    # The preset inverts the configured multiplier
+    conf.set_override("ram_weight_multiplier", -3.0, group="filter_scheduler")
+    assert best(conf) == ["large"]
+
+
+def test_aggregate_overrides_multipliers_for_its_hosts(conf):
+    # the small host's share is half of the maximum
+    assert best(conf, ram_weight_multiplier="5") == ["small"]
+    assert best(conf, ram_weight_multiplier="much") == ["large"]
+    # the override also applies to the step per instance
+    assert best(conf, count=3, ram_weight_multiplier="2.5", cpu_weight_multiplier="2.5") == ["small", "large", "small"]
+
+
+def test_weigher_with_multiplier_0_counts_if_an_aggregate_overrides_it(conf):
+    conf.set_override("ram_weight_multiplier", 0.0, group="filter_scheduler")
+    conf.set_override("cpu_weight_multiplier", 0.0, group="filter_scheduler")
+    assert best(conf, ram_weight_multiplier="1") == ["small"]
+
+
+@pytest.mark.parametrize("pair", ["os_distro", "=1", "os_distro=many", "os_distro=inf"])
+def test_invalid_image_property_weight_raises(conf, pair):
+    conf.set_override("image_props_weight_setting", ["os_type=1", pair], group="filter_scheduler")
+    with pytest.raises(errors.BadConfiguration, match="not of the form property=weight"):
+        weighers.check(conf)
+
+
+def test_multiplier_that_is_not_finite_raises(conf):
+    conf.set_override("io_ops_weight_multiplier", float("nan"), group="filter_scheduler")
+    with pytest.raises(errors.BadConfiguration, match="IoOpsWeigher is nan"):
+        weighers.check(conf)
+
+
+def test_invalid_aggregate_multiplier_is_logged_once(caplog):
+    host_table = table({"aggregate": frozenset({"hosts", "metadata"})}, ram_weight_multiplier="much", rack="r1")
+    watch = AggregateMetadataChecker(lambda: host_table, weighers.AGGREGATE_OPTIONS)
+    with caplog.at_level(logging.WARNING):
+        watch.check()
+        watch.check()
+        assert [record.getMessage() for record in caplog.records] == [
+            "Aggregate a: ram_weight_multiplier = 'much' is not a finite number; using the configured multiplier"
+        ]
+        # An error that was fixed and occurs again is logged again
+        for position, metadata in ((101, {}), (102, {"ram_weight_multiplier": "much"})):
+            host_table.apply(
+                LogEntry(position, "state", {"aggregate": {"a": {"hosts": ["small"], "metadata": metadata}}})
+            )
+            watch.check()
+    assert len(caplog.records) == 2

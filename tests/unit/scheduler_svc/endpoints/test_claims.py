@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Topic ``claims.<partition>``, over the bus."""
+
+import time
+import uuid
+
+import pytest
+
+from rpcapi import context, errors, objects
+from tests.unit.scheduler_svc.hosts import SMALL_REQUEST, node
+from tests.unit.scheduler_svc.scheduling.workers import FakeTransportWorker, node_report
+
+
+@pytest.fixture(scope="module")
+def worker():
+    worker = FakeTransportWorker()
+    worker.service.start()
+    yield worker
+    worker.service.stop()
+    worker.service.wait()
+
+
+def test_claim_lifecycle_from_report_to_release(worker):
+    worker.join("way", {"way/1": node_report()})
+    ctxt = context.new("p", "u")
+    uuids, selections = worker.select(2, ctxt, force_hosts=["way"])
+    assert [selections.host(index) for index in range(2)] == ["way/1", "way/1"]
+    assert selections.partition == "default"
+    assert selections.deadline_ms > time.time() * 1000
+    confirmed = worker.claims.confirm_claims(ctxt, "way", worker.refs(uuids))
+    assert confirmed.answers == ["confirmed"] * 2
+    page = worker.claims.list_claims(ctxt, host="way")
+    assert {claim["consumer"] for claim in page.claims} == set(uuids)
+    assert {claim["state"] for claim in page.claims} == {"confirmed"}
+    aborted = worker.claims.abort_claims(ctxt, worker.refs(uuids[:1]))
+    assert aborted.answers == ["confirmed"]
+    assert "belongs to its host" in aborted.reasons[0]
+    assert worker.claims.verify(ctxt).clean
+    released = worker.claims.release_claims(ctxt, "way", worker.refs(uuids))
+    assert released.answers == ["released"] * 2
+    assert released.reasons == ["", ""]
+    assert worker.claims.list_claims(ctxt, host="way").claims == []
+
+
+def test_alternate_claim_replaces_refused_attempt(worker):
+    worker.join("alt", {"alt/1": node_report(), "alt/2": node_report()})
+    ctxt = context.new()
+    (consumer,), selections = worker.select(1, ctxt, force_hosts=["alt"])
+    (alternate,) = selections.alternates_of(0)
+    intents = objects.ClaimIntents.of(
+        spec=objects.RequestSpec.of(resources=SMALL_REQUEST),
+        consumers=[consumer],
+        attempts=[2],
+        replaces=[1],
+        candidates=[[alternate]],
+        epoch=selections.epoch,
+        position=selections.position,
+    )
+    answers = worker.claims.prepare_claims(ctxt, intents)
+    assert (answers.answers, answers.hosts) == (["prepared"], [alternate])
+    refused = intents.obj_clone()
+    refused.spec.resources = {"VCPU": 100}
+    refused.attempts, refused.replaces = [3], [2]
+    report = worker.claims.prepare_claims(ctxt, refused)
+    assert (report.answers, report.hosts) == (["refused"], [None])
+    assert report.reasons[0].startswith(f"{alternate}: ")
+
+
+def test_audit_reasserts_running_claims_and_settles_the_rest(worker):
+    worker.join("aud", {"aud/1": node_report()})
+    epoch = worker.store.state.epoch
+    consumer = str(uuid.uuid4())
+    owner = {"type": "INSTANCE", "project": "p", "user": "u", "request_id": "r"}
+    columns = {
+        "consumers": [consumer],
+        "attempts": [1],
+        "states": ["confirmed"],
+        "names": ["aud/1"],
+        "allocations": [{"aud/1": SMALL_REQUEST}],
+        "owners": [owner],
+    }
+    answer = worker.audit("aud", epoch, **columns)
+    assert (answer.answers, answer.reasserted) == (["confirmed"], 1)
+    orphaned = worker.audit("aud", epoch)
+    assert orphaned.orphans == 1 and orphaned.again_s > 0
+    assert worker.audit("aud", epoch - 1, **columns).answers == []
+    with pytest.raises(errors.MalformedObject, match="lacks project"):
+        worker.audit("aud", epoch, **(columns | {"owners": [{"type": "INSTANCE", "user": "u", "request_id": "r"}]}))
+    with pytest.raises(errors.MalformedObject, match="unknown claim state"):
+        worker.audit("aud", epoch, **(columns | {"states": ["running"]}))
+
+
+def test_fencing_ends_claims_and_verify_lists_awaited_hosts(worker):
+    worker.join("fen", {"fen": node()})
+    worker.select(force_hosts=["fen"])
+    assert worker.claims.verify(context.new()).awaited == []
+    assert worker.claims.fence_host(context.new(), "fen") == 1
+    assert worker.claims.fence_host(context.new(), "fen") == 0
+    with pytest.raises(errors.UnknownHost, match="'nobody'"):
+        worker.claims.fence_host(context.new(), "nobody")
+    with pytest.raises(errors.InvalidName, match="one of its nodes"):
+        worker.claims.fence_host(context.new(), "fen/n1")

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Host state across partitions, and hosts that move between them."""
+
+import pytest
+
+from rpcapi import context, errors
+from scheduler_svc.core.namespaces.registry import NamespaceRegistry
+from scheduler_svc.host_state.arrivals import HostReportRouter
+from scheduler_svc.host_state.deployment import DeploymentStates
+from scheduler_svc.host_state.documents import HostStates
+from scheduler_svc.scheduling.calls import SelectionCall
+from scheduler_svc.store.records import ClaimRef
+from tests.unit.scheduler_svc.deployments import PartitionedDeployment
+from tests.unit.scheduler_svc.hosts import node, request
+
+A = {"a1": node(), "m/1": node(), "z": node()}
+B = {"b1": node(), "b2": node(), "n/1": node()}
+
+
+class World:
+    def __init__(self):
+        self.deployment = PartitionedDeployment(a=A, b=B)
+        self.partitions = self.deployment.worker.partitions
+        registry = NamespaceRegistry()
+        states = {partition.name: HostStates(partition.store, registry) for partition in self.partitions}
+        self.states = DeploymentStates(self.partitions, states)
+        self.arrivals = HostReportRouter(self.partitions)
+        self.sequence = 1
+
+    def report(self, host, partition, nodes=None):
+        self.sequence += 1
+        overviews = {host: node()} if nodes is None else nodes
+        return self.arrivals.update_stats(
+            host, partition, incarnation=1, sequence=self.sequence, base=0, full=True, nodes=overviews
+        )
+
+    def names(self, partition):
+        return [name for name, _, _ in self.deployment.stores[partition].list_state("compute")[0]]
+
+
+@pytest.fixture
+def world():
+    return World()
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 5, 6, 100])
+def test_pages_contain_each_document_of_all_partitions_once_by_name(world, limit):
+    documents, marker = [], None
+    for _ in range(20):
+        page, marker = world.states.list("compute", marker, limit)
+        documents += [(document.state.name, document.partition) for document in page]
+        if marker is None:
+            break
+    assert documents == [("a1", "a"), ("b1", "b"), ("b2", "b"), ("m/1", "a"), ("n/1", "b"), ("z", "a")]
+
+
+def test_documents_of_one_name_are_on_one_page(world):
+    world.deployment.stores["b"].update_stats("a1", incarnation=1, sequence=1, base=0, full=True, nodes={"a1": node()})
+    page, marker = world.states.list("compute", None, 1)
+    assert [(document.state.name, document.partition) for document in page] == [("a1", "a"), ("a1", "b")]
+    assert world.states.list("compute", marker, 1)[0][0].state.name == "b1"
+
+
+def test_listing_can_be_limited_to_an_existing_partition(world):
+    assert [document.state.name for document in world.states.list("compute", None, 9, partition="b")[0]] == [
+        "b1",
+        "b2",
+        "n/1",
+    ]
+    assert [document.state.name for document in world.states.list("compute", None, 9, {"host": "n"})[0]] == ["n/1"]
+    with pytest.raises(errors.UnknownPartition, match="'c' here; configured: a, b"):
+        world.states.list("compute", None, 9, partition="c")
+
+
+def test_other_partitions_are_readable_while_one_is_unavailable(world):
+    world.deployment.take_away("a")
+    with pytest.raises(errors.StoreUnavailable):
+        world.states.list("compute", None, 9)
+    assert len(world.states.list("compute", None, 9, partition="b")[0]) == 3
+    assert world.states.get("service", "b1").partition == "b"
+    with pytest.raises(errors.StoreUnavailable):
+        world.states.get("service", "a1")
+    with pytest.raises(errors.StoreUnavailable):  # it may be there
+        world.states.get("service", "nobody")
+
+
+def test_document_is_updated_in_its_partition(world):
+    document = world.states.get("service", "b1")
+    changed = world.states.update("service", "b1", document.state.version, {"enabled": False}, writer="gantt")
+    assert changed.partition == "b"
+    assert world.deployment.stores["b"].get_state("service", "b1")[1]["enabled"] is False
+    with pytest.raises(errors.UnknownHost):
+        world.states.get("service", "nobody")
+
+
+def test_document_is_created_in_requested_partition_and_only_once(world):
+    created = world.states.update("service", "b1", 1, {"enabled": False}, writer="gantt", partition="b")
+    assert created.partition == "b"
+    with pytest.raises(errors.Conflict, match="in partition 'b' already"):
+        world.states.update("service", "b1", 0, {"enabled": True}, writer="gantt", partition="a")
+    with pytest.raises(errors.UnknownHost):
+        world.states.update("service", "nobody", 0, {"enabled": True}, writer="gantt", partition="b")
+    with pytest.raises(errors.UnknownPartition):
+        world.states.update("service", "b1", 0, {"enabled": True}, writer="gantt", partition="c")
+
+
+def test_report_goes_to_its_partition(world):
+    world.report("new", "b")
+    world.report("old-agent", None)
+    assert "new" in world.names("b") and "old-agent" in world.names("a")
+    with pytest.raises(errors.UnknownPartition):
+        world.report("new", "elsewhere")
+
+
+def test_host_without_claims_moves_with_its_nodes(world):
+    world.report("m", "b", {"m/1": node()})
+    world.deployment.worker.follow()
+    assert ("m/1" in world.names("a"), "m/1" in world.names("b")) == (False, True)
+    assert [partition.name for partition in world.partitions.of_host("m")] == ["b"]
+    with pytest.raises(errors.UnknownHost):
+        world.deployment.stores["a"].get_state("service", "m")
+
+
+def test_host_with_claims_cannot_move(world):
+    asks = SelectionCall(request(force_hosts=("m",)), ["vm"])
+    assert world.deployment.worker.selector.select(context.new("p", "u"), asks).partition == "a"
+    with pytest.raises(errors.HostInUse, match="'m' holds 1 live claims in partition 'a'"):
+        world.report("m", "b", {"m/1": node()})
+    assert "m/1" not in world.names("b")
+    world.report("m", "a", {"m/1": node()})
+    world.deployment.stores["a"].abort([ClaimRef("vm", 1)])
+    world.report("m", "b", {"m/1": node()})
+    assert "m/1" in world.names("b")
+
+
+def test_host_cannot_leave_an_unavailable_partition(world):
+    world.deployment.take_away("a")
+    with pytest.raises(errors.StoreUnavailable):
+        world.report("m", "b", {"m/1": node()})
+    assert "m/1" not in world.names("b")
+
+
+def test_host_is_removed_from_its_partition(world):
+    for name in ("b1", "b1", "nobody"):
+        world.arrivals.remove(name)
+    assert world.names("b") == ["b2", "n/1"]
+
+
+def test_newest_record_of_a_decision_is_returned(world):
+    for number, name in enumerate("ab"):
+        world.deployment.wait(1)
+        world.deployment.stores[name].record_decision("r", {"number": number})
+    partition, document = world.partitions.find_decision("r")
+    assert (partition.name, document["number"]) == ("b", 1)
+    with pytest.raises(errors.UnknownDecision):
+        world.partitions.find_decision("unheard of")
+
+
+def test_partitions_are_listed_with_their_state(world):
+    world.deployment.stores["b"].away = True
+    first, second = [partition.overview() for partition in world.partitions]
+    assert (first.name, first.available, first.hosts, first.alive) == ("a", True, 3, 3)
+    assert first.claims == {"prepared": 0, "confirmed": 0}
+    assert (second.name, second.available, second.hosts, second.claims) == ("b", False, 3, None)

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Audit requests to the conductor."""
+
+import queue
+import threading
+
+import oslo_messaging as messaging
+
+from scheduler_svc.replication.audit_requests import AuditAnnouncer
+from scheduler_svc.replication.replica import Replica
+from scheduler_svc.store.memory import MemoryStore
+from tests.unit.scheduler_svc import hosts
+from tests.unit.scheduler_svc.hosts import node
+
+
+class Conductor:
+    def __init__(self, fault=None):
+        self.calls = queue.Queue()
+        self._fault = fault
+
+    def audit_hosts(self, ctxt, partition, epoch):
+        self.calls.put((partition, epoch, ctxt.deadline > 0))
+        if self._fault is not None:
+            raise self._fault
+
+
+def joined():
+    store = MemoryStore("p")
+    hosts.join(store, {"a": node(), "b": node()})
+    return store
+
+
+def loaded(store):
+    replica = Replica(store)
+    replica.load()
+    return replica
+
+
+def test_audit_is_requested_for_live_unaudited_hosts():
+    store = joined()
+    epoch = store.begin_epoch()
+    conductor = Conductor()
+    AuditAnnouncer(conductor).request_audits(loaded(store))
+    assert conductor.calls.get(timeout=10) == ("p", epoch, True)
+
+
+def test_no_audit_is_requested_if_all_live_hosts_are_audited():
+    store = joined()
+    store.update_stats("silent", incarnation=1, sequence=1, base=0, full=True, nodes={"silent": node()})
+    store.state.alive["silent"] = False
+    conductor = Conductor()
+    AuditAnnouncer(conductor).request_audits(loaded(store))
+    # The call would be made in a thread: wait for any that is running.
+    for thread in threading.enumerate():
+        if thread.name == "announcer":
+            thread.join(10)
+    assert conductor.calls.empty()
+
+
+def test_unavailable_conductor_is_only_logged(caplog):
+    caplog.set_level("WARNING", logger="scheduler_svc.replication.audit_requests")
+    announcer = AuditAnnouncer(Conductor(messaging.MessagingTimeout("no answer")))
+    announcer._call_conductor("p", 8)
+    assert "agents learn of it from report answers: no answer" in caplog.text

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Opening of configured stores."""
+
+import uuid
+
+import pytest
+from oslo_config import cfg
+
+from devstack.servers.redis import RedisServer
+from rpcapi import errors
+from scheduler_svc import conf as scheduler_conf
+from scheduler_svc.replication.opening import open_configured
+from scheduler_svc.store.records import ClaimRef
+
+
+def test_claims_wait_for_configured_number_of_replicas(conf: cfg.ConfigOpts, redis_server: RedisServer) -> None:
+    scheduler_conf.register_opts(conf)
+    partition = f"p{uuid.uuid4().hex[:8]}"
+    conf.set_override("partition", partition, group="rpc")
+    for name, value in {"url": redis_server.url(), "replicas_acknowledge": 1, "wait_timeout": 0.05}.items():
+        conf.set_override(name, value, group="store")
+    store = open_configured(conf, partition)
+    # This server has none
+    with pytest.raises(errors.StoreUnavailable, match="0 of 1 replicas had the write after 50 ms"):
+        store.abort([ClaimRef("c1", 1)])
+    store.close()

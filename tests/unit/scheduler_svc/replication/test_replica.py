@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The replica: loaded from a snapshot, then updated from the log."""
+
+import threading
+
+import pytest
+from prometheus_client import REGISTRY
+
+from rpcapi import errors
+from scheduler_svc.core.table.table import HostTable
+from scheduler_svc.replication.replica import Replica
+from scheduler_svc.store.memory import MemoryStore
+from scheduler_svc.store.records import Candidate, ClaimBatch, Intent
+from tests.unit.scheduler_svc import hosts
+from tests.unit.scheduler_svc.hosts import SMALL_REQUEST, describe, node
+
+
+def figure(name, **labels):
+    return REGISTRY.get_sample_value(f"gantt_{name}", labels) or 0
+
+
+NODES = {"a/1": node(), "a/2": node(zone="az1"), "b/1": node(traits=["CUSTOM_X"])}
+
+
+@pytest.fixture
+def store():
+    created = MemoryStore("p", log_length=8)
+    hosts.join(created, NODES)
+    return created
+
+
+def claim(store, consumer, host):
+    epoch, position = store.snapshot().epoch, store.snapshot().position
+    intent = Intent(consumer, 1, [Candidate(host)])
+    answer = store.prepare(ClaimBatch("r", "p", "u", SMALL_REQUEST, [intent], epoch, position, ttl_ms=60_000))
+    assert answer.accepted
+    return answer.position
+
+
+def same(replica, store):
+    snapshot = store.snapshot()
+    assert replica.table.position == snapshot.position
+    assert describe(replica.table) == describe(HostTable.from_snapshot(snapshot))
+
+
+def test_table_is_not_ready_before_first_load(store):
+    with pytest.raises(errors.NotReady):
+        _ = Replica(store).table
+
+
+def test_replica_after_following_equals_snapshot(store):
+    replica = Replica(store)
+    replica.load()
+    claim(store, "vm", "a/1")
+    hosts.join(store, {"a/1": node(), "c/1": node({"VCPU": 3})}, sequence=2)  # a/2 is gone, c is new
+    version, _ = store.get_state("service", "b")
+    store.put_state("service", "b", version, {"enabled": False})
+    while replica.table.position < store.snapshot().position:
+        replica.step(0)
+    same(replica, store)
+    assert set(replica.table.rows) >= {"a/1", "b/1", "c/1"}
+    assert replica.table.hosts == 3
+
+
+def test_returning_host_is_closed_until_its_audit(store):
+    replica = Replica(store)
+    replica.load()
+    store.remove("b")
+    store.update_stats("b", incarnation=2, sequence=1, base=0, full=True, nodes={"b/1": node()})
+    while replica.log_position.position < store.snapshot().position:
+        replica.step(0)
+    same(replica, store)
+    assert replica.host_counts.awaiting_audit == 1
+
+
+def test_reload_of_a_partition_keeps_rows_of_others(store):
+    other = MemoryStore("q")
+    hosts.join(other, {"a/1": node({"VCPU": 3}), "z/1": node(traits=["CUSTOM_Y"], zone="az9")})
+    table = HostTable(["q", "p"])
+    other_rows, own_rows = Replica(other, table=table), Replica(store, table=table)
+    other_rows.load()
+    own_rows.load()
+    before = describe(table, other_rows.number)
+    hosts.join(store, {"a/1": node(), "n/1": node({"VCPU": 5, "CUSTOM_GPU": 1}, ["CUSTOM_Z"], "az2")}, sequence=2)
+    store.begin_epoch()
+    own_rows.step(0)
+    assert describe(table, own_rows.number) == describe(HostTable.from_snapshot(store.snapshot()))
+    assert describe(table, other_rows.number) == before
+    assert (own_rows.host_counts.hosts, other_rows.host_counts.hosts, table.hosts) == (3, 2, 5)
+    assert (own_rows.host_counts.awaiting_audit, other_rows.host_counts.awaiting_audit) == (3, 0)
+    with table.reading() as view:
+        assert view.within("q").sum() == 2
+        assert view.match_names(["a"]).sum() == 3  # of both partitions, gone ones included
+
+
+def test_gap_in_the_log_loads_a_snapshot(store):
+    replica = Replica(store)
+    replica.load()
+    for number in range(4):
+        claim(store, f"vm{number}", "b/1")
+    for number in range(8):
+        version, _ = store.get_state("service", "a")
+        store.put_state("service", "a", version, {"enabled": bool(number % 2)})
+    loads = figure("snapshots_total", partition="p")
+    replica.step(0)
+    assert figure("snapshots_total", partition="p") == loads + 1
+    same(replica, store)
+
+
+def test_new_epoch_loads_a_snapshot_and_calls_on_loaded(store):
+    loads = []
+    replica = Replica(store, lambda replica: loads.append(replica.log_position.epoch))
+    replica.load()
+    store.begin_epoch()
+    replica.step(0)
+    same(replica, store)
+    assert loads == [loads[0], store.state.epoch]
+    assert replica.host_counts.awaiting_audit == 3
+
+
+def test_reach_returns_when_position_is_applied(store):
+    replica = Replica(store)
+    replica.load()
+    assert not replica.reach(replica.table.position + 1, 0)
+    replica.start()
+    try:
+        position = claim(store, "vm", "a/1")
+        assert replica.reach(position, 10)
+        same(replica, store)
+    finally:
+        replica.stop()
+        replica.wait()
+
+
+class Flaky(MemoryStore):
+    """A store with simulated outages."""
+
+    def __init__(self):
+        super().__init__("p")
+        self.away = threading.Event()
+        self.refused = threading.Event()
+
+    def _check(self):
+        if self.away.is_set():
+            self.refused.set()
+            raise errors.StoreUnavailable(why="taken away by the test")
+
+    def snapshot(self, namespaces=()):
+        self._check()
+        return super().snapshot(namespaces)
+
+    def follow(self, position, block_ms, limit=1000):
+        self._check()
+        return super().follow(position, min(block_ms, 20), limit)
+
+
+def test_outage_keeps_last_table_and_ends_with_a_snapshot():
+    store = Flaky()
+    hosts.join(store, NODES)
+    replica = Replica(store)
+    replica.start()
+    try:
+        assert replica.reach(store.state.position, 10)
+        store.away.set()
+        assert store.refused.wait(10)
+        position = claim_away(store)
+        assert replica.table.hosts == 3
+        assert not replica.reach(position, 0.05)
+        store.away.clear()
+        assert replica.reach(position, 10)
+        same(replica, store)
+    finally:
+        replica.stop()
+        replica.wait()
+
+
+def claim_away(store):
+    """Change the store while the replica cannot reach it."""
+    store.heartbeat("other", "gantt-conductor")
+    return store.state.position
+
+
+def test_error_in_follower_does_not_end_it(store, monkeypatch):
+    replica = Replica(store)
+    replica.load()
+    loads = figure("snapshots_total", partition="p")
+    monkeypatch.setattr(replica.table, "apply", lambda entry, number: 1 / 0)
+    replica.start()
+    try:
+        position = claim(store, "vm", "a/1")
+        assert replica.reach(position, 10)
+        assert figure("snapshots_total", partition="p") == loads + 1
+        same(replica, store)
+    finally:
+        replica.stop()
+        replica.wait()

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Selectors on a memory store with hosts, and claimers that refuse or fail."""
+
+from rpcapi import context, errors
+from rpcapi.resources.claims import Answer, Verdict
+from scheduler_svc.scheduling.calls import SelectionCall
+from scheduler_svc.scheduling.selector import RetryLimits, Selector
+from scheduler_svc.store.memory import MemoryStore
+from scheduler_svc.store.records import BatchAnswer, IntentResult
+from tests.unit.scheduler_svc import hosts
+from tests.unit.scheduler_svc.hosts import node, request
+from tests.unit.scheduler_svc.scheduling.replica_views import FollowingReplicaView, filter_driver
+
+FOUR_HOSTS = {f"h{number}/n": node() for number in range(4)}  # capacity for 4 instances each
+
+
+class SelectorWorld:
+    """A memory store with hosts, and selectors with separate tables."""
+
+    def __init__(self, nodes=FOUR_HOSTS, namespaces=()):
+        self.store = MemoryStore("p", namespaces=namespaces)
+        hosts.join(self.store, nodes)
+
+    def selector(self, claimer=None, **limits):
+        replica = FollowingReplicaView(self.store)
+        return Selector(claimer or self.store, replica, filter_driver(), RetryLimits(**limits)), replica
+
+    def live(self):
+        return self.store.claims()[0]
+
+
+def selection_call(count=1, first=0, asks=None, **fields):
+    return SelectionCall(asks or request(), [f"vm-{number}" for number in range(first, first + count)], **fields)
+
+
+def select(selector, call, ctxt=None):
+    return selector.select(ctxt or context.new("p", "u"), call)
+
+
+class RefusingClaimer:
+    """A claimer that refuses every batch."""
+
+    def __init__(self, verdict=Verdict.CONCURRENT, current=True):
+        self.verdict = verdict
+        self.current = current
+        self.batches = []
+
+    def prepare(self, batch):
+        self.batches.append(batch)
+        prepared = [
+            IntentResult(
+                intent.consumer,
+                intent.attempt,
+                Answer.REFUSED,
+                verdicts=[self.verdict] * len(intent.candidates) * self.current,
+            )
+            for intent in batch.intents
+        ]
+        return BatchAnswer(False, self.current, batch.epoch, batch.position, prepared)
+
+    def abort(self, refs):
+        raise AssertionError("nothing was claimed")
+
+
+class FailingClaimer:
+    """A claimer whose store becomes unavailable after the first chunk."""
+
+    def __init__(self, store):
+        self.store = store
+        self.prepared = 0
+
+    def prepare(self, batch):
+        self.prepared += 1
+        if self.prepared > 1:
+            raise errors.StoreUnavailable(why="gone")
+        return self.store.prepare(batch)
+
+    def abort(self, refs):
+        raise errors.StoreUnavailable(why="still gone")

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Claims on the alternates of an earlier decision."""
+
+from dataclasses import replace
+
+import pytest
+
+from rpcapi import context, errors
+from rpcapi.resources.claims import Answer, Verdict
+from rpcapi.resources.groups import RequestGroup
+from rpcapi.resources.trees.tree import SHARING_TRAIT
+from scheduler_svc.conf.filters import DEFAULT_FILTERS
+from scheduler_svc.core.filtering import pipeline
+from scheduler_svc.endpoints import encode
+from scheduler_svc.scheduling.alternates import AlternateClaimer, PreparedChunk
+from scheduler_svc.store.memory import MemoryStore
+from scheduler_svc.store.records import BatchAnswer, Candidate, ClaimBatch, Intent, IntentResult
+from tests.unit.scheduler_svc import hosts
+from tests.unit.scheduler_svc.hosts import SMALL_REQUEST, node, request
+from tests.unit.scheduler_svc.scheduling.replica_views import FollowingReplicaView
+
+
+class AlternatesWorld:
+    def __init__(self):
+        self.store = MemoryStore("p")
+        hosts.join(self.store, {"a": node(), "b": node(), "c": node()})
+        self.sight = FollowingReplicaView(self.store)
+        filters = pipeline.build_eligibility(DEFAULT_FILTERS)
+        self.alternates = AlternateClaimer(self.store, self.sight, filters, catch_up_s=1.0)
+        self.ranked_at = self.sight.table.position
+        self.epoch = self.sight.table.epoch
+
+    def prepare(self, *names, attempt=1, replaces=None, scheduling_request=None, ctxt=None, consumer="vm"):
+        intent = Intent(consumer, attempt, [Candidate(name) for name in names], replaces)
+        batch = ClaimBatch("r", "p", "u", SMALL_REQUEST, [intent], self.epoch, self.ranked_at, ttl_ms=60_000)
+        (chunks,) = self.alternates.prepare(ctxt or context.new(), scheduling_request or request(), batch)
+        return chunks.answer.prepared[0]
+
+    def touch(self, host, **changes):
+        version, _ = self.store.get_state("service", host)
+        self.store.put_state("service", host, version, changes)
+
+
+def test_first_fitting_alternate_replaces_the_old_attempt():
+    world = AlternatesWorld()
+    assert world.prepare("a").host == "a"
+    again = world.prepare("b", "c", attempt=2, replaces=1)
+    assert (again.answer, again.host) == (Answer.PREPARED, "b")
+    assert [claim.host for claim in world.store.claims()[0]] == ["b"]
+    assert world.sight.reached == []
+
+
+def test_changed_candidate_that_is_still_eligible_is_claimed_on_retry():
+    world = AlternatesWorld()
+    world.touch("b", enabled=False)
+    world.touch("b", enabled=True)
+    assert world.prepare("b").host == "b"
+    assert len(world.sight.reached) == 1
+
+
+def test_candidate_that_became_ineligible_is_refused():
+    world = AlternatesWorld()
+    world.touch("b", enabled=False)
+    result = world.prepare("b")
+    assert (result.answer, result.verdicts) == (Answer.REFUSED, ())
+    assert world.store.claims()[0] == []
+
+
+def test_full_candidates_are_not_retried():
+    world = AlternatesWorld()
+    for number in range(4):
+        assert world.prepare("a", consumer=f"vm{number}").host == "a"
+    result = world.prepare("a", consumer="late")
+    assert (result.answer, result.verdicts) == (Answer.REFUSED, (Verdict.CONCURRENT,))
+    assert world.sight.reached == []
+
+
+def test_changed_candidate_is_skipped_when_another_fits():
+    world = AlternatesWorld()
+    world.touch("b", enabled=False)
+    assert world.prepare("b", "c").host == "c"
+    assert world.sight.reached == []
+
+
+def test_audited_candidate_is_claimed_after_a_new_epoch():
+    world = AlternatesWorld()
+    epoch = world.store.begin_epoch()
+    world.store.audit("c", epoch, [], 0)
+    assert world.prepare("b", "c").host == "c"
+
+
+def test_candidate_without_an_audit_in_the_new_epoch_is_closed():
+    world = AlternatesWorld()
+    world.touch("b", enabled=False)
+    world.store.begin_epoch()
+    result = world.prepare("b", "c")
+    assert (result.answer, result.verdicts) == (Answer.REFUSED, (Verdict.CLOSED,))
+
+
+FULL, CLOSED, FITS = Verdict.FULL, Verdict.CLOSED, Verdict.FITS
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "current", "answer"),
+    [
+        ((FULL, CLOSED), True, "closed"),
+        ((CLOSED, CLOSED), True, "closed"),
+        ((), False, "closed"),  # sent in an old epoch
+        ((FULL, FULL), True, "refused"),
+        ((CLOSED, FITS), True, "refused"),  # refused because another instance of the batch failed
+        ((), True, "refused"),
+    ],
+)
+def test_refusal_that_an_audit_may_change_is_answered_closed(verdicts: tuple[Verdict, ...], current: bool, answer: str):
+    result = IntentResult("vm", 2, Answer.REFUSED, verdicts=verdicts)
+    request = PreparedChunk(
+        [Intent("vm", 2, [Candidate("a"), Candidate("b")])], BatchAnswer(False, current, 1, 1, [result], {})
+    )
+    prepare_answers = encode.prepare_answers([request])
+    assert prepare_answers.answers == [answer]
+    assert prepare_answers.reasons[0]
+
+
+def test_unknown_candidate_is_refused():
+    world = AlternatesWorld()
+    world.store.begin_epoch()
+    assert world.prepare("nowhere").answer is Answer.REFUSED
+
+
+def test_no_retry_after_the_deadline():
+    world = AlternatesWorld()
+    world.touch("b", enabled=False)
+    ctxt = context.new(deadline=1.0)
+    with pytest.raises(errors.DeadlinePassed):
+        world.prepare("b", ctxt=ctxt)
+
+
+def test_large_batch_of_alternates_is_claimed_in_chunks():
+    world = AlternatesWorld()  # capacity for 12
+    roomy = {f"big{number}": node({"VCPU": 100, "MEMORY_MB": 500_000, "DISK_GB": 5000}) for number in range(3)}
+    hosts.join(world.store, roomy)
+    names = ["big0"] * 50 + ["big1"] * 50 + ["a"] * 5
+    intents = [Intent(f"vm{number}", 1, [Candidate(name)]) for number, name in enumerate(names)]
+    position = world.store.state.position
+    batch = ClaimBatch("r", "p", "u", SMALL_REQUEST, intents, world.epoch, position, ttl_ms=60_000)
+    chunks = world.alternates.prepare(context.new(), request(), batch)
+    assert [len(chunk.answer.prepared) for chunk in chunks] == [100, 5]
+    assert [chunk.answer.accepted for chunk in chunks] == [True, False]  # "a" takes 4
+    again = world.alternates.prepare(context.new(), request(), batch)
+    assert [[result.host for result in chunk.answer.prepared] for chunk in again] == [
+        [result.host for result in chunk.answer.prepared] for chunk in chunks
+    ]
+
+
+def test_empty_batch_is_refused():
+    world = AlternatesWorld()
+    batch = ClaimBatch("r", "p", "u", SMALL_REQUEST, [], world.epoch, world.ranked_at, ttl_ms=60_000)
+    with pytest.raises(errors.InvalidRequest):
+        world.alternates.prepare(context.new(), request(), batch)
+
+
+GPU = "CUSTOM_GPU"
+
+
+def make_claimer(store, sight, allowed=lambda request: request):
+    """Return an alternate claimer that rewrites requests with ``allowed``, on the table of ``sight``."""
+    filters = pipeline.build_eligibility(DEFAULT_FILTERS)
+    return AlternateClaimer(store, sight, filters, catch_up_s=1.0, rewrite=allowed)
+
+
+def claim_alternates(store, alternates, request, *names, attempt=1):
+    intent = Intent("vm", attempt, [Candidate(name) for name in names], attempt - 1 or None)
+    at = store.state
+    batch = ClaimBatch("r", "p", "u", request.resources, [intent], at.epoch, at.position, ttl_ms=60_000)
+    alternates.prepare(context.new(), request, batch)
+    return {name: dict(amounts) for claim in store.claims()[0] for name, amounts in claim.allocations.items()}
+
+
+def test_alternates_use_the_rewritten_request_for_tree_allocations():
+    """A project limited to its aggregates gets nothing from another project's pool."""
+    pool = node({"DISK_GB": 100}, [SHARING_TRAIT]) | {"kind": "volume"}
+    store = MemoryStore("p", namespaces=("aggregate",))
+    hosts.join(store, {"a": node({"VCPU": 8}), "pool1": pool, "pool2": pool})
+    for name, members in (("rack", ["a", "pool1", "pool2"]), ("mine", ["a", "pool2"])):
+        store.put_state("aggregate", name, 0, {"name": name, "hosts": members, "metadata": {}})
+    sight = FollowingReplicaView(store, {"aggregate": frozenset({"hosts", "metadata"})})
+    alternates = make_claimer(
+        store, sight, lambda scheduling_request: replace(scheduling_request, member_of=(("mine",),))
+    )
+    allocations = claim_alternates(store, alternates, request({"VCPU": 1, "DISK_GB": 10}), "a")
+    assert allocations == {"a": {"VCPU": 1}, "pool2": {"DISK_GB": 10}}
+
+
+def test_replaced_attempt_frees_its_share_of_a_pool():
+    pool = node({"DISK_GB": 15}, [SHARING_TRAIT]) | {"kind": "volume"}
+    store = MemoryStore("p", namespaces=("aggregate",))
+    hosts.join(store, {"a": node({"VCPU": 8}), "b": node({"VCPU": 8}), "pool": pool})
+    store.put_state("aggregate", "rack", 0, {"name": "rack", "hosts": ["a", "b", "pool"], "metadata": {}})
+    sight = FollowingReplicaView(store, {"aggregate": frozenset({"hosts", "metadata"})})
+    scheduling_request = request({"VCPU": 1}, groups=(RequestGroup("_volume0", {"DISK_GB": 10}),))
+    claim_alternates(store, make_claimer(store, sight), scheduling_request, "a")
+    sight.reach(store.state.position, 1)
+    allocations = claim_alternates(store, make_claimer(store, sight), scheduling_request, "b", attempt=2)
+    assert allocations == {"b": {"VCPU": 1}, "pool": {"DISK_GB": 10}}
+
+
+def test_tree_that_this_worker_has_not_read_yet_is_retried():
+    store = MemoryStore("p")
+    hosts.join(store, {"a": node(), "b": node(), "b/gpu0": node({GPU: 1}) | {"parent": "b"}})
+    sight = FollowingReplicaView(store)
+    hosts.join(store, {"a": node(), "a/gpu0": node({GPU: 1}) | {"parent": "a"}}, sequence=2)
+    scheduling_request = request({"VCPU": 1}, groups=(RequestGroup("_0", {GPU: 1}),))
+    allocations = claim_alternates(store, make_claimer(store, sight), scheduling_request, "a")
+    assert allocations == {"a": {"VCPU": 1}, "a/gpu0": {GPU: 1}}
+    assert len(sight.reached) == 1

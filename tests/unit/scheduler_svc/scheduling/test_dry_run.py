@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A dry run decides as a call does, and changes nothing: no claims, no log entries, no decision records."""
+
+import pytest
+
+from rpcapi import context, errors, objects
+from rpcapi.resources.claims import PARTITION_UNAVAILABLE
+from tests.unit.scheduler_svc.hosts import SMALL_REQUEST
+from tests.unit.scheduler_svc.scheduling.workers import FakeTransportWorker, node_report
+
+
+@pytest.fixture
+def worker():
+    worker_ = FakeTransportWorker()
+    worker_.service.start()
+    for number in range(4):
+        worker_.join(f"h{number}", {f"h{number}/n": node_report() | {"availability_zone": f"z{number % 2}"}})
+    yield worker_
+    worker_.service.stop()
+    worker_.service.wait()
+
+
+def dry(worker, count=1, ctxt=None, **spec):
+    ctxt = ctxt or context.new("p", "u")
+    return worker.scheduler.dry_run(ctxt, objects.RequestSpec.of(**({"resources": SMALL_REQUEST} | spec)), count)
+
+
+def content(store):
+    """Return everything that a decision can change in a store."""
+    return store.snapshot(), store.claims(), store.verify(), store.list_decisions(None, 100)
+
+
+def test_dry_run_names_the_hosts_that_the_call_then_selects(worker):
+    ctxt = context.new("p", "u")
+    document = dry(worker, 3, ctxt).document
+    _, selections = worker.select(3, ctxt=ctxt)
+    assert [selections.host(number) for number in range(3)] == [names[0] for names in document["candidates"]]
+    assert [verdict["host"] for verdict in document["verdicts"]] == [names[0] for names in document["candidates"]]
+    assert (document["outcome"], document["dry_run"], document["instances"], document["driver"]) == (
+        "selected",
+        True,
+        3,
+        "filter",
+    )
+    recorded = worker.scheduler.explain(context.new(), ctxt.request_id).document
+    for key in ("seed", "hosts", "reasons", "best", "spec", "epoch", "position"):
+        assert document[key] == recorded[key]
+
+
+def test_dry_run_changes_nothing_in_the_store(worker):
+    worker.select()
+    before = content(worker.store)
+    dry(worker, 5)
+    dry(worker, resources={"VCPU": 1000})
+    dry(worker, group_id="g", group_policy="anti-affinity")
+    assert content(worker.store) == before
+
+
+def test_refused_dry_run_has_reasons_and_sample_hosts(worker):
+    document = dry(worker, availability_zone="z1", resources={"VCPU": 1000}).document
+    assert document["outcome"] == "refused"
+    assert document["reasons"] == {"availability zone": 2, "not enough VCPU": 2}
+    assert document["samples"] == {"availability zone": ["h0/n", "h2/n"], "not enough VCPU": ["h1/n", "h3/n"]}
+    assert document["why"] == "No valid host: 2 availability zone, 2 not enough VCPU"
+    assert (document["candidates"], document["verdicts"]) == ([], [])
+
+
+def test_selected_dry_run_names_rejected_hosts_too(worker):
+    document = dry(worker, availability_zone="z1").document
+    assert document["outcome"] == "selected"
+    assert document["samples"] == {"availability zone": ["h0/n", "h2/n"]}
+
+
+def test_dry_run_respects_server_group_members(worker):
+    group = {"group_id": "g", "group_policy": "anti-affinity"}
+    _, selections = worker.select(3, **group)
+    member_hosts = {selections.host(number) for number in range(3)}
+    (names,) = dry(worker, **group).document["candidates"]
+    assert set(names) == {f"h{number}/n" for number in range(4)} - member_hosts
+    assert dry(worker, 2, **group).document["outcome"] == "refused"
+
+
+@pytest.mark.parametrize("count", [0, -1, 10**6])
+def test_invalid_count_is_refused_by_dry_run(worker, count):
+    with pytest.raises(errors.InvalidRequest, match="count must be an integer"):
+        dry(worker, count)
+
+
+def test_invalid_request_is_refused_by_dry_run(worker):
+    with pytest.raises(errors.UnknownHost):
+        dry(worker, force_hosts=["nowhere"])
+    with pytest.raises(errors.UnknownDriver):
+        dry(worker, driver="best")
+    with pytest.raises(errors.InvalidSpec):
+        dry(worker, resources={"VCPU": -1})
+
+
+@pytest.fixture
+def two():
+    worker = FakeTransportWorker(partitions=["default", "west"])
+    worker.service.start()
+    for name, host in (("default", "h0"), ("west", "w0")):
+        stats = {"incarnation": 1, "sequence": 1, "full": True, "partition": name}
+        report = objects.StatsReport.of(nodes={host: node_report()}, **stats)
+        answer = worker.scheduler.update_resource_stats(context.new(), host, report)
+        worker.stores[name].audit(host, answer.epoch, [], 0)
+        opened = worker.service._partition_set.partitions.find(name)
+        assert opened.replica.reach(worker.stores[name].state.position, 10)
+    yield worker
+    worker.service.stop()
+    worker.service.wait()
+
+
+def test_dry_run_selects_the_partition_that_the_call_would_use(two):
+    partitions = {dry(two, force_hosts=[host]).partition for host in ("h0", "w0")}
+    assert partitions == {"default", "west"}
+    document = dry(two, resources={"VCPU": 1000}).document
+    assert (document["outcome"], document["reasons"]) == ("refused", {"not enough VCPU": 2})
+    before = [content(store) for store in two.stores.values()]
+    dry(two, 3)
+    assert [content(store) for store in two.stores.values()] == before
+
+
+def test_dry_run_stays_in_the_partition_of_the_server_group(two):
+    group = {"group_id": "g", "group_policy": "affinity", "resources": {"VCPU": 1}}
+    _, selections = two.select(force_hosts=["w0"], **group)
+    assert selections.partition == "west"
+    document = dry(two, **group)
+    assert (document.partition, document.document["candidates"]) == ("west", [["w0"]])
+
+
+def test_dry_run_reports_hosts_of_an_unavailable_partition(two, monkeypatch):
+    presence_ = two.service._partition_set.partitions.find("west").presence
+    monkeypatch.setattr(type(presence_), "away", property(lambda presence: presence is presence_))
+    document = dry(two).document
+    assert document["outcome"] == "selected"
+    assert document["samples"] == {PARTITION_UNAVAILABLE: ["w0"]}

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Preparation of requests before ranking: hints, server group members, prefilters."""
+
+import uuid
+from dataclasses import replace
+
+import pytest
+
+from rpcapi import context, errors
+from rpcapi.resources import names
+from rpcapi.resources.claims import GroupPolicy
+from scheduler_svc.core.prefilters import pipeline
+from scheduler_svc.scheduling.calls import SelectionCall
+from scheduler_svc.scheduling.intake import RequestRewriter
+from scheduler_svc.store.records import ClaimGroup
+from tests.unit.scheduler_svc.deployments import PartitionedDeployment
+from tests.unit.scheduler_svc.hosts import SMALL_REQUEST, node, request
+from tests.unit.scheduler_svc.scheduling.selecting import SelectorWorld, select, selection_call
+from tests.unit.scheduler_svc.scheduling.workers import FakeTransportWorker, node_report
+
+NODES = ("a/1", "b/1", "c/1", "d/1")
+PREFILTERS = pipeline.build()
+
+
+@pytest.fixture(scope="module")
+def worker():
+    filters = ["SameHostFilter", "DifferentHostFilter", "MembershipFilter", "ResourcesFilter", "TraitsFilter"]
+    worker_ = FakeTransportWorker()
+    worker_.conf.set_override("enabled_filters", filters, group="filter_scheduler")
+    worker_.service.start()
+    for name in NODES:
+        worker_.join(names.host_of(name), {name: node_report()})
+    yield worker_
+    worker_.service.stop()
+    worker_.service.wait()
+
+
+def place(worker, count=1, **spec):
+    uuids, selections = worker.select(count, **spec)
+    return uuids, hosts_of(selections)
+
+
+def hosts_of(selections):
+    return [names.canonical(selections.names[at]) for at in selections.chosen]
+
+
+def test_hinted_instances_are_located_by_their_claims(worker):
+    (first,), (home,) = place(worker)
+    assert place(worker, hints={"same_host": first})[1] == [home]
+    assert place(worker, hints={"same_host": [first, str(uuid.uuid4())]})[1] == [home]
+    assert place(worker, hints={"different_host": [first]})[1] != [home]
+
+
+def test_hint_with_an_unknown_instance_neither_excludes_nor_matches_hosts(worker):
+    nobody = str(uuid.uuid4())
+    assert place(worker, hints={"different_host": [nobody]})[1][0] in NODES
+    with pytest.raises(errors.NoValidHost, match="4 none of the instances of same_host"):
+        place(worker, hints={"same_host": [nobody]})
+
+
+def test_other_hints_are_passed_unchanged():
+    hints = {"color": ["blue", {"deep": 1}], "same_host": str(uuid.uuid4())}
+    rewritten = RequestRewriter(PartitionedDeployment(p={"a": node()}).worker.partitions, PREFILTERS).rewrite(
+        request(hints=hints)
+    )
+    assert (rewritten.hints, rewritten.instance_hosts, rewritten.source_partition) == (hints, {}, None)
+
+
+def test_soft_group_policy_holds_while_capacity_allows():
+    for policy, hosts in ((GroupPolicy.SOFT_ANTI_AFFINITY, 4), (GroupPolicy.SOFT_AFFINITY, 1)):
+        world = SelectorWorld()  # four hosts with capacity for four each
+        selector, _ = world.selector()
+        scheduling_request = request({"VCPU": 2}, group=ClaimGroup("g", policy, 1))
+        # Given some members placed one by one, and some together
+        selections = [
+            select(selector, selection_call(first=at, asks=scheduling_request)).prepared[0].host for at in (0, 1)
+        ]
+        selections += [
+            result.host for result in select(selector, selection_call(2, first=2, asks=scheduling_request)).prepared
+        ]
+        assert len(set(selections)) == hosts
+        # Then a soft policy refuses nothing: hosts are shared, or a second one is used
+        select(selector, selection_call(4, first=4, asks=scheduling_request))
+        assert len(world.live()) == 8
+
+
+def test_source_partition_hint_of_a_move_is_resolved(worker):
+    worker_ = PartitionedDeployment(east={"e": node()}, west={"w": node()}).worker
+    rewritten = RequestRewriter(worker_.partitions, PREFILTERS).rewrite(request(hints={"source_partition": "west"}))
+    assert rewritten.source_partition == "west"
+
+
+@pytest.mark.parametrize("noticed", [True, False])
+def test_hints_are_resolved_by_available_partitions(noticed):
+    deployment = PartitionedDeployment(east={"e": node()}, west={"w": node()})
+    uuids = [f"00000000-0000-4000-8000-00000000000{number}" for number in range(2)]
+    for consumer, host in zip(uuids, "ew", strict=True):
+        scheduling_request = replace(request(), id=consumer, force_hosts=(host,))
+        deployment.worker.selector.select(context.new("p", "u"), SelectionCall(scheduling_request, [consumer]))
+    rewrite = RequestRewriter(deployment.worker.partitions, PREFILTERS).rewrite
+    scheduling_request = request(hints={"different_host": uuids})
+    assert rewrite(scheduling_request).instance_hosts == dict(zip(uuids, "ew", strict=True))
+    deployment.stores["east"].away = True
+    if noticed:
+        deployment.worker.follow()
+    assert rewrite(scheduling_request).instance_hosts == {uuids[1]: "w"}
+    # Without any available partition the request fails
+    deployment.stores["west"].away = True
+    with pytest.raises(errors.StoreUnavailable):
+        rewrite(scheduling_request)
+
+
+def test_prefilter_refusal_is_recorded_and_reload_applies_new_options(worker):
+    ctxt = context.new("poor", "u")
+    worker.conf.set_override("limit_tenants_to_placement_aggregate", True, group="scheduler")
+    worker.conf.set_override("placement_aggregate_required_for_tenants", True, group="scheduler")
+    worker.service.reset()
+    try:
+        with pytest.raises(errors.NoValidHost, match="no aggregate for project 'poor'"):
+            worker.select(ctxt=ctxt)
+        assert "project 'poor'" in worker.scheduler.explain(context.new(), ctxt.request_id).document["why"]
+        # Given an aggregate of the project, the request is limited to it, and the record has that
+        worker.scheduler.update_aggregates(
+            context.new(), [{"id": "a1", "hosts": ["c"], "metadata": {"filter_tenant_id": "poor"}}]
+        )
+        assert worker.service._partition_set.partitions.own.replica.reach(worker.store.state.position, 10)
+        ctxt = context.new("poor", "u")
+        _, selections = worker.select(ctxt=ctxt)
+        assert hosts_of(selections) == ["c/1"]
+        spec = worker.scheduler.explain(context.new(), ctxt.request_id).document["spec"]
+        assert spec["rewritten"] == {"require_tenant_aggregate": {"member_of": [["a1"]]}}
+    finally:
+        worker.conf.clear_override("limit_tenants_to_placement_aggregate", group="scheduler")
+        worker.conf.clear_override("placement_aggregate_required_for_tenants", group="scheduler")
+        worker.service.reset()
+    assert worker.select(ctxt=context.new("other", "u"))[1].names
+
+
+def test_contradicting_flavor_and_image_are_refused_before_ranking(worker):
+    spec = {
+        "resources": SMALL_REQUEST,
+        "extra_specs": {"hw:virtio_packed_ring": "true"},
+        "image": {"properties": {"hw_virtio_packed_ring": "false"}},
+    }
+    claims = len(worker.store.claims()[0])
+    with pytest.raises(errors.InvalidSpec, match="must be equal"):
+        worker.select(**spec)
+    assert len(worker.store.claims()[0]) == claims

@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The partition that serves a call: the best, the recorded one, or the group's; never two."""
+
+import pytest
+
+from rpcapi import context, errors
+from rpcapi.resources.claims import GroupPolicy, Verdict
+from scheduler_svc.scheduling.calls import SelectionCall
+from scheduler_svc.scheduling.partitioned import GROUP_TTL_MS, LINGER_S, REASON_GROUP
+from scheduler_svc.store.records import ClaimGroup, ClaimRef
+from tests.unit.scheduler_svc.deployments import TTL_MS, PartitionedDeployment
+from tests.unit.scheduler_svc.hosts import join, node, request
+
+ROOMY = {"VCPU": 16, "MEMORY_MB": 32768, "DISK_GB": 400}
+PIN_MS = round(TTL_MS + 1000 * LINGER_S)
+
+
+def call(count=1, first=0, asks=None, **more):
+    return SelectionCall(asks or request(), [f"vm-{number}" for number in range(first, first + count)], **more)
+
+
+def select(worker, selection_call):
+    return worker.selector.select(context.new("p", "u"), selection_call)
+
+
+def test_best_host_of_all_partitions_is_selected():
+    deployment = PartitionedDeployment(a={"a1": node()}, b={"b1": node(ROOMY)})
+    result = select(deployment.worker, call())
+    assert (result.partition, result.prepared[0].host) == ("b", "b1")
+    assert deployment.live() == {"vm-0": ["b"]}
+    assert result.epoch == deployment.stores["b"].state.epoch
+
+
+def test_partition_is_not_ranked_alone_when_the_common_ranking_suffices():
+    nodes = {name: {f"{name}{number:02}": node() for number in range(20)} for name in "ab"}
+    deployment = PartitionedDeployment(**nodes)
+    result = select(deployment.worker, call(alternates=4))
+    document = deployment.stores[result.partition].find_decision("req-1")
+    assert document["hosts"] == 40
+    assert len(result.prepared[0].alternates) == 4
+    assert {name[0] for name in result.prepared[0].alternates} == {result.partition}
+
+
+def test_alternates_are_from_the_selected_partition():
+    deployment = PartitionedDeployment(
+        a={"a1": node(), "a2": node()}, b={"b1": node(ROOMY), "b2": node(), "b3": node()}
+    )
+    (result,) = select(deployment.worker, call(alternates=5)).prepared
+    assert {result.host, *result.alternates} == {"b1", "b2", "b3"}
+
+
+def test_all_instances_of_a_call_go_to_one_partition():
+    deployment = PartitionedDeployment(a={"a1": node(ROOMY)}, b={f"b{number}": node() for number in range(5)})
+    result = select(deployment.worker, call(12))  # the best host, a1, has capacity for 8
+    assert result.partition == "b"
+    assert set(map(tuple, deployment.live().values())) == {("b",)}
+
+
+def test_chunked_call_refused_in_one_partition_is_aborted_and_moves_to_the_next():
+    small = {f"a{number:02}": node(ROOMY) for number in range(14)}  # capacity for 112
+    large = {f"b{number:02}": node() for number in range(40)}  # capacity for 160
+    deployment = PartitionedDeployment(a=small, b=large)
+    result = select(deployment.worker, call(130))
+    assert result.partition == "b"
+    assert len(deployment.live()) == 130
+    assert set(map(tuple, deployment.live().values())) == {("b",)}
+
+
+def test_chunked_call_with_uncertain_abort_stays_in_its_partition():
+    small = {f"a{number:02}": node(ROOMY) for number in range(14)}  # capacity for 112
+    deployment = PartitionedDeployment(a=small, b={f"b{number:02}": node() for number in range(40)})
+    deployment.stores["a"].lost_answer = "abort"
+    with pytest.raises(errors.NoValidHost):
+        select(deployment.worker, call(130))
+    assert not deployment.stores["b"].claims()[0]
+
+
+def test_request_larger_than_any_partition_is_refused():
+    deployment = PartitionedDeployment(a={"a1": node()}, b={"b1": node()})
+    with pytest.raises(errors.NoValidHost):
+        select(deployment.worker, call(5))
+    assert deployment.live() == {}
+
+
+def test_refusal_counts_hosts_of_all_partitions():
+    deployment = PartitionedDeployment(a={"a1": node()}, b={"b1": node(), "b2": node()})
+    with pytest.raises(errors.NoValidHost, match="No valid host: 3 not enough VCPU"):
+        select(deployment.worker, call(asks=request({"VCPU": 100})))
+    assert deployment.stores["a"].find_decision("req-1")["hosts"] == 3
+
+
+def test_lost_race_in_one_partition_falls_back_to_the_next():
+    deployment = PartitionedDeployment(2, a={"a1": node()}, b={"b1": node({"VCPU": 4})})
+    slow, quick = deployment.workers
+    select(quick, call(4, first=10, asks=request({"VCPU": 2}, force_hosts=("a1",))))
+    result = select(slow, call(asks=request({"VCPU": 2})))
+    assert result.partition == "b"
+    assert deployment.stores["a"].find_decision("req-1")["outcome"] == "refused"
+
+
+def test_refusal_counts_rejected_and_lost_hosts():
+    deployment = PartitionedDeployment(2, a={"a1": node()}, b={"b1": node({"VCPU": 1})})
+    slow, quick = deployment.workers
+    select(quick, call(4, first=10, asks=request({"VCPU": 2}, force_hosts=("a1",))))
+    with pytest.raises(errors.NoValidHost) as caught:
+        select(slow, call(asks=request({"VCPU": 2})))
+    assert caught.value.kwargs["reasons"] == {"not enough VCPU": 2}
+
+
+def test_call_past_its_deadline_records_no_pin():
+    deployment = PartitionedDeployment(a={"a1": node()}, b={"b1": node()})
+    with pytest.raises(errors.DeadlinePassed):
+        deployment.worker.selector.select(context.new("p", "u", deadline=1.0), call())
+    assert not any(store.state.pins for store in deployment.stores.values())
+
+
+@pytest.mark.parametrize("other", [False, True])
+def test_repeated_call_stays_in_its_partition_although_another_is_better(other):
+    deployment = PartitionedDeployment(2, a={"a1": node(ROOMY)}, b={"b1": node()})
+    deployment.stores["a"].lost_answer = "prepare"
+    with pytest.raises(errors.StoreUnavailable, match="was lost"):
+        select(deployment.worker, call())
+    join(
+        deployment.stores["b"], {"big": node({resource_class: 10 * amount for resource_class, amount in ROOMY.items()})}
+    )
+    for worker in deployment.workers:
+        worker.follow()
+    assert select(deployment.workers[other], call()).partition == "a"
+    assert deployment.live() == {"vm-0": ["a"]}
+    assert select(deployment.worker, call(first=1)).partition == "b"
+
+
+def test_repeated_call_is_answered_on_full_hosts():
+    deployment = PartitionedDeployment(a={"a1": node({"VCPU": 2})}, b={"b1": node({"VCPU": 2})})
+    asks = request({"VCPU": 2})
+    first, second = (select(deployment.worker, call(first=number, asks=asks)).partition for number in range(2))
+    deployment.worker.follow()
+    assert [select(deployment.worker, call(first=number, asks=asks)).partition for number in range(2)] == [
+        first,
+        second,
+    ]
+    with pytest.raises(errors.NoValidHost, match="2 not enough VCPU"):
+        select(deployment.worker, call(first=2, asks=asks))
+
+
+def test_requests_are_served_by_other_partitions_when_one_is_unavailable():
+    deployment = PartitionedDeployment(a={"a1": node(ROOMY), "a2": node(ROOMY)}, b={"b1": node()})
+    deployment.take_away("a")
+    assert select(deployment.worker, call()).partition == "b"
+    with pytest.raises(errors.NoValidHost, match="2 partition unavailable, 1 not enough VCPU"):
+        select(deployment.worker, call(first=1, asks=request({"VCPU": 100})))
+    deployment.take_away("a", False)
+    assert select(deployment.worker, call(first=2)).partition == "a"
+
+
+def test_partition_that_failed_a_claim_is_skipped_by_the_next_call():
+    deployment = PartitionedDeployment(a={"a1": node(ROOMY)}, b={"b1": node()})
+    deployment.stores["a"].away = True  # the follower has not noticed
+    with pytest.raises(errors.StoreUnavailable):
+        select(deployment.worker, call())
+    assert select(deployment.worker, call(first=1)).partition == "b"
+
+
+def test_store_is_unavailable_without_any_partition():
+    deployment = PartitionedDeployment(a={"a1": node()}, b={"b1": node()})
+    deployment.take_away("a")
+    deployment.take_away("b")
+    with pytest.raises(errors.StoreUnavailable, match="none of the partitions a, b"):
+        select(deployment.worker, call())
+
+
+def test_repeated_call_waits_until_claims_in_an_unavailable_partition_expire():
+    deployment = PartitionedDeployment(2, a={"a1": node(ROOMY)}, b={"b1": node()})
+    deployment.stores["a"].lost_answer = "prepare"
+    with pytest.raises(errors.StoreUnavailable):
+        select(deployment.worker, call())
+    deployment.take_away("a")
+    for worker in deployment.workers:
+        with pytest.raises(errors.StoreUnavailable, match="its claims may still live"):
+            select(worker, call())
+    deployment.wait(TTL_MS)
+    assert select(deployment.worker, call()).partition == "b"
+    deployment.take_away("a", False)
+    assert select(deployment.worker, call()).partition == "b"
+    assert deployment.live() == {"vm-0": ["b"]}
+
+
+def apart(group="g", **more):
+    return request({"VCPU": 1}, group=ClaimGroup(group, GroupPolicy.ANTI_AFFINITY), **more)
+
+
+def test_server_group_stays_in_one_partition():
+    deployment = PartitionedDeployment(
+        2, a={"a1": node(ROOMY), "a2": node(ROOMY)}, b={f"b{number}": node() for number in range(9)}
+    )
+    assert [select(deployment.workers[number], call(first=number, asks=apart())).partition for number in range(2)] == [
+        "a",
+        "a",
+    ]
+    with pytest.raises(errors.NoValidHost) as caught:
+        select(deployment.worker, call(first=2, asks=apart()))
+    assert caught.value.kwargs["reasons"] == {"server group policy": 2, REASON_GROUP: 9}
+    assert select(deployment.worker, call(first=3, asks=apart("another"))).partition == "a"
+
+
+def test_group_call_fails_while_its_partition_is_unavailable():
+    deployment = PartitionedDeployment(a={"a1": node(ROOMY)}, b={"b1": node()})
+    assert select(deployment.worker, call(asks=apart())).partition == "a"
+    deployment.take_away("a")
+    deployment.wait(10 * TTL_MS)
+    with pytest.raises(errors.StoreUnavailable, match="partition 'a'"):
+        select(deployment.worker, call(first=1, asks=apart()))
+
+
+def test_group_without_members_goes_to_a_partition_with_capacity():
+    deployment = PartitionedDeployment(a={"a1": node(ROOMY)}, b={"b1": node()})
+    select(deployment.worker, call(asks=apart()))
+    deployment.stores["a"].abort([ClaimRef("vm-0", 1)])
+    deployment.worker.follow()
+    select(deployment.worker, call(1, first=10, asks=request({"VCPU": 16}, force_hosts=("a1",))))
+    assert select(deployment.worker, call(first=1, asks=apart())).partition == "b"
+
+
+def test_group_is_found_by_its_members_after_its_pin_expired():
+    deployment = PartitionedDeployment(a={"a1": node(ROOMY), "a2": node(ROOMY)}, b={"b1": node()})
+    select(deployment.worker, call(asks=apart()))
+    deployment.stores["a"].confirm("a1", [ClaimRef("vm-0", 1)])
+    deployment.stores["a"].confirm("a2", [ClaimRef("vm-0", 1)])
+    deployment.wait(GROUP_TTL_MS + 1)
+    join(
+        deployment.stores["b"], {"big": node({resource_class: 10 * amount for resource_class, amount in ROOMY.items()})}
+    )
+    deployment.worker.follow()
+    assert select(deployment.worker, call(first=1, asks=apart())).partition == "a"
+
+
+def test_pin_expires_after_the_claims_that_it_guards():
+    deployment = PartitionedDeployment(a={"a1": node(ROOMY)}, b={"b1": node()})
+    assert select(deployment.worker, call()).partition == "a"
+    deployment.stores["a"].abort([ClaimRef("vm-0", 1)])
+    join(
+        deployment.stores["b"], {"big": node({resource_class: 10 * amount for resource_class, amount in ROOMY.items()})}
+    )
+    deployment.worker.follow()
+    deployment.wait(PIN_MS - 1)
+    with pytest.raises(errors.ClaimEnded) as caught:
+        select(deployment.worker, call())
+    assert caught.value.kwargs["partition"] == "a"
+    deployment.wait(PIN_MS)
+    assert select(deployment.worker, call(attempt=2)).partition == "b"
+
+
+def test_call_with_live_claims_in_a_partition_is_not_served_elsewhere():
+    deployment = PartitionedDeployment(a={"a1": node(ROOMY)}, b={f"b{number}": node() for number in range(9)})
+    select(deployment.worker, call())
+    select(deployment.worker, call(7, first=20, asks=request(force_hosts=("a1",))))
+    with pytest.raises(errors.NoValidHost):
+        select(deployment.worker, call(2))  # vm-0 has a claim in a, which has no capacity for vm-1
+    assert deployment.live()["vm-0"] == ["a"]
+    assert "vm-1" not in deployment.live()
+
+
+def test_unknown_forced_host_is_named_in_the_error():
+    deployment = PartitionedDeployment(a={"a1": node()}, b={"b1": node()})
+    with pytest.raises(errors.UnknownHost, match="c1"):
+        select(deployment.worker, call(asks=request(force_hosts=("c1",))))
+    assert select(deployment.worker, call(asks=request(force_hosts=("b1",)))).partition == "b"
+
+
+def test_refusal_counts_hosts_without_an_audit():
+    deployment = PartitionedDeployment(a={"a1": node()}, b={"b1": node({"VCPU": 1})})
+    deployment.stores["a"].begin_epoch()
+    deployment.worker.follow()
+    with pytest.raises(errors.NoValidHost) as caught:
+        select(deployment.worker, call())
+    assert caught.value.kwargs["reasons"] == {"not audited in this epoch": 1, "not enough VCPU": 1}
+
+
+def test_pin_to_an_unconfigured_partition_is_replaced():
+    deployment = PartitionedDeployment(a={"a1": node()}, b={"b1": node()})
+    for store in deployment.stores.values():
+        store.pin("consumer:vm-0", "gone", 60_000)
+    assert select(deployment.worker, call()).partition in ("a", "b")
+
+
+def test_candidates_are_hosts_of_one_partition_only():
+    deployment = PartitionedDeployment(a={"a1": node(), "a2": node()}, b={"b1": node(), "b2": node()})
+    for number in range(8):
+        result_ = select(deployment.worker, call(first=number, alternates=15))
+        (verdicts,) = [result.verdicts for result in result_.prepared]
+        assert set(verdicts) <= {Verdict.FITS}
+        assert {name[0] for name in (result_.prepared[0].host, *result_.prepared[0].alternates)} == {result_.partition}

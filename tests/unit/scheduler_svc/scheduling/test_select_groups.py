@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Server groups: members are read from the store before a decision."""
+
+from dataclasses import replace
+
+import pytest
+
+from rpcapi import errors
+from rpcapi.resources.claims import GroupPolicy, Verdict
+from scheduler_svc.store.records import ClaimGroup
+from tests.unit.scheduler_svc.hosts import node, request
+from tests.unit.scheduler_svc.scheduling.selecting import RefusingClaimer, SelectorWorld, select, selection_call
+
+
+def test_hosts_refused_by_group_policy_are_not_ranked_again():
+    refusing = RefusingClaimer(Verdict.GROUP)
+    nodes = {f"h{number:02}": node() for number in range(20)}
+    selector, _ = SelectorWorld(nodes).selector(refusing, max_tries=3)
+    with pytest.raises(errors.NoValidHost, match="20 server group policy"):
+        select(selector, selection_call())
+    ranked_hosts = [{candidate.host for candidate in batch.intents[0].candidates} for batch in refusing.batches]
+    assert [len(hosts) for hosts in ranked_hosts] == [16, 4, 0]
+    assert not ranked_hosts[0] & ranked_hosts[1]
+
+
+def test_affinity_puts_all_instances_on_one_host():
+    world = SelectorWorld()
+    selector, _ = world.selector()
+    together = request(group=ClaimGroup("g", GroupPolicy.AFFINITY))
+    selection = select(selector, selection_call(4, asks=together))
+    assert len({result.host for result in selection.prepared}) == 1
+
+
+def test_affinity_selects_the_group_host_despite_lower_score():
+    nodes = {f"h{number:02}": node({"VCPU": 8 + number}) for number in range(40)}
+    world = SelectorWorld(nodes)
+    selector, _ = world.selector()
+    result = request({"VCPU": 1}, group=ClaimGroup("g", GroupPolicy.AFFINITY))
+    select(selector, selection_call(asks=replace(result, force_hosts=("h00",))))
+    assert select(selector, selection_call(3, first=1, asks=result)).prepared[2].host == "h00"
+    with pytest.raises(errors.NoValidHost, match="39 server group policy, 1 not enough VCPU"):
+        select(selector, selection_call(first=4, asks=replace(result, resources={"VCPU": 5})))
+
+
+def test_anti_affinity_selects_the_last_host_without_a_group_member():
+    nodes = {f"h{number:02}": node({"VCPU": 100 - number}) for number in range(60)}
+    world = SelectorWorld(nodes)
+    selector, _ = world.selector()
+    apart = request({"VCPU": 1}, group=ClaimGroup("g", GroupPolicy.ANTI_AFFINITY))
+    select(selector, selection_call(59, asks=apart))
+    assert select(selector, selection_call(first=59, asks=apart)).prepared[0].host == "h59"
+
+
+def test_anti_affinity_never_selects_a_host_twice():
+    world = SelectorWorld({f"h{number:02}": node() for number in range(20)})
+    selector, _ = world.selector()
+    apart = request(group=ClaimGroup("g", GroupPolicy.ANTI_AFFINITY))
+    results = [
+        select(selector, selection_call(first=number, asks=replace(apart, id=f"r{number}"))) for number in range(20)
+    ]
+    assert len({result.prepared[0].host for result in results}) == 20
+    with pytest.raises(errors.NoValidHost):
+        select(selector, selection_call(first=20, asks=apart))

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Requests with more instances than one claim script takes: chunks and aborts."""
+
+import time
+from collections import Counter
+
+import pytest
+
+from rpcapi import context, errors
+from tests.unit.scheduler_svc.hosts import node
+from tests.unit.scheduler_svc.scheduling.selecting import FailingClaimer, SelectorWorld, select, selection_call
+
+
+def test_repeated_large_request_returns_claims_made_before_an_outage():
+    world = SelectorWorld({f"h{number:02}": node() for number in range(60)})
+    selector, _ = world.selector(FailingClaimer(world.store))
+    with pytest.raises(errors.StoreUnavailable, match="gone"):
+        select(selector, selection_call(150))
+    hosts_by_consumer = {claim.consumer: claim.host for claim in world.live()}
+    assert len(hosts_by_consumer) == 100
+    selector, _ = world.selector()
+    hosts = [result.host for result in select(selector, selection_call(150)).prepared]
+    assert hosts[:100] == [hosts_by_consumer[f"vm-{number}"] for number in range(100)]
+
+
+def test_large_request_is_refused_although_its_claims_cannot_be_aborted():
+    world = SelectorWorld({f"h{number:02}": node() for number in range(30)})
+    claimer = FailingClaimer(world.store)
+    claimer.prepared = -10
+    selector, _ = world.selector(claimer)
+    with pytest.raises(errors.NoValidHost):
+        select(selector, selection_call(121))
+    assert {claim.state for claim in world.live()} == {"prepared"}  # they expire at their deadline
+
+
+def test_large_request_past_its_deadline_half_way_is_finished():
+    world = SelectorWorld({f"h{number:02}": node() for number in range(60)})
+    ctxt = context.new(deadline=time.time() + 60)
+
+    class Slow(FailingClaimer):
+        def prepare(self, batch):
+            ctxt.deadline = time.time() - 1
+            return self.store.prepare(batch)
+
+    selector, _ = world.selector(Slow(world.store))
+    assert len(select(selector, selection_call(150), ctxt).prepared) == 150
+
+
+def test_large_request_is_claimed_in_chunks():
+    world = SelectorWorld({f"h{number:02}": node() for number in range(60)})
+    selector, _ = world.selector()
+    result = select(selector, selection_call(230))
+    assert len(result.prepared) == len(world.live()) == 230
+    assert max(Counter(claim.host for claim in world.live()).values()) == 4
+
+
+@pytest.mark.parametrize(("count", "chunk", "chunks"), [(1, 0, 1), (100, 0, 1), (101, 1, 2), (230, 2, 3)])
+def test_decision_record_has_chunk_and_number_of_chunks(count, chunk, chunks):
+    world = SelectorWorld({f"h{number:02}": node() for number in range(60)})
+    selector, _ = world.selector()
+    select(selector, selection_call(count))
+    document = world.store.find_decision("req-1")
+    assert (document["instances"], document["chunk"], document["chunks"]) == (count, chunk, chunks)
+
+
+def test_large_request_that_does_not_fit_leaves_no_claims():
+    world = SelectorWorld({f"h{number:02}": node() for number in range(30)})
+    selector, _ = world.selector()
+    with pytest.raises(errors.NoValidHost):
+        select(selector, selection_call(121))
+    assert world.live() == []
+    assert world.store.verify().problems == []
+
+
+def test_claims_of_an_earlier_call_survive_a_later_refusal():
+    world = SelectorWorld({f"h{number:02}": node() for number in range(30)})
+    selector, sight = world.selector()
+    select(selector, selection_call(100))
+    sight.reach(world.store.snapshot().position, 1)
+    with pytest.raises(errors.NoValidHost):
+        select(selector, selection_call(121))
+    assert len(world.live()) == 100

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The decision and its claim: selection, repeated calls, deadlines, decision records."""
+
+import time
+from collections import Counter
+
+import pytest
+
+from rpcapi import context, errors
+from scheduler_svc.scheduling.selector import RetryLimits, Selector
+from scheduler_svc.store.records import ClaimRef
+from tests.unit.scheduler_svc.hosts import SMALL_REQUEST, node, request
+from tests.unit.scheduler_svc.scheduling.replica_views import filter_driver
+from tests.unit.scheduler_svc.scheduling.selecting import SelectorWorld, select, selection_call
+
+
+def test_an_instance_gets_a_host_a_claim_and_alternates():
+    world = SelectorWorld()
+    selector, _ = world.selector()
+    result_ = select(selector, selection_call(alternates=2))
+    (claim,) = world.live()
+    (result,) = result_.prepared
+    assert (claim.consumer, claim.attempt, claim.state) == ("vm-0", 1, "prepared")
+    assert claim.allocations == {claim.host: SMALL_REQUEST}
+    assert (claim.project, claim.user, claim.request_id) == ("p", "u", "req-1")
+    assert result.host == claim.host
+    assert len({result.host, *result.alternates}) == 3
+
+
+def test_table_counts_own_claims_immediately():
+    world = SelectorWorld({"a": node(), "b": node()})
+    selector, sight = world.selector()
+    selected_hosts = [select(selector, selection_call(first=number)).prepared[0].host for number in range(8)]
+    assert Counter(selected_hosts) == {"a": 4, "b": 4}
+    assert [set(selected_hosts[pair : pair + 2]) for pair in (0, 2, 4, 6)] == [{"a", "b"}] * 4
+    assert sight.reached == []
+
+
+def test_repeated_call_returns_the_same_answer_on_a_full_host():
+    world = SelectorWorld({"a": node()})
+    selector, sight = world.selector()
+    first = select(selector, selection_call(4)).prepared
+    sight.reach(world.store.snapshot().position, 1)
+    again = select(selector, selection_call(4)).prepared
+    assert [result.host for result in again] == [result.host for result in first]
+    assert len(world.live()) == 4
+    with pytest.raises(errors.NoValidHost):
+        select(selector, selection_call(first=4))
+
+
+def test_a_refusal_counts_reasons_and_is_recorded():
+    world = SelectorWorld()
+    selector, _ = world.selector()
+    with pytest.raises(errors.NoValidHost, match="No valid host: 4 not enough VCPU") as caught:
+        select(selector, selection_call(asks=request({"VCPU": 100})))
+    assert caught.value.kwargs["reasons"] == {"not enough VCPU": 4}
+    record = world.store.find_decision("req-1")
+    assert (record["outcome"], record["reasons"], record["hosts"]) == ("refused", {"not enough VCPU": 4}, 4)
+    assert record["spec"] == {"resources": {"VCPU": 100}}
+
+
+def test_empty_partition_is_refused_with_its_own_reason():
+    selector, _ = SelectorWorld({}).selector()
+    with pytest.raises(errors.NoValidHost, match="no host has reported"):
+        select(selector, selection_call())
+
+
+def test_decision_record_has_position_seed_and_verdicts():
+    world = SelectorWorld()
+    selector, sight = world.selector()
+    before = sight.table.position
+    select(selector, selection_call(asks=request(required_traits=())))
+    record = world.store.find_decision("req-1")
+    assert record["position"] == before
+    assert record["seed"] == request().seed
+    assert record["verdicts"][0]["tried"][0][1] == "FITS"
+    assert len(record["best"]) == 4
+
+
+def test_new_epoch_closes_hosts_until_they_are_audited():
+    world = SelectorWorld()
+    selector, sight = world.selector()
+    epoch = world.store.begin_epoch()
+    with pytest.raises(errors.NoValidHost, match="4 not audited in this epoch"):
+        select(selector, selection_call())
+    assert sight.table.epoch == epoch
+    world.store.audit("h2", epoch, [], 0)
+    sight.reach(world.store.snapshot().position, 1)
+    assert select(selector, selection_call()).prepared[0].host == "h2/n"
+
+
+def test_host_disabled_after_ranking_is_not_claimed():
+    world = SelectorWorld({"a": node(), "b": node()})
+    selector, _ = world.selector()
+    for name in ("a", "b"):
+        version, _document = world.store.get_state("service", name)
+        world.store.put_state("service", name, version, {"enabled": False})
+    with pytest.raises(errors.NoValidHost, match="2 service disabled"):
+        select(selector, selection_call())
+
+
+def test_ended_attempt_is_not_claimed_again():
+    world = SelectorWorld()
+    selector, _ = world.selector()
+    select(selector, selection_call())
+    world.store.abort([ClaimRef("vm-0", 1)])
+    with pytest.raises(errors.ClaimEnded):
+        select(selector, selection_call())
+    select(selector, selection_call(attempt=2))
+    with pytest.raises(errors.ClaimConflict):
+        select(selector, selection_call(attempt=3))
+
+
+def test_deadline_passed_before_the_decision_claims_nothing():
+    world = SelectorWorld()
+    selector, _ = world.selector()
+    with pytest.raises(errors.DeadlinePassed):
+        select(selector, selection_call(), context.new(deadline=time.time() - 1))
+    assert world.live() == []
+
+
+def test_deadline_passed_while_deciding_claims_nothing():
+    world = SelectorWorld()
+    selector, _ = world.selector()
+    ctxt = context.new(deadline=time.time() + 60)
+    ranking = selector.driver.rank
+
+    class Slow:
+        name_for = selector.driver.name_for
+
+        def rank(self, *args):
+            ctxt.deadline = time.time() - 1
+            return ranking(*args)
+
+    selector.driver = Slow()
+    with pytest.raises(errors.DeadlinePassed):
+        select(selector, selection_call(), ctxt)
+    assert world.live() == []
+
+
+def test_unknown_forced_host_is_named_in_the_error():
+    selector, _ = SelectorWorld().selector()
+    with pytest.raises(errors.UnknownHost, match="h9"):
+        select(selector, selection_call(asks=request(force_hosts=("h0", "h9"))))
+    assert select(selector, selection_call(asks=request(force_hosts=("h1",)))).prepared[0].host == "h1/n"
+
+
+def test_unknown_forced_host_is_refused_although_the_record_fails(caplog):
+    caplog.set_level("WARNING", logger="scheduler_svc.scheduling.selector")
+    world = SelectorWorld()
+    selector, sight = world.selector()
+
+    def record(request_id, document):
+        raise errors.StoreUnavailable(why="it is away")
+
+    selector = Selector(world.store, sight, filter_driver(), RetryLimits(), record)
+    with pytest.raises(errors.UnknownHost, match="h9"):
+        select(selector, selection_call(asks=request(force_hosts=("h9",))))
+    assert "Cannot record the refusal of request req-1" in caplog.text
+
+
+def test_served_request_is_logged_at_debug_level_only(caplog):
+    caplog.set_level("DEBUG", logger="scheduler_svc.scheduling.selector")
+    selector, _ = SelectorWorld().selector()
+    select(selector, selection_call(3))
+    messages = [(record.levelname, record.getMessage()) for record in caplog.records]
+    assert messages == [("DEBUG", "Selected hosts for 3 instances in 1 tries")]

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Near candidates, which are about as good as the best, and their use when other workers claim."""
+
+from rpcapi import context
+from scheduler_svc.conf.filters import DEFAULT_FILTERS
+from scheduler_svc.core.drivers.filter import FilterDriver
+from scheduler_svc.core.filtering import pipeline
+from scheduler_svc.core.weighers import scoring
+from scheduler_svc.scheduling.calls import SelectionCall
+from scheduler_svc.scheduling.selector import RetryLimits, Selector
+from scheduler_svc.store.memory import MemoryStore
+from scheduler_svc.store.records import BatchAnswer, ClaimBatch
+from tests.unit.scheduler_svc import hosts
+from tests.unit.scheduler_svc.hosts import node, request
+from tests.unit.scheduler_svc.scheduling.replica_views import FollowingReplicaView
+
+TWO = {"VCPU": 2}
+
+
+def driver(multiplier: float = 1.0, subset: int = 1) -> FilterDriver:
+    return FilterDriver(pipeline.build(DEFAULT_FILTERS), scoring.build({"CPUWeigher": multiplier}), subset)
+
+
+def near(driver: FilterDriver, *, count: int = 1) -> int:
+    nodes = {f"h{free:02}": node({"VCPU": free}) for free in (4, 9, 10, 11, 12)}
+    with hosts.table(nodes).reading() as view:
+        return driver.rank(view, request(TWO), count, 1).near
+
+
+def test_near_counts_hosts_no_worse_than_the_best_with_one_more_instance() -> None:
+    assert near(driver()) == 3  # 12 free, 11, and 10 as the best would have with one more
+
+
+def test_near_works_with_a_packing_weigher() -> None:
+    assert near(driver(-1.0)) == 1  # 4 free; the next has 9
+
+
+def test_near_is_one_for_host_subsets_and_many_instances() -> None:
+    assert (near(driver(subset=2)), near(driver(), count=2)) == (1, 1)
+
+
+def test_workers_with_the_same_table_select_different_near_hosts() -> None:
+    store = MemoryStore("p")
+    hosts.join(store, {name: node({"VCPU": 12}) for name in ("a", "b")})
+    workers = [Selector(store, FollowingReplicaView(store), driver(), RetryLimits()) for _ in range(2)]
+    hosts_ = [_place(worker, f"c{number}") for number, worker in enumerate(workers)]
+    assert sorted(hosts_) == ["a", "b"]
+
+
+def test_own_claims_do_not_divert_a_worker() -> None:
+    store = MemoryStore("p")
+    hosts.join(store, {"large": node({"VCPU": 30}), "small": node({"VCPU": 27})})
+    spy = RecordingStore(store)
+    worker = Selector(spy, FollowingReplicaView(store), driver(), RetryLimits())
+    assert [_place(worker, f"c{number}") for number in range(2)] == ["large", "large"]
+    first, second = (batch.intents[0] for batch in spy.batches)
+    assert (first.near, second.near) == (1, 2)
+    assert second.candidates[0].sums_position > spy.batches[1].position
+
+
+class RecordingStore:
+    """A store that records the batches it gets."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+        self.batches: list[ClaimBatch] = []
+
+    def prepare(self, batch: ClaimBatch) -> BatchAnswer:
+        self.batches.append(batch)
+        return self._store.prepare(batch)
+
+    abort = None
+    group_hosts = None
+
+
+def _place(worker: Selector, consumer: str) -> str | None:
+    result = worker.select(context.new("p", "u"), SelectionCall(request(TWO), [consumer]))
+    return result.prepared[0].host

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A scheduler worker in this process, on oslo.messaging's fake transport and memory stores."""
+
+import uuid
+
+from oslo_config import cfg
+from prometheus_client import REGISTRY
+
+from rpcapi import context, objects
+from rpcapi.clients import claims, scheduler
+from rpcapi.messaging import bus
+from scheduler_svc import conf as scheduler_conf
+from scheduler_svc.service import SchedulerService
+from scheduler_svc.store.memory import MemoryStore
+from tests.unit.scheduler_svc.hosts import SMALL_REQUEST, node
+
+
+def configure(conf):
+    scheduler_conf.register_opts(conf)
+    bus.set_defaults(conf)
+    conf.set_override("transport_url", "fake://")
+    conf.set_override("call_timeout", 20.0, group="rpc")
+    return conf
+
+
+def node_report():
+    """Return a node as an agent reports it: without the capacity, which the scheduler computes."""
+    report = node()
+    for inventory in report["inventories"].values():
+        del inventory["capacity"]
+    return report
+
+
+def metric_value(name, **labels):
+    return REGISTRY.get_sample_value(f"gantt_{name}", labels) or 0
+
+
+class ShortPollStore(MemoryStore):
+    """A store with a short blocking read, so that a worker stops without waiting for the next entry."""
+
+    def follow(self, position, block_ms):
+        return super().follow(position, min(block_ms, 20))
+
+
+class FakeTransportWorker:
+    """A worker, its stores, and its clients; ``options`` are those of [scheduler]."""
+
+    def __init__(self, **options):
+        self.conf = cfg.ConfigOpts()
+        self.conf([], project="gantt", default_config_files=[], default_config_dirs=[])
+        configure(self.conf)
+        for name, value in options.items():
+            self.conf.set_override(name, value, group="scheduler")
+        self.stores = {
+            name: ShortPollStore(name, namespaces=["aggregate"]) for name in options.get("partitions", ["default"])
+        }
+        self.store = self.stores["default"]
+        self.service = SchedulerService(self.conf, 0, lambda conf, partition: self.stores[partition])
+        transport = bus.get_transport(self.conf)
+        self.scheduler = scheduler.SchedulerAPI(self.conf, transport)
+        self.claims = claims.ClaimsAPI(self.conf, transport, "default")
+
+    def report(self, host, nodes, sequence=1, base=0, full=True):
+        stats = objects.StatsReport.of(incarnation=1, sequence=sequence, base=base, full=full, nodes=nodes)
+        return self.scheduler.update_resource_stats(context.new(), host, stats)
+
+    def audit(self, host, epoch, **columns):
+        empty = {key: [] for key in ("consumers", "attempts", "states", "names", "allocations", "owners")}
+        report = objects.AuditReport.of(host=host, epoch=epoch, **(empty | columns))
+        return self.claims.audit_host(context.new(), report)
+
+    def join(self, host, nodes):
+        """Report and audit as an agent does at start, and wait until the worker has applied it."""
+        answer = self.report(host, nodes)
+        self.audit(host, answer.epoch)
+        assert self.service._partition_set.partitions.own.replica.reach(self.store.state.position, 10)
+
+    def select(self, count=1, ctxt=None, uuids=None, **spec):
+        request_spec = objects.RequestSpec.of(**({"resources": SMALL_REQUEST} | spec))
+        uuids = uuids or [str(uuid.uuid4()) for _ in range(count)]
+        return uuids, self.scheduler.select_destinations(ctxt or context.new("p", "u"), request_spec, uuids)
+
+    def refs(self, uuids, attempt=1):
+        return objects.ClaimRefs.of(consumers=uuids, attempts=[attempt] * len(uuids))
