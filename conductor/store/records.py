@@ -74,7 +74,7 @@ class InstanceRecord:
     position: int = 0
     history: Sequence[Mapping[str, Any]] = ()
     reason: str | None = None
-    asked: bool = False
+    asked: bool = False  # pylint: disable=disallowed-name  # the name under which it is stored
     tries: int = 0
     since_ms: int = 0
     version: int = 1

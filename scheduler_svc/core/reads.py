@@ -21,9 +21,9 @@ def union(read_sets: Iterable[Reads]) -> Reads:
     return merged
 
 
-def covers(kept: Reads, required: Reads) -> bool:
-    """Return whether ``kept`` has all of ``required``."""
-    return all(keys <= kept.get(namespace, frozenset()) for namespace, keys in required.items())
+def covers(available: Reads, required: Reads) -> bool:
+    """Return whether ``available`` has all of ``required``."""
+    return all(keys <= available.get(namespace, frozenset()) for namespace, keys in required.items())
 
 
 def required_keys(reads: Reads) -> list[str]:

@@ -246,7 +246,7 @@ def test_sqlite_survives_killed_writers(run_folder: Path) -> None:
     url = f"sqlite:///{run_folder / 'store.sqlite'}"
     world = opened(url)
     epoch = world.store.snapshot().epoch
-    ack_files = [run_folder / f"writer{number}.told" for number in range(2)]
+    ack_files = [run_folder / f"writer{number}.acknowledged" for number in range(2)]
     processes = []
     for path in ack_files:
         with path.open("w") as output:

@@ -32,7 +32,7 @@ class DirectScheduler:
 
     def __init__(self, store: RedisStore) -> None:
         self.store = store
-        self.wanted: list[str] | None = None
+        self.required_keys: list[str] | None = None
 
     def update_resource_stats(self, ctxt: Any, host: str, stats: objects.StatsReport) -> objects.StatsAnswer:
         outcome = self.store.update_stats(
@@ -44,7 +44,7 @@ class DirectScheduler:
             nodes=check_nodes(host, stats.nodes, stats.full),
         )
         return objects.StatsAnswer.of(
-            sequence=stats.sequence, need_full=outcome.need_full, epoch=outcome.epoch, wanted=self.wanted
+            sequence=stats.sequence, need_full=outcome.need_full, epoch=outcome.epoch, wanted=self.required_keys
         )
 
 
@@ -112,13 +112,13 @@ def test_report_with_changes_writes_one_entry_with_the_changes(agent: ReportingA
 
 def test_changes_of_unread_fields_write_no_log_entries(agent: ReportingAgent) -> None:
     # given a scheduler that reads no metric, and an agent that knows it
-    agent.scheduler.wanted = ["inventories"]
+    agent.scheduler.required_keys = ["inventories"]
     agent.reporter.report()
     agent.reporter.report()
     # when all nodes change with every report
     agent.profile = HostProfile(churn=1.0)
     assert agent.report_and_read_log(reports=3) == []
     # then a scheduler that reads them gets every change
-    agent.scheduler.wanted = None
+    agent.scheduler.required_keys = None
     agent.reporter.report()
     assert agent.report_and_read_log(reports=3) == [("provider", 5)] * 3

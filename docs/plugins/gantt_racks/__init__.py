@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Example plugins of gantt; docs/plugins.md tells how they work."""
+"""Example plugins of gantt; docs/plugins.md describes them."""

@@ -161,7 +161,7 @@ class SchedulerDouble:
         self.reports: list[tuple[str, objects.StatsReport]] = []
         self.epoch = 7
         self.audit = False
-        self.wanted: list[str] | None = None
+        self.required_keys: list[str] | None = None
         self.lose: list[str] = []  # what is lost next: "call" or "answer"
         self.lock = threading.Lock()
 
@@ -176,7 +176,7 @@ class SchedulerDouble:
         if fault == "answer":
             raise messaging.MessagingTimeout("the answer was lost")
         return objects.StatsAnswer.of(
-            sequence=stats.sequence, need_full=need_full, epoch=self.epoch, audit=self.audit, wanted=self.wanted
+            sequence=stats.sequence, need_full=need_full, epoch=self.epoch, audit=self.audit, wanted=self.required_keys
         )
 
     def forget(self, name: str) -> None:

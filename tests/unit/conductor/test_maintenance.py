@@ -36,7 +36,7 @@ def test_all_tasks_run_while_scheduler_is_unavailable() -> None:
     scheduler = SimpleNamespace(report_service=report_service)
     upkeep = Upkeep(store, scheduler, "c1", 0.01, stopping)  # type: ignore[arg-type]
     upkeep.start()
-    until(lambda: len(heartbeats) > 2 and not store.get(["a"]), "it was told and the deleted is forgotten")
+    until(lambda: len(heartbeats) > 2 and not store.get(["a"]), "heartbeats are sent and the deleted record is removed")
     until(lambda: instances("DELETED") == 0, "the figures follow")
     assert instances("SCHEDULING") == 1
     assert heartbeats[0] == ("gantt-conductor", "c1")

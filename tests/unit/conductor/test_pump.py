@@ -77,7 +77,7 @@ def test_failure_of_one_request_does_not_stop_others(bench: Bench, error: Except
     bench.record("a", "b")
     bench.record("c")
     until(lambda: sorted(bench.begun) == ["a", "b", "c"], "all are begun")
-    # The lease is kept: nobody tries it again before it is over.
+    # The lease is kept: no conductor takes it before it is over.
     until(lambda: bench.store.take("another conductor", 10) == [], "nothing else is due")
 
 

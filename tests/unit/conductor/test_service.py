@@ -211,12 +211,12 @@ def test_older_peer_gets_backported_object(shared: Cluster) -> None:
 
 def test_audits_reach_every_host(shared: Cluster) -> None:
     shared.api.audit_hosts(CTXT, PARTITION, 7)
-    until(lambda: len(shared.audits) == 2, "both hosts were told")
+    until(lambda: len(shared.audits) == 2, "both hosts are asked to audit")
     assert set(shared.audits) == {(PARTITION, 7)}
 
 
 def test_conductor_sends_heartbeats_to_the_scheduler(shared: Cluster) -> None:
-    until(lambda: shared.heartbeats, "it was told")
+    until(lambda: shared.heartbeats, "a heartbeat is sent")
     assert shared.heartbeats[0] == ("gantt-conductor", "c1")
 
 

@@ -89,7 +89,7 @@ def test_failure_reports_the_last_line_of_apt(machine):
         install.install_missing()
 
 
-def test_non_root_user_is_told_the_command(machine, monkeypatch):
+def test_error_for_a_non_root_user_names_the_command(machine, monkeypatch):
     folder, _ = machine
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
 

@@ -136,7 +136,7 @@ def test_first_report_has_all_child_providers_and_next_only_changes(rig: AgentRi
 
 
 def test_cells_that_the_scheduler_does_not_read_are_not_reported(rig: AgentRig) -> None:
-    rig.scheduler.wanted = ["inventories"]
+    rig.scheduler.required_keys = ["inventories"]
     rig.reporter.report()
     rig.scheduler.forget(HOST)
     rig.reporter.report()

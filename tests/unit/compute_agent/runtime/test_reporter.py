@@ -155,14 +155,14 @@ def test_all_keys_are_reported_when_read_keys_are_unknown(rig: AgentRig) -> None
 def test_only_read_keys_are_reported(rig: AgentRig) -> None:
     # given a scheduler that reads one metric, on hosts whose stats all change all the time
     rig.profile = HostProfile(churn=1.0)
-    rig.scheduler.wanted = ["inventories", "metrics.cpu.percent"]
+    rig.scheduler.required_keys = ["inventories", "metrics.cpu.percent"]
     rig.reporter.report()
     for _ in range(2):
         rig.reporter.report()
         assert last_report_keys(rig) == {node.name: {"metrics.cpu.percent"} for node in NODES}
 
     # when it reads no metric any more, the last value is removed and changes need only heartbeats
-    rig.scheduler.wanted = ["inventories"]
+    rig.scheduler.required_keys = ["inventories"]
     rig.reporter.report()
     rig.reporter.report()
     assert rig.scheduler.reports[-1][1].nodes == {node.name: {"metrics": {}} for node in NODES}
@@ -170,7 +170,7 @@ def test_only_read_keys_are_reported(rig: AgentRig) -> None:
     assert kinds(rig)[-1] == "beat"
 
     # and a full report has the read keys, and always the inventories
-    rig.scheduler.wanted = ["traits"]
+    rig.scheduler.required_keys = ["traits"]
     rig.reporter.report()
     rig.scheduler.forget(HOST)
     rig.reporter.report()
@@ -179,12 +179,12 @@ def test_only_read_keys_are_reported(rig: AgentRig) -> None:
 
 
 def test_newly_read_keys_are_in_the_next_report(rig: AgentRig) -> None:
-    rig.scheduler.wanted = ["inventories"]
+    rig.scheduler.required_keys = ["inventories"]
     rig.reporter.report()
     rig.scheduler.forget(HOST)
     rig.reporter.report()
     assert last_report_keys(rig) == {node.name: {"inventories"} for node in NODES}
-    rig.scheduler.wanted = ["inventories", "traits", "availability_zone", *OWN_METRICS, "metrics.unheard.of"]
+    rig.scheduler.required_keys = ["inventories", "traits", "availability_zone", *OWN_METRICS, "metrics.unheard.of"]
     rig.reporter.report()
     assert kinds(rig)[-1] == "beat"
     rig.reporter.report()
@@ -193,12 +193,12 @@ def test_newly_read_keys_are_in_the_next_report(rig: AgentRig) -> None:
 
 
 def test_older_scheduler_without_read_keys_gets_all_keys(rig: AgentRig) -> None:
-    rig.scheduler.wanted = []
+    rig.scheduler.required_keys = []
     rig.reporter.report()
     rig.scheduler.forget(HOST)
     rig.reporter.report()
     assert last_report_keys(rig) == {node.name: {"inventories"} for node in NODES}
-    rig.scheduler.wanted = None
+    rig.scheduler.required_keys = None
     for _ in range(2):
         rig.reporter.report()
     assert rig.scheduler.views == {HOST: truth(rig)}
@@ -233,9 +233,9 @@ def test_scheduler_view_converges_after_any_lost_messages(
         elif event == "forget":
             rig.scheduler.forget(HOST)
         elif event == "read":
-            rig.scheduler.wanted = None
+            rig.scheduler.required_keys = None
         elif event == "ignore":
-            rig.scheduler.wanted = ["inventories"]
+            rig.scheduler.required_keys = ["inventories"]
         elif event == "restart":
             rig.stop()
             rig.clock.now += 1
@@ -246,7 +246,7 @@ def test_scheduler_view_converges_after_any_lost_messages(
             except CallUnanswered:
                 continue
     rig.scheduler.lose.clear()
-    rig.scheduler.wanted = None
+    rig.scheduler.required_keys = None
     for _ in range(3):
         rig.reporter.report()
     assert rig.scheduler.views == {HOST: truth(rig)}

@@ -5,7 +5,7 @@ import pytest
 
 from rpcapi import errors
 from rpcapi.spec_builder import ports, volumes
-from tests.unit.rpcapi.spec_builder.wishes import PLAIN, request
+from tests.unit.rpcapi.spec_builder.plain_request import PLAIN, request
 
 BOOT = {"size": "20", "pool": "pool1", "boot": "true"}
 

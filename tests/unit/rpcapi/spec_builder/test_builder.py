@@ -3,7 +3,7 @@
 
 import pytest
 
-from tests.unit.rpcapi.spec_builder.wishes import PLAIN, request
+from tests.unit.rpcapi.spec_builder.plain_request import PLAIN, request
 
 
 def cell(number, cpus, pcpus, memory_mb):

@@ -6,7 +6,7 @@ import pytest
 from rpcapi import errors
 from rpcapi.spec_builder import volumes
 from rpcapi.spec_builder.images import Image
-from tests.unit.rpcapi.spec_builder.wishes import request
+from tests.unit.rpcapi.spec_builder.plain_request import request
 
 CONTRADICTIONS = [
     ({"resources:VCPU": "x"}, {}, "must be a non-negative integer"),

@@ -91,9 +91,9 @@ def test_too_large_document_is_refused(states):
 @pytest.mark.parametrize("namespace", ["rack", "aggregate", "volume", "network", "service", "compute"])
 def test_undeclared_writer_is_refused(states, namespace):
     with pytest.raises(errors.WriterRefused):
-        states.update(namespace, "h1", 0, {"hosts": []}, "somebody")
+        states.update(namespace, "h1", 0, {"hosts": []}, "another-writer")
     with pytest.raises(errors.WriterRefused):
-        states.delete(namespace, "h1", 1, "somebody")
+        states.delete(namespace, "h1", 1, "another-writer")
 
 
 def test_undeclared_namespace_is_unknown(states):

@@ -52,10 +52,10 @@ def test_hinted_instances_are_located_by_their_claims(worker):
 
 
 def test_hint_with_an_unknown_instance_neither_excludes_nor_matches_hosts(worker):
-    nobody = str(uuid.uuid4())
-    assert place(worker, hints={"different_host": [nobody]})[1][0] in NODES
+    unknown = str(uuid.uuid4())
+    assert place(worker, hints={"different_host": [unknown]})[1][0] in NODES
     with pytest.raises(errors.NoValidHost, match="4 none of the instances of same_host"):
-        place(worker, hints={"same_host": [nobody]})
+        place(worker, hints={"same_host": [unknown]})
 
 
 def test_other_hints_are_passed_unchanged():

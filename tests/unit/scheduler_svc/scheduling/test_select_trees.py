@@ -215,8 +215,8 @@ def test_batch_ranking_is_fitted_to_trees_or_dropped():
         assert [list(amounts) for amounts in small.allocations] == [["a"]] * 3
         assert small.allocations[2]["a"].keys() == {"a", "a/numa1"}
         assert fit_to_trees(view, request({"VCPU": 5, "DISK_GB": 1}), Ranking([["a"]], 2, {})) is None
-        nobody = Ranking((), 2, {"service down": 2})
-        assert fit_to_trees(view, request(), nobody) is nobody
+        no_hosts = Ranking((), 2, {"service down": 2})
+        assert fit_to_trees(view, request(), no_hosts) is no_hosts
 
 
 def celled(host, pinned):
