@@ -8,9 +8,9 @@ from typing import Any
 from devstack.lab import default_driver
 from rpcapi.resources.inventory import Inventory
 from rpcapi.resources.names import host_of
+from scheduler_svc.core.records import Snapshot
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.store.interface import Store
-from scheduler_svc.store.records import Snapshot
 
 NODES_PER_HOST = 50
 ZONES = ("az1", "az2", "az3")

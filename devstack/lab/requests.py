@@ -6,8 +6,8 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from scheduler_svc.core.records import Amounts
 from scheduler_svc.core.request import SchedulingRequest
-from scheduler_svc.store.records import Amounts
 
 # (processors, memory in MB for each, disk in GB, how many of ten)
 SIZES = ((1, 2048, 20, 3), (2, 2048, 40, 3), (4, 4096, 80, 2), (8, 4096, 160, 1), (8, 8192, 320, 1))

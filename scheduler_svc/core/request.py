@@ -8,7 +8,7 @@ from typing import Any
 
 from rpcapi.resources.claims import GroupPolicy
 from rpcapi.resources.groups import RequestGroup
-from scheduler_svc.store.records import Amounts, ClaimGroup
+from scheduler_svc.core.records import Amounts, ClaimGroup
 
 COMPUTE = "compute"
 

@@ -12,11 +12,11 @@ from rpcapi.context import RequestContext
 from rpcapi.endpoint import expose
 from rpcapi.resources.claims import Answer
 from scheduler_svc import metrics
+from scheduler_svc.core.records import ClaimBatch, ClaimResult, IntentResult
 from scheduler_svc.endpoints import bounds, decode, encode
 from scheduler_svc.endpoints.observed import MeteredEndpoint
 from scheduler_svc.scheduling.alternates import AlternateClaimer
 from scheduler_svc.store.interface import Store
-from scheduler_svc.store.records import ClaimBatch, ClaimResult, IntentResult
 
 LOG = log.getLogger(__name__)
 

@@ -10,8 +10,9 @@ from rpcapi.resources import names
 from rpcapi.resources.claims import ClaimState, GroupPolicy
 from rpcapi.resources.groups import RequestGroup, freeze_alternatives
 from rpcapi.validation.request import check_spec
+from scheduler_svc.core.records import Candidate, ClaimGroup, ClaimRef, Intent
 from scheduler_svc.core.request import SchedulingRequest
-from scheduler_svc.store.records import Candidate, ClaimGroup, ClaimRef, Intent, RunningClaim
+from scheduler_svc.store.records import RunningClaim
 
 _OWNER = ("type", "project", "user", "request_id")
 

@@ -6,12 +6,13 @@ from typing import Any
 
 from rpcapi import objects
 from rpcapi.resources.claims import Answer, Verdict
+from scheduler_svc.core.records import Claim, ClaimResult, Intent, IntentResult
 from scheduler_svc.host_state.deployment import LocatedDocument
 from scheduler_svc.replication.partitions import PartitionOverview
 from scheduler_svc.scheduling.alternates import PreparedChunk
 from scheduler_svc.scheduling.calls import SelectionResult
 from scheduler_svc.scheduling.extensions import CatalogueEntry
-from scheduler_svc.store.records import AuditOutcome, Claim, ClaimResult, Intent, IntentResult, Verification
+from scheduler_svc.store.records import AuditOutcome, Verification
 
 _SENTENCES: Mapping[str, str] = {
     Answer.UNKNOWN: "no such claim of that consumer and attempt",

@@ -10,9 +10,9 @@ from oslo_log import log
 
 from rpcapi import errors
 from scheduler_svc import metrics
+from scheduler_svc.core.records import LogEntry
 from scheduler_svc.notifications.turn import NAMESPACE, PublishedPosition, PublisherLease
 from scheduler_svc.store.interface import Store
-from scheduler_svc.store.records import LogEntry
 
 LOG = log.getLogger(__name__)
 

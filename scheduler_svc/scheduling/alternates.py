@@ -12,11 +12,11 @@ from rpcapi.resources.trees.search import NoCandidateReason
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.filters import audited
 from scheduler_svc.core.matching.predicate import Filter
+from scheduler_svc.core.records import Allocations, BatchAnswer, Candidate, ClaimBatch, Intent
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.trees.finder import AllocationFinder
 from scheduler_svc.scheduling.claimer import CHUNK, ClaimStore
 from scheduler_svc.scheduling.replica_view import ReplicaView
-from scheduler_svc.store.records import Allocations, BatchAnswer, Candidate, ClaimBatch, Intent
 
 
 class PreparedChunk(NamedTuple):

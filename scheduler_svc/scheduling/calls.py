@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rpcapi import errors
+from scheduler_svc.core.records import IntentResult
 from scheduler_svc.core.request import SchedulingRequest
-from scheduler_svc.store.records import IntentResult
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from scheduler_svc.store.records import BatchAnswer, Claim, ClaimBatch, ClaimRef, ClaimResult
+from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef, ClaimResult
 
 CHUNK = 100  # instances that one claim script takes
 

@@ -9,10 +9,10 @@ from rpcapi import errors
 from rpcapi.context import RequestContext
 from rpcapi.resources.claims import Verdict
 from scheduler_svc.core.drivers.driver import Ranking
+from scheduler_svc.core.records import Allocations, Candidate, ClaimBatch, Intent
 from scheduler_svc.core.table.partition import LogPosition
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.claimer import CHUNK
-from scheduler_svc.store.records import Allocations, Candidate, ClaimBatch, Intent
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from rpcapi import errors
 from rpcapi.resources.claims import NOT_AUDITED, Answer, Verdict
-from scheduler_svc.store.records import Intent, IntentResult
+from scheduler_svc.core.records import Intent, IntentResult
 
 MAX_LOST_CANDIDATES = 32  # recorded in a decision
 NO_HOSTS = "no host has reported in this partition"

@@ -14,6 +14,7 @@ from rpcapi.context import RequestContext
 from rpcapi.resources.claims import Answer, Verdict
 from scheduler_svc import metrics
 from scheduler_svc.core.drivers.driver import Driver, Ranking
+from scheduler_svc.core.records import BatchAnswer, ClaimRef, IntentResult
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.core.table.view import View
@@ -23,7 +24,6 @@ from scheduler_svc.scheduling.calls import RefusedCall, SelectionCall, Selection
 from scheduler_svc.scheduling.claimer import CHUNK, Claimer, DecisionRecorder
 from scheduler_svc.scheduling.decisions import DecisionBuilder, RankingSnapshot, refusal_document
 from scheduler_svc.scheduling.replica_view import ReplicaView
-from scheduler_svc.store.records import BatchAnswer, ClaimRef, IntentResult
 
 LOG = log.getLogger(__name__)
 

@@ -8,11 +8,11 @@ from rpcapi import errors
 from rpcapi.context import RequestContext
 from rpcapi.resources.claims import Answer
 from scheduler_svc.core.drivers.driver import Driver
+from scheduler_svc.core.records import BatchAnswer, ClaimBatch, ClaimRef, ClaimResult, Intent, IntentResult
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.scheduling.alternates import AlternateClaimer
 from scheduler_svc.scheduling.calls import SelectionCall, SelectionOutcome, SelectionResult
 from scheduler_svc.scheduling.partitioned import HostSelector
-from scheduler_svc.store.records import BatchAnswer, ClaimBatch, ClaimRef, ClaimResult, Intent, IntentResult
 
 SHADOW = "shadow"  # the outcome, and the answer for each consumer
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from rpcapi import errors
-from scheduler_svc.store import interface, namespaces, records, validation
+from scheduler_svc.core.records import LogEntry, Snapshot
+from scheduler_svc.store import interface, namespaces, validation
 from scheduler_svc.store.namespaces import Versioned
 
 LOG = logging.getLogger(__name__)
@@ -121,7 +122,7 @@ class CompositeStore(interface.Store):
             validation.check_name(name)
             self._states.delete(namespace, name, version)
 
-    def snapshot(self, namespaces: Collection[str] = ()) -> records.Snapshot:
+    def snapshot(self, namespaces: Collection[str] = ()) -> Snapshot:
         external = [namespace for namespace in namespaces if namespace in self._external]
         snapshot = self.store.snapshot([namespace for namespace in namespaces if namespace not in self._external])
         # Versions are read first: a document that changes meanwhile is returned again.
@@ -136,7 +137,7 @@ class CompositeStore(interface.Store):
         }
         return replace(snapshot, states={**snapshot.states, **states})
 
-    def follow(self, position: int, block_ms: int, limit: int = 1000) -> list[records.LogEntry] | None:
+    def follow(self, position: int, block_ms: int, limit: int = 1000) -> list[LogEntry] | None:
         wait_ms = min(block_ms, POLL_MS) if self._follower_versions else block_ms
         entries = self.store.follow(position, wait_ms, limit)
         if entries is None or not self._follower_versions or time.monotonic() < self._next_poll:
@@ -149,7 +150,7 @@ class CompositeStore(interface.Store):
         self.store.close()
         self._states.close()
 
-    def _changes(self, position: int) -> list[records.LogEntry]:
+    def _changes(self, position: int) -> list[LogEntry]:
         """Return the documents that changed since the last poll."""
         entries, current = [], {}
         for namespace, previous in self._follower_versions.items():
@@ -159,11 +160,11 @@ class CompositeStore(interface.Store):
             documents = {name: contents[name][1] if name in contents else None for name in changed}
             documents |= dict.fromkeys(previous.keys() - current[namespace].keys())
             if documents:
-                entries.append(records.LogEntry(position, "state", {namespace: documents}))
+                entries.append(LogEntry(position, "state", {namespace: documents}))
         self._follower_versions = current
         return entries
 
-    def _poll(self, read: Callable[[], list[records.LogEntry]]) -> list[records.LogEntry]:
+    def _poll(self, read: Callable[[], list[LogEntry]]) -> list[LogEntry]:
         """Poll for changes; while the server is unavailable, return none, and keep the last known documents."""
         try:
             entries = read()

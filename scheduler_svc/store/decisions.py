@@ -3,7 +3,7 @@
 
 from typing import Any
 
-from scheduler_svc.store.records import BatchAnswer, ClaimBatch
+from scheduler_svc.core.records import BatchAnswer, ClaimBatch
 
 
 def outcome(batch: ClaimBatch, answer: BatchAnswer) -> dict[str, Any]:

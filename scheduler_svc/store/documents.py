@@ -7,7 +7,8 @@ from typing import Any
 
 from rpcapi import errors
 from rpcapi.resources.claims import GroupPolicy
-from scheduler_svc.store.records import SCHEMA, Claim, ClaimGroup
+from scheduler_svc.core.records import Claim, ClaimGroup
+from scheduler_svc.store.records import SCHEMA
 
 
 def encode(document: Any) -> str:

@@ -5,7 +5,8 @@ import abc
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from scheduler_svc.store import records
+from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef, ClaimResult, LogEntry, Snapshot
+from scheduler_svc.store.records import AuditOutcome, RunningClaim, StatsOutcome, Verification
 
 
 class Store(abc.ABC):
@@ -21,14 +22,14 @@ class Store(abc.ABC):
     # -- claims ------------------------------------------------------------------------------------------------
 
     @abc.abstractmethod
-    def prepare(self, batch: records.ClaimBatch) -> records.BatchAnswer:
+    def prepare(self, batch: ClaimBatch) -> BatchAnswer:
         """Prepare a claim for every intent of the batch, or for none.
 
         A batch has at most MAX_INTENTS intents of MAX_CANDIDATES candidates each.
         """
 
     @abc.abstractmethod
-    def confirm(self, host: str, refs: Sequence[records.ClaimRef]) -> list[records.ClaimResult]:
+    def confirm(self, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
         """Confirm prepared claims of service host ``host``, each independently.
 
         Returns for each claim CONFIRMED (also when it was confirmed before), EXPIRED, ABORTED, RELEASED, UNKNOWN,
@@ -36,7 +37,7 @@ class Store(abc.ABC):
         """
 
     @abc.abstractmethod
-    def abort(self, refs: Sequence[records.ClaimRef], host: str | None = None) -> list[records.ClaimResult]:
+    def abort(self, refs: Sequence[ClaimRef], host: str | None = None) -> list[ClaimResult]:
         """Abort prepared claims, each independently. With ``host``, a claim on another service host answers FOREIGN.
 
         Returns for each claim its end (ABORTED, EXPIRED or RELEASED), CONFIRMED (a confirmed claim is not ended),
@@ -46,7 +47,7 @@ class Store(abc.ABC):
         """
 
     @abc.abstractmethod
-    def release(self, host: str, refs: Sequence[records.ClaimRef]) -> list[records.ClaimResult]:
+    def release(self, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
         """Release claims of service host ``host``, prepared or confirmed.
 
         Returns for each claim RELEASED, its former end, or FOREIGN. Releasing a claim that never existed is allowed:
@@ -54,7 +55,7 @@ class Store(abc.ABC):
         """
 
     @abc.abstractmethod
-    def move(self, ref: records.ClaimRef, to: records.ClaimRef, consumer_type: str) -> records.ClaimResult:
+    def move(self, ref: ClaimRef, to: ClaimRef, consumer_type: str) -> ClaimResult:
         """Transfer a confirmed claim to another consumer (an instance's source to its migration, and back).
 
         The result is about ``to``: CONFIRMED, CONFLICT (it has a live claim) or how that attempt ended; or about
@@ -71,7 +72,7 @@ class Store(abc.ABC):
         consumer: str | None = None,
         marker: str | None = None,
         limit: int = 1000,
-    ) -> tuple[list[records.Claim], str | None]:
+    ) -> tuple[list[Claim], str | None]:
         """Return a page of live claims, ordered by node and consumer, and the next marker.
 
         ``host`` is a service host or a node. Raises InvalidRequest where ``limit`` is above MAX_PAGE, as all pages do.
@@ -100,9 +101,7 @@ class Store(abc.ABC):
         """
 
     @abc.abstractmethod
-    def audit(
-        self, host: str, epoch: int, running: Sequence[records.RunningClaim], grace_ms: int
-    ) -> records.AuditOutcome:
+    def audit(self, host: str, epoch: int, running: Sequence[RunningClaim], grace_ms: int) -> AuditOutcome:
         """Reconcile the claims of service host ``host`` with what runs there, and open the host in ``epoch``.
 
         What runs is the truth. A confirmed claim that the store lost is re-asserted (an excess is flagged); a reported
@@ -127,7 +126,7 @@ class Store(abc.ABC):
         """
 
     @abc.abstractmethod
-    def verify(self) -> records.Verification:
+    def verify(self) -> Verification:
         """Recompute all sums from the claims, as of one atomic read, and return the differences."""
 
     @abc.abstractmethod
@@ -166,7 +165,7 @@ class Store(abc.ABC):
         base: int,
         full: bool,
         nodes: Mapping[str, Mapping[str, Any]],
-    ) -> records.StatsOutcome:
+    ) -> StatsOutcome:
         """Apply a service host's report (see rpcapi.objects.StatsReport) and count it as a heartbeat.
 
         ``nodes`` is already validated, and every inventory carries its ``capacity``. Only actual changes are logged.
@@ -218,14 +217,14 @@ class Store(abc.ABC):
     # -- log, epoch, decisions ---------------------------------------------------------------------------------
 
     @abc.abstractmethod
-    def snapshot(self, namespaces: Collection[str] = ()) -> records.Snapshot:
+    def snapshot(self, namespaces: Collection[str] = ()) -> Snapshot:
         """Return a consistent copy of the state that replicas hold, with its log position.
 
         Of the declared namespaces only ``namespaces`` are included.
         """
 
     @abc.abstractmethod
-    def follow(self, position: int, block_ms: int, limit: int = 1000) -> list[records.LogEntry] | None:
+    def follow(self, position: int, block_ms: int, limit: int = 1000) -> list[LogEntry] | None:
         """Return the entries after ``position``, in order, waiting up to ``block_ms`` for the first.
 
         None means a gap: the log was trimmed past ``position``, or is shorter than it. Take a snapshot.

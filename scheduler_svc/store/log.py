@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gap detection in the log."""
 
-from scheduler_svc.store.records import LogEntry
+from scheduler_svc.core.records import LogEntry
 
 
 def without_gap(position: int, entries: list[LogEntry], newest: int) -> list[LogEntry] | None:

@@ -11,7 +11,8 @@ from rpcapi import errors
 from rpcapi.resources import names
 from rpcapi.resources.claims import GroupPolicy
 from rpcapi.resources.inventory import MAX_AMOUNT
-from scheduler_svc.store import records
+from scheduler_svc.core.records import Allocations, Amounts, ClaimBatch, ClaimGroup, ClaimRef, Intent
+from scheduler_svc.store.records import RunningClaim
 
 MAX_INTENTS = 100  # of one batch: bounds the run time of one script
 MAX_CANDIDATES = 16  # of one intent
@@ -33,7 +34,7 @@ def refuse(why: str) -> errors.InvalidRequest:
     return errors.InvalidRequest(why=why)
 
 
-def check_batch(batch: records.ClaimBatch) -> None:
+def check_batch(batch: ClaimBatch) -> None:
     """Raise InvalidRequest, or InvalidName, unless every number and name of the batch is valid."""
     check_number("epoch", batch.epoch, 0, MAX_NUMBER)
     check_number("position", batch.position, 0, MAX_NUMBER)
@@ -54,8 +55,8 @@ def check_batch(batch: records.ClaimBatch) -> None:
         _check_intent(intent, batch.resources)
 
 
-def _check_intent(intent: records.Intent, resources: records.Amounts) -> None:
-    check_ref(records.ClaimRef(intent.consumer, intent.attempt))
+def _check_intent(intent: Intent, resources: Amounts) -> None:
+    check_ref(ClaimRef(intent.consumer, intent.attempt))
     if intent.replaces is not None:
         check_number("attempt to replace", intent.replaces, 1, intent.attempt - 1)
     if len(intent.candidates) > MAX_CANDIDATES:
@@ -70,7 +71,7 @@ def _check_intent(intent: records.Intent, resources: records.Amounts) -> None:
             raise refuse(f"candidate {candidate.host!r} has no allocations and the request no resources")
 
 
-def check_allocations(allocations: records.Allocations) -> None:
+def check_allocations(allocations: Allocations) -> None:
     """Raise InvalidRequest unless these are positive amounts of valid classes at valid provider names."""
     if not 1 <= len(allocations) <= MAX_PROVIDERS:
         raise refuse(f"a claim must be on 1 to {MAX_PROVIDERS} providers, got {len(allocations)}")
@@ -79,12 +80,12 @@ def check_allocations(allocations: records.Allocations) -> None:
         _check_amounts(provider, amounts)
 
 
-def check_running(host: str, running: Sequence[records.RunningClaim]) -> None:
+def check_running(host: str, running: Sequence[RunningClaim]) -> None:
     """Raise InvalidRequest unless all reported claims are valid and on ``host``."""
     if len({(claim.consumer, claim.attempt) for claim in running}) < len(running):
         raise refuse(f"the audit of {host!r} contains the same claim twice")
     for claim in running:
-        check_ref(records.ClaimRef(claim.consumer, claim.attempt))
+        check_ref(ClaimRef(claim.consumer, claim.attempt))
         check_name(claim.host)
         if names.host_of(claim.host) != host:
             raise refuse(f"the audit of {host!r} contains {claim.host!r}, which is a node of another host")
@@ -103,7 +104,7 @@ def check_consumers(consumers: Sequence[str]) -> None:
         check_name(consumer)
 
 
-def check_refs(refs: Sequence[records.ClaimRef]) -> None:
+def check_refs(refs: Sequence[ClaimRef]) -> None:
     """Raise InvalidRequest, or InvalidName, unless these are at most MAX_REFS valid claim identities."""
     if len(refs) > MAX_REFS:
         raise refuse(f"a call may contain at most {MAX_REFS} claims, got {len(refs)}; split it")
@@ -111,7 +112,7 @@ def check_refs(refs: Sequence[records.ClaimRef]) -> None:
         check_ref(ref)
 
 
-def check_ref(ref: records.ClaimRef) -> None:
+def check_ref(ref: ClaimRef) -> None:
     """Raise InvalidRequest, or InvalidName, unless ``ref`` is a valid claim identity."""
     check_name(ref.consumer)
     check_number("attempt", ref.attempt, 1, MAX_AMOUNT)
@@ -177,7 +178,7 @@ def _check_amounts(where: str, amounts: Mapping[str, Any]) -> None:
         check_number(f"amount of {resource_class} at {where}", amount, 1, MAX_AMOUNT)
 
 
-def _check_group(group: records.ClaimGroup) -> None:
+def _check_group(group: ClaimGroup) -> None:
     check_name(group.id)
     if not isinstance(group.policy, GroupPolicy):
         raise refuse(f"{group.policy!r} is not a group policy")

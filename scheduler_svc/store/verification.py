@@ -8,8 +8,9 @@ from typing import Any
 
 from rpcapi.resources import names
 from rpcapi.resources.claims import ClaimState
+from scheduler_svc.core.records import Amounts, Claim
 from scheduler_svc.store import reports
-from scheduler_svc.store.records import Amounts, Claim, Verification
+from scheduler_svc.store.records import Verification
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from devstack.servers.errors import BinaryMissing
 from devstack.servers.postgresql import PostgresqlServer
 from rpcapi import errors
 from rpcapi.resources.claims import Answer
-from scheduler_svc.store.records import ClaimRef
+from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.store.sql import SqlStore
 from tests.conftest import missing
 from tests.run_folders import claim_folder, release_folder

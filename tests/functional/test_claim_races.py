@@ -13,7 +13,7 @@ import pytest
 
 from devstack.servers.redis import RedisServer
 from rpcapi.resources.claims import GroupPolicy
-from scheduler_svc.store.records import Candidate, Claim, ClaimBatch, ClaimGroup, ClaimRef, Intent
+from scheduler_svc.core.records import Candidate, Claim, ClaimBatch, ClaimGroup, ClaimRef, Intent
 from scheduler_svc.store.redis import RedisStore
 from tests.unit.scheduler_svc.store.backends import redis_world
 from tests.unit.scheduler_svc.store.world import World, child_stats, node_stats

@@ -13,11 +13,11 @@ from rpcapi import context, errors, objects
 from rpcapi.cli import waiting
 from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.drivers.solver.driver import SolverDriver, SolverLimits
+from scheduler_svc.core.records import ClaimGroup, ClaimRef
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.scheduling.batch import BatchSelector
 from scheduler_svc.scheduling.calls import SelectionCall, SelectionResult
 from scheduler_svc.scheduling.selector import RetryLimits, Selector
-from scheduler_svc.store.records import ClaimGroup, ClaimRef
 from scheduler_svc.store.redis import RedisStore
 from tests.functional import clusters
 from tests.unit.scheduler_svc import hosts

@@ -11,7 +11,7 @@ import pytest
 from devstack.servers.ports import LOOPBACK, free_port
 from devstack.servers.redis import RedisServer
 from rpcapi.resources.claims import Answer, Verdict
-from scheduler_svc.store.records import ClaimRef
+from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.store.redis import RedisStore
 from tests.unit.scheduler_svc.store.backends import redis_world
 from tests.unit.scheduler_svc.store.world import LONG_MS, SMALL, World, intent, poll, running

@@ -11,9 +11,9 @@ import json
 from hypothesis import strategies as st
 
 from scheduler_svc.core.reads import Reads
+from scheduler_svc.core.records import Snapshot
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
-from scheduler_svc.store.records import Snapshot
 from tests.unit.scheduler_svc.hosts import EPOCH, node, provider
 
 HOSTS = tuple(f"h{number}" for number in range(6))

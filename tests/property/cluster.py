@@ -7,16 +7,8 @@ from typing import Any
 from rpcapi import errors
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer, GroupPolicy
-from scheduler_svc.store.records import (
-    Candidate,
-    ClaimBatch,
-    ClaimGroup,
-    ClaimRef,
-    ClaimResult,
-    Intent,
-    IntentResult,
-    RunningClaim,
-)
+from scheduler_svc.core.records import Candidate, ClaimBatch, ClaimGroup, ClaimRef, ClaimResult, Intent, IntentResult
+from scheduler_svc.store.records import RunningClaim
 from tests.unit.scheduler_svc.store.world import LONG_MS, World, child_stats, node_stats
 
 HOSTS = ("h1", "h2")  # few of each, so that they interact

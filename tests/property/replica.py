@@ -4,7 +4,7 @@
 from dataclasses import replace
 from typing import Any
 
-from scheduler_svc.store.records import Snapshot
+from scheduler_svc.core.records import Snapshot
 from tests.unit.scheduler_svc.store.world import World
 
 _PARTS = {"provider": "providers", "used": "used", "service": "services", "alive": "alive", "opened": "opened"}

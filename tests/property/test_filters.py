@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from rpcapi.resources import fit, names
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.core.filtering import pipeline
+from scheduler_svc.core.records import Snapshot
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
-from scheduler_svc.store.records import Snapshot
 from tests.unit.scheduler_svc.hosts import EPOCH, node, provider
 
 CLASSES = ("VCPU", "MEMORY_MB", "CUSTOM_GPU")

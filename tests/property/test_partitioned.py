@@ -10,9 +10,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from rpcapi import context, errors
 from rpcapi.resources.claims import GroupPolicy
+from scheduler_svc.core.records import ClaimGroup, ClaimRef
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.partitioned import LINGER_S
-from scheduler_svc.store.records import ClaimGroup, ClaimRef
 from tests.unit.scheduler_svc.deployments import TTL_MS, PartitionedDeployment
 from tests.unit.scheduler_svc.hosts import join, node, request
 

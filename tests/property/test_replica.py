@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from rpcapi import errors
+from scheduler_svc.core.records import Candidate, ClaimBatch, ClaimRef, Intent
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.replication.replica import Replica
 from scheduler_svc.store.memory import MemoryStore
-from scheduler_svc.store.records import Candidate, ClaimBatch, ClaimRef, Intent, RunningClaim
+from scheduler_svc.store.records import RunningClaim
 from tests.unit.scheduler_svc.hosts import describe, node
 
 HOSTS = st.sampled_from(("a", "b", "c"))

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from devstack.servers.redis import RedisServer
-from scheduler_svc.store.records import ClaimRef
+from scheduler_svc.core.records import ClaimRef
 from tests.property.replica import LogFollower, apply_entry
 from tests.unit.scheduler_svc.store.backends import memory_world, redis_world
 from tests.unit.scheduler_svc.store.world import World, node_stats

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.drivers.driver import RankRequest
 from scheduler_svc.core.drivers.solver.driver import SolverDriver, SolverLimits
+from scheduler_svc.core.records import ClaimGroup
 from scheduler_svc.core.request import SchedulingRequest
-from scheduler_svc.store.records import ClaimGroup
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.scheduling.replica_views import filter_driver
 

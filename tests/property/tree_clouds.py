@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from rpcapi.resources.inventory import Inventory
 from rpcapi.resources.trees.tree import SHARING_TRAIT, Provider, ProviderTree
+from scheduler_svc.core.records import Snapshot
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
-from scheduler_svc.store.records import Snapshot
 from tests.property import trees
 from tests.unit.scheduler_svc.hosts import EPOCH
 

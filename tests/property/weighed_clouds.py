@@ -15,10 +15,10 @@ from typing import Any
 from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.conf.weighers import AGGREGATE_OPTIONS, METRICS, OPTIONS
 from scheduler_svc.core.metric_weights import MetricWeights
+from scheduler_svc.core.records import ClaimGroup, Snapshot
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.core.weighers import scoring
-from scheduler_svc.store.records import ClaimGroup, Snapshot
 from tests.unit.scheduler_svc.hosts import EPOCH, node, provider
 
 Cloud = Mapping[str, Any]

@@ -13,7 +13,7 @@ import redis
 from devstack.lab import hosts
 from rpcapi.resources.inventory import Inventory
 from rpcapi.resources.names import host_of
-from scheduler_svc.store.records import Candidate, ClaimBatch, Intent
+from scheduler_svc.core.records import Candidate, ClaimBatch, Intent
 from scheduler_svc.store.redis import RedisStore
 from scheduler_svc.store.redis.prepare import arguments
 from scheduler_svc.store.redis.scripts import RedisScript, load

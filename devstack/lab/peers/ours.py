@@ -14,9 +14,9 @@ from devstack.lab.timing import TimedSubject
 from rpcapi.cli.error_messages import CommandFailed
 from rpcapi.resources.claims import Answer
 from scheduler_svc.core.filtering import pipeline
+from scheduler_svc.core.records import Candidate, ClaimBatch, Intent
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
-from scheduler_svc.store.records import Candidate, ClaimBatch, Intent
 from scheduler_svc.store.redis import RedisStore
 
 LIMIT = 1000  # maximum number of candidates, as in Nova's requests to Placement

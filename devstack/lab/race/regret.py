@@ -14,11 +14,11 @@ import numpy as np
 
 from devstack.lab import default_driver
 from scheduler_svc.core.filtering import pipeline
+from scheduler_svc.core.records import Amounts, LogEntry, Snapshot
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.core.weighers import scoring
 from scheduler_svc.store.interface import Store
-from scheduler_svc.store.records import Amounts, LogEntry, Snapshot
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,11 @@ from devstack.lab.requests import ServerRequest
 from devstack.lab.worker_processes import PipeEnd, WorkerProcesses
 from rpcapi import context, errors
 from rpcapi.resources.claims import Verdict
+from scheduler_svc.core.records import BatchAnswer, ClaimBatch, ClaimRef, ClaimResult
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.replication.replica import Replica
 from scheduler_svc.scheduling.selector import RetryLimits, SelectionCall, Selector
 from scheduler_svc.store.interface import Store
-from scheduler_svc.store.records import BatchAnswer, ClaimBatch, ClaimRef, ClaimResult
 from scheduler_svc.store.redis import RedisStore
 
 START_SECONDS = 120.0

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from devstack.lab.replay.trace import Trace, TraceServer
 from devstack.workload import TraceError
+from scheduler_svc.core.records import Amounts
 from scheduler_svc.scheduling.selector import CHUNK
-from scheduler_svc.store.records import Amounts
 
 ServerShape = tuple[int, int]  # virtual CPUs, memory in MB
 

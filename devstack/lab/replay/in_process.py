@@ -13,6 +13,7 @@ from devstack.lab.replay.policies import ReplayPolicy
 from rpcapi import context, errors
 from rpcapi.resources.names import host_of
 from scheduler_svc.core.drivers.driver import Driver
+from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.replication.replica import Replica
@@ -21,7 +22,6 @@ from scheduler_svc.scheduling.calls import SelectionCall, SelectionResult
 from scheduler_svc.scheduling.selector import CHUNK, RetryLimits, Selector
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.memory import MemoryStore
-from scheduler_svc.store.records import ClaimRef
 from scheduler_svc.store.redis import RedisStore
 
 PARTITION = "replay"

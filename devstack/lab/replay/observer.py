@@ -21,10 +21,10 @@ from devstack.lab.replay.arrivals import ServerShape
 from devstack.lab.replay.policies import ReplayPolicy
 from scheduler_svc.core.drivers.spread import instance_capacity
 from scheduler_svc.core.filtering import pipeline
+from scheduler_svc.core.records import Amounts, LogEntry
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.store.interface import Store
-from scheduler_svc.store.records import Amounts, LogEntry
 
 CPU, MEMORY = "VCPU", "MEMORY_MB"
 

@@ -15,9 +15,9 @@ from devstack.lab.default_driver import default
 from devstack.lab.replay.arrivals import ArrivalBatch, ReplayRequest
 from devstack.lab.replay.policies import ReplayPolicy
 from scheduler_svc.core.drivers.driver import Driver
+from scheduler_svc.core.records import Snapshot
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
-from scheduler_svc.store.records import Snapshot
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from typing import Any
 from devstack.confs import NODE_SHAPES
 from devstack.lab import hosts
 from devstack.lab.benchmark import MAX_HOSTS
-from scheduler_svc.store.records import Amounts
+from scheduler_svc.core.records import Amounts
 
 FIRST = 64
 CPU_RATIO = 4.0  # of a simulated node whose shape does not set one

@@ -13,10 +13,10 @@ from rpcapi import errors
 from scheduler_svc.core.filtering import samples
 from scheduler_svc.core.matching.predicate import Filter
 from scheduler_svc.core.reads import Reads
+from scheduler_svc.core.records import Allocations
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
 from scheduler_svc.core.weighers.weigher import Weigher
-from scheduler_svc.store.records import Allocations
 
 MAX_CANDIDATES = 16  # candidates per instance that one claim script takes
 MAX_CANDIDATES_LARGE = 8  # candidates per instance of large requests, whose instances are spread over many hosts anyway

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from scheduler_svc.core.records import Amounts
 from scheduler_svc.core.table.columns import FIRST_ROWS, Column, IntColumn, extend_column
 from scheduler_svc.core.table.resources import ResourceColumns
 from scheduler_svc.core.table.traits import TraitColumns
-from scheduler_svc.store.records import Amounts
 
 NO_HOST = -1
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scheduler_svc.core.reads import NO_READS, Reads, union
+from scheduler_svc.core.records import Amounts, LogEntry, Snapshot
 from scheduler_svc.core.table.aggregates import NAMESPACE as AGGREGATE
 from scheduler_svc.core.table.columns import FIRST_ROWS
 from scheduler_svc.core.table.partition import PartitionRows
@@ -17,7 +18,6 @@ from scheduler_svc.core.table.resources import ResourceColumns
 from scheduler_svc.core.table.rows import NO_ZONE, HostRows
 from scheduler_svc.core.table.state_columns import Document
 from scheduler_svc.core.table.view import View
-from scheduler_svc.store.records import Amounts, LogEntry, Snapshot
 
 
 class HostCounts(NamedTuple):

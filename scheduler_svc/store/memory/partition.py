@@ -8,8 +8,8 @@ from itertools import islice
 from typing import Any
 
 from rpcapi.resources import names
+from scheduler_svc.core.records import Claim, LogEntry, Snapshot
 from scheduler_svc.store import namespaces, paging
-from scheduler_svc.store.records import Claim, LogEntry, Snapshot
 from scheduler_svc.store.verbs.partition import PartitionState
 from scheduler_svc.store.verification import StoreDump
 

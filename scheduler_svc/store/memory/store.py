@@ -6,9 +6,10 @@ from collections.abc import Callable, Collection
 from threading import Condition
 from typing import TypeVar
 
-from scheduler_svc.store import records
+from scheduler_svc.core.records import LogEntry
 from scheduler_svc.store.log import without_gap
 from scheduler_svc.store.memory.partition import MemoryPartition
+from scheduler_svc.store.records import Liveness
 from scheduler_svc.store.verbs import PartitionState, VerbStore
 
 T = TypeVar("T")
@@ -29,7 +30,7 @@ class MemoryStore(VerbStore):
         clock: Callable[[], int] = wall_clock,
         log_length: int = 100_000,
         decisions: int = 10_000,
-        liveness: records.Liveness = "beats",
+        liveness: Liveness = "beats",
         namespaces: Collection[str] = (),
     ) -> None:
         super().__init__(partition, decisions=decisions, namespaces=namespaces)
@@ -38,7 +39,7 @@ class MemoryStore(VerbStore):
         self._changed = Condition()
         self.state.begin_epoch(clock())
 
-    def follow(self, position: int, block_ms: int, limit: int = 1000) -> list[records.LogEntry] | None:
+    def follow(self, position: int, block_ms: int, limit: int = 1000) -> list[LogEntry] | None:
         deadline = time.monotonic() + block_ms / 1000
         with self._changed:
             while self.state.position == position and time.monotonic() < deadline:

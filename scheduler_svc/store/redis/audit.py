@@ -6,8 +6,9 @@ from typing import Any
 
 from rpcapi import errors
 from rpcapi.resources.claims import Answer, ClaimState
+from scheduler_svc.core.records import ClaimResult
 from scheduler_svc.store import documents
-from scheduler_svc.store.records import SCHEMA, AuditOutcome, ClaimResult, RunningClaim
+from scheduler_svc.store.records import SCHEMA, AuditOutcome, RunningClaim
 from scheduler_svc.store.redis.connect import RedisConnection
 
 SETTLE_BATCH = 100  # reported claims that one script settles

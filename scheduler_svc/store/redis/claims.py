@@ -8,8 +8,8 @@ from typing import Any
 from rpcapi import errors
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer
+from scheduler_svc.core.records import Claim, ClaimRef, ClaimResult
 from scheduler_svc.store import documents, verification
-from scheduler_svc.store.records import Claim, ClaimRef, ClaimResult
 from scheduler_svc.store.redis.connect import RedisConnection
 from scheduler_svc.store.redis.keys import prefix
 

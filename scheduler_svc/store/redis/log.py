@@ -6,8 +6,9 @@ from collections.abc import Collection
 from typing import Any
 
 from rpcapi import errors
+from scheduler_svc.core.records import LogEntry, Snapshot
 from scheduler_svc.store import documents, log
-from scheduler_svc.store.records import SCHEMA, LogEntry, Snapshot
+from scheduler_svc.store.records import SCHEMA
 from scheduler_svc.store.redis.connect import BLOCK_MS, RedisConnection
 from scheduler_svc.store.redis.keys import prefix, state_key
 

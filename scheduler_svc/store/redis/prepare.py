@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from rpcapi.resources.claims import Answer, Verdict
+from scheduler_svc.core.records import BatchAnswer, Candidate, ClaimBatch, IntentResult
 from scheduler_svc.store import documents
-from scheduler_svc.store.records import SCHEMA, BatchAnswer, Candidate, ClaimBatch, IntentResult
+from scheduler_svc.store.records import SCHEMA
 
 _FIELDS = 6  # values in the script's answer for one intent
 

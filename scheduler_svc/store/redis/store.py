@@ -6,7 +6,17 @@ from typing import Any
 
 from rpcapi.conf import redis_nodes
 from rpcapi.conf.replicas import ReplicaAcknowledgement
-from scheduler_svc.store import documents, interface, records, reports, validation, verification
+from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef, ClaimResult, LogEntry, Snapshot
+from scheduler_svc.store import documents, interface, reports, validation, verification
+from scheduler_svc.store.records import (
+    SCHEMA,
+    AuditOutcome,
+    Durability,
+    Liveness,
+    RunningClaim,
+    StatsOutcome,
+    Verification,
+)
 from scheduler_svc.store.redis import audit, claims, decisions, log, prepare
 from scheduler_svc.store.redis.connect import RedisConnection
 from scheduler_svc.store.redis.identity import RedisIdentity
@@ -23,10 +33,10 @@ class RedisStore(interface.Store):
         url: str,
         partition: str,
         *,
-        durability: records.Durability = "everysec",
+        durability: Durability = "everysec",
         log_length: int = 100_000,
         decisions: int = 10_000,
-        liveness: records.Liveness = "beats",
+        liveness: Liveness = "beats",
         namespaces: Collection[str] = (),
         replicas: ReplicaAcknowledgement | None = None,
     ) -> None:
@@ -38,34 +48,34 @@ class RedisStore(interface.Store):
         self._connection = RedisConnection(url, partition, identity, log_length, replicas)
         self._states = RedisHostStates(self._connection, frozenset(namespaces), liveness)
 
-    def prepare(self, batch: records.ClaimBatch) -> records.BatchAnswer:
+    def prepare(self, batch: ClaimBatch) -> BatchAnswer:
         validation.check_batch(batch)
         raw = self._connection.run("prepare", *prepare.arguments(batch, self._max_decisions))
         answer = prepare.answer(batch, raw)
         self._connection.identity.observe(answer.epoch, answer.position)
         return answer
 
-    def confirm(self, host: str, refs: Sequence[records.ClaimRef]) -> list[records.ClaimResult]:
+    def confirm(self, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
         validation.check_service_host(host)
         return self._end_claims("confirm", host, refs)
 
-    def abort(self, refs: Sequence[records.ClaimRef], host: str | None = None) -> list[records.ClaimResult]:
+    def abort(self, refs: Sequence[ClaimRef], host: str | None = None) -> list[ClaimResult]:
         if host is not None:
             validation.check_service_host(host)
         return self._end_claims("abort", host, refs)
 
-    def release(self, host: str, refs: Sequence[records.ClaimRef]) -> list[records.ClaimResult]:
+    def release(self, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
         validation.check_service_host(host)
         return self._end_claims("release", host, refs)
 
-    def move(self, ref: records.ClaimRef, to: records.ClaimRef, consumer_type: str) -> records.ClaimResult:
+    def move(self, ref: ClaimRef, to: ClaimRef, consumer_type: str) -> ClaimResult:
         validation.check_refs([ref, to])
         validation.check_text("consumer_type", consumer_type)
         return claims.move(self._connection, ref, to, consumer_type)
 
     def claims(
         self, *, host: str | None = None, consumer: str | None = None, marker: str | None = None, limit: int = 1000
-    ) -> tuple[list[records.Claim], str | None]:
+    ) -> tuple[list[Claim], str | None]:
         for name in (host, consumer):
             if name is not None:
                 validation.check_name(name)
@@ -84,9 +94,7 @@ class RedisStore(interface.Store):
     def counts(self) -> Mapping[str, int]:
         return claims.counts(self._connection)
 
-    def audit(
-        self, host: str, epoch: int, running: Sequence[records.RunningClaim], grace_ms: int
-    ) -> records.AuditOutcome:
+    def audit(self, host: str, epoch: int, running: Sequence[RunningClaim], grace_ms: int) -> AuditOutcome:
         validation.check_service_host(host)
         validation.check_running(host, running)
         validation.check_number("grace in milliseconds", grace_ms, 0, validation.MAX_TTL_MS)
@@ -96,7 +104,7 @@ class RedisStore(interface.Store):
         validation.check_service_host(host)
         return claims.fence(self._connection, host)
 
-    def verify(self) -> records.Verification:
+    def verify(self) -> Verification:
         return verification.verify(claims.dump(self._connection))
 
     def reap(self, *, dead_after_ms: int | None, tombstone_ms: int, limit: int = 500) -> int:
@@ -120,7 +128,7 @@ class RedisStore(interface.Store):
         base: int,
         full: bool,
         nodes: Mapping[str, Mapping[str, Any]],
-    ) -> records.StatsOutcome:
+    ) -> StatsOutcome:
         reports.check(host, incarnation, sequence, base, nodes)
         return self._states.update_stats(host, (incarnation, sequence, base, full), nodes)
 
@@ -150,10 +158,10 @@ class RedisStore(interface.Store):
         validation.check_service_host(host)
         self._states.remove(host)
 
-    def snapshot(self, namespaces: Collection[str] = ()) -> records.Snapshot:
+    def snapshot(self, namespaces: Collection[str] = ()) -> Snapshot:
         return log.snapshot(self._connection, namespaces)
 
-    def follow(self, position: int, block_ms: int, limit: int = 1000) -> list[records.LogEntry] | None:
+    def follow(self, position: int, block_ms: int, limit: int = 1000) -> list[LogEntry] | None:
         return log.follow(self._connection, position, block_ms, limit)
 
     def check_identity(self) -> tuple[int, bool]:
@@ -161,7 +169,7 @@ class RedisStore(interface.Store):
 
     def record_decision(self, request_id: str, document: Mapping[str, Any]) -> None:
         validation.check_text("request_id", request_id)
-        text = documents.encode({**document, "schema": records.SCHEMA})
+        text = documents.encode({**document, "schema": SCHEMA})
         self._connection.run("decide", request_id, text, self._max_decisions)
 
     def find_decision(self, request_id: str) -> dict[str, Any]:
@@ -177,6 +185,6 @@ class RedisStore(interface.Store):
     def close(self) -> None:
         self._connection.close()
 
-    def _end_claims(self, verb: str, host: str | None, refs: Sequence[records.ClaimRef]) -> list[records.ClaimResult]:
+    def _end_claims(self, verb: str, host: str | None, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
         validation.check_refs(refs)
         return claims.end_claims(self._connection, verb, host, refs)

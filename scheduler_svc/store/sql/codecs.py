@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from scheduler_svc.core.records import Claim
 from scheduler_svc.store import documents
-from scheduler_svc.store.records import SCHEMA, Claim
+from scheduler_svc.store.records import SCHEMA
 from scheduler_svc.store.reports import AppliedReport
 
 

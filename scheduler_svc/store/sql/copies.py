@@ -8,8 +8,8 @@ from typing import Any
 from sqlalchemy import Connection, select
 from sqlalchemy.sql.elements import ColumnElement
 
+from scheduler_svc.core.records import Snapshot
 from scheduler_svc.store import documents
-from scheduler_svc.store.records import Snapshot
 from scheduler_svc.store.sql import states
 from scheduler_svc.store.sql.tables import CONSUMERS, GROUPS, PROVIDERS, SERVICES
 from scheduler_svc.store.verification import StoreDump

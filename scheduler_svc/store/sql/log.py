@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, delete, insert, select
 
 from rpcapi import errors
+from scheduler_svc.core.records import LogEntry
 from scheduler_svc.store import documents
-from scheduler_svc.store.records import SCHEMA, LogEntry
+from scheduler_svc.store.records import SCHEMA
 from scheduler_svc.store.sql.tables import LOG
 
 TRIMS = 64  # trims of the log per its length in entries

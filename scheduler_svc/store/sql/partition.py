@@ -8,8 +8,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, and_, delete, or_, select, update
 
 from rpcapi.resources import names
+from scheduler_svc.core.records import Claim, LogEntry, Snapshot
 from scheduler_svc.store import namespaces
-from scheduler_svc.store.records import Claim, LogEntry, Snapshot
 from scheduler_svc.store.sql import codecs, copies, decisions, log, states
 from scheduler_svc.store.sql.rows import ColumnView, SqlRows
 from scheduler_svc.store.sql.tables import (

@@ -10,8 +10,9 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from rpcapi import errors
-from scheduler_svc.store import records
+from scheduler_svc.core.records import LogEntry
 from scheduler_svc.store.log import without_gap
+from scheduler_svc.store.records import Durability, Liveness
 from scheduler_svc.store.sql.database import PartitionRow, SqlDatabase
 from scheduler_svc.store.sql.dialect import SqlDialect
 from scheduler_svc.store.sql.identity import SqlIdentity
@@ -34,10 +35,10 @@ class SqlStore(VerbStore):
         url: str,
         partition: str,
         *,
-        durability: records.Durability = "everysec",
+        durability: Durability = "everysec",
         log_length: int = 100_000,
         decisions: int = 10_000,
-        liveness: records.Liveness = "beats",
+        liveness: Liveness = "beats",
         namespaces: Collection[str] = (),
     ) -> None:
         super().__init__(partition, decisions=decisions, namespaces=namespaces)
@@ -47,7 +48,7 @@ class SqlStore(VerbStore):
         self._log_length = log_length
         self._by_group = liveness == "group"
 
-    def follow(self, position: int, block_ms: int, limit: int = 1000) -> list[records.LogEntry] | None:
+    def follow(self, position: int, block_ms: int, limit: int = 1000) -> list[LogEntry] | None:
         deadline = time.monotonic() + min(block_ms / 1000, BLOCK_SECONDS)
         if block_ms > 0:
             self._database.run_with_retries(lambda: self._dialect.listen(self.partition))
@@ -94,12 +95,12 @@ class SqlStore(VerbStore):
         return SqlPartition(connection, meta, log_length=self._log_length, by_group=self._by_group)
 
     @staticmethod
-    def _entries(partition: PartitionState, position: int, limit: int) -> list[records.LogEntry] | None:
+    def _entries(partition: PartitionState, position: int, limit: int) -> list[LogEntry] | None:
         entries = partition.entries(position, limit) if position < partition.position else []
         return without_gap(position, entries, partition.position)
 
 
-def _dialect(url: str, durability: records.Durability) -> SqlDialect:
+def _dialect(url: str, durability: Durability) -> SqlDialect:
     try:
         parsed = make_url(url)
     except ArgumentError as error:

@@ -7,7 +7,8 @@ from dataclasses import replace
 from rpcapi import errors
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer, ClaimState
-from scheduler_svc.store.records import AuditOutcome, Claim, ClaimRef, ClaimResult, RunningClaim
+from scheduler_svc.core.records import Claim, ClaimRef, ClaimResult
+from scheduler_svc.store.records import AuditOutcome, RunningClaim
 from scheduler_svc.store.verbs.partition import UNKNOWN_END, PartitionState, answer_of
 
 

@@ -5,8 +5,8 @@ import abc
 from collections.abc import Collection, Iterable, Mapping, MutableMapping, Sequence
 from typing import Any
 
+from scheduler_svc.core.records import Claim, LogEntry, Snapshot
 from scheduler_svc.store.namespaces import Versioned
-from scheduler_svc.store.records import Claim, LogEntry, Snapshot
 from scheduler_svc.store.reports import AppliedReport
 from scheduler_svc.store.verification import StoreDump
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer, ClaimState
-from scheduler_svc.store.records import Claim, ClaimRef, ClaimResult
+from scheduler_svc.core.records import Claim, ClaimRef, ClaimResult
 from scheduler_svc.store.verbs.partition import UNKNOWN_END, PartitionState, answer_of
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer, ClaimState
-from scheduler_svc.store.records import Claim, ClaimRef, LogEntry
+from scheduler_svc.core.records import Claim, ClaimRef, LogEntry
 from scheduler_svc.store.reports import capacity_in
 from scheduler_svc.store.verbs.contents import PartitionStorage
 

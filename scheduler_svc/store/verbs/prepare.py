@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer, ClaimState, GroupPolicy, Verdict
-from scheduler_svc.store.records import (
+from scheduler_svc.core.records import (
     Allocations,
     BatchAnswer,
     Candidate,

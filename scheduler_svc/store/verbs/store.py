@@ -6,9 +6,11 @@ import copy
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
-from scheduler_svc.store import interface, records, reports, validation, verification
+from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef, ClaimResult, Snapshot
+from scheduler_svc.store import interface, reports, validation, verification
 from scheduler_svc.store import namespaces as rules
 from scheduler_svc.store.decisions import outcome
+from scheduler_svc.store.records import AuditOutcome, RunningClaim, StatsOutcome, Verification
 from scheduler_svc.store.verbs import audit as auditing
 from scheduler_svc.store.verbs import decisions as recorded
 from scheduler_svc.store.verbs import ending, fencing, pinning, removal, states
@@ -40,10 +42,10 @@ class VerbStore(interface.Store):
     def _read(self, step: Callable[[PartitionState], T]) -> T:
         """Return what ``step`` reads; raises StoreUnavailable."""
 
-    def prepare(self, batch: records.ClaimBatch) -> records.BatchAnswer:
+    def prepare(self, batch: ClaimBatch) -> BatchAnswer:
         validation.check_batch(batch)
 
-        def step(partition: PartitionState, now: int) -> records.BatchAnswer:
+        def step(partition: PartitionState, now: int) -> BatchAnswer:
             answer = preparing.prepare(partition, batch, now)
             if batch.record is not None and answer.current:
                 document = {**batch.record, **outcome(batch, answer)}
@@ -52,34 +54,34 @@ class VerbStore(interface.Store):
 
         return self._transact(step)
 
-    def confirm(self, host: str, refs: Sequence[records.ClaimRef]) -> list[records.ClaimResult]:
+    def confirm(self, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
         validation.check_service_host(host)
         return self._apply_to_refs(refs, lambda partition, ref, now: ending.confirm(partition, host, ref, now))
 
-    def abort(self, refs: Sequence[records.ClaimRef], host: str | None = None) -> list[records.ClaimResult]:
+    def abort(self, refs: Sequence[ClaimRef], host: str | None = None) -> list[ClaimResult]:
         if host is not None:
             validation.check_service_host(host)
         return self._apply_to_refs(refs, lambda partition, ref, now: ending.abort(partition, host, ref, now))
 
-    def release(self, host: str, refs: Sequence[records.ClaimRef]) -> list[records.ClaimResult]:
+    def release(self, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
         validation.check_service_host(host)
         return self._apply_to_refs(refs, lambda partition, ref, now: ending.release(partition, host, ref, now))
 
-    def move(self, ref: records.ClaimRef, to: records.ClaimRef, consumer_type: str) -> records.ClaimResult:
+    def move(self, ref: ClaimRef, to: ClaimRef, consumer_type: str) -> ClaimResult:
         validation.check_refs([ref, to])
         validation.check_text("consumer_type", consumer_type)
         return self._transact(lambda partition, now: ending.move(partition, ref, to, consumer_type, now))
 
     def claims(
         self, *, host: str | None = None, consumer: str | None = None, marker: str | None = None, limit: int = 1000
-    ) -> tuple[list[records.Claim], str | None]:
+    ) -> tuple[list[Claim], str | None]:
         for name in (host, consumer):
             if name is not None:
                 validation.check_name(name)
         validation.check_page(limit)
         validation.check_marker(marker)
 
-        def step(partition: PartitionState, now: int) -> tuple[list[records.Claim], str | None]:
+        def step(partition: PartitionState, now: int) -> tuple[list[Claim], str | None]:
             partition.expire(now, validation.MAX_PAGE)
             return partition.page_of_claims(host, consumer, marker, limit)
 
@@ -102,9 +104,7 @@ class VerbStore(interface.Store):
     def counts(self) -> Mapping[str, int]:
         return self._read(lambda partition: partition.counts())
 
-    def audit(
-        self, host: str, epoch: int, running: Sequence[records.RunningClaim], grace_ms: int
-    ) -> records.AuditOutcome:
+    def audit(self, host: str, epoch: int, running: Sequence[RunningClaim], grace_ms: int) -> AuditOutcome:
         validation.check_service_host(host)
         validation.check_running(host, running)
         validation.check_number("grace in milliseconds", grace_ms, 0, validation.MAX_TTL_MS)
@@ -116,7 +116,7 @@ class VerbStore(interface.Store):
         validation.check_service_host(host)
         return self._transact(lambda partition, now: fencing.fence(partition, host, now))
 
-    def verify(self) -> records.Verification:
+    def verify(self) -> Verification:
         self._transact(lambda partition, now: partition.expire(now, ALL))
         # A second, separate read: verbs need not wait while everything is read.
         return verification.verify(self._read(lambda partition: partition.dump()))
@@ -150,7 +150,7 @@ class VerbStore(interface.Store):
         base: int,
         full: bool,
         nodes: Mapping[str, Mapping[str, Any]],
-    ) -> records.StatsOutcome:
+    ) -> StatsOutcome:
         reports.check(host, incarnation, sequence, base, nodes)
         report = (incarnation, sequence, base, full)
         return self._transact(lambda partition, now: states.update_stats(partition, host, report, nodes, now))
@@ -190,7 +190,7 @@ class VerbStore(interface.Store):
         validation.check_service_host(host)
         self._transact(lambda partition, now: removal.remove(partition, self.partition, host, now))
 
-    def snapshot(self, namespaces: Collection[str] = ()) -> records.Snapshot:
+    def snapshot(self, namespaces: Collection[str] = ()) -> Snapshot:
         return self._read(lambda partition: partition.snapshot(namespaces))
 
     def record_decision(self, request_id: str, document: Mapping[str, Any]) -> None:
@@ -211,12 +211,12 @@ class VerbStore(interface.Store):
 
     def _apply_to_refs(
         self,
-        refs: Sequence[records.ClaimRef],
-        verb: Callable[[PartitionState, records.ClaimRef, int], records.ClaimResult],
-    ) -> list[records.ClaimResult]:
+        refs: Sequence[ClaimRef],
+        verb: Callable[[PartitionState, ClaimRef, int], ClaimResult],
+    ) -> list[ClaimResult]:
         validation.check_refs(refs)
 
-        def step(partition: PartitionState, now: int) -> list[records.ClaimResult]:
+        def step(partition: PartitionState, now: int) -> list[ClaimResult]:
             partition.prefetch(consumers={ref.consumer for ref in refs})
             return [verb(partition, ref, now) for ref in refs]
 

@@ -15,7 +15,8 @@ from conductor.store.redis import RedisConductorStore as Records
 from rpcapi import errors
 from rpcapi.conf.replicas import ReplicaAcknowledgement
 from rpcapi.resources.claims import Answer
-from scheduler_svc.store.records import AuditOutcome, ClaimBatch, ClaimRef
+from scheduler_svc.core.records import ClaimBatch, ClaimRef
+from scheduler_svc.store.records import AuditOutcome
 from scheduler_svc.store.redis import RedisStore
 from scheduler_svc.store.redis.keys import prefix
 from tests.functional.failover.setups import FailoverSetup

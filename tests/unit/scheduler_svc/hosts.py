@@ -8,11 +8,11 @@ import numpy as np
 
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.core.reads import NO_READS, Reads
+from scheduler_svc.core.records import Snapshot
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.partition import PartitionRows
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.store.memory import MemoryStore
-from scheduler_svc.store.records import Snapshot
 
 EPOCH = 7
 RESOURCE_COLUMNS = ("capacity", "used", "free", "min_unit", "max_unit", "step_size")

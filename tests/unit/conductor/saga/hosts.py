@@ -9,7 +9,7 @@ from rpcapi import objects
 from rpcapi.context import RequestContext
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer
-from scheduler_svc.store.records import ClaimRef
+from scheduler_svc.core.records import ClaimRef
 from tests.unit.conductor.saga.ledger import Ledger
 
 # Behaviour of a host for a build: "active", "refused", "failed", "lost" (no message ever arrives), "lost once" (the

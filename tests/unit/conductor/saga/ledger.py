@@ -8,11 +8,12 @@ from rpcapi import objects
 from rpcapi.context import RequestContext
 from rpcapi.resources.claims import Answer, ClaimState
 from rpcapi.resources.inventory import Inventory
+from scheduler_svc.core.records import BatchAnswer, Candidate, ClaimBatch, ClaimRef, Intent, IntentResult
 from scheduler_svc.endpoints import decode, encode
 from scheduler_svc.scheduling import refusals
 from scheduler_svc.scheduling.alternates import PreparedChunk
 from scheduler_svc.store.memory import MemoryStore
-from scheduler_svc.store.records import BatchAnswer, Candidate, ClaimBatch, ClaimRef, Intent, IntentResult, RunningClaim
+from scheduler_svc.store.records import RunningClaim
 from scheduler_svc.store.validation import MAX_INTENTS
 
 PARTITION = "cell"

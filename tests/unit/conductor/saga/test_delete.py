@@ -7,8 +7,8 @@ from conductor.store.records import SagaStep
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
 from rpcapi.resources.claims import Answer
+from scheduler_svc.core.records import ClaimResult
 from scheduler_svc.endpoints import encode
-from scheduler_svc.store.records import ClaimResult
 from tests.unit.conductor.saga.world import CTXT, SPEC, THREE, World, uuid_list
 
 

@@ -7,7 +7,7 @@ import oslo_messaging as messaging
 import pytest
 
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
-from scheduler_svc.store.records import ClaimRef
+from scheduler_svc.core.records import ClaimRef
 from tests.unit.conductor.saga.world import World, uuid_list
 
 (UUID,) = uuid_list(1)

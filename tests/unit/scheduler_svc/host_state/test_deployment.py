@@ -5,11 +5,11 @@ import pytest
 
 from rpcapi import context, errors
 from scheduler_svc.core.namespaces.registry import NamespaceRegistry
+from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.host_state.arrivals import HostReportRouter
 from scheduler_svc.host_state.deployment import DeploymentStates
 from scheduler_svc.host_state.documents import HostStates
 from scheduler_svc.scheduling.calls import SelectionCall
-from scheduler_svc.store.records import ClaimRef
 from tests.unit.scheduler_svc.deployments import PartitionedDeployment
 from tests.unit.scheduler_svc.hosts import node, request
 

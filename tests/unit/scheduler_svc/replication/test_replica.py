@@ -7,10 +7,10 @@ import pytest
 from prometheus_client import REGISTRY
 
 from rpcapi import errors
+from scheduler_svc.core.records import Candidate, ClaimBatch, Intent
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.replication.replica import Replica
 from scheduler_svc.store.memory import MemoryStore
-from scheduler_svc.store.records import Candidate, ClaimBatch, Intent
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import SMALL_REQUEST, describe, node
 

@@ -3,10 +3,10 @@
 
 from rpcapi import context, errors
 from rpcapi.resources.claims import Answer, Verdict
+from scheduler_svc.core.records import BatchAnswer, IntentResult
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from scheduler_svc.store.memory import MemoryStore
-from scheduler_svc.store.records import BatchAnswer, IntentResult
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import node, request
 from tests.unit.scheduler_svc.scheduling.replica_views import FollowingReplicaView, filter_driver

@@ -11,10 +11,10 @@ from rpcapi.resources.groups import RequestGroup
 from rpcapi.resources.trees.tree import SHARING_TRAIT
 from scheduler_svc.conf.filters import DEFAULT_FILTERS
 from scheduler_svc.core.filtering import pipeline
+from scheduler_svc.core.records import BatchAnswer, Candidate, ClaimBatch, Intent, IntentResult
 from scheduler_svc.endpoints import encode
 from scheduler_svc.scheduling.alternates import AlternateClaimer, PreparedChunk
 from scheduler_svc.store.memory import MemoryStore
-from scheduler_svc.store.records import BatchAnswer, Candidate, ClaimBatch, Intent, IntentResult
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import SMALL_REQUEST, node, request
 from tests.unit.scheduler_svc.scheduling.replica_views import FollowingReplicaView

@@ -10,12 +10,12 @@ import pytest
 from rpcapi import context, errors
 from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.drivers.solver.driver import SolverDriver, SolverLimits
+from scheduler_svc.core.records import ClaimGroup
 from scheduler_svc.scheduling.batch import BatchSelector
 from scheduler_svc.scheduling.calls import SelectionResult
 from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from scheduler_svc.scheduling.window import BatchWindow
 from scheduler_svc.store.memory import MemoryStore
-from scheduler_svc.store.records import ClaimGroup
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import node, request
 from tests.unit.scheduler_svc.scheduling.replica_views import FollowingReplicaView, filter_driver

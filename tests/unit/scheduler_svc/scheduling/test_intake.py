@@ -10,9 +10,9 @@ from rpcapi import context, errors
 from rpcapi.resources import names
 from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.prefilters import pipeline
+from scheduler_svc.core.records import ClaimGroup
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.intake import RequestRewriter
-from scheduler_svc.store.records import ClaimGroup
 from tests.unit.scheduler_svc.deployments import PartitionedDeployment
 from tests.unit.scheduler_svc.hosts import SMALL_REQUEST, node, request
 from tests.unit.scheduler_svc.scheduling.selecting import SelectorWorld, select, selection_call

@@ -5,9 +5,9 @@ import pytest
 
 from rpcapi import context, errors
 from rpcapi.resources.claims import GroupPolicy, Verdict
+from scheduler_svc.core.records import ClaimGroup, ClaimRef
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.partitioned import GROUP_TTL_MS, LINGER_S, REASON_GROUP
-from scheduler_svc.store.records import ClaimGroup, ClaimRef
 from tests.unit.scheduler_svc.deployments import TTL_MS, PartitionedDeployment
 from tests.unit.scheduler_svc.hosts import join, node, request
 

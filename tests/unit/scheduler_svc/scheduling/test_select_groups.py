@@ -7,7 +7,7 @@ import pytest
 
 from rpcapi import errors
 from rpcapi.resources.claims import GroupPolicy, Verdict
-from scheduler_svc.store.records import ClaimGroup
+from scheduler_svc.core.records import ClaimGroup
 from tests.unit.scheduler_svc.hosts import node, request
 from tests.unit.scheduler_svc.scheduling.selecting import RefusingClaimer, SelectorWorld, select, selection_call
 

@@ -10,10 +10,10 @@ from rpcapi.resources.trees.tree import SHARING_TRAIT
 from scheduler_svc.conf.filters import DEFAULT_FILTERS
 from scheduler_svc.core.drivers.driver import Ranking
 from scheduler_svc.core.filtering import pipeline
+from scheduler_svc.core.records import Candidate, ClaimBatch, ClaimGroup, Intent
 from scheduler_svc.core.trees import finder
 from scheduler_svc.core.trees.ranking import fit_to_trees
 from scheduler_svc.scheduling.alternates import AlternateClaimer
-from scheduler_svc.store.records import Candidate, ClaimBatch, ClaimGroup, Intent
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import node, request
 from tests.unit.scheduler_svc.scheduling.selecting import SelectorWorld, select, selection_call

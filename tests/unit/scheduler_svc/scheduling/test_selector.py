@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from rpcapi import context, errors
+from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.scheduling.selector import RetryLimits, Selector
-from scheduler_svc.store.records import ClaimRef
 from tests.unit.scheduler_svc.hosts import SMALL_REQUEST, node, request
 from tests.unit.scheduler_svc.scheduling.replica_views import filter_driver
 from tests.unit.scheduler_svc.scheduling.selecting import SelectorWorld, select, selection_call

@@ -5,12 +5,12 @@ import pytest
 
 from rpcapi import context, errors
 from rpcapi.resources.claims import GroupPolicy
+from scheduler_svc.core.records import Candidate, ClaimBatch, ClaimGroup, Intent
 from scheduler_svc.scheduling.alternates import AlternateClaimer
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from scheduler_svc.scheduling.shadow import ShadowAlternateClaimer, ShadowClaimer, ShadowSelector
 from scheduler_svc.store.memory import MemoryStore
-from scheduler_svc.store.records import Candidate, ClaimBatch, ClaimGroup, Intent
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import SMALL_REQUEST, node, request
 from tests.unit.scheduler_svc.scheduling.replica_views import FollowingReplicaView, filter_driver

@@ -5,11 +5,11 @@ from rpcapi import context
 from scheduler_svc.conf.filters import DEFAULT_FILTERS
 from scheduler_svc.core.drivers.filter import FilterDriver
 from scheduler_svc.core.filtering import pipeline
+from scheduler_svc.core.records import BatchAnswer, ClaimBatch
 from scheduler_svc.core.weighers import scoring
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from scheduler_svc.store.memory import MemoryStore
-from scheduler_svc.store.records import BatchAnswer, ClaimBatch
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import node, request
 from tests.unit.scheduler_svc.scheduling.replica_views import FollowingReplicaView

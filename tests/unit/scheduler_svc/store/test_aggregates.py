@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rpcapi.resources.claims import Verdict
-from scheduler_svc.store.records import Candidate, Intent
+from scheduler_svc.core.records import Candidate, Intent
 from tests.unit.scheduler_svc.store.world import World, child_stats, node_stats
 
 MEMBERS = {"hosts": ["h1", "h2/n1", "h3/n1/gpu0", "elsewhere"], "metadata": {"ssd": "true"}}

@@ -5,7 +5,7 @@ import pytest
 
 from rpcapi import errors
 from rpcapi.resources.claims import Answer, Verdict
-from scheduler_svc.store.records import ClaimRef
+from scheduler_svc.core.records import ClaimRef
 from tests.unit.scheduler_svc.store.world import LONG_MS, SHORT_MS, SMALL, World, node_stats, running
 
 REF = ClaimRef("c1", 1)

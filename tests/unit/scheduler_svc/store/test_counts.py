@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The number of live claims by state."""
 
-from scheduler_svc.store.records import ClaimRef
+from scheduler_svc.core.records import ClaimRef
 from tests.unit.scheduler_svc.store.world import World
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from rpcapi import errors
+from scheduler_svc.core.records import LogEntry
 from scheduler_svc.store import validation
-from scheduler_svc.store.records import LogEntry
 from tests.unit.scheduler_svc.store.world import World
 
 RACK = {"rack": "r1", "power": {"watts": 350.5, "feeds": ["a", "b"]}, "empty": [], "none": None}

@@ -4,7 +4,7 @@
 from typing import Any
 
 from rpcapi.resources.claims import Answer
-from scheduler_svc.store.records import ClaimRef, ClaimResult
+from scheduler_svc.core.records import ClaimRef, ClaimResult
 from tests.unit.scheduler_svc.store.world import SHORT_MS, SMALL, World, intent, running
 
 REF = ClaimRef("c1", 1)

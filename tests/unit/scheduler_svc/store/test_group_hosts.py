@@ -2,7 +2,7 @@
 """The hosts of a server group's claims."""
 
 from rpcapi.resources.claims import GroupPolicy
-from scheduler_svc.store.records import ClaimGroup, ClaimRef
+from scheduler_svc.core.records import ClaimGroup, ClaimRef
 from tests.unit.scheduler_svc.store.world import World
 
 APART = ClaimGroup("g1", GroupPolicy.ANTI_AFFINITY, 2)

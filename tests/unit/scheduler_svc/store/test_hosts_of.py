@@ -4,7 +4,7 @@
 import pytest
 
 from rpcapi import errors
-from scheduler_svc.store.records import ClaimRef
+from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.store.validation import MAX_REFS
 from tests.unit.scheduler_svc.store.world import SHORT_MS, World
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rpcapi import errors
-from scheduler_svc.store.records import ClaimRef
+from scheduler_svc.core.records import ClaimRef
 from tests.unit.scheduler_svc.store.world import ROOMY, SMALL, World, intent, node_stats, poll
 
 

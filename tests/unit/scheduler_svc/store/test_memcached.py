@@ -10,13 +10,13 @@ import pytest
 from devstack.servers.errors import BinaryMissing
 from devstack.servers.memcached import MemcachedServer
 from rpcapi import errors
+from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.replication.replica import Replica
 from scheduler_svc.store.composite import CompositeStore
 from scheduler_svc.store.factory import attach_state_store
 from scheduler_svc.store.memcached import MemcachedStates
 from scheduler_svc.store.memory import MemoryStore
-from scheduler_svc.store.records import LogEntry
 from tests.conftest import missing
 from tests.run_folders import claim_folder, release_folder
 from tests.unit.scheduler_svc.store.backends import memory_world

@@ -2,7 +2,7 @@
 """Among near candidates, those unchanged since the decision are tried first."""
 
 from rpcapi.resources.claims import Verdict
-from scheduler_svc.store.records import Candidate, Intent
+from scheduler_svc.core.records import Candidate, Intent
 from tests.unit.scheduler_svc.store.world import World
 
 PASSED, FITS, FULL, CONCURRENT = Verdict.PASSED, Verdict.FITS, Verdict.FULL, Verdict.CONCURRENT

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from rpcapi.resources.claims import Answer, GroupPolicy, Verdict
-from scheduler_svc.store.records import Candidate, ClaimGroup, ClaimRef, Intent
+from scheduler_svc.core.records import Candidate, ClaimGroup, ClaimRef, Intent
 from tests.unit.scheduler_svc.store.world import SHORT_MS, SMALL, World, intent, node_stats
 
 

@@ -12,8 +12,8 @@ from devstack.servers.redis import RedisServer
 from devstack.servers.redis_users import STORE_USERS
 from rpcapi import errors
 from rpcapi.resources.claims import Answer
+from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.store import open_store
-from scheduler_svc.store.records import ClaimRef
 from scheduler_svc.store.redis import RedisStore
 from scheduler_svc.store.redis.keys import prefix
 from tests.unit.scheduler_svc.store.backends import redis_world

@@ -8,7 +8,8 @@ import pytest
 
 from rpcapi import errors
 from rpcapi.resources.claims import Answer, Verdict
-from scheduler_svc.store.records import Candidate, ClaimBatch, ClaimRef, Intent, RunningClaim
+from scheduler_svc.core.records import Candidate, ClaimBatch, ClaimRef, Intent
+from scheduler_svc.store.records import RunningClaim
 from tests.unit.scheduler_svc.store.world import SHORT_MS, World, child_stats, node_stats
 
 POOL = "san/pool"

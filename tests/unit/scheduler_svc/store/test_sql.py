@@ -21,7 +21,8 @@ from sqlalchemy.pool import NullPool
 
 from devstack.servers.postgresql import PostgresqlServer
 from rpcapi import errors
-from scheduler_svc.store.records import ClaimBatch, Durability
+from scheduler_svc.core.records import ClaimBatch
+from scheduler_svc.store.records import Durability
 from scheduler_svc.store.sql import SqlStore, postgresql, sqlite, tables, timeouts
 from scheduler_svc.store.sql.schema import VERSION_TABLE
 from tests.unit.scheduler_svc.store.databases import sql_world

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from rpcapi.resources.inventory import Inventory
-from scheduler_svc.store import Store, records
-from scheduler_svc.store.records import Candidate, ClaimBatch, ClaimGroup, ClaimRef, Intent, RunningClaim
+from scheduler_svc.core.records import Candidate, ClaimBatch, ClaimGroup, ClaimRef, Intent, IntentResult
+from scheduler_svc.store import Store
+from scheduler_svc.store.records import RunningClaim, StatsOutcome, Verification
 
 SMALL = {"VCPU": 1, "MEMORY_MB": 64}
 ROOMY = {"VCPU": 4, "MEMORY_MB": 1024}
@@ -49,7 +50,7 @@ class World:
     def __post_init__(self) -> None:
         self._sequences = itertools.count(1)
 
-    def report(self, host: str, nodes: Mapping[str, Mapping[str, Any]], **options: Any) -> records.StatsOutcome:
+    def report(self, host: str, nodes: Mapping[str, Mapping[str, Any]], **options: Any) -> StatsOutcome:
         """Send a full report of a host's nodes, the next one in order."""
         values: dict[str, Any] = {"incarnation": 1, "sequence": next(self._sequences), "base": 0, "full": True}
         return self.store.update_stats(host, **{**values, **options}, nodes=nodes)
@@ -81,7 +82,7 @@ class World:
             **{**values, **options},
         )
 
-    def prepare(self, consumer: str, *hosts: str, attempt: int = 1, **options: Any) -> records.IntentResult:
+    def prepare(self, consumer: str, *hosts: str, attempt: int = 1, **options: Any) -> IntentResult:
         """Prepare a claim of one consumer on the first of ``hosts`` that fits."""
         replaces = options.pop("replaces", None)
         answer = self.store.prepare(self.batch(intent(consumer, *hosts, attempt=attempt, replaces=replaces), **options))
@@ -94,7 +95,7 @@ class World:
         self.store.confirm(host.partition("/")[0], [ref])
         return ref
 
-    def pass_deadline(self, prepared: records.IntentResult) -> None:
+    def pass_deadline(self, prepared: IntentResult) -> None:
         """Wait until the claim's deadline has passed."""
         assert prepared.deadline_ms is not None
         self.wait_until(prepared.deadline_ms)
@@ -107,7 +108,7 @@ class World:
         """Return the state of every live claim."""
         return {claim.consumer: claim.state for claim in self.store.claims()[0]}
 
-    def check(self) -> records.Verification:
+    def check(self) -> Verification:
         """Return the verification, and assert that it has no problems."""
         verification = self.store.verify()
         assert list(verification.problems) == []

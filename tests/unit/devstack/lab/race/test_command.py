@@ -10,9 +10,9 @@ from tqdm import tqdm
 from devstack.lab import default_driver, hosts, requests
 from devstack.lab.race import command, regret, worker
 from rpcapi import context, errors
+from scheduler_svc.core.records import Candidate, ClaimBatch, Intent
 from scheduler_svc.scheduling.selector import RetryLimits, SelectionCall, Selector
 from scheduler_svc.store.memory import MemoryStore
-from scheduler_svc.store.records import Candidate, ClaimBatch, Intent
 from tests.unit.devstack.lab import asking
 from tests.unit.scheduler_svc.scheduling.replica_views import FollowingReplicaView
 

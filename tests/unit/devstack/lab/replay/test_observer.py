@@ -6,8 +6,8 @@ import pytest
 from devstack.lab.replay import policies, report
 from devstack.lab.replay.observer import ReplayObserver
 from rpcapi.resources.inventory import Inventory
+from scheduler_svc.core.records import Candidate, ClaimBatch, ClaimRef, Intent
 from scheduler_svc.store.memory import MemoryStore
-from scheduler_svc.store.records import Candidate, ClaimBatch, ClaimRef, Intent
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import node
 

@@ -16,8 +16,8 @@ from devstack.lab.rows import ResultRow
 from devstack.lab.rpc import command
 from devstack.lab.rpc.callers import CallBlock, ClientCalls
 from devstack.servers.process import start_ticks
+from scheduler_svc.core.records import Candidate, ClaimBatch, Intent
 from scheduler_svc.store.memory import MemoryStore
-from scheduler_svc.store.records import Candidate, ClaimBatch, Intent
 from tests.unit.devstack.lab import asking
 from tests.unit.devstack.lab.test_main import poll
 

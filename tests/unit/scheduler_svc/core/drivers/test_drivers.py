@@ -18,8 +18,8 @@ from scheduler_svc.core.drivers.random_choice import SeededRandom
 from scheduler_svc.core.drivers.spread import spread
 from scheduler_svc.core.drivers.top import top_indexes
 from scheduler_svc.core.filtering import pipeline
+from scheduler_svc.core.records import ClaimGroup
 from scheduler_svc.core.weighers import scoring
-from scheduler_svc.store.records import ClaimGroup
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import node, request
 

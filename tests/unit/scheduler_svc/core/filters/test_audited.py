@@ -7,9 +7,9 @@ import pytest
 
 from scheduler_svc.conf.filters import DEFAULT_FILTERS
 from scheduler_svc.core.filtering import pipeline
+from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.table.services import AUDIT_SECONDS
 from scheduler_svc.core.table.table import HostTable
-from scheduler_svc.store.records import LogEntry
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import EPOCH, node, request
 

@@ -19,7 +19,7 @@ from scheduler_svc.core.filters import (
     server_group,
     traits,
 )
-from scheduler_svc.store.records import LogEntry
+from scheduler_svc.core.records import LogEntry
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import EPOCH, node, request
 

@@ -6,8 +6,8 @@ import pytest
 from rpcapi.resources.groups import RequestGroup
 from scheduler_svc.core.filters import network_segment, volume_pool
 from scheduler_svc.core.reads import union
+from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.weighers import volume_near
-from scheduler_svc.store.records import LogEntry
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import node, request
 

@@ -4,7 +4,7 @@
 import pytest
 
 from scheduler_svc.core.matching.options import FilterOptions
-from scheduler_svc.store.records import LogEntry
+from scheduler_svc.core.records import LogEntry
 from tests.unit.scheduler_svc.core.filters.cloud import aggregate, make_nodes, make_table, passing_hosts, run_filter
 
 NODES = {

@@ -7,8 +7,8 @@ import pytest
 
 from rpcapi.resources.inventory import Inventory
 from rpcapi.resources.trees.tree import SHARING_TRAIT
+from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.table.table import HostTable
-from scheduler_svc.store.records import LogEntry
 from tests.unit.scheduler_svc.hosts import EPOCH, child_provider, describe, node, snapshot
 
 READS = {"aggregate": frozenset({"hosts", "metadata"})}

@@ -6,8 +6,8 @@ import dataclasses
 import numpy as np
 import pytest
 
+from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.table.state_columns import MAX_FAMILY_COLUMNS
-from scheduler_svc.store.records import LogEntry
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import node
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from rpcapi.resources.inventory import Inventory
+from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.table.table import HostTable
-from scheduler_svc.store.records import LogEntry
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import EPOCH, node, provider
 

@@ -11,9 +11,9 @@ from rpcapi import errors
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.conf import weighers
 from scheduler_svc.core.drivers.filter import FilterDriver
+from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.host_state.aggregate_warnings import AggregateMetadataChecker
-from scheduler_svc.store.records import LogEntry
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import node, request
 

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plain data that decisions and the store share: resources, claims, batches, snapshots and log entries."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from rpcapi.resources.claims import Answer, GroupPolicy, Verdict
+
+Amounts = Mapping[str, int]  # resource class -> amount
+Allocations = Mapping[str, Amounts]  # provider -> amounts
+
+
+class ClaimRef(NamedTuple):
+    """A claim's identity."""
+
+    consumer: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimGroup:
+    """A server group's policy, counted per node; ``max_per_host`` is read for anti-affinity only."""
+
+    id: str
+    policy: GroupPolicy
+    max_per_host: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One host to try; ``allocations`` None means the batch's resources, all at the host's root provider.
+
+    ``sums_position`` is the log position as of which the host's sums were read, where it is later than the batch's.
+    """
+
+    host: str
+    allocations: Allocations | None = None
+    sums_position: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """A request to place one consumer on the first of ``candidates`` that fits, in place of attempt ``replaces``.
+
+    The first ``near`` candidates scored about equally. Among them, candidates whose sums are unchanged since the
+    decision are tried before those that changed: other workers chose those too, so their score is out of date.
+    """
+
+    consumer: str
+    attempt: int
+    candidates: Sequence[Candidate]
+    replaces: int | None = None
+    near: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimBatch:
+    """Intents that are prepared together or not at all.
+
+    ``epoch`` and ``position`` identify the state that the decision was made on: a host whose eligibility changed
+    after ``position`` answers STALE, one that is full because of a later change CONCURRENT. ``record`` is the
+    decision's document, to which the script adds its own answer in the same step (None: no record).
+    ``alternates`` is the number of candidates after the selected one that are stored on the claim.
+    """
+
+    request_id: str
+    project: str
+    user: str
+    resources: Amounts
+    intents: Sequence[Intent]
+    epoch: int
+    position: int
+    ttl_ms: int
+    consumer_type: str = "INSTANCE"
+    group: ClaimGroup | None = None
+    alternates: int = 2
+    record: Mapping[str, Any] | None = None
+
+    def explicit_allocations(self, host: str, allocations: Allocations) -> Allocations | None:
+        """Return a claim's allocations, or None where they are the batch's resources at ``host``."""
+        return None if allocations == {host: self.resources} else allocations
+
+
+@dataclass(frozen=True, slots=True)
+class IntentResult:
+    """The result of one intent.
+
+    ``answer`` is PREPARED (also where an earlier call prepared or confirmed this attempt: then ``host`` and
+    ``alternates`` are as in the earlier answer), REFUSED, ENDED, CONFLICT, CONFIRMED (the attempt to be replaced is
+    confirmed and belongs to its host) or CLOSED. ``verdicts`` has one Verdict for each candidate that was tried.
+    ``allocations`` is what a prepared claim holds; None: the batch's resources at ``host``.
+    """
+
+    consumer: str
+    attempt: int
+    answer: Answer
+    host: str | None = None
+    alternates: Sequence[str] = ()
+    deadline_ms: int | None = None
+    verdicts: Sequence[Verdict] = ()
+    allocations: Allocations | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BatchAnswer:
+    """The result of ``prepare``. ``accepted`` holds for all intents; ``current`` False: the batch's epoch is over.
+
+    A batch that is not accepted changes nothing and ends no attempt that was to be replaced. An intent that could
+    have been prepared answers REFUSED too, with FITS among its verdicts.
+
+    ``position`` is the log position after the call (a retry must decide on a state at least as new), ``used`` the
+    absolute sums of each changed provider, as of that position.
+    """
+
+    accepted: bool
+    current: bool
+    epoch: int
+    position: int
+    prepared: Sequence[IntentResult]
+    used: Mapping[str, Amounts] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimResult:
+    """The answer of confirm, abort, release, move or audit for one claim."""
+
+    consumer: str
+    attempt: int
+    answer: Answer
+    host: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A live claim (or, with a final state, the record of an ended one)."""
+
+    consumer: str
+    attempt: int
+    generation: int
+    type: str
+    project: str
+    user: str
+    state: str
+    host: str
+    allocations: Allocations
+    request_id: str
+    created_ms: int
+    deadline_ms: int | None = None
+    alternates: Sequence[str] = ()
+    group: ClaimGroup | None = None
+    orphan_ms: int | None = None  # since when its host's audits do not report it
+    moved_from: str | None = None  # "consumer@attempt" it was moved from, so that a repeated move is recognised
+
+
+class LogEntry(NamedTuple):
+    """One log entry: absolute values, as of ``position``.
+
+    kind        payload
+    provider    {id: provider document}   replaces the whole provider, except its ``used``
+    gone        [id, ...]                 providers that were removed
+    used        {id: {class: sum}}        sums of live claims at these providers: all their classes, zeros too
+    service     {host: service document or null}   null: it was removed, and is no longer alive or opened
+    alive       {host: bool}              heartbeat transitions
+    opened      {host: epoch}             the host was audited in that epoch; 0: it was fenced or removed
+    state       {namespace: {name: document or null}}   of declared namespaces; null: it was deleted
+    epoch       number                    the store may have forgotten something: resync
+
+    Positions are consecutive, except that an ``epoch`` entry skips ahead, past all that may have been forgotten.
+    """
+
+    position: int
+    kind: str
+    payload: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The state that a replica needs, as of ``position``: it includes all log entries up to there."""
+
+    epoch: int
+    position: int
+    providers: Mapping[str, Mapping[str, Any]]
+    used: Mapping[str, Amounts]
+    services: Mapping[str, Mapping[str, Any]]
+    alive: Mapping[str, bool]
+    opened: Mapping[str, int]
+    states: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)  # namespace -> name -> document
