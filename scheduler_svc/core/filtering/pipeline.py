@@ -168,12 +168,12 @@ def run(
     laps = _WATCH.laps()
     # Hosts of unreachable partitions take no claims, so this filter is always applied.
     for host_filter in (partition.FILTER, *filters) if request.unavailable_partitions else filters:
-        sieves = (
-            host_filter.sieves(view, request)
+        predicates = (
+            host_filter.predicates(view, request)
             if host_filter.per_host is None
             else host_filter.per_host(view, request, passes)
         )
-        for reason, column in sieves:
+        for reason, column in predicates:
             if reason in ignored_reasons:
                 continue
             if on_rejected is not None:

@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 
 from scheduler_svc.core.matching.aggregate_values import READS, members_with_value
-from scheduler_svc.core.matching.predicate import Filter, Sieve
+from scheduler_svc.core.matching.predicate import Filter, HostPredicate
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.columns import Column
 from scheduler_svc.core.table.view import View
@@ -14,7 +14,7 @@ KEY = "instance_type"
 REASON = "aggregates of other flavors"
 
 
-def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
     """Accept hosts with no aggregate that names flavors, or with one that names the requested flavor."""
     flavors = view.aggregates.metadata_values(KEY)
     if not flavors:
@@ -25,7 +25,7 @@ def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
             view, flavors, lambda flavor: flavor == request.flavor
         )
 
-    yield Sieve(REASON, view.aggregates.get_or_compute((NAME, request.flavor), compute))
+    yield HostPredicate(REASON, view.aggregates.get_or_compute((NAME, request.flavor), compute))
 
 
-FILTER = Filter(NAME, sieves, READS)
+FILTER = Filter(NAME, predicates, READS)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from scheduler_svc.core.matching.aggregate_values import READS, members_with_value
 from scheduler_svc.core.matching.options import DEFAULTS, FilterOptions
-from scheduler_svc.core.matching.predicate import Filter, Sieve
+from scheduler_svc.core.matching.predicate import Filter, HostPredicate
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.columns import Column
 from scheduler_svc.core.table.view import View
@@ -19,7 +19,7 @@ def build(options: FilterOptions = DEFAULTS) -> Filter:
     namespace = options.properties_namespace
     prefix = namespace + options.properties_separator if namespace else ""
 
-    def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+    def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
         """Accept hosts whose aggregates do not set the image's properties, or set them to the image's values."""
         properties = request.image.get("properties", {})
         properties_to_match = [
@@ -31,9 +31,9 @@ def build(options: FilterOptions = DEFAULTS) -> Filter:
             (NAME, *properties_to_match), lambda: _match_properties(view, properties_to_match)
         )
         if passes is not None:
-            yield Sieve(REASON, passes)
+            yield HostPredicate(REASON, passes)
 
-    return Filter(NAME, sieves, READS)
+    return Filter(NAME, predicates, READS)
 
 
 def _match_properties(view: View, properties_to_match: Sequence[tuple[str, str]]) -> Column | None:

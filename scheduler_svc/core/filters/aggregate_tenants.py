@@ -4,7 +4,7 @@
 from collections.abc import Iterator, Mapping
 
 from scheduler_svc.core.matching.aggregate_values import READS, split_values
-from scheduler_svc.core.matching.predicate import Filter, Sieve
+from scheduler_svc.core.matching.predicate import Filter, HostPredicate
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.columns import Column
 from scheduler_svc.core.table.view import View
@@ -14,7 +14,7 @@ KEY = "filter_tenant_id"  # and all keys with this prefix, since the length of o
 REASON = "aggregates of other projects"
 
 
-def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
     """Accept hosts with no aggregate that names projects, or with one that names the requested project."""
     restricted = view.aggregates.get_or_compute(NAME, lambda: _projects_by_aggregate(view))
     if not restricted:
@@ -24,7 +24,7 @@ def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
         matching = [name for name, projects in restricted.items() if request.project in projects]
         return ~view.aggregates.members(restricted) | view.aggregates.members(matching)
 
-    yield Sieve(REASON, view.aggregates.get_or_compute((NAME, request.project), compute))
+    yield HostPredicate(REASON, view.aggregates.get_or_compute((NAME, request.project), compute))
 
 
 def _projects_by_aggregate(view: View) -> dict[str, set[str]]:
@@ -37,4 +37,4 @@ def _projects(metadata: Mapping[str, str]) -> set[str]:
     return {value for key, text in metadata.items() if key.startswith(KEY) for value in split_values(text)}
 
 
-FILTER = Filter(NAME, sieves, READS)
+FILTER = Filter(NAME, predicates, READS)

@@ -3,16 +3,16 @@
 
 from collections.abc import Iterable
 
-from scheduler_svc.core.matching.predicate import Filter, Sieve
+from scheduler_svc.core.matching.predicate import Filter, HostPredicate
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
 
 NAME = "AllHostsFilter"
 
 
-def sieves(view: View, request: SchedulingRequest) -> Iterable[Sieve]:
+def predicates(view: View, request: SchedulingRequest) -> Iterable[HostPredicate]:
     """Return nothing: no host is rejected."""
     return ()
 
 
-FILTER = Filter(NAME, sieves)
+FILTER = Filter(NAME, predicates)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from rpcapi.resources.claims import NOT_AUDITED
 from scheduler_svc.core.filters import compute
-from scheduler_svc.core.matching.predicate import Filter, Sieve
+from scheduler_svc.core.matching.predicate import Filter, HostPredicate
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
 
@@ -14,11 +14,11 @@ REASON_CLOSED = NOT_AUDITED
 REASONS = (REASON_OVERDUE, REASON_CLOSED)
 
 
-def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
     """Accept hosts that were audited in this epoch; an overdue audit has its own reason."""
     if view.audits_overdue:
-        yield Sieve(REASON_OVERDUE, view.opened | view.audit_pending)
-    yield Sieve(REASON_CLOSED, view.opened)
+        yield HostPredicate(REASON_OVERDUE, view.opened | view.audit_pending)
+    yield HostPredicate(REASON_CLOSED, view.opened)
 
 
-FILTER = Filter(compute.NAME, sieves, {"service": frozenset({"audited"})})
+FILTER = Filter(compute.NAME, predicates, {"service": frozenset({"audited"})})

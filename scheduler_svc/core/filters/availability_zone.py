@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 
-from scheduler_svc.core.matching.predicate import Filter, Sieve
+from scheduler_svc.core.matching.predicate import Filter, HostPredicate
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
 
@@ -11,14 +11,14 @@ NAME = "AvailabilityZoneFilter"
 REASON = "availability zone"
 
 
-def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
     """Accept hosts in the requested zone; all hosts if the request has none."""
     if request.availability_zone is not None:
-        yield Sieve(REASON, view.in_zone(request.availability_zone))
+        yield HostPredicate(REASON, view.in_zone(request.availability_zone))
 
 
 FILTER = Filter(
     NAME,
-    sieves,
+    predicates,
     {"compute": frozenset({"availability_zone"}), "aggregate": frozenset({"hosts", "metadata"})},
 )

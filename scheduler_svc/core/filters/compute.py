@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 
-from scheduler_svc.core.matching.predicate import Filter, Sieve
+from scheduler_svc.core.matching.predicate import Filter, HostPredicate
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
 
@@ -12,10 +12,10 @@ REASON_DOWN = "service down"
 REASON_DISABLED = "service disabled"
 
 
-def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
     """Accept hosts whose service is alive and enabled."""
-    yield Sieve(REASON_DOWN, view.alive)
-    yield Sieve(REASON_DISABLED, view.enabled)
+    yield HostPredicate(REASON_DOWN, view.alive)
+    yield HostPredicate(REASON_DISABLED, view.enabled)
 
 
-FILTER = Filter(NAME, sieves, {"service": frozenset({"alive", "enabled"})})
+FILTER = Filter(NAME, predicates, {"service": frozenset({"alive", "enabled"})})

@@ -14,7 +14,7 @@ from rpcapi.resources import names
 from rpcapi.resources.query import ATTRIBUTES, TermType
 from scheduler_svc.core.matching import attributes
 from scheduler_svc.core.matching.extra_specs import accepted_texts, matches, matches_column
-from scheduler_svc.core.matching.predicate import Filter, Sieve
+from scheduler_svc.core.matching.predicate import Filter, HostPredicate
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.columns import Column
 from scheduler_svc.core.table.view import View
@@ -27,18 +27,18 @@ ADDRESS_BITS = "hw:maxphysaddr_bits"
 ADDRESS_BITS_PATH = ("cpu_info", "maxphysaddr", "bits")
 
 
-def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
     """Accept hosts that match each of these extra specs."""
     for spec, requirement in request.extra_specs.items():
         scope, *path = spec.split(":")
         if spec == ADDRESS_BITS:
-            yield Sieve(REASON.format(spec), _matches_capability(view, ADDRESS_BITS_PATH, f">= {requirement}"))
+            yield HostPredicate(REASON.format(spec), _matches_capability(view, ADDRESS_BITS_PATH, f">= {requirement}"))
         elif not path:
             column = _matches_if_present(view, scope, requirement)
             if column is not None:
-                yield Sieve(REASON.format(spec), column)
+                yield HostPredicate(REASON.format(spec), column)
         elif scope == SCOPE:
-            yield Sieve(REASON.format(spec.partition(":")[2]), _matches_capability(view, path, requirement))
+            yield HostPredicate(REASON.format(spec.partition(":")[2]), _matches_capability(view, path, requirement))
 
 
 def _matches_capability(view: View, path: Sequence[str], requirement: str) -> Column:
@@ -85,4 +85,4 @@ def _fact_predicate(path: Sequence[str], requirement: str) -> Callable[[Mapping[
     return fact_matches
 
 
-FILTER = Filter(NAME, sieves, attributes.READS)
+FILTER = Filter(NAME, predicates, attributes.READS)

@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 
-from scheduler_svc.core.matching.predicate import Filter, Sieve
+from scheduler_svc.core.matching.predicate import Filter, HostPredicate
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
 
@@ -11,10 +11,10 @@ NAME = "ForceHostsFilter"
 REASON = "not a forced host"
 
 
-def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
     """Accept hosts in ``force_hosts``, by node or service host name; all hosts if it is empty."""
     if request.force_hosts:
-        yield Sieve(REASON, view.match_names(request.force_hosts))
+        yield HostPredicate(REASON, view.match_names(request.force_hosts))
 
 
-FILTER = Filter(NAME, sieves)
+FILTER = Filter(NAME, predicates)

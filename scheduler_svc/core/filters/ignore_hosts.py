@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 
-from scheduler_svc.core.matching.predicate import Filter, Sieve
+from scheduler_svc.core.matching.predicate import Filter, HostPredicate
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
 
@@ -11,10 +11,10 @@ NAME = "IgnoreHostsFilter"
 REASON = "ignored host"
 
 
-def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
     """Accept hosts that are not in ``ignore_hosts``, by node or service host name."""
     if request.ignore_hosts:
-        yield Sieve(REASON, ~view.match_names(request.ignore_hosts))
+        yield HostPredicate(REASON, ~view.match_names(request.ignore_hosts))
 
 
-FILTER = Filter(NAME, sieves)
+FILTER = Filter(NAME, predicates)

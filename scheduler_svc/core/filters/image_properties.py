@@ -8,7 +8,7 @@ from typing import Any
 from oslo_utils import versionutils
 
 from scheduler_svc.core.matching.options import DEFAULTS, FilterOptions
-from scheduler_svc.core.matching.predicate import Filter, Sieve
+from scheduler_svc.core.matching.predicate import Filter, HostPredicate
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
 
@@ -59,13 +59,13 @@ class RequiredImageProperties:
 def build(options: FilterOptions = DEFAULTS) -> Filter:
     """Return the filter; ``options.default_architecture`` is used for images that specify none."""
 
-    def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+    def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
         """Accept hosts that support the image; all hosts if it specifies no architecture, type or mode."""
         required = _required_properties(request.image.get("properties", {}), options.default_architecture)
         if required.kinds:
-            yield Sieve(REASON, view.facts.where(required.supported_by, (NAME, required)))
+            yield HostPredicate(REASON, view.facts.where(required.supported_by, (NAME, required)))
 
-    return Filter(NAME, sieves, {"compute": frozenset({"facts"})})
+    return Filter(NAME, predicates, {"compute": frozenset({"facts"})})
 
 
 def _required_properties(properties: Mapping[str, Any], architecture: str) -> RequiredImageProperties:

@@ -4,7 +4,7 @@
 from collections.abc import Iterator, Sequence
 
 from rpcapi.validation.hints import as_list
-from scheduler_svc.core.matching.predicate import Filter, Sieve
+from scheduler_svc.core.matching.predicate import Filter, HostPredicate
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
 
@@ -16,17 +16,17 @@ DIFFERENT = "different_host"
 REASON_DIFFERENT = "an instance of different_host"
 
 
-def same(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+def same(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
     """Accept hosts that run at least one of the hint's instances."""
     if request.hints.get(SAME):
-        yield Sieve(REASON_SAME, view.match_names(_hosts(request, SAME)))
+        yield HostPredicate(REASON_SAME, view.match_names(_hosts(request, SAME)))
 
 
-def different(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+def different(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
     """Accept hosts that run none of the hint's instances."""
     hosts = _hosts(request, DIFFERENT) if request.hints.get(DIFFERENT) else ()
     if hosts:
-        yield Sieve(REASON_DIFFERENT, ~view.match_names(hosts))
+        yield HostPredicate(REASON_DIFFERENT, ~view.match_names(hosts))
 
 
 def _hosts(request: SchedulingRequest, hint: str) -> Sequence[str]:

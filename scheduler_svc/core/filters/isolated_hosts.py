@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 
 from scheduler_svc.core.matching.options import DEFAULTS, FilterOptions
-from scheduler_svc.core.matching.predicate import Filter, Sieve
+from scheduler_svc.core.matching.predicate import Filter, HostPredicate
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
 
@@ -16,11 +16,11 @@ REASON_INSIDE = "host for isolated images"
 def build(options: FilterOptions = DEFAULTS) -> Filter:
     """Return the filter for the isolated images and hosts of ``options``."""
 
-    def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+    def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
         """Accept isolated hosts only for isolated images; other images too unless the hosts are restricted."""
         if request.image.get("id") in options.isolated_images:
-            yield Sieve(REASON_OUTSIDE, view.match_names(options.isolated_hosts))
+            yield HostPredicate(REASON_OUTSIDE, view.match_names(options.isolated_hosts))
         elif options.restrict_isolated_hosts and options.isolated_hosts:
-            yield Sieve(REASON_INSIDE, ~view.match_names(options.isolated_hosts))
+            yield HostPredicate(REASON_INSIDE, ~view.match_names(options.isolated_hosts))
 
-    return Filter(NAME, sieves)
+    return Filter(NAME, predicates)

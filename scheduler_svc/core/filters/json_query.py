@@ -12,7 +12,7 @@ import numpy as np
 from rpcapi.resources import query
 from rpcapi.resources.query import Literal, Operand, Term, TermType, Variable
 from scheduler_svc.core.matching import attributes
-from scheduler_svc.core.matching.predicate import Filter, Sieve
+from scheduler_svc.core.matching.predicate import Filter, HostPredicate
 from scheduler_svc.core.reads import union
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.columns import Column, FloatColumn
@@ -31,14 +31,14 @@ _TESTS: Mapping[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
     """Accept hosts for which the query is true. Request validation rejects malformed queries."""
     hint = request.hints.get(query.HINT)
     if not hint:
         return
     term = _parse(hint if isinstance(hint, str) else json.dumps(hint))
     if term != query.EVERYTHING:
-        yield Sieve(REASON, _QueryEvaluator(view).truth(term))
+        yield HostPredicate(REASON, _QueryEvaluator(view).truth(term))
 
 
 @functools.lru_cache(maxsize=256)
@@ -158,4 +158,4 @@ def _ignore_type_errors(test: Callable[[Any, Any], Any]) -> Callable[[Any, Any],
     return guarded_test
 
 
-FILTER = Filter(NAME, sieves, union((attributes.READS, attributes.COUNT_READS)))
+FILTER = Filter(NAME, predicates, union((attributes.READS, attributes.COUNT_READS)))

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from scheduler_svc.core.matching.predicate import Filter, Sieve
+from scheduler_svc.core.matching.predicate import Filter, HostPredicate
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.columns import Column
 from scheduler_svc.core.table.trees import ProviderColumns
@@ -17,22 +17,22 @@ REASON_FORBIDDEN = "in a forbidden aggregate"
 REASON_TREE = "not the tree asked for"
 
 
-def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
     """Apply ``member_of``, ``forbidden_aggregates`` and ``in_tree`` of the group without a suffix.
 
     A host's aggregates apply to its whole tree. A host outside ``member_of`` passes if a provider below it or a sharing
     provider is a member.
     """
     if request.in_tree is not None:
-        yield Sieve(REASON_TREE, view.in_tree_of(request.in_tree))
+        yield HostPredicate(REASON_TREE, view.in_tree_of(request.in_tree))
     if request.member_of:
 
         def inside(providers: ProviderColumns) -> Column:
             return np.logical_and.reduce([providers.members(names) for names in request.member_of])
 
-        yield Sieve(REASON_AGGREGATE, view.trees.any(inside))
+        yield HostPredicate(REASON_AGGREGATE, view.trees.any(inside))
     if request.forbidden_aggregates:
-        yield Sieve(REASON_FORBIDDEN, ~view.aggregates.members(request.forbidden_aggregates))
+        yield HostPredicate(REASON_FORBIDDEN, ~view.aggregates.members(request.forbidden_aggregates))
 
 
-FILTER = Filter(NAME, sieves, {"aggregate": frozenset({"hosts"})})
+FILTER = Filter(NAME, predicates, {"aggregate": frozenset({"hosts"})})

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from scheduler_svc.core.matching.predicate import Filter, Sieve
+from scheduler_svc.core.matching.predicate import Filter, HostPredicate
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
 
@@ -17,8 +17,8 @@ def build(metrics: Iterable[str]) -> Filter:
     """Return the filter for these metric names."""
     keys = {name: f"metrics.{name}" for name in metrics}
 
-    def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+    def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
         for name, key in keys.items():
-            yield Sieve(REASON.format(name), ~np.isnan(view.state("compute", key)))
+            yield HostPredicate(REASON.format(name), ~np.isnan(view.state("compute", key)))
 
-    return Filter(NAME, sieves, {"compute": frozenset(keys.values())})
+    return Filter(NAME, predicates, {"compute": frozenset(keys.values())})

@@ -5,7 +5,7 @@ import ipaddress
 from collections.abc import Iterator
 
 from rpcapi.validation.hints import DEFAULT_CIDR, single_value
-from scheduler_svc.core.matching.predicate import Filter, Sieve
+from scheduler_svc.core.matching.predicate import Filter, HostPredicate
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
 
@@ -15,12 +15,12 @@ LENGTH = "cidr"
 REASON = "not near {}"
 
 
-def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
     """Accept hosts with an address in the hints' network. Request validation rejects invalid networks."""
     address = single_value(request.hints.get(ADDRESS))
     if address:
         network = ipaddress.ip_network(address + single_value(request.hints.get(LENGTH, DEFAULT_CIDR)), strict=False)
-        yield Sieve(REASON.format(network), view.within_network(network))
+        yield HostPredicate(REASON.format(network), view.within_network(network))
 
 
-FILTER = Filter(NAME, sieves, {"compute": frozenset({"host_ip"})})
+FILTER = Filter(NAME, predicates, {"compute": frozenset({"host_ip"})})

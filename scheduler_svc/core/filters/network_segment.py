@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 
-from scheduler_svc.core.matching.predicate import Filter, Sieve
+from scheduler_svc.core.matching.predicate import Filter, HostPredicate
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
 
@@ -14,11 +14,11 @@ NAMESPACE = "network"
 _TESTS = (("physnet", "physnets", REASON_PHYSNET), ("segment", "segments", REASON_SEGMENT))
 
 
-def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
     """Accept hosts that are on all of them according to the network service."""
     for port_key, key, reason in _TESTS:
         for name in dict.fromkeys(port[port_key] for port in request.ports if port.get(port_key)):
-            yield Sieve(reason.format(name), view.state_contains(NAMESPACE, key, name))
+            yield HostPredicate(reason.format(name), view.state_contains(NAMESPACE, key, name))
 
 
-FILTER = Filter(NAME, sieves, {NAMESPACE: frozenset({"physnets", "segments"})})
+FILTER = Filter(NAME, predicates, {NAMESPACE: frozenset({"physnets", "segments"})})

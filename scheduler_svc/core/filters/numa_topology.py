@@ -6,7 +6,7 @@ The tree search selects the cells later, and only for the best hosts.
 
 from collections.abc import Iterator
 
-from scheduler_svc.core.matching.predicate import Filter, Sieve
+from scheduler_svc.core.matching.predicate import Filter, HostPredicate
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
 
@@ -14,10 +14,10 @@ NAME = "NUMATopologyFilter"
 REASON = "no NUMA cells"
 
 
-def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
     """Accept hosts that reported NUMA cells; all hosts if the request has no topology."""
     if request.numa:
-        yield Sieve(REASON, view.has_numa_cells)
+        yield HostPredicate(REASON, view.has_numa_cells)
 
 
-FILTER = Filter(NAME, sieves, {"compute": frozenset({"numa"})})
+FILTER = Filter(NAME, predicates, {"compute": frozenset({"numa"})})

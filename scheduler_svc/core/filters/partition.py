@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from rpcapi.resources.claims import PARTITION_UNAVAILABLE
-from scheduler_svc.core.matching.predicate import Filter, Sieve
+from scheduler_svc.core.matching.predicate import Filter, HostPredicate
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
 
@@ -14,10 +14,12 @@ NAME = "PartitionFilter"  # not configurable: always applied
 REASON = PARTITION_UNAVAILABLE
 
 
-def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
     """Accept hosts in partitions that are reachable."""
     if request.unavailable_partitions:
-        yield Sieve(REASON, ~np.logical_or.reduce([view.within(name) for name in request.unavailable_partitions]))
+        yield HostPredicate(
+            REASON, ~np.logical_or.reduce([view.within(name) for name in request.unavailable_partitions])
+        )
 
 
-FILTER = Filter(NAME, sieves)
+FILTER = Filter(NAME, predicates)

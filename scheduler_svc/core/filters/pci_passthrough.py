@@ -7,7 +7,7 @@ The tree search selects the devices later, and only for the best hosts.
 from collections import Counter
 from collections.abc import Iterator
 
-from scheduler_svc.core.matching.predicate import Filter, Sieve
+from scheduler_svc.core.matching.predicate import Filter, HostPredicate
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.trees import ProviderColumns
 from scheduler_svc.core.table.view import View
@@ -17,14 +17,16 @@ GROUP = "_pci"  # prefix of the suffixes of device request groups
 REASON = "not enough free {}"
 
 
-def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
     """Accept hosts with enough free devices of each resource class, anywhere in their trees."""
     requested: Counter[str] = Counter()
     for group in request.groups:
         if group.suffix.startswith(GROUP):
             requested.update(group.resources)
     for resource_class, amount in requested.items():
-        yield Sieve(REASON.format(resource_class), view.trees.sum(ProviderColumns.available, resource_class) >= amount)
+        yield HostPredicate(
+            REASON.format(resource_class), view.trees.sum(ProviderColumns.available, resource_class) >= amount
+        )
 
 
-FILTER = Filter(NAME, sieves, {"compute": frozenset({"inventories", "used"})})
+FILTER = Filter(NAME, predicates, {"compute": frozenset({"inventories", "used"})})

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from rpcapi.resources.groups import ISOLATE, RequestGroup
-from scheduler_svc.core.matching.predicate import Filter, Sieve
+from scheduler_svc.core.matching.predicate import Filter, HostPredicate
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.columns import Column, IntColumn
 from scheduler_svc.core.table.trees import ProviderColumns
@@ -21,7 +21,7 @@ REASON = "no provider for group {}"
 REASON_USABLE = "no usable provider of {}"
 
 
-def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
     """Accept hosts with enough providers for each group alone; equal groups are counted together."""
     if not view.trees.are_flat:
         yield from _usable(view, request)
@@ -30,16 +30,16 @@ def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
     for group in request.groups:
         groups_by_content.setdefault(repr(replace(group, suffix="")), []).append(group)
     for group, *others in groups_by_content.values():
-        yield Sieve(REASON.format(group.suffix), _can_serve(view, group, 1 + len(others), isolated))
+        yield HostPredicate(REASON.format(group.suffix), _can_serve(view, group, 1 + len(others), isolated))
 
 
-def _usable(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+def _usable(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
     """Accept hosts where some provider without forbidden traits can allocate each class of the unsuffixed group."""
     if not request.forbidden_traits:
         return
     for resource_class, amount in request.resources.items():
         usable = view.trees.any(_can_allocate_without, resource_class, amount, request.forbidden_traits)
-        yield Sieve(REASON_USABLE.format(resource_class), usable)
+        yield HostPredicate(REASON_USABLE.format(resource_class), usable)
 
 
 def _can_allocate_without(
@@ -73,5 +73,5 @@ def _can_serve(view: View, group: RequestGroup, times: int, isolated: bool) -> C
 
 
 FILTER = Filter(
-    NAME, sieves, {"compute": frozenset({"inventories", "used", "traits"}), "aggregate": frozenset({"hosts"})}
+    NAME, predicates, {"compute": frozenset({"inventories", "used", "traits"}), "aggregate": frozenset({"hosts"})}
 )

@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 
-from scheduler_svc.core.matching.predicate import Filter, Sieve
+from scheduler_svc.core.matching.predicate import Filter, HostPredicate
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.trees import ProviderColumns
 from scheduler_svc.core.table.view import View
@@ -13,7 +13,7 @@ REASON = "not enough {}"
 REASON_UNIT = "unit rules of {}"
 
 
-def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
     """Accept hosts with free capacity for each requested class whose unit rules allow the amount.
 
     Different classes may be provided by different providers of the host's tree, or by sharing providers.
@@ -21,13 +21,15 @@ def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
     trees = view.trees
     for resource_class, amount in request.resources.items():
         if trees.are_flat:
-            yield Sieve(REASON.format(resource_class), view.free(resource_class) >= amount)
+            yield HostPredicate(REASON.format(resource_class), view.free(resource_class) >= amount)
         else:
-            yield Sieve(REASON.format(resource_class), trees.any(ProviderColumns.has_capacity, resource_class, amount))
+            yield HostPredicate(
+                REASON.format(resource_class), trees.any(ProviderColumns.has_capacity, resource_class, amount)
+            )
         if trees.has_rules(resource_class):
-            yield Sieve(
+            yield HostPredicate(
                 REASON_UNIT.format(resource_class), trees.any(ProviderColumns.can_allocate, resource_class, amount)
             )
 
 
-FILTER = Filter(NAME, sieves, {"compute": frozenset({"inventories", "used"})})
+FILTER = Filter(NAME, predicates, {"compute": frozenset({"inventories", "used"})})

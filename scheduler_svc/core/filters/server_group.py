@@ -6,7 +6,7 @@ The claim script enforces the policy without races; these filters avoid candidat
 
 from collections.abc import Iterator
 
-from scheduler_svc.core.matching.predicate import Filter, Sieve
+from scheduler_svc.core.matching.predicate import Filter, HostPredicate
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
 
@@ -15,16 +15,16 @@ ANTI_AFFINITY_NAME = "ServerGroupAntiAffinityFilter"
 REASON = "server group policy"
 
 
-def affine(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+def affine(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
     """Accept hosts that run members of the affinity group; all hosts if it has no members yet."""
     if request.group_hosts:
-        yield Sieve(REASON, view.match_names(request.group_hosts))
+        yield HostPredicate(REASON, view.match_names(request.group_hosts))
 
 
-def anti_affine(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+def anti_affine(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
     """Accept hosts that run fewer members of the anti-affinity group than a host may."""
     if request.excluded_hosts:
-        yield Sieve(REASON, ~view.match_names(request.excluded_hosts))
+        yield HostPredicate(REASON, ~view.match_names(request.excluded_hosts))
 
 
 AFFINITY_FILTER = Filter(AFFINITY_NAME, affine)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from scheduler_svc.core.matching.predicate import Filter, Sieve
+from scheduler_svc.core.matching.predicate import Filter, HostPredicate
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.trees import ProviderColumns
 from scheduler_svc.core.table.view import View
@@ -15,7 +15,7 @@ REASON_REQUIRED = "required traits"
 REASON_FORBIDDEN = "forbidden traits"
 
 
-def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
     """Accept hosts that have all required traits, one trait of each choice, and no forbidden trait.
 
     In a nested tree, the providers that serve the request must have the traits together. This filter only checks that
@@ -23,20 +23,20 @@ def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
     checks the rest. ``root_required`` and ``root_forbidden`` apply to the host itself.
     """
     if request.root_required:
-        yield Sieve(REASON_REQUIRED, view.has_all(request.root_required))
+        yield HostPredicate(REASON_REQUIRED, view.has_all(request.root_required))
     if request.root_forbidden:
-        yield Sieve(REASON_FORBIDDEN, ~view.has_any(request.root_forbidden))
+        yield HostPredicate(REASON_FORBIDDEN, ~view.has_any(request.root_forbidden))
     trees = view.trees
     if request.required_traits:
         if trees.are_flat:
-            yield Sieve(REASON_REQUIRED, view.has_all(request.required_traits))
+            yield HostPredicate(REASON_REQUIRED, view.has_all(request.required_traits))
         else:
             columns = [trees.any(ProviderColumns.has_all, (trait,)) for trait in request.required_traits]
-            yield Sieve(REASON_REQUIRED, np.logical_and.reduce(columns))
+            yield HostPredicate(REASON_REQUIRED, np.logical_and.reduce(columns))
     for choice in request.any_traits:
-        yield Sieve(REASON_REQUIRED, trees.any(ProviderColumns.has_any, choice))
+        yield HostPredicate(REASON_REQUIRED, trees.any(ProviderColumns.has_any, choice))
     if request.forbidden_traits:
-        yield Sieve(REASON_FORBIDDEN, trees.any(ProviderColumns.has_none, request.forbidden_traits))
+        yield HostPredicate(REASON_FORBIDDEN, trees.any(ProviderColumns.has_none, request.forbidden_traits))
 
 
-FILTER = Filter(NAME, sieves, {"compute": frozenset({"traits"})})
+FILTER = Filter(NAME, predicates, {"compute": frozenset({"traits"})})

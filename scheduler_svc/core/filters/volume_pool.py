@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from scheduler_svc.core.matching.predicate import Filter, Sieve
+from scheduler_svc.core.matching.predicate import Filter, HostPredicate
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.columns import Column
 from scheduler_svc.core.table.view import View
@@ -15,10 +15,10 @@ REASON = "no way to volume pool {}"
 NAMESPACE = "volume"
 
 
-def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
     """Accept hosts with access to every pool. Volumes that do not exist yet are handled by their request groups."""
     for pool in dict.fromkeys(volume["pool"] for volume in request.volumes if volume.get("pool")):
-        yield Sieve(REASON.format(pool), _hosts_with_access(view, pool))
+        yield HostPredicate(REASON.format(pool), _hosts_with_access(view, pool))
 
 
 def _hosts_with_access(view: View, pool: str) -> Column:
@@ -37,7 +37,7 @@ def _hosts_with_access(view: View, pool: str) -> Column:
 
 FILTER = Filter(
     NAME,
-    sieves,
+    predicates,
     {
         NAMESPACE: frozenset({"hosts", "availability_zone"}),
         "aggregate": frozenset({"hosts", "metadata"}),

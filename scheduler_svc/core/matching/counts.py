@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scheduler_svc.core.matching.predicate import Filter, Sieve
+from scheduler_svc.core.matching.predicate import Filter, HostPredicate
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.columns import FloatColumn
 from scheduler_svc.core.table.view import View
@@ -31,10 +31,10 @@ INSTANCES = LimitedMetric("metrics.instances", "max_instances_per_host", "too ma
 def build(name: str, metric: LimitedMetric, limit: int) -> Filter:
     """Return the filter that accepts hosts with a count below ``limit``."""
 
-    def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
-        yield Sieve(metric.reason, read_count(view, metric) < limit)
+    def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
+        yield HostPredicate(metric.reason, read_count(view, metric) < limit)
 
-    return Filter(name, sieves, {"compute": frozenset({metric.metric})})
+    return Filter(name, predicates, {"compute": frozenset({metric.metric})})
 
 
 def build_by_aggregate(name: str, metric: LimitedMetric, default: int) -> Filter:
@@ -43,15 +43,15 @@ def build_by_aggregate(name: str, metric: LimitedMetric, default: int) -> Filter
     The limit is ``default`` if no aggregate sets one, or if one of them is not an integer, as in Nova.
     """
 
-    def sieves(view: View, request: SchedulingRequest) -> Iterator[Sieve]:
+    def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
         texts = view.aggregates.metadata_values(metric.key)
         limit = (
             view.aggregates.get_or_compute((name, default), lambda: _limits(view, texts, default)) if texts else default
         )
-        yield Sieve(metric.reason, read_count(view, metric) < limit)
+        yield HostPredicate(metric.reason, read_count(view, metric) < limit)
 
     reads = {"compute": frozenset({metric.metric}), "aggregate": frozenset({"hosts", "metadata"})}
-    return Filter(name, sieves, reads)
+    return Filter(name, predicates, reads)
 
 
 def read_count(view: View, metric: LimitedMetric) -> FloatColumn:

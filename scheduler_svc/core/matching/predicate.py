@@ -11,27 +11,27 @@ from scheduler_svc.core.table.columns import Column
 from scheduler_svc.core.table.view import View
 
 
-class Sieve(NamedTuple):
+class HostPredicate(NamedTuple):
     """One test of a filter: a mask that is True for each row that passes, and the reason for rejecting the others."""
 
     reason: str
     passes: Column
 
 
-# Yields one Sieve per test, and none for tests that the request does not need.
-Sieves = Callable[[View, SchedulingRequest], Iterable[Sieve]]
+# Yields one HostPredicate per test, and none for tests that the request does not need.
+Predicates = Callable[[View, SchedulingRequest], Iterable[HostPredicate]]
 # The same for filters that examine single hosts; the column is a mask of the rows that passed the previous filters.
-PerHostSieves = Callable[[View, SchedulingRequest, Column], Iterable[Sieve]]
+PerHostPredicates = Callable[[View, SchedulingRequest, Column], Iterable[HostPredicate]]
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A filter by its name in the configuration. ``reads`` lists the host state keys that its ``sieves`` may read.
+    """A filter by its name in the configuration. ``reads`` lists the host state keys that its ``predicates`` may read.
 
-    ``per_host`` is called instead of ``sieves`` if it is not None.
+    ``per_host`` is called instead of ``predicates`` if it is not None.
     """
 
     name: str
-    sieves: Sieves
+    predicates: Predicates
     reads: Reads = field(default_factory=dict)
-    per_host: PerHostSieves | None = None
+    per_host: PerHostPredicates | None = None

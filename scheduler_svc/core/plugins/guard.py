@@ -13,7 +13,7 @@ from oslo_log import log
 from rpcapi import errors
 from scheduler_svc import metrics
 from scheduler_svc.core import timings
-from scheduler_svc.core.matching.predicate import Filter, Sieve
+from scheduler_svc.core.matching.predicate import Filter, HostPredicate
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.columns import Column, FloatColumn, Rows
 from scheduler_svc.core.table.view import View
@@ -21,7 +21,7 @@ from scheduler_svc.core.weighers.weigher import Weigher
 
 LOG = log.getLogger(__name__)
 
-MAX_SIEVES = 100
+MAX_PREDICATES = 100
 MAX_REASON_LENGTH = 120  # characters
 QUIET_SECONDS = 60.0  # minimum time between log lines about one plugin
 _MAPPINGS = ("resources", "hints", "numa", "image", "extra_specs", "instance_hosts", "members")
@@ -77,20 +77,20 @@ def guard_filter(plugin: Filter, guard: PluginGuard) -> Filter:
     per_host_function = plugin.per_host
     guard.timings.form = timings.COLUMNAR if per_host_function is None else timings.PER_HOST
 
-    def per_host(view: View, request: SchedulingRequest, passed: Column) -> Iterable[Sieve]:
-        def call_plugin() -> list[Sieve]:
+    def per_host(view: View, request: SchedulingRequest, passed: Column) -> Iterable[HostPredicate]:
+        def call_plugin() -> list[HostPredicate]:
             request_copy = copy_request(request)
-            sieves = (
-                plugin.sieves(view, request_copy)
+            predicates = (
+                plugin.predicates(view, request_copy)
                 if per_host_function is None
                 else per_host_function(view, request_copy, _read_only(passed))
             )
-            return _check_sieves(sieves, view.size)
+            return _check_predicates(predicates, view.size)
 
         hosts = view.size if per_host_function is None else int(np.count_nonzero(passed))
         return guard.call(call_plugin, [], hosts)
 
-    return replace(plugin, sieves=lambda view, request: per_host(view, request, view.present), per_host=per_host)
+    return replace(plugin, predicates=lambda view, request: per_host(view, request, view.present), per_host=per_host)
 
 
 def guard_weigher(plugin: Weigher, guard: PluginGuard) -> Weigher:
@@ -144,17 +144,17 @@ def _read_only(column: Column) -> Column:
     return view
 
 
-def _check_sieves(sieves: Any, size: int) -> list[Sieve]:
+def _check_predicates(predicates: Any, size: int) -> list[HostPredicate]:
     checked = []
-    for sieve in sieves:
-        if not isinstance(sieve, Sieve) or not isinstance(sieve.reason, str):
-            raise TypeError(f"sieves must be Sieve(reason, column), got {type(sieve).__name__}")
-        passes = sieve.passes
+    for predicate in predicates:
+        if not isinstance(predicate, HostPredicate) or not isinstance(predicate.reason, str):
+            raise TypeError(f"predicates must be HostPredicate(reason, column), got {type(predicate).__name__}")
+        passes = predicate.passes
         if not isinstance(passes, np.ndarray) or passes.dtype != np.bool_ or passes.shape != (size,):
-            raise TypeError(f"a sieve's column must be {size} booleans, got {_describe_shape(passes)}")
-        checked.append(Sieve(sieve.reason[:MAX_REASON_LENGTH], passes))
-        if len(checked) > MAX_SIEVES:
-            raise ValueError(f"a filter may yield at most {MAX_SIEVES} sieves")
+            raise TypeError(f"a predicate's column must be {size} booleans, got {_describe_shape(passes)}")
+        checked.append(HostPredicate(predicate.reason[:MAX_REASON_LENGTH], passes))
+        if len(checked) > MAX_PREDICATES:
+            raise ValueError(f"a filter may yield at most {MAX_PREDICATES} predicates")
     return checked
 
 

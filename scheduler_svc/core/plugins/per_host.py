@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from scheduler_svc.core.matching.predicate import Filter, Sieve
+from scheduler_svc.core.matching.predicate import Filter, HostPredicate
 from scheduler_svc.core.plugins.host_state import READS, PluginHostState
 from scheduler_svc.core.plugins.spec import PluginRequestSpec
 from scheduler_svc.core.reads import Reads, union
@@ -29,14 +29,14 @@ def adapt_filter(name: str, plugin: Any) -> Filter:
     reads = _reads(plugin)
     reason = str(getattr(plugin, "reason", name))
 
-    def per_host(view: View, request: SchedulingRequest, passed: Column) -> Iterable[Sieve]:
+    def per_host(view: View, request: SchedulingRequest, passed: Column) -> Iterable[HostPredicate]:
         spec = PluginRequestSpec(request)
         passes = np.zeros(view.size, np.bool_)
         for row in np.flatnonzero(passed).tolist():
             passes[row] = _call_plugin(
                 plugin.host_passes, PluginHostState(view, row, reads), spec, (bool, np.bool_), "true or false"
             )
-        yield Sieve(reason, passes)
+        yield HostPredicate(reason, passes)
 
     return Filter(name, lambda view, request: per_host(view, request, view.present), reads, per_host)
 

@@ -32,14 +32,14 @@ NODES = {
 }
 
 
-def passing(sieves, scheduling_request, nodes=NODES, entries=()):
-    """Return the names of the hosts that pass all sieves, and the reasons in order."""
+def passing(predicates, scheduling_request, nodes=NODES, entries=()):
+    """Return the names of the hosts that pass all predicates, and the reasons in order."""
     table = hosts.table(nodes)
     for entry in entries:
         table.apply(entry)
     with table.reading() as view:
         survivors, reasons = view.present.copy(), []
-        for reason, column in sieves(view, scheduling_request):
+        for reason, column in predicates(view, scheduling_request):
             survivors &= column
             reasons.append(reason)
         return [view.name(row) for row in range(view.size) if survivors[row]], reasons
@@ -53,27 +53,27 @@ def passing(sieves, scheduling_request, nodes=NODES, entries=()):
     ],
 )
 def test_compute_filter_requires_alive_and_enabled_services(entry, expected):
-    assert passing(compute.sieves, request(), entries=[entry])[0] == expected
+    assert passing(compute.predicates, request(), entries=[entry])[0] == expected
 
 
 def test_compute_filter_requires_audited_services():
     entries = [LogEntry(101, "opened", {"c": EPOCH - 1})]
-    assert passing(audited.sieves, request(), entries=entries)[0] == ["a/1", "a/2", "b/1"]
+    assert passing(audited.predicates, request(), entries=entries)[0] == ["a/1", "a/2", "b/1"]
 
 
 def test_resources_filter_has_a_reason_per_class():
-    survivors, reasons = passing(resources.sieves, request())
+    survivors, reasons = passing(resources.predicates, request())
     assert survivors == ["a/1", "b/1", "c/1"]
     assert reasons == ["not enough VCPU", "not enough MEMORY_MB", "not enough DISK_GB"]
 
 
 def test_resources_filter_subtracts_claims():
     used = LogEntry(101, "used", {"a/1": {"MEMORY_MB": 12289}, "b/1": {"MEMORY_MB": 12288}})
-    assert passing(resources.sieves, request(), entries=[used])[0] == ["b/1", "c/1"]
+    assert passing(resources.predicates, request(), entries=[used])[0] == ["b/1", "c/1"]
 
 
 def test_host_without_the_resource_class_is_rejected():
-    assert passing(resources.sieves, request({"CUSTOM_GPU": 1}))[0] == []
+    assert passing(resources.predicates, request({"CUSTOM_GPU": 1}))[0] == []
 
 
 @pytest.mark.parametrize(
@@ -90,30 +90,32 @@ def test_host_without_the_resource_class_is_rejected():
     ],
 )
 def test_resources_filter_applies_unit_rules_and_capacity(inventory, amount, passes):
-    survivors, _ = passing(resources.sieves, request({"VCPU": amount}), {"x": node({"VCPU": inventory}), "y": node()})
+    survivors, _ = passing(
+        resources.predicates, request({"VCPU": amount}), {"x": node({"VCPU": inventory}), "y": node()}
+    )
     assert ("x" in survivors) is passes
 
 
 def test_zone_filter_applies_only_to_requests_with_a_zone():
-    assert passing(availability_zone.sieves, request(availability_zone="az1"))[0] == ["a/1", "a/2"]
-    assert passing(availability_zone.sieves, request(availability_zone="az9"))[0] == []
-    assert passing(availability_zone.sieves, request()) == (list(NODES), [])
+    assert passing(availability_zone.predicates, request(availability_zone="az1"))[0] == ["a/1", "a/2"]
+    assert passing(availability_zone.predicates, request(availability_zone="az9"))[0] == []
+    assert passing(availability_zone.predicates, request()) == (list(NODES), [])
 
 
 def test_required_and_forbidden_traits():
-    assert passing(traits.sieves, request(required_traits=(AVX,)))[0] == ["a/1", "b/1"]
-    assert passing(traits.sieves, request(forbidden_traits=("CUSTOM_SLOW",)))[0] == ["a/1", "a/2", "c/1"]
+    assert passing(traits.predicates, request(required_traits=(AVX,)))[0] == ["a/1", "b/1"]
+    assert passing(traits.predicates, request(forbidden_traits=("CUSTOM_SLOW",)))[0] == ["a/1", "a/2", "c/1"]
     both = request(required_traits=(AVX,), forbidden_traits=("CUSTOM_SLOW",))
-    assert passing(traits.sieves, both)[0] == ["a/1"]
-    assert passing(traits.sieves, request(required_traits=("CUSTOM_UNSEEN",)))[0] == []
-    assert passing(traits.sieves, request(forbidden_traits=("CUSTOM_UNSEEN",)))[0] == list(NODES)
+    assert passing(traits.predicates, both)[0] == ["a/1"]
+    assert passing(traits.predicates, request(required_traits=("CUSTOM_UNSEEN",)))[0] == []
+    assert passing(traits.predicates, request(forbidden_traits=("CUSTOM_UNSEEN",)))[0] == list(NODES)
 
 
 def test_forced_and_ignored_hosts_by_node_and_by_service_host():
-    assert passing(force_hosts.sieves, request(force_hosts=("a", "c/1")))[0] == ["a/1", "a/2", "c/1"]
-    assert passing(ignore_hosts.sieves, request(ignore_hosts=("a/1", "b")))[0] == ["a/2", "c/1"]
-    assert passing(force_hosts.sieves, request()) == (list(NODES), [])
-    assert passing(ignore_hosts.sieves, request()) == (list(NODES), [])
+    assert passing(force_hosts.predicates, request(force_hosts=("a", "c/1")))[0] == ["a/1", "a/2", "c/1"]
+    assert passing(ignore_hosts.predicates, request(ignore_hosts=("a/1", "b")))[0] == ["a/2", "c/1"]
+    assert passing(force_hosts.predicates, request()) == (list(NODES), [])
+    assert passing(ignore_hosts.predicates, request()) == (list(NODES), [])
 
 
 def test_hosts_excluded_by_the_server_group_are_rejected():
@@ -177,9 +179,9 @@ def test_filters_can_be_disabled_and_their_order_is_fixed():
         compute.NAME,
     ]
     all_filters, eligibility = pipeline.build(DEFAULT_FILTERS), pipeline.build_eligibility(DEFAULT_FILTERS)
-    assert {host_filter.sieves for host_filter in all_filters} - {
-        host_filter.sieves for host_filter in eligibility
-    } >= {resources.sieves}
+    assert {host_filter.predicates for host_filter in all_filters} - {
+        host_filter.predicates for host_filter in eligibility
+    } >= {resources.predicates}
     assert resources.NAME not in {host_filter.name for host_filter in eligibility}
 
 

@@ -28,11 +28,11 @@ def view_of(**documents):
     return table.reading()
 
 
-def passing(sieves, view, request):
+def passing(predicates, view, request):
     names, reasons = set(NODES), []
-    for sieve in sieves(view, request):
-        reasons.append(sieve.reason)
-        names &= {name for name in NODES if sieve.passes[view.row(name)]}
+    for predicate in predicates(view, request):
+        reasons.append(predicate.reason)
+        names &= {name for name in NODES if predicate.passes[view.row(name)]}
     return sorted(names), reasons
 
 
@@ -51,13 +51,13 @@ def passing(sieves, view, request):
 def test_volume_pool_serves_its_hosts_or_aggregates_or_zone(pool, aggregates, expected):
     with view_of(volume={"pool": pool}, aggregate=aggregates) as view:
         scheduling_request = request(volumes=({"pool": "pool"}, {"pool": "pool"}, {"size_gb": 1, "group": "_vol1"}))
-        assert passing(volume_pool.sieves, view, scheduling_request) == (expected, ["no way to volume pool pool"])
+        assert passing(volume_pool.predicates, view, scheduling_request) == (expected, ["no way to volume pool pool"])
 
 
 def test_unknown_pool_rejects_all_hosts_and_no_volume_rejects_none():
     with view_of() as view:
-        assert passing(volume_pool.sieves, view, request(volumes=({"pool": "p"},)))[0] == []
-        assert passing(volume_pool.sieves, view, request()) == (sorted(NODES), [])
+        assert passing(volume_pool.predicates, view, request(volumes=({"pool": "p"},)))[0] == []
+        assert passing(volume_pool.predicates, view, request()) == (sorted(NODES), [])
 
 
 def test_ports_require_their_network_and_segment():
@@ -74,9 +74,9 @@ def test_ports_require_their_network_and_segment():
             ({"segment": "p1"}, []),
             ({}, sorted(NODES)),
         ):
-            assert passing(network_segment.sieves, view, request(ports=(port,)))[0] == expected
+            assert passing(network_segment.predicates, view, request(ports=(port,)))[0] == expected
         both = request(ports=({"physnet": "p1"}, {"physnet": "p2"}))
-        assert passing(network_segment.sieves, view, both) == (
+        assert passing(network_segment.predicates, view, both) == (
             ["a/1"],
             ["not on physical network p1", "not on physical network p2"],
         )

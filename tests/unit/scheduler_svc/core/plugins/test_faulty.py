@@ -12,10 +12,12 @@ from tests.unit.scheduler_svc.hosts import node, request, table
 
 HEAD = """
     import numpy as np
-    from scheduler_svc.core.matching.predicate import Filter, Sieve
+    from scheduler_svc.core.matching.predicate import Filter, HostPredicate
     from scheduler_svc.core.weighers.weigher import Weigher
-    def columnar(sieves):
-        return Filter("x", sieves)
+    def ones(view, more=0):
+        return np.ones(view.size + more, bool)
+    def columnar(predicates):
+        return Filter("x", predicates)
     def weigher(raw):
         return Weigher("x", raw, lambda request: 0.0)
     class Host:
@@ -28,12 +30,12 @@ HEAD = """
 # Plugin source -> expected error text.
 FILTERS = {
     "columnar(lambda view, request: 1 / 0)": "ZeroDivisionError: division by zero",
-    "columnar(lambda view, request: [Sieve('a', np.zeros(view.size, bool)), None])": "got NoneType",
-    "columnar(lambda view, request: [Sieve('a', np.ones(view.size + 1, bool))])": r"3 booleans.*bool of shape \(4,\)",
-    "columnar(lambda view, request: [Sieve('a', np.ones(view.size))])": r"3 booleans.*float64 of shape \(3,\)",
-    "columnar(lambda view, request: [Sieve('a', True)])": "3 booleans, got a bool",
-    "columnar(lambda view, request: [Sieve(5, np.ones(view.size, bool))])": "must be Sieve",
-    "columnar(lambda view, request: (Sieve('a', np.ones(view.size, bool)) for _ in iter(int, 1)))": "at most 100",
+    "columnar(lambda view, request: [HostPredicate('a', np.zeros(view.size, bool)), None])": "got NoneType",
+    "columnar(lambda view, request: [HostPredicate('a', ones(view, 1))])": r"3 booleans.*bool of shape \(4,\)",
+    "columnar(lambda view, request: [HostPredicate('a', np.ones(view.size))])": r"3 booleans.*float64 of shape \(3,\)",
+    "columnar(lambda view, request: [HostPredicate('a', True)])": "3 booleans, got a bool",
+    "columnar(lambda view, request: [HostPredicate(5, ones(view))])": "must be HostPredicate",
+    "columnar(lambda view, request: (HostPredicate('a', ones(view)) for _ in iter(int, 1)))": "at most 100",
     "columnar(lambda view, request: None)": "not iterable",
     "columnar(lambda view, request: view.free('VCPU').fill(0))": "read-only",
     "columnar(lambda view, request: view.alive.fill(False))": "read-only",
@@ -116,11 +118,11 @@ def test_repeated_plugin_failures_are_logged_once(plugin_installer, caplog):
 
 
 WRITES = """
-    def sieves(view, request):
+    def predicates(view, request):
         request.resources["VCPU"] = 1000
         request.hints["a"].append("b")
-        yield Sieve("a", np.ones(view.size, bool))
-    BAD = Filter("x", sieves)
+        yield HostPredicate("a", np.ones(view.size, bool))
+    BAD = Filter("x", predicates)
 """
 
 

@@ -13,13 +13,13 @@ from tests.unit.scheduler_svc.hosts import node, request, table
 
 FORMS = """
     import numpy as np
-    from scheduler_svc.core.matching.predicate import Filter, Sieve
+    from scheduler_svc.core.matching.predicate import Filter, HostPredicate
     from scheduler_svc.core.weighers.weigher import Weigher
 
-    def sieves(view, request):
-        yield Sieve("too little memory", view.free("MEMORY_MB") >= 8192)
+    def predicates(view, request):
+        yield HostPredicate("too little memory", view.free("MEMORY_MB") >= 8192)
 
-    READY = Filter("some name of its own", sieves, {"rack": frozenset({"watts"})})
+    READY = Filter("some name of its own", predicates, {"rack": frozenset({"watts"})})
 
     def from_conf(conf):
         assert conf.filter_scheduler.enabled_filters

@@ -8,14 +8,14 @@ import pytest
 from rpcapi import context, errors, objects
 from scheduler_svc.conf import filter_scheduler
 from scheduler_svc.core.filtering import pipeline
-from scheduler_svc.core.matching.predicate import Filter, Sieve
+from scheduler_svc.core.matching.predicate import Filter, HostPredicate
 from tests.unit.scheduler_svc.core.plugins.rack_worker import RackWorker
 
 NODES = {"west": ["west/1", "west/2"], "east": ["east/1"]}
 
 
 def powered(view, request):
-    yield Sieve("no power left", view.state("rack", "watts_free") >= 500)
+    yield HostPredicate("no power left", view.state("rack", "watts_free") >= 500)
 
 
 POWER = Filter("PowerFilter", powered, {"rack": frozenset({"watts_free"})})
