@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rpcapi import errors
-from rpcapi.cli.aggregate_write import NAMESPACE, AggregateDocument, get_aggregate, update_aggregate
+from rpcapi.cli.aggregate_write import NAMESPACE, AggregateDocument, check_hosts, get_aggregate, update_aggregate
 from rpcapi.cli.columns import FieldsColumn, LinesColumn, TextColumn
 from rpcapi.cli.command import Command, Lister, ShowOne
 from rpcapi.resources import names
@@ -92,6 +92,7 @@ class SetAggregate(Command):
             hosts = list(dict.fromkeys([*present["hosts"], *parsed_args.host]))
             return {**present, **display_name, "hosts": hosts, "metadata": {**present.get("metadata", {}), **metadata}}
 
+        check_hosts(self.session, parsed_args.host)
         written = update_aggregate(self.session, parsed_args.id, changed)
         self.show_message(f"{parsed_args.id} has {len(written['hosts'])} hosts")
 
@@ -121,7 +122,7 @@ class UnsetAggregate(Command):
 
 
 class DeleteAggregate(Command):
-    """Delete an aggregate, not its hosts. Succeeds when there is none."""
+    """Delete an aggregate, not its hosts."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -129,6 +130,9 @@ class DeleteAggregate(Command):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
+        document = get_aggregate(self.session, parsed_args.id)
+        if document is None or "deleted" in document:
+            raise _unknown(parsed_args.id)
         self.session.call(self.session.scheduler.delete_aggregate, parsed_args.id)
         self.show_message(f"{parsed_args.id} is deleted")
 

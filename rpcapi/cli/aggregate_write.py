@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Changes an aggregate with retries against concurrent changes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from rpcapi import errors
@@ -21,6 +21,15 @@ def get_aggregate(session: "Session", name: str) -> AggregateDocument | None:
         return dict(session.call(session.scheduler.get_host_state, NAMESPACE, name).document)
     except errors.UnknownHost:
         return None
+
+
+def check_hosts(session: "Session", hosts: Iterable[str]) -> None:
+    """Raise UnknownHost unless each name is that of a provider or a service host that has reported."""
+    for name in hosts:
+        try:
+            session.call(session.scheduler.get_host_state, "compute", name)
+        except errors.UnknownHost:
+            session.call(session.scheduler.get_host_state, "service", name)
 
 
 def update_aggregate(

@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gantt host``: nodes with their resources, and enabling of service hosts."""
+"""``gantt host list`` and ``show``: nodes with their resources."""
 
 import argparse
 import contextlib
+import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rpcapi import errors
-from rpcapi.cli import partition
+from rpcapi.cli import aggregate_write, partition
 from rpcapi.cli.columns import FieldsColumn, LinesColumn, TextColumn, TimestampColumn
-from rpcapi.cli.command import Command, Lister, ShowOne
-from rpcapi.cli.state_write import update_document
+from rpcapi.cli.command import Lister, ShowOne
+from rpcapi.cli.zones import ZonesByHost
 from rpcapi.resources import names
+
+if TYPE_CHECKING:
+    from rpcapi.cli.session import Session
 
 # Classes in the list; `gantt host show` shows all.
 LISTED = ("VCPU", "MEMORY_MB", "DISK_GB")
@@ -55,26 +59,36 @@ class ListHosts(Lister):
             (state.partition, state.name): state.document
             for state in self.session.list_all(listing, "states", "service", partition=partition_name)
         }
+        zones_by_host = _zones_by_host(self.session)
         rows = []
         for state in self.session.list_all(listing, "states", "compute", partition=partition_name):
             if _is_child(state):
                 continue
             service = services.get((state.partition, names.host_of(state.name)), {})
             fit = bool(service.get("alive") and service.get("enabled"))
-            zone = state.document.get("availability_zone")
-            if (parsed_args.az is None or zone == parsed_args.az) and not (parsed_args.down and fit):
-                rows.append(_row(state, service))
+            zones = zones_by_host.of(state.name, state.document)
+            if (parsed_args.az is None or parsed_args.az in zones) and not (parsed_args.down and fit):
+                rows.append(_row(state, service, zones))
         return COLUMNS, rows
 
 
-def _row(state: Any, service: Mapping[str, Any]) -> tuple[Any, ...]:
+def _zones_by_host(session: "Session") -> ZonesByHost:
+    states = session.list_all(session.scheduler.list_host_state, "states", aggregate_write.NAMESPACE)
+    return ZonesByHost(state.document for state in states)
+
+
+def _join(zones: Sequence[str]) -> str | None:
+    return ", ".join(zones) or None
+
+
+def _row(state: Any, service: Mapping[str, Any], zones: Sequence[str]) -> tuple[Any, ...]:
     amounts = free_and_used(state.document)
     nothing = {"free": 0, "used": 0}
     return (
         state.name,
         "up" if service.get("alive") else "down",
         bool(service.get("enabled")),
-        TextColumn(state.document.get("availability_zone")),
+        TextColumn(_join(zones)),
         *(amounts.get(resource_class, nothing)[key] for resource_class in LISTED for key in ("free", "used")),
         TimestampColumn(service.get("last_report_ms")),
         TextColumn(state.partition),
@@ -135,16 +149,23 @@ class ShowHost(ShowOne):
             raise errors.UnknownHost(name=name)
         nodes = [provider for provider in providers if not _is_child(provider)] or providers[:1]
         if len(nodes) == 1:
-            fields |= _node_fields(nodes[0])
+            fields |= _node_fields(nodes[0], self._zone(nodes[0]))
             if nodes[0].document.get("numa"):
                 fields["numa_cells"] = _NumaCellsColumn(nodes[0].document["numa"])
         else:
-            fields["nodes"] = _NodesColumn([_node_summary(node) for node in nodes])
+            fields["nodes"] = _NodesColumn([_node_summary(node, self._zone(node)) for node in nodes])
         children = [provider for provider in providers if provider not in nodes]
         if children:
             child_rows = [{"name": child.name, "resources": free_and_used(child.document)} for child in children]
             fields["below"] = _ChildrenColumn(child_rows)
         return tuple(fields), tuple(fields.values())
+
+    @functools.cached_property
+    def _zones_by_host(self) -> ZonesByHost:
+        return _zones_by_host(self.session)
+
+    def _zone(self, state: Any) -> str | None:
+        return _join(self._zones_by_host.of(state.name, state.document))
 
     def _providers(self, name: str) -> Iterator[Any]:
         """Yield the provider of that name and all providers below it, which are adjacent in the listing."""
@@ -163,11 +184,11 @@ def _is_child(state: Any) -> bool:
     return state.document.get("parent") is not None
 
 
-def _node_fields(state: Any) -> dict[str, Any]:
+def _node_fields(state: Any, zone: str | None) -> dict[str, Any]:
     document = state.document
     return {
         "node": state.name,
-        "zone": TextColumn(document.get("availability_zone")),
+        "zone": TextColumn(zone),
         "resources": _ResourcesColumn(free_and_used(document)),
         "traits": LinesColumn(document.get("traits", [])),
         "metrics": FieldsColumn(document.get("metrics", {})),
@@ -175,8 +196,7 @@ def _node_fields(state: Any) -> dict[str, Any]:
     }
 
 
-def _node_summary(state: Any) -> dict[str, Any]:
-    zone = state.document.get("availability_zone")
+def _node_summary(state: Any, zone: str | None) -> dict[str, Any]:
     return {"name": state.name, "zone": zone, "resources": free_and_used(state.document)}
 
 
@@ -186,41 +206,3 @@ class _ResourcesColumn(FieldsColumn):
             f"{resource_class}: {amounts['free']} free, {amounts['used']} of {amounts['capacity']} used"
             for resource_class, amounts in self._value.items()
         )
-
-
-class _SetEnabled(Command):
-    enabled: bool
-
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument("host", help="The service host, with all its nodes.")
-        return parser
-
-    def set_enabled(self, name: str, reason: str | None) -> None:
-        """Write the enablement; overrides a concurrent change of it."""
-        host = names.canonical(name)
-        update_document(self.session, "service", host, {"enabled": self.enabled, "disabled_reason": reason})
-        self.show_message(f"{host} is {'enabled' if self.enabled else 'disabled'}")
-
-
-class EnableHost(_SetEnabled):
-    """Allow new servers on a host again."""
-
-    enabled = True
-
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
-        self.set_enabled(parsed_args.host, None)
-
-
-class DisableHost(_SetEnabled):
-    """Exclude a host from scheduling; its servers keep running."""
-
-    enabled = False
-
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument("--reason", required=True, help="Reason, shown with the host.")
-        return parser
-
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
-        self.set_enabled(parsed_args.host, parsed_args.reason)

@@ -5,7 +5,7 @@ import argparse
 
 from rpcapi.cli import error_messages
 from rpcapi.cli.command import Command
-from rpcapi.resources import names
+from rpcapi.cli.service_host import parse_service_host
 
 CONSEQUENCES = "the machine is off or isolated; its claims end; its guests are lost to gantt"
 
@@ -24,7 +24,7 @@ class FenceHost(Command):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        host = names.canonical(parsed_args.host)
+        host = parse_service_host(parsed_args.host, "fenced")
         if not parsed_args.yes:
             raise error_messages.CommandFailed(f"Fencing {host} means: {CONSEQUENCES}. Use --yes to confirm")
         service = self.session.call(self.session.scheduler.get_host_state, "service", host)

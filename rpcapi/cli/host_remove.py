@@ -4,7 +4,7 @@
 import argparse
 
 from rpcapi.cli.command import Command
-from rpcapi.resources import names
+from rpcapi.cli.service_host import parse_service_host
 
 
 class RemoveHost(Command):
@@ -16,6 +16,6 @@ class RemoveHost(Command):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        host = names.canonical(parsed_args.host)
+        host = parse_service_host(parsed_args.host, "removed")
         self.session.call(self.session.scheduler.remove_host, host)
         self.show_message(f"{host} is removed")

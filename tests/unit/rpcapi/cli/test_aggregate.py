@@ -6,6 +6,9 @@ import pytest
 
 @pytest.fixture
 def aggregates(cluster):
+    for host in ("h1", "h3", "h8"):
+        cluster.scheduler.service(host)
+    cluster.scheduler.node("h2/n1")
     documents = cluster.scheduler.state["aggregate"]
     documents["ssd"] = {"name": "SSD hosts", "hosts": ["h1", "h2/n1"], "metadata": {"disk": "ssd"}, "version": 4}
     documents["az2"] = {"hosts": ["h2"], "metadata": {"availability_zone": "az2"}}
@@ -75,10 +78,20 @@ def test_aggregate_with_a_text_version_is_not_changed(aggregates, gantt):
     assert aggregates["az2"]["hosts"] == ["h2"]
 
 
-def test_delete_is_idempotent(aggregates, gantt):
+def test_set_rejects_an_unknown_host_and_changes_nothing(aggregates, gantt):
+    result = gantt("aggregate", "set", "ssd", "--host", "h3", "--host", "nobody")
+    assert (result.code, result.err) == (1, "No host or node named 'nobody' is known; see 'gantt host list'\n")
+    assert aggregates["ssd"]["version"] == 4
+    assert gantt("aggregate", "set", "fast", "--host", "h2/n1").code == 0
+    assert aggregates["fast"]["hosts"] == ["h2/n1"]
+
+
+def test_delete_rejects_an_unknown_aggregate(aggregates, gantt):
     assert gantt("aggregate", "delete", "ssd").code == 0
     assert "ssd" not in aggregates
-    assert gantt("aggregate", "delete", "ssd").code == 0
+    for name in ("ssd", "former"):
+        result = gantt("aggregate", "delete", name)
+        assert (result.code, result.err) == (1, f"Aggregate {name!r} is not known\n")
 
 
 def test_invalid_arguments_are_rejected(gantt):

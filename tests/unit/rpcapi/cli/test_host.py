@@ -32,6 +32,22 @@ def test_list_is_filtered_by_options(hosts, gantt):
     assert [row["name"] for row in gantt("host", "list", "-f", "json", "--down").json] == ["host2", "host3/node1"]
 
 
+def test_list_by_zone_respects_zones_of_aggregates(hosts, gantt):
+    aggregates = hosts.state["aggregate"]
+    aggregates["hall"] = {"hosts": ["host1"], "metadata": {"availability_zone": "az9"}}
+    aggregates["row"] = {"hosts": ["host1/node2"], "metadata": {"availability_zone": "az8"}}
+    aggregates["former"] = {"hosts": ["host2"], "deleted": True, "metadata": {"availability_zone": "az9"}}
+
+    def zones_of_nodes(*options):
+        return {row["name"]: row["zone"] for row in gantt("host", "list", "-f", "json", *options).json}
+
+    assert zones_of_nodes("--az", "az9") == {"host1/node1": "az9", "host1/node2": "az8, az9"}
+    assert zones_of_nodes("--az", "az8") == {"host1/node2": "az8, az9"}
+    assert zones_of_nodes("--az", "az1") == {"host3/node1": "az1"}
+    assert gantt("host", "show", "host1/node1", "-f", "json").json["zone"] == "az9"
+    assert "host1/node2 [az8, az9]:" in gantt("host", "show", "host1").out
+
+
 def test_show_node_lists_all_resource_classes(hosts, gantt):
     columns = gantt("host", "show", "host1/node1", "-f", "json").json
     assert columns["resources"]["CUSTOM_GOLD"] == {"free": 4, "used": 0, "capacity": 4}
@@ -96,6 +112,22 @@ def test_enable_fails_after_too_many_version_conflicts(hosts, gantt):
 
 def test_disable_requires_a_reason(hosts, gantt):
     assert gantt("host", "disable", "host1").code == 2
+
+
+@pytest.mark.parametrize(
+    ("command", "state"),
+    [
+        (("disable", "--reason", "fan"), "disabled"),
+        (("enable",), "enabled"),
+        (("fence", "--yes"), "fenced"),
+        (("remove",), "removed"),
+    ],
+)
+def test_command_on_a_whole_host_rejects_a_node(hosts, gantt, command, state):
+    result = gantt("host", *command, "host1/node1")
+    message = f"host1/node1 is a node; only a service host with all its nodes can be {state}: host1\n"
+    assert (result.code, result.err) == (1, message)
+    assert hosts.state["service"]["host1"]["enabled"] is True and hosts.removed == []
 
 
 def test_fence_without_yes_explains_and_does_nothing(cluster, gantt):

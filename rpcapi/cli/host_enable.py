@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``gantt host enable`` and ``disable``: whether new servers may be placed on a service host."""
+
+import argparse
+
+from rpcapi.cli.command import Command
+from rpcapi.cli.service_host import parse_service_host
+from rpcapi.cli.state_write import update_document
+
+
+class _SetEnabled(Command):
+    enabled: bool
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("host", help="The service host, with all its nodes.")
+        return parser
+
+    def set_enabled(self, name: str, reason: str | None) -> None:
+        """Write the enablement; overrides a concurrent change of it."""
+        state = "enabled" if self.enabled else "disabled"
+        host = parse_service_host(name, state)
+        update_document(self.session, "service", host, {"enabled": self.enabled, "disabled_reason": reason})
+        self.show_message(f"{host} is {state}")
+
+
+class EnableHost(_SetEnabled):
+    """Allow new servers on a host again."""
+
+    enabled = True
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        self.set_enabled(parsed_args.host, None)
+
+
+class DisableHost(_SetEnabled):
+    """Exclude a host from scheduling; its servers keep running."""
+
+    enabled = False
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("--reason", required=True, help="Reason, shown with the host.")
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        self.set_enabled(parsed_args.host, parsed_args.reason)

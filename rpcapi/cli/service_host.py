@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arguments that name a service host with all its nodes."""
+
+from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.resources import names
+
+
+def parse_service_host(text: str, action: str) -> str:
+    """Return the canonical name of a service host; raises CommandFailed for a node: ``action`` is of whole hosts."""
+    name = names.canonical(text)
+    host = names.host_of(name)
+    if name != host:
+        raise CommandFailed(f"{name} is a node; only a service host with all its nodes can be {action}: {host}")
+    return host

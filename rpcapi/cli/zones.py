@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Availability zones of nodes: by metadata of their aggregates, otherwise as their agent reports."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rpcapi.resources import names
+
+ZONE = "availability_zone"  # the metadata key that makes an aggregate an availability zone
+
+
+class ZonesByHost:
+    """The zones that aggregates give to hosts and nodes."""
+
+    def __init__(self, aggregates: Iterable[Mapping[str, Any]]) -> None:
+        self._zones: dict[str, set[str]] = {}
+        for document in aggregates:
+            zone = document.get("metadata", {}).get(ZONE)
+            if zone is not None and "deleted" not in document:
+                for host in document["hosts"]:
+                    self._zones.setdefault(host, set()).add(zone)
+
+    def of(self, name: str, document: Mapping[str, Any]) -> list[str]:
+        """Return the zones of a node: of aggregates with the node or its service host, else the reported one."""
+        zones = self._zones.get(name, set()) | self._zones.get(names.host_of(name), set())
+        reported = document.get(ZONE)
+        return sorted(zones) or ([] if reported is None else [reported])
