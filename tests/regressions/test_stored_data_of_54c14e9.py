@@ -71,7 +71,8 @@ def test_services_aggregates_and_groups_are_read_from_redis(store: RedisStore) -
     services = snapshot.services
     assert (services["compute0"]["enabled"], services["compute0"]["disabled_reason"]) == (False, "new fan")
     assert services["compute1"]["enabled"] is True
-    assert snapshot.states["aggregate"]["gold"]["metadata"] == {"ssd": "true"}
+    _, aggregate = store.get_state("aggregate", "gold")
+    assert (aggregate["hosts"], aggregate["metadata"]) == (["compute0"], {"ssd": "true"})
     assert store.group_hosts("g1") == {NODE: 2}
 
 
