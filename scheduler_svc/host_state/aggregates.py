@@ -10,8 +10,8 @@ from scheduler_svc.core.namespaces.namespace import Namespace
 from scheduler_svc.replication.partitions import OpenPartitions
 from scheduler_svc.store.aggregates import NAMESPACE
 from scheduler_svc.store.documents import is_same
-from scheduler_svc.store.interface import Store
 from scheduler_svc.store.namespaces import check_document
+from scheduler_svc.store.protocols.host_state import HostStateStore
 
 MAX_AGGREGATES = 200  # maximum aggregates of one call
 ATTEMPTS = 10  # tries to write a document under concurrent writes
@@ -97,18 +97,18 @@ class AggregateWriter:
             raise last_error
 
 
-def _read_document(store: Store, name: str) -> tuple[int, AggregateDocument | None]:
+def _read_document(store: HostStateStore, name: str) -> tuple[int, AggregateDocument | None]:
     try:
         return store.get_state(NAMESPACE, name)
     except errors.UnknownHost:
         return 0, None
 
 
-def _check_update(store: Store, name: str, update: DocumentUpdate) -> None:
+def _check_update(store: HostStateStore, name: str, update: DocumentUpdate) -> None:
     update(_read_document(store, name)[1])
 
 
-def _write(store: Store, name: str, update: DocumentUpdate) -> None:
+def _write(store: HostStateStore, name: str, update: DocumentUpdate) -> None:
     for _ in range(ATTEMPTS):
         version, current = _read_document(store, name)
         document = update(current)

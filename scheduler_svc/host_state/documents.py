@@ -3,12 +3,13 @@
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from rpcapi import errors
 from rpcapi.resources import names
 from scheduler_svc.core.namespaces.registry import COMPOSED, NamespaceRegistry
 from scheduler_svc.store.documents import is_same
+from scheduler_svc.store.protocols.host_state import HostStateStore
 
 HOST = "host"  # key of ``matching`` that selects the documents of one service host
 MAX_SCANNED = 5000  # maximum documents that one call scans, so that a rare match does not block a worker
@@ -25,28 +26,10 @@ class HostStateDocument(NamedTuple):
     document: dict[str, Any]
 
 
-class DocumentStore(Protocol):
-    """The verbs of a store for documents; see scheduler_svc.store.interface."""
-
-    def get_state(self, namespace: str, name: str) -> tuple[int, dict[str, Any]]:
-        """Return one document."""
-
-    def list_state(
-        self, namespace: str, marker: str | None = None, limit: int = 1000
-    ) -> tuple[list[tuple[str, int, dict[str, Any]]], str | None]:
-        """Return a page of documents by name."""
-
-    def put_state(self, namespace: str, name: str, version: int, document: Mapping[str, Any]) -> int:
-        """Replace a document."""
-
-    def delete_state(self, namespace: str, name: str, version: int) -> None:
-        """Delete a document."""
-
-
 class HostStates:
     """Reads and writes the documents of one store. Thread-safe: the store compares versions on write."""
 
-    def __init__(self, documents: DocumentStore, namespaces: NamespaceRegistry) -> None:
+    def __init__(self, documents: HostStateStore, namespaces: NamespaceRegistry) -> None:
         self._documents = documents
         self._namespaces = namespaces
 

@@ -12,7 +12,7 @@ from rpcapi import errors
 from scheduler_svc import metrics
 from scheduler_svc.core.records import LogEntry
 from scheduler_svc.notifications.turn import NAMESPACE, PublishedPosition, PublisherLease
-from scheduler_svc.store.interface import Store
+from scheduler_svc.store.protocols.log import LogStore
 
 LOG = log.getLogger(__name__)
 
@@ -28,7 +28,7 @@ SendNotification = Callable[[str, Mapping[str, Any]], None]  # event type, paylo
 class NotificationPublisher:
     """Follows one partition's log in its own thread, with its own ``store``, while it has the lease."""
 
-    def __init__(self, store: Store, lease: PublisherLease, send: SendNotification, kinds: Collection[str]) -> None:
+    def __init__(self, store: LogStore, lease: PublisherLease, send: SendNotification, kinds: Collection[str]) -> None:
         self._store = store
         self._lease = lease
         self._send = send

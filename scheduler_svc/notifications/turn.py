@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rpcapi import errors
-from scheduler_svc.store.interface import Store
+from scheduler_svc.store.protocols.host_state import HostStateStore
 
 NAMESPACE = "gantt.notifications"  # internal to the store: not in NamespaceRegistry, so not accessible over the bus
 NAME = "publisher"
@@ -28,7 +28,9 @@ class PublisherLease:
     A lease expires when its document has not changed for ``lease`` seconds; clocks of workers are never compared.
     """
 
-    def __init__(self, store: Store, owner: str, lease: float, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, store: HostStateStore, owner: str, lease: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._store = store
         self._owner = owner
         self._lease = lease

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from scheduler_svc import metrics
-from scheduler_svc.store.interface import Store
+from scheduler_svc.store.protocols.maintenance import MaintenanceStore
 
 BATCH = 500
 
@@ -25,7 +25,7 @@ class ReapLimits:
 class Reaper:
     """Cleans up a partition. Safe in any number of workers: each batch is one atomic, idempotent verb."""
 
-    def __init__(self, store: Store, limits: Callable[[], ReapLimits]) -> None:
+    def __init__(self, store: MaintenanceStore, limits: Callable[[], ReapLimits]) -> None:
         self._store = store
         self._limits = limits
 

@@ -13,7 +13,7 @@ from scheduler_svc.core import reads
 from scheduler_svc.core.table.partition import LogPosition
 from scheduler_svc.core.table.table import HostCounts, HostTable
 from scheduler_svc.replication.presence import Presence
-from scheduler_svc.store.interface import Store
+from scheduler_svc.store.protocols.log import LogStore
 
 LOG = log.getLogger(__name__)
 
@@ -31,7 +31,7 @@ class Replica:
 
     def __init__(
         self,
-        store: Store,
+        store: LogStore,
         on_loaded: Callable[["Replica"], None] = lambda replica: None,
         table: HostTable | None = None,
     ) -> None:

@@ -9,7 +9,9 @@ from typing import Any, Protocol
 
 from rpcapi import errors
 from scheduler_svc.core.records import LogEntry, Snapshot
-from scheduler_svc.store import interface, namespaces, validation
+from scheduler_svc.store import namespaces, validation
+from scheduler_svc.store.forwarding import ForwardingStore
+from scheduler_svc.store.interface import Store
 from scheduler_svc.store.namespaces import Versioned
 
 LOG = logging.getLogger(__name__)
@@ -44,58 +46,24 @@ class DeclaredStateStore(Protocol):
         """Close all connections."""
 
 
-def _delegate(verb: str) -> Any:
-    def call(self: "CompositeStore", *arguments: Any, **options: Any) -> Any:
-        return getattr(self.store, verb)(*arguments, **options)
-
-    call.__name__ = verb
-    return call
-
-
-class CompositeStore(interface.Store):
+class CompositeStore(ForwardingStore):
     """A store that keeps the documents of ``external_namespaces`` in ``states``, and everything else in ``store``.
 
     Changes of these documents are in no log. ``follow`` polls their versions, and returns each change as an entry at
     the position of the last log entry. Only the process that took the snapshot may follow.
     """
 
-    def __init__(
-        self, store: interface.Store, states: DeclaredStateStore, external_namespaces: Collection[str]
-    ) -> None:
-        self.partition = store.partition
-        self.store = store
+    def __init__(self, store: Store, states: DeclaredStateStore, external_namespaces: Collection[str]) -> None:
+        super().__init__(store)
         self._states = states
         self._external = frozenset(external_namespaces)
         self._follower_versions: dict[str, dict[str, int]] = {}  # namespace -> name -> version that the follower has
         self._next_poll = 0.0
         self._is_unavailable = False
 
-    prepare = _delegate("prepare")
-    confirm = _delegate("confirm")
-    abort = _delegate("abort")
-    release = _delegate("release")
-    move = _delegate("move")
-    claims = _delegate("claims")
-    group_hosts = _delegate("group_hosts")
-    hosts_of = _delegate("hosts_of")
-    counts = _delegate("counts")
-    audit = _delegate("audit")
-    fence = _delegate("fence")
-    verify = _delegate("verify")
-    reap = _delegate("reap")
-    settle_alive = _delegate("settle_alive")
-    pin = _delegate("pin")
-    update_stats = _delegate("update_stats")
-    heartbeat = _delegate("heartbeat")
-    remove = _delegate("remove")
-    check_identity = _delegate("check_identity")
-    record_decision = _delegate("record_decision")
-    find_decision = _delegate("find_decision")
-    list_decisions = _delegate("list_decisions")
-
     def get_state(self, namespace: str, name: str) -> tuple[int, dict[str, Any]]:
         if namespace not in self._external:
-            return self.store.get_state(namespace, name)
+            return super().get_state(namespace, name)
         validation.check_name(name)
         return self._states.get(namespace, name)
 
@@ -103,28 +71,28 @@ class CompositeStore(interface.Store):
         self, namespace: str, marker: str | None = None, limit: int = 1000
     ) -> tuple[list[tuple[str, int, dict[str, Any]]], str | None]:
         if namespace not in self._external:
-            return self.store.list_state(namespace, marker, limit)
+            return super().list_state(namespace, marker, limit)
         validation.check_page(limit)
         validation.check_marker(marker)
         return self._states.page(namespace, marker, limit)
 
     def put_state(self, namespace: str, name: str, version: int, document: Mapping[str, Any]) -> int:
         if namespace not in self._external:
-            return self.store.put_state(namespace, name, version, document)
+            return super().put_state(namespace, name, version, document)
         validation.check_name(name)
         namespaces.check_document(namespace, document)
         return self._states.put(namespace, name, version, document)
 
     def delete_state(self, namespace: str, name: str, version: int) -> None:
         if namespace not in self._external:
-            self.store.delete_state(namespace, name, version)
+            super().delete_state(namespace, name, version)
         else:
             validation.check_name(name)
             self._states.delete(namespace, name, version)
 
     def snapshot(self, namespaces: Collection[str] = ()) -> Snapshot:
         external = [namespace for namespace in namespaces if namespace in self._external]
-        snapshot = self.store.snapshot([namespace for namespace in namespaces if namespace not in self._external])
+        snapshot = super().snapshot([namespace for namespace in namespaces if namespace not in self._external])
         # Versions are read first: a document that changes meanwhile is returned again.
         self._follower_versions = {namespace: self._states.versions(namespace) for namespace in external}
         contents = {
@@ -139,7 +107,7 @@ class CompositeStore(interface.Store):
 
     def follow(self, position: int, block_ms: int, limit: int = 1000) -> list[LogEntry] | None:
         wait_ms = min(block_ms, POLL_MS) if self._follower_versions else block_ms
-        entries = self.store.follow(position, wait_ms, limit)
+        entries = super().follow(position, wait_ms, limit)
         if entries is None or not self._follower_versions or time.monotonic() < self._next_poll:
             return entries
         self._next_poll = time.monotonic() + POLL_MS / 1000
@@ -147,7 +115,7 @@ class CompositeStore(interface.Store):
         return [*entries, *self._poll(lambda: self._changes(as_of))]
 
     def close(self) -> None:
-        self.store.close()
+        super().close()
         self._states.close()
 
     def _changes(self, position: int) -> list[LogEntry]:

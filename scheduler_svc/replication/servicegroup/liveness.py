@@ -10,7 +10,7 @@ from rpcapi.background import Periodic
 from rpcapi.daemon.coordination import CoordinationGroup, Coordinator
 from rpcapi.daemon.membership import Membership
 from scheduler_svc.replication.servicegroup.watch import ServiceGroupWatcher
-from scheduler_svc.store.interface import Store
+from scheduler_svc.store.protocols.host_state import LivenessStore
 from scheduler_svc.store.records import Liveness
 
 
@@ -25,7 +25,7 @@ class GroupLiveness:
     Does nothing without a configured group. ``polls`` is True for only one worker of a daemon.
     """
 
-    def __init__(self, conf: cfg.ConfigOpts, stores: Sequence[Store], service: str, polls: bool) -> None:
+    def __init__(self, conf: cfg.ConfigOpts, stores: Sequence[LivenessStore], service: str, polls: bool) -> None:
         own_group = CoordinationGroup.from_conf(conf, conf.rpc.partition)
         self._membership = Membership(own_group, [service]) if own_group else None
         self._coordinators: list[Coordinator] = []
@@ -51,7 +51,7 @@ class GroupLiveness:
         for coordinator in self._coordinators:
             coordinator.close()
 
-    def _make_watcher(self, conf: cfg.ConfigOpts, store: Store) -> Periodic:
+    def _make_watcher(self, conf: cfg.ConfigOpts, store: LivenessStore) -> Periodic:
         group = CoordinationGroup.from_conf(conf, store.partition)
         assert group is not None  # noqa: S101 - the configuration is the same for every partition
         coordinator = Coordinator(group, f"watch:{conf.scheduler.host}:{os.getpid()}")

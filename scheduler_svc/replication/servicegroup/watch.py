@@ -9,8 +9,8 @@ from oslo_log import log
 
 from rpcapi import errors
 from scheduler_svc import metrics
-from scheduler_svc.store.interface import Store
 from scheduler_svc.store.namespaces import SERVICE
+from scheduler_svc.store.protocols.host_state import LivenessStore
 
 LOG = log.getLogger(__name__)
 
@@ -32,7 +32,7 @@ class ServiceGroupWatcher:
 
     def __init__(
         self,
-        store: Store,
+        store: LivenessStore,
         group: ServiceGroup,
         *,
         grace: float,

@@ -157,7 +157,8 @@ def test_documents_lost_by_memcached_do_not_exist(run_folder) -> None:
     except BinaryMissing as why:
         missing(why)
     try:
-        store = attach_state_store(MemoryStore("p1", namespaces=["rack"]), server.url(), ["rack"], ["rack"])
+        inner = MemoryStore("p1", namespaces=["rack"])
+        store = attach_state_store(inner, server.url(), ["rack"], ["rack"])
         assert isinstance(store, CompositeStore)
         version = store.put_state("rack", "h1", 0, {"power": 1})
         start = store.snapshot(["rack"])
@@ -168,7 +169,7 @@ def test_documents_lost_by_memcached_do_not_exist(run_folder) -> None:
         with pytest.raises(errors.StoreUnavailable):
             store.get_state("rack", "h1")
         server.start()
-        position = store.store.snapshot().position
+        position = inner.snapshot().position
         entries = new_entries(store, position)
         assert entries == [LogEntry(position, "state", {"rack": {"h1": None}})]
         with pytest.raises(errors.VersionConflict):

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A store that passes every verb on to another one: the base of stores that change some verbs."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef, ClaimResult, LogEntry, Snapshot
+from scheduler_svc.store.interface import Store
+from scheduler_svc.store.records import AuditOutcome, RunningClaim, StatsOutcome, Verification
+
+
+class ForwardingStore(Store):
+    """Passes every verb on to ``store``."""
+
+    def __init__(self, store: Store) -> None:
+        self.partition = store.partition
+        self._store = store
+
+    def prepare(self, batch: ClaimBatch) -> BatchAnswer:
+        return self._store.prepare(batch)
+
+    def confirm(self, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
+        return self._store.confirm(host, refs)
+
+    def abort(self, refs: Sequence[ClaimRef], host: str | None = None) -> list[ClaimResult]:
+        return self._store.abort(refs, host)
+
+    def release(self, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
+        return self._store.release(host, refs)
+
+    def move(self, ref: ClaimRef, to: ClaimRef, consumer_type: str) -> ClaimResult:
+        return self._store.move(ref, to, consumer_type)
+
+    def claims(
+        self,
+        *,
+        host: str | None = None,
+        consumer: str | None = None,
+        marker: str | None = None,
+        limit: int = 1000,
+    ) -> tuple[list[Claim], str | None]:
+        return self._store.claims(host=host, consumer=consumer, marker=marker, limit=limit)
+
+    def group_hosts(self, group_id: str) -> dict[str, int]:
+        return self._store.group_hosts(group_id)
+
+    def hosts_of(self, consumers: Sequence[str]) -> dict[str, str]:
+        return self._store.hosts_of(consumers)
+
+    def verify(self) -> Verification:
+        return self._store.verify()
+
+    def audit(self, host: str, epoch: int, running: Sequence[RunningClaim], grace_ms: int) -> AuditOutcome:
+        return self._store.audit(host, epoch, running, grace_ms)
+
+    def fence(self, host: str) -> int:
+        return self._store.fence(host)
+
+    def update_stats(
+        self,
+        host: str,
+        *,
+        incarnation: int,
+        sequence: int,
+        base: int,
+        full: bool,
+        nodes: Mapping[str, Mapping[str, Any]],
+    ) -> StatsOutcome:
+        return self._store.update_stats(
+            host, incarnation=incarnation, sequence=sequence, base=base, full=full, nodes=nodes
+        )
+
+    def heartbeat(self, host: str, binary: str) -> None:
+        self._store.heartbeat(host, binary)
+
+    def remove(self, host: str) -> None:
+        self._store.remove(host)
+
+    def get_state(self, namespace: str, name: str) -> tuple[int, dict[str, Any]]:
+        return self._store.get_state(namespace, name)
+
+    def list_state(
+        self, namespace: str, marker: str | None = None, limit: int = 1000
+    ) -> tuple[list[tuple[str, int, dict[str, Any]]], str | None]:
+        return self._store.list_state(namespace, marker, limit)
+
+    def put_state(self, namespace: str, name: str, version: int, document: Mapping[str, Any]) -> int:
+        return self._store.put_state(namespace, name, version, document)
+
+    def delete_state(self, namespace: str, name: str, version: int) -> None:
+        self._store.delete_state(namespace, name, version)
+
+    def settle_alive(self, living: Collection[str]) -> int:
+        return self._store.settle_alive(living)
+
+    def check_identity(self) -> tuple[int, bool]:
+        return self._store.check_identity()
+
+    def snapshot(self, namespaces: Collection[str] = ()) -> Snapshot:
+        return self._store.snapshot(namespaces)
+
+    def follow(self, position: int, block_ms: int, limit: int = 1000) -> list[LogEntry] | None:
+        return self._store.follow(position, block_ms, limit)
+
+    def record_decision(self, request_id: str, document: Mapping[str, Any]) -> None:
+        self._store.record_decision(request_id, document)
+
+    def find_decision(self, request_id: str) -> dict[str, Any]:
+        return self._store.find_decision(request_id)
+
+    def list_decisions(
+        self, marker: str | None = None, limit: int = 100
+    ) -> tuple[list[tuple[str, dict[str, Any]]], str | None]:
+        return self._store.list_decisions(marker, limit)
+
+    def reap(self, *, dead_after_ms: int | None, tombstone_ms: int, limit: int = 500) -> int:
+        return self._store.reap(dead_after_ms=dead_after_ms, tombstone_ms=tombstone_ms, limit=limit)
+
+    def counts(self) -> Mapping[str, int]:
+        return self._store.counts()
+
+    def pin(self, key: str, partition: str, ttl_ms: int, instead_of: str | None = None) -> str:
+        return self._store.pin(key, partition, ttl_ms, instead_of)
+
+    def close(self) -> None:
+        self._store.close()

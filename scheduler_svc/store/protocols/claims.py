@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Claims of a partition: their life cycle, queries and audits."""
+
+import abc
+from collections.abc import Sequence
+from typing import Protocol
+
+from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef, ClaimResult
+from scheduler_svc.store.records import AuditOutcome, RunningClaim, Verification
+
+
+class ClaimVerbs(Protocol):
+    """Changes of claims."""
+
+    @abc.abstractmethod
+    def prepare(self, batch: ClaimBatch) -> BatchAnswer:
+        """Prepare a claim for every intent of the batch, or for none.
+
+        A batch has at most MAX_INTENTS intents of MAX_CANDIDATES candidates each.
+        """
+
+    @abc.abstractmethod
+    def confirm(self, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
+        """Confirm prepared claims of service host ``host``, each independently.
+
+        Returns for each claim CONFIRMED (also when it was confirmed before), EXPIRED, ABORTED, RELEASED, UNKNOWN,
+        FOREIGN, or CLOSED: the host must audit first, because the store may have forgotten the claim's end.
+        """
+
+    @abc.abstractmethod
+    def abort(self, refs: Sequence[ClaimRef], host: str | None = None) -> list[ClaimResult]:
+        """Abort prepared claims, each independently. With ``host``, a claim on another service host answers FOREIGN.
+
+        Returns for each claim its end (ABORTED, EXPIRED or RELEASED), CONFIRMED (a confirmed claim is not ended),
+        CLOSED (its host must audit first) or UNKNOWN. For UNKNOWN a tombstone is stored, so that a delayed prepare
+        of that attempt is refused. CLOSED is also returned for an unknown claim that the store may have forgotten,
+        while a host that could run it must still audit.
+        """
+
+    @abc.abstractmethod
+    def release(self, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
+        """Release claims of service host ``host``, prepared or confirmed.
+
+        Returns for each claim RELEASED, its former end, or FOREIGN. Releasing a claim that never existed is allowed:
+        it returns RELEASED and stores a tombstone.
+        """
+
+    @abc.abstractmethod
+    def move(self, ref: ClaimRef, to: ClaimRef, consumer_type: str) -> ClaimResult:
+        """Transfer a confirmed claim to another consumer (an instance's source to its migration, and back).
+
+        The result is about ``to``: CONFIRMED, CONFLICT (it has a live claim) or how that attempt ended; or about
+        ``ref``, and then nothing was moved: PREPARED, UNKNOWN or its end. A refusal is final: it ends the attempt
+        ``to``, so that the same message repeated later moves nothing; to try again, the caller uses the next attempt.
+        CLOSED, for either, is not a refusal: a host must audit first, so the caller retries.
+        """
+
+
+class ClaimQueries(Protocol):
+    """Reads of live claims, and their verification."""
+
+    @abc.abstractmethod
+    def claims(
+        self,
+        *,
+        host: str | None = None,
+        consumer: str | None = None,
+        marker: str | None = None,
+        limit: int = 1000,
+    ) -> tuple[list[Claim], str | None]:
+        """Return a page of live claims, ordered by node and consumer, and the next marker.
+
+        ``host`` is a service host or a node. Raises InvalidRequest where ``limit`` is above MAX_PAGE, as all pages do.
+        """
+
+    @abc.abstractmethod
+    def group_hosts(self, group_id: str) -> dict[str, int]:
+        """Return the number of live claims of a server group on each host: a hint, not a guarantee.
+
+        Claims past their deadline count until they are ended; ``prepare`` enforces the group's policy.
+        """
+
+    @abc.abstractmethod
+    def hosts_of(self, consumers: Sequence[str]) -> dict[str, str]:
+        """Return the node of each consumer's live claim, for those that have one.
+
+        Accepts at most MAX_REFS consumers.
+        """
+
+    @abc.abstractmethod
+    def verify(self) -> Verification:
+        """Recompute all sums from the claims, as of one atomic read, and return the differences."""
+
+
+class ClaimAudits(Protocol):
+    """Comparison of claims with what runs on a service host."""
+
+    @abc.abstractmethod
+    def audit(self, host: str, epoch: int, running: Sequence[RunningClaim], grace_ms: int) -> AuditOutcome:
+        """Reconcile the claims of service host ``host`` with what runs there, and open the host in ``epoch``.
+
+        What runs is the truth. A confirmed claim that the store lost is re-asserted (an excess is flagged); a reported
+        attempt later than the live one proves that the live one had ended. A claim that ended stays ended, and the
+        answer says so. A prepared claim of an earlier epoch is aborted, because the store may have forgotten that it
+        was aborted before. A confirmed claim that is not reported is an orphan, and is released when it is still an
+        orphan after ``grace_ms``.
+
+        Returns a ClaimResult for each reported claim, in order. Where ``epoch`` is not the store's, nothing is opened
+        and no results are returned: the agent then audits again in the returned epoch. Raises UnknownHost where
+        ``host`` never reported: once opened, it would be awaited in each new epoch.
+        """
+
+    @abc.abstractmethod
+    def fence(self, host: str) -> int:
+        """Release all claims of service host ``host``, on which an operator declares that nothing runs.
+
+        Returns the number of claims released. Their tombstones stay: if the agent comes back after all, its audit is
+        answered that they ended, and it stops their guests. The host is no longer awaited. A later epoch awaits it
+        only where it still counted as alive, because its return may be what the store forgot. The host takes claims
+        again after its next audit. Raises UnknownHost.
+        """

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Host state of a partition: reports, documents and liveness."""
+
+import abc
+from collections.abc import Collection, Mapping
+from typing import Any, Protocol
+
+from scheduler_svc.store.records import StatsOutcome
+
+
+class HostReportStore(Protocol):
+    """Reports and heartbeats of services, and the removal of their hosts."""
+
+    @abc.abstractmethod
+    def update_stats(
+        self,
+        host: str,
+        *,
+        incarnation: int,
+        sequence: int,
+        base: int,
+        full: bool,
+        nodes: Mapping[str, Mapping[str, Any]],
+    ) -> StatsOutcome:
+        """Apply a service host's report (see rpcapi.objects.StatsReport) and count it as a heartbeat.
+
+        ``nodes`` is already validated, and every inventory carries its ``capacity``. Only actual changes are logged.
+        A repeated or older report changes nothing. A delta whose base is not the last applied report, or is of
+        another incarnation, is answered ``need_full`` and changes nothing.
+        Raises UnknownHost where a delta names a node that the host never reported.
+        """
+
+    @abc.abstractmethod
+    def heartbeat(self, host: str, binary: str) -> None:
+        """Record a heartbeat of a service without nodes; its name is ``binary@host`` (see reports.service_name)."""
+
+    @abc.abstractmethod
+    def remove(self, host: str) -> None:
+        """Remove service host ``host``: its nodes, its reports, its service document, and that it was awaited.
+
+        Does nothing for an unknown host. Raises HostInUse where live claims are on it; Conflict where claims on other
+        hosts hold what it shares, or where it may run claims that the store forgot, until it has audited or is fenced.
+        """
+
+
+class HostStateStore(Protocol):
+    """Documents of host state, by namespace and name."""
+
+    @abc.abstractmethod
+    def get_state(self, namespace: str, name: str) -> tuple[int, dict[str, Any]]:
+        """Return (version, document); raises UnknownHost, UnknownNamespace."""
+
+    @abc.abstractmethod
+    def list_state(
+        self, namespace: str, marker: str | None = None, limit: int = 1000
+    ) -> tuple[list[tuple[str, int, dict[str, Any]]], str | None]:
+        """Return a page of (name, version, document) by name, and the next marker."""
+
+    @abc.abstractmethod
+    def put_state(self, namespace: str, name: str, version: int, document: Mapping[str, Any]) -> int:
+        """Replace the document recorded at ``version`` (0: there is none), and return its new version.
+
+        A document that already equals ``document`` is left unchanged, whatever its version. In namespace ``service``
+        only ``enabled`` and ``disabled_reason`` can be set, and only of a service that reported (else UnknownHost).
+        Documents in ``compute`` belong to the agents: InvalidRequest. ``document`` is plain JSON of at most MAX_STATE
+        bytes; the caller checks its content. Raises VersionConflict, UnknownNamespace.
+        """
+
+    @abc.abstractmethod
+    def delete_state(self, namespace: str, name: str, version: int) -> None:
+        """Delete the document recorded at ``version``; does nothing where there is none.
+
+        Raises VersionConflict, UnknownNamespace, and InvalidRequest for ``compute`` and ``service``, whose documents
+        are deleted with their hosts (``remove``).
+        """
+
+
+class LivenessStore(HostStateStore, Protocol):
+    """Host state, and which of its services are alive."""
+
+    partition: str
+
+    @abc.abstractmethod
+    def settle_alive(self, living: Collection[str]) -> int:
+        """Set exactly these of the known services alive, log the changes, and return their number.
+
+        For stores opened with liveness "group", in which a heartbeat is recorded but does not mark a dead service
+        alive.
+        """

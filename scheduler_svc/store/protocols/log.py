@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The log of a partition and its decision record."""
+
+import abc
+from collections.abc import Collection, Mapping
+from typing import Any, Protocol
+
+from scheduler_svc.core.records import LogEntry, Snapshot
+
+
+class LogStore(Protocol):
+    """The log that replicas follow, and the epoch in which its positions hold."""
+
+    partition: str
+
+    @abc.abstractmethod
+    def check_identity(self) -> tuple[int, bool]:
+        """Compare the server's identity with the recorded one; begin an epoch if the store may have forgotten anything.
+
+        Returns (epoch, whether this call began it). Called on every new connection.
+        """
+
+    @abc.abstractmethod
+    def snapshot(self, namespaces: Collection[str] = ()) -> Snapshot:
+        """Return a consistent copy of the state that replicas hold, with its log position.
+
+        Of the declared namespaces only ``namespaces`` are included.
+        """
+
+    @abc.abstractmethod
+    def follow(self, position: int, block_ms: int, limit: int = 1000) -> list[LogEntry] | None:
+        """Return the entries after ``position``, in order, waiting up to ``block_ms`` for the first.
+
+        None means a gap: the log was trimmed past ``position``, or is shorter than it. Take a snapshot.
+        """
+
+
+class DecisionRecordStore(Protocol):
+    """The bounded record of decisions."""
+
+    @abc.abstractmethod
+    def record_decision(self, request_id: str, document: Mapping[str, Any]) -> None:
+        """Append a decision that led to no prepare to the bounded decision record."""
+
+    @abc.abstractmethod
+    def find_decision(self, request_id: str) -> dict[str, Any]:
+        """Return the newest recorded decision of a request, with the claim script's answer; raises UnknownDecision."""
+
+    @abc.abstractmethod
+    def list_decisions(
+        self, marker: str | None = None, limit: int = 100
+    ) -> tuple[list[tuple[str, dict[str, Any]]], str | None]:
+        """Return a page of (request id, document), oldest first, and the next marker, an opaque string."""

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cleanup of a partition, its counters, and pins."""
+
+import abc
+from collections.abc import Mapping
+from typing import Protocol
+
+
+class MaintenanceStore(Protocol):
+    """Cleanup, and the counters of claims."""
+
+    partition: str
+
+    @abc.abstractmethod
+    def reap(self, *, dead_after_ms: int | None, tombstone_ms: int, limit: int = 500) -> int:
+        """End claims past their deadline, log hosts that went down, drop old tombstones and pins.
+
+        ``dead_after_ms`` None: liveness is decided elsewhere and set by ``settle_alive``. Returns the number of claims
+        ended. Nothing depends on this call for correctness: deadlines are checked at access.
+        """
+
+    @abc.abstractmethod
+    def counts(self) -> Mapping[str, int]:
+        """Return the number of prepared and of confirmed live claims; costs two counter reads.
+
+        Claims past their deadline count as prepared until they are ended, and as confirmed while their host must
+        audit before they can be ended.
+        """
+
+
+class PinStore(Protocol):
+    """Pins of requests and server groups to partitions."""
+
+    @abc.abstractmethod
+    def pin(self, key: str, partition: str, ttl_ms: int, instead_of: str | None = None) -> str:
+        """Pin ``key`` (a request or a server group) to ``partition``, and return the partition that serves it.
+
+        The first call is recorded. Later calls within ``ttl_ms`` of the previous one return what is recorded.
+        ``instead_of`` is a recorded partition that may be replaced.
+        """
