@@ -9,7 +9,7 @@ from conductor.saga.transitions import set_step
 from conductor.store.interface import ConductorStore
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors
-from rpcapi.validation.request import check_uuids
+from rpcapi.validation.instances import check_uuids
 
 LOG = log.getLogger(__name__)
 

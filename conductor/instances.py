@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from conductor.store.interface import PAGE, ConductorStore
 from conductor.store.records import InstanceRecord
 from rpcapi import errors, objects
-from rpcapi.validation.request import check_uuids
+from rpcapi.validation.instances import check_uuids
 
 
 class InstanceReader:

@@ -11,7 +11,8 @@ from conductor.store.interface import ConductorStore
 from conductor.store.records import BuildRequestRecord
 from rpcapi import objects
 from rpcapi.context import RequestContext
-from rpcapi.validation.request import check_spec, check_uuids
+from rpcapi.objects.request_validation import check_spec
+from rpcapi.validation.instances import check_uuids
 
 LOG = log.getLogger(__name__)
 

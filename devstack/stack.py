@@ -16,6 +16,7 @@ from devstack.servers.errors import ServerError
 from devstack.servers.install import install_missing
 from rpcapi.cli.session import Session
 from rpcapi.spec_builder import flavors
+from rpcapi.spec_builder.builder import build_spec
 
 READY_SECONDS = 120.0
 BOOT_SECONDS = 300.0
@@ -94,7 +95,7 @@ def _exercise(cluster: Cluster, requests: list[workload.WorkloadRequest]) -> int
 def _requests(options: argparse.Namespace) -> list[workload.WorkloadRequest]:
     if options.trace:
         return workload.from_trace(options.trace, options.servers)
-    shapes = {name: flavors.find(flavors.BUILT_IN, name).resources() for name, _ in workload.MIX}
+    shapes = {name: build_spec(flavors.find(flavors.BUILT_IN, name)).resources for name, _ in workload.MIX}
     return workload.builtin_requests(options.servers, shapes)
 
 

@@ -16,9 +16,10 @@ from rpcapi import errors, objects
 from rpcapi.clients.compute import ComputeAPI
 from rpcapi.context import RequestContext
 from rpcapi.endpoint import expose
+from rpcapi.objects.request_validation import check_spec
 from rpcapi.resources import names, vocabulary
 from rpcapi.resources.inventory import MAX_AMOUNT
-from rpcapi.validation import request as checks
+from rpcapi.validation.instances import check_uuids
 
 LOG = log.getLogger(__name__)
 
@@ -36,8 +37,8 @@ class ComputeEndpoint:
     @expose
     def build_instances(self, ctxt: RequestContext, request: objects.BuildRequest) -> None:
         """Confirm the claims and spawn the guests; raises InvalidRequest for an invalid request, as a whole."""
-        checks.check_spec(request.spec)
-        checks.check_uuids(request.uuids, self._max_instances)
+        check_spec(request.spec)
+        check_uuids(request.uuids, self._max_instances)
         _check_attempts(request.attempts)
         _check_allocations(request.allocations)
         if request.partition != self._partition:
@@ -49,7 +50,7 @@ class ComputeEndpoint:
     @expose
     def terminate_instances(self, ctxt: RequestContext, refs: objects.ClaimRefs) -> None:
         """Stop the guests, then release their claims; raises InvalidRequest for an invalid request, as a whole."""
-        checks.check_uuids(refs.consumers, self._max_instances)
+        check_uuids(refs.consumers, self._max_instances)
         _check_attempts(refs.attempts)
         self._host.terminate(ctxt, [AttemptRef(*pair) for pair in refs.pairs()])
 

@@ -27,10 +27,10 @@ class BootServer(Lister):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
-        from rpcapi.validation import request  # noqa: PLC0415 - lazy: brings the versioned objects
+        from rpcapi.validation.instances import check_count  # noqa: PLC0415 - imported only by the commands that need it
 
         session = self.session
-        request.check_count(parsed_args.count, session.conf.rpc.max_instances)
+        check_count(parsed_args.count, session.conf.rpc.max_instances)
         spec = boot_options.make_spec(session, parsed_args)
         uuids = [str(uuid.uuid4()) for _ in range(parsed_args.count)]
         build = session.conductor.build_instances

@@ -23,14 +23,15 @@ def add_options(parser: argparse.ArgumentParser, *, required: bool = True) -> No
 
 def make_spec(session: "Session", args: argparse.Namespace) -> "RequestSpec":
     """Return the checked request spec of the options; raises the errors of an invalid request."""
-    from rpcapi.spec_builder import flavors, images, ports, volumes  # noqa: PLC0415 - lazy: brings the versioned objects  # noqa: PLC0415 - lazy, see above
+    from rpcapi.spec_builder import builder, flavors, images, ports, volumes  # noqa: PLC0415 - lazy, see session
 
     flavor = flavors.find(session.flavors, args.flavor)
     image = images.find(session.images, args.image) if args.image else images.NO_IMAGE
     properties = dict(_pair("--property", text) for text in args.property)
     if properties:
         image = image.with_properties(properties)
-    return flavor.request(
+    return builder.build_spec(
+        flavor,
         image,
         session.catalog,
         attached_volumes=_parse_items("--volume", args.volume, volumes.read),

@@ -173,9 +173,9 @@ class ExplainDecision(ShowOne):
             return self.session.call(self.session.scheduler.explain, args.request_id)
         if args.flavor is None:
             raise CommandFailed("--dry-run needs --flavor; see `gantt flavor list`")
-        from rpcapi.validation import request  # noqa: PLC0415 - lazy: brings the versioned objects
+        from rpcapi.validation.instances import check_count  # noqa: PLC0415 - imported only by the commands that need it
 
-        request.check_count(args.count, self.session.conf.rpc.max_instances)
+        check_count(args.count, self.session.conf.rpc.max_instances)
         spec = boot_options.make_spec(self.session, args)
         return self.session.call(self.session.scheduler.dry_run, spec, args.count)
 

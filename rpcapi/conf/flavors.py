@@ -6,6 +6,7 @@ from oslo_config import cfg
 from rpcapi import errors
 from rpcapi.conf import pairs
 from rpcapi.resources.inventory import MAX_AMOUNT
+from rpcapi.spec_builder.builder import build_spec
 from rpcapi.spec_builder.catalog import EMPTY, Catalog
 from rpcapi.spec_builder.flavors import BUILT_IN, Flavor
 
@@ -67,7 +68,7 @@ def _read(conf: cfg.ConfigOpts, section: str, catalog: Catalog) -> Flavor:
             disk_gb=values.disk_gb,
             extra_specs=pairs.read(f"[{section}] extra_specs", values.extra_specs),
         )
-        flavor.request(catalog=catalog)
+        build_spec(flavor, catalog=catalog)  # checks it
     except (cfg.Error, ValueError) as error:
         raise errors.BadConfiguration(why=f"[{section}] {error}") from error
     except errors.InvalidRequest as error:

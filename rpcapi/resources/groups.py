@@ -44,7 +44,7 @@ class RequestGroup:
 
     @classmethod
     def from_dict(cls, suffix: str, fields: Mapping[str, Any]) -> "RequestGroup":
-        """Build from what ``as_dict`` returns; rpcapi.validation.request must have checked it before."""
+        """Build from what ``as_dict`` returns; rpcapi.validation.groups must have checked it before."""
         return cls(
             suffix,
             dict(fields.get("resources", {})),

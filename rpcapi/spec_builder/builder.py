@@ -8,17 +8,20 @@ import os_resource_classes as orc
 
 from rpcapi import errors
 from rpcapi.objects.request_spec import RequestSpec
+from rpcapi.objects.request_validation import check_spec
 from rpcapi.spec_builder import device_profiles, extra_specs, features, pci, ports, topology, volumes
 from rpcapi.spec_builder.catalog import EMPTY, Catalog
 from rpcapi.spec_builder.draft import FORBIDDEN, SpecDraft
+from rpcapi.spec_builder.flavors import Flavor
+from rpcapi.spec_builder.images import NO_IMAGE, Image
 from rpcapi.spec_builder.ports import Port
 from rpcapi.spec_builder.properties import FlavorImageProperties
 from rpcapi.spec_builder.volumes import Volume
-from rpcapi.validation.request import check_spec
 
 
-def translate(
-    flavor_image: FlavorImageProperties,
+def build_spec(
+    flavor: Flavor,
+    image: Image = NO_IMAGE,
     catalog: Catalog = EMPTY,
     *,
     attached_volumes: Sequence[Volume] = (),
@@ -29,9 +32,10 @@ def translate(
 ) -> RequestSpec:
     """Return the checked request spec of a server; ``values`` are its other fields.
 
-    Raises the errors of rpcapi.validation.request.check_spec, and InvalidSpec when flavor or image contradict
+    Raises the errors of rpcapi.objects.request_validation.check_spec, and InvalidSpec when flavor or image contradict
     themselves or each other.
     """
+    flavor_image = FlavorImageProperties(flavor, image)
     boots_from_volume = any(volume.boot for volume in attached_volumes)
     _check_image_fits(flavor_image, boots_from_volume)
     draft = SpecDraft()
@@ -47,13 +51,14 @@ def translate(
     for name in forbidden_traits:
         draft.add_trait(name, FORBIDDEN)
     spec_volumes = volumes.translate(attached_volumes, draft)
-    image = flavor_image.image.as_dict()
+    image_fields = image.as_dict()
     if boots_from_volume:
-        image.pop("disk_format", None)  # a volume has no disk format, so no host needs to support the image's
-    spec = draft.build_spec(
-        flavor=flavor_image.flavor.name,
-        image=image,
-        extra_specs=dict(flavor_image.flavor.extra_specs),
+        image_fields.pop("disk_format", None)  # a volume has no disk format, so no host needs to support the image's
+    spec: RequestSpec = RequestSpec.of(
+        **draft.spec_fields(),
+        flavor=flavor.name,
+        image=image_fields,
+        extra_specs=dict(flavor.extra_specs),
         volumes=spec_volumes,
         ports=spec_ports,
         **values,

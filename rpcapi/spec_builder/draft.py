@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rpcapi import errors
-from rpcapi.objects.request_spec import RequestSpec
 from rpcapi.resources.groups import ISOLATE, NONE, RequestGroup
 
 REQUIRED = "required"
@@ -89,10 +88,6 @@ class SpecDraft:
             "same_subtree": self.same_subtree,
             "numa": self.numa,
         }
-
-    def build_spec(self, **values: Any) -> RequestSpec:
-        """Return the unchecked request spec; ``values`` are its other fields."""
-        return RequestSpec.of(**self.spec_fields(), **values)
 
     def _policy(self, groups: Mapping[str, Any]) -> str | None:
         """Return the requested policy; by default NUMA cells are isolated and other groups may share, as in Nova."""

@@ -1,16 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Flavors: named server sizes, translated into a request spec by the client."""
+"""Flavors: named server sizes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from rpcapi import errors
-from rpcapi.objects.request_spec import RequestSpec
-from rpcapi.spec_builder import builder
-from rpcapi.spec_builder.catalog import EMPTY, Catalog
-from rpcapi.spec_builder.images import NO_IMAGE, Image
-from rpcapi.spec_builder.properties import FlavorImageProperties
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,19 +19,6 @@ class Flavor:
     memory_mb: int
     disk_gb: int
     extra_specs: Mapping[str, str] = field(default_factory=dict)
-
-    def resources(self) -> dict[str, int]:
-        """Return the amounts of the group without a suffix, by resource class; raises the errors of ``request``."""
-        return dict(self.request().resources)
-
-    def request(self, image: Image = NO_IMAGE, catalog: Catalog = EMPTY, **values: Any) -> RequestSpec:
-        """Return the checked request spec of a server of this flavor.
-
-        ``values`` are passed to rpcapi.spec_builder.builder.translate. Raises the errors of
-        rpcapi.validation.request.check_spec, and InvalidSpec for invalid or contradictory extra specs and image
-        properties.
-        """
-        return builder.translate(FlavorImageProperties(self, image), catalog, **values)
 
 
 BUILT_IN = {

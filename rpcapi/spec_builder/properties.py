@@ -3,13 +3,10 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from rpcapi import errors
+from rpcapi.spec_builder.flavors import Flavor
 from rpcapi.spec_builder.images import NO_IMAGE, RENAMED, Image
-
-if TYPE_CHECKING:  # imports this module
-    from rpcapi.spec_builder.flavors import Flavor
 
 TRUE = ("1", "t", "true", "on", "y", "yes")
 
@@ -18,7 +15,7 @@ TRUE = ("1", "t", "true", "on", "y", "yes")
 class FlavorImageProperties:
     """A flavor and an image, read by key: extra spec ``hw:KEY`` of the flavor, property ``hw_KEY`` of the image."""
 
-    flavor: "Flavor"
+    flavor: Flavor
     image: Image = NO_IMAGE
 
     def flavor_value(self, key: str, prefix: str = "hw") -> str | None:

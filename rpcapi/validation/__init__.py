@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validation of a request spec: one module for each part of it; rpcapi.validation.request combines them."""
+"""Checks of the parts of a request; rpcapi.objects.request_validation applies them to a request spec."""

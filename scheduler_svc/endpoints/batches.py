@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
-from rpcapi.validation.request import check_uuids
+from rpcapi.validation.instances import check_uuids
 from scheduler_svc.core.drivers.driver import MAX_CANDIDATES
 from scheduler_svc.endpoints import bounds, decode, encode
 from scheduler_svc.scheduling.calls import SelectionCall, SelectionOutcome, SelectionResult

@@ -6,10 +6,10 @@ from typing import Any
 
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
+from rpcapi.objects.request_validation import check_spec
 from rpcapi.resources import names
 from rpcapi.resources.claims import ClaimState, GroupPolicy
 from rpcapi.resources.groups import RequestGroup, freeze_alternatives
-from rpcapi.validation.request import check_spec
 from scheduler_svc.core.records import Candidate, ClaimGroup, ClaimRef, Intent
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.store.records import RunningClaim

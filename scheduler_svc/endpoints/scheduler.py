@@ -11,7 +11,7 @@ from rpcapi.clients.scheduler import SchedulerAPI
 from rpcapi.context import RequestContext
 from rpcapi.endpoint import expose
 from rpcapi.resources import names
-from rpcapi.validation.request import check_uuids
+from rpcapi.validation.instances import check_uuids
 from scheduler_svc.core.drivers.driver import MAX_CANDIDATES
 from scheduler_svc.core.timings import FILTER, WEIGHER
 from scheduler_svc.endpoints import batches, bounds, decode, encode

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from devstack.lab.peers import environments
 from rpcapi import errors
 from rpcapi.spec_builder import pci_aliases
+from rpcapi.spec_builder.builder import build_spec
 from rpcapi.spec_builder.catalog import Catalog
 from rpcapi.spec_builder.flavors import Flavor
 from rpcapi.spec_builder.images import Image
@@ -118,7 +119,7 @@ def test_translation_equals_nova(nova, tally, extra_specs, properties):
     nova_result = nova.ask("ask", flavor=flavor_fields, properties=properties)
     flavor = Flavor("f", vcpus=4, memory_mb=4096, disk_gb=10, extra_specs=extra_specs)
     try:
-        spec = flavor.request(Image("i", properties=properties), CATALOG)
+        spec = build_spec(flavor, Image("i", properties=properties), CATALOG)
     except errors.InvalidRequest as error:
         if "refused" not in nova_result:
             reasons = [reason for part, reason in OURS.items() if part in error.sentence]

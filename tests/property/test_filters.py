@@ -103,7 +103,7 @@ def satisfies_group(host, request):
 
 
 def misfit(host, resource_class, amount):
-    """Return why one class does not fit, by rpcapi.model's rule, or None."""
+    """Return why one class does not fit, by rpcapi.resources' rule, or None."""
     inventory, used = host.inventories.get(resource_class), host.used.get(resource_class, 0)
     if fit.fits(inventory, used, amount):
         return None

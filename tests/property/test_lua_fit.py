@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fit rules of the claim script, the memory store and rpcapi/model (used by workers and agents) are equal.
+"""The fit rules of the claim script, the memory store and rpcapi/resources (used by workers and agents) are equal.
 
 An independent implementation with fractions is the reference: an amount is a multiple of step_size from min_unit to
 max_unit, and all amounts together are at most floor((total - reserved) x allocation_ratio).

@@ -36,6 +36,7 @@ for module in pkgutil.walk_packages(rpcapi.__path__, "rpcapi."):
 
 from oslo_config import cfg
 from rpcapi import conf as rpc_conf, context, errors, objects
+from rpcapi.spec_builder.builder import build_spec
 from rpcapi.spec_builder.flavors import BUILT_IN
 from rpcapi.clients.scheduler import SchedulerAPI
 
@@ -59,7 +60,7 @@ conf([], project="gantt", default_config_files=[], default_config_dirs=[])
 backend = CustomBackend(conf, None)
 api = SchedulerAPI(conf, None, backend=backend)
 ctxt = context.new("project", "user")
-selections = api.select_destinations(ctxt, BUILT_IN["m1.small"].request(), ["u1", "u2"])
+selections = api.select_destinations(ctxt, build_spec(BUILT_IN["m1.small"]), ["u1", "u2"])
 assert [selections.host(0), selections.host(1)] == ["host/node"] * 2
 for name, canonical in ((("host", "node"), "host/node"), ("host", "host")):
     try:

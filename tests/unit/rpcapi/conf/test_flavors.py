@@ -6,6 +6,7 @@ from oslo_config import cfg
 
 from rpcapi import errors
 from rpcapi.conf import flavors
+from rpcapi.spec_builder.builder import build_spec
 from rpcapi.spec_builder.flavors import BUILT_IN
 
 
@@ -30,9 +31,9 @@ def test_group_adds_or_replaces_a_flavor(tmp_path):
         "[flavor:gpu]\nvcpus = 8\nmemory_mb = 32768\ndisk_gb = 100\n"
         "extra_specs = trait:CUSTOM_GPU=required, resources:VGPU=1\n",
     )
-    assert loaded["m1.tiny"].request().resources == {"VCPU": 3, "MEMORY_MB": 100}
-    assert loaded["gpu"].request().resources["VGPU"] == 1
-    assert loaded["gpu"].request().required_traits == ["CUSTOM_GPU"]
+    assert build_spec(loaded["m1.tiny"]).resources == {"VCPU": 3, "MEMORY_MB": 100}
+    assert build_spec(loaded["gpu"]).resources["VGPU"] == 1
+    assert build_spec(loaded["gpu"]).required_traits == ["CUSTOM_GPU"]
     assert loaded["m1.small"] == BUILT_IN["m1.small"]
 
 

@@ -6,6 +6,7 @@ from oslo_config import cfg
 
 from rpcapi import errors
 from rpcapi.conf import catalog, flavors, images
+from rpcapi.spec_builder.builder import build_spec
 from rpcapi.spec_builder.images import Image
 from rpcapi.spec_builder.pci_aliases import PciAlias
 
@@ -39,7 +40,7 @@ def test_flavor_may_refer_to_the_catalog(tmp_path):
     )
     loaded_catalog = catalog.load(conf)
     assert loaded_catalog.aliases == {"a": PciAlias("a", "CUSTOM_A")}
-    spec = flavors.load(conf, loaded_catalog)["f"].request(catalog=loaded_catalog)
+    spec = build_spec(flavors.load(conf, loaded_catalog)["f"], catalog=loaded_catalog)
     assert list(spec.groups) == ["_numa0", "_pci0", "_dev0", "_dev1"]
     assert spec.groups["_numa0"]["resources"]["CUSTOM_MEMORY_PAGES_1048576KB"] == 1024
     with pytest.raises(errors.BadConfiguration, match=r"\[flavor:f\].*names unknown PCI alias 'a'"):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Helper: requests of a flavor with 4 CPUs, 4096 MiB and 10 GiB, with a catalog of aliases and profiles."""
+"""Requests of a flavor with 4 CPUs, 4096 MiB and 10 GiB, with a catalog of aliases and profiles."""
 
 from rpcapi.spec_builder import device_profiles, pci_aliases
+from rpcapi.spec_builder.builder import build_spec
 from rpcapi.spec_builder.catalog import Catalog
 from rpcapi.spec_builder.flavors import Flavor
 from rpcapi.spec_builder.images import Image
@@ -23,4 +24,4 @@ PLAIN = {"VCPU": 4, "MEMORY_MB": 4096, "DISK_GB": 10}
 
 def request(extra_specs, properties=None, image=None, **values):
     flavor = Flavor("f", vcpus=4, memory_mb=4096, disk_gb=10, extra_specs=extra_specs)
-    return flavor.request(image or Image("i", properties=properties or {}), CATALOG, **values)
+    return build_spec(flavor, image or Image("i", properties=properties or {}), CATALOG, **values)

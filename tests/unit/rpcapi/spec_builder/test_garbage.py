@@ -5,11 +5,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rpcapi import errors
+from rpcapi.objects.request_validation import check_spec
 from rpcapi.spec_builder import device_profiles, pci_aliases
+from rpcapi.spec_builder.builder import build_spec
 from rpcapi.spec_builder.catalog import Catalog
 from rpcapi.spec_builder.flavors import Flavor
 from rpcapi.spec_builder.images import Image
-from rpcapi.validation import request
 
 CATALOG = Catalog(
     pci_aliases.parse(['{"name": "a", "resource_class": "CUSTOM_A", "numa_policy": "required"}']),
@@ -70,11 +71,11 @@ PROPERTIES = st.sampled_from([f"hw_{key}" for key in HARDWARE]) | st.text(max_si
 def test_result_is_a_valid_spec_or_a_typed_error(flavor, beginning, garbage, properties):
     flavor = Flavor(flavor.name, flavor.vcpus, flavor.memory_mb, flavor.disk_gb, {**beginning, **garbage})
     try:
-        spec = flavor.request(Image("i", properties=properties), CATALOG)
+        spec = build_spec(flavor, Image("i", properties=properties), CATALOG)
     except errors.InvalidRequest as error:
         assert error.sentence
         return
-    request.check_spec(spec)
+    check_spec(spec)
     cells = spec.numa.get("cells", [])
     if cells:
         assert sorted(cpu for cell in cells for cpu in cell["cpus"]) == list(range(flavor.vcpus))

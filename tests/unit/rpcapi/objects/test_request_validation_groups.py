@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rpcapi import errors, objects
-from rpcapi.validation import request
+from rpcapi.objects import request_validation
 
 VGPU = {"resources": {"VGPU": 1}}
 CELL0 = {"id": 0, "group": "_numa0", "cpus": [0, 1], "pcpus": [0, 1], "memory_mb": 1024}
@@ -53,7 +53,7 @@ GOOD = [
 def test_valid_spec_passes_and_is_not_changed(values):
     checked = spec(**values)
     before = copy.deepcopy(checked.obj_to_primitive())
-    request.check_spec(checked)
+    request_validation.check_spec(checked)
     assert checked.obj_to_primitive() == before
 
 
@@ -148,7 +148,7 @@ BAD = [
 @pytest.mark.parametrize(("values", "sentence"), BAD)
 def test_invalid_spec_is_refused_with_the_reason(values, sentence):
     with pytest.raises(errors.InvalidSpec) as caught:
-        request.check_spec(spec(**values))
+        request_validation.check_spec(spec(**values))
     assert sentence in caught.value.sentence
 
 
@@ -165,7 +165,7 @@ def test_invalid_spec_is_refused_with_the_reason(values, sentence):
 )
 def test_unknown_names_raise_their_specific_error(values, error_class):
     with pytest.raises(error_class):
-        request.check_spec(spec(**values))
+        request_validation.check_spec(spec(**values))
 
 
 WORDS = st.sampled_from(
@@ -200,6 +200,6 @@ FIELDS = {
 def test_arbitrary_values_raise_only_typed_errors(values):
     try:
         spec = objects.RequestSpec.of(**{"resources": {"VCPU": 1}} | values)
-        request.check_spec(spec)
+        request_validation.check_spec(spec)
     except errors.InvalidRequest as error:
         assert error.sentence

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validation of request specs, counts and uuids."""
-
-import uuid
+"""Validation of request specs: amounts, hosts, hints, server groups, and their types."""
 
 import pytest
 
 from rpcapi import errors, objects
+from rpcapi.objects import request_validation
 from rpcapi.resources.inventory import MAX_AMOUNT
-from rpcapi.validation import request
 
 
 def spec(**values):
@@ -28,7 +26,7 @@ GOOD = [
 
 @pytest.mark.parametrize("values", GOOD)
 def test_valid_spec_passes(values):
-    request.check_spec(spec(**values))
+    request_validation.check_spec(spec(**values))
 
 
 BAD = [
@@ -82,7 +80,7 @@ BAD = [
 @pytest.mark.parametrize(("values", "error_class", "sentence"), BAD)
 def test_invalid_spec_is_refused_with_the_reason(values, error_class, sentence):
     with pytest.raises(error_class) as caught:
-        request.check_spec(spec(**values))
+        request_validation.check_spec(spec(**values))
     assert type(caught.value) is error_class
     assert sentence in str(caught.value)
 
@@ -90,35 +88,4 @@ def test_invalid_spec_is_refused_with_the_reason(values, error_class, sentence):
 @pytest.mark.parametrize("value", [None, {}, "spec", objects.Selections])
 def test_value_that_is_not_a_spec_is_malformed(value):
     with pytest.raises(errors.MalformedObject, match="RequestSpec"):
-        request.check_spec(value)
-
-
-@pytest.mark.parametrize("count", [1, 1000])
-def test_count_within_the_limit_passes(count):
-    request.check_count(count, 1000)
-
-
-@pytest.mark.parametrize("count", [0, -1, 1001, 100_000, True, 1.0, "1", None])
-def test_invalid_count_is_refused(count):
-    with pytest.raises(errors.InvalidCount, match="1 to 1000 instances") as caught:
-        request.check_count(count, 1000)
-    assert str(caught.value).endswith("; split the request") == (count in (1001, 100_000))
-
-
-UUID = "0f6f1f0e-5a35-4d6c-9e0b-b1a5d3f0c2a4"  # constant, as parameters of tests must be equal in all processes
-
-
-@pytest.mark.parametrize("text", ["", "x", UUID.upper(), UUID.replace("-", ""), "{" + UUID + "}", UUID + "\n", 7, None])
-def test_only_a_canonical_uuid_is_accepted(text):
-    with pytest.raises(errors.InvalidName, match="uuid in lower case"):
-        request.check_uuid(text)
-
-
-def test_uuids_must_be_a_list_of_different_uuids():
-    request.check_uuids([UUID, str(uuid.uuid4())], 2)
-    with pytest.raises(errors.InvalidRequest, match="given twice"):
-        request.check_uuids([UUID, UUID], 2)
-    with pytest.raises(errors.InvalidRequest, match="must be a list"):
-        request.check_uuids(UUID, 2)
-    with pytest.raises(errors.InvalidCount):
-        request.check_uuids([], 2)
+        request_validation.check_spec(value)

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Validation of counts and uuids of instances."""
+
+import uuid
+
+import pytest
+
+from rpcapi import errors
+from rpcapi.validation import instances
+
+
+@pytest.mark.parametrize("count", [1, 1000])
+def test_count_within_the_limit_passes(count):
+    instances.check_count(count, 1000)
+
+
+@pytest.mark.parametrize("count", [0, -1, 1001, 100_000, True, 1.0, "1", None])
+def test_invalid_count_is_refused(count):
+    with pytest.raises(errors.InvalidCount, match="1 to 1000 instances") as caught:
+        instances.check_count(count, 1000)
+    assert str(caught.value).endswith("; split the request") == (count in (1001, 100_000))
+
+
+UUID = "0f6f1f0e-5a35-4d6c-9e0b-b1a5d3f0c2a4"  # constant, as parameters of tests must be equal in all processes
+
+
+@pytest.mark.parametrize("text", ["", "x", UUID.upper(), UUID.replace("-", ""), "{" + UUID + "}", UUID + "\n", 7, None])
+def test_only_a_canonical_uuid_is_accepted(text):
+    with pytest.raises(errors.InvalidName, match="uuid in lower case"):
+        instances.check_uuid(text)
+
+
+def test_uuids_must_be_a_list_of_different_uuids():
+    instances.check_uuids([UUID, str(uuid.uuid4())], 2)
+    with pytest.raises(errors.InvalidRequest, match="given twice"):
+        instances.check_uuids([UUID, UUID], 2)
+    with pytest.raises(errors.InvalidRequest, match="must be a list"):
+        instances.check_uuids(UUID, 2)
+    with pytest.raises(errors.InvalidCount):
+        instances.check_uuids([], 2)
