@@ -118,7 +118,7 @@ class AlternateClaimer:
         number = self._replica.number
         with self._replica.table.reading() as view:
             passes = pipeline.run(self.filters, view, request, ignored_reasons=audited.REASONS).passes
-            epoch, position = view.log_position(number)
+            epoch, position = view.partitions.log_position(number)
 
             def eligible(candidate: Candidate) -> bool:
                 row = view.row(candidate.host, number)

@@ -85,7 +85,7 @@ class BatchSelector:
         with metrics.BATCH_SECONDS.time():
             with self._selector.table.reading() as view:
                 pending = self.driver.rank_batch(view, rank_requests)
-                log_positions = view.log_positions
+                log_positions = view.partitions.log_positions
             # Solving takes long: it must block neither the table nor other green threads.
             batch = green.run_in_worker_pool(pending)
         _record_metrics(batch)
@@ -95,7 +95,7 @@ class BatchSelector:
                 for rank_request, ranking in zip(rank_requests, batch.rankings, strict=True)
             ]
             names = {name for ranking in rankings if ranking for names in ranking.candidates for name in names}
-            homes = view.partition_numbers(names)
+            homes = view.partitions.numbers(names)
         # No claimed positions: this worker's claims since the ranking are in no log entry that it has read.
         return [
             None

@@ -83,7 +83,7 @@ class DryRun:
     ) -> dict[str, Any]:
         with selector.table.reading() as view:
             samples = snapshot.samples or selector.driver.rejected_samples(view, call.request)
-            log_position = view.log_position(selector.number)
+            log_position = view.partitions.log_position(selector.number)
         driver = selector.driver.name_for(call.request)
         decision = DecisionBuilder(
             call, 0, 0, replace(snapshot, samples=samples), log_position, driver, selector.last_contact_s

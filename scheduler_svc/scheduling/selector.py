@@ -138,11 +138,16 @@ class Selector:
             began = time.perf_counter()
             ranking = rank(self.driver, view, request, count, seed)
             metrics.DECISION_SECONDS.observe(time.perf_counter() - began)
-            homes = view.partition_numbers({name for names in ranking.candidates for name in names})
+            homes = view.partitions.numbers({name for names in ranking.candidates for name in names})
             # Collecting host names is expensive: only for a refusal.
             samples = {} if ranking.candidates else {**self.driver.rejected_samples(view, request), **ranking.samples}
             return RankingSnapshot(
-                ranking, seed, view.log_positions, homes, _claimed_positions(view, ranking, homes), samples=samples
+                ranking,
+                seed,
+                view.partitions.log_positions,
+                homes,
+                _claimed_positions(view, ranking, homes),
+                samples=samples,
             )
 
     def _place(
@@ -245,7 +250,7 @@ class Selector:
         if self._record_refusal is None:
             return
         with self._replica.table.reading() as view:
-            log_position = view.log_position(self._replica.number)
+            log_position = view.partitions.log_position(self._replica.number)
         try:
             self._record_refusal(
                 call.request.id, refusal_document(call, log_position, self.driver.name_for(call.request), cause)
@@ -265,7 +270,7 @@ def _claimed_positions(view: View, ranking: Ranking, homes: Mapping[str, int]) -
         for name, allocations in host_allocations.items():
             providers_by_host[name] |= allocations.keys()
     since = {
-        name: min(view.sums_since(provider, homes[name]) for provider in providers)
+        name: min(view.partitions.sums_since(provider, homes[name]) for provider in providers)
         for name, providers in providers_by_host.items()
     }
     return {name: position for name, position in since.items() if position}

@@ -33,7 +33,7 @@ def instance_capacity(view: View, request: SchedulingRequest, rows: Rows) -> Int
 
 def _free(view: View, resource_class: str) -> FloatColumn:
     trees = view.trees
-    return view.free(resource_class) if trees.are_flat else trees.sum(ProviderColumns.available, resource_class)
+    return view.hosts.free(resource_class) if trees.are_flat else trees.sum(ProviderColumns.available, resource_class)
 
 
 def spread(

@@ -162,7 +162,7 @@ def run(
     if kind is not None:
         passes &= kind
     if request.partition is not None:
-        passes &= view.within(request.partition)
+        passes &= view.partitions.members(request.partition)
     hosts = count = int(np.count_nonzero(passes))
     reasons: dict[str, int] = {}
     laps = _WATCH.laps()

@@ -16,9 +16,9 @@ REASONS = (REASON_OVERDUE, REASON_CLOSED)
 
 def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
     """Accept hosts that were audited in this epoch; an overdue audit has its own reason."""
-    if view.audits_overdue:
-        yield HostPredicate(REASON_OVERDUE, view.opened | view.audit_pending)
-    yield HostPredicate(REASON_CLOSED, view.opened)
+    if view.services.audits_overdue:
+        yield HostPredicate(REASON_OVERDUE, view.services.opened | view.services.audit_pending)
+    yield HostPredicate(REASON_CLOSED, view.services.opened)
 
 
 FILTER = Filter(compute.NAME, predicates, {"service": frozenset({"audited"})})

@@ -14,8 +14,8 @@ REASON_DISABLED = "service disabled"
 
 def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
     """Accept hosts whose service is alive and enabled."""
-    yield HostPredicate(REASON_DOWN, view.alive)
-    yield HostPredicate(REASON_DISABLED, view.enabled)
+    yield HostPredicate(REASON_DOWN, view.services.alive)
+    yield HostPredicate(REASON_DISABLED, view.services.enabled)
 
 
 FILTER = Filter(NAME, predicates, {"service": frozenset({"alive", "enabled"})})

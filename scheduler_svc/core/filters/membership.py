@@ -24,7 +24,7 @@ def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate
     provider is a member.
     """
     if request.in_tree is not None:
-        yield HostPredicate(REASON_TREE, view.in_tree_of(request.in_tree))
+        yield HostPredicate(REASON_TREE, view.trees.containing(request.in_tree))
     if request.member_of:
 
         def inside(providers: ProviderColumns) -> Column:

@@ -17,7 +17,7 @@ REASON = "no NUMA cells"
 def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
     """Accept hosts that reported NUMA cells; all hosts if the request has no topology."""
     if request.numa:
-        yield HostPredicate(REASON, view.has_numa_cells)
+        yield HostPredicate(REASON, view.numa.has_cells)
 
 
 FILTER = Filter(NAME, predicates, {"compute": frozenset({"numa"})})

@@ -68,7 +68,7 @@ def _can_serve(view: View, group: RequestGroup, times: int, isolated: bool) -> C
 
     column = view.trees.sum(count) >= times
     if group.in_tree is not None:
-        column &= view.in_tree_of(group.in_tree, sharing=True)
+        column &= view.trees.containing(group.in_tree, sharing=True)
     return column
 
 

@@ -21,7 +21,7 @@ def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate
     trees = view.trees
     for resource_class, amount in request.resources.items():
         if trees.are_flat:
-            yield HostPredicate(REASON.format(resource_class), view.free(resource_class) >= amount)
+            yield HostPredicate(REASON.format(resource_class), view.hosts.free(resource_class) >= amount)
         else:
             yield HostPredicate(
                 REASON.format(resource_class), trees.any(ProviderColumns.has_capacity, resource_class, amount)

@@ -23,13 +23,13 @@ def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate
     checks the rest. ``root_required`` and ``root_forbidden`` apply to the host itself.
     """
     if request.root_required:
-        yield HostPredicate(REASON_REQUIRED, view.has_all(request.root_required))
+        yield HostPredicate(REASON_REQUIRED, view.hosts.has_all(request.root_required))
     if request.root_forbidden:
-        yield HostPredicate(REASON_FORBIDDEN, ~view.has_any(request.root_forbidden))
+        yield HostPredicate(REASON_FORBIDDEN, ~view.hosts.has_any(request.root_forbidden))
     trees = view.trees
     if request.required_traits:
         if trees.are_flat:
-            yield HostPredicate(REASON_REQUIRED, view.has_all(request.required_traits))
+            yield HostPredicate(REASON_REQUIRED, view.hosts.has_all(request.required_traits))
         else:
             columns = [trees.any(ProviderColumns.has_all, (trait,)) for trait in request.required_traits]
             yield HostPredicate(REASON_REQUIRED, np.logical_and.reduce(columns))

@@ -27,17 +27,17 @@ def _metric_count(metric: str) -> Callable[[View], FloatColumn]:
 
 
 def _used(view: View, resource_class: str) -> FloatColumn:
-    return view.tree_capacity(resource_class) - view.tree_free(resource_class)
+    return view.trees.capacity(resource_class) - view.trees.free(resource_class)
 
 
 # Sums over host trees. Totals are capacities: reserved amounts are subtracted and allocation ratios applied.
 NUMBERS: Mapping[str, Callable[[View], FloatColumn]] = {
-    "vcpus_total": lambda view: view.tree_capacity("VCPU"),
+    "vcpus_total": lambda view: view.trees.capacity("VCPU"),
     "vcpus_used": lambda view: _used(view, "VCPU"),
-    "total_usable_ram_mb": lambda view: view.tree_capacity("MEMORY_MB"),
-    "free_ram_mb": lambda view: view.tree_free("MEMORY_MB"),
-    "total_usable_disk_gb": lambda view: view.tree_capacity("DISK_GB"),
-    "free_disk_mb": lambda view: view.tree_free("DISK_GB") * MIB_PER_GIB,
+    "total_usable_ram_mb": lambda view: view.trees.capacity("MEMORY_MB"),
+    "free_ram_mb": lambda view: view.trees.free("MEMORY_MB"),
+    "total_usable_disk_gb": lambda view: view.trees.capacity("DISK_GB"),
+    "free_disk_mb": lambda view: view.trees.free("DISK_GB") * MIB_PER_GIB,
     "disk_mb_used": lambda view: _used(view, "DISK_GB") * MIB_PER_GIB,
     **{name: _metric_count(metric) for name, metric in COUNTS.items()},
 }
@@ -70,19 +70,19 @@ def matches_name(view: View, attribute: str, texts: Sequence[str]) -> Column:
     """Return a mask of the rows whose host, node or address is in ``texts``; invalid texts match no row."""
     if ATTRIBUTES[attribute] is TermType.ADDRESS:
         networks = [ipaddress.ip_network(text) for text in texts if _is_valid(ipaddress.ip_address, text)]
-        return np.logical_or.reduce([_no_rows(view), *(view.within_network(network) for network in networks)])
+        return np.logical_or.reduce([_no_rows(view), *(view.addresses.within(network) for network in networks)])
     valid = [text for text in texts if _is_valid(names.canonical, text)]
     if attribute not in NODES:
         return view.match_names([text for text in valid if names.SEPARATOR not in text])
     column = _no_rows(view)
-    rows = [view.row(text, number) for text in valid for number in range(len(view.log_positions))]
+    rows = [view.row(text, number) for text in valid for number in range(len(view.partitions))]
     column[[row for row in rows if row is not None]] = True
     return column
 
 
 def has_address(view: View) -> Column:
     """Return a mask of the rows that reported an address."""
-    return np.logical_or.reduce([view.within_network(ipaddress.ip_network(text)) for text in ("0.0.0.0/0", "::/0")])
+    return np.logical_or.reduce([view.addresses.within(ipaddress.ip_network(text)) for text in ("0.0.0.0/0", "::/0")])
 
 
 def _no_rows(view: View) -> Column:

@@ -10,7 +10,6 @@ from os_resource_classes import DISK_GB, MEMORY_MB, PCPU, VCPU
 
 from rpcapi.resources import names
 from scheduler_svc.core.reads import Reads
-from scheduler_svc.core.table.aggregates import ZONE
 from scheduler_svc.core.table.columns import IntColumn
 from scheduler_svc.core.table.state_columns import METRIC_PREFIX
 from scheduler_svc.core.table.view import View
@@ -58,11 +57,11 @@ class PluginHostState:
 
     def free(self, resource_class: str) -> int:
         """Return the free capacity of a class at the root provider; negative if usage exceeds the capacity."""
-        return int(self._view.free(resource_class)[self._row])
+        return int(self._view.hosts.free(resource_class)[self._row])
 
     def capacity(self, resource_class: str) -> int:
         """Return the capacity of a class at the root provider."""
-        column: IntColumn = self._view.capacity(resource_class)
+        column: IntColumn = self._view.hosts.capacity(resource_class)
         return int(column[self._row])
 
     def used(self, resource_class: str) -> int:
@@ -129,7 +128,7 @@ class PluginHostState:
     @property
     def traits(self) -> set[str]:
         """Return the traits of the root provider."""
-        return self._view.traits(self._row)
+        return self._view.hosts.traits_of(self._row)
 
     @property
     def aggregates(self) -> list[HostAggregate]:
@@ -140,18 +139,20 @@ class PluginHostState:
     @property
     def availability_zone(self) -> str | None:
         """Return the availability zone of the host's aggregates, else the one it reported."""
-        zones = [aggregate.metadata[ZONE] for aggregate in self.aggregates if ZONE in aggregate.metadata]
-        return zones[0] if zones else self._view.zone(self._row)
+        return self._view.zone(self._row)
 
     @property
     def service(self) -> dict[str, bool]:
         """Return {"disabled", "up"} of the service host."""
-        return {"disabled": not self._view.enabled[self._row], "up": bool(self._view.alive[self._row])}
+        return {
+            "disabled": not self._view.services.enabled[self._row],
+            "up": bool(self._view.services.alive[self._row]),
+        }
 
     @property
     def host_ip(self) -> str | None:
         """Return the host's address."""
-        return self._view.address(self._row)
+        return self._view.addresses.of(self._row)
 
     @property
     def facts(self) -> dict[str, Any]:

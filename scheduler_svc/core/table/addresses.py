@@ -65,3 +65,21 @@ class AddressColumn:
         column &= (self._high[:size] & np.uint64(mask >> HALF)) == np.uint64(prefix >> HALF)
         column &= (self._low[:size] & np.uint64(mask & _MASK)) == np.uint64(prefix & _MASK)
         return column
+
+
+class AddressView:
+    """The host addresses within a view."""
+
+    __slots__ = ("_column", "_size")
+
+    def __init__(self, column: AddressColumn, size: int) -> None:
+        self._column = column
+        self._size = size
+
+    def within(self, network: Network) -> Column:
+        """Return a mask of the rows whose address is in ``network``."""
+        return self._column.within(network, self._size)
+
+    def of(self, row: int) -> str | None:
+        """Return the address that a row reported, or None."""
+        return self._column.of(row)

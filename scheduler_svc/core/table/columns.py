@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Types of table columns, and functions that extend them or return them read-only."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ IntColumn = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.intp]  # row numbers
 
 FIRST_ROWS = 64
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 def extend_column(column: npt.NDArray[Any], size: int, fill: float | bool = 0) -> npt.NDArray[Any]:
@@ -21,7 +22,7 @@ def extend_column(column: npt.NDArray[Any], size: int, fill: float | bool = 0) -
     return larger
 
 
-def read_only(column: npt.NDArray[Any], size: int) -> Any:
+def read_only(column: npt.NDArray[Scalar], size: int) -> npt.NDArray[Scalar]:
     """Return the first ``size`` elements as a read-only array that shares memory with ``column``."""
     part = column[:size]
     part.setflags(write=False)

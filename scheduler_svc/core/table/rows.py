@@ -56,6 +56,13 @@ class HostRows:
         self._provider_positions: IntColumn = np.zeros(FIRST_ROWS, np.int64)
         self._used_positions: IntColumn = np.zeros(FIRST_ROWS, np.int64)
 
+    def sums_since(self, name: str, number: int = 0) -> int:
+        """Return the log position of a provider's usage if it is later than the partition's position, else 0."""
+        part = self.partitions[number]
+        row = part.rows.get(name)
+        position = part.forest.used_position(name) if row is None else int(self._used_positions[row])
+        return position if position > part.position else 0
+
     def _apply_state(self, namespace: str, row: int) -> None:
         self.states.set_document(row, namespace, self._find_document(namespace, row))
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from scheduler_svc.core.table.columns import Column, Rows, extend_column
+from scheduler_svc.core.table.columns import Column, Rows, extend_column, read_only
 
 # A live host learns of a new epoch at once or from the answer to its next report, and an audit takes seconds. A missing
 # audit is overdue after this time.
@@ -43,6 +43,42 @@ class ServiceColumns:
         """Set all columns of ``rows`` to False."""
         for column in (self.alive, self.enabled, self.opened, self.audit_pending):
             column[rows] = False
+
+
+class ServiceView:
+    """The service host state within a view: read-only masks with one element per row of the view."""
+
+    __slots__ = ("_columns", "_partitions", "_size")
+
+    def __init__(self, columns: ServiceColumns, partitions: Sequence["ServiceStates"], size: int) -> None:
+        self._columns = columns
+        self._partitions = partitions
+        self._size = size
+
+    @property
+    def alive(self) -> Column:
+        """Return a mask of the rows whose service host is alive."""
+        return read_only(self._columns.alive, self._size)
+
+    @property
+    def enabled(self) -> Column:
+        """Return a mask of the rows whose service host is enabled."""
+        return read_only(self._columns.enabled, self._size)
+
+    @property
+    def opened(self) -> Column:
+        """Return a mask of the rows whose service host was audited in the current epoch."""
+        return read_only(self._columns.opened, self._size)
+
+    @property
+    def audit_pending(self) -> Column:
+        """Return a mask of the rows whose service host is alive and has time left for its audit in this epoch."""
+        return read_only(self._columns.audit_pending, self._size)
+
+    @property
+    def audits_overdue(self) -> bool:
+        """Whether the audit of a live service host is overdue."""
+        return any(partition.overdue for partition in self._partitions)
 
 
 @dataclass(slots=True)

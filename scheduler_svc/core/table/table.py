@@ -4,7 +4,7 @@
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -101,17 +101,6 @@ class HostTable(HostRows):
         """Return the numbers of the partitions that have a node, or a service host with nodes, of this name."""
         return [part.number for part in self.partitions if self.present[part.find_rows(name)].any()]
 
-    def partition_numbers(self, names: Iterable[str]) -> dict[str, int]:
-        """Return the partition number of each of these nodes; the first one if a node is in several."""
-        if len(self.partitions) == 1:
-            return dict.fromkeys(names, 0)
-        return {
-            name: part.number
-            for name in names
-            for part in reversed(self.partitions)
-            if name in part.rows and self.present[part.rows[name]]
-        }
-
     @contextlib.contextmanager
     def reading(self) -> Iterator[View]:
         """Return a context manager that yields a View. Changes wait until the block ends, so it must be short."""
@@ -119,13 +108,6 @@ class HostTable(HostRows):
             for part in self.partitions:
                 part.services.expire_audit_waits(self._clock)
             yield View(self)
-
-    def sums_since(self, name: str, number: int = 0) -> int:
-        """Return the log position of a provider's usage if it is later than the partition's position, else 0."""
-        part = self.partitions[number]
-        row = part.rows.get(name)
-        position = part.forest.used_position(name) if row is None else int(self._used_positions[row])
-        return position if position > part.position else 0
 
     def add_reads(self, reads: Reads) -> None:
         """Store the keys in ``reads`` too; their columns are complete after each partition was loaded again."""

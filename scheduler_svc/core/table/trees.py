@@ -1,31 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Columns over whole provider trees: tests and sums over all providers, reduced to their hosts."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Concatenate, ParamSpec
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Concatenate, ParamSpec
 
 import numpy as np
 
 from rpcapi.resources.trees.tree import SHARING_TRAIT
+from scheduler_svc.core.table.aggregates import AggregateView
 from scheduler_svc.core.table.columns import Column, FloatColumn, IntColumn, Rows, read_only
 from scheduler_svc.core.table.forest import Forest
 from scheduler_svc.core.table.resources import ResourceColumns
-from scheduler_svc.core.table.rows import COMPUTE
+from scheduler_svc.core.table.rows import COMPUTE, HostRows
 from scheduler_svc.core.table.traits import TraitColumns
 
 P = ParamSpec("P")
-
-if TYPE_CHECKING:  # avoids an import cycle
-    from scheduler_svc.core.table.aggregates import AggregateView
-    from scheduler_svc.core.table.rows import HostRows
 
 
 class ProviderColumns:
     """Columns with one element per provider: of all hosts, or of all child providers of a partition."""
 
-    __slots__ = ("_aggregates", "_resources", "_traits", "size")
+    __slots__ = ("_aggregates", "_traits", "resources", "size")
 
     def __init__(
         self,
@@ -34,14 +29,14 @@ class ProviderColumns:
         aggregates: Callable[[Iterable[str]], Column],
         size: int,
     ) -> None:
-        self._resources = resources
+        self.resources = resources
         self._traits = traits
         self._aggregates = aggregates
         self.size = size
 
     def free(self, resource_class: str) -> FloatColumn:
         """Return capacity minus usage; 0 where a provider lacks the class."""
-        columns = self._resources.get(resource_class)
+        columns = self.resources.get(resource_class)
         return np.zeros(self.size, np.float64) if columns is None else read_only(columns.free, self.size)
 
     def available(self, resource_class: str) -> FloatColumn:
@@ -53,7 +48,7 @@ class ProviderColumns:
 
     def capacity(self, resource_class: str) -> IntColumn:
         """Return the capacity, used or not; 0 where a provider lacks the class."""
-        columns = self._resources.get(resource_class)
+        columns = self.resources.get(resource_class)
         return np.zeros(self.size, np.int64) if columns is None else read_only(columns.capacity, self.size)
 
     def has_capacity(self, resource_class: str, amount: int) -> Column:
@@ -62,7 +57,7 @@ class ProviderColumns:
 
     def can_allocate(self, resource_class: str, amount: int) -> Column:
         """Return a mask of the providers with ``amount`` free whose unit rules allow it."""
-        columns = self._resources.get(resource_class)
+        columns = self.resources.get(resource_class)
         if columns is None:
             return np.zeros(self.size, np.bool_)
         fits = columns.free[: self.size] >= amount
@@ -70,7 +65,7 @@ class ProviderColumns:
 
     def units(self, resource_class: str, amount: int) -> IntColumn:
         """Return how many times each provider can allocate ``amount`` to one consumer."""
-        columns = self._resources.get(resource_class)
+        columns = self.resources.get(resource_class)
         if columns is None:
             return np.zeros(self.size, np.int64)
         fits = np.minimum(columns.free, columns.max_unit)[: self.size]
@@ -87,6 +82,10 @@ class ProviderColumns:
     def has_none(self, traits: Iterable[str]) -> Column:
         """Return a mask of the providers that have none of ``traits``."""
         return ~self.has_any(traits)
+
+    def traits_of(self, row: int, among: Collection[str] | None = None) -> set[str]:
+        """Return the traits of one provider; with ``among``, only those that are also in it."""
+        return self._traits.of(row, among)
 
     def members(self, aggregates: Iterable[str]) -> Column:
         """Return a mask of the providers that are themselves in at least one of these aggregates."""
@@ -136,6 +135,29 @@ class TreeColumns:
             column[list(forest.hosts)] = True
         for row in self.sharing_rows.tolist():
             column |= self.served_by(row)
+        return column
+
+    @property
+    def classes(self) -> list[str]:
+        """The resource classes that hosts and the providers below them have or had."""
+        tables = (self.hosts.resources, *(part.forest.resources for part in self._table.partitions))
+        return list(dict.fromkeys(name for resources in tables for name in resources))
+
+    def forest(self, row: int) -> Forest:
+        """Return the forest that contains the providers below ``row``."""
+        return self._table.partitions[self._table.partition[row]].forest
+
+    def containing(self, name: str, *, sharing: bool = False) -> Column:
+        """Return a mask of the hosts whose tree contains a provider; with ``sharing`` also of those it shares with."""
+        column = np.zeros(self.hosts.size, np.bool_)
+        for part in self._table.partitions:
+            row = part.rows.get(name)
+            if row is not None and self._table.present[row]:
+                column[row] = True
+                if sharing and row in self.sharing_rows:
+                    column |= self.served_by(row)
+            elif name in part.forest.rows and part.forest.present[part.forest.rows[name]]:
+                column[part.forest.root[part.forest.rows[name]]] = True
         return column
 
     def has_rules(self, resource_class: str) -> bool:
@@ -188,7 +210,9 @@ class TreeColumns:
         return column
 
     def free(self, resource_class: str) -> FloatColumn:
-        """Return the sum of free capacity of each host and the providers below it."""
+        """Return the sum of capacity minus usage of each host and the providers below it."""
+        if not self.forests:
+            return self.hosts.free(resource_class)
         return self._sum_over_tree(resource_class, ProviderColumns.free)
 
     def capacity(self, resource_class: str) -> FloatColumn:

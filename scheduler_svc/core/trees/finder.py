@@ -104,7 +104,7 @@ class AllocationFinder:
         Cells that look equivalent may differ in what the host last reported. So if one of them is rejected, the search
         is repeated with each cell on its own.
         """
-        fit = NumaFit(self._request.numa, self._view.numa(row), tree)
+        fit = NumaFit(self._request.numa, self._view.numa.of(row), tree)
         candidate = self._search_tree(_with_marks(tree, fit.symmetry_key), fit.accepts)
         return (
             self._search_tree(_with_marks(tree, str), fit.accepts)

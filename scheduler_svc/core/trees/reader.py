@@ -7,7 +7,6 @@ from rpcapi.resources.trees.tree import Allocations, Provider, ProviderInventory
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.forest import Forest
 from scheduler_svc.core.table.resources import ResourceColumns
-from scheduler_svc.core.table.traits import TraitColumns
 from scheduler_svc.core.table.view import View
 
 
@@ -46,7 +45,7 @@ class TreeReader:
 
     def is_bare(self, row: int) -> bool:
         """Return whether a host has no child providers and no sharing ones."""
-        return not self._view.forest(row).descendants(row) and not any(self._view.trees.find_sharing_rows(row))
+        return not self._view.trees.forest(row).descendants(row) and not any(self._view.trees.find_sharing_rows(row))
 
     def tree(self, row: int, ledger: AllocationLedger) -> ProviderTree:
         """Return the tree of a host with its sharing providers; ``ledger`` counts as used."""
@@ -56,7 +55,7 @@ class TreeReader:
 
     def _below(self, row: int, root: str, ledger: AllocationLedger) -> Iterator[Provider]:
         """Yield the descendants of a host, each after its parent."""
-        forest = self._view.forest(row)
+        forest = self._view.trees.forest(row)
         children: dict[str, list[int]] = {}
         for child_row in sorted(forest.descendants(row), key=forest.names.__getitem__):
             children.setdefault(forest.parent(child_row), []).append(child_row)
@@ -71,17 +70,16 @@ class TreeReader:
         """Return the root provider of a host; ``ledger`` counts as used."""
         view, name = self._view, self._view.name(row)
         aggregates = frozenset(view.aggregates.of_row(row)) if self._reads_aggregates else frozenset[str]()
-        inventories = self._inventories(view.resource_columns, row, ledger.of(name))
-        return Provider(name, None, inventories, self._traits_of(view.trait_columns, row), aggregates)
+        inventories = self._inventories(view.hosts.resources, row, ledger.of(name))
+        traits = frozenset(view.hosts.traits_of(row, self._traits)) if self._traits else frozenset[str]()
+        return Provider(name, None, inventories, traits, aggregates)
 
     def _child(self, forest: Forest, row: int, parent: str, ledger: AllocationLedger) -> Provider:
         name = forest.names[row]
         aggregates = frozenset(forest.aggregates.of(row)) if self._reads_aggregates else frozenset[str]()
         inventories = self._inventories(forest.resources, row, ledger.of(name))
-        return Provider(name, parent, inventories, self._traits_of(forest.traits, row), aggregates)
-
-    def _traits_of(self, columns: TraitColumns, row: int) -> frozenset[str]:
-        return frozenset(columns.of(row, among=self._traits)) if self._traits else frozenset()
+        traits = frozenset(forest.traits.of(row, self._traits)) if self._traits else frozenset[str]()
+        return Provider(name, parent, inventories, traits, aggregates)
 
     def _inventories(
         self, resources: Mapping[str, ResourceColumns], row: int, reserved_amounts: Mapping[str, int]

@@ -12,9 +12,9 @@ from scheduler_svc.core.weighers.weigher import Weigher
 
 def raw(view: View, request: SchedulingRequest) -> FloatColumn:
     """Return the negative difference of the two free shares; 0 where a row lacks one of the classes."""
-    cpus, memory = view.capacity(VCPU), view.capacity(MEMORY_MB)
+    cpus, memory = view.hosts.capacity(VCPU), view.hosts.capacity(MEMORY_MB)
     shares = [
-        (view.free(name) - request.resources.get(name, 0)) / np.maximum(capacity, 1)
+        (view.hosts.free(name) - request.resources.get(name, 0)) / np.maximum(capacity, 1)
         for name, capacity in ((VCPU, cpus), (MEMORY_MB, memory))
     ]
     return np.where((cpus > 0) & (memory > 0), -np.abs(shares[0] - shares[1]), 0.0)

@@ -11,7 +11,7 @@ from scheduler_svc.core.weighers.weigher import Weigher
 
 def raw(view: View, request: SchedulingRequest) -> FloatColumn:
     """Return the free CPUs of each row and the providers below it."""
-    return view.tree_free(VCPU)
+    return view.trees.free(VCPU)
 
 
 def step(request: SchedulingRequest) -> float:

@@ -13,7 +13,7 @@ def raw(view: View, request: SchedulingRequest) -> FloatColumn | None:
     """Return 1 for rows of the source partition and -1 for others; None if the request is not a move."""
     if request.source_partition is None:
         return None
-    return np.where(view.within(request.source_partition), 1.0, -1.0)
+    return np.where(view.partitions.members(request.source_partition), 1.0, -1.0)
 
 
 def step(request: SchedulingRequest) -> float:

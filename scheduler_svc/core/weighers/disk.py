@@ -11,7 +11,7 @@ from scheduler_svc.core.weighers.weigher import Weigher
 
 def raw(view: View, request: SchedulingRequest) -> FloatColumn:
     """Return the free disk of each row and the providers below it."""
-    return view.tree_free(DISK_GB)
+    return view.trees.free(DISK_GB)
 
 
 def step(request: SchedulingRequest) -> float:

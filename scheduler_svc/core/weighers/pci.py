@@ -14,10 +14,10 @@ MAX_DEVICES = 100.0  # as in Nova: the count of free devices is capped at this n
 
 def raw(view: View, request: SchedulingRequest) -> FloatColumn | None:
     """Return 100 minus the free devices of each row's tree, at least 1; None if there are no devices at all."""
-    classes = [name for name in view.classes if name.startswith(PREFIX)]
+    classes = [name for name in view.trees.classes if name.startswith(PREFIX)]
     if not classes:
         return None
-    free = sum((view.tree_free(name) for name in classes), np.zeros(view.size, np.float64))
+    free = sum((view.trees.free(name) for name in classes), np.zeros(view.size, np.float64))
     return MAX_DEVICES - np.minimum(free, MAX_DEVICES - 1)
 
 

@@ -11,7 +11,7 @@ from scheduler_svc.core.weighers.weigher import Weigher
 
 def raw(view: View, request: SchedulingRequest) -> FloatColumn:
     """Return the free memory of each row and the providers below it."""
-    return view.tree_free(MEMORY_MB)
+    return view.trees.free(MEMORY_MB)
 
 
 def step(request: SchedulingRequest) -> float:

@@ -31,7 +31,7 @@ def _has_policy(request: SchedulingRequest, policy: GroupPolicy) -> bool:
 def _count_members(view: View, request: SchedulingRequest) -> FloatColumn:
     """Return the number of group members on each row."""
     counts = np.zeros(view.size, np.float64)
-    for number in range(len(view.log_positions)):
+    for number in range(len(view.partitions)):
         for name, count in request.members.items():
             row = view.row(name, number)
             if row is not None:

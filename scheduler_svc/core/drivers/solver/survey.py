@@ -92,7 +92,7 @@ def _pick(
     trees = view.trees
     passes = survivors.passes.copy() if trees.are_flat else survivors.passes & ~trees.nested_hosts
     for name, amount in call_group.amounts.items():
-        passes &= view.free(name) >= amount
+        passes &= view.hosts.free(name) >= amount
     rows = np.flatnonzero(passes)
     if call_group.unit == 1 and len(rows) < min(needed, survivors.count):
         return None
@@ -106,7 +106,9 @@ def _pick(
 
 def _share(view: View, call_group: IdenticalCalls, rows: Rows) -> float:
     """Return the mean share of a host that a placement takes: its weight if no weigher counts it."""
-    shares = [np.mean(amount / np.maximum(1, view.capacity(name)[rows])) for name, amount in call_group.amounts.items()]
+    shares = [
+        np.mean(amount / np.maximum(1, view.hosts.capacity(name)[rows])) for name, amount in call_group.amounts.items()
+    ]
     return float(np.mean(shares))
 
 
@@ -115,8 +117,8 @@ def _problem(view: View, rows: Rows, names: Sequence[str], picks: Sequence[HostP
     free = np.zeros((len(rows), len(classes)), np.int64)
     capacity = np.zeros_like(free)
     for number, name in enumerate(classes):
-        free[:, number] = view.free(name)[rows]
-        capacity[:, number] = view.capacity(name)[rows]
+        free[:, number] = view.hosts.free(name)[rows]
+        capacity[:, number] = view.hosts.capacity(name)[rows]
     kinds = tuple(_kind(pick, classes, free, np.searchsorted(rows, pick.rows)) for pick in picks)
     return PlacementProblem(free, capacity, kinds, tuple(_rules(picks, names)))
 

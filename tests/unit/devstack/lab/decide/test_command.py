@@ -90,7 +90,7 @@ def test_measured_subject_is_a_decision():
     assert ranking.hosts == 200
     with table.reading() as view:
         row = table.rows[ranking.candidates[0][0]]
-        assert all(view.free(name)[row] >= amount for name, amount in request.resources.items())
+        assert all(view.hosts.free(name)[row] >= amount for name, amount in request.resources.items())
 
 
 def test_bare_subject_finds_the_matching_host_with_most_memory():
@@ -105,9 +105,9 @@ def test_bare_subject_finds_the_matching_host_with_most_memory():
             matching_rows = [
                 row
                 for row in range(view.size)
-                if all(view.free(name)[row] >= amount for name, amount in server.request.resources.items())
+                if all(view.hosts.free(name)[row] >= amount for name, amount in server.request.resources.items())
             ]
-            memory = view.free("MEMORY_MB")
+            memory = view.hosts.free("MEMORY_MB")
             assert memory[top[0]] == max(memory[row] for row in matching_rows)
 
 

@@ -37,8 +37,8 @@ FILTERS = {
     "columnar(lambda view, request: [HostPredicate(5, ones(view))])": "must be HostPredicate",
     "columnar(lambda view, request: (HostPredicate('a', ones(view)) for _ in iter(int, 1)))": "at most 100",
     "columnar(lambda view, request: None)": "not iterable",
-    "columnar(lambda view, request: view.free('VCPU').fill(0))": "read-only",
-    "columnar(lambda view, request: view.alive.fill(False))": "read-only",
+    "columnar(lambda view, request: view.hosts.free('VCPU').fill(0))": "read-only",
+    "columnar(lambda view, request: view.services.alive.fill(False))": "read-only",
     "Filter('x', None, per_host=lambda view, request, passed: passed.fill(False))": "read-only",
     "columnar(lambda view, request: [view.state('rack', 'watts')])": "LookupError: .*rack",
     "Host(lambda host, spec: 1 / 0)": r"ZeroDivisionError: division by zero \(at host h0\)",
@@ -52,7 +52,7 @@ WEIGHERS = {
     "weigher(lambda view, request: np.zeros(view.size, bool))": "3 numbers, got an array of bool",
     "weigher(lambda view, request: [1.0] * view.size)": "3 numbers, got a list",
     "weigher(lambda view, request: np.full(view.size, np.nan))": "3 of 3 numbers are not finite",
-    "weigher(lambda view, request: view.free('VCPU').__isub__(5))": "read-only",
+    "weigher(lambda view, request: view.hosts.free('VCPU').__isub__(5))": "read-only",
     "Weigher('x', lambda view, request: np.arange(view.size), lambda request: 1 / 0)": "ZeroDivisionError",
     "Weighs(lambda host, spec: 'heavy')": "a number, got .heavy.",
     "Weighs(lambda host, spec: float('inf'))": "3 of 3 numbers",
@@ -149,18 +149,29 @@ def test_per_host_plugin_is_called_for_remaining_hosts_only(plugin_installer):
 
 def test_columns_of_a_view_are_read_only_or_copies():
     with table(NODES, reads=READS).reading() as view:
-        shared = [view.present, view.alive, view.enabled, view.opened, view.audit_pending, view.free("VCPU")]
-        for column in [*shared, view.capacity("VCPU")]:
+        shared = [
+            view.present,
+            view.services.alive,
+            view.services.enabled,
+            view.services.opened,
+            view.services.audit_pending,
+            view.hosts.free("VCPU"),
+        ]
+        for column in [*shared, view.hosts.capacity("VCPU")]:
             with pytest.raises(ValueError, match="read-only"):
                 column[0] = 0
         columns = [
             *(lambda: view.match_names(["h1"]), lambda: view.in_zone("z"), lambda: view.aggregates.members(["a"])),
-            *(lambda: view.has_numa_cells, lambda: view.has_any(["CUSTOM_A"]), lambda: view.in_tree_of("h1")),
-            *(lambda: view.facts.where(lambda facts: False, "none"), lambda: view.within("nowhere")),
+            *(
+                lambda: view.numa.has_cells,
+                lambda: view.hosts.has_any(["CUSTOM_A"]),
+                lambda: view.trees.containing("h1"),
+            ),
+            *(lambda: view.facts.where(lambda facts: False, "none"), lambda: view.partitions.members("nowhere")),
         ]
         for make_column in columns:
             make_column().fill(True)
             assert not make_column()[0], "each call returns a new column"
-        for column in (view.tree_free("VCPU"), view.trees.hosts.free("VCPU"), view.trees.hosts.capacity("VCPU")):
+        for column in (view.trees.free("VCPU"), view.trees.hosts.free("VCPU"), view.trees.hosts.capacity("VCPU")):
             with pytest.raises(ValueError, match="read-only"):
                 column[0] = 0

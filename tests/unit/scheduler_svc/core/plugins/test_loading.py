@@ -17,7 +17,7 @@ FORMS = """
     from scheduler_svc.core.weighers.weigher import Weigher
 
     def predicates(view, request):
-        yield HostPredicate("too little memory", view.free("MEMORY_MB") >= 8192)
+        yield HostPredicate("too little memory", view.hosts.free("MEMORY_MB") >= 8192)
 
     READY = Filter("some name of its own", predicates, {"rack": frozenset({"watts"})})
 
@@ -35,7 +35,7 @@ FORMS = """
     def per_host_from_conf(conf):
         return PerHost()
 
-    HEAVY = Weigher("x", lambda view, request: -view.free("VCPU"), lambda request: 2.0)
+    HEAVY = Weigher("x", lambda view, request: -view.hosts.free("VCPU"), lambda request: 2.0)
 
     class Weighs:
         def weigh(self, host_state, spec):

@@ -44,7 +44,7 @@ def test_provider_test_over_trees_returns_hosts():
         assert names(view, trees.any(lambda providers: providers.can_allocate("CUSTOM_GPU", 3))) == []
         assert names(view, trees.any(lambda providers: providers.has_all(["CUSTOM_FAST"]))) == ["a"]
         assert names(view, trees.any(lambda providers: providers.can_allocate("VCPU", 8))) == ["b"]
-        assert view.tree_free("CUSTOM_GPU").tolist() == [5, 0, 0]
+        assert view.trees.free("CUSTOM_GPU").tolist() == [5, 0, 0]
 
 
 def test_allocations_per_tree_follow_amounts_and_unit_rules():
@@ -124,4 +124,4 @@ def test_flat_table_uses_host_columns_only():
     with build(nodes={"a": NODES["a"], "b": NODES["b"]}).reading() as view:
         assert view.trees.are_flat
         assert not view.trees.nested_hosts.any()
-        assert view.tree_free("VCPU").tolist() == [4, 8]
+        assert view.trees.free("VCPU").tolist() == [4, 8]

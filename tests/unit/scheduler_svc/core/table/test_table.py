@@ -24,20 +24,20 @@ def test_snapshot_fills_the_columns():
     assert (table.hosts, table.position, table.epoch) == (3, 100, EPOCH)
     with table.reading() as view:
         assert [view.name(row) for row in range(view.size)] == ["a/1", "a/2", "b"]
-        assert view.free("VCPU").tolist() == [8, 5, 8]
-        assert view.free("CUSTOM_NONE").tolist() == [0, 0, 0]
+        assert view.hosts.free("VCPU").tolist() == [8, 5, 8]
+        assert view.hosts.free("CUSTOM_NONE").tolist() == [0, 0, 0]
         assert view.in_zone("az1").tolist() == [True, False, False]
         assert view.in_zone("nowhere").tolist() == [False, False, False]
-        assert view.has_all(["HW_CPU_X86_AVX2"]).tolist() == [True, False, False]
+        assert view.hosts.has_all(["HW_CPU_X86_AVX2"]).tolist() == [True, False, False]
         assert view.match_names(["a", "b"]).tolist() == [True, True, True]
         assert view.match_names(["a/2", "unheard-of"]).tolist() == [False, True, False]
-        assert view.alive.all() and view.enabled.all() and view.opened.all()
+        assert view.services.alive.all() and view.services.enabled.all() and view.services.opened.all()
 
 
 def test_view_is_read_only():
     table = hosts.table(NODES)
     with table.reading() as view, pytest.raises(ValueError, match="read-only"):
-        view.free("VCPU")[0] = 5
+        view.hosts.free("VCPU")[0] = 5
 
 
 def test_entries_wait_until_the_view_is_released():
@@ -52,23 +52,23 @@ def test_entries_wait_until_the_view_is_released():
         writer = threading.Thread(target=apply)
         writer.start()
         assert not applied.wait(0.05)
-        assert view.free("VCPU").tolist() == [8, 8, 8]
+        assert view.hosts.free("VCPU").tolist() == [8, 8, 8]
     writer.join(10)
     assert applied.is_set()
     with table.reading() as view:
-        assert view.free("VCPU").tolist() == [8, 8, 0]
+        assert view.hosts.free("VCPU").tolist() == [8, 8, 0]
 
 
 @pytest.mark.parametrize(
     ("kind", "payload", "column", "expected"),
     [
-        ("used", {"a/1": {"VCPU": 8}}, lambda view: view.free("VCPU"), [0, 8, 8]),
-        ("provider", {"b": provider("b", node({"VCPU": 2}))}, lambda view: view.free("VCPU"), [8, 8, 2]),
+        ("used", {"a/1": {"VCPU": 8}}, lambda view: view.hosts.free("VCPU"), [0, 8, 8]),
+        ("provider", {"b": provider("b", node({"VCPU": 2}))}, lambda view: view.hosts.free("VCPU"), [8, 8, 2]),
         ("gone", ["a/2"], lambda view: view.present, [True, False, True]),
-        ("alive", {"a": False}, lambda view: view.alive, [False, False, True]),
-        ("service", {"b": {"enabled": False}}, lambda view: view.enabled, [True, True, False]),
-        ("opened", {"a": EPOCH - 1}, lambda view: view.opened, [False, False, True]),
-        ("epoch", EPOCH + 1, lambda view: view.opened, [False, False, False]),
+        ("alive", {"a": False}, lambda view: view.services.alive, [False, False, True]),
+        ("service", {"b": {"enabled": False}}, lambda view: view.services.enabled, [True, True, False]),
+        ("opened", {"a": EPOCH - 1}, lambda view: view.services.opened, [False, False, True]),
+        ("epoch", EPOCH + 1, lambda view: view.services.opened, [False, False, False]),
     ],
 )
 def test_entry_of_every_kind_is_idempotent(kind, payload, column, expected):
@@ -77,7 +77,7 @@ def test_entry_of_every_kind_is_idempotent(kind, payload, column, expected):
         table.apply(entry(101, kind, payload))
         with table.reading() as view:
             assert column(view).tolist() == expected
-            assert view.log_position().position == 101
+            assert view.partitions.log_position().position == 101
 
 
 def test_older_entry_is_ignored():
@@ -85,8 +85,8 @@ def test_older_entry_is_ignored():
     table.apply(entry(103, "used", {"b": {"VCPU": 5}}))
     table.apply(entry(102, "used", {"b": {"VCPU": 1}}))
     with table.reading() as view:
-        assert view.free("VCPU").tolist() == [8, 8, 3]
-        assert view.log_position().position == 103
+        assert view.hosts.free("VCPU").tolist() == [8, 8, 3]
+        assert view.partitions.log_position().position == 103
 
 
 def test_usage_returned_by_a_claim_applies_before_its_log_entry():
@@ -94,8 +94,8 @@ def test_usage_returned_by_a_claim_applies_before_its_log_entry():
     table.apply_used({"b": {"VCPU": 6}}, 105)
     table.apply(entry(101, "used", {"b": {"VCPU": 2}}))
     with table.reading() as view:
-        assert view.free("VCPU").tolist() == [8, 8, 2]
-        assert view.log_position().position == 101  # entries of other claims may still be missing
+        assert view.hosts.free("VCPU").tolist() == [8, 8, 2]
+        assert view.partitions.log_position().position == 101  # entries of other claims may still be missing
 
 
 def test_node_that_returns_has_the_usage_of_its_claims():
@@ -105,7 +105,7 @@ def test_node_that_returns_has_the_usage_of_its_claims():
     table.apply(entry(103, "provider", {"b": provider("b", node())}))
     with table.reading() as view:
         assert view.present.all()
-        assert view.free("VCPU").tolist() == [8, 8, 3]
+        assert view.hosts.free("VCPU").tolist() == [8, 8, 3]
 
 
 def test_child_provider_is_not_a_host():
@@ -124,22 +124,19 @@ def test_table_grows_beyond_its_initial_size():
         table.apply(entry(number + 1, "provider", {name: provider(name, document)}))
     assert table.hosts == count
     with table.reading() as view:
-        assert view.free("VCPU").tolist() == list(range(1, count + 1))
-        assert np.flatnonzero(view.has_all(["CUSTOM_T70"])).tolist() == [70]
-        assert np.flatnonzero(view.has_any(["CUSTOM_T3", "CUSTOM_T130"])).tolist() == [3, 130]
+        assert view.hosts.free("VCPU").tolist() == list(range(1, count + 1))
+        assert np.flatnonzero(view.hosts.has_all(["CUSTOM_T70"])).tolist() == [70]
+        assert np.flatnonzero(view.hosts.has_any(["CUSTOM_T3", "CUSTOM_T130"])).tolist() == [3, 130]
         assert np.count_nonzero(view.in_zone("az1")) == len(range(1, count, 3))
 
 
 def test_unit_rules_exist_only_while_a_row_has_one():
     table = hosts.table({"a": node({"VCPU": 8})})
-    with table.reading() as view:
-        assert view.rules("VCPU") is None
-    table.apply(entry(101, "provider", {"a": provider("a", node({"VCPU": Inventory(8, step_size=2)}))}))
-    with table.reading() as view:
-        assert view.rules("VCPU").step_size.tolist() == [2]
-    table.apply(entry(102, "provider", {"a": provider("a", node({"VCPU": 8}))}))
-    with table.reading() as view:
-        assert view.rules("VCPU") is None
+    for position, inventory, has_rules in ((101, Inventory(8, step_size=2), True), (102, Inventory(8), False)):
+        table.apply(entry(position, "provider", {"a": provider("a", node({"VCPU": inventory}))}))
+        with table.reading() as view:
+            assert view.trees.has_rules("VCPU") is has_rules
+            assert view.hosts.can_allocate("VCPU", 3).tolist() == [not has_rules]
 
 
 def test_hosts_awaiting_an_audit_are_counted():

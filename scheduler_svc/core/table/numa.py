@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""NUMA cells as the hosts reported them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from scheduler_svc.core.table.columns import Column
+
+
+class NumaView:
+    """The NUMA cells within a view."""
+
+    __slots__ = ("_cells", "_size")
+
+    def __init__(self, cells: Mapping[int, Sequence[Any]], size: int) -> None:
+        self._cells = cells
+        self._size = size
+
+    @property
+    def has_cells(self) -> Column:
+        """Return a mask of the rows that reported cells."""
+        column = np.zeros(self._size, np.bool_)
+        column[list(self._cells)] = True
+        return column
+
+    def of(self, row: int) -> Sequence[Any]:
+        """Return the states of a row's cells, as reported; empty if it has none."""
+        return self._cells.get(row, ())

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The partitions of the host table, as a decision reads them."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from scheduler_svc.core.table.columns import Column
+from scheduler_svc.core.table.partition import LogPosition
+from scheduler_svc.core.table.rows import HostRows
+
+
+class PartitionView:
+    """The partitions within a view, numbered in the table's order."""
+
+    __slots__ = ("_table",)
+
+    def __init__(self, table: HostRows) -> None:
+        self._table = table
+
+    def __len__(self) -> int:
+        return len(self._table.partitions)
+
+    def members(self, partition: str) -> Column:
+        """Return a mask of the rows in a partition; all False if there is no such partition."""
+        size = len(self._table.names)
+        numbers = [part.number for part in self._table.partitions if part.name == partition]
+        return self._table.partition[:size] == numbers[0] if numbers else np.zeros(size, np.bool_)
+
+    @property
+    def log_positions(self) -> Sequence[LogPosition]:
+        """Return the log position of each partition."""
+        return [part.log_position for part in self._table.partitions]
+
+    def log_position(self, number: int = 0) -> LogPosition:
+        """Return the position up to which a partition's log is applied to the columns."""
+        return self._table.partitions[number].log_position
+
+    def numbers(self, names: Iterable[str]) -> dict[str, int]:
+        """Return the partition number of each of these nodes; the first one if a node is in several."""
+        if len(self._table.partitions) == 1:
+            return dict.fromkeys(names, 0)
+        return {
+            name: part.number
+            for name in names
+            for part in reversed(self._table.partitions)
+            if name in part.rows and self._table.present[part.rows[name]]
+        }
+
+    def sums_since(self, name: str, number: int = 0) -> int:
+        """Return the log position of a provider's usage if it is later than its partition's position, else 0.
+
+        A worker applies its own claims before it receives their log entries.
+        """
+        return self._table.sums_since(name, number)
