@@ -2,10 +2,12 @@
 # shellcheck shell=bash
 # Sourced by the scripts: creates the virtual environment of stack.sh, in the checkout.
 
+INSTALLED_MB=275
 venv=${GANTT_VENV:-$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/.venv}
 
 say() { printf '%s\n' "$*" >&2; }
 die() { say "$(basename "$0"): $*"; exit 1; }
+usage_error() { say "$(basename "$0"): $*"; exit 2; }
 
 find_python() {
     local name
@@ -28,7 +30,13 @@ make_environment() {
         return
     fi
     # A working environment is updated in place: a cluster may be running from it.
-    "$target/bin/python" -m pip --version >/dev/null 2>&1 || python=$(find_python)
+    if "$target/bin/python" -m pip --version >/dev/null 2>&1; then
+        say "gantt: its requirements changed; updating the virtual environment $(printf %q "$target")"
+    else
+        python=$(find_python)
+        say "gantt: installing gantt and its requirements in the virtual environment $(printf %q "$target")"
+        say "       (about $INSTALLED_MB MB; takes a minute or two, only the first time)"
+    fi
     log=$(mktemp)
     # An incomplete environment is removed on failure.
     if ! { { [ -z "$python" ] || "$python" -m venv --clear "$target"; } \
@@ -36,7 +44,7 @@ make_environment() {
         tail -n 15 "$log" >&2
         rm -f "$log"
         [ -z "$python" ] || rm -rf "$target"
-        die "the virtual environment $target could not be created; see above. It needs python3-venv and, the first time, a reachable package index (no network?)."
+        die "the virtual environment $(printf %q "$target") could not be created; see above. It needs python3-venv and, the first time, a reachable package index (no network?)."
     fi
     rm -f "$log"
     printf '%s' "$stamp" >"$target/.gantt-stamp"

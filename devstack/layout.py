@@ -11,6 +11,7 @@ from typing import Any
 
 from devstack.servers.errors import FolderUnusable
 from devstack.servers.folder import private_folder, require_own, write_private
+from devstack.servers.process import ServerProcess
 
 DAEMONS = ("scheduler", "conductor", "compute")
 # Optional simulated services, and the bus user of each.
@@ -40,6 +41,8 @@ class Layout:
         self.log = self.folder / "log"
         self.state = self.folder / "state"
         self._record_file = self.folder / "cluster.json"
+        # The stack.sh that starts this cluster, while it runs.
+        self.starter = ServerProcess("stack.sh", self.pid_file("stack"), self.log_file("stack"))
 
     def make(self) -> None:
         """Create the folders; raises FolderUnusable."""
@@ -87,7 +90,7 @@ class Layout:
         ours = {
             path.name for path in (self.bus, self.rabbit, self.store, self.etc, self.log, self.state, self._record_file)
         }
-        ours |= {self.pid_file(daemon).name for daemon in DAEMONS}
+        ours |= {self.pid_file(process).name for process in (*DAEMONS, *SIMULATED_DAEMONS, "stack")}
         # A temporary file of a killed writer is named after its target.
         return sorted(
             path.name

@@ -13,10 +13,10 @@ case "${1:-}" in
     "") ;;
     --full) environments+=,long ;;
     -h | --help)
-        say "Usage: $(basename "$0") [--full]"
+        printf '%s\n' "Usage: $(basename "$0") [--full]"
         exit 0
         ;;
-    *) die "unknown argument $1; the only one is --full." ;;
+    *) usage_error "unknown argument $1; the only one is --full." ;;
 esac
 
 # Debian installs debootstrap and similar programs in folders that are only on root's PATH.

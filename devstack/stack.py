@@ -2,7 +2,8 @@
 """Start a cluster, boot servers on it, show where they run, and leave it running."""
 
 import argparse
-import math
+import shlex
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ from tqdm import tqdm
 
 from devstack import exercise, report, workload
 from devstack.cluster import Cluster, ClusterSize, Mode
+from devstack.command_line import parse
 from devstack.layout import default_folder
 from devstack.servers.errors import ServerError
 from devstack.servers.install import install_missing
@@ -20,13 +22,13 @@ from rpcapi.spec_builder.builder import build_spec
 
 READY_SECONDS = 120.0
 BOOT_SECONDS = 300.0
-MOST_NODES = 100_000
-UNSTACK = Path(__file__).with_name("unstack.sh")
+INTERRUPTED = 128 + signal.SIGINT
+UNSTACK = shlex.quote(str(Path(__file__).with_name("unstack.sh")))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Return 0 only if every server is ACTIVE under a confirmed claim and all sums are consistent."""
-    options = _options(argv)
+    options = parse(argv)
     folder = default_folder()
     try:
         present = Cluster.find(folder)
@@ -41,12 +43,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         cluster = Cluster(folder, _shape(options))
         print(f"Starting {_describe(cluster.size)} in {folder}")
         cluster.start()
+        cluster.layout.starter.record_own_process()
     except (ServerError, workload.TraceError) as why:
         print(f"stack.sh: {why}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("stack.sh: interrupted; no process is left running.", file=sys.stderr)
-        return 130
+        print("stack.sh: interrupted. No process is left running.", file=sys.stderr)
+        return INTERRUPTED
     return _exercise(cluster, requests)
 
 
@@ -80,13 +83,18 @@ def _exercise(cluster: Cluster, requests: list[workload.WorkloadRequest]) -> int
         with _bar(len(uuids), "servers") as bar:
             instances = exercise.wait_for_servers(session, uuids, BOOT_SECONDS, bar)
         result = exercise.inspect_servers(session, instances)
-    except (Exception, KeyboardInterrupt) as why:  # any failure stops the whole cluster
+    except KeyboardInterrupt:
+        cluster.destroy()
+        print("stack.sh: interrupted. The cluster was stopped.", file=sys.stderr)
+        return INTERRUPTED
+    except Exception as why:  # any failure stops the whole cluster
         logs = "".join(_tail(cluster, name) for name in cluster.daemons)
         cluster.destroy()
-        print(f"{logs}stack.sh: {why or type(why).__name__}. The cluster was stopped.", file=sys.stderr)
+        print(f"{logs}stack.sh: {str(why) or type(why).__name__}. The cluster was stopped.", file=sys.stderr)
         return 1
     finally:
         session.close()
+        cluster.layout.starter.forget()
     print(report.text(result))
     print(_hint(cluster))
     return 0 if result.ok else 1
@@ -120,9 +128,9 @@ def _describe(size: ClusterSize) -> str:
 
 
 def _hint(cluster: Cluster) -> str:
-    command = Path(sys.executable).with_name("gantt")
+    command = shlex.quote(str(Path(sys.executable).with_name("gantt")))
     return (
-        f"Inspect it with:   export GANTT_CONFIG_FILE={cluster.client_conf}; {command} server list\n"
+        f"Inspect it with:   export GANTT_CONFIG_FILE={shlex.quote(str(cluster.client_conf))}; {command} server list\n"
         f"Stop it with:      {UNSTACK}"
     )
 
@@ -141,72 +149,7 @@ def _show(bar: tqdm, done: int) -> None:
     bar.update(done - bar.n)
 
 
-def _positive(text: str) -> int:
-    return _whole(text, 1, 100_000, f"{text!r} is not a whole number between 1 and 100000")
-
-
-def _count(text: str) -> int:
-    return _whole(text, 0, 100, f"{text!r} is not a whole number between 0 and 100")
-
-
-def _seconds(text: str) -> float:
-    return _number(text, 1.0, 3600.0, "a number of seconds from 1 to 3600")
-
-
-def _share(text: str) -> float:
-    return _number(text, 0.0, 1.0, "a share from 0 to 1")
-
-
-def _number(text: str, least: float, most: float, what: str) -> float:
-    try:
-        number = float(text) if text.isascii() and "_" not in text else math.nan
-    except ValueError:
-        number = math.nan
-    if not least <= number <= most:
-        raise argparse.ArgumentTypeError(f"{text!r} is not {what}")
-    return number
-
-
-def _port(text: str) -> int:
-    return _whole(text, 1024, 65535, f"{text!r} is not a port from 1024 to 65535")
-
-
-def _whole(text: str, least: int, most: int, message: str) -> int:
-    # Not int() alone: it accepts 1_0 and non-ASCII digits, and argparse's message would name this function.
-    if not (text.isascii() and text.isdigit() and len(text) <= len(str(most)) and least <= int(text) <= most):
-        raise argparse.ArgumentTypeError(message)
-    return int(text)
-
-
-def _options(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = _parser()
-    options = parser.parse_args(argv)
-    nodes = options.computes * options.nodes
-    if nodes > MOST_NODES:
-        parser.error(f"{nodes} nodes are more than the {MOST_NODES} that one gantt-compute simulates")
-    return options
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="stack.sh", description=__doc__)
-    parser.add_argument(
-        "--standard", action="store_true", help="RabbitMQ and Redis from Debian's packages, as private nodes"
-    )
-    parser.add_argument("--computes", type=_positive, default=10, help="service hosts (10)")
-    parser.add_argument("--nodes", type=_positive, default=10, help="nodes of each service host (10)")
-    parser.add_argument("--report-interval", type=_seconds, default=10.0, help="seconds between a host's reports (10)")
-    parser.add_argument("--churn", type=_share, default=0.0, help="share of nodes that change in that time (0)")
-    parser.add_argument("--schedulers", type=_positive, default=2, help="scheduler workers (2)")
-    parser.add_argument("--pools", type=_count, default=0, help="storage pools of a simulated volume service (0)")
-    parser.add_argument("--networks", type=_count, default=0, help="networks of a simulated network service (0)")
-    parser.add_argument("--servers", type=_positive, default=50, help="servers to boot (50)")
-    parser.add_argument("--trace", type=Path, help="boot the first --servers requests of this trace instead of the mix")
-    parser.add_argument("--amqp-port", type=_port, default=0, help="RabbitMQ's port (--standard; default: a free one)")
-    parser.add_argument(
-        "--redis-port", type=_port, default=0, help="the store's port (--standard; default: a free one)"
-    )
-    return parser
-
-
 if __name__ == "__main__":
+    # unstack.sh sends SIGTERM to a stack.sh that still waits for its cluster: like Ctrl-C, that stops the cluster.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(main())

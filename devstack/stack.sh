@@ -8,10 +8,17 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=devstack/environment.sh
 . "$here/environment.sh"
 
-case " $* " in
-    *" -h "* | *" --help "*) ;;
-    *) say "gantt: preparing $venv" ;;
-esac
+# The help and the check of the options need no installation.
+check_options() { (cd "$here/.." && exec "$1" -B -m devstack.command_line "${@:2}"); }
+python=$venv/bin/python
+[ -x "$python" ] || python=$(command -v "${PYTHON:-python3}") || python=$(find_python)
+for argument; do
+    case $argument in
+        -h | --h*) check_options "$python" --help; exit ;;
+    esac
+done
+check_options "$python" "$@"
+
 make_environment "$here/.." "$venv"
 # Deprecation warnings of libraries do not concern the user.
 exec "$venv/bin/python" -W ignore -m devstack.stack "$@"

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stop the cluster of the run folder and remove the folder."""
+"""Stop the cluster that stack.sh started and remove its run folder."""
 
+import argparse
+import signal
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from devstack import cleanup
@@ -9,9 +12,12 @@ from devstack.cluster import Cluster
 from devstack.layout import ClusterRecordBroken, Layout, default_folder
 from devstack.servers.errors import ServerError
 
+STARTER_SECONDS = 60.0
 
-def main() -> int:
+
+def main(argv: Sequence[str] | None = None) -> int:
     """Stop the cluster; return 0 on success."""
+    argparse.ArgumentParser(prog="unstack.sh", description=__doc__).parse_args(argv)
     folder = default_folder()
     try:
         names = _stop(folder)
@@ -34,6 +40,9 @@ def _stop(folder: Path) -> list[str] | None:
     if cluster is None:
         return None
     names = cluster.running
+    # A stack.sh that still waits for this cluster stops it; otherwise it would wait in vain for its time to be over.
+    cluster.layout.starter.signal(signal.SIGTERM)
+    cluster.layout.starter.wait_exit(STARTER_SECONDS)
     cluster.destroy()
     return names
 

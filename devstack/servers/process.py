@@ -102,8 +102,15 @@ class ServerProcess:
                 )
         except OSError as why:
             raise ServerError(f"{self.name} cannot be started: {why}.") from why
-        pid = self._child.pid
-        write_private(self.pid_file, json.dumps({"pid": pid, "start_ticks": start_ticks(pid)}))
+        self._write_record(self._child.pid)
+
+    def record_own_process(self) -> None:
+        """Record the calling process in the pid file."""
+        self._write_record(os.getpid())
+
+    def forget(self) -> None:
+        """Remove the record of the process, which goes on."""
+        self.pid_file.unlink(missing_ok=True)
 
     def start(self, command: Sequence[str], cwd: Path, ready: Callable[[], bool], seconds: float) -> None:
         """Start the command with this process's environment, and return when `ready()` is true.
@@ -134,9 +141,9 @@ class ServerProcess:
     def kill(self) -> None:
         """Kill the process with SIGKILL and wait until it has ended. Raises ServerError when it has not."""
         self.signal(signal.SIGKILL)
-        if not self._wait_exit_for(10):
+        if not self.wait_exit(10):
             raise ServerError(f"{self.name} (pid {self.pid}) did not end on SIGKILL; check what blocks it.")
-        self.pid_file.unlink(missing_ok=True)
+        self.forget()
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to the process when it is running."""
@@ -159,6 +166,13 @@ class ServerProcess:
             _signal_group(group, signal.SIGKILL)
         self.kill()
 
+    def wait_exit(self, seconds: float) -> bool:
+        """Wait until the process has ended; return whether it has within `seconds`."""
+        return self._wait_exit(time.monotonic() + seconds)
+
+    def _write_record(self, pid: int) -> None:
+        write_private(self.pid_file, json.dumps({"pid": pid, "start_ticks": start_ticks(pid)}))
+
     def _record(self) -> tuple[int | None, object]:
         """Return the recorded pid and start time; (None, None) without a valid record."""
         try:
@@ -175,9 +189,6 @@ class ServerProcess:
             folder = Path(f"/proc/{pid}/cwd").readlink()
             return fields is not None and int(fields[3]) == session and folder == self.pid_file.parent.resolve()
         return False
-
-    def _wait_exit_for(self, seconds: float) -> bool:
-        return self._wait_exit(time.monotonic() + seconds)
 
     def _wait_exit(self, deadline: float) -> bool:
         while self.pid is not None:

@@ -60,6 +60,18 @@ class StackUser:
     def stack(self, *options: str | Path) -> subprocess.CompletedProcess[str]:
         return self.run(PROJECT / "devstack/stack.sh", *options)
 
+    def start_stack(self, *options: str) -> subprocess.Popen[str]:
+        """Start stack.sh without waiting for its end."""
+        return subprocess.Popen(
+            [PROJECT / "devstack/stack.sh", *options],
+            env=self._environment,
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
     def unstack(self) -> subprocess.CompletedProcess[str]:
         return self.run(PROJECT / "devstack/unstack.sh")
 
@@ -207,6 +219,20 @@ def test_exit_code_reports_a_server_without_host(user: StackUser, tmp_path: Path
     again = user.stack(*SMALL, "--trace", trace)
     assert again.returncode == 0, again.stdout + again.stderr
     assert "Servers: 1 ACTIVE." in again.stdout
+
+
+@pytest.mark.long
+def test_unstack_during_stack_ends_both_at_once(user: StackUser) -> None:
+    # Given a stack.sh that waits for more servers than it can boot during this test
+    starting = user.start_stack("--computes", "1", "--schedulers", "1", "--servers", "20000")
+    truth.until("the start", (user.run_folder / "stack.pid").exists)
+    # When the cluster is stopped from another terminal
+    assert user.unstack().returncode == 0
+    # Then the start ends too, without waiting for nodes or servers that cannot come
+    _, errors = starting.communicate(timeout=60)
+    assert starting.returncode == 130
+    assert errors.splitlines()[-1] == "stack.sh: interrupted. The cluster was stopped."
+    assert_stack_is_removed(user)
 
 
 def refused(user: StackUser, *options: str | Path) -> str:

@@ -95,7 +95,7 @@ def test_cluster_neither_starts_nor_removes_an_unsafe_folder(unsafe_folder, vict
 
 
 @pytest.mark.parametrize("record", [None, "{"])
-@pytest.mark.parametrize("main", [lambda: stack.main([]), unstack.main], ids=["stack", "unstack"])
+@pytest.mark.parametrize("main", [lambda: stack.main([]), lambda: unstack.main([])], ids=["stack", "unstack"])
 def test_no_command_changes_an_unsafe_folder(unsafe_folder, victim, capsys, main, record) -> None:
     folder, message = unsafe_folder
     if record is not None:
@@ -113,7 +113,7 @@ def test_own_folder_gets_mode_0700(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["file", "file/below"])
-@pytest.mark.parametrize("main", [lambda: stack.main([]), unstack.main], ids=["stack", "unstack"])
+@pytest.mark.parametrize("main", [lambda: stack.main([]), lambda: unstack.main([])], ids=["stack", "unstack"])
 def test_plain_file_is_reported_in_one_line(tmp_path, monkeypatch, capsys, main, path) -> None:
     (tmp_path / "file").write_text("a letter")
     monkeypatch.setenv("GANTT_RUN", str(tmp_path / path))

@@ -2,6 +2,7 @@
 """stack.sh with an existing cluster, and with invalid options."""
 
 import os
+import shlex
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -71,6 +72,36 @@ def test_cluster_of_another_mode_or_size_is_reported(parts, capsys, options: lis
     output = capsys.readouterr().out
     assert "It is the embedded cluster (2 scheduler workers, 1 conductor, 100 nodes on 10 service hosts)" in output
     assert message in output
+
+
+def test_hint_quotes_paths_with_blanks(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(stack.sys, "executable", "/opt/my env/bin/python")
+    hint = stack._hint(Cluster(tmp_path / "my run", ClusterSize()))
+    words = shlex.split(hint)
+    assert f"GANTT_CONFIG_FILE={tmp_path}/my run/etc/gantt.conf;" in words
+    assert "/opt/my env/bin/gantt" in words
+
+
+@pytest.mark.parametrize(
+    ("error", "failure"),
+    [
+        (KeyboardInterrupt(), (130, "stack.sh: interrupted. The cluster was stopped.")),
+        (TimeoutError("only 1 of 100 nodes"), (1, "stack.sh: only 1 of 100 nodes. The cluster was stopped.")),
+        (AssertionError(), (1, "stack.sh: AssertionError. The cluster was stopped.")),
+    ],
+)
+def test_failed_or_interrupted_start_stops_the_cluster(
+    tmp_path: Path, monkeypatch, capsys, error: BaseException, failure: tuple[int, str]
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setenv("GANTT_RUN", str(tmp_path / "run"))
+    monkeypatch.setattr(Cluster, "start", lambda cluster: cluster.layout.make())
+    monkeypatch.setattr(stack.exercise, "wait_for_nodes", fail)
+    code = stack.main([])
+    assert (code, capsys.readouterr().err.splitlines()[-1]) == failure
+    assert not (tmp_path / "run").exists()
 
 
 def test_mode_and_size_are_recorded_in_the_folder(tmp_path: Path) -> None:
