@@ -5,9 +5,9 @@ import argparse
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cliff import columns, command, lister, show
+from cliff import command, lister, show
 
-from rpcapi.cli import error_messages
+from rpcapi.cli import error_messages, formatters
 
 if TYPE_CHECKING:
     from rpcapi.cli.session import Session
@@ -17,7 +17,16 @@ class _SessionCommand:
     """A command that calls the services through the application's session."""
 
     app: Any
+    _hooks: Any
     exit_code = 0  # exit code after the output
+
+    def _load_hooks(self) -> None:
+        """Load no hooks: cliff would search all installed packages for them."""
+        self._hooks = []
+
+    def get_epilog(self) -> str:
+        """Return no epilog: cliff would read the metadata of all installed packages for it."""
+        return ""
 
     @property
     def session(self) -> "Session":
@@ -46,18 +55,26 @@ class Command(_SessionCommand, command.Command):
 class Lister(_SessionCommand, lister.Lister):
     """A command that prints a table of rows."""
 
+    def _load_formatter_plugins(self) -> Any:
+        return formatters.LIST_FORMATTERS
+
     def produce_output(
         self, parsed_args: argparse.Namespace, column_names: Sequence[str], data: Iterable[Sequence[Any]]
     ) -> int:
-        """Print rows with empty values for None: cliff's CSV would print "None"."""
-        if parsed_args.formatter != "table":
-            data = [[None if _is_empty(value) else value for value in row] for row in data]
+        """Print empty values for None in text formats, where cliff prints "None"."""
+        if parsed_args.formatter not in formatters.FORMATS_WITH_NULL:
+            data = [[formatters.empty_for_none(item) for item in row] for row in data]
         return super().produce_output(parsed_args, column_names, data)
-
-
-def _is_empty(value: Any) -> bool:
-    return isinstance(value, columns.FormattableColumn) and value.machine_readable() is None
 
 
 class ShowOne(_SessionCommand, show.ShowOne):
     """A command that prints the fields of one object."""
+
+    def _load_formatter_plugins(self) -> Any:
+        return formatters.ONE_FORMATTERS
+
+    def produce_output(self, parsed_args: argparse.Namespace, column_names: Sequence[str], data: Sequence[Any]) -> int:
+        """Print empty values for None in text formats, where cliff prints "None"."""
+        if parsed_args.formatter not in formatters.FORMATS_WITH_NULL:
+            data = [formatters.empty_for_none(item) for item in data]
+        return super().produce_output(parsed_args, column_names, data)
