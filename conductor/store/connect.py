@@ -8,12 +8,12 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from conductor.store.keys import PREFIX
-from conductor.store.scripts import ConductorScript
+from conductor.store.keys import PREFIX, key
 from rpcapi import errors
 from rpcapi.conf.replicas import ReplicaAcknowledgement
 from rpcapi.redis_failover import connection, retries
 from rpcapi.redis_failover.evaluate import NotReplicated, evaluate
+from rpcapi.redis_failover.scripts import LuaScript
 
 T = TypeVar("T")
 
@@ -53,11 +53,12 @@ class ConductorConnection:
             raise errors.BadConfiguration(why=f"[conductor_store] url cannot be used: {error}") from error
         self._client = redis.Redis.from_pool(pool)
 
-    def run(self, script: ConductorScript, arguments: Sequence[str | int]) -> Any:
+    def run(self, script: LuaScript, arguments: Sequence[str | int]) -> Any:
         """Run a script and return its answer after enough replicas have acknowledged; raises StoreUnavailable."""
         replicas = ReplicaAcknowledgement() if script.name in UNACKNOWLEDGED else self._replicas
+        keys = [key(word) for word in script.words]
         return self.execute(
-            lambda client: evaluate(client, script.sha, script.text, script.keys, arguments, replicas=replicas)
+            lambda client: evaluate(client, script.sha, script.text, keys, arguments, replicas=replicas)
         )
 
     def execute(self, command: Callable[[redis.Redis], T]) -> T:

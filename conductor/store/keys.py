@@ -1,32 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Redis key schema. All keys share one hash tag, so that they lie in one slot of a Redis Cluster."""
+"""The key schema of the conductors' store. Scripts refer to keys by the words defined here.
+
+All keys are ``gantt:{conductor}:<word>``: the hash tag keeps them in one slot of a Redis Cluster.
+"""
 
 PREFIX = "gantt:{conductor}:"
 
-META = PREFIX + "meta"  # hash: sequence and lease, the last numbers assigned
-REQUESTS = PREFIX + "requests"  # hash: request key -> document
-INSTANCES = PREFIX + "instances"  # hash: uuid -> header line and document, see documents.py
-LISTED = PREFIX + "listed"  # zset: uuid by sequence, without the deleted
-EVERYTHING = PREFIX + "everything"  # zset: uuid by sequence
-PENDING = PREFIX + "pending"  # zset, all of score 0: "request|uuid" of each instance with a step to take
-REMAINING = PREFIX + "left"  # hash: request key -> number of its instances that are still recorded
-DUE = PREFIX + "due"  # zset: request key -> when it is due: time of its next step, or end of its lease
-LEASES = PREFIX + "leases"  # hash: request key -> token of the lease holder, "number owner"
-WOKEN = PREFIX + "woken"  # set: requests that were woken while leased
-COUNTS = PREFIX + "counts"  # hash: status -> number of instances
-PURGE = PREFIX + "purge"  # zset: uuid of a deleted instance -> when it is purged
+KEYS: dict[str, str] = {
+    "meta": "hash: sequence and lease, the last numbers assigned",
+    "requests": "hash request key -> document",
+    "instances": "hash uuid -> header line and document, see documents.py",
+    "listed": "zset uuid -> sequence, without the deleted",
+    "everything": "zset uuid -> sequence",
+    "pending": 'zset, all scores 0: "request|uuid" of each instance with a step to take',
+    "left": "hash request key -> number of its instances that are still recorded",
+    "due": "zset request key -> when it is due: time of its next step, or end of its lease",
+    "leases": 'hash request key -> token of the lease holder, "number owner"',
+    "woken": "set of requests that were woken while leased",
+    "counts": "hash status -> number of instances",
+    "purge": "zset uuid of a deleted instance -> when it is purged",
+}
 
-ALL = (
-    META,
-    REQUESTS,
-    INSTANCES,
-    LISTED,
-    EVERYTHING,
-    PENDING,
-    REMAINING,
-    DUE,
-    LEASES,
-    WOKEN,
-    COUNTS,
-    PURGE,
-)
+
+def key(word: str) -> str:
+    """Return the name of the key that ``word`` of the schema stands for."""
+    return PREFIX + word
+
+
+ALL = tuple(key(word) for word in KEYS)

@@ -96,10 +96,10 @@ class RedisConductorStore(ConductorStore):
         return bool(answer)
 
     def get(self, uuids: Sequence[str]) -> dict[str, InstanceRecord]:
-        return {uuid: documents.load_instance(uuid, text) for uuid, text in self._pick(keys.INSTANCES, uuids)}
+        return {uuid: documents.load_instance(uuid, text) for uuid, text in self._pick(keys.key("instances"), uuids)}
 
     def requests(self, request_keys: Sequence[str]) -> dict[str, BuildRequestRecord]:
-        return {key: documents.load_request(key, text) for key, text in self._pick(keys.REQUESTS, request_keys)}
+        return {key: documents.load_request(key, text) for key, text in self._pick(keys.key("requests"), request_keys)}
 
     def _pick(self, name: str, fields: Sequence[str]) -> Iterator[tuple[str, str]]:
         for chunk in _chunks(fields):
@@ -110,12 +110,12 @@ class RedisConductorStore(ConductorStore):
         limit = min(limit, PAGE)
         if marker is not None and not marker.isdecimal():
             raise errors.InvalidRequest(why=f"{marker[:40]!r} is not a marker of a page of instances")
-        answer = self._run("page_everything" if deleted else "page_listed", [marker or 0, limit])
+        answer = self._run("page", [marker or 0, limit, int(deleted)])
         records = [documents.load_instance(uuid, text) for uuid, text in _split_rows(2, answer)]
         return InstanceRecordPage(records, str(records[-1].sequence) if len(records) == limit else None)
 
     def counts(self) -> Mapping[str, int]:
-        counts: dict[Any, Any] = self._connection.execute(lambda client: client.hgetall(keys.COUNTS))
+        counts: dict[Any, Any] = self._connection.execute(lambda client: client.hgetall(keys.key("counts")))
         return {status: int(count) for status, count in counts.items()}
 
     def purge(self, limit: int = PAGE) -> int:

@@ -1,25 +1,25 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Read one page of a request's instances that have a next step, and renew the lease.
--- KEYS: requests, instances, pending, due, leases
 -- ARGV: request key, lease token, lease in ms, uuid after which to read ('' = from the first), limit
 -- Returns: {} if the lease is lost, else {now, earliest wake time after now ('' = none), uuid after which the next
 --          page begins ('' = last page), request document, uuid, record, ...}
 --@ include _header
+--@ keys requests instances pending due leases
 
 local request = ARGV[1]
-if not holds(KEYS[5], request, ARGV[2]) then
+if not holds(K.leases, request, ARGV[2]) then
   return {}
 end
 local now = clock()
-redis.call('ZADD', KEYS[4], whole(now + tonumber(ARGV[3])), request)
+redis.call('ZADD', K.due, whole(now + tonumber(ARGV[3])), request)
 local from = ARGV[4] == '' and ('[' .. request .. '|') or ('(' .. request .. '|' .. ARGV[4])
-local members = redis.call('ZRANGEBYLEX', KEYS[3], from, '(' .. request .. '}', 'LIMIT', 0, ARGV[5])
-local answer = {whole(now), '', '', redis.call('HGET', KEYS[1], request)}
+local members = redis.call('ZRANGEBYLEX', K.pending, from, '(' .. request .. '}', 'LIMIT', 0, ARGV[5])
+local answer = {whole(now), '', '', redis.call('HGET', K.requests, request)}
 local first
 local uuid = ''
 for _, member in ipairs(members) do
   uuid = string.sub(member, #request + 2)
-  local value = redis.call('HGET', KEYS[2], uuid)
+  local value = redis.call('HGET', K.instances, uuid)
   local wake = unpack_header(value).wake
   if wake <= now then
     answer[#answer + 1] = uuid

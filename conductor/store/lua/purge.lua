@@ -1,21 +1,21 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Remove deleted instances whose retention has passed, and a request with the last of its instances.
--- KEYS: requests, instances, everything, left, counts, purge, due
 -- ARGV: limit
 -- Returns: number of removed instances
 --@ include _header
+--@ keys requests instances everything left counts purge due
 
-local uuids = redis.call('ZRANGEBYSCORE', KEYS[6], '-inf', whole(clock()), 'LIMIT', 0, ARGV[1])
+local uuids = redis.call('ZRANGEBYSCORE', K.purge, '-inf', whole(clock()), 'LIMIT', 0, ARGV[1])
 for _, uuid in ipairs(uuids) do
-  local head = unpack_header(redis.call('HGET', KEYS[2], uuid))
-  redis.call('HDEL', KEYS[2], uuid)
-  redis.call('ZREM', KEYS[3], uuid)
-  redis.call('HINCRBY', KEYS[5], head.status, -1)
-  redis.call('ZREM', KEYS[6], uuid)
-  if redis.call('HINCRBY', KEYS[4], head.request, -1) <= 0 then
-    redis.call('HDEL', KEYS[4], head.request)
-    redis.call('HDEL', KEYS[1], head.request)
-    redis.call('ZREM', KEYS[7], head.request)
+  local head = unpack_header(redis.call('HGET', K.instances, uuid))
+  redis.call('HDEL', K.instances, uuid)
+  redis.call('ZREM', K.everything, uuid)
+  redis.call('HINCRBY', K.counts, head.status, -1)
+  redis.call('ZREM', K.purge, uuid)
+  if redis.call('HINCRBY', K.left, head.request, -1) <= 0 then
+    redis.call('HDEL', K.left, head.request)
+    redis.call('HDEL', K.requests, head.request)
+    redis.call('ZREM', K.due, head.request)
   end
 end
 return #uuids

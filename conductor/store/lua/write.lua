@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Write instances, each by compare-and-set on its version, under a lease, which is renewed, or without one.
--- KEYS: instances, listed, pending, due, leases, woken, counts, purge
 -- ARGV: request key ('' = without a lease), lease token, lease in ms, retention in ms, '1' to wake their requests,
 --       then six arguments for each instance: uuid, version, status, step, wake in ms, document
 -- Returns: {} if the lease is lost, else {now, uuid that was skipped because its version differs, ...}
 --@ include _header
+--@ keys instances listed pending due leases woken counts purge
 
 local leased_request = ARGV[1]
-if leased_request ~= '' and not holds(KEYS[5], leased_request, ARGV[2]) then
+if leased_request ~= '' and not holds(K.leases, leased_request, ARGV[2]) then
   return {}
 end
 local now = clock()
@@ -17,9 +17,9 @@ local touched = {}
 local function update_pending(uuid, old, step)
   local member = old.request .. '|' .. uuid
   if step == 'done' then
-    redis.call('ZREM', KEYS[3], member)
+    redis.call('ZREM', K.pending, member)
   elseif old.step == 'done' then
-    redis.call('ZADD', KEYS[3], 0, member)
+    redis.call('ZADD', K.pending, 0, member)
   end
 end
 
@@ -27,17 +27,17 @@ local function update_status(uuid, old, status)
   if old.status == status then
     return
   end
-  redis.call('HINCRBY', KEYS[7], old.status, -1)
-  redis.call('HINCRBY', KEYS[7], status, 1)
+  redis.call('HINCRBY', K.counts, old.status, -1)
+  redis.call('HINCRBY', K.counts, status, 1)
   if status == 'DELETED' then
-    redis.call('ZREM', KEYS[2], uuid)
-    redis.call('ZADD', KEYS[8], whole(now + tonumber(ARGV[4])), uuid)
+    redis.call('ZREM', K.listed, uuid)
+    redis.call('ZADD', K.purge, whole(now + tonumber(ARGV[4])), uuid)
   end
 end
 
 for i = 6, #ARGV, 6 do
   local uuid, version, status, step = ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 2], ARGV[i + 3]
-  local value = redis.call('HGET', KEYS[1], uuid)
+  local value = redis.call('HGET', K.instances, uuid)
   local old = value and unpack_header(value)
   if not old or old.version ~= version then
     answer[#answer + 1] = uuid
@@ -47,18 +47,18 @@ for i = 6, #ARGV, 6 do
     touched[old.request] = true
     old.status, old.step, old.wake, old.version = status, step, tonumber(ARGV[i + 4]), version + 1
     old.updated = whole(now)
-    redis.call('HSET', KEYS[1], uuid, pack_record(old, ARGV[i + 5]))
+    redis.call('HSET', K.instances, uuid, pack_record(old, ARGV[i + 5]))
   end
 end
 
 if leased_request ~= '' then
-  redis.call('ZADD', KEYS[4], whole(now + tonumber(ARGV[3])), leased_request)
+  redis.call('ZADD', K.due, whole(now + tonumber(ARGV[3])), leased_request)
 elseif ARGV[5] == '1' then
   for request in pairs(touched) do
-    if redis.call('HEXISTS', KEYS[5], request) == 1 then
-      redis.call('SADD', KEYS[6], request)
+    if redis.call('HEXISTS', K.leases, request) == 1 then
+      redis.call('SADD', K.woken, request)
     else
-      redis.call('ZADD', KEYS[4], 'LT', whole(now), request)
+      redis.call('ZADD', K.due, 'LT', whole(now), request)
     end
   end
 end

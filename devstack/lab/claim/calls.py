@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls of the claim script and of its baseline, prepared in advance so that only the calls themselves are timed."""
 
-import hashlib
 import json
 import uuid
 from collections.abc import Iterator, Sequence
@@ -11,12 +10,13 @@ from typing import Any
 import redis
 
 from devstack.lab import hosts
+from rpcapi.redis_failover.scripts import LuaScript, make_script
 from rpcapi.resources.inventory import Inventory
 from rpcapi.resources.names import host_of
 from scheduler_svc.core.records import Candidate, ClaimBatch, Intent
 from scheduler_svc.store.redis import RedisStore
 from scheduler_svc.store.redis.prepare import arguments
-from scheduler_svc.store.redis.scripts import RedisScript, load
+from scheduler_svc.store.redis.scripts import load, script_keys
 
 EMPTY_NODES = 500  # nodes that take claims, in turn
 FULL_NODES = 15  # nodes without free capacity
@@ -54,7 +54,7 @@ class ClaimCalls:
     def prepare_calls(self, script_name: str, count: int, first: int) -> list[tuple[Any, ...]]:
         """Return ``count`` argument lists of EVALSHA, for nodes starting at number ``first``."""
         script = self._scripts[script_name]
-        keys = script.keys(script_name)
+        keys = script_keys(script, script_name)
         make = self._claim_arguments if script_name == CLAIM else self._bare_arguments
         return [(script.sha, len(keys), *keys, *make(first + number)) for number in range(count)]
 
@@ -124,13 +124,10 @@ class ClaimCalls:
         return (f"full{number}/node0" for number in range(self._candidates - 1))
 
 
-def bare_script() -> RedisScript:
+def bare_script() -> LuaScript:
     """Return the baseline script, with the keys of the claim script."""
-    words = load("prepare").words
-    table = ", ".join(f"{word} = KEYS[{index}]" for index, word in enumerate(words, 1))
     body = files("devstack.lab.claim").joinpath("bare_claim.lua").read_text("utf-8")
-    text = f"local K = {{ {table} }}\n{body}"
-    return RedisScript("bare_claim", text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest(), words)
+    return make_script("bare_claim", body, load("prepare").words)
 
 
 def send(client: redis.Redis, calls: Sequence[tuple[Any, ...]]) -> list[Any]:

@@ -13,9 +13,10 @@ from rpcapi import errors
 from rpcapi.conf.replicas import ReplicaAcknowledgement
 from rpcapi.redis_failover import connection, retries
 from rpcapi.redis_failover.evaluate import evaluate
+from rpcapi.redis_failover.scripts import LuaScript
 from scheduler_svc.store.redis.identity import RedisIdentity
 from scheduler_svc.store.redis.keys import prefix
-from scheduler_svc.store.redis.scripts import RedisScript, load
+from scheduler_svc.store.redis.scripts import load, script_keys
 
 T = TypeVar("T")
 
@@ -56,7 +57,7 @@ class RedisConnection:
         ``namespace`` is the declared namespace that the script changes, if any.
         """
         script = load(name)
-        keys = script.keys(self.partition, namespace)
+        keys = script_keys(script, self.partition, namespace)
         return self.run_with_retries(lambda: self._evaluate(script, keys, (self.log_length, *arguments)))
 
     def read(self, fill: Callable[[Any], Any]) -> list[Any]:
@@ -131,7 +132,7 @@ class RedisConnection:
         # Other partitions may be available: the error names this one.
         return errors.StoreUnavailable(why=f"partition {self.partition!r}: {type(error).__name__}: {error}")
 
-    def _evaluate(self, script: RedisScript, keys: Sequence[str], arguments: Sequence[Any]) -> Any:
+    def _evaluate(self, script: LuaScript, keys: Sequence[str], arguments: Sequence[Any]) -> Any:
         replicas = ReplicaAcknowledgement() if script.name in NO_REPLICA_WAIT else self._replicas
         try:
             return evaluate(self._client, script.sha, script.text, keys, arguments, replicas=replicas)

@@ -11,7 +11,7 @@ import redis
 from rpcapi import errors
 from scheduler_svc.store.records import SCHEMA, Durability
 from scheduler_svc.store.redis.keys import prefix
-from scheduler_svc.store.redis.scripts import load
+from scheduler_svc.store.redis.scripts import load, script_keys
 
 Execute = Callable[..., Any]  # sends one command over one connection and returns its answer
 
@@ -39,7 +39,7 @@ class RedisIdentity:
     def __init__(self, partition: str, durability: Durability, log_length: int) -> None:
         self._meta = prefix(partition) + "meta"
         self._script = load("identity")
-        self._keys = self._script.keys(partition)
+        self._keys = script_keys(self._script, partition)
         self._durability = durability
         self._log_length = log_length
         self._lock = Lock()

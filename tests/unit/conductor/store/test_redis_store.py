@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Behaviour specific to the Redis store: outages, flushed scripts, permissions, replicas."""
 
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from conductor.service import _open_store
 from conductor.store import keys
 from conductor.store.records import StoreTimeouts
 from conductor.store.redis import RedisConductorStore
-from conductor.store.scripts import DECLARED, text
 from devstack.servers.ports import free_port
 from devstack.servers.redis import RedisServer
 from devstack.servers.redis_users import STORE_USERS
@@ -130,17 +128,7 @@ def test_invalid_url_is_a_bad_configuration() -> None:
 def test_document_of_newer_schema_is_rejected(store: RedisConductorStore, server: RedisServer) -> None:
     store.record(request(), ["a"])
     with server.client() as client:
-        value = str(client.hget(keys.INSTANCES, "a"))
-        client.hset(keys.INSTANCES, "a", value.replace('"schema":1', '"schema":2'))
+        value = str(client.hget(keys.key("instances"), "a"))
+        client.hset(keys.key("instances"), "a", value.replace('"schema":1', '"schema":2'))
     with pytest.raises(errors.StoreUnavailable, match="schema 2"):
         store.get(["a"])
-
-
-@pytest.mark.parametrize("name", DECLARED)
-def test_each_script_documents_arguments_and_result(name: str) -> None:
-    source = text(name.partition("_")[0])
-    assert source.startswith("-- SPDX-License-Identifier: Apache-2.0\n")
-    for part in ("-- KEYS: ", "-- ARGV: ", "-- Returns: "):
-        assert part in source
-    used = max(int(number) for number in re.findall(r"KEYS\[(\d+)\]", source))
-    assert used == len(DECLARED[name])

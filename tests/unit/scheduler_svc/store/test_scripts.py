@@ -7,7 +7,7 @@ from importlib.resources import files
 import pytest
 
 from scheduler_svc.store.redis.keys import KEYS
-from scheduler_svc.store.redis.scripts import load
+from scheduler_svc.store.redis.scripts import load, script_keys
 
 FOLDER = files("scheduler_svc.store.redis").joinpath("lua")
 ALL = sorted(path.name.removesuffix(".lua") for path in FOLDER.iterdir() if path.name.endswith(".lua"))
@@ -24,7 +24,7 @@ def test_used_keys_are_declared(name: str) -> None:
 
 @pytest.mark.parametrize("name", VERBS)
 def test_keys_of_a_partition_share_its_hash_tag(name: str) -> None:
-    keys = load(name).keys("cell1")
+    keys = script_keys(load(name), "cell1")
     assert keys and all(key.startswith("gantt:{p:cell1}:") for key in keys)
 
 
