@@ -51,10 +51,11 @@ setup(
     ),
     include_package_data=True,
     package_data={
-        "rpcapi": ["messaging/drivers/lua/*.lua"],
-        "scheduler_svc": ["store/redis/lua/*.lua"],
-        "conductor": ["store/lua/*.lua"],
-        "devstack": ["etc/*", "systemd/*", "lab/claim/*.lua", "*.sh"],
+        "rpcapi": ["py.typed", "messaging/drivers/lua/*.lua"],
+        "scheduler_svc": ["py.typed", "store/redis/lua/*.lua"],
+        "conductor": ["py.typed", "store/lua/*.lua"],
+        "compute_agent": ["py.typed"],
+        "devstack": ["py.typed", "etc/*", "systemd/*", "lab/claim/*.lua", "*.sh"],
     },
     install_requires=[
         "oslo.messaging>=18.0",

@@ -8,7 +8,7 @@ from typing import Any
 from cliff import columns
 
 
-class CountsColumn(columns.FormattableColumn):
+class CountsColumn(columns.FormattableColumn[Any]):
     """A mapping of words to counts: one line each, the largest count first."""
 
     def human_readable(self) -> str:
@@ -19,7 +19,7 @@ class CountsColumn(columns.FormattableColumn):
         return dict(self._value)
 
 
-class LinesColumn(columns.FormattableColumn):
+class LinesColumn(columns.FormattableColumn[Any]):
     """A list: one line per element, formatted by ``line``."""
 
     def human_readable(self) -> str:
@@ -33,7 +33,7 @@ class LinesColumn(columns.FormattableColumn):
         return str(item)
 
 
-class FieldsColumn(columns.FormattableColumn):
+class FieldsColumn(columns.FormattableColumn[Any]):
     """A mapping: one ``key: value`` line each."""
 
     def human_readable(self) -> str:
@@ -50,7 +50,7 @@ class DocumentColumn(FieldsColumn):
         return "\n".join(f"{key}: {_json(value)}" for key, value in self._value.items())
 
 
-class TimestampColumn(columns.FormattableColumn):
+class TimestampColumn(columns.FormattableColumn[Any]):
     """A time in milliseconds since the epoch, or None."""
 
     def human_readable(self) -> str:
@@ -65,7 +65,7 @@ class TimestampColumn(columns.FormattableColumn):
         return datetime.datetime.fromtimestamp(self._value / 1000, tz=datetime.UTC).isoformat(timespec="milliseconds")
 
 
-class TextColumn(columns.FormattableColumn):
+class TextColumn(columns.FormattableColumn[Any]):
     """A text, or None."""
 
     def human_readable(self) -> str:

@@ -30,7 +30,8 @@ class _SessionCommand:
 
     @property
     def session(self) -> "Session":
-        return self.app.session
+        session: Session = self.app.session
+        return session
 
     def show_message(self, line: str) -> None:
         """Log a line to standard error, besides the command's output; -q suppresses it."""

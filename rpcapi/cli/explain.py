@@ -99,7 +99,7 @@ class _RequestColumn(FieldsColumn):
         return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-class _ChunkColumn(columns.FormattableColumn):
+class _ChunkColumn(columns.FormattableColumn[Any]):
     """The part of a large request that the record describes, as (number from 1, total), or None if not recorded."""
 
     def human_readable(self) -> str:

@@ -42,9 +42,9 @@ class ListServices(Lister):
 
 def _is_agent(state: Any) -> bool:
     """Return whether the service is an agent, which has claims and is audited."""
-    return state.document.get("binary") == AGENT
+    return bool(state.document.get("binary") == AGENT)
 
 
 def _host(state: Any) -> str:
     """Return the bare host name: the scheduler stores a service without nodes as ``binary@host``."""
-    return state.name.removeprefix(f"{state.document.get('binary', '')}@")
+    return str(state.name).removeprefix(f"{state.document.get('binary', '')}@")

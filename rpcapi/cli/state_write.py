@@ -34,7 +34,7 @@ def update_document(
 def get_version(session: "Session", namespace: str, name: str, missing_ok: bool = True) -> int:
     """Return the version of a document, or 0 if it is missing and ``missing_ok``; else raises UnknownHost."""
     try:
-        return session.call(session.scheduler.get_host_state, namespace, name).version
+        return int(session.call(session.scheduler.get_host_state, namespace, name).version)
     except errors.UnknownHost:
         if not missing_ok:
             raise

@@ -30,4 +30,5 @@ Factory = Callable[[cfg.ConfigOpts, int], Service]
 def load_factory(name: str) -> Factory:
     """Import ``package.module:function``; called in workers only, as the master must not import a service."""
     module, _, function = name.partition(":")
-    return getattr(importlib.import_module(module), function)
+    factory: Factory = getattr(importlib.import_module(module), function)
+    return factory

@@ -62,4 +62,5 @@ def run_in_worker_pool(work: Callable[[], T]) -> T:
         return work()
     from eventlet import tpool  # noqa: PLC0415 - see patch
 
-    return tpool.execute(work)
+    result: T = tpool.execute(work)
+    return result

@@ -5,7 +5,7 @@ import copy
 import functools
 import json
 from types import NoneType
-from typing import Any
+from typing import Any, Self
 
 from oslo_versionedobjects import base, fields
 
@@ -27,7 +27,7 @@ class GanttObject(base.VersionedObject):
     # Names of columns that have that length or are empty.
     SPARSE: tuple[str, ...] = ()
 
-    def complete(self) -> "GanttObject":
+    def complete(self) -> Self:
         """Set missing fields to their defaults, check the object, and return self.
 
         Raises MalformedObject when a field without a default is missing or the columns differ in length.
@@ -46,7 +46,7 @@ class GanttObject(base.VersionedObject):
         return self
 
     @classmethod
-    def _obj_from_primitive(cls, context: Any, objver: str, primitive: dict[str, Any]) -> "GanttObject":
+    def _obj_from_primitive(cls, context: Any, objver: str, primitive: dict[str, Any]) -> Self:
         """Build from a peer's primitive; fields that an older peer does not know get their defaults."""
         instance = cls()
         instance._context = context
@@ -61,7 +61,8 @@ class GanttObject(base.VersionedObject):
     ) -> dict[str, Any]:
         """Return the primitive for the bus; fields with their default value are omitted; the receiver restores them."""
         if target_version not in (None, self.VERSION) or version_manifest or self._changed_fields:
-            return super().obj_to_primitive(target_version, version_manifest)
+            primitive: dict[str, Any] = super().obj_to_primitive(target_version, version_manifest)
+            return primitive
         attributes = self.__dict__
         data = {
             name: field.to_primitive(self, name, attributes[attribute])
@@ -77,7 +78,7 @@ class GanttObject(base.VersionedObject):
         }
 
     @classmethod
-    def of(cls, **values: Any) -> Any:
+    def of(cls, **values: Any) -> Self:
         """Build a complete object from its fields; raises MalformedObject for an unknown field or an invalid value."""
         unknown = sorted(values.keys() - cls.fields.keys())
         if unknown:

@@ -2,7 +2,7 @@
 """Answer of select_destinations."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 from oslo_versionedobjects import fields
 
@@ -45,7 +45,7 @@ class Selections(base.GanttObject):
 
     def host(self, index: int) -> str:
         """Return the selected resource name of instance ``index``."""
-        return self.names[self.chosen[index]]
+        return str(self.names[self.chosen[index]])
 
     def allocations_of(self, index: int) -> dict[str, dict[str, int]] | None:
         """Return the allocation of instance ``index``; None: the request's resources at its host."""
@@ -56,7 +56,7 @@ class Selections(base.GanttObject):
         return [self.names[number] for number in self.alternates[index]]
 
     @classmethod
-    def build(cls, hosts: Sequence[str], alternates: Sequence[Sequence[str]], **values: object) -> "Selections":
+    def build(cls, hosts: Sequence[str], alternates: Sequence[Sequence[str]], **values: object) -> Self:
         """Build from resource names: one host and one list of alternates per instance."""
         table: dict[str, int] = {}
 

@@ -54,7 +54,7 @@ def build_spec(
     image_fields = image.as_dict()
     if boots_from_volume:
         image_fields.pop("disk_format", None)  # a volume has no disk format, so no host needs to support the image's
-    spec: RequestSpec = RequestSpec.of(
+    spec = RequestSpec.of(
         **draft.spec_fields(),
         flavor=flavor.name,
         image=image_fields,

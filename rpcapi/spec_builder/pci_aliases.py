@@ -5,7 +5,6 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import os_resource_classes as orc
 import os_traits
@@ -72,11 +71,11 @@ def _alias(text: str) -> PciAlias:
     return PciAlias(name, _class(name, fields), _traits(fields.get("traits", "")), policy)
 
 
-def _class(name: str, fields: Mapping[str, Any]) -> str:
+def _class(name: str, fields: Mapping[str, str]) -> str:
     text = fields.get("resource_class")
     if text:
         upper = text.upper()
-        resource_class_name = upper if upper in orc.STANDARDS or orc.is_custom(upper) else orc.normalize_name(text)
+        resource_class_name: str = upper if upper in orc.STANDARDS or orc.is_custom(upper) else orc.normalize_name(text)
     else:
         ids = fields.get("vendor_id", ""), fields.get("product_id", "")
         if not all(map(_ID.fullmatch, ids)):

@@ -83,7 +83,8 @@ class BusChannel(kombu_redis.Channel):
 
     @cached_property
     def _shared_client(self) -> redis.Redis:
-        return self._create_client()
+        client: redis.Redis = self._create_client()
+        return client
 
     def publish(self, outgoing: OutgoingMessage) -> None:
         """Append to a queue."""

@@ -82,7 +82,8 @@ def decode(message: Any) -> WireRequest | WireReply:
     message.accept = ACCEPT
     try:
         body = message.decode()
-        kind = {"Request": WireRequest, "Reply": WireReply}[body.pop("kind")]
+        kinds: dict[str, type[WireRequest | WireReply]] = {"Request": WireRequest, "Reply": WireReply}
+        kind = kinds[body.pop("kind")]
         version = body.pop("wire")
         if version == WIRE_VERSION:
             return kind(**body)
