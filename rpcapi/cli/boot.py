@@ -46,10 +46,21 @@ class BootServer(Lister):
                 self.session, uuids, server.BOOT_END_STATUSES, args.timeout, bar
             )
         instances = [instances_by_uuid[instance_uuid] for instance_uuid in uuids if instance_uuid in instances_by_uuid]
-        active = sum(instance.status == "ACTIVE" for instance in instances)
-        if active < len(uuids):
+        statuses = [instance.status for instance in instances]
+        if statuses.count("ACTIVE") < len(uuids):
             self.exit_code = 1
-            self.show_message(
-                f"{active} of {len(uuids)} are ACTIVE; `gantt explain {self.session.ctxt.request_id}` shows why"
-            )
+            self.show_message(_describe_shortfall(statuses, len(uuids), args.timeout, self.session.ctxt.request_id))
         return instances
+
+
+def _describe_shortfall(statuses: Sequence[str], count: int, timeout: float, request_id: str) -> str:
+    """Return why not all servers are ACTIVE, and the command that shows more."""
+    parts = [f"{statuses.count('ACTIVE')} of {count} are ACTIVE"]
+    unfinished = [status for status in statuses if status not in server.BOOT_END_STATUSES]
+    if unfinished:
+        names = " or ".join(sorted(set(unfinished)))
+        command = f"gantt server list --request {request_id}"
+        parts.append(f"{len(unfinished)} still {names} after {timeout:g} s: `{command}` follows them")
+    if "ERROR" in statuses:
+        parts.append(f"{statuses.count('ERROR')} in ERROR: `gantt explain {request_id}` shows why")
+    return "; ".join(parts)

@@ -2,6 +2,7 @@
 """``gantt server``: the instances that the conductor records."""
 
 import argparse
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -32,12 +33,14 @@ class ListServers(Lister):
         parser.add_argument("--host", help="Only servers with the current or last attempt on this host or node.")
         parser.add_argument("--status", help=f"Only servers in this status: {', '.join(STATUSES)}.")
         parser.add_argument("--request", metavar="REQUEST_ID", help="Only servers of this request.")
+        parser.add_argument("--limit", type=_positive, metavar="N", help="At most N servers.")
         parser.add_argument("--deleted", action="store_true", help="Include deleted servers that are still recorded.")
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
         status = None if parsed_args.status is None else _status(parsed_args.status)
-        return rows(self._matching_instances(parsed_args, status), parsed_args)
+        instances = self._matching_instances(parsed_args, status)
+        return rows(itertools.islice(instances, parsed_args.limit), parsed_args)
 
     def _matching_instances(self, args: argparse.Namespace, status: str | None) -> Iterator[Any]:
         deleted = args.deleted or status == "DELETED"
@@ -49,6 +52,13 @@ class ListServers(Lister):
                 and (args.request is None or instance.request_id == args.request)
             ):
                 yield instance
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{number} is less than 1")
+    return number
 
 
 def _status(text: str) -> str:

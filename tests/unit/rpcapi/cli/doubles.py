@@ -40,6 +40,7 @@ class Conductor:
         self.contexts = []
         self.ends = iter(())  # end statuses of new instances, then ACTIVE
         self.polls = 2
+        self.pages_read = 0
         self.stuck = False
         self._pending = {}
         self._lock = threading.Lock()
@@ -64,6 +65,7 @@ class Conductor:
 
     @expose
     def list_instances(self, ctxt, marker=None, limit=1000, deleted=False):
+        self.pages_read += 1
         names = sorted(uuid for uuid, record in self.instances.items() if deleted or record.status != "DELETED")
         uuids, following = page_of(names, marker, limit)
         return objects.InstancePage.of(instances=[self.instances[uuid] for uuid in uuids], marker=following)

@@ -94,13 +94,18 @@ def test_wait_fails_when_a_server_ends_in_error(cluster, gantt):
         ("ACTIVE", None),
         ("ERROR", "no valid host: 3 VCPU"),
     ]
-    assert "1 of 2 are ACTIVE; `gantt explain req-" in result.err
+    assert "1 of 2 are ACTIVE; 1 in ERROR: `gantt explain req-" in result.err
+    assert "server list" not in result.err
 
 
 def test_wait_ends_at_its_timeout_with_the_present_records(cluster, gantt):
     cluster.conductor.stuck = True
     result = gantt("boot", "--flavor", "m1.tiny", "--wait", "--timeout", "0.2", "-f", "json")
     assert (result.code, result.json[0]["status"]) == (1, "SCHEDULING")
+    request_id = cluster.conductor.contexts[0].request_id
+    message = f"1 still SCHEDULING after 0.2 s: `gantt server list --request {request_id}` follows them"
+    assert f"0 of 1 are ACTIVE; {message}" in result.err
+    assert "explain" not in result.err
 
 
 @pytest.mark.parametrize(("options", "is_shown"), [(["--progress"], True), ([], False)])

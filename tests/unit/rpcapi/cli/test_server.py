@@ -34,6 +34,16 @@ def test_list_is_filtered_by_options(cluster, gantt):
     assert list_uuids("--deleted") == list("abcd")
 
 
+def test_list_is_limited_to_the_oldest_matches(cluster, gantt):
+    add_instances(cluster, *"abc", status="ERROR")
+    add_instances(cluster, *"defgh")
+    rows = gantt("server", "list", "-f", "json", "--limit", "3", "--status", "active").json
+    assert [row["uuid"] for row in rows] == list("def")
+    assert cluster.conductor.pages_read == 3  # of two servers each
+    result = gantt("server", "list", "--limit", "0")
+    assert result.code == 2 and "0 is less than 1" in result.err
+
+
 def test_unknown_status_is_rejected_with_the_known_ones(cluster, gantt):
     add_instances(cluster, "a")
     result = gantt("server", "list", "--status", "FOO")
