@@ -11,7 +11,7 @@ from os_resource_classes import DISK_GB, MEMORY_MB, PCPU, VCPU
 from rpcapi.resources import names
 from scheduler_svc.core.reads import Reads
 from scheduler_svc.core.table.columns import IntColumn
-from scheduler_svc.core.table.state_columns import METRIC_PREFIX
+from scheduler_svc.core.table.read_errors import METRIC_PREFIX
 from scheduler_svc.core.table.view import View
 
 MIB = 1024  # MiB per GiB

@@ -4,8 +4,8 @@
 from typing import NamedTuple
 
 from scheduler_svc.core.table.forest import Forest
+from scheduler_svc.core.table.partition_documents import PartitionDocuments
 from scheduler_svc.core.table.services import ServiceColumns, ServiceStates
-from scheduler_svc.core.table.state_columns import PartitionDocuments
 
 
 class LogPosition(NamedTuple):

@@ -15,9 +15,10 @@ from scheduler_svc.core.table.aggregates import AggregateColumns
 from scheduler_svc.core.table.columns import FIRST_ROWS, Column, IntColumn, Rows, extend_column
 from scheduler_svc.core.table.facts import FactColumn
 from scheduler_svc.core.table.partition import PartitionRows
+from scheduler_svc.core.table.partition_documents import Document, PartitionDocuments
 from scheduler_svc.core.table.resources import ResourceColumns
 from scheduler_svc.core.table.services import ServiceColumns
-from scheduler_svc.core.table.state_columns import Document, PartitionDocuments, StateColumns
+from scheduler_svc.core.table.state_columns import StateColumns
 from scheduler_svc.core.table.traits import TraitColumns
 
 NO_ZONE = -1

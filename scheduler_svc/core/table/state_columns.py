@@ -10,15 +10,13 @@ from scheduler_svc.core.namespaces.registry import COMPOSED
 from scheduler_svc.core.reads import NO_READS, Reads
 from scheduler_svc.core.table.aggregates import NAMESPACE as AGGREGATE
 from scheduler_svc.core.table.columns import Column, FloatColumn, IntColumn, Rows, extend_column
+from scheduler_svc.core.table.partition_documents import Document
+from scheduler_svc.core.table.read_errors import METRIC_PREFIX, explain_key
 from scheduler_svc.core.table.traits import TraitColumns
 
 NO_TEXT = -1
-METRIC_PREFIX = "metrics."  # prefix of metric keys in namespace compute
 FAMILY_SUFFIX = "="  # suffix of a key that stands for all metrics with this prefix (a metric family)
 MAX_FAMILY_COLUMNS = 256  # limit of columns for metrics of families; further metrics are ignored
-_ABSENT = object()
-
-Document = Mapping[str, Any]
 
 
 class StateColumn:
@@ -188,61 +186,12 @@ class StateColumns:
         if column is None and namespace == "compute" and key.removeprefix(METRIC_PREFIX).startswith(self._families):
             return StateColumn(self._size)  # no host has reported this metric
         if column is None:
-            raise LookupError(
-                f"key {key!r} of namespace {namespace!r} has no column: the filter or weigher must list it in its reads"
-            )
+            raise LookupError(explain_key(namespace, key))
         return column
 
 
 def _texts(value: Any) -> list[str]:
     return [element for element in value if isinstance(element, str)] if isinstance(value, list) else []
-
-
-class PartitionDocuments:
-    """The documents of one partition, reduced to the keys that are read."""
-
-    __slots__ = ("_documents", "_keys", "_positions")
-
-    def __init__(self, reads: Reads = NO_READS) -> None:
-        self._keys: dict[str, frozenset[str]] = {}
-        self._documents: dict[str, dict[str, Document]] = {}
-        self._positions: dict[tuple[str, str], int] = {}
-        self.add_reads(reads)
-
-    def add_reads(self, reads: Reads) -> None:
-        """Add keys to store; this affects documents that are put afterwards."""
-        for namespace, keys in reads.items():
-            if namespace not in COMPOSED:
-                self._keys[namespace] = self._keys.get(namespace, frozenset()) | keys
-                self._documents.setdefault(namespace, {})
-
-    @property
-    def namespaces(self) -> list[str]:
-        """The namespaces whose documents are stored."""
-        return list(self._documents)
-
-    def put(self, namespace: str, name: str, document: Document | None, position: int) -> bool:
-        """Store a document, None to delete it; return whether stored keys changed. Older positions are ignored."""
-        documents = self._documents.get(namespace)
-        if documents is None or position < self._positions.get((namespace, name), 0):
-            return False
-        self._positions[namespace, name] = position
-        if document is None:
-            return documents.pop(name, None) is not None
-        stored = {key: document[key] for key in self._keys[namespace] if key in document}
-        changed = documents.get(name, _ABSENT) != stored
-        documents[name] = stored
-        return changed
-
-    def of(self, namespace: str) -> dict[str, Document]:
-        """Return the documents by name; raises LookupError if the namespace is not stored."""
-        if namespace not in self._documents:
-            raise LookupError(f"namespace {namespace!r} is not stored: the filter or weigher must list it in its reads")
-        return self._documents[namespace]
-
-    def find(self, namespace: str, name: str) -> Document | None:
-        """Return the document of exactly this name, or None. The namespace must be stored."""
-        return self._documents[namespace].get(name)
 
 
 def _has_column(namespace: str, key: str) -> bool:

@@ -14,9 +14,9 @@ from scheduler_svc.core.records import Amounts, LogEntry, Snapshot
 from scheduler_svc.core.table.aggregates import NAMESPACE as AGGREGATE
 from scheduler_svc.core.table.columns import FIRST_ROWS
 from scheduler_svc.core.table.partition import PartitionRows
+from scheduler_svc.core.table.partition_documents import Document
 from scheduler_svc.core.table.resources import ResourceColumns
 from scheduler_svc.core.table.rows import NO_ZONE, HostRows
-from scheduler_svc.core.table.state_columns import Document
 from scheduler_svc.core.table.view import View
 
 

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The host state documents of one partition, for lists, objects and documents that are not named after a host."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from scheduler_svc.core.namespaces.registry import COMPOSED
+from scheduler_svc.core.reads import NO_READS, Reads
+from scheduler_svc.core.table.read_errors import explain_namespace
+
+_ABSENT = object()
+
+Document = Mapping[str, Any]
+
+
+class PartitionDocuments:
+    """The documents of one partition, reduced to the keys that are read."""
+
+    __slots__ = ("_documents", "_keys", "_positions")
+
+    def __init__(self, reads: Reads = NO_READS) -> None:
+        self._keys: dict[str, frozenset[str]] = {}
+        self._documents: dict[str, dict[str, Document]] = {}
+        self._positions: dict[tuple[str, str], int] = {}
+        self.add_reads(reads)
+
+    def add_reads(self, reads: Reads) -> None:
+        """Add keys to store; this affects documents that are put afterwards."""
+        for namespace, keys in reads.items():
+            if namespace not in COMPOSED:
+                self._keys[namespace] = self._keys.get(namespace, frozenset()) | keys
+                self._documents.setdefault(namespace, {})
+
+    @property
+    def namespaces(self) -> list[str]:
+        """The namespaces whose documents are stored."""
+        return list(self._documents)
+
+    def put(self, namespace: str, name: str, document: Document | None, position: int) -> bool:
+        """Store a document, None to delete it; return whether stored keys changed. Older positions are ignored."""
+        documents = self._documents.get(namespace)
+        if documents is None or position < self._positions.get((namespace, name), 0):
+            return False
+        self._positions[namespace, name] = position
+        if document is None:
+            return documents.pop(name, None) is not None
+        stored = {key: document[key] for key in self._keys[namespace] if key in document}
+        changed = documents.get(name, _ABSENT) != stored
+        documents[name] = stored
+        return changed
+
+    def of(self, namespace: str) -> dict[str, Document]:
+        """Return the documents by name; raises LookupError if the namespace is not stored."""
+        if namespace not in self._documents:
+            raise LookupError(explain_namespace(namespace))
+        return self._documents[namespace]
+
+    def find(self, namespace: str, name: str) -> Document | None:
+        """Return the document of exactly this name, or None. The namespace must be stored."""
+        return self._documents[namespace].get(name)

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Texts of the errors for plugins that read a key which View.state or View.documents does not have."""
+
+from collections.abc import Mapping
+
+from scheduler_svc.core.namespaces.registry import COMPOSED
+
+METRIC_PREFIX = "metrics."  # prefix of metric keys in namespace compute
+# The members of the view that have the keys which are not state columns. Other keys of these namespaces are not stored.
+MEMBERS: Mapping[str, Mapping[str, str]] = {
+    "compute": {
+        "inventories": "hosts.capacity or trees.capacity",
+        "used": "hosts.free or trees.free",
+        "traits": "hosts.has_all",
+        "availability_zone": "in_zone",
+        "facts": "facts",
+        "host_ip": "addresses",
+        "numa": "numa",
+        "kind": "of_kind",
+        "root": "trees",
+        "parent": "trees",
+        "metrics": "state('compute', 'metrics.NAME')",
+    },
+    "service": {"alive": "services.alive", "enabled": "services.enabled", "audited": "services.opened"},
+    "aggregate": {"hosts": "aggregates.members", "metadata": "aggregates.metadata", "name": "documents('aggregate')"},
+}
+
+
+def explain_key(namespace: str, key: str) -> str:
+    """Return why View.state has no column of a key, and what to do."""
+    members = MEMBERS.get(namespace, {})
+    if key in members:
+        return f"key {key!r} of namespace {namespace!r} is not a state column: use view.{members[key]}"
+    if members and not (namespace == "compute" and key.startswith(METRIC_PREFIX)):
+        return f"key {key!r} of namespace {namespace!r} is not stored by workers; a view has {', '.join(members)}"
+    return f"key {key!r} of namespace {namespace!r} has no column: the filter or weigher must list it in its reads"
+
+
+def explain_namespace(namespace: str) -> str:
+    """Return why View.documents has no documents of a namespace, and what to do."""
+    if namespace in COMPOSED:
+        members = ", ".join(f"view.{member} ({key})" for key, member in MEMBERS[namespace].items())
+        return f"namespace {namespace!r} has no documents in a worker, its keys are columns: {members}"
+    return f"namespace {namespace!r} is not stored: the filter or weigher must list it in its reads"
