@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/plugins.md lists exactly what plugins may read."""
+
+import dataclasses
+import re
+from pathlib import Path
+
+import pytest
+
+from scheduler_svc.core.plugins.host_state import PluginHostState
+from scheduler_svc.core.plugins.spec import PluginRequestSpec
+from scheduler_svc.core.request import SchedulingRequest
+from tests.unit.scheduler_svc.hosts import node, request, table
+
+PAGE = (Path(__file__).resolve().parents[5] / "docs" / "plugins.md").read_text()
+ROW = re.compile(r"^\| (?:`view\.(\w+)\.` \| )?((?:`[^`]+`(?:, )?)+) \|", re.MULTILINE)
+# Public members that only decisions use: limits and positions of a decision in progress, and rows of the tree search.
+INTERNAL = {
+    "view": {"instance_limits", "with_instance_limits"},
+    "view.hosts": {"resources"},
+    "view.trees": {"hosts", "forests", "forest", "sharing_rows", "find_sharing_rows", "served_by"},
+    "view.aggregates": {"in_zone"},
+    "view.partitions": {"log_position", "log_positions", "numbers", "sums_since"},
+}
+GROUPS = ("hosts", "trees", "services", "aggregates", "facts", "addresses", "numa", "partitions")
+
+
+def documented():
+    """Return the documented members by object, from the tables of the page."""
+    members = {}
+    for block in re.findall(r"(?:^\|.*\n)+", PAGE, re.MULTILINE):
+        heading = re.match(r"\| `([\w.]+)\.` \|", block)
+        for group, cell in ROW.findall(block):
+            owner = f"view.{group}" if group else heading and heading.group(1)
+            names = re.findall(r"`(\w+)(?:\([^`]*\))?`", cell)
+            if owner and names:
+                members.setdefault(owner, set()).update(names)
+    return members
+
+
+def public(thing):
+    return {name for name in dir(thing) if not name.startswith("_")}
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_page_lists_the_members_of_each_group_of_the_view(group):
+    with table({"a": node()}).reading() as view:
+        expected = public(getattr(view, group)) - INTERNAL.get(f"view.{group}", set())
+    assert documented()[f"view.{group}"] == expected
+
+
+def test_page_lists_the_members_of_the_view():
+    with table({"a": node()}).reading() as view:
+        assert documented()["view"] == public(view) - INTERNAL["view"]
+        assert set(GROUPS) < documented()["view"]
+
+
+def test_page_lists_the_attributes_of_plugins_in_novas_style():
+    with table({"a": node()}).reading() as view:
+        assert documented()["host_state"] == public(PluginHostState(view, 0, {}))
+    assert documented()["spec_obj"] == public(PluginRequestSpec(request()))
+
+
+def test_documented_fields_of_the_request_exist():
+    fields = {field.name for field in dataclasses.fields(SchedulingRequest)}
+    assert len(documented()["request"]) > 20
+    assert documented()["request"] <= fields
+
+
+def test_internal_members_exist():
+    with table({"a": node()}).reading() as view:
+        for owner, names in INTERNAL.items():
+            group = owner.partition(".")[2]
+            assert names <= public(getattr(view, group) if group else view)
