@@ -11,7 +11,7 @@ from compute_agent import metrics
 from compute_agent.attempt import Attempt, AttemptRef, ClaimEnd, Stage
 from compute_agent.attempts.calls import CallRejected, CallUnanswered, ServiceCalls
 from compute_agent.attempts.guest_allocations import GuestManager
-from compute_agent.attempts.journal import Clock, wall_ms
+from compute_agent.clock import Clock, wall_ms
 from rpcapi import objects
 from rpcapi.clients.claims import ClaimsAPI
 from rpcapi.resources.claims import Answer, ClaimState

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from compute_agent.attempt import Attempt, AttemptRef, AttemptResult, ClaimEnd, Stage
 from compute_agent.attempts.guest_allocations import GuestManager
-from compute_agent.attempts.journal import Clock, wall_ms
+from compute_agent.clock import Clock, wall_ms
 from compute_agent.resources.requirements import BuildRequirements
 
 

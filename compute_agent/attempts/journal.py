@@ -1,23 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Journal of a service host: every attempt and its stage, written to disk before the agent acts on it."""
 
-import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from compute_agent.attempt import Attempt, AttemptRef, Stage
 from compute_agent.attempts.journal_file import JournalDamaged, JournalFile, JournalRecord
+from compute_agent.clock import Clock, wall_ms
 
 # The file is compacted when it has more than COMPACT_LINES lines, and more than COMPACT_FACTOR lines per attempt.
 COMPACT_LINES = 2000
 COMPACT_FACTOR = 2
-
-Clock = Callable[[], int]
-
-
-def wall_ms() -> int:
-    """Return Unix time in milliseconds."""
-    return time.time_ns() // 1_000_000
 
 
 class Journal:

@@ -9,7 +9,7 @@ from oslo_log import log
 
 from compute_agent import metrics
 from compute_agent.attempt import Attempt, AttemptRef, Stage
-from compute_agent.attempts.journal import wall_ms
+from compute_agent.clock import wall_ms
 from compute_agent.resources.requirements import BuildRequirements
 from compute_agent.runtime.service_host import ServiceHost
 from rpcapi import errors, objects

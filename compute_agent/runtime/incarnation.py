@@ -4,7 +4,7 @@
 from pathlib import Path
 
 from compute_agent import state_files
-from compute_agent.attempts.journal import Clock, wall_ms
+from compute_agent.clock import Clock, wall_ms
 from rpcapi import errors
 
 

@@ -15,8 +15,8 @@ from compute_agent.attempts.audit import AuditResult, HostAuditor
 from compute_agent.attempts.builder import AdmissionController
 from compute_agent.attempts.calls import CallRejected, CallUnanswered
 from compute_agent.attempts.guest_allocations import GuestManager
-from compute_agent.attempts.journal import Clock, wall_ms
 from compute_agent.attempts.saga import AttemptSaga
+from compute_agent.clock import Clock, wall_ms
 from compute_agent.resources.requirements import BuildRequirements
 from compute_agent.runtime.executor import JobTimer, SerialQueue
 from compute_agent.runtime.reporter import StatsReporter

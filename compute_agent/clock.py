@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Wall-clock time in milliseconds, which tests replace."""
+
+import time
+from collections.abc import Callable
+
+Clock = Callable[[], int]
+
+
+def wall_ms() -> int:
+    """Return Unix time in milliseconds."""
+    return time.time_ns() // 1_000_000
