@@ -11,6 +11,7 @@ from rpcapi.resources.names import host_of
 from scheduler_svc.core.records import Snapshot
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.store.interface import Store
+from scheduler_svc.store.records import HostReport
 
 NODES_PER_HOST = 50
 ZONES = ("az1", "az2", "az3")
@@ -77,7 +78,7 @@ def join(store: Store, nodes: Nodes) -> None:
     for name, node in nodes.items():
         by_host.setdefault(host_of(name), {})[name] = node
     for host, host_nodes in by_host.items():
-        outcome = store.update_stats(host, incarnation=1, sequence=1, base=0, full=True, nodes=host_nodes)
+        outcome = store.update_stats(host, HostReport(incarnation=1, sequence=1, nodes=host_nodes))
         store.audit(host, outcome.epoch, [], 0)
 
 

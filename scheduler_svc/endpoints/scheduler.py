@@ -25,6 +25,7 @@ from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.dry_run import DryRun
 from scheduler_svc.scheduling.extensions import CatalogueEntry
 from scheduler_svc.scheduling.partitioned import HostSelector
+from scheduler_svc.store.records import HostReport
 
 GetReportedKeys = Callable[[], list[str] | None]  # node state keys that agents must report; None: all
 ListFiltersFunction = Callable[
@@ -97,16 +98,14 @@ class SchedulerEndpoint(MeteredEndpoint):
         bounds.check("incarnation", stats.incarnation, 1)
         bounds.check("sequence", stats.sequence, 1)
         bounds.check("base", stats.base, 0, stats.sequence - 1)
-        nodes = check_nodes(host, stats.nodes, stats.full)
-        outcome = self._report_router.update_stats(
-            host,
-            stats.partition,
+        report = HostReport(
             incarnation=stats.incarnation,
             sequence=stats.sequence,
             base=stats.base,
             full=stats.full,
-            nodes=nodes,
+            nodes=check_nodes(host, stats.nodes, stats.full),
         )
+        outcome = self._report_router.update_stats(host, stats.partition, report)
         return objects.StatsAnswer.of(
             sequence=stats.sequence,
             need_full=outcome.need_full,

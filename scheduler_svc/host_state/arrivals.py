@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Routes reports of hosts to their partition; a host leaves a partition only when it has no claims."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from oslo_log import log
 
 from scheduler_svc.replication.partitions import OpenPartitions
-from scheduler_svc.store.records import StatsOutcome
+from scheduler_svc.store.records import HostReport, StatsOutcome
 
 LOG = log.getLogger(__name__)
 
@@ -18,17 +15,7 @@ class HostReportRouter:
     def __init__(self, partitions: OpenPartitions) -> None:
         self._partitions = partitions
 
-    def update_stats(
-        self,
-        host: str,
-        partition: str | None,
-        *,
-        incarnation: int,
-        sequence: int,
-        base: int,
-        full: bool,
-        nodes: Mapping[str, Mapping[str, Any]],
-    ) -> StatsOutcome:
+    def update_stats(self, host: str, partition: str | None, report: HostReport) -> StatsOutcome:
         """Apply a report; see Store.update_stats. ``partition`` None: this worker's own partition.
 
         A host that is known in another partition is removed there first, because claims cannot move with it. Raises
@@ -41,9 +28,7 @@ class HostReportRouter:
                 if former is not target:
                     former.store.remove(host)
                     LOG.warning("Host %s moved from partition %s to %s", host, former.name, target.name)
-        return target.store.update_stats(
-            host, incarnation=incarnation, sequence=sequence, base=base, full=full, nodes=nodes
-        )
+        return target.store.update_stats(host, report)
 
     def remove(self, host: str) -> None:
         """Remove a service host from every partition that may have it; raises HostInUse, Conflict."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef, ClaimResult, LogEntry, Snapshot
 from scheduler_svc.store.interface import Store
-from scheduler_svc.store.records import AuditOutcome, RunningClaim, StatsOutcome, Verification
+from scheduler_svc.store.records import AuditOutcome, HostReport, RunningClaim, StatsOutcome, Verification
 
 
 class ForwardingStore(Store):
@@ -56,19 +56,8 @@ class ForwardingStore(Store):
     def fence(self, host: str) -> int:
         return self._store.fence(host)
 
-    def update_stats(
-        self,
-        host: str,
-        *,
-        incarnation: int,
-        sequence: int,
-        base: int,
-        full: bool,
-        nodes: Mapping[str, Mapping[str, Any]],
-    ) -> StatsOutcome:
-        return self._store.update_stats(
-            host, incarnation=incarnation, sequence=sequence, base=base, full=full, nodes=nodes
-        )
+    def update_stats(self, host: str, report: HostReport) -> StatsOutcome:
+        return self._store.update_stats(host, report)
 
     def heartbeat(self, host: str, binary: str) -> None:
         self._store.heartbeat(host, binary)

@@ -55,6 +55,20 @@ class Verification:
 
 
 @dataclass(frozen=True, slots=True)
+class HostReport:
+    """A report of a service host; see rpcapi.objects.StatsReport.
+
+    ``nodes`` has all nodes of a ``full`` report, else the changes since the report numbered ``base``.
+    """
+
+    incarnation: int
+    sequence: int
+    nodes: Mapping[str, Mapping[str, Any]]
+    base: int = 0
+    full: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class StatsOutcome:
     """The result of ``update_stats``: ``need_full`` requests a full report, ``audit`` an audit in ``epoch``."""
 

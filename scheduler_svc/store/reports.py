@@ -9,7 +9,7 @@ from typing import Any
 from rpcapi import errors
 from rpcapi.resources import names
 from scheduler_svc.store import lineage, validation
-from scheduler_svc.store.records import SCHEMA
+from scheduler_svc.store.records import SCHEMA, HostReport
 
 COMPUTE = "gantt-compute"  # the binary of services that report nodes
 # Reasons why a host is not removed.
@@ -67,22 +67,22 @@ class ReportPlan:
     stale_roots: Sequence[str]
 
 
-def check(host: str, incarnation: int, sequence: int, base: int, nodes: Mapping[str, Any]) -> None:
+def check(host: str, report: HostReport) -> None:
     """Raise InvalidRequest, or InvalidName, for invalid counters or names; the figures were validated before."""
     validation.check_service_host(host)
-    for what, value in (("incarnation", incarnation), ("sequence", sequence), ("base", base)):
-        validation.check_number(what, value, 0, MAX_COUNTER)
-    for name in nodes:
+    for what in ("incarnation", "sequence", "base"):
+        validation.check_number(what, getattr(report, what), 0, MAX_COUNTER)
+    for name in report.nodes:
         validation.check_name(name)
         if names.host_of(name) != host:
             raise validation.refuse(f"host {host!r} may not report {name!r}, which is a node of another host")
 
 
-def judge(last: AppliedReport | None, incarnation: int, sequence: int, base: int, full: bool) -> Freshness:
-    """Return how to handle report (``incarnation``, ``sequence``) after ``last``."""
-    if last is not None and (incarnation, sequence) <= (last.incarnation, last.sequence):
+def judge(last: AppliedReport | None, report: HostReport) -> Freshness:
+    """Return how to handle ``report`` after ``last``."""
+    if last is not None and (report.incarnation, report.sequence) <= (last.incarnation, last.sequence):
         return Freshness.IGNORE
-    if not full and (last is None or (incarnation, base) != (last.incarnation, last.sequence)):
+    if not report.full and (last is None or (report.incarnation, report.base) != (last.incarnation, last.sequence)):
         return Freshness.NEED_FULL
     return Freshness.APPLY
 
@@ -90,15 +90,15 @@ def judge(last: AppliedReport | None, incarnation: int, sequence: int, base: int
 def plan(
     host: str,
     last: AppliedReport | None,
-    full: bool,
-    nodes: Mapping[str, Mapping[str, Any]],
+    report: HostReport,
     stored: Mapping[str, Mapping[str, Any]],
 ) -> ReportPlan:
-    """Compare reported ``nodes`` with the ``stored`` documents of those nodes.
+    """Compare the nodes of ``report`` with the ``stored`` documents of those nodes.
 
     Raises UnknownHost where a delta names a node that the host never reported, and InvalidStats where parents are
     unknown, form a cycle or would be changed by a delta.
     """
+    nodes, full = report.nodes, report.full
     last_nodes = last.nodes if last else ()
     if not full:
         for name in nodes:

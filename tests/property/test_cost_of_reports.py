@@ -19,6 +19,7 @@ from devstack.servers.redis import RedisServer
 from rpcapi import objects
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.host_state.reports import check_nodes
+from scheduler_svc.store.records import HostReport
 from scheduler_svc.store.redis import RedisStore
 from tests.unit.scheduler_svc.store.world import poll
 
@@ -37,11 +38,13 @@ class DirectScheduler:
     def update_resource_stats(self, ctxt: Any, host: str, stats: objects.StatsReport) -> objects.StatsAnswer:
         outcome = self.store.update_stats(
             host,
-            incarnation=stats.incarnation,
-            sequence=stats.sequence,
-            base=stats.base,
-            full=stats.full,
-            nodes=check_nodes(host, stats.nodes, stats.full),
+            HostReport(
+                incarnation=stats.incarnation,
+                sequence=stats.sequence,
+                base=stats.base,
+                full=stats.full,
+                nodes=check_nodes(host, stats.nodes, stats.full),
+            ),
         )
         return objects.StatsAnswer.of(
             sequence=stats.sequence, need_full=outcome.need_full, epoch=outcome.epoch, wanted=self.required_keys

@@ -16,7 +16,7 @@ from scheduler_svc.core.records import Candidate, ClaimBatch, ClaimRef, Intent
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.replication.replica import Replica
 from scheduler_svc.store.memory import MemoryStore
-from scheduler_svc.store.records import RunningClaim
+from scheduler_svc.store.records import HostReport, RunningClaim
 from tests.unit.scheduler_svc.hosts import describe, node
 
 HOSTS = st.sampled_from(("a", "b", "c"))
@@ -84,7 +84,7 @@ class ReplicaMachine(RuleBasedStateMachine):
         nodes_reported = {f"{host}/{node_name}": node(totals, ["CUSTOM_X"], *said) for node_name in nodes}
         for node_name in cells.keys() & set(nodes):
             nodes_reported |= self._cell(f"{host}/{node_name}", totals, cells[node_name])
-        self.store.update_stats(host, incarnation=1, sequence=self.sequence, base=0, full=True, nodes=nodes_reported)
+        self.store.update_stats(host, HostReport(incarnation=1, sequence=self.sequence, nodes=nodes_reported))
 
     @staticmethod
     def _cell(name, totals, deep):

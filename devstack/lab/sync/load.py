@@ -16,6 +16,7 @@ from devstack.lab.sync.worker import POLL_SECONDS, open_store
 from devstack.lab.worker_processes import PipeEnd
 from rpcapi.resources.inventory import Inventory
 from rpcapi.resources.names import host_of
+from scheduler_svc.store.records import HostReport
 from scheduler_svc.store.redis import RedisStore
 
 MINUTE = 60.0
@@ -95,8 +96,8 @@ class ReportingAgents:
     def _report(self, host: str, changes: Mapping[str, Any]) -> int:
         base = self._sequences[host]
         self._sequences[host] = base + 1
-        outcome = self._store.update_stats(host, incarnation=1, sequence=base + 1, base=base, full=False, nodes=changes)
-        return outcome.position
+        report = HostReport(incarnation=1, sequence=base + 1, base=base, full=False, nodes=changes)
+        return self._store.update_stats(host, report).position
 
 
 def agents_task(url: str, nodes: Nodes) -> Callable[[PipeEnd, int], None]:

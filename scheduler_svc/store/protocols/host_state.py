@@ -5,26 +5,17 @@ import abc
 from collections.abc import Collection, Mapping
 from typing import Any, Protocol
 
-from scheduler_svc.store.records import StatsOutcome
+from scheduler_svc.store.records import HostReport, StatsOutcome
 
 
 class HostReportStore(Protocol):
     """Reports and heartbeats of services, and the removal of their hosts."""
 
     @abc.abstractmethod
-    def update_stats(
-        self,
-        host: str,
-        *,
-        incarnation: int,
-        sequence: int,
-        base: int,
-        full: bool,
-        nodes: Mapping[str, Mapping[str, Any]],
-    ) -> StatsOutcome:
-        """Apply a service host's report (see rpcapi.objects.StatsReport) and count it as a heartbeat.
+    def update_stats(self, host: str, report: HostReport) -> StatsOutcome:
+        """Apply a service host's report and count it as a heartbeat.
 
-        ``nodes`` is already validated, and every inventory carries its ``capacity``. Only actual changes are logged.
+        Its nodes are already validated, and every inventory carries its ``capacity``. Only actual changes are logged.
         A repeated or older report changes nothing. A delta whose base is not the last applied report, or is of
         another incarnation, is answered ``need_full`` and changes nothing.
         Raises UnknownHost where a delta names a node that the host never reported.

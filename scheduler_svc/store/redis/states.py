@@ -7,7 +7,7 @@ from typing import Any
 
 from rpcapi import errors
 from scheduler_svc.store import documents, namespaces, paging, reports, validation
-from scheduler_svc.store.records import SCHEMA, Liveness, StatsOutcome
+from scheduler_svc.store.records import SCHEMA, HostReport, Liveness, StatsOutcome
 from scheduler_svc.store.redis.connect import RedisConnection
 from scheduler_svc.store.redis.keys import prefix, state_key
 
@@ -23,29 +23,24 @@ class RedisHostStates:
         self._beats_decide = int(liveness == "beats")
         self._head = prefix(connection.partition)
 
-    def update_stats(
-        self, host: str, report: tuple[int, int, int, bool], nodes: Mapping[str, Mapping[str, Any]]
-    ) -> StatsOutcome:
-        """Apply ``report``: (incarnation, sequence, base, full) and its nodes."""
+    def update_stats(self, host: str, report: HostReport) -> StatsOutcome:
+        """Apply a checked report; raises StoreUnavailable under too many concurrent reports of the host."""
         for _ in range(RACES):
-            outcome = self._try_report(host, report, nodes)
+            outcome = self._try_report(host, report)
             if outcome is not None:
                 return outcome
         raise errors.StoreUnavailable(why=f"too many concurrent reports of {host!r}; retry")
 
-    def _try_report(
-        self, host: str, report: tuple[int, int, int, bool], nodes: Mapping[str, Mapping[str, Any]]
-    ) -> StatsOutcome | None:
-        incarnation, sequence, _base, full = report
-        raw, node_names, stored = self._last_report(host, list(nodes))
+    def _try_report(self, host: str, report: HostReport) -> StatsOutcome | None:
+        raw, node_names, stored = self._last_report(host, list(report.nodes))
         last = _applied(raw, node_names)
-        freshness = reports.judge(last, *report)
+        freshness = reports.judge(last, report)
         mode, plan = "look", reports.ReportPlan((), (), (), ())
         if freshness is reports.Freshness.APPLY:
-            mode, plan = "apply", reports.plan(host, last, full, nodes, stored)
+            mode, plan = "apply", reports.plan(host, last, report, stored)
         elif freshness is reports.Freshness.NEED_FULL:
             mode = "beat"
-        new = documents.encode({"schema": SCHEMA, "incarnation": incarnation, "sequence": sequence})
+        new = documents.encode({"schema": SCHEMA, "incarnation": report.incarnation, "sequence": report.sequence})
         done, epoch, position, audited = self._connection.run(
             "report",
             host,

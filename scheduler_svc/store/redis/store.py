@@ -12,6 +12,7 @@ from scheduler_svc.store.records import (
     SCHEMA,
     AuditOutcome,
     Durability,
+    HostReport,
     Liveness,
     RunningClaim,
     StatsOutcome,
@@ -119,18 +120,9 @@ class RedisStore(interface.Store):
         validation.check_number("lifetime in milliseconds", ttl_ms, 1, validation.MAX_TTL_MS)
         return self._connection.run("pin", key, partition, ttl_ms, instead_of or "")
 
-    def update_stats(
-        self,
-        host: str,
-        *,
-        incarnation: int,
-        sequence: int,
-        base: int,
-        full: bool,
-        nodes: Mapping[str, Mapping[str, Any]],
-    ) -> StatsOutcome:
-        reports.check(host, incarnation, sequence, base, nodes)
-        return self._states.update_stats(host, (incarnation, sequence, base, full), nodes)
+    def update_stats(self, host: str, report: HostReport) -> StatsOutcome:
+        reports.check(host, report)
+        return self._states.update_stats(host, report)
 
     def heartbeat(self, host: str, binary: str) -> None:
         name = reports.service_name(host, binary)

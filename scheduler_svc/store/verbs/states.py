@@ -7,28 +7,21 @@ from typing import Any
 from rpcapi import errors
 from rpcapi.resources import names
 from scheduler_svc.store import aggregates, documents, namespaces, reports
-from scheduler_svc.store.records import StatsOutcome
+from scheduler_svc.store.records import HostReport, StatsOutcome
 from scheduler_svc.store.verbs.partition import PartitionState
 
 
-def update_stats(
-    partition: PartitionState,
-    host: str,
-    report: tuple[int, int, int, bool],
-    nodes: Mapping[str, Mapping[str, Any]],
-    now: int,
-) -> StatsOutcome:
-    """Apply ``report``: (incarnation, sequence, base, full) and its nodes."""
-    incarnation, sequence, _base, full = report
+def update_stats(partition: PartitionState, host: str, report: HostReport, now: int) -> StatsOutcome:
+    """Apply a checked report."""
     last = partition.reports.get(host)
-    partition.prefetch(services=[host], providers={*nodes, *(last.nodes if last and full else ())})
-    freshness = reports.judge(last, *report)
+    partition.prefetch(services=[host], providers={*report.nodes, *(last.nodes if last and report.full else ())})
+    freshness = reports.judge(last, report)
     if freshness is reports.Freshness.APPLY:
-        stored = {name: partition.providers[name] for name in nodes if name in partition.providers}
-        plan = reports.plan(host, last, full, nodes, stored)
+        stored = {name: partition.providers[name] for name in report.nodes if name in partition.providers}
+        plan = reports.plan(host, last, report, stored)
         beat(partition, host, reports.COMPUTE, now)
         _apply(partition, plan, now)
-        partition.reports[host] = reports.AppliedReport(incarnation, sequence, plan.nodes)
+        partition.reports[host] = reports.AppliedReport(report.incarnation, report.sequence, plan.nodes)
     elif freshness is reports.Freshness.NEED_FULL:
         beat(partition, host, reports.COMPUTE, now)
     need_full = freshness is reports.Freshness.NEED_FULL

@@ -10,7 +10,7 @@ from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef,
 from scheduler_svc.store import interface, reports, validation, verification
 from scheduler_svc.store import namespaces as rules
 from scheduler_svc.store.decisions import outcome
-from scheduler_svc.store.records import AuditOutcome, RunningClaim, StatsOutcome, Verification
+from scheduler_svc.store.records import AuditOutcome, HostReport, RunningClaim, StatsOutcome, Verification
 from scheduler_svc.store.verbs import audit as auditing
 from scheduler_svc.store.verbs import decisions as recorded
 from scheduler_svc.store.verbs import ending, fencing, pinning, removal, states
@@ -141,19 +141,9 @@ class VerbStore(interface.Store):
         validation.check_number("lifetime in milliseconds", ttl_ms, 1, validation.MAX_TTL_MS)
         return self._transact(lambda state, now: pinning.pin(state, key, partition, instead_of, now=now, ttl_ms=ttl_ms))
 
-    def update_stats(
-        self,
-        host: str,
-        *,
-        incarnation: int,
-        sequence: int,
-        base: int,
-        full: bool,
-        nodes: Mapping[str, Mapping[str, Any]],
-    ) -> StatsOutcome:
-        reports.check(host, incarnation, sequence, base, nodes)
-        report = (incarnation, sequence, base, full)
-        return self._transact(lambda partition, now: states.update_stats(partition, host, report, nodes, now))
+    def update_stats(self, host: str, report: HostReport) -> StatsOutcome:
+        reports.check(host, report)
+        return self._transact(lambda partition, now: states.update_stats(partition, host, report, now))
 
     def heartbeat(self, host: str, binary: str) -> None:
         name = reports.service_name(host, binary)

@@ -16,7 +16,7 @@ from rpcapi import errors
 from rpcapi.conf.replicas import ReplicaAcknowledgement
 from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import ClaimBatch, ClaimRef
-from scheduler_svc.store.records import AuditOutcome
+from scheduler_svc.store.records import AuditOutcome, HostReport
 from scheduler_svc.store.redis import RedisStore
 from scheduler_svc.store.redis.keys import prefix
 from tests.functional.failover.setups import FailoverSetup
@@ -100,7 +100,7 @@ class FailoverLoad:
         store = self.store()
         for name in HOSTS:
             nodes = {name: node_stats({"VCPU": CAPACITY, "MEMORY_MB": 64 * CAPACITY})}
-            store.update_stats(name, incarnation=1, sequence=1, base=0, full=True, nodes=nodes)
+            store.update_stats(name, HostReport(incarnation=1, sequence=1, nodes=nodes))
         store.close()
         for thread in self._threads:
             thread.start()

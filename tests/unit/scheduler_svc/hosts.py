@@ -13,6 +13,7 @@ from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.partition import PartitionRows
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.store.memory import MemoryStore
+from scheduler_svc.store.records import HostReport
 
 EPOCH = 7
 RESOURCE_COLUMNS = ("capacity", "used", "free", "min_unit", "max_unit", "step_size")
@@ -85,7 +86,7 @@ def join(store: MemoryStore, nodes: Mapping[str, Mapping[str, Any]], sequence: i
     for name, document in nodes.items():
         by_host.setdefault(name.partition("/")[0], {})[name] = document
     for host, documents in by_host.items():
-        report_result = store.update_stats(host, incarnation=1, sequence=sequence, base=0, full=True, nodes=documents)
+        report_result = store.update_stats(host, HostReport(incarnation=1, sequence=sequence, nodes=documents))
         store.audit(host, report_result.epoch, [], 0)
 
 

@@ -13,7 +13,7 @@ from scheduler_svc.endpoints import decode, encode
 from scheduler_svc.scheduling import refusals
 from scheduler_svc.scheduling.alternates import PreparedChunk
 from scheduler_svc.store.memory import MemoryStore
-from scheduler_svc.store.records import RunningClaim
+from scheduler_svc.store.records import HostReport, RunningClaim
 from scheduler_svc.store.validation import MAX_INTENTS
 
 PARTITION = "cell"
@@ -32,11 +32,9 @@ class Ledger:
             nodes = {node: capacities[node] for node in self.nodes if node.startswith(f"{host}/")}
             self.store.update_stats(
                 host,
-                incarnation=1,
-                sequence=1,
-                base=0,
-                full=True,
-                nodes={name: _document(capacity) for name, capacity in nodes.items()},
+                HostReport(
+                    incarnation=1, sequence=1, nodes={name: _document(capacity) for name, capacity in nodes.items()}
+                ),
             )
             self.store.audit(host, self.store.snapshot().epoch, [], 0)
 

@@ -10,6 +10,7 @@ from scheduler_svc.host_state.arrivals import HostReportRouter
 from scheduler_svc.host_state.deployment import DeploymentStates
 from scheduler_svc.host_state.documents import HostStates
 from scheduler_svc.scheduling.calls import SelectionCall
+from scheduler_svc.store.records import HostReport
 from tests.unit.scheduler_svc.deployments import PartitionedDeployment
 from tests.unit.scheduler_svc.hosts import node, request
 
@@ -31,7 +32,7 @@ class World:
         self.sequence += 1
         overviews = {host: node()} if nodes is None else nodes
         return self.arrivals.update_stats(
-            host, partition, incarnation=1, sequence=self.sequence, base=0, full=True, nodes=overviews
+            host, partition, HostReport(incarnation=1, sequence=self.sequence, nodes=overviews)
         )
 
     def names(self, partition):
@@ -55,7 +56,7 @@ def test_pages_contain_each_document_of_all_partitions_once_by_name(world, limit
 
 
 def test_documents_of_one_name_are_on_one_page(world):
-    world.deployment.stores["b"].update_stats("a1", incarnation=1, sequence=1, base=0, full=True, nodes={"a1": node()})
+    world.deployment.stores["b"].update_stats("a1", HostReport(incarnation=1, sequence=1, nodes={"a1": node()}))
     page, marker = world.states.list("compute", None, 1)
     assert [(document.state.name, document.partition) for document in page] == [("a1", "a"), ("a1", "b")]
     assert world.states.list("compute", marker, 1)[0][0].state.name == "b1"

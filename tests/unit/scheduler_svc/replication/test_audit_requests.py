@@ -9,6 +9,7 @@ import oslo_messaging as messaging
 from scheduler_svc.replication.audit_requests import AuditAnnouncer
 from scheduler_svc.replication.replica import Replica
 from scheduler_svc.store.memory import MemoryStore
+from scheduler_svc.store.records import HostReport
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import node
 
@@ -46,7 +47,7 @@ def test_audit_is_requested_for_live_unaudited_hosts():
 
 def test_no_audit_is_requested_if_all_live_hosts_are_audited():
     store = joined()
-    store.update_stats("silent", incarnation=1, sequence=1, base=0, full=True, nodes={"silent": node()})
+    store.update_stats("silent", HostReport(incarnation=1, sequence=1, nodes={"silent": node()}))
     store.state.alive["silent"] = False
     conductor = Conductor()
     AuditAnnouncer(conductor).request_audits(loaded(store))

@@ -11,6 +11,7 @@ from scheduler_svc.core.records import Candidate, ClaimBatch, Intent
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.replication.replica import Replica
 from scheduler_svc.store.memory import MemoryStore
+from scheduler_svc.store.records import HostReport
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import SMALL_REQUEST, describe, node
 
@@ -66,7 +67,7 @@ def test_returning_host_is_closed_until_its_audit(store):
     replica = Replica(store)
     replica.load()
     store.remove("b")
-    store.update_stats("b", incarnation=2, sequence=1, base=0, full=True, nodes={"b/1": node()})
+    store.update_stats("b", HostReport(incarnation=2, sequence=1, nodes={"b/1": node()}))
     while replica.log_position.position < store.snapshot().position:
         replica.step(0)
     same(replica, store)

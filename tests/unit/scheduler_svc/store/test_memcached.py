@@ -17,6 +17,7 @@ from scheduler_svc.store.composite import CompositeStore
 from scheduler_svc.store.factory import attach_state_store
 from scheduler_svc.store.memcached import MemcachedStates
 from scheduler_svc.store.memory import MemoryStore
+from scheduler_svc.store.records import HostReport
 from tests.conftest import missing
 from tests.run_folders import claim_folder, release_folder
 from tests.unit.scheduler_svc.store.backends import memory_world
@@ -190,7 +191,7 @@ def test_document_above_the_item_size_is_rejected(store: CompositeStore) -> None
 
 
 def test_host_table_applies_documents_from_memcached(store: CompositeStore) -> None:
-    store.update_stats("h1", incarnation=1, sequence=1, base=0, full=True, nodes={"h1": node_stats(ROOMY)})
+    store.update_stats("h1", HostReport(incarnation=1, sequence=1, nodes={"h1": node_stats(ROOMY)}))
     version = store.put_state("rack", "h1", 0, {"watts": 300})
     replica = Replica(store, table=HostTable([store.partition], {"rack": frozenset({"watts"})}))
     replica.load()

@@ -4,17 +4,18 @@
 import pytest
 
 from rpcapi import errors
+from scheduler_svc.store.records import HostReport
 from tests.unit.scheduler_svc.store.world import ROOMY, SHORT_MS, World, node_stats
 
 
 def delta(world: World, sequence: int, base: int, nodes: dict, incarnation: int = 1):
     return world.store.update_stats(
-        "h1", incarnation=incarnation, sequence=sequence, base=base, full=False, nodes=nodes
+        "h1", HostReport(incarnation=incarnation, sequence=sequence, base=base, full=False, nodes=nodes)
     )
 
 
 def full(world: World, sequence: int, nodes: dict, incarnation: int = 1):
-    return world.store.update_stats("h1", incarnation=incarnation, sequence=sequence, base=0, full=True, nodes=nodes)
+    return world.store.update_stats("h1", HostReport(incarnation=incarnation, sequence=sequence, nodes=nodes))
 
 
 def test_first_report_creates_the_host(world: World) -> None:

@@ -9,6 +9,7 @@ from rpcapi import errors
 from rpcapi.resources.claims import Verdict
 from scheduler_svc.core.records import Candidate, ClaimRef, Intent
 from scheduler_svc.store.lineage import MAX_DEPTH
+from scheduler_svc.store.records import HostReport
 from tests.unit.scheduler_svc.store.world import ROOMY, World, child_stats, node_stats
 
 
@@ -109,7 +110,9 @@ def test_tree_of_maximum_depth_is_accepted(world: World) -> None:
 
 
 def delta(world: World, nodes: dict[str, Any], sequence: int = 2) -> None:
-    world.store.update_stats("h1", incarnation=1, sequence=sequence, base=sequence - 1, full=False, nodes=nodes)
+    world.store.update_stats(
+        "h1", HostReport(incarnation=1, sequence=sequence, base=sequence - 1, full=False, nodes=nodes)
+    )
 
 
 def test_delta_may_contain_a_child_alone(world: World) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.core.records import Candidate, ClaimBatch, ClaimGroup, ClaimRef, Intent, IntentResult
 from scheduler_svc.store import Store
-from scheduler_svc.store.records import RunningClaim, StatsOutcome, Verification
+from scheduler_svc.store.records import HostReport, RunningClaim, StatsOutcome, Verification
 
 SMALL = {"VCPU": 1, "MEMORY_MB": 64}
 ROOMY = {"VCPU": 4, "MEMORY_MB": 1024}
@@ -53,7 +53,7 @@ class World:
     def report(self, host: str, nodes: Mapping[str, Mapping[str, Any]], **options: Any) -> StatsOutcome:
         """Send a full report of a host's nodes, the next one in order."""
         values: dict[str, Any] = {"incarnation": 1, "sequence": next(self._sequences), "base": 0, "full": True}
-        return self.store.update_stats(host, **{**values, **options}, nodes=nodes)
+        return self.store.update_stats(host, HostReport(**{**values, **options}, nodes=nodes))
 
     def add_host(self, host: str, *nodes: str, amounts: Mapping[str, int] = ROOMY, opened: bool = True) -> None:
         """Report a host with these nodes (default: one node with the host's name), and audit it."""
