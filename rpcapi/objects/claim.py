@@ -7,19 +7,7 @@ from oslo_versionedobjects import fields
 
 from rpcapi import errors
 from rpcapi.objects import base, versions
-from rpcapi.resources.claims import Answer
-
-_ERRORS: dict[str, type[errors.ClaimError]] = {
-    Answer.UNKNOWN: errors.ClaimUnknown,
-    Answer.FOREIGN: errors.ClaimForeign,
-    Answer.EXPIRED: errors.ClaimExpired,
-    Answer.ABORTED: errors.ClaimEnded,
-    Answer.RELEASED: errors.ClaimEnded,
-    Answer.ENDED: errors.ClaimEnded,
-    Answer.CONFLICT: errors.ClaimConflict,
-    Answer.CONFIRMED: errors.ClaimConflict,
-    Answer.CLOSED: errors.ClaimClosed,
-}
+from rpcapi.resources.claims import CLAIM_REFUSALS, Answer
 
 
 @base.GanttObjectRegistry.register
@@ -99,7 +87,8 @@ class ClaimAnswers(base.GanttObject):
         rows = zip(self.consumers, self.attempts, self.answers, self.reasons, self.hosts, strict=True)
         for consumer, attempt, answer, why, host in rows:
             if answer not in accepted:
-                error_class = _ERRORS.get(answer, errors.ClaimError)
+                refusal = CLAIM_REFUSALS.get(answer)
+                error_class = refusal.error if refusal else errors.ClaimError
                 raise error_class(consumer=consumer, attempt=attempt, why=why or answer, host=host)
 
 

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The vocabulary of claims: the states of a claim and the answers of the claim verbs."""
 
+from collections.abc import Mapping
 from enum import StrEnum
+from typing import NamedTuple
+
+from rpcapi import errors
 
 # The reason in NoValidHost for hosts that are alive and accept claims again after their audit.
 NOT_AUDITED = "not audited in this epoch"
@@ -47,6 +51,26 @@ class Answer(StrEnum):
     ENDED = "ended"  # prepare: this attempt or a later one has already ended
     CONFLICT = "conflict"  # prepare: the consumer has a live claim of another attempt
     CLOSED = "closed"  # undecided until a host has been audited in this epoch: retry
+
+
+class ClaimRefusal(NamedTuple):
+    """How an answer that is no success is reported: the error to raise, and the reason in a message."""
+
+    error: type[errors.ClaimError]
+    reason: str
+
+
+CLAIM_REFUSALS: Mapping[str, ClaimRefusal] = {
+    Answer.UNKNOWN: ClaimRefusal(errors.ClaimUnknown, "no such claim of that consumer and attempt"),
+    Answer.FOREIGN: ClaimRefusal(errors.ClaimForeign, "the claim is on another host"),
+    Answer.EXPIRED: ClaimRefusal(errors.ClaimExpired, "the claim's deadline passed before it was confirmed"),
+    Answer.ABORTED: ClaimRefusal(errors.ClaimEnded, "the claim was aborted"),
+    Answer.RELEASED: ClaimRefusal(errors.ClaimEnded, "the claim was released"),
+    Answer.ENDED: ClaimRefusal(errors.ClaimEnded, "this attempt, or a later one, has ended"),
+    Answer.CONFLICT: ClaimRefusal(errors.ClaimConflict, "the consumer has a live claim of another attempt"),
+    Answer.CONFIRMED: ClaimRefusal(errors.ClaimConflict, "the claim is confirmed: it belongs to its host"),
+    Answer.CLOSED: ClaimRefusal(errors.ClaimClosed, "unknown until the host is audited in this epoch"),
+}
 
 
 class GroupPolicy(StrEnum):

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Conversion of domain records to objects for the bus."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from rpcapi import objects
-from rpcapi.resources.claims import Answer, Verdict
+from rpcapi.resources.claims import CLAIM_REFUSALS, Answer, Verdict
 from scheduler_svc.core.records import Claim, ClaimResult, Intent, IntentResult
 from scheduler_svc.host_state.deployment import LocatedDocument
 from scheduler_svc.replication.partitions import PartitionOverview
@@ -13,18 +13,6 @@ from scheduler_svc.scheduling.alternates import PreparedChunk
 from scheduler_svc.scheduling.calls import SelectionResult
 from scheduler_svc.scheduling.extensions import CatalogueEntry
 from scheduler_svc.store.records import AuditOutcome, Verification
-
-_SENTENCES: Mapping[str, str] = {
-    Answer.UNKNOWN: "no such claim of that consumer and attempt",
-    Answer.FOREIGN: "the claim is on another host",
-    Answer.EXPIRED: "the claim's deadline passed before it was confirmed",
-    Answer.ABORTED: "the claim was aborted",
-    Answer.RELEASED: "the claim was released",
-    Answer.ENDED: "this attempt, or a later one, has ended",
-    Answer.CONFLICT: "the consumer has a live claim of another attempt",
-    Answer.CONFIRMED: "the claim is confirmed: it belongs to its host",
-    Answer.CLOSED: "unknown until the host is audited in this epoch",
-}
 
 
 def selections(attempt: int, selection_result: SelectionResult) -> objects.Selections:
@@ -189,7 +177,8 @@ def filters(worker: str, entries: Sequence[CatalogueEntry]) -> objects.FilterLis
 
 
 def _reason(answer: Answer) -> str:
-    return _SENTENCES.get(answer, "")
+    refusal = CLAIM_REFUSALS.get(answer)
+    return refusal.reason if refusal else ""
 
 
 def _may_change(result: IntentResult, current: bool) -> bool:

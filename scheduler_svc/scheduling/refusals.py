@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from rpcapi import errors
-from rpcapi.resources.claims import NOT_AUDITED, Answer, Verdict
+from rpcapi.resources.claims import CLAIM_REFUSALS, NOT_AUDITED, Answer, Verdict
 from scheduler_svc.core.records import Intent, IntentResult
 
 MAX_LOST_CANDIDATES = 32  # recorded in a decision
@@ -22,12 +22,7 @@ REASONS: Mapping[str, str] = {
 }
 
 # Answers that no retry changes: the attempt itself is refused.
-_CLAIM_ERRORS: Mapping[str, type[errors.ClaimError]] = {
-    Answer.ENDED: errors.ClaimEnded,
-    Answer.CONFLICT: errors.ClaimConflict,
-    Answer.CONFIRMED: errors.ClaimConflict,
-    Answer.CLOSED: errors.ClaimClosed,
-}
+_FINAL_ANSWERS = frozenset({Answer.ENDED, Answer.CONFLICT, Answer.CONFIRMED, Answer.CLOSED})
 
 
 def no_valid_host(hosts: int, reasons: Mapping[str, int]) -> errors.NoValidHost:
@@ -41,9 +36,8 @@ def no_valid_host(hosts: int, reasons: Mapping[str, int]) -> errors.NoValidHost:
 def raise_claim_error(prepared: Iterable[IntentResult], partition: str) -> None:
     """Raise the ClaimError of the first refused attempt, with the host and partition of its claim."""
     for result in prepared:
-        error_class = _CLAIM_ERRORS.get(result.answer)
-        if error_class is not None:
-            raise error_class(
+        if result.answer in _FINAL_ANSWERS:
+            raise CLAIM_REFUSALS[result.answer].error(
                 consumer=result.consumer,
                 attempt=result.attempt,
                 why=str(result.answer),
