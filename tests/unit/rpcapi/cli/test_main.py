@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The application: configuration, one-line errors, and imports."""
 
-import socket
 import subprocess
 import sys
 
@@ -64,15 +63,6 @@ def test_bad_configuration_is_one_line(gantt, config_file, text, message):
     assert message in result.err
     assert result.err.count("\n") == 1
     assert "s3cret" not in result.err
-
-
-def test_unreachable_broker_is_reported_at_once(gantt, config_file):
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-    config_file.write_text(f"[DEFAULT]\ntransport_url = rabbit://user:secret@127.0.0.1:{port}/\n")
-    result = gantt("server", "list")
-    assert result.code == 1
-    assert result.err == f"The message bus cannot be reached: 127.0.0.1:{port}: Connection refused\n"
 
 
 def test_unanswered_call_is_one_line(cluster, gantt, config_file):
