@@ -9,68 +9,15 @@ from oslo_config import cfg
 from rpcapi import errors
 from rpcapi.resources import names
 from scheduler_svc.conf import metrics
+from scheduler_svc.core import built_in
 from scheduler_svc.core.matching.options import FilterOptions
 
 LOG = logging.getLogger(__name__)
 
 GROUP = "filter_scheduler"
 
-# All built-in filters in the order of the pipeline, listed without importing their modules, which need NumPy.
-FILTERS = (
-    "AllHostsFilter",
-    "ComputeFilter",
-    "ForceHostsFilter",
-    "IgnoreHostsFilter",
-    "SameHostFilter",
-    "DifferentHostFilter",
-    "ServerGroupAntiAffinityFilter",
-    "ServerGroupAffinityFilter",
-    "IsolatedHostsFilter",
-    "AvailabilityZoneFilter",
-    "VolumePoolFilter",
-    "NetworkSegmentFilter",
-    "SimpleCIDRAffinityFilter",
-    "AggregateMultiTenancyIsolation",
-    "AggregateTypeAffinityFilter",
-    "AggregateInstanceExtraSpecsFilter",
-    "AggregateImagePropertiesIsolation",
-    "ImagePropertiesFilter",
-    "ComputeCapabilitiesFilter",
-    "MembershipFilter",
-    "TraitsFilter",
-    "MetricsFilter",
-    "NumInstancesFilter",
-    "AggregateNumInstancesFilter",
-    "IoOpsFilter",
-    "AggregateIoOpsFilter",
-    "JsonFilter",
-    "NUMATopologyFilter",
-    "PciPassthroughFilter",
-    "ResourcesFilter",
-    "RequestGroupsFilter",
-)
-# gantt's own filters that every request may rely on, those that Nova enables by default, and those without cost for
-# requests that do not use them.
-DEFAULT_FILTERS = (
-    "ComputeFilter",
-    "ForceHostsFilter",
-    "IgnoreHostsFilter",
-    "SameHostFilter",
-    "DifferentHostFilter",
-    "ServerGroupAntiAffinityFilter",
-    "ServerGroupAffinityFilter",
-    "AvailabilityZoneFilter",
-    "VolumePoolFilter",
-    "NetworkSegmentFilter",
-    "ImagePropertiesFilter",
-    "ComputeCapabilitiesFilter",
-    "MembershipFilter",
-    "TraitsFilter",
-    "NUMATopologyFilter",
-    "PciPassthroughFilter",
-    "ResourcesFilter",
-    "RequestGroupsFilter",
-)
+FILTERS = built_in.names(built_in.FILTERS)
+DEFAULT_FILTERS = built_in.default_names(built_in.FILTERS)
 # Former filter names and their replacements.
 RENAMED_FILTERS = {"ServerGroupFilter": ("ServerGroupAntiAffinityFilter", "ServerGroupAffinityFilter")}
 

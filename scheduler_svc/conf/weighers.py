@@ -7,40 +7,17 @@ from collections.abc import Mapping
 from oslo_config import cfg
 
 from rpcapi import errors
-from scheduler_svc.core.metric_weights import AGGREGATE_OPTION
+from scheduler_svc.core import built_in
 
 GROUP = "filter_scheduler"
 
-# Built-in weighers and their multiplier options, listed without importing their modules, which need NumPy.
-OPTIONS: Mapping[str, str] = {
-    "RAMWeigher": "ram_weight_multiplier",
-    "CPUWeigher": "cpu_weight_multiplier",
-    "DiskWeigher": "disk_weight_multiplier",
-    "BalanceWeigher": "balance_weight_multiplier",
-    "HypervisorVersionWeigher": "hypervisor_version_weight_multiplier",
-    "NumInstancesWeigher": "num_instances_weight_multiplier",
-    "IoOpsWeigher": "io_ops_weight_multiplier",
-    "ImagePropertiesWeigher": "image_props_weight_multiplier",
-    "PCIWeigher": "pci_weight_multiplier",
-    "ServerGroupSoftAffinityWeigher": "soft_affinity_weight_multiplier",
-    "ServerGroupSoftAntiAffinityWeigher": "soft_anti_affinity_weight_multiplier",
-    "BuildFailureWeigher": "build_failure_weight_multiplier",
-    "CrossCellWeigher": "cross_cell_move_weight_multiplier",
-    "VolumeNearWeigher": "volume_near_weight_multiplier",
-}
+WEIGHERS = built_in.names(built_in.WEIGHERS)
+DEFAULT_WEIGHERS = built_in.default_names(built_in.WEIGHERS)
 METRICS = "MetricsWeigher"  # its options are in [metrics]
-AGGREGATE_OPTIONS = (*OPTIONS.values(), AGGREGATE_OPTION)  # metadata that overrides an option for an aggregate's hosts
-WEIGHERS = (*OPTIONS, METRICS)
+OPTIONS: Mapping[str, str] = {entry.name: entry.option for entry in built_in.WEIGHERS if entry.name != METRICS}
+# Metadata that overrides an option for an aggregate's hosts.
+AGGREGATE_OPTIONS = tuple(entry.option for entry in built_in.WEIGHERS)
 AMOUNTS = ("RAMWeigher", "CPUWeigher", "DiskWeigher")
-DEFAULT_WEIGHERS = (
-    *AMOUNTS,
-    "PCIWeigher",
-    "ServerGroupSoftAffinityWeigher",
-    "ServerGroupSoftAntiAffinityWeigher",
-    "BuildFailureWeigher",
-    "CrossCellWeigher",
-    "VolumeNearWeigher",
-)
 SPREAD, PACK = "spread", "pack"
 
 _SCALED = (

@@ -4,8 +4,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-AGGREGATE_OPTION = "metrics_weight_multiplier"  # in aggregates; the option itself is [metrics] weight_multiplier
-
 
 @dataclass(frozen=True, slots=True)
 class MetricWeights:

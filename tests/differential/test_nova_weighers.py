@@ -12,7 +12,6 @@ import pytest
 
 from devstack.lab.peers import environments, side
 from scheduler_svc.conf.weighers import METRICS, OPTIONS
-from scheduler_svc.core.metric_weights import AGGREGATE_OPTION
 from scheduler_svc.core.weighers import scoring
 from tests.differential import asking
 from tests.property import weighed_clouds
@@ -44,8 +43,8 @@ def comparable(cloud):
     """Return the cloud without the intended differences of docs/differences.md."""
     for aggregate in cloud["aggregates"]:
         metadata = {key: value for key, value in aggregate["metadata"].items() if value != "nan"}
-        if metadata.get(AGGREGATE_OPTION) == "0":
-            del metadata[AGGREGATE_OPTION]
+        if metadata.get("metrics_weight_multiplier") == "0":
+            del metadata["metrics_weight_multiplier"]
         aggregate["metadata"] = metadata
     multipliers = cloud["multipliers"]
     for name in NEVER_NEGATIVE:

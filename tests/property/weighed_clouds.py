@@ -19,6 +19,7 @@ from scheduler_svc.core.records import ClaimGroup, Snapshot
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.core.weighers import scoring
+from scheduler_svc.core.weighers.options import WeigherOptions
 from tests.unit.scheduler_svc.hosts import EPOCH, node, provider
 
 Cloud = Mapping[str, Any]
@@ -83,7 +84,7 @@ def _image(chance: random.Random) -> dict[str, str]:
 def weighted(cloud: Cloud, *names: str) -> scoring.WeigherSet:
     """Return the weighers of these names, or all, with the cloud's settings."""
     configured = {name: multiplier for name, multiplier in cloud["multipliers"].items() if not names or name in names}
-    return scoring.build(configured, MetricWeights(cloud["metrics"], -100.0), properties=cloud["properties"])
+    return scoring.build(configured, WeigherOptions(MetricWeights(cloud["metrics"], -100.0), cloud["properties"]))
 
 
 def table(cloud: Cloud, weighing: scoring.WeigherSet) -> HostTable:

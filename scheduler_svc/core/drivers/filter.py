@@ -19,6 +19,7 @@ from scheduler_svc.core.reads import union
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
 from scheduler_svc.core.weighers import scoring
+from scheduler_svc.core.weighers.options import WeigherOptions
 
 RECORDED_HOSTS = 5  # leading hosts in the decision record
 ROUNDING = 1e-9  # relative error of sums of floats, as a share of a step
@@ -38,13 +39,14 @@ class FilterDriver(Driver):
     @classmethod
     def from_conf(cls, conf: cfg.ConfigOpts) -> "FilterDriver":
         """Build with the options of groups [filter_scheduler] and [metrics]."""
-        options, weights = conf.filter_scheduler, metrics.load(conf)
+        options = conf.filter_scheduler
+        weigher_options = WeigherOptions(metrics.load(conf), weighers.image_properties(conf))
         plugin_weighers = loading.weighers(conf)
         multipliers = weighers.multipliers(conf) | loading.multipliers(conf, plugin_weighers)
         enabled = {name: multipliers.get(name, 1.0) for name in options.enabled_weighers}
         return cls(
             pipeline.build(filters.enabled(conf), filters.load(conf), loading.filters(conf)),
-            scoring.build(enabled, weights, plugin_weighers, weighers.image_properties(conf)),
+            scoring.build(enabled, weigher_options, plugin_weighers),
             options.host_subset_size,
         )
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The filters in their order, and their application to a view."""
+"""The application of filters to a view, in the order of scheduler_svc.core.built_in."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,36 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rpcapi import errors
-from scheduler_svc.core.filters import (
-    aggregate_extra_specs,
-    aggregate_flavor,
-    aggregate_image_properties,
-    aggregate_tenants,
-    all_hosts,
-    audited,
-    availability_zone,
-    compute,
-    compute_capabilities,
-    force_hosts,
-    ignore_hosts,
-    image_properties,
-    instance_hosts,
-    isolated_hosts,
-    json_query,
-    membership,
-    metrics,
-    near_address,
-    network_segment,
-    numa_topology,
-    partition,
-    pci_passthrough,
-    request_groups,
-    resources,
-    server_group,
-    traits,
-    volume_pool,
-)
-from scheduler_svc.core.matching import counts
+from scheduler_svc.core import built_in
+from scheduler_svc.core.filters import membership, partition, pci_passthrough, request_groups, resources
 from scheduler_svc.core.matching.options import DEFAULTS, FilterOptions
 from scheduler_svc.core.matching.predicate import Filter
 from scheduler_svc.core.request import SchedulingRequest
@@ -47,68 +19,15 @@ from scheduler_svc.core.timings import FILTER, Stopwatch
 
 def pipeline(options: FilterOptions = DEFAULTS) -> Sequence[Filter]:
     """Return all built-in filters in their order, bound to the configured options."""
-    return (
-        # No arithmetic: it rejects no host.
-        all_hosts.FILTER,
-        # Two existing columns. First, so that later reasons do not count hosts that are down.
-        compute.FILTER,
-        # One lookup per name. First of the request's conditions, since it may leave only a few hosts.
-        force_hosts.FILTER,
-        ignore_hosts.FILTER,
-        # The same lookup, for the hosts of the hinted instances, as the store reported them.
-        instance_hosts.SAME_FILTER,
-        instance_hosts.DIFFERENT_FILTER,
-        # The same lookup; after the caller's conditions, so that its reason counts only hosts that the group excludes.
-        server_group.ANTI_AFFINITY_FILTER,
-        server_group.AFFINITY_FILTER,
-        # The same lookup, for configured names.
-        isolated_hosts.build(options),
-        # One comparison of an integer column.
-        availability_zone.FILTER,
-        # A lookup of the host names of a pool, and a bit test per network.
-        volume_pool.FILTER,
-        network_segment.FILTER,
-        # Three comparisons of integer columns.
-        near_address.FILTER,
-        # A cached column, recomputed when aggregates change.
-        aggregate_tenants.FILTER,
-        aggregate_flavor.FILTER,
-        aggregate_extra_specs.FILTER,
-        aggregate_image_properties.build(options),
-        # A cached predicate result per distinct facts document, and a lookup per row.
-        image_properties.build(options),
-        compute_capabilities.FILTER,
-        # A bit test per 64-bit word of aggregates.
-        membership.FILTER,
-        # A bit test per 64 different traits in the cluster.
-        traits.FILTER,
-        # One test per metric. After the request's conditions: hosts usually report all metrics.
-        metrics.build(options.metrics),
-        # One float comparison each; the limits of aggregates are a cached column.
-        counts.build("NumInstancesFilter", counts.INSTANCES, options.max_instances_per_host),
-        counts.build_by_aggregate("AggregateNumInstancesFilter", counts.INSTANCES, options.max_instances_per_host),
-        counts.build("IoOpsFilter", counts.IO_OPS, options.max_io_ops_per_host),
-        counts.build_by_aggregate("AggregateIoOpsFilter", counts.IO_OPS, options.max_io_ops_per_host),
-        # One comparison per query term: up to a hundred.
-        json_query.FILTER,
-        # Preconditions of the tree search, the most selective first.
-        numa_topology.FILTER,
-        pci_passthrough.FILTER,
-        # A float comparison per class, and arithmetic for unit rules: the most expensive. Late also because its reasons
-        # should count only hosts that meet all other conditions.
-        resources.FILTER,
-        # The same for each distinct request group, with sums over trees.
-        request_groups.FILTER,
-        # As cheap as the first, but callers wait for the hosts that it rejects: these must meet all other conditions.
-        audited.FILTER,
-    )
+    loaded = [entry.load() for entry in built_in.FILTERS]
+    return [item if isinstance(item, Filter) else item(options) for item in loaded]
 
 
 CAPACITY_FILTERS = (pci_passthrough, resources, request_groups)
 # Prefilters that restrict projects to aggregates depend on it: no other filter applies their conditions to flat hosts.
 ALWAYS_ENABLED = frozenset({membership.NAME})
 _WATCH = Stopwatch()
-NAMES = tuple(dict.fromkeys(host_filter.name for host_filter in pipeline()))
+NAMES = built_in.names(built_in.FILTERS)
 
 
 @dataclass(frozen=True, slots=True)

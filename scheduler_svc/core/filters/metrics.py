@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rejects hosts that have not reported all weighed metrics: Nova's MetricsFilter."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
+from scheduler_svc.core.matching.options import DEFAULTS, FilterOptions
 from scheduler_svc.core.matching.predicate import Filter, HostPredicate
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
@@ -13,9 +14,9 @@ NAME = "MetricsFilter"
 REASON = "metric {} not reported"
 
 
-def build(metrics: Iterable[str]) -> Filter:
-    """Return the filter for these metric names."""
-    keys = {name: f"metrics.{name}" for name in metrics}
+def build(options: FilterOptions = DEFAULTS) -> Filter:
+    """Return the filter for the metrics that hosts must report."""
+    keys = {name: f"metrics.{name}" for name in options.metrics}
 
     def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
         for name, key in keys.items():

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Limits on counts that hosts report.
 
-Nova's IoOpsFilter and NumInstancesFilter, and their variants with limits in aggregate metadata.
+What Nova's IoOpsFilter and NumInstancesFilter, and their variants with limits in aggregate metadata, have in common.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,10 +22,6 @@ class LimitedMetric:
     metric: str
     key: str
     reason: str
-
-
-IO_OPS = LimitedMetric("metrics.io_ops", "max_io_ops_per_host", "too many I/O operations")
-INSTANCES = LimitedMetric("metrics.instances", "max_instances_per_host", "too many instances")
 
 
 def build(name: str, metric: LimitedMetric, limit: int) -> Filter:

@@ -30,5 +30,4 @@ WEIGHER = Weigher(
     raw,
     step,
     {"compute": frozenset({"inventories", "used"})},
-    option="balance_weight_multiplier",
 )

@@ -24,6 +24,5 @@ WEIGHER = Weigher(
     raw,
     step,
     {"compute": frozenset({reported.FAILED_BUILDS})},
-    option="build_failure_weight_multiplier",
     sign=-1,
 )

@@ -24,6 +24,5 @@ WEIGHER = Weigher(
     raw,
     step,
     {"compute": frozenset({"inventories", "used"})},
-    option="cpu_weight_multiplier",
     floor=0.0,
 )

@@ -21,4 +21,4 @@ def step(request: SchedulingRequest) -> float:
     return 0.0
 
 
-WEIGHER = Weigher("CrossCellWeigher", raw, step, option="cross_cell_move_weight_multiplier")
+WEIGHER = Weigher("CrossCellWeigher", raw, step)

@@ -24,5 +24,4 @@ WEIGHER = Weigher(
     raw,
     step,
     {"compute": frozenset({"facts"})},
-    option="hypervisor_version_weight_multiplier",
 )

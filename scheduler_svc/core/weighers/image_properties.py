@@ -4,21 +4,23 @@
 Agents report, as a metric per value of each weighed property, how many of their instances have it.
 """
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.columns import FloatColumn
 from scheduler_svc.core.table.view import View
 from scheduler_svc.core.weighers import reported
+from scheduler_svc.core.weighers.options import DEFAULTS, WeigherOptions
 from scheduler_svc.core.weighers.weigher import Weigher
 
 NAME = "ImagePropertiesWeigher"
 
 
-def build(weights: Mapping[str, float]) -> Weigher:
-    """Return the weigher for these properties, each with the weight of an instance with the same value."""
+def build(options: WeigherOptions = DEFAULTS) -> Weigher | None:
+    """Return the weigher of the configured image properties; None if there are none."""
+    weights = options.image_properties  # of an instance with the same value of the property
+    if not weights:
+        return None
     families = {name: f"{reported.IMAGE}{name}=" for name in weights}
 
     def weighted_metrics(request: SchedulingRequest) -> dict[str, float]:
@@ -40,4 +42,4 @@ def build(weights: Mapping[str, float]) -> Weigher:
         """Return the weight that an instance of the request adds."""
         return sum(weighted_metrics(request).values(), 0.0)
 
-    return Weigher(NAME, raw, step, {"compute": frozenset(families.values())}, option="image_props_weight_multiplier")
+    return Weigher(NAME, raw, step, {"compute": frozenset(families.values())})

@@ -23,6 +23,5 @@ WEIGHER = Weigher(
     raw,
     step,
     {"compute": frozenset({reported.IO_OPS})},
-    option="io_ops_weight_multiplier",
     floor=0.0,
 )

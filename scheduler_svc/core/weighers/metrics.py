@@ -3,17 +3,20 @@
 
 import numpy as np
 
-from scheduler_svc.core.metric_weights import AGGREGATE_OPTION, MetricWeights
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.columns import FloatColumn
 from scheduler_svc.core.table.view import View
+from scheduler_svc.core.weighers.options import DEFAULTS, WeigherOptions
 from scheduler_svc.core.weighers.weigher import Weigher
 
 NAME = "MetricsWeigher"
 
 
-def build(weights: MetricWeights) -> Weigher:
-    """Return the weigher for these metrics."""
+def build(options: WeigherOptions = DEFAULTS) -> Weigher | None:
+    """Return the weigher of the configured metrics; None if there are none."""
+    weights = options.metrics
+    if not weights.ratios:
+        return None
     keys = {f"metrics.{name}": ratio for name, ratio in weights.ratios.items()}
 
     def raw(view: View, request: SchedulingRequest) -> FloatColumn:
@@ -23,7 +26,7 @@ def build(weights: MetricWeights) -> Weigher:
             values += ratio * view.state("compute", key)
         return np.where(np.isnan(values), weights.unavailable, values)
 
-    return Weigher(NAME, raw, step, {"compute": frozenset(keys)}, option=AGGREGATE_OPTION)
+    return Weigher(NAME, raw, step, {"compute": frozenset(keys)})
 
 
 def step(request: SchedulingRequest) -> float:

@@ -23,5 +23,4 @@ WEIGHER = Weigher(
     raw,
     step,
     {"compute": frozenset({reported.INSTANCES})},
-    option="num_instances_weight_multiplier",
 )

@@ -32,5 +32,4 @@ WEIGHER = Weigher(
     raw,
     step,
     {"compute": frozenset({"inventories", "used"})},
-    option="pci_weight_multiplier",
 )

@@ -6,55 +6,25 @@ filters; ``least`` is the weigher's floor if it has one. As in Nova (nova/weight
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from rpcapi import errors
-from scheduler_svc.core.metric_weights import NO_METRIC_WEIGHTS, MetricWeights
+from scheduler_svc.core import built_in
 from scheduler_svc.core.reads import Reads, union
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.columns import FloatColumn, Rows
 from scheduler_svc.core.table.view import View
 from scheduler_svc.core.timings import WEIGHER, Stopwatch
-from scheduler_svc.core.weighers import (
-    balance,
-    build_failure,
-    cpu,
-    cross_cell,
-    disk,
-    hypervisor_version,
-    image_properties,
-    io_ops,
-    metrics,
-    multipliers,
-    num_instances,
-    pci,
-    ram,
-    server_group,
-    volume_near,
-)
+from scheduler_svc.core.weighers import multipliers
 from scheduler_svc.core.weighers.multipliers import Multiplier
+from scheduler_svc.core.weighers.options import DEFAULTS, WeigherOptions
 from scheduler_svc.core.weighers.weigher import Weigher
 
-_BUILT_IN = (
-    ram.WEIGHER,
-    cpu.WEIGHER,
-    disk.WEIGHER,
-    balance.WEIGHER,
-    hypervisor_version.WEIGHER,
-    num_instances.WEIGHER,
-    io_ops.WEIGHER,
-    pci.WEIGHER,
-    server_group.SOFT_AFFINITY,
-    server_group.SOFT_ANTI_AFFINITY,
-    build_failure.WEIGHER,
-    cross_cell.WEIGHER,
-    volume_near.WEIGHER,
-)
 _WATCH = Stopwatch()
-NAMES = (*(weigher.name for weigher in _BUILT_IN), image_properties.NAME, metrics.NAME)
+NAMES = built_in.names(built_in.WEIGHERS)
 
 
 @dataclass(frozen=True, eq=False)  # compared by identity, since it is a cache key
@@ -90,28 +60,27 @@ class WeigherSet:
 
 
 def build(
-    configured: Mapping[str, float],
-    weights: MetricWeights = NO_METRIC_WEIGHTS,
-    plugins: Sequence[Weigher] = (),
-    properties: Mapping[str, float] | None = None,
+    configured: Mapping[str, float], options: WeigherOptions = DEFAULTS, plugins: Sequence[Weigher] = ()
 ) -> WeigherSet:
     """Return the weighers in ``configured`` with their multipliers, without those that never have an effect.
 
-    ``weights`` configures the metrics weigher, ``properties`` the image properties weigher; ``plugins`` are additional
-    weighers. Raises BadConfiguration for unknown names.
+    ``plugins`` are additional weighers. Raises BadConfiguration for unknown names.
     """
     unknown = configured.keys() - set(NAMES) - {weigher.name for weigher in plugins}
     if unknown:
         raise errors.BadConfiguration(why=f"unknown weigher {', '.join(sorted(unknown))}; allowed: {', '.join(NAMES)}")
-    available = list(_BUILT_IN)
-    if properties:
-        available.append(image_properties.build(properties))
-    if weights.ratios:
-        available.append(metrics.build(weights))
-    available += plugins
+    available = [*_built_in(options), *plugins]
     # A weigher with multiplier 0 is included if aggregates may override it.
     pairs = ((weigher, configured[weigher.name]) for weigher in available if weigher.name in configured)
     return WeigherSet(tuple((weigher, multiplier) for weigher, multiplier in pairs if multiplier or weigher.option))
+
+
+def _built_in(options: WeigherOptions) -> Iterator[Weigher]:
+    for entry in built_in.WEIGHERS:
+        loaded = entry.load()
+        weigher = loaded if isinstance(loaded, Weigher) else loaded(options)
+        if weigher is not None:
+            yield replace(weigher, option=entry.option)
 
 
 @dataclass(frozen=True, slots=True)

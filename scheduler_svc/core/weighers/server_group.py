@@ -10,7 +10,7 @@ from scheduler_svc.core.table.view import View
 from scheduler_svc.core.weighers.weigher import Weigher
 
 
-def _build(name: str, policy: GroupPolicy, option: str, sign: int) -> Weigher:
+def _build(name: str, policy: GroupPolicy, sign: int) -> Weigher:
     """Return the weigher of one policy; ``sign`` is 1 for affinity and -1 for anti-affinity."""
 
     def raw(view: View, request: SchedulingRequest) -> FloatColumn | None:
@@ -21,7 +21,7 @@ def _build(name: str, policy: GroupPolicy, option: str, sign: int) -> Weigher:
     def step(request: SchedulingRequest) -> float:
         return float(sign) if _has_policy(request, policy) else 0.0
 
-    return Weigher(name, raw, step, option=option)
+    return Weigher(name, raw, step)
 
 
 def _has_policy(request: SchedulingRequest, policy: GroupPolicy) -> bool:
@@ -39,9 +39,5 @@ def _count_members(view: View, request: SchedulingRequest) -> FloatColumn:
     return counts
 
 
-SOFT_AFFINITY = _build(
-    "ServerGroupSoftAffinityWeigher", GroupPolicy.SOFT_AFFINITY, "soft_affinity_weight_multiplier", 1
-)
-SOFT_ANTI_AFFINITY = _build(
-    "ServerGroupSoftAntiAffinityWeigher", GroupPolicy.SOFT_ANTI_AFFINITY, "soft_anti_affinity_weight_multiplier", -1
-)
+SOFT_AFFINITY = _build("ServerGroupSoftAffinityWeigher", GroupPolicy.SOFT_AFFINITY, 1)
+SOFT_ANTI_AFFINITY = _build("ServerGroupSoftAntiAffinityWeigher", GroupPolicy.SOFT_ANTI_AFFINITY, -1)

@@ -49,5 +49,4 @@ WEIGHER = Weigher(
     raw,
     step,
     {NAMESPACE: frozenset({LOCATION}), "compute": frozenset({"facts"})},
-    option="volume_near_weight_multiplier",
 )

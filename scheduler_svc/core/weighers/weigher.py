@@ -19,7 +19,8 @@ class Weigher:
     ``per_host`` is called instead of ``raw`` if it is not None: it returns numbers for the given rows only (None: all
     rows).
 
-    ``option`` is the name of the multiplier's option, and of the aggregate metadata that overrides it. ``sign`` is -1
+    ``option`` is the name of the multiplier's option, and of the aggregate metadata that overrides it; the list of
+    built-in weighers has it, plugins have none. ``sign`` is -1
     if the multiplier is a penalty. Numbers are scaled from ``floor`` if it is set (smaller ones are raised to it), else
     from the smallest number.
     """

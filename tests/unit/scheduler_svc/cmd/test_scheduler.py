@@ -10,9 +10,6 @@ import pytest
 
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.cmd import scheduler
-from scheduler_svc.conf import filter_scheduler
-from scheduler_svc.core.filtering import pipeline
-from scheduler_svc.core.weighers import scoring
 
 
 def run(*arguments):
@@ -60,11 +57,6 @@ def test_bad_configuration_prints_one_line_and_sets_exit_status(tmp_path, option
     assert ended.returncode == 78
     assert ended.stderr.count("\n") == 1
     assert why in ended.stderr
-
-
-def test_configured_filter_and_weigher_names_match_implementations():
-    assert filter_scheduler.FILTERS == pipeline.NAMES
-    assert set(filter_scheduler.WEIGHERS) == set(scoring.NAMES)
 
 
 def test_master_process_imports_no_heavy_libraries():

@@ -12,6 +12,7 @@ from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.matching.options import FilterOptions
 from scheduler_svc.core.metric_weights import MetricWeights
 from scheduler_svc.core.weighers import scoring
+from scheduler_svc.core.weighers.options import WeigherOptions
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import node, request
 
@@ -33,7 +34,7 @@ def configure(conf, **options):
 
 def raw_figures(weights):
     table = hosts.table(NODES, reads={"compute": frozenset({"metrics.cpu.percent", "metrics.heat"})})
-    ((weigher, _),) = scoring.build({"MetricsWeigher": 1.0}, weights)
+    ((weigher, _),) = scoring.build({"MetricsWeigher": 1.0}, WeigherOptions(weights))
     with table.reading() as view:
         return weigher.raw(view, request()).tolist()
 
@@ -113,7 +114,8 @@ def test_every_filter_and_weigher_declares_its_reads():
         for component in pipeline.build(pipeline.NAMES, FilterOptions(metrics=("heat",)))
     }
     reads_by_name |= {
-        component.name: component.reads for component, _ in scoring.build(dict.fromkeys(scoring.NAMES, 1.0), weights)
+        component.name: component.reads
+        for component, _ in scoring.build(dict.fromkeys(scoring.NAMES, 1.0), WeigherOptions(weights))
     }
     assert reads_by_name["TraitsFilter"] == {"compute": {"traits"}}
     assert reads_by_name["MetricsFilter"] == reads_by_name["MetricsWeigher"] == {"compute": {"metrics.heat"}}

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The configured options of weighers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from scheduler_svc.core.metric_weights import NO_METRIC_WEIGHTS, MetricWeights
+
+
+@dataclass(frozen=True, slots=True)
+class WeigherOptions:
+    """``metrics`` are the weights of metrics, ``image_properties`` those of image properties by name."""
+
+    metrics: MetricWeights = NO_METRIC_WEIGHTS
+    image_properties: Mapping[str, float] = field(default_factory=dict)
+
+
+DEFAULTS = WeigherOptions()
