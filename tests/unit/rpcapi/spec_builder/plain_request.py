@@ -25,3 +25,23 @@ PLAIN = {"VCPU": 4, "MEMORY_MB": 4096, "DISK_GB": 10}
 def request(extra_specs, properties=None, image=None, **values):
     flavor = Flavor("f", vcpus=4, memory_mb=4096, disk_gb=10, extra_specs=extra_specs)
     return build_spec(flavor, image or Image("i", properties=properties or {}), CATALOG, **values)
+
+
+def cell(number, cpus, pcpus, memory_mb):
+    return {"id": number, "group": f"_numa{number}", "cpus": cpus, "pcpus": pcpus, "memory_mb": memory_mb}
+
+
+def numa(*cells, policy="shared", threads=None, page=None, **more):
+    return {"cells": list(cells), "cpu_policy": policy, "thread_policy": threads, "page_size_kb": page, **more}
+
+
+def group(**resources):
+    return {"resources": resources, "required": ["HW_NUMA_ROOT"]}
+
+
+ALL = [0, 1, 2, 3]
+SINGLE_CELL = cell(0, ALL, [], 4096)
+PINNED = cell(0, ALL, ALL, 4096)
+FLOATING = {"_numa0": group(VCPU=4, MEMORY_MB=4096)}
+PINS = {"_numa0": group(PCPU=4, MEMORY_MB=4096)}
+DISK = {"DISK_GB": 10}

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validation of PCI aliases and device profiles."""
+"""PCI aliases: resource classes and traits that they request, and malformed ones."""
 
 import pytest
 
 from rpcapi import errors
-from rpcapi.spec_builder import device_profiles, pci_aliases
+from rpcapi.spec_builder import pci_aliases
+from rpcapi.spec_builder.pci_aliases import PciAlias
 
 
 @pytest.mark.parametrize(
@@ -31,7 +32,17 @@ def test_contradicting_definitions_of_an_alias_are_bad_configuration():
         pci_aliases.parse(['{"name": "a", "resource_class": "x"}', '{"name": "a", "resource_class": "y"}'])
 
 
-@pytest.mark.parametrize("group", [{}, {"trait:CUSTOM_A": "required"}, {"resources1:VGPU": "1"}, {"colour": "red"}])
-def test_device_profile_group_without_resources_is_refused(group):
-    with pytest.raises(errors.InvalidSpec, match="device profile 'p'"):
-        device_profiles.parse_profile("p", [group])
+@pytest.mark.parametrize(
+    ("text", "alias"),
+    [
+        ('{"name": "a", "vendor_id": "10de", "product_id": "1DB6"}', PciAlias("a", "CUSTOM_PCI_10DE_1DB6")),
+        ('{"name": "a", "resource_class": "fast nic"}', PciAlias("a", "CUSTOM_FAST_NIC")),
+        ('{"name": "a", "resource_class": "vgpu"}', PciAlias("a", "VGPU")),
+        (
+            '{"name": "a", "resource_class": "x", "traits": "hw_nic_sriov, rack 1", "numa_policy": "socket"}',
+            PciAlias("a", "CUSTOM_X", ("HW_NIC_SRIOV", "CUSTOM_RACK_1"), "socket"),
+        ),
+    ],
+)
+def test_alias_is_read_with_its_resource_class_and_traits(text, alias):
+    assert pci_aliases.parse([text, text]) == {"a": alias}

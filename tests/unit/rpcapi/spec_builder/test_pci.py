@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PCI devices that flavors request by alias."""
+
+import pytest
+
+from rpcapi import errors
+from tests.unit.rpcapi.spec_builder.plain_request import PLAIN, SINGLE_CELL, cell, numa, request
+
+# (extra specs, image properties, fields of the spec)
+EXAMPLES = {
+    "a device": (
+        {"pci_passthrough:alias": "QuickAssist:1"},
+        {},
+        {"resources": PLAIN, "groups": {"_pci0": {"resources": {"CUSTOM_PCI_8086_0443": 1}}}, "numa": {}},
+    ),
+    "devices of two kinds": (
+        {"pci_passthrough:alias": "QuickAssist:1, nic:2"},
+        {},
+        {
+            "groups": {
+                "_pci0": {"resources": {"CUSTOM_PCI_8086_0443": 1}},
+                **{
+                    f"_pci{n}": {
+                        "resources": {"CUSTOM_FAST_NIC": 1},
+                        "required": ["CUSTOM_PHYSNET_A", "HW_NIC_SRIOV"],
+                    }
+                    for n in (1, 2)
+                },
+            },
+            "groups_policy": "none",
+        },
+    ),
+    "a device of the one cell": (
+        {"pci_passthrough:alias": "QuickAssist:1", "hw:numa_nodes": "1"},
+        {},
+        {"numa": numa(SINGLE_CELL, devices={"_pci0": "required"}), "same_subtree": [["_numa0", "_pci0"]]},
+    ),
+    "a device of one of two cells": (
+        {"pci_passthrough:alias": "QuickAssist:1", "hw:numa_nodes": "2"},
+        {},
+        {
+            "numa": numa(cell(0, [0, 1], [], 2048), cell(1, [2, 3], [], 2048), devices={"_pci0": "required"}),
+            "same_subtree": [],
+            "groups_policy": "none",
+        },
+    ),
+    "a device of any cell, or of none": (
+        {"pci_passthrough:alias": "nic:1,any:1", "hw:numa_nodes": "1"},
+        {},
+        {"numa": numa(SINGLE_CELL, devices={"_pci0": "legacy"}), "same_subtree": []},
+    ),
+    "a policy for all devices": (
+        {"pci_passthrough:alias": "QuickAssist:1", "hw:numa_nodes": "1"},
+        {"hw_pci_numa_affinity_policy": "preferred"},
+        {"numa": numa(SINGLE_CELL), "same_subtree": []},
+    ),
+    "a device of the socket": (
+        {"pci_passthrough:alias": "any:1", "hw:pci_numa_affinity_policy": "socket"},
+        {},
+        {"root_required": ["COMPUTE_SOCKET_PCI_NUMA_AFFINITY"]},
+    ),
+}
+
+CONTRADICTIONS = [
+    ({"pci_passthrough:alias": "QuickAssist"}, {}, "must be a list of NAME:COUNT"),
+    ({"pci_passthrough:alias": "QuickAssist:0"}, {}, "must be a list of NAME:COUNT"),
+    ({"pci_passthrough:alias": "QuickAssist:65"}, {}, "must be a list of NAME:COUNT"),
+    ({"pci_passthrough:alias": "nothing:1"}, {}, "names unknown PCI alias 'nothing'; known: QuickAssist"),
+    ({"hw:pci_numa_affinity_policy": "near"}, {}, "must be one of required, legacy, preferred, socket"),
+]
+
+
+@pytest.mark.parametrize(("extra_specs", "properties", "fields"), EXAMPLES.values(), ids=EXAMPLES)
+def test_devices_are_translated_to_the_expected_fields(extra_specs, properties, fields):
+    spec = request(extra_specs, properties)
+    assert {name: getattr(spec, name) for name in fields} == fields
+
+
+@pytest.mark.parametrize(("extra_specs", "properties", "sentence"), CONTRADICTIONS)
+def test_contradiction_is_refused_with_the_reason(extra_specs, properties, sentence):
+    with pytest.raises(errors.InvalidSpec) as caught:
+        request(extra_specs, properties)
+    assert sentence in caught.value.sentence

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Validation of scheduler hints."""
+
+import pytest
+
+from rpcapi import errors
+from rpcapi.validation import hints
+
+SOME_UUID = "0f6f1f0e-5a35-4d6c-9e0b-b1a5d3f0c2a4"
+
+
+@pytest.mark.parametrize(
+    "valid",
+    [
+        {},
+        {"same_host": SOME_UUID, "anything": {"of": ["a", "plugin"]}},
+        {"different_host": [SOME_UUID] * 100},
+        {"build_near_host_ip": "10.0.0.1"},
+        {"build_near_host_ip": ["10.0.0.1"], "cidr": ["/16"]},
+        {"query": [">=", "$free_ram_mb", 1024]},
+    ],
+)
+def test_valid_hints_pass(valid):
+    hints.check(valid)
+
+
+@pytest.mark.parametrize(
+    ("invalid", "sentence"),
+    [
+        (["a"], "must be a mapping"),
+        ({1: "a"}, "string keys"),
+        ({"": "a"}, "key of a hint"),
+        ({f"k{n}": 1 for n in range(51)}, "the hints may contain at most 50 entries, got 51"),
+        ({"k": "x" * 20_000}, "at most 16384 bytes"),
+        ({"k": object()}, "cannot be encoded as JSON"),
+        ({"same_host": "me"}, "must contain uuids of instances, not 'me'"),
+        ({"same_host": [7]}, "must contain uuids of instances, not 7"),
+        ({"different_host": [SOME_UUID] * 101}, "at most 100 instances, got 101"),
+        ({"build_near_host_ip": 7}, "must be the IP address of a host, not 7"),
+        ({"build_near_host_ip": "here"}, "is not a network"),
+        ({"build_near_host_ip": "10.0.0.1", "cidr": "/40"}, "is not a network"),
+        ({"build_near_host_ip": "10.0.0.1", "cidr": "24"}, "is not a network"),
+        ({"cidr": "/24"}, "'build_near_host_ip', which is missing"),
+        ({"query": "[what?"}, "query"),
+    ],
+)
+def test_invalid_hint_is_refused_with_the_reason(invalid, sentence):
+    with pytest.raises(errors.InvalidSpec) as caught:
+        hints.check(invalid)
+    assert sentence in caught.value.sentence
+
+
+@pytest.mark.parametrize(
+    ("value", "single", "many"),
+    [("a", "a", ["a"]), (["a"], "a", ["a"]), (["a", "b"], ["a", "b"], ["a", "b"]), ([], [], [])],
+)
+def test_hint_may_be_one_value_or_a_list(value, single, many):
+    assert hints.single_value(value) == single
+    assert hints.as_list(value) == many
