@@ -18,6 +18,10 @@ from rpcapi.resources.claims import ClaimState
 from rpcapi.resources.names import host_of
 
 POLL = 0.2
+# Timeouts of the calls that detect a scheduler's start: a call sent too early is lost and waits for its whole timeout.
+PROBE_SECONDS = 0.5
+PROBE_SECONDS_MAX = 8.0
+NO_ANSWER = (messaging.MessagingException, errors.Unavailable)
 CHUNK = 100
 FINAL_STATUSES = ("ACTIVE", "ERROR")
 
@@ -84,20 +88,35 @@ def _is_host(document: Mapping[str, Any]) -> bool:
 def wait_for_nodes(session: Session, nodes: int, seconds: float, progress: Callable[[int], None]) -> None:
     """Wait until ``nodes`` nodes accept claims; raises TimeoutError with the number that do."""
     deadline = time.monotonic() + seconds
+    _wait_for_scheduler(session, deadline)
     open_count = 0
     while open_count < nodes:
         started_at = time.monotonic()
+        pause = POLL
         try:
             open_count = open_nodes(session)
-        except (messaging.MessagingException, errors.Unavailable):
+            # With thousands of nodes a query takes long and slows down their start.
+            pause = max(POLL, 2 * (time.monotonic() - started_at))
+        except NO_ANSWER:
             open_count = 0  # the services are still starting
         progress(open_count)
         if open_count < nodes and time.monotonic() > deadline:
             raise TimeoutError(
                 f"only {open_count} of {nodes} nodes accept claims after {seconds:g} s; see the daemons' logs"
             )
-        # With thousands of nodes a query takes long and slows down their start.
-        time.sleep(max(POLL, 2 * (time.monotonic() - started_at)))
+        time.sleep(pause)
+
+
+def _wait_for_scheduler(session: Session, deadline: float) -> None:
+    """Wait until a scheduler answers, or until the deadline."""
+    timeout = PROBE_SECONDS
+    while time.monotonic() < deadline:
+        try:
+            session.scheduler.list_partitions(session.ctxt.with_timeout(timeout))
+            return
+        except NO_ANSWER:
+            timeout = min(2 * timeout, PROBE_SECONDS_MAX)
+            time.sleep(POLL)
 
 
 def boot(session: Session, requests: Sequence[WorkloadRequest]) -> list[str]:
