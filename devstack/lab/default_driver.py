@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from oslo_config import cfg
 
 from scheduler_svc import conf as scheduler_conf
+from scheduler_svc.composition import drivers
 from scheduler_svc.conf import filter_scheduler, weighers
 from scheduler_svc.conf import filters as filters_conf
 from scheduler_svc.core.drivers.filter import FilterDriver
@@ -29,7 +30,7 @@ def default(subset: int = 1) -> FilterDriver:
     """Return the filter driver with default filters, weighers and multipliers, and ``subset`` as host_subset_size."""
     conf = _conf()
     conf.set_override("host_subset_size", subset, group=filter_scheduler.GROUP)
-    return FilterDriver.from_conf(conf)
+    return drivers.filter_driver(conf)
 
 
 def all_filters() -> FilterDriver:
@@ -38,7 +39,7 @@ def all_filters() -> FilterDriver:
     for name, value in ALL_FILTERS_OPTIONS.items():
         conf.set_override(name, value, group=filter_scheduler.GROUP)
     conf.set_override("weight_setting", ["heat=-1"], group="metrics")
-    return FilterDriver.from_conf(conf)
+    return drivers.filter_driver(conf)
 
 
 def filters() -> Filters:

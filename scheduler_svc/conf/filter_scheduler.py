@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from oslo_config import cfg
 
 from rpcapi import errors
-from scheduler_svc.conf import filters, plugins, scheduler, weighers
+from scheduler_svc.conf import filters, scheduler, weighers
+from scheduler_svc.core.plugins import entry_points
 
 GROUP = "filter_scheduler"
 FILTERS = filters.FILTERS
@@ -33,14 +34,14 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
 def check(conf: cfg.ConfigOpts) -> None:
     """Raise BadConfiguration for an unknown filter or weigher."""
     group = conf.filter_scheduler
-    _check_names("filter", filters.enabled(conf), FILTERS, plugins.FILTERS)
+    _check_names("filter", filters.enabled(conf), FILTERS, entry_points.FILTERS)
     if {"filter", "solver"} & set(scheduler.drivers(conf)):  # another driver may have its own weighers
-        _check_names("weigher", group.enabled_weighers, WEIGHERS, plugins.WEIGHERS)
+        _check_names("weigher", group.enabled_weighers, WEIGHERS, entry_points.WEIGHERS)
 
 
 def _check_names(what: str, enabled: Sequence[str], built_in: Sequence[str], group: str) -> None:
-    plugins.enabled(enabled, group, built_in)
-    allowed = [*built_in, *plugins.installed(group)]
+    entry_points.enabled(enabled, group, built_in)
+    allowed = [*built_in, *entry_points.installed(group)]
     unknown = sorted(set(enabled) - set(allowed))
     if unknown:
         raise errors.BadConfiguration(

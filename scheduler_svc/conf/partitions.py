@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from oslo_config import cfg
 
 from rpcapi import errors
-from scheduler_svc.conf import store_url
+from scheduler_svc.store import url as store_url
 
 PREFIX = "partition:"
 GROUP = f"{PREFIX}NAME"

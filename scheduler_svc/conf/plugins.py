@@ -1,17 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of filter and weigher plugins: installed entry points, and handling of their errors."""
+"""Options of filter and weigher plugins: handling of their errors, and multipliers."""
 
-import importlib.metadata
 import math
-from collections.abc import Collection, Mapping, Sequence
 
 from oslo_config import cfg
 
 from rpcapi import errors
 
 GROUP = "filter_scheduler"  # plugins are enabled there by name, like built-in filters and weighers
-FILTERS = "gantt.filters"
-WEIGHERS = "gantt.weighers"
 FATAL, SKIP = "fatal", "skip"
 
 OPTS: list[cfg.Opt] = [
@@ -41,35 +37,6 @@ OPTS: list[cfg.Opt] = [
 def register_opts(conf: cfg.ConfigOpts) -> None:
     """Register the plugin options of group [filter_scheduler]."""
     conf.register_opts(OPTS, group=GROUP)
-
-
-def installed(group: str) -> Mapping[str, Sequence[importlib.metadata.EntryPoint]]:
-    """Return the entry points of ``group`` by name, without importing them."""
-    points: dict[str, list[importlib.metadata.EntryPoint]] = {}
-    for point in importlib.metadata.entry_points(group=group):
-        points.setdefault(point.name, []).append(point)
-    return points
-
-
-def source(point: importlib.metadata.EntryPoint) -> str:
-    """Return the distribution of an entry point, with its version."""
-    return f"{point.dist.name} {point.dist.version}" if point.dist else "an unknown distribution"
-
-
-def enabled(names: Collection[str], group: str, built_in: Collection[str]) -> list[importlib.metadata.EntryPoint]:
-    """Return the entry points that ``names`` enable, in the order of the names.
-
-    Raises BadConfiguration for an ambiguous name.
-    """
-    installed_points = installed(group)
-    enabled_points: list[importlib.metadata.EntryPoint] = []
-    for name in dict.fromkeys(names):
-        points = installed_points.get(name, ())
-        sources = [source(point) for point in points] + ["gantt itself"] * (name in built_in)
-        if points and len(sources) > 1:
-            raise errors.BadConfiguration(why=f"[{GROUP}] {name!r} is in {' and in '.join(sources)}: uninstall one")
-        enabled_points += points
-    return enabled_points
 
 
 def multiplier(conf: cfg.ConfigOpts, name: str) -> float:

@@ -4,7 +4,7 @@
 from oslo_config import cfg
 
 from rpcapi.conf import replicas
-from scheduler_svc.conf import store_url
+from scheduler_svc.store import url as store_url
 
 GROUP = "store"
 

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The notification publishers of a worker, as configured in [host_state_notifications]."""
+"""The notification publishers of a worker."""
 
-import uuid
-from collections.abc import Callable, Sequence
-
-from oslo_config import cfg
+from collections.abc import Callable, Collection, Sequence
 
 from scheduler_svc.notifications.outlet import NotificationSender
 from scheduler_svc.notifications.publisher import NotificationPublisher
@@ -13,26 +10,24 @@ from scheduler_svc.store.interface import Store
 
 
 class NotificationPublishers:
-    """One publisher for each partition, none if notifications are disabled. ``opener`` opens a store for each."""
+    """One publisher for each of ``stores``, which are closed with it, as are the senders."""
 
     def __init__(
-        self, conf: cfg.ConfigOpts, partitions: Sequence[str], opener: Callable[[cfg.ConfigOpts, str], Store]
+        self,
+        stores: Sequence[Store],
+        make_sender: Callable[[], NotificationSender],
+        *,
+        owner: str,
+        lease: float,
+        kinds: Collection[str],
     ) -> None:
-        """Raise BadConfiguration for an unknown transport or driver."""
-        group = conf.host_state_notifications
-        self._senders: list[NotificationSender] = []
-        self._stores: list[Store] = []
-        self._publishers: list[NotificationPublisher] = []
-        owner = f"{conf.scheduler.host}:{uuid.uuid4().hex}"
-        name = f"gantt-scheduler.{conf.scheduler.host}"
-        for partition in partitions if group.enabled else ():
-            sender = NotificationSender(conf, group.transport_url, group.driver, group.topics, name)
-            store = opener(conf, partition)
-            self._senders.append(sender)
-            self._stores.append(store)
-            self._publishers.append(
-                NotificationPublisher(store, PublisherLease(store, owner, group.lease), sender.send, group.kinds)
-            )
+        """``owner`` and ``lease`` (in seconds) are those of the publisher lease, ``kinds`` the published changes."""
+        self._stores = stores
+        self._senders = [make_sender() for _ in stores]
+        self._publishers = [
+            NotificationPublisher(store, PublisherLease(store, owner, lease), sender.send, kinds)
+            for store, sender in zip(stores, self._senders, strict=True)
+        ]
 
     def start(self) -> None:
         """Start all publishers."""

@@ -4,11 +4,11 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from scheduler_svc.conf import plugins as conf_plugins
 from scheduler_svc.core import timings as figures
 from scheduler_svc.core.drivers.driver import Driver
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.matching.predicate import Filter
+from scheduler_svc.core.plugins import entry_points
 from scheduler_svc.core.reads import NO_READS, Reads, union
 from scheduler_svc.core.timings import FILTER, WEIGHER, PluginTimings
 from scheduler_svc.core.weighers import scoring
@@ -44,9 +44,9 @@ def list_entries(driver: Driver, kind: str | None = None) -> list[CatalogueEntry
 def _list_kind(
     kind: str, used: Sequence[Filter] | Sequence[Weigher], built_in: dict[str, Reads]
 ) -> Iterator[CatalogueEntry]:
-    group = conf_plugins.FILTERS if kind == FILTER else conf_plugins.WEIGHERS
-    points = conf_plugins.installed(group)
-    external = {name: ", ".join(map(conf_plugins.source, entry_points)) for name, entry_points in points.items()}
+    group = entry_points.FILTERS if kind == FILTER else entry_points.WEIGHERS
+    points = entry_points.installed(group)
+    external = {name: ", ".join(map(entry_points.source, name_points)) for name, name_points in points.items()}
     reads: dict[str, Reads] = {}
     for plugin in used:
         reads[plugin.name] = union([reads.get(plugin.name, NO_READS), plugin.reads])

@@ -7,12 +7,12 @@ from typing import Any
 from rpcapi import errors
 from rpcapi.conf import redis_nodes, redis_url
 from rpcapi.conf.replicas import ReplicaAcknowledgement
-from scheduler_svc.conf.store_url import MEMCACHED, NO_CLAIMS, SCHEMES, SQL
 from scheduler_svc.store import validation
 from scheduler_svc.store.composite import CompositeStore
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.records import Durability, Liveness
+from scheduler_svc.store.url import MEMCACHED, NO_CLAIMS, SCHEMES, SQL
 
 REDIS = (*redis_url.SCHEMES, *redis_nodes.SCHEMES)
 

@@ -9,9 +9,9 @@ from oslo_config import cfg
 
 from rpcapi.messaging import bus
 from scheduler_svc import conf as scheduler_conf
-from scheduler_svc.notifications.publishers import NotificationPublishers
+from scheduler_svc.composition.tasks import notification_publishers
 from scheduler_svc.notifications.turn import NAMESPACE
-from scheduler_svc.store import open_store
+from scheduler_svc.store.factory import open_store
 from tests.unit.scheduler_svc.hosts import join, node
 
 DEADLINE = 60.0
@@ -44,13 +44,13 @@ def test_publisher_failover_loses_no_notification(rabbit_node, redis_server):
     listener = messaging.get_notification_listener(transport, [target], [recorder], executor="threading")
     listener.start()
 
-    def open_partition(_conf, name):
+    def open_partition(name):
         return open_store(redis_server.url(), name, namespaces=("rack", NAMESPACE))
 
-    store = open_partition(conf, partition)
+    store = open_partition(partition)
     store.check_identity()
     join(store, {"a/1": node()})
-    first, second = (NotificationPublishers(conf, [partition], open_partition) for _ in range(2))
+    first, second = (notification_publishers(conf, [partition], open_partition) for _ in range(2))
     watts, version = [], 0
     first.start()
     second.start()

@@ -8,8 +8,8 @@ from oslo_config import cfg
 
 from devstack.lab.default_driver import Filters
 from scheduler_svc import conf as scheduler_conf
+from scheduler_svc.composition import drivers
 from scheduler_svc.conf import filters, weighers
-from scheduler_svc.core.drivers import choice
 from scheduler_svc.core.drivers.driver import Driver
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.weighers import scoring
@@ -56,7 +56,7 @@ def load(name: str, limit_ms: int | None = None) -> ReplayPolicy:
     return ReplayPolicy(
         name,
         configured,
-        choice.load(conf),
+        drivers.load(conf),
         pipeline.build(filters.enabled(conf)),
         # The other weighers read nothing in which the trace's hosts differ.
         scoring.build(dict.fromkeys(weighers.AMOUNTS, sign)),

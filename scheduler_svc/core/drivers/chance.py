@@ -4,16 +4,13 @@
 from collections.abc import Sequence
 
 import numpy as np
-from oslo_config import cfg
 
-from scheduler_svc.conf import filters
 from scheduler_svc.core.drivers.driver import Driver, Ranking, max_candidates
 from scheduler_svc.core.drivers.filter import REASON_COUNT
 from scheduler_svc.core.drivers.random_choice import SeededRandom
 from scheduler_svc.core.drivers.spread import instance_capacity
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.matching.predicate import Filter
-from scheduler_svc.core.plugins import loading
 from scheduler_svc.core.reads import union
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
@@ -25,11 +22,6 @@ class ChanceDriver(Driver):
     def __init__(self, filters: Sequence[Filter]) -> None:
         self.filters = filters
         self.reads = union(filter_.reads for filter_ in filters)
-
-    @classmethod
-    def from_conf(cls, conf: cfg.ConfigOpts) -> "ChanceDriver":
-        """Build with the filters that [filter_scheduler] enables."""
-        return cls(pipeline.build(filters.enabled(conf), filters.load(conf), loading.filters(conf)))
 
     def rank(self, view: View, request: SchedulingRequest, count: int, seed: int) -> Ranking:
         """Draw hosts for each instance, among those that still have capacity."""

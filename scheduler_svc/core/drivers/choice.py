@@ -3,14 +3,8 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
-
-from oslo_config import cfg
-from stevedore import driver as stevedore_driver
-from stevedore import exception as stevedore_exception
 
 from rpcapi import errors
-from scheduler_svc.conf import scheduler
 from scheduler_svc.core.drivers.driver import BatchRanking, Driver, PendingRanking, Ranking, RankRequest
 from scheduler_svc.core.reads import union
 from scheduler_svc.core.request import SchedulingRequest
@@ -27,11 +21,6 @@ class DriverDispatcher(Driver):
         self.reads = union(driver.reads for driver in drivers.values())
         self.filters = drivers[self._configured].filters
         self.weighers = drivers[self._configured].weighers
-
-    @classmethod
-    def from_conf(cls, conf: cfg.ConfigOpts) -> "DriverDispatcher":
-        """Build all drivers that [scheduler] names; raises BadConfiguration."""
-        return cls({name: _build(conf, name) for name in scheduler.drivers(conf)})
 
     def rank(self, view: View, request: SchedulingRequest, count: int, seed: int) -> Ranking:
         """Rank with the request's driver."""
@@ -70,23 +59,6 @@ class DriverDispatcher(Driver):
     def __getitem__(self, name: str) -> Driver:
         """Return the driver of that name."""
         return self._drivers[name]
-
-
-def load(conf: cfg.ConfigOpts) -> DriverDispatcher:
-    """Build the drivers that [scheduler] driver and drivers name; raises BadConfiguration."""
-    return DriverDispatcher.from_conf(conf)
-
-
-def _build(conf: cfg.ConfigOpts, name: str) -> Driver:
-    try:
-        driver_class: Any = stevedore_driver.DriverManager(
-            scheduler.DRIVERS, name, warn_on_missing_entrypoint=False
-        ).driver
-    except stevedore_exception.NoMatches as error:
-        raise errors.BadConfiguration(
-            why=f"[scheduler] driver: no entry point {name!r} is installed in {scheduler.DRIVERS!r}"
-        ) from error
-    return driver_class.from_conf(conf)
 
 
 def _merge_rankings(size: int, parts: Sequence[tuple[Sequence[int], BatchRanking]]) -> BatchRanking:

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from oslo_config import cfg
-
 from rpcapi import errors
 from scheduler_svc.core.filtering import samples
 from scheduler_svc.core.matching.predicate import Filter
@@ -77,17 +75,13 @@ def max_candidates(count: int) -> int:
 class Driver(abc.ABC):
     """Ranks hosts: no I/O, no clock, and no randomness but from the seed.
 
-    ``reads`` lists the host state that ``rank`` may read: the view has no other.
+    ``reads`` lists the host state that ``rank`` may read: the view has no other. A driver from outside is a class in
+    the entry point group gantt.drivers with a class method ``from_conf(conf)``, which may raise BadConfiguration.
     """
 
     reads: Reads = MappingProxyType({"compute": frozenset({"availability_zone", "traits"})})
     filters: Sequence[Filter] = ()  # in the order in which they run
     weighers: Sequence[Weigher] = ()
-
-    @classmethod
-    @abc.abstractmethod
-    def from_conf(cls, conf: cfg.ConfigOpts) -> "Driver":
-        """Build with the options of ``conf``; raises BadConfiguration."""
 
     @abc.abstractmethod
     def rank(self, view: View, request: SchedulingRequest, count: int, seed: int) -> Ranking:

@@ -5,21 +5,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from oslo_config import cfg
 
-from scheduler_svc.conf import filters, metrics, weighers
 from scheduler_svc.core.drivers.driver import MAX_CANDIDATES, Driver, Ranking
 from scheduler_svc.core.drivers.random_choice import Rows, SeededRandom
 from scheduler_svc.core.drivers.spread import instance_capacity, spread
 from scheduler_svc.core.drivers.top import top_indexes
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.matching.predicate import Filter
-from scheduler_svc.core.plugins import loading
 from scheduler_svc.core.reads import union
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
 from scheduler_svc.core.weighers import scoring
-from scheduler_svc.core.weighers.options import WeigherOptions
 
 RECORDED_HOSTS = 5  # leading hosts in the decision record
 ROUNDING = 1e-9  # relative error of sums of floats, as a share of a step
@@ -35,20 +31,6 @@ class FilterDriver(Driver):
         self.weigher_set = weigher_set
         self.subset = subset
         self.reads = union([*(filter_.reads for filter_ in filters), weigher_set.reads])
-
-    @classmethod
-    def from_conf(cls, conf: cfg.ConfigOpts) -> "FilterDriver":
-        """Build with the options of groups [filter_scheduler] and [metrics]."""
-        options = conf.filter_scheduler
-        weigher_options = WeigherOptions(metrics.load(conf), weighers.image_properties(conf))
-        plugin_weighers = loading.weighers(conf)
-        multipliers = weighers.multipliers(conf) | loading.multipliers(conf, plugin_weighers)
-        enabled = {name: multipliers.get(name, 1.0) for name in options.enabled_weighers}
-        return cls(
-            pipeline.build(filters.enabled(conf), filters.load(conf), loading.filters(conf)),
-            scoring.build(enabled, weigher_options, plugin_weighers),
-            options.host_subset_size,
-        )
 
     def rank(self, view: View, request: SchedulingRequest, count: int, seed: int) -> Ranking:
         """Filter and weigh all hosts once, then assign the instances one by one to the best."""

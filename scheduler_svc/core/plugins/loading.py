@@ -1,64 +1,51 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loads the external filters and weighers that the configuration enables."""
+"""Loads external filters and weighers from their entry points."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.metadata import EntryPoint
 from typing import Any
 
-from oslo_config import cfg
-
 from rpcapi import errors
-from scheduler_svc.conf import filter_scheduler
-from scheduler_svc.conf import plugins as conf_plugins
 from scheduler_svc.core.matching.predicate import Filter
-from scheduler_svc.core.plugins import per_host
+from scheduler_svc.core.plugins import entry_points, per_host
 from scheduler_svc.core.plugins.guard import PluginGuard, describe_error, guard_filter, guard_weigher
 from scheduler_svc.core.timings import FILTER, WEIGHER
 from scheduler_svc.core.weighers.weigher import Weigher
 
 
-def filters(conf: cfg.ConfigOpts) -> list[Filter]:
-    """Return the external filters in enabled_filters: columnar ones first, then per-host ones.
+def filters(points: Sequence[EntryPoint], configuration: object, fatal: bool) -> list[Filter]:
+    """Return the external filters of these entry points: columnar ones first, then per-host ones.
 
-    Raises BadConfiguration if one cannot be loaded or is not a filter.
+    ``configuration`` is passed to entry points that are factories; ``fatal`` is whether a failure of a plugin fails
+    the request. Raises BadConfiguration if an entry point cannot be loaded or is not a filter.
     """
-    enabled = conf.filter_scheduler.enabled_filters
-    points = conf_plugins.enabled(enabled, conf_plugins.FILTERS, filter_scheduler.FILTERS)
-    loaded = [(point, _load(conf, point, Filter, _to_filter)) for point in points]
+    loaded = [(point, _load(configuration, point, Filter, _to_filter)) for point in points]
     ordered = sorted(loaded, key=lambda pair: pair[1].per_host is not None)
-    return [guard_filter(plugin, _guard(conf, FILTER, point)) for point, plugin in ordered]
+    return [guard_filter(plugin, _guard(FILTER, point, fatal)) for point, plugin in ordered]
 
 
-def weighers(conf: cfg.ConfigOpts) -> list[Weigher]:
-    """Return the external weighers in enabled_weighers; raises BadConfiguration as above."""
-    enabled = conf.filter_scheduler.enabled_weighers
-    points = conf_plugins.enabled(enabled, conf_plugins.WEIGHERS, filter_scheduler.WEIGHERS)
-    loaded = [(point, _load(conf, point, Weigher, _to_weigher)) for point in points]
-    return [guard_weigher(plugin, _guard(conf, WEIGHER, point)) for point, plugin in loaded]
+def weighers(points: Sequence[EntryPoint], configuration: object, fatal: bool) -> list[Weigher]:
+    """Return the external weighers of these entry points; raises BadConfiguration as above."""
+    loaded = [(point, _load(configuration, point, Weigher, _to_weigher)) for point in points]
+    return [guard_weigher(plugin, _guard(WEIGHER, point, fatal)) for point, plugin in loaded]
 
 
-def multipliers(conf: cfg.ConfigOpts, weighers: Sequence[Weigher]) -> dict[str, float]:
-    """Return the multiplier of each weigher by name; raises BadConfiguration."""
-    return {weigher.name: conf_plugins.multiplier(conf, weigher.name) for weigher in weighers}
+def _guard(kind: str, point: EntryPoint, fatal: bool) -> PluginGuard:
+    return PluginGuard(kind, point.name, entry_points.source(point), fatal)
 
 
-def _guard(conf: cfg.ConfigOpts, kind: str, point: EntryPoint) -> PluginGuard:
-    fatal = conf.filter_scheduler.on_plugin_error == conf_plugins.FATAL
-    return PluginGuard(kind, point.name, conf_plugins.source(point), fatal)
-
-
-def _load(conf: cfg.ConfigOpts, point: EntryPoint, kind: type, adapt: Callable[[str, Any], Any]) -> Any:
+def _load(configuration: object, point: EntryPoint, kind: type, adapt: Callable[[str, Any], Any]) -> Any:
     """Return the plugin of an entry point: the loaded object, or its result when called with the configuration."""
     try:
         plugin = adapt(point.name, point.load())
         if callable(plugin):
-            plugin = adapt(point.name, plugin(conf))
+            plugin = adapt(point.name, plugin(configuration))
         if not isinstance(plugin, kind):
             raise TypeError(f"{point.value} must be a {kind.__name__}, got {type(plugin).__name__}")
     except Exception as error:  # plugin code may raise anything
         raise errors.BadConfiguration(
-            why=f"{point.group}: cannot load {point.name} of {conf_plugins.source(point)}: {describe_error(error)}"
+            why=f"{point.group}: cannot load {point.name} of {entry_points.source(point)}: {describe_error(error)}"
         ) from error
     return plugin
 

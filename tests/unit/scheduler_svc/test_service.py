@@ -7,8 +7,8 @@ import pytest
 
 from rpcapi import errors
 from rpcapi.daemon.waiting import ShutdownRequested
+from scheduler_svc.composition.stores import open_configured
 from scheduler_svc.core.drivers.filter import FilterDriver
-from scheduler_svc.replication.opening import open_configured
 from scheduler_svc.service import SchedulerService
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.scheduling.workers import FakeTransportWorker, configure
@@ -24,7 +24,7 @@ def worker():
 
 
 def test_reload_applies_filters_and_weighers_unless_invalid(worker):
-    selector = worker.service._selector
+    selector = worker.service._worker.selection.selector
     before = selector.driver
     worker.service.reset()
     assert isinstance(selector.driver["filter"], FilterDriver) and selector.driver is not before
@@ -36,15 +36,15 @@ def test_reload_applies_filters_and_weighers_unless_invalid(worker):
 
 
 def test_reload_rejects_configuration_that_start_rejects(worker):
-    previous = worker.service._selector.driver
+    previous = worker.service._worker.selection.selector.driver
     worker.conf.set_override("weight_setting", ["cpu.percent=-1.0"], group="metrics")
     worker.conf.set_override("enabled_weighers", ["MetricsWeigher"], group="filter_scheduler")
     try:
         worker.service.reset()  # metrics are required, but MetricsFilter is not enabled
-        assert worker.service._selector.driver is previous
+        assert worker.service._worker.selection.selector.driver is previous
         worker.conf.set_override("required", False, group="metrics")
         worker.service.reset()
-        assert worker.service._selector.driver is not previous
+        assert worker.service._worker.selection.selector.driver is not previous
     finally:
         for group, option in (
             ("metrics", "weight_setting"),
@@ -71,21 +71,21 @@ class Away(MemoryStore):
 
 def test_start_waits_for_unavailable_store(conf):
     store = Away()
-    service = SchedulerService(configure(conf), 1, lambda conf, partition: store)
+    service = SchedulerService(configure(conf), 1, lambda partition: store)
     starting = threading.Thread(target=service.start)
     starting.start()
     assert store.calls.wait(10)
     store.there.set()
     starting.join(30)
     assert not starting.is_alive()
-    assert service._partition_set.partitions.own.replica.table.hosts == 0
+    assert service._worker.partition_set.partitions.own.replica.table.hosts == 0
     service.stop()
     service.wait()
 
 
 def test_stop_ends_waiting_for_the_store(conf):
     store = Away()
-    service = SchedulerService(configure(conf), 1, lambda conf, partition: store)
+    service = SchedulerService(configure(conf), 1, lambda partition: store)
     ended = []
 
     def start():
@@ -106,7 +106,7 @@ def test_stop_ends_waiting_for_the_store(conf):
 def test_invalid_configuration_ends_the_start(conf):
     configure(conf).set_override("driver", "nonsense", group="scheduler")
     with pytest.raises(errors.BadConfiguration):
-        SchedulerService(conf, 0, lambda conf, partition: MemoryStore(partition)).start()
+        SchedulerService(conf, 0, MemoryStore).start()
 
 
 def test_configured_store_is_opened_by_url(conf):

@@ -5,9 +5,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from oslo_config import cfg
-
-from scheduler_svc.conf import solver as options
 from scheduler_svc.core.drivers.driver import BatchRanking, Driver, PendingRanking, Ranking, RankRequest
 from scheduler_svc.core.drivers.filter import FilterDriver
 from scheduler_svc.core.drivers.solver import answers, grouping, survey
@@ -46,14 +43,6 @@ class SolverDriver(Driver):
         self.reads = self._filter_driver.reads
         self.filters, self.weighers = self._filter_driver.filters, self._filter_driver.weighers
 
-    @classmethod
-    def from_conf(cls, conf: cfg.ConfigOpts) -> "SolverDriver":
-        """Build with the options of [solver] and those of the driver 'filter'; raises BadConfiguration."""
-        options.check(conf)
-        group = conf.solver
-        limits = SolverLimits(group.objective == options.PACK, group.time_limit / 1000, group.hosts, group.max_pairs)
-        return cls(FilterDriver.from_conf(conf), limits)
-
     def rank(self, view: View, request: SchedulingRequest, count: int, seed: int) -> Ranking:
         """Rank as the driver 'filter', with the objective's sign: identical instances need no solver."""
         return self._filter_driver.rank(view, request, count, seed)
@@ -88,7 +77,7 @@ class SolverDriver(Driver):
                 "served": result.solution.calls,
                 "served_one_by_one": result.greedy_calls,
                 "is_most": result.solution.optimal,
-                "objective": options.PACK if limits.packs else options.SPREAD,
+                "objective": "pack" if limits.packs else "spread",
                 "ms": round(1000 * result.seconds, 1),
             }
             rankings |= answers.rankings(batch_problem, result.solution, requests, batch_record)

@@ -5,9 +5,9 @@ import pytest
 
 from rpcapi import errors
 from scheduler_svc import conf as scheduler_conf
+from scheduler_svc.composition import drivers
 from scheduler_svc.conf import metrics
 from scheduler_svc.core import reads
-from scheduler_svc.core.drivers.filter import FilterDriver
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.matching.options import FilterOptions
 from scheduler_svc.core.metric_weights import MetricWeights
@@ -49,7 +49,7 @@ def test_metrics_weigher_without_settings_is_not_built():
 
 
 def best(conf):
-    driver = FilterDriver.from_conf(conf)
+    driver = drivers.filter_driver(conf)
     table = hosts.table(NODES, reads=driver.reads)
     with table.reading() as view:
         ranking = driver.rank(view, request(), 1, 5)
@@ -77,10 +77,10 @@ def test_host_without_metrics_comes_last_if_metrics_are_not_required(conf):
 def test_required_keys_follow_from_filters_and_weighers(conf):
     filters, weighers = ["AvailabilityZoneFilter", "TraitsFilter"], ["RAMWeigher"]
     configure(conf, weight_setting=["heat=-1"], required=False, enabled_filters=filters, enabled_weighers=weighers)
-    assert reads.required_keys(FilterDriver.from_conf(conf).reads) == ["availability_zone", "inventories", "traits"]
+    assert reads.required_keys(drivers.filter_driver(conf).reads) == ["availability_zone", "inventories", "traits"]
     conf.set_override("enabled_weighers", ["MetricsWeigher"], group="filter_scheduler")
     conf.set_override("enabled_filters", ["ComputeFilter"], group="filter_scheduler")
-    assert reads.required_keys(FilterDriver.from_conf(conf).reads) == ["inventories", "metrics.heat"]
+    assert reads.required_keys(drivers.filter_driver(conf).reads) == ["inventories", "metrics.heat"]
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def test_only_an_operator_can_disable_a_host(worker):
     again.document = {"enabled": True}
     with pytest.raises(errors.VersionConflict):
         worker.scheduler.update_host_state(ctxt, again, "gantt")
-    assert worker.service._partition_set.partitions.own.replica.reach(worker.store.state.position, 10)
+    assert worker.service._worker.partition_set.partitions.own.replica.reach(worker.store.state.position, 10)
     with pytest.raises(errors.NoValidHost, match="1 service disabled"):
         worker.select(force_hosts=["off"])
 
@@ -152,5 +152,6 @@ def test_calls_are_counted(worker):
     assert metric_value("claims_total", verb="confirm", answer="confirmed") == confirmed + 2
     assert metric_value("epoch", partition="default") == worker.store.state.epoch
     assert (
-        metric_value("hosts", partition="default") == worker.service._partition_set.partitions.own.replica.table.hosts
+        metric_value("hosts", partition="default")
+        == worker.service._worker.partition_set.partitions.own.replica.table.hosts
     )

@@ -71,6 +71,6 @@ def test_audits_add_claims_in_shadow_mode(worker):
 
 
 def test_driver_is_replaced_on_reload(worker):
-    before = worker.service._selector.driver
+    before = worker.service._worker.selection.selector.driver
     worker.service.reset()
-    assert worker.service._selector.driver is not before
+    assert worker.service._worker.selection.selector.driver is not before

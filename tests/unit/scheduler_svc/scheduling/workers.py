@@ -55,7 +55,7 @@ class FakeTransportWorker:
             name: ShortPollStore(name, namespaces=["aggregate"]) for name in options.get("partitions", ["default"])
         }
         self.store = self.stores["default"]
-        self.service = SchedulerService(self.conf, 0, lambda conf, partition: self.stores[partition])
+        self.service = SchedulerService(self.conf, 0, lambda partition: self.stores[partition])
         transport = bus.get_transport(self.conf)
         self.scheduler = scheduler.SchedulerAPI(self.conf, transport)
         self.claims = claims.ClaimsAPI(self.conf, transport, "default")
@@ -73,7 +73,7 @@ class FakeTransportWorker:
         """Report and audit as an agent does at start, and wait until the worker has applied it."""
         answer = self.report(host, nodes)
         self.audit(host, answer.epoch)
-        assert self.service._partition_set.partitions.own.replica.reach(self.store.state.position, 10)
+        assert self.service._worker.partition_set.partitions.own.replica.reach(self.store.state.position, 10)
 
     def select(self, count=1, ctxt=None, uuids=None, **spec):
         request_spec = objects.RequestSpec.of(**({"resources": SMALL_REQUEST} | spec))

@@ -8,7 +8,7 @@ import pytest
 
 from rpcapi import errors
 from scheduler_svc.core.records import Candidate, ClaimGroup, ClaimRef, Intent
-from scheduler_svc.store import open_store
+from scheduler_svc.store.factory import open_store
 from scheduler_svc.store.records import RunningClaim
 from scheduler_svc.store.validation import MAX_PAGE
 from tests.unit.scheduler_svc.store.world import World, intent, running

@@ -7,8 +7,8 @@ from unittest import mock
 
 import pytest
 
-from scheduler_svc.store import Store
 from scheduler_svc.store.forwarding import ForwardingStore
+from scheduler_svc.store.interface import Store
 
 VERBS = sorted(Store.__abstractmethods__)
 

@@ -13,7 +13,7 @@ from devstack.servers.redis_users import STORE_USERS
 from rpcapi import errors
 from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import ClaimRef
-from scheduler_svc.store import open_store
+from scheduler_svc.store.factory import open_store
 from scheduler_svc.store.redis import RedisStore
 from scheduler_svc.store.redis.keys import prefix
 from tests.unit.scheduler_svc.store.backends import redis_world

@@ -10,7 +10,7 @@ from typing import Any
 
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.core.records import Candidate, ClaimBatch, ClaimGroup, ClaimRef, Intent, IntentResult
-from scheduler_svc.store import Store
+from scheduler_svc.store.interface import Store
 from scheduler_svc.store.records import HostReport, RunningClaim, StatsOutcome, Verification
 
 SMALL = {"VCPU": 1, "MEMORY_MB": 64}

@@ -9,8 +9,8 @@ import pytest
 from rpcapi import errors
 from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc import conf as scheduler_conf
+from scheduler_svc.composition import drivers
 from scheduler_svc.conf.filters import DEFAULT_FILTERS
-from scheduler_svc.core.drivers import choice
 from scheduler_svc.core.drivers.chance import ChanceDriver
 from scheduler_svc.core.drivers.driver import MAX_CANDIDATES
 from scheduler_svc.core.drivers.filter import REASON_COUNT, FilterDriver
@@ -169,12 +169,12 @@ def test_spread_returns_nothing_if_not_all_instances_fit():
 
 def test_drivers_are_loaded_by_name(conf):
     scheduler_conf.register_opts(conf)
-    assert isinstance(choice.load(conf)["filter"], FilterDriver)
+    assert isinstance(drivers.load(conf)["filter"], FilterDriver)
     conf.set_override("driver", "chance", group="scheduler")
-    assert isinstance(choice.load(conf)["chance"], ChanceDriver)
+    assert isinstance(drivers.load(conf)["chance"], ChanceDriver)
     conf.set_override("driver", "astrology", group="scheduler")
     with pytest.raises(errors.BadConfiguration, match="no entry point 'astrology'"):
-        choice.load(conf)
+        drivers.load(conf)
 
 
 @pytest.mark.parametrize("option", ["enabled_filters", "enabled_weighers"])
@@ -182,4 +182,4 @@ def test_unknown_names_in_the_options_are_refused(conf, option):
     scheduler_conf.register_opts(conf)
     conf.set_override(option, ["Nonsense"], group="filter_scheduler")
     with pytest.raises(errors.BadConfiguration, match="Nonsense"):
-        choice.load(conf)
+        drivers.load(conf)

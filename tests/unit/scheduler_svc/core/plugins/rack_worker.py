@@ -31,7 +31,7 @@ class RackWorker:
         self.conf.set_override("writer", "rackd", group="namespace:rack")
         self.conf.set_override("schema", str(schema), group="namespace:rack")
         self.store = MemoryStore("default", namespaces=(*namespaces.load(self.conf).stored_names, turn.NAMESPACE))
-        self.service = SchedulerService(self.conf, 0, lambda conf, partition: self.store)
+        self.service = SchedulerService(self.conf, 0, lambda partition: self.store)
         transport = bus.get_transport(self.conf)
         self.scheduler = scheduler.SchedulerAPI(self.conf, transport)
         self.claims = claims.ClaimsAPI(self.conf, transport, "default")
@@ -56,7 +56,7 @@ class RackWorker:
         return self.scheduler.update_host_state(context.new(), state, "rackd")
 
     def caught_up(self):
-        assert self.service._partition_set.partitions.own.replica.reach(self.store.state.position, 10)
+        assert self.service._worker.partition_set.partitions.own.replica.reach(self.store.state.position, 10)
 
     def select(self, **resources):
         self.caught_up()

@@ -5,8 +5,8 @@ import pytest
 from prometheus_client import REGISTRY
 
 from rpcapi import errors
+from scheduler_svc.composition import drivers
 from scheduler_svc.core import timings as figures
-from scheduler_svc.core.drivers.filter import FilterDriver
 from tests.unit.scheduler_svc.core.plugins.outside import make_conf
 from tests.unit.scheduler_svc.hosts import node, request, table
 
@@ -65,7 +65,7 @@ RESOURCES = {"VCPU": 1}
 
 def decide(conf, **more):
     with table(NODES, reads=READS).reading() as view:
-        return FilterDriver.from_conf(conf).rank(view, request(RESOURCES, **more), 1, 0)
+        return drivers.filter_driver(conf).rank(view, request(RESOURCES, **more), 1, 0)
 
 
 def count_errors(kind):
@@ -109,7 +109,7 @@ def test_failing_weigher_with_fatal_fails_the_request(plugin_installer, what):
 
 def test_repeated_plugin_failures_are_logged_once(plugin_installer, caplog):
     plugin_installer.install(HEAD + "    BAD = columnar(lambda view, request: 1 / 0)\n", {"Bad": "BAD"})
-    driver = FilterDriver.from_conf(make_conf(enabled_filters=["Bad"], on_plugin_error="skip"))
+    driver = drivers.filter_driver(make_conf(enabled_filters=["Bad"], on_plugin_error="skip"))
     with table(NODES, reads=READS).reading() as view:
         for _ in range(5):
             driver.rank(view, request(RESOURCES), 1, 0)
@@ -130,7 +130,7 @@ def test_plugin_cannot_modify_the_request(plugin_installer):
     plugin_installer.install(HEAD + WRITES, {"Bad": "BAD"})
     hints = {"a": []}
     scheduling_request = request(dict(RESOURCES), hints=hints)
-    driver = FilterDriver.from_conf(make_conf(enabled_filters=["Bad", "ResourcesFilter"]))
+    driver = drivers.filter_driver(make_conf(enabled_filters=["Bad", "ResourcesFilter"]))
     with table(NODES, reads=READS).reading() as view:
         assert driver.rank(view, scheduling_request, 1, 0).candidates
     assert (scheduling_request.resources, hints) == (RESOURCES, {"a": []})

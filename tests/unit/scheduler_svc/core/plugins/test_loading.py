@@ -5,9 +5,8 @@ import pytest
 
 from rpcapi import errors
 from scheduler_svc import conf as scheduler_conf
-from scheduler_svc.core.drivers.filter import FilterDriver
+from scheduler_svc.composition import drivers
 from scheduler_svc.core.filtering import pipeline
-from scheduler_svc.core.plugins import loading
 from tests.unit.scheduler_svc.core.plugins.outside import make_conf
 from tests.unit.scheduler_svc.hosts import node, request, table
 
@@ -55,7 +54,7 @@ def conf_with_filters(names, **more):
 @pytest.mark.parametrize("what", ["READY", "from_conf"])
 def test_columnar_filter_may_be_a_filter_or_a_callable(plugin_installer, what):
     plugin_installer.install(FORMS, {"WattsFilter": what})
-    (plugin,) = loading.filters(conf_with_filters(["WattsFilter"]))
+    (plugin,) = drivers.external_filters(conf_with_filters(["WattsFilter"]))
     assert (plugin.name, plugin.reads) == ("WattsFilter", {"rack": frozenset({"watts"})})
     with table(NODES).reading() as view:
         survivors = pipeline.run([plugin], view, request({"VCPU": 1}))
@@ -65,7 +64,7 @@ def test_columnar_filter_may_be_a_filter_or_a_callable(plugin_installer, what):
 @pytest.mark.parametrize("what", ["PerHost", "INSTANCE", "per_host_from_conf"])
 def test_per_host_filter_may_be_a_class_an_instance_or_a_callable(plugin_installer, what):
     plugin_installer.install(FORMS, {"HostFilter": what})
-    (plugin,) = loading.filters(conf_with_filters(["HostFilter"]))
+    (plugin,) = drivers.external_filters(conf_with_filters(["HostFilter"]))
     with table(NODES).reading() as view:
         survivors = pipeline.run([plugin], view, request({"VCPU": 1}))
     assert (survivors.count, survivors.reasons) == (3, {"wrong host": 1})
@@ -77,7 +76,7 @@ def test_all_weigher_forms_affect_the_decision(plugin_installer, what):
     conf = make_conf(enabled_weighers=["HeavyWeigher"], plugin_weight_multipliers={"HeavyWeigher": "2.5"})
     scheduler_conf.plugins.check(conf)
     with table(NODES).reading() as view:
-        ranking = FilterDriver.from_conf(conf).rank(view, request({"VCPU": 1}), 1, 0)
+        ranking = drivers.filter_driver(conf).rank(view, request({"VCPU": 1}), 1, 0)
     assert ranking.candidates[0] == ["h0", "h1", "h2", "h3"]
     assert ranking.best[0]["weights"] == {"HeavyWeigher": 2.5}
 
@@ -85,14 +84,14 @@ def test_all_weigher_forms_affect_the_decision(plugin_installer, what):
 def test_external_filters_run_after_built_in_ones_and_per_host_filters_last(plugin_installer):
     plugin_installer.install(FORMS, {"HostFilter": "PerHost", "WattsFilter": "READY"})
     conf = make_conf(enabled_filters=["HostFilter", "WattsFilter", "ComputeFilter", "ResourcesFilter"])
-    driver = FilterDriver.from_conf(conf)
+    driver = drivers.filter_driver(conf)
     names = list(dict.fromkeys(host_filter.name for host_filter in driver.filters))
     assert names == ["ComputeFilter", "MembershipFilter", "ResourcesFilter", "WattsFilter", "HostFilter"]
 
 
 def test_disabled_plugin_is_not_imported(plugin_installer):
     plugin_installer.install("raise RuntimeError('imported')", {"HostFilter": "x"})
-    assert loading.filters(conf_with_filters([])) == []
+    assert drivers.external_filters(conf_with_filters([])) == []
 
 
 @pytest.mark.parametrize(
@@ -111,13 +110,13 @@ def test_disabled_plugin_is_not_imported(plugin_installer):
 def test_load_error_names_plugin_and_distribution(plugin_installer, source, what, why):
     plugin_installer.install(source, {"BadFilter": what})
     with pytest.raises(errors.BadConfiguration, match=rf"gantt.filters: cannot load BadFilter of acme 1.2: .*{why}"):
-        loading.filters(conf_with_filters(["BadFilter"]))
+        drivers.external_filters(conf_with_filters(["BadFilter"]))
 
 
 def test_enabled_plugin_with_a_built_in_name_is_refused(plugin_installer):
     plugin_installer.install(FORMS, {"ComputeFilter": "PerHost"})
     with pytest.raises(errors.BadConfiguration, match=r"in acme 1.2 and in gantt itself"):
-        loading.filters(conf_with_filters([]))
+        drivers.external_filters(conf_with_filters([]))
 
 
 def test_plugin_name_in_two_distributions_is_refused(plugin_installer):
@@ -125,7 +124,7 @@ def test_plugin_name_in_two_distributions_is_refused(plugin_installer):
     plugin_installer.install(FORMS, {"HostFilter": "PerHost"}, dist="other")
     conf = conf_with_filters(["HostFilter"])
     with pytest.raises(errors.BadConfiguration, match=r"acme 1.2"):
-        loading.filters(conf)
+        drivers.external_filters(conf)
     with pytest.raises(errors.BadConfiguration, match=r"other 1.2"):
         scheduler_conf.check(conf)
 

@@ -90,7 +90,10 @@ def test_worker_stores_only_reads_and_a_reload_adds_them(worker):
     worker.publish("west", watts_free=900)
     worker.publish("east", watts_free=0)
     worker.caught_up()
-    with worker.service._partition_set.partitions.own.replica.table.reading() as view, pytest.raises(LookupError):
+    with (
+        worker.service._worker.partition_set.partitions.own.replica.table.reading() as view,
+        pytest.raises(LookupError),
+    ):
         view.documents("rack")
     worker.enable("PowerFilter")
     worker.service.reset()

@@ -9,8 +9,8 @@ from oslo_config import cfg
 
 from rpcapi import errors
 from scheduler_svc import conf as scheduler_conf
+from scheduler_svc.composition import drivers
 from scheduler_svc.conf import weighers
-from scheduler_svc.core.drivers.filter import FilterDriver
 from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.host_state.aggregate_warnings import AggregateMetadataChecker
@@ -33,7 +33,7 @@ def conf():
 
 def best(conf, count=1, **metadata):
     """Return the first candidate of each instance; host "small" is in an aggregate with this metadata."""
-    driver = FilterDriver.from_conf(conf)
+    driver = drivers.filter_driver(conf)
     with table(driver.reads, **metadata).reading() as view:
         return [names[0] for names in driver.rank(view, REQUEST, count, 1).candidates]
 

@@ -3,7 +3,10 @@
 
 import pytest
 
+from rpcapi.daemon.coordination import CoordinationGroup
 from scheduler_svc import conf as scheduler_conf
+from scheduler_svc.composition import tasks
+from scheduler_svc.composition.stores import liveness_source
 from scheduler_svc.replication.servicegroup import liveness
 from scheduler_svc.store.memory import MemoryStore
 
@@ -39,23 +42,24 @@ def group_of(conf):
     conf.set_override("backend_url", BACKEND, group="service_group")
 
 
-def stores():
-    return [MemoryStore(name) for name in ("default", "west")]
+def liveness_of(conf, *, polls):
+    """Return the liveness task of a worker that serves two partitions, None if it has none."""
+    group = CoordinationGroup.from_conf(conf, conf.rpc.partition)
+    stores = [MemoryStore(name) for name in ("default", "west")]
+    return group and tasks.group_liveness(conf, group, stores, polls=polls)
 
 
 def test_liveness_comes_from_heartbeats_by_default(ready, created):
-    assert liveness.get_liveness_source(ready) == "beats"
-    group = liveness.GroupLiveness(ready, stores(), "gantt-scheduler@m1", polls=True)
-    group.start()
-    group.stop()
-    group.wait()
+    assert liveness_source(ready) == "beats"
+    assert liveness_of(ready, polls=True) is None
     assert created == {"joined": [], "looked at": []}
 
 
 @pytest.mark.parametrize("polls", [True, False])
 def test_every_worker_joins_the_group_and_one_polls_it(ready, created, polls):
     group_of(ready)
-    assert liveness.get_liveness_source(ready) == "group"
-    liveness.GroupLiveness(ready, stores(), "gantt-scheduler@m1", polls=polls)
+    ready.set_override("host", "m1", group="scheduler")
+    assert liveness_source(ready) == "group"
+    liveness_of(ready, polls=polls)
     assert created["joined"] == [("gantt.default", ["gantt-scheduler@m1"])]
     assert created["looked at"] == (["gantt.default", "gantt.west"] if polls else [])

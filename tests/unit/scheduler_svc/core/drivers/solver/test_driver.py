@@ -9,7 +9,7 @@ import pytest
 from rpcapi import errors
 from rpcapi.resources.groups import RequestGroup
 from scheduler_svc import conf as scheduler_conf
-from scheduler_svc.core.drivers import choice
+from scheduler_svc.composition import drivers
 from scheduler_svc.core.drivers.chance import ChanceDriver
 from scheduler_svc.core.drivers.driver import RankRequest
 from scheduler_svc.core.drivers.solver import driver, grouping, survey
@@ -125,7 +125,7 @@ def test_objective_sets_the_sign_of_weighers(conf, objective, first):
     scheduler_conf.register_opts(conf)
     conf.set_override("objective", objective, group="solver")
     conf.set_override("ram_weight_multiplier", -3.0, group="filter_scheduler")
-    driver = SolverDriver.from_conf(conf)
+    driver = drivers.solver_driver(conf)
     table = hosts.table({"h0": node(), "h1": node()}, used={"h1": {"VCPU": 1, "MEMORY_MB": 1024}}, reads=driver.reads)
     with table.reading() as view:
         assert driver.rank(view, hosts.request(), 1, 1).candidates[0][0] == first
@@ -140,13 +140,13 @@ def test_solver_without_its_package_is_refused_with_the_install_command(conf, mo
     with pytest.raises(errors.BadConfiguration, match=r"pip install 'gantt\[solver\]'"):
         scheduler_conf.check(conf)
     with pytest.raises(errors.BadConfiguration, match="highspy"):
-        choice.load(conf)
+        drivers.load(conf)
 
 
 def both(conf):
     scheduler_conf.register_opts(conf)
     conf.set_override("drivers", ["chance", "solver"], group="scheduler")
-    return choice.load(conf)
+    return drivers.load(conf)
 
 
 def test_request_is_ranked_by_the_driver_that_it_names(conf):

@@ -9,8 +9,8 @@ from oslo_config import cfg
 from devstack.servers.redis import RedisServer
 from rpcapi import errors
 from scheduler_svc import conf as scheduler_conf
+from scheduler_svc.composition.stores import open_configured
 from scheduler_svc.core.records import ClaimRef
-from scheduler_svc.replication.opening import open_configured
 
 
 def test_claims_wait_for_configured_number_of_replicas(conf: cfg.ConfigOpts, redis_server: RedisServer) -> None:

@@ -2,61 +2,44 @@
 """Opens the stores of all partitions and loads one table from them."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from oslo_config import cfg
 from oslo_log import log
 
 from rpcapi import errors
-from rpcapi.conf import replicas
-from scheduler_svc.conf import namespaces, partitions
 from scheduler_svc.core.reads import Reads
 from scheduler_svc.core.table.table import HostTable
-from scheduler_svc.notifications import turn
 from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
 from scheduler_svc.replication.replica import Replica
-from scheduler_svc.replication.servicegroup import liveness
-from scheduler_svc.store import Store, open_store
-from scheduler_svc.store.factory import attach_state_store
+from scheduler_svc.store.interface import Store
 
 LOG = log.getLogger(__name__)
 
-StoreOpener = Callable[[cfg.ConfigOpts, str], Store]
-
-
-def open_configured(conf: cfg.ConfigOpts, partition: str) -> Store:
-    """Open a partition's store by its configuration; raises BadConfiguration."""
-    declared = (*namespaces.load(conf).stored_names, turn.NAMESPACE)
-    store = open_store(
-        partitions.url(conf, partition),
-        partition,
-        durability=conf.store.durability,
-        log_length=conf.store.log_length,
-        decisions=conf.store.decisions,
-        namespaces=declared,
-        liveness=liveness.get_liveness_source(conf),
-        replicas=replicas.from_options(conf.store),
-    )
-    return attach_state_store(store, conf.store.state_url, conf.store.state_namespaces, declared)
+StoreOpener = Callable[[str], Store]  # opens the store of a partition
 
 
 class PartitionSet:
-    """All configured partitions over one table; closing it closes their stores."""
+    """All partitions over one table; closing it closes their stores."""
 
     def __init__(
         self,
-        conf: cfg.ConfigOpts,
+        names: Sequence[str],
+        served: Sequence[str],
+        own: str,
+        *,
         opener: StoreOpener,
         reads: Reads,
         on_loaded: Callable[[Replica], None] | None = None,
     ) -> None:
-        """``on_loaded`` is called after each load of a partition that this worker serves claims for."""
-        names, served = partitions.names(conf), partitions.claims_partitions(conf)
+        """``names`` are all partitions; among them ``served`` are those that this worker serves claims for.
+
+        ``own`` is the one that this service belongs to. ``on_loaded`` is called after each load of a served partition.
+        """
         self._stores: list[Store] = []
         table = HostTable(names, reads)
         self.partitions = OpenPartitions(
-            [self._open(conf, opener, table, name, on_loaded if name in served else None) for name in names],
-            conf.rpc.partition,
+            [self._open(opener, table, name, on_loaded if name in served else None) for name in names],
+            own,
         )
         self.served_partitions = [self.partitions.find(name) for name in served]
 
@@ -104,14 +87,13 @@ class PartitionSet:
 
     def _open(
         self,
-        conf: cfg.ConfigOpts,
         opener: StoreOpener,
         table: HostTable,
         name: str,
         on_loaded: Callable[[Replica], None] | None,
     ) -> OpenPartition:
         # The follower blocks in its store until the next change, so it has its own.
-        store, follower_store = opener(conf, name), opener(conf, name)
+        store, follower_store = opener(name), opener(name)
         self._stores += [store, follower_store]
         return OpenPartition(store, Replica(follower_store, on_loaded or _ignore_load, table))
 

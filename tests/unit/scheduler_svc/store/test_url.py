@@ -4,8 +4,8 @@
 import pytest
 
 from rpcapi import errors
-from scheduler_svc.conf import store_url
-from scheduler_svc.store import open_store
+from scheduler_svc.store import url as store_url
+from scheduler_svc.store.factory import open_store
 
 GOOD = [
     "redis://127.0.0.1:6379/0",

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds the configured drivers, with their filters and weighers."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from oslo_config import cfg
+from stevedore import driver as stevedore_driver
+from stevedore import exception as stevedore_exception
+
+from rpcapi import errors
+from scheduler_svc.conf import filter_scheduler, metrics, plugins, scheduler, solver
+from scheduler_svc.conf import filters as filters_conf
+from scheduler_svc.conf import weighers as weighers_conf
+from scheduler_svc.core.drivers.chance import ChanceDriver
+from scheduler_svc.core.drivers.choice import DriverDispatcher
+from scheduler_svc.core.drivers.driver import Driver
+from scheduler_svc.core.drivers.filter import FilterDriver
+from scheduler_svc.core.drivers.solver.driver import SolverDriver, SolverLimits
+from scheduler_svc.core.filtering import pipeline
+from scheduler_svc.core.matching.predicate import Filter
+from scheduler_svc.core.plugins import entry_points, loading
+from scheduler_svc.core.weighers import scoring
+from scheduler_svc.core.weighers.options import WeigherOptions
+from scheduler_svc.core.weighers.weigher import Weigher
+
+
+def load(conf: cfg.ConfigOpts) -> DriverDispatcher:
+    """Build the drivers that [scheduler] driver and drivers name; raises BadConfiguration."""
+    return DriverDispatcher({name: _build(conf, name) for name in scheduler.drivers(conf)})
+
+
+def filter_driver(conf: cfg.ConfigOpts) -> FilterDriver:
+    """Build the driver 'filter' with the options of [filter_scheduler] and [metrics]; raises BadConfiguration."""
+    external = external_weighers(conf)
+    multipliers = weighers_conf.multipliers(conf) | {
+        weigher.name: plugins.multiplier(conf, weigher.name) for weigher in external
+    }
+    enabled = {name: multipliers.get(name, 1.0) for name in conf.filter_scheduler.enabled_weighers}
+    options = WeigherOptions(metrics.load(conf), weighers_conf.image_properties(conf))
+    weigher_set = scoring.build(enabled, options, external)
+    return FilterDriver(_filters(conf), weigher_set, conf.filter_scheduler.host_subset_size)
+
+
+def chance_driver(conf: cfg.ConfigOpts) -> ChanceDriver:
+    """Build the driver 'chance' with the filters that [filter_scheduler] enables; raises BadConfiguration."""
+    return ChanceDriver(_filters(conf))
+
+
+def solver_driver(conf: cfg.ConfigOpts) -> SolverDriver:
+    """Build the driver 'solver' with [solver] and the options of the driver 'filter'; raises BadConfiguration."""
+    solver.check(conf)
+    group = conf.solver
+    limits = SolverLimits(group.objective == solver.PACK, group.time_limit / 1000, group.hosts, group.max_pairs)
+    return SolverDriver(filter_driver(conf), limits)
+
+
+def eligibility(conf: cfg.ConfigOpts) -> Sequence[Filter]:
+    """Return the enabled filters that do not depend on capacity; raises BadConfiguration."""
+    return pipeline.build_eligibility(filters_conf.enabled(conf), filters_conf.load(conf), external_filters(conf))
+
+
+def external_filters(conf: cfg.ConfigOpts) -> list[Filter]:
+    """Load the external filters in enabled_filters; raises BadConfiguration."""
+    enabled = conf.filter_scheduler.enabled_filters
+    points = entry_points.enabled(enabled, entry_points.FILTERS, filter_scheduler.FILTERS)
+    return loading.filters(points, conf, _is_fatal(conf))
+
+
+def external_weighers(conf: cfg.ConfigOpts) -> list[Weigher]:
+    """Load the external weighers in enabled_weighers; raises BadConfiguration."""
+    enabled = conf.filter_scheduler.enabled_weighers
+    points = entry_points.enabled(enabled, entry_points.WEIGHERS, filter_scheduler.WEIGHERS)
+    return loading.weighers(points, conf, _is_fatal(conf))
+
+
+def _is_fatal(conf: cfg.ConfigOpts) -> bool:
+    return conf.filter_scheduler.on_plugin_error == plugins.FATAL
+
+
+def _filters(conf: cfg.ConfigOpts) -> Sequence[Filter]:
+    return pipeline.build(filters_conf.enabled(conf), filters_conf.load(conf), external_filters(conf))
+
+
+_BUILT_IN: Mapping[type[Driver], Callable[[cfg.ConfigOpts], Driver]] = {
+    FilterDriver: filter_driver,
+    ChanceDriver: chance_driver,
+    SolverDriver: solver_driver,
+}
+
+
+def _build(conf: cfg.ConfigOpts, name: str) -> Driver:
+    try:
+        driver_class: Any = stevedore_driver.DriverManager(
+            scheduler.DRIVERS, name, warn_on_missing_entrypoint=False
+        ).driver
+    except stevedore_exception.NoMatches as error:
+        raise errors.BadConfiguration(
+            why=f"[scheduler] driver: no entry point {name!r} is installed in {scheduler.DRIVERS!r}"
+        ) from error
+    build = _BUILT_IN.get(driver_class) or driver_class.from_conf
+    return build(conf)

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Opens the configured stores of partitions."""
+
+from collections.abc import Callable
+
+from oslo_config import cfg
+
+from rpcapi.conf import replicas
+from rpcapi.daemon.coordination import CoordinationGroup
+from scheduler_svc.conf import namespaces, partitions
+from scheduler_svc.core.reads import Reads
+from scheduler_svc.notifications import turn
+from scheduler_svc.replication.partition_set import PartitionSet, StoreOpener
+from scheduler_svc.replication.replica import Replica
+from scheduler_svc.store.factory import attach_state_store, open_store
+from scheduler_svc.store.interface import Store
+from scheduler_svc.store.records import Liveness
+
+
+def open_configured(conf: cfg.ConfigOpts, partition: str) -> Store:
+    """Open a partition's store by its configuration; raises BadConfiguration."""
+    declared = (*namespaces.load(conf).stored_names, turn.NAMESPACE)
+    store = open_store(
+        partitions.url(conf, partition),
+        partition,
+        durability=conf.store.durability,
+        log_length=conf.store.log_length,
+        decisions=conf.store.decisions,
+        namespaces=declared,
+        liveness=liveness_source(conf),
+        replicas=replicas.from_options(conf.store),
+    )
+    return attach_state_store(store, conf.store.state_url, conf.store.state_namespaces, declared)
+
+
+def open_partitions(
+    conf: cfg.ConfigOpts, opener: StoreOpener, reads: Reads, on_loaded: Callable[[Replica], None] | None
+) -> PartitionSet:
+    """Open the configured partitions; ``on_loaded`` is as in PartitionSet."""
+    served = partitions.claims_partitions(conf)
+    return PartitionSet(
+        partitions.names(conf), served, conf.rpc.partition, opener=opener, reads=reads, on_loaded=on_loaded
+    )
+
+
+def liveness_source(conf: cfg.ConfigOpts) -> Liveness:
+    """Return the source of a store's liveness information: 'beats' or 'group'."""
+    return "beats" if CoordinationGroup.from_conf(conf, conf.rpc.partition) is None else "group"

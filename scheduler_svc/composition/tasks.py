@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds the background tasks of a worker. Worker 0 of a daemon has those of which one is enough."""
+
+import os
+import uuid
+from collections.abc import Sequence
+from typing import Protocol
+
+from oslo_config import cfg
+
+from rpcapi.background import Periodic
+from rpcapi.daemon.coordination import CoordinationGroup
+from scheduler_svc.composition.selection import milliseconds
+from scheduler_svc.composition.stores import liveness_source
+from scheduler_svc.conf import weighers
+from scheduler_svc.host_state.aggregate_warnings import AggregateMetadataChecker
+from scheduler_svc.notifications.outlet import NotificationSender
+from scheduler_svc.notifications.publishers import NotificationPublishers
+from scheduler_svc.replication import reaper
+from scheduler_svc.replication.partition_set import PartitionSet, StoreOpener
+from scheduler_svc.replication.servicegroup.liveness import GroupLiveness
+from scheduler_svc.store.interface import Store
+from scheduler_svc.store.reports import service_name
+
+BINARY = "gantt-scheduler"
+
+
+class BackgroundTask(Protocol):
+    """A task in its own threads."""
+
+    def start(self) -> None:
+        """Start the threads."""
+
+    def stop(self) -> None:
+        """Make the threads end soon."""
+
+    def wait(self) -> None:
+        """Wait until the threads have ended, then close what they used."""
+
+
+def build(
+    conf: cfg.ConfigOpts, partition_set: PartitionSet, opener: StoreOpener, worker_index: int
+) -> list[BackgroundTask]:
+    """Return the tasks of a worker, not started; raises BadConfiguration."""
+    served = [partition.store for partition in partition_set.served_partitions]
+    is_first = worker_index == 0
+    tasks: list[BackgroundTask] = [
+        *(_reaping(conf, store) for store in served),
+        _heartbeat(conf, partition_set.partitions.own.store),
+    ]
+    if is_first:
+        tasks.append(_aggregate_check(conf, partition_set))
+    own_group = CoordinationGroup.from_conf(conf, conf.rpc.partition)
+    if own_group is not None:
+        tasks.append(group_liveness(conf, own_group, served, polls=is_first))
+    if is_first and conf.host_state_notifications.enabled:
+        tasks.append(notification_publishers(conf, [store.partition for store in served], opener))
+    return tasks
+
+
+def group_liveness(
+    conf: cfg.ConfigOpts, own_group: CoordinationGroup, stores: Sequence[Store], *, polls: bool
+) -> GroupLiveness:
+    """Return the membership of this daemon in ``own_group``, which polls the groups of ``stores`` if ``polls``."""
+    host = conf.scheduler.host
+    polled = [(store, CoordinationGroup.from_conf(conf, store.partition)) for store in stores if polls]
+    return GroupLiveness(
+        own_group,
+        service_name(host, BINARY),
+        # The configuration of a group is the same for every partition.
+        [(store, group) for store, group in polled if group is not None],
+        watcher=f"watch:{host}:{os.getpid()}",
+    )
+
+
+def notification_publishers(
+    conf: cfg.ConfigOpts, partitions: Sequence[str], opener: StoreOpener
+) -> NotificationPublishers:
+    """Return the publishers of these partitions; raises BadConfiguration for an unknown transport or driver."""
+    group, host = conf.host_state_notifications, conf.scheduler.host
+    return NotificationPublishers(
+        [opener(partition) for partition in partitions],
+        lambda: NotificationSender(conf, group.transport_url, group.driver, group.topics, f"gantt-scheduler.{host}"),
+        owner=f"{host}:{uuid.uuid4().hex}",
+        lease=group.lease,
+        kinds=group.kinds,
+    )
+
+
+def _reaping(conf: cfg.ConfigOpts, store: Store) -> Periodic:
+    def limits() -> reaper.ReapLimits:
+        dead_after_ms = milliseconds(conf.store.service_down_time) if liveness_source(conf) == "beats" else None
+        return reaper.ReapLimits(dead_after_ms, milliseconds(conf.store.tombstone_ttl))
+
+    return Periodic(f"Reaping {store.partition}", reaper.Reaper(store, limits).reap, lambda: conf.store.reap_interval)
+
+
+def _heartbeat(conf: cfg.ConfigOpts, store: Store) -> Periodic:
+    return Periodic(
+        "Reporting this service",
+        lambda: store.heartbeat(conf.scheduler.host, BINARY),
+        lambda: conf.scheduler.report_interval,
+    )
+
+
+def _aggregate_check(conf: cfg.ConfigOpts, partition_set: PartitionSet) -> Periodic:
+    checker = AggregateMetadataChecker(
+        lambda: partition_set.partitions.own.replica.unchecked_table, weighers.AGGREGATE_OPTIONS
+    )
+    return Periodic("Reading aggregates", checker.check, lambda: conf.scheduler.report_interval)

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds one worker process of the scheduler."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from oslo_config import cfg
+
+from rpcapi.clients.conductor import ConductorAPI
+from rpcapi.messaging import bus
+from rpcapi.serializer import GanttSerializer
+from scheduler_svc.composition import endpoints, policy, tasks
+from scheduler_svc.composition.selection import Selection
+from scheduler_svc.composition.stores import open_partitions
+from scheduler_svc.replication.audit_requests import AuditAnnouncer
+from scheduler_svc.replication.partition_set import PartitionSet, StoreOpener
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """The parts of a worker, none of them started."""
+
+    transport: Any
+    partition_set: PartitionSet
+    selection: Selection
+    servers: Sequence[Any]
+    tasks: Sequence[tasks.BackgroundTask]
+
+
+def build(conf: cfg.ConfigOpts, worker_index: int, opener: StoreOpener) -> Worker:
+    """Build a worker; nothing is sent or read yet. Raises BadConfiguration."""
+    scheduling_policy = policy.load(conf)
+    transport = bus.get_transport(conf)
+    conductor = ConductorAPI(conf, transport)
+    # One worker of a daemon is enough to request audits.
+    on_loaded = AuditAnnouncer(conductor).request_audits if worker_index == 0 else None
+    partition_set = open_partitions(conf, opener, scheduling_policy.reads, on_loaded)
+    selection = Selection(conf, partition_set, scheduling_policy)
+    servers = endpoints.servers(
+        conf,
+        transport,
+        partition_set,
+        selection,
+        worker=f"{conf.scheduler.host}:{worker_index}",
+        serializer=GanttSerializer(conductor.object_backport_versions),
+    )
+    return Worker(transport, partition_set, selection, servers, tasks.build(conf, partition_set, opener, worker_index))
