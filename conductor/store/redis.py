@@ -37,21 +37,21 @@ class RedisConductorStore(ConductorStore):
 
     def record(self, request: BuildRequestRecord, uuids: Sequence[str]) -> bool:
         new_record = InstanceRecord(uuid="", request=request.key)
-        body = documents.dump_instance(new_record)
-        head: list[str | int] = [
-            request.key,
-            documents.dump_request(request),
-            new_record.status.value,
-            new_record.step.value,
-            body,
-        ]
-        answer, *conflicts = self._run("record", [*head, *uuids])
+        answer, *conflicts = self._run(
+            "record",
+            uuids,
+            request=request.key,
+            document=documents.dump_request(request),
+            status=new_record.status.value,
+            step=new_record.step.value,
+            instance=documents.dump_instance(new_record),
+        )
         if answer == "conflict":
             raise errors.InstanceConflict(uuid=conflicts[0], why="it belongs to another request")
         return answer == "recorded"
 
     def take(self, owner: str, limit: int) -> list[RequestLease]:
-        answer = self._run("take", [owner, self._timeouts.lease_ms, limit])
+        answer = self._run("take", owner=owner, lease_ms=self._timeouts.lease_ms, limit=limit)
         return [
             RequestLease(request, token, bool(is_takeover)) for request, token, is_takeover in _split_rows(3, answer)
         ]
@@ -59,8 +59,14 @@ class RedisConductorStore(ConductorStore):
     def load(self, lease: RequestLease) -> DueWork:
         marker, records, wakes = "", [], []
         while True:
-            page: list[str | int] = [lease.request, lease.token, self._timeouts.lease_ms, marker, PAGE]
-            answer = self._run("load", page)
+            answer = self._run(
+                "load",
+                request=lease.request,
+                token=lease.token,
+                lease_ms=self._timeouts.lease_ms,
+                after=marker,
+                limit=PAGE,
+            )
             # A request whose last instance was purged has no document, and its lease is obsolete.
             if not answer or answer[3] is None:
                 raise LeaseLost(lease.request)
@@ -73,26 +79,33 @@ class RedisConductorStore(ConductorStore):
         return DueWork(request, records, int(now), min(wakes, default=None))
 
     def write(self, lease: RequestLease, instances: Sequence[InstanceRecord]) -> WriteResult:
-        return self._write([lease.request, lease.token], instances, wake=False)
+        return self._write(lease.request, lease.token, instances, wake=False)
 
     def write_without_lease(self, instances: Sequence[InstanceRecord], *, wake: bool) -> WriteResult:
-        return self._write(["", ""], instances, wake=wake)
+        return self._write("", "", instances, wake=wake)
 
-    def _write(
-        self, lease_arguments: list[str | int], instances: Sequence[InstanceRecord], *, wake: bool
-    ) -> WriteResult:
-        head = [*lease_arguments, self._timeouts.lease_ms, self._timeouts.retention_ms, int(wake)]
+    def _write(self, request: str, token: str, instances: Sequence[InstanceRecord], *, wake: bool) -> WriteResult:
         now, stale = 0, set()
         for chunk in _chunks(instances):
-            answer = self._run("write", [*head, *(word for record in chunk for word in _script_row(record))])
+            answer = self._run(
+                "write",
+                (value for record in chunk for value in _script_row(record)),
+                request=request,
+                token=token,
+                lease_ms=self._timeouts.lease_ms,
+                retention_ms=self._timeouts.retention_ms,
+                wake=int(wake),
+            )
             if not answer:
-                raise LeaseLost(lease_arguments[0])
+                raise LeaseLost(request)
             now = int(answer[0])
             stale.update(answer[1:])
         return WriteResult(now, frozenset(stale))
 
     def release(self, lease: RequestLease, next_ms: int | None) -> bool:
-        answer = self._run("release", [lease.request, lease.token, "" if next_ms is None else next_ms])
+        answer = self._run(
+            "release", request=lease.request, token=lease.token, next_ms="" if next_ms is None else next_ms
+        )
         return bool(answer)
 
     def get(self, uuids: Sequence[str]) -> dict[str, InstanceRecord]:
@@ -110,7 +123,7 @@ class RedisConductorStore(ConductorStore):
         limit = min(limit, PAGE)
         if marker is not None and not marker.isdecimal():
             raise errors.InvalidRequest(why=f"{marker[:40]!r} is not a marker of a page of instances")
-        answer = self._run("page", [marker or 0, limit, int(deleted)])
+        answer = self._run("page", after=marker or 0, limit=limit, deleted=int(deleted))
         records = [documents.load_instance(uuid, text) for uuid, text in _split_rows(2, answer)]
         return InstanceRecordPage(records, str(records[-1].sequence) if len(records) == limit else None)
 
@@ -119,7 +132,7 @@ class RedisConductorStore(ConductorStore):
         return {status: int(count) for status, count in counts.items()}
 
     def purge(self, limit: int = PAGE) -> int:
-        return int(self._run("purge", [limit]))
+        return int(self._run("purge", limit=limit))
 
     def ping(self) -> None:
         self._connection.execute(lambda client: client.ping())
@@ -127,8 +140,9 @@ class RedisConductorStore(ConductorStore):
     def close(self) -> None:
         self._connection.close()
 
-    def _run(self, verb: str, arguments: Sequence[str | int]) -> Any:
-        return self._connection.run(load(verb), arguments)
+    def _run(self, verb: str, rest: Iterable[str | int] = (), **values: str | int) -> Any:
+        script = load(verb)
+        return self._connection.run(script, script.arguments(rest, **values))
 
 
 def _fields(name: str, fields: list[str], client: redis.Redis) -> Any:

@@ -1,36 +1,54 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lua scripts: one file per verb, composed with its fragments and the keys that it declares.
 
-Two header lines have a meaning, in verbs and fragments alike:
+Three header lines have a meaning, the first two in verbs and fragments alike:
 ``--@ include name`` is replaced by the fragment ``name.lua``, once per script;
-``--@ keys word ...`` declares keys by the words of the store's key schema; the script reads them as ``K.word``.
+``--@ keys word ...`` declares keys by the words of the store's key schema; the script reads them as ``K.word``;
+``--@ args name ...`` declares the arguments of a verb in order; the script and its fragments read them as ``A.name``.
+Arguments that follow these, such as one row for each claim, begin at ``ARGV[REST]``.
 """
 
 import hashlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 _INCLUDE = "--@ include "
 _KEYS = "--@ keys "
+_ARGS = "--@ args "
 
 
 @dataclass(frozen=True, slots=True)
 class LuaScript:
-    """One verb: its composed text, the digest that Redis identifies it by, and its key words in order."""
+    """One verb: its composed text, the digest that Redis identifies it by, its key words and arguments in order."""
 
     name: str
     text: str
     sha: str
     words: tuple[str, ...]
+    args: tuple[str, ...]
+
+    def arguments(self, rest: Iterable[Any] = (), **values: Any) -> list[Any]:
+        """Return ARGV: ``values`` in the declared order, then ``rest``.
+
+        Raises TypeError where ``values`` are not exactly the declared arguments.
+        """
+        if values.keys() != set(self.args):
+            raise TypeError(f"script {self.name} takes {', '.join(self.args)}, got {', '.join(values)}")
+        return [*(values[name] for name in self.args), *rest]
 
 
-def make_script(name: str, body: str, words: Collection[str]) -> LuaScript:
-    """Return the script of ``body``, which reads its keys as ``K.word``."""
-    table = ", ".join(f"{word} = KEYS[{index}]" for index, word in enumerate(words, 1))
-    text = f"local K = {{ {table} }}\n{body}\n"
-    return LuaScript(name, text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest(), tuple(words))
+def make_script(name: str, body: str, words: Sequence[str], args: Sequence[str]) -> LuaScript:
+    """Return the script of ``body``, which reads its keys as ``K.word`` and its arguments as ``A.name``."""
+    text = f"local K = {_table('KEYS', words)}\nlocal A, REST = {_table('ARGV', args)}, {len(args) + 1}\n{body}\n"
+    sha = hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
+    return LuaScript(name, text, sha, tuple(words), tuple(args))
+
+
+def _table(source: str, names: Sequence[str]) -> str:
+    return "{ " + ", ".join(f"{name} = {source}[{index}]" for index, name in enumerate(names, 1)) + " }"
 
 
 def script_loader(package: str, key_schema: Collection[str]) -> Callable[[str], LuaScript]:
@@ -40,27 +58,32 @@ def script_loader(package: str, key_schema: Collection[str]) -> Callable[[str], 
     """
     folder = files(package).joinpath("lua")
 
-    def compose(name: str, words: dict[str, None], included: set[str]) -> list[str]:
-        if name in included:
-            return []
-        included.add(name)
-        lines: list[str] = []
-        for line in folder.joinpath(f"{name}.lua").read_text("utf-8").splitlines():
-            if line.startswith(_INCLUDE):
-                lines += compose(line.removeprefix(_INCLUDE).strip(), words, included)
-            elif line.startswith(_KEYS):
-                words.update(dict.fromkeys(line.removeprefix(_KEYS).split()))
-            else:
-                lines.append(line)
-        return lines
-
     @cache
     def load(name: str) -> LuaScript:
         words: dict[str, None] = {}
-        body = "\n".join(compose(name, words, set()))
+        args: list[str] = []
+        included: set[str] = set()
+
+        def compose(part: str) -> list[str]:
+            if part in included:
+                return []
+            included.add(part)
+            lines: list[str] = []
+            for line in folder.joinpath(f"{part}.lua").read_text("utf-8").splitlines():
+                if line.startswith(_INCLUDE):
+                    lines += compose(line.removeprefix(_INCLUDE).strip())
+                elif line.startswith(_KEYS):
+                    words.update(dict.fromkeys(line.removeprefix(_KEYS).split()))
+                elif line.startswith(_ARGS):
+                    args.extend(line.removeprefix(_ARGS).split())
+                else:
+                    lines.append(line)
+            return lines
+
+        body = "\n".join(compose(name))
         unknown = sorted(words.keys() - set(key_schema))
         if unknown:
             raise ValueError(f"script {name} declares keys that are not in the schema: {', '.join(unknown)}")
-        return make_script(name, body, words)
+        return make_script(name, body, tuple(words), args)
 
     return load

@@ -3,17 +3,18 @@
 -- ARGV: request key, lease token, lease in ms, uuid after which to read ('' = from the first), limit
 -- Returns: {} if the lease is lost, else {now, earliest wake time after now ('' = none), uuid after which the next
 --          page begins ('' = last page), request document, uuid, record, ...}
+--@ args request token lease_ms after limit
 --@ include _header
 --@ keys requests instances pending due leases
 
-local request = ARGV[1]
-if not holds(K.leases, request, ARGV[2]) then
+local request = A.request
+if not holds(K.leases, request, A.token) then
   return {}
 end
 local now = clock()
-redis.call('ZADD', K.due, whole(now + tonumber(ARGV[3])), request)
-local from = ARGV[4] == '' and ('[' .. request .. '|') or ('(' .. request .. '|' .. ARGV[4])
-local members = redis.call('ZRANGEBYLEX', K.pending, from, '(' .. request .. '}', 'LIMIT', 0, ARGV[5])
+redis.call('ZADD', K.due, whole(now + tonumber(A.lease_ms)), request)
+local from = A.after == '' and ('[' .. request .. '|') or ('(' .. request .. '|' .. A.after)
+local members = redis.call('ZRANGEBYLEX', K.pending, from, '(' .. request .. '}', 'LIMIT', 0, A.limit)
 local answer = {whole(now), '', '', redis.call('HGET', K.requests, request)}
 local first
 local uuid = ''
@@ -31,7 +32,7 @@ end
 if first then
   answer[2] = whole(first)
 end
-if #members == tonumber(ARGV[5]) then
+if #members == tonumber(A.limit) then
   answer[3] = uuid
 end
 return answer

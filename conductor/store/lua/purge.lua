@@ -2,10 +2,11 @@
 -- Remove deleted instances whose retention has passed, and a request with the last of its instances.
 -- ARGV: limit
 -- Returns: number of removed instances
+--@ args limit
 --@ include _header
 --@ keys requests instances everything left counts purge due
 
-local uuids = redis.call('ZRANGEBYSCORE', K.purge, '-inf', whole(clock()), 'LIMIT', 0, ARGV[1])
+local uuids = redis.call('ZRANGEBYSCORE', K.purge, '-inf', whole(clock()), 'LIMIT', 0, A.limit)
 for _, uuid in ipairs(uuids) do
   local head = unpack_header(redis.call('HGET', K.instances, uuid))
   redis.call('HDEL', K.instances, uuid)

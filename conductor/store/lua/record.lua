@@ -2,24 +2,25 @@
 -- Record a request with all its instances, or nothing, and make it due.
 -- ARGV: request key, request document, status, step, instance document, uuid...
 -- Returns: {'recorded'}, {'known'} if the request was already recorded, or {'conflict', uuid}
+--@ args request document status step instance
 --@ include _header
 --@ keys meta requests instances listed everything pending left due counts
 
-local request, status, step = ARGV[1], ARGV[3], ARGV[4]
+local request, status, step = A.request, A.status, A.step
 if redis.call('HEXISTS', K.requests, request) == 1 then
   return {'known'}
 end
-for i = 6, #ARGV do
+for i = REST, #ARGV do
   if redis.call('HEXISTS', K.instances, ARGV[i]) == 1 then
     return {'conflict', ARGV[i]}
   end
 end
 local now = clock()
 local stamp = whole(now)
-local count = #ARGV - 5
+local count = #ARGV - REST + 1
 local sequence = redis.call('HINCRBY', K.meta, 'sequence', count) - count
-redis.call('HSET', K.requests, request, ARGV[2])
-for i = 6, #ARGV do
+redis.call('HSET', K.requests, request, A.document)
+for i = REST, #ARGV do
   local uuid = ARGV[i]
   sequence = sequence + 1
   local number = whole(sequence)
@@ -27,7 +28,7 @@ for i = 6, #ARGV do
     request = request, status = status, step = step, wake = 0, version = 1, created = stamp, updated = stamp,
     sequence = number,
   }
-  redis.call('HSET', K.instances, uuid, pack_record(head, ARGV[5]))
+  redis.call('HSET', K.instances, uuid, pack_record(head, A.instance))
   redis.call('ZADD', K.listed, number, uuid)
   redis.call('ZADD', K.everything, number, uuid)
   redis.call('ZADD', K.pending, 0, request .. '|' .. uuid)

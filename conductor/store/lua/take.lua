@@ -2,17 +2,18 @@
 -- Lease due requests: their due time moves to the end of the lease, so the requests of a dead holder become due again.
 -- ARGV: owner, lease in ms, limit
 -- Returns: {request key, lease token, 1 if the previous holder never released it, ...}
+--@ args owner lease_ms limit
 --@ include _header
 --@ keys meta due leases woken
 
 local now = clock()
 local answer = {}
-local requests = redis.call('ZRANGEBYSCORE', K.due, '-inf', whole(now), 'LIMIT', 0, ARGV[3])
+local requests = redis.call('ZRANGEBYSCORE', K.due, '-inf', whole(now), 'LIMIT', 0, A.limit)
 for _, request in ipairs(requests) do
-  local token = whole(redis.call('HINCRBY', K.meta, 'lease', 1)) .. ' ' .. ARGV[1]
+  local token = whole(redis.call('HINCRBY', K.meta, 'lease', 1)) .. ' ' .. A.owner
   local abandoned = redis.call('HEXISTS', K.leases, request)
   redis.call('HSET', K.leases, request, token)
-  redis.call('ZADD', K.due, whole(now + tonumber(ARGV[2])), request)
+  redis.call('ZADD', K.due, whole(now + tonumber(A.lease_ms)), request)
   redis.call('SREM', K.woken, request)
   answer[#answer + 1] = request
   answer[#answer + 1] = token

@@ -3,11 +3,12 @@
 -- ARGV: request key ('' = without a lease), lease token, lease in ms, retention in ms, '1' to wake their requests,
 --       then six arguments for each instance: uuid, version, status, step, wake in ms, document
 -- Returns: {} if the lease is lost, else {now, uuid that was skipped because its version differs, ...}
+--@ args request token lease_ms retention_ms wake
 --@ include _header
 --@ keys instances listed pending due leases woken counts purge
 
-local leased_request = ARGV[1]
-if leased_request ~= '' and not holds(K.leases, leased_request, ARGV[2]) then
+local leased_request = A.request
+if leased_request ~= '' and not holds(K.leases, leased_request, A.token) then
   return {}
 end
 local now = clock()
@@ -31,11 +32,11 @@ local function update_status(uuid, old, status)
   redis.call('HINCRBY', K.counts, status, 1)
   if status == 'DELETED' then
     redis.call('ZREM', K.listed, uuid)
-    redis.call('ZADD', K.purge, whole(now + tonumber(ARGV[4])), uuid)
+    redis.call('ZADD', K.purge, whole(now + tonumber(A.retention_ms)), uuid)
   end
 end
 
-for i = 6, #ARGV, 6 do
+for i = REST, #ARGV, 6 do
   local uuid, version, status, step = ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 2], ARGV[i + 3]
   local value = redis.call('HGET', K.instances, uuid)
   local old = value and unpack_header(value)
@@ -52,8 +53,8 @@ for i = 6, #ARGV, 6 do
 end
 
 if leased_request ~= '' then
-  redis.call('ZADD', K.due, whole(now + tonumber(ARGV[3])), leased_request)
-elseif ARGV[5] == '1' then
+  redis.call('ZADD', K.due, whole(now + tonumber(A.lease_ms)), leased_request)
+elseif A.wake == '1' then
   for request in pairs(touched) do
     if redis.call('HEXISTS', K.leases, request) == 1 then
       redis.call('SADD', K.woken, request)

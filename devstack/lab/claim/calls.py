@@ -14,8 +14,7 @@ from rpcapi.redis_failover.scripts import LuaScript, make_script
 from rpcapi.resources.inventory import Inventory
 from rpcapi.resources.names import host_of
 from scheduler_svc.core.records import Candidate, ClaimBatch, Intent
-from scheduler_svc.store.redis import RedisStore
-from scheduler_svc.store.redis.prepare import arguments
+from scheduler_svc.store.redis import RedisStore, prepare
 from scheduler_svc.store.redis.scripts import load, script_keys
 
 EMPTY_NODES = 500  # nodes that take claims, in turn
@@ -59,7 +58,9 @@ class ClaimCalls:
         return [(script.sha, len(keys), *keys, *make(first + number)) for number in range(count)]
 
     def _claim_arguments(self, number: int) -> list[Any]:
-        return [LOG_LENGTH, *arguments(self._batch(number), MAX_DECISIONS)]
+        batch = self._batch(number)
+        values = {"log_length": LOG_LENGTH, "max_decisions": MAX_DECISIONS, **prepare.arguments(batch)}
+        return self._scripts[CLAIM].arguments(prepare.rows(batch), **values)
 
     def _bare_arguments(self, number: int) -> list[Any]:
         batch = self._batch(number)
@@ -127,7 +128,7 @@ class ClaimCalls:
 def bare_script() -> LuaScript:
     """Return the baseline script, with the keys of the claim script."""
     body = files("devstack.lab.claim").joinpath("bare_claim.lua").read_text("utf-8")
-    return make_script("bare_claim", body, load("prepare").words)
+    return make_script("bare_claim", body, load("prepare").words, ())
 
 
 def send(client: redis.Redis, calls: Sequence[tuple[Any, ...]]) -> list[Any]:

@@ -26,7 +26,7 @@ def audit(
     reasserted = 0
     for start in range(0, len(running), SETTLE_BATCH):
         batch = running[start : start + SETTLE_BATCH]
-        reply = connection.run("audit_settle", epoch, *_settle_arguments(host, batch))
+        reply = connection.run("audit_settle", _settle_rows(batch), epoch=epoch, host=host)
         if len(reply) == 1:
             return _no_audit(host, reply[0])
         answers += [
@@ -35,7 +35,7 @@ def audit(
         ]
         reasserted += sum(reply[2::2])
     refs = [value for claim in running for value in (claim.consumer, claim.attempt)]
-    reply = connection.run("audit_open", epoch, host, grace_ms, *refs)
+    reply = connection.run("audit_open", refs, epoch=epoch, host=host, grace_ms=grace_ms)
     if len(reply) == 1:
         return _no_audit(host, reply[0])
     _epoch, released, orphans, again_ms = reply
@@ -49,9 +49,9 @@ def _no_audit(host: str, epoch: int) -> AuditOutcome:
     return AuditOutcome(epoch, (), 0, 0, 0, 0)
 
 
-def _settle_arguments(host: str, batch: Sequence[RunningClaim]) -> Iterator[Any]:
+def _settle_rows(batch: Sequence[RunningClaim]) -> Iterator[Any]:
     for claim in batch:
-        yield from (claim.consumer, claim.attempt, int(claim.confirmed), host, _reasserted_claim(claim))
+        yield from (claim.consumer, claim.attempt, int(claim.confirmed), _reasserted_claim(claim))
 
 
 def _reasserted_claim(claim: RunningClaim) -> str:

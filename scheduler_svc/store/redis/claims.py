@@ -21,7 +21,7 @@ def end_claims(connection: RedisConnection, verb: str, host: str | None, refs: S
     """Run confirm, abort or release for ``refs``, and return a result for each."""
     if not refs:
         return []
-    raw = connection.run(verb, host or "", *(value for ref in refs for value in ref))
+    raw = connection.run(verb, (value for ref in refs for value in ref), host=host or "")
     return [
         ClaimResult(ref.consumer, ref.attempt, Answer(answer), node or None)
         for ref, answer, node in zip(refs, raw[::2], raw[1::2], strict=True)
@@ -30,7 +30,14 @@ def end_claims(connection: RedisConnection, verb: str, host: str | None, refs: S
 
 def move(connection: RedisConnection, ref: ClaimRef, to: ClaimRef, consumer_type: str) -> ClaimResult:
     """Transfer a confirmed claim."""
-    about_target, answer, host = connection.run("move", *ref, *to, consumer_type)
+    about_target, answer, host = connection.run(
+        "move",
+        consumer=ref.consumer,
+        attempt=ref.attempt,
+        new_consumer=to.consumer,
+        new_attempt=to.attempt,
+        new_type=consumer_type,
+    )
     return ClaimResult(*(to if about_target else ref), Answer(answer), host or None)
 
 
@@ -39,12 +46,12 @@ def page(
 ) -> tuple[list[Claim], str | None]:
     """Return live claims after ``marker``, and the next marker."""
     if consumer is not None:
-        connection.run("expire", EXPIRE_BATCH)
+        connection.run("expire", limit=EXPIRE_BATCH)
         raw = connection.read(lambda pipe: pipe.hget(prefix(connection.partition) + "claims", consumer))[0]
         claims = [documents.decode_claim(raw)] if raw else []
         return [claim for claim in claims if host is None or names.matches(claim.host, host)], None
     bounds = [value for low, high in _ranges(host) for value in (_after(low, marker), high)]
-    following, *raws = connection.run("claims", limit, *bounds)
+    following, *raws = connection.run("claims", bounds, limit=limit)
     return [documents.decode_claim(raw) for raw in raws], following or None
 
 
@@ -55,7 +62,7 @@ def fence(connection: RedisConnection, host: str) -> int:
     """
     total = 0
     while True:
-        ended, *remaining = connection.run("fence", host, FENCE_BATCH)
+        ended, *remaining = connection.run("fence", host=host, limit=FENCE_BATCH)
         if not remaining:
             raise errors.UnknownHost(name=host)
         total += ended
@@ -87,7 +94,7 @@ def hosts_of(connection: RedisConnection, consumers: Sequence[str]) -> dict[str,
     """Return the node of each consumer's live claim."""
     if not consumers:
         return {}
-    return {name: host for name, host in zip(consumers, connection.run("hosts", *consumers), strict=True) if host}
+    return {name: host for name, host in zip(consumers, connection.run("hosts", consumers), strict=True) if host}
 
 
 def counts(connection: RedisConnection) -> dict[str, int]:
@@ -99,7 +106,7 @@ def counts(connection: RedisConnection) -> dict[str, int]:
 
 def dump(connection: RedisConnection) -> verification.StoreDump:
     """End claims past their deadline, then read everything that verify compares in one transaction."""
-    while connection.run("expire", EXPIRE_BATCH) == EXPIRE_BATCH:
+    while connection.run("expire", limit=EXPIRE_BATCH) == EXPIRE_BATCH:
         pass
     head = prefix(connection.partition)
 

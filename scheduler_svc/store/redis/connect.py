@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Connections to Redis: time-outs, the identity check on each new connection, and retries."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import redis
@@ -51,14 +51,15 @@ class RedisConnection:
         # A blocking read waits longer than a short command, but a follower must notice soon that its server hangs.
         self._reader = self._open(url, READER_SECONDS)
 
-    def run(self, name: str, *arguments: Any, namespace: str = "") -> Any:
-        """Run the script ``name`` with the log length before ``arguments``; raises StoreUnavailable.
+    def run(self, verb: str, /, rest: Iterable[Any] = (), **values: Any) -> Any:
+        """Run the script of ``verb`` with the arguments that it declares, then ``rest``; raises StoreUnavailable.
 
-        ``namespace`` is the declared namespace that the script changes, if any.
+        The log length is added; an argument ``namespace`` also selects the key of that namespace's documents.
         """
-        script = load(name)
-        keys = script_keys(script, self.partition, namespace)
-        return self.run_with_retries(lambda: self._evaluate(script, keys, (self.log_length, *arguments)))
+        script = load(verb)
+        keys = script_keys(script, self.partition, values.get("namespace", ""))
+        arguments = script.arguments(rest, log_length=self.log_length, **values)
+        return self.run_with_retries(lambda: self._evaluate(script, keys, arguments))
 
     def read(self, fill: Callable[[Any], Any]) -> list[Any]:
         """Return the answers to the commands that ``fill`` puts into one transaction."""

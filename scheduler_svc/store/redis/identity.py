@@ -78,16 +78,16 @@ class RedisIdentity:
         if _is_same(info, recorded) and not behind:
             self.observe(recorded.epoch, recorded.position)
             return recorded.epoch
-        arguments = [
-            self._log_length,
-            recorded.run_id,
-            recorded.epoch,
-            info["run_id"],
-            info["master_replid"],
-            int(behind or self._may_have_forgotten(info, recorded)),
-            observed_epoch,
-            observed_position,
-        ]
+        arguments = self._script.arguments(
+            log_length=self._log_length,
+            read_run_id=recorded.run_id,
+            read_epoch=recorded.epoch,
+            run_id=info["run_id"],
+            replid=info["master_replid"],
+            may_have_forgotten=int(behind or self._may_have_forgotten(info, recorded)),
+            observed_epoch=observed_epoch,
+            observed_position=observed_position,
+        )
         answer = execute("EVAL", self._script.text, len(self._keys), *self._keys, *arguments)
         epoch, position, changed = (int(float(value)) for value in answer)
         self.observe(epoch, position)

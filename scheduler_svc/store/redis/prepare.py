@@ -13,26 +13,26 @@ from scheduler_svc.store.records import SCHEMA
 _FIELDS = 6  # values in the script's answer for one intent
 
 
-def arguments(batch: ClaimBatch, max_decisions: int) -> list[Any]:
-    """Return the script's arguments after the log length, in the order of prepare.lua."""
-    record = "" if batch.record is None else documents.encode({**batch.record, "schema": SCHEMA})
-    group = "" if batch.group is None else documents.encode(documents.encode_group(batch.group))
-    values: list[Any] = [
-        batch.epoch,
-        batch.position,
-        batch.ttl_ms,
-        batch.alternates,
-        _common(batch),
-        documents.encode(batch.resources) if batch.resources else "",
-        group,
-        record,
-        batch.request_id,
-        max_decisions,
-    ]
+def arguments(batch: ClaimBatch) -> dict[str, Any]:
+    """Return the script's arguments about the whole batch, by the names that prepare.lua declares."""
+    return {
+        "epoch": batch.epoch,
+        "position": batch.position,
+        "ttl_ms": batch.ttl_ms,
+        "alternates": batch.alternates,
+        "common": _common(batch),
+        "resources": documents.encode(batch.resources) if batch.resources else "",
+        "group": "" if batch.group is None else documents.encode(documents.encode_group(batch.group)),
+        "record": "" if batch.record is None else documents.encode({**batch.record, "schema": SCHEMA}),
+        "request_id": batch.request_id,
+    }
+
+
+def rows(batch: ClaimBatch) -> Iterator[Any]:
+    """Yield the script's arguments about each intent."""
     for intent in batch.intents:
-        values += [intent.consumer, intent.attempt, intent.replaces or 0, intent.near, len(intent.candidates)]
-        values += map(_candidate, intent.candidates)
-    return values
+        yield from (intent.consumer, intent.attempt, intent.replaces or 0, intent.near, len(intent.candidates))
+        yield from map(_candidate, intent.candidates)
 
 
 def answer(batch: ClaimBatch, raw: list[Any]) -> BatchAnswer:

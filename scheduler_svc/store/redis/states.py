@@ -43,18 +43,16 @@ class RedisHostStates:
         new = documents.encode({"schema": SCHEMA, "incarnation": report.incarnation, "sequence": report.sequence})
         done, epoch, position, audited = self._connection.run(
             "report",
-            host,
-            mode,
-            documents.encode(reports.new_service(reports.COMPUTE)),
-            raw or "",
-            new,
-            documents.encode(plan.nodes),
-            self._beats_decide,
-            len(plan.changes),
-            len(plan.stale_roots),
-            *_change_arguments(plan.changes),
-            *plan.stale_roots,
-            *plan.removed_nodes,
+            (*_change_arguments(plan.changes), *plan.stale_roots, *plan.removed_nodes),
+            host=host,
+            mode=mode,
+            service=documents.encode(reports.new_service(reports.COMPUTE)),
+            read_report=raw or "",
+            report=new,
+            nodes=documents.encode(plan.nodes),
+            beats_decide=self._beats_decide,
+            changes=len(plan.changes),
+            stale=len(plan.stale_roots),
         )
         self._connection.identity.observe(epoch, position)
         need_full = freshness is reports.Freshness.NEED_FULL
@@ -73,15 +71,16 @@ class RedisHostStates:
 
     def heartbeat(self, name: str, binary: str) -> None:
         """Record a heartbeat of a service without nodes."""
-        self._connection.run("beat", name, documents.encode(reports.new_service(binary)), self._beats_decide)
+        document = documents.encode(reports.new_service(binary))
+        self._connection.run("beat", name=name, document=document, beats_decide=self._beats_decide)
 
     def settle_alive(self, living: Collection[str]) -> int:
         """Mark exactly these services alive; return the number of changes."""
-        return self._connection.run("alive", documents.encode(sorted(living)))
+        return self._connection.run("alive", names=documents.encode(sorted(living)))
 
     def remove(self, host: str) -> None:
         """Remove a service host without claims; raises HostInUse, Conflict."""
-        count = self._connection.run("remove", host)
+        count = self._connection.run("remove", host=host)
         if count < 0:
             why = {-1: reports.AWAITED, -2: reports.SHARED}[count]
             raise errors.Conflict(what=f"Removing host {host!r}", why=why)
@@ -124,7 +123,7 @@ class RedisHostStates:
         self._write(namespace, name, version, "")
 
     def _write(self, namespace: str, name: str, version: int, text: str) -> int:
-        done, recorded = self._connection.run("state", namespace, name, version, text, namespace=namespace)
+        done, recorded = self._connection.run("state", namespace=namespace, name=name, version=version, document=text)
         if not done:
             raise namespaces.conflict(namespace, name, recorded, version)
         return recorded
@@ -136,7 +135,9 @@ class RedisHostStates:
                 raise errors.UnknownHost(name=name)
             stored = documents.decode(raw, "service")
             merged = namespaces.merge(name, stored, version, changes)
-            if merged == stored or self._connection.run("service", name, raw, documents.encode(merged)):
+            if merged == stored or self._connection.run(
+                "service", name=name, read_document=raw, document=documents.encode(merged)
+            ):
                 return merged["version"]
         raise errors.StoreUnavailable(why=f"too many concurrent updates of service {name!r}; retry")
 

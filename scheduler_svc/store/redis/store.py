@@ -51,7 +51,9 @@ class RedisStore(interface.Store):
 
     def prepare(self, batch: ClaimBatch) -> BatchAnswer:
         validation.check_batch(batch)
-        raw = self._connection.run("prepare", *prepare.arguments(batch, self._max_decisions))
+        raw = self._connection.run(
+            "prepare", prepare.rows(batch), max_decisions=self._max_decisions, **prepare.arguments(batch)
+        )
         answer = prepare.answer(batch, raw)
         self._connection.identity.observe(answer.epoch, answer.position)
         return answer
@@ -110,7 +112,7 @@ class RedisStore(interface.Store):
 
     def reap(self, *, dead_after_ms: int | None, tombstone_ms: int, limit: int = 500) -> int:
         silence = "" if dead_after_ms is None else dead_after_ms
-        return self._connection.run("reap", silence, tombstone_ms, min(limit, MAX_REAP))
+        return self._connection.run("reap", silence_ms=silence, tombstone_ms=tombstone_ms, limit=min(limit, MAX_REAP))
 
     def settle_alive(self, living: Collection[str]) -> int:
         return self._states.settle_alive(living)
@@ -118,7 +120,7 @@ class RedisStore(interface.Store):
     def pin(self, key: str, partition: str, ttl_ms: int, instead_of: str | None = None) -> str:
         validation.check_text("key", key)
         validation.check_number("lifetime in milliseconds", ttl_ms, 1, validation.MAX_TTL_MS)
-        return self._connection.run("pin", key, partition, ttl_ms, instead_of or "")
+        return self._connection.run("pin", key=key, partition=partition, ttl_ms=ttl_ms, replaceable=instead_of or "")
 
     def update_stats(self, host: str, report: HostReport) -> StatsOutcome:
         reports.check(host, report)
@@ -162,7 +164,7 @@ class RedisStore(interface.Store):
     def record_decision(self, request_id: str, document: Mapping[str, Any]) -> None:
         validation.check_text("request_id", request_id)
         text = documents.encode({**document, "schema": SCHEMA})
-        self._connection.run("decide", request_id, text, self._max_decisions)
+        self._connection.run("decide", request_id=request_id, decision=text, max_decisions=self._max_decisions)
 
     def find_decision(self, request_id: str) -> dict[str, Any]:
         validation.check_text("request_id", request_id)

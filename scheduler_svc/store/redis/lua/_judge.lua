@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Verdict on a candidate: whether the required amounts fit, as in rpcapi/resources/fit, on sums with the batch's deltas.
--- Reads ARGV[3] = position of the decision, ARGV[7] = resources, ARGV[8] = group.
-local decided_at = tonumber(ARGV[3])
-local resources_text = ARGV[7]
+-- Reads A.position of the decision, A.resources and A.group of the batch.
+local decided_at = tonumber(A.position)
+local resources_text = A.resources
 local resources = resources_text ~= '' and cjson.decode(resources_text) or nil
-local group = ARGV[8] ~= '' and cjson.decode(ARGV[8]) or nil
+local group = A.group ~= '' and cjson.decode(A.group) or nil
 local capacities, eligibles, homes, host_read, deltas, members = {}, {}, {}, {}, {}, {}
 if group then
   for host, n in pairs(group_of(group.id).hosts) do
@@ -16,11 +16,10 @@ local function name_of(candidate)
   return string.match(candidate, '^%S+')
 end
 
-local candidates = {} -- by argument index: first candidates are read before they are tried
-
-local function read_candidate(at)
-  if not candidates[at] then
-    local host, sums_position, required_text = string.match(ARGV[at], '^(%S+) ?(%d*) ?(.*)$')
+-- Returns a candidate of an intent, parsed once: first candidates are read before they are tried.
+local function read_candidate(intent, index)
+  if not intent.candidates[index] then
+    local host, sums_position, required_text = string.match(intent.texts[index], '^(%S+) ?(%d*) ?(.*)$')
     local candidate = { host = host, sums_position = tonumber(sums_position) or decided_at }
     if required_text ~= '' then
       candidate.required, candidate.required_text = cjson.decode(required_text), required_text
@@ -29,9 +28,9 @@ local function read_candidate(at)
       candidate.required = { [host] = resources }
       candidate.required_text = '{' .. quote(host) .. ':' .. resources_text .. '}'
     end
-    candidates[at] = candidate
+    intent.candidates[index] = candidate
   end
-  return candidates[at]
+  return intent.candidates[index]
 end
 
 -- Reads hash fields, in batches because the number of arguments of a call is limited.
@@ -110,8 +109,8 @@ local function fetch_first(intents)
     return -- it is read when it is judged
   end
   for _, intent in ipairs(intents) do
-    if intent.last >= intent.first then
-      firsts[#firsts + 1] = read_candidate(intent.first)
+    if #intent.texts > 0 then
+      firsts[#firsts + 1] = read_candidate(intent, 1)
     end
   end
   fetch(firsts)

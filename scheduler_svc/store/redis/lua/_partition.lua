@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Functions that all scripts on claims share. Reads ARGV[1] = maximum number of log entries.
+-- Functions that all scripts on claims share. Reads A.log_length, the maximum number of log entries.
 -- Sums and group counts are changed in memory and written once, by flush().
 --@ keys meta claims ended ended_at deadlines by_host groups providers capacity used changed opened excess log
 local POSITION_LEAP = 1048576 -- positions that a new epoch skips: more than any log may have forgotten
@@ -37,7 +37,7 @@ end
 
 local function append(kind, body)
   position = redis.call('HINCRBY', K.meta, 'position', 1)
-  redis.call('XADD', K.log, 'MAXLEN', '~', ARGV[1], int(position) .. '-0',
+  redis.call('XADD', K.log, 'MAXLEN', '~', A.log_length, int(position) .. '-0',
              'schema', 1, 'kind', kind, 'body', body)
   return position
 end

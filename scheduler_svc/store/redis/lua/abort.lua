@@ -2,12 +2,13 @@
 -- Aborts prepared claims, each independently. Confirmed claims are not ended.
 -- ARGV: log length, service host that the claims must be on or '', then for each claim: consumer, attempt
 -- Returns: for each claim: answer, host or ''
+--@ args log_length host
 --@ include _partition
 --@ include _find
 --@ include _forgotten
-local host, answers = ARGV[2], {}
+local host, answers = A.host, {}
 
-for i = 3, #ARGV, 2 do
+for i = REST, #ARGV, 2 do
   local claim, answer = find_claim(ARGV[i], ARGV[i + 1], host)
   if answer == nil and claim == nil then
     local raw = redis.call('HGET', K.claims, ARGV[i])

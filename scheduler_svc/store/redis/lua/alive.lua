@@ -2,10 +2,11 @@
 -- Marks exactly these of the known services alive, and logs the changes.
 -- ARGV: log length, names as a JSON list
 -- Returns: number of changes
+--@ args log_length names
 --@ keys services alive
 --@ include _partition
 local living = {}
-for _, name in ipairs(cjson.decode(ARGV[2])) do
+for _, name in ipairs(cjson.decode(A.names)) do
   living[name] = true
 end
 local fields, changes = redis.call('HGETALL', K.alive), {}

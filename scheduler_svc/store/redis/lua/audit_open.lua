@@ -3,16 +3,17 @@
 -- ARGV: log length, epoch, service host, grace in ms, then for each reported claim: consumer, attempt
 -- Returns: epoch, released, remaining orphans, ms until the last orphan's grace ends; epoch alone: nothing was done;
 --          0 alone: the host is unknown
+--@ args log_length epoch host grace_ms
 --@ keys awaited reports
 --@ include _partition
 --@ include _unconfirmed
-if redis.call('HEXISTS', K.reports, ARGV[3]) == 0 then
+if redis.call('HEXISTS', K.reports, A.host) == 0 then
   return { 0 }
-elseif tonumber(ARGV[2]) ~= epoch then
+elseif tonumber(A.epoch) ~= epoch then
   return { epoch }
 end
-local host, grace, reported = ARGV[3], tonumber(ARGV[4]), {}
-for i = 5, #ARGV, 2 do
+local host, grace, reported = A.host, tonumber(A.grace_ms), {}
+for i = REST, #ARGV, 2 do
   reported[ARGV[i] .. '@' .. ARGV[i + 1]] = true
 end
 

@@ -1,15 +1,16 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Reconciles some of the claims that a service host's audit reports: what runs is the truth.
--- ARGV: log length, epoch, then for each claim: consumer, attempt, confirmed 0|1, service host,
+-- ARGV: log length, epoch, service host, then for each claim: consumer, attempt, confirmed 0|1,
 --       the claim to re-assert if the store lost it, as JSON without created_ms
 -- Returns: epoch, then for each claim: answer, 1 if the store had forgotten it else 0; epoch alone: nothing was done;
 --          0 alone: the host is unknown
+--@ args log_length epoch host
 --@ keys reports
 --@ include _partition
 --@ include _unconfirmed
-if redis.call('HEXISTS', K.reports, ARGV[6]) == 0 then
+if redis.call('HEXISTS', K.reports, A.host) == 0 then
   return { 0 }
-elseif tonumber(ARGV[2]) ~= epoch then
+elseif tonumber(A.epoch) ~= epoch then
   return { epoch }
 end
 
@@ -58,8 +59,8 @@ local function reconcile(consumer, attempt, confirmed, host, claim_text)
 end
 
 local out = { epoch }
-for i = 3, #ARGV, 5 do
-  local answer, forgotten = reconcile(ARGV[i], ARGV[i + 1], ARGV[i + 2] == '1', ARGV[i + 3], ARGV[i + 4])
+for i = REST, #ARGV, 4 do
+  local answer, forgotten = reconcile(ARGV[i], ARGV[i + 1], ARGV[i + 2] == '1', A.host, ARGV[i + 3])
   out[#out + 1], out[#out + 2] = answer, forgotten
 end
 flush(true)

@@ -2,11 +2,12 @@
 -- Returns a page of live claims, in the order of the index by host.
 -- ARGV: log length, maximum number of claims, then pairs of lexicographic bounds, in order
 -- Returns: the last index member if more follow, else ''; then each claim as JSON
+--@ args log_length limit
 --@ include _partition
 expire(1000)
 flush(false)
-local limit, members, more = tonumber(ARGV[2]), {}, false
-for i = 3, #ARGV, 2 do
+local limit, members, more = tonumber(A.limit), {}, false
+for i = REST, #ARGV, 2 do
   local matches = redis.call('ZRANGEBYLEX', K.by_host, ARGV[i], ARGV[i + 1], 'LIMIT', 0, limit + 1 - #members)
   for _, member in ipairs(matches) do
     if #members < limit then

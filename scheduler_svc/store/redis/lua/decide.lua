@@ -2,7 +2,8 @@
 -- Records a decision that led to no prepare.
 -- ARGV: log length, request id, decision as JSON, maximum number of decisions
 -- Returns: 1
+--@ args log_length request_id decision max_decisions
 --@ include _partition
 --@ include _decisions
-record(ARGV[2], string.sub(ARGV[3], 1, -2) .. ',"at_ms":' .. now_text .. '}', tonumber(ARGV[4]))
+record(A.request_id, string.sub(A.decision, 1, -2) .. ',"at_ms":' .. now_text .. '}', tonumber(A.max_decisions))
 return 1

@@ -2,9 +2,10 @@
 -- Closes a service host and releases some of its live claims; after the last of them the host is no longer awaited.
 -- ARGV: log length, service host, maximum number of claims to check
 -- Returns: number of claims ended, 1 if more remain else 0; -1 alone: the host is unknown
+--@ args log_length host limit
 --@ keys awaited reports
 --@ include _partition
-local host, limit = ARGV[2], tonumber(ARGV[3])
+local host, limit = A.host, tonumber(A.limit)
 if redis.call('HEXISTS', K.reports, host) + redis.call('HEXISTS', K.opened, host)
   + redis.call('SISMEMBER', K.awaited, host) == 0 then
   return { -1 }

@@ -3,15 +3,16 @@
 -- message moves nothing.
 -- ARGV: log length, consumer, attempt, new consumer, new attempt, new consumer's type
 -- Returns: 1 if the answer is about the new consumer, else 0; answer; host or ''
+--@ args log_length consumer attempt new_consumer new_attempt new_type
 --@ include _partition
 --@ include _find
 --@ include _forgotten
-local consumer, attempt, to, to_attempt = ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
+local consumer, attempt, to, to_attempt = A.consumer, A.attempt, A.new_consumer, tonumber(A.new_attempt)
 local origin = consumer .. '@' .. attempt
 
 local function transfer(claim)
   end_claim(claim, 'released')
-  claim.consumer, claim.attempt, claim.type = to, to_attempt, ARGV[6]
+  claim.consumer, claim.attempt, claim.type = to, to_attempt, A.new_type
   claim.generation, claim.orphan_ms, claim.moved_from = 1, nil, origin
   add_claim(claim, cjson.encode(claim))
 end
@@ -27,7 +28,7 @@ local function move()
     return { 1, 'confirmed', existing.host }
   end
   local ends = ends_of(to)
-  local ended = end_of(ends, ARGV[5])
+  local ended = end_of(ends, A.new_attempt)
   if ended then
     return { 1, ended, '' }
   end

@@ -8,24 +8,33 @@
 -- Returns: accepted 0|1, current 0|1, epoch, position, changed sums as JSON,
 --          then for each intent: answer, host or '', alternates, deadline or '', verdicts (lists separated by spaces),
 --          the claim's allocations as JSON, '' if they are the resources at its host
+--@ args log_length epoch position ttl_ms alternates common resources group record request_id max_decisions
 --@ keys eligible
 --@ include _partition
 --@ include _forgotten
 --@ include _decisions
 --@ include _judge
 local EXPIRE_PER_PREPARE = '32' -- claims past their deadline that one prepare ends first
-local ttl, alternates, common = tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
+local ttl, alternates, common = tonumber(A.ttl_ms), tonumber(A.alternates), A.common
 
 expire(EXPIRE_PER_PREPARE)
-local intents, consumers = {}, {}
-local at = 12
-while at <= #ARGV do
-  local last = at + 4 + tonumber(ARGV[at + 4])
-  intents[#intents + 1] = { consumer = ARGV[at], attempt = tonumber(ARGV[at + 1]), replaces = tonumber(ARGV[at + 2]),
-                            near = tonumber(ARGV[at + 3]), first = at + 5, last = last, answer = 'refused', verdicts = {} }
-  consumers[#intents] = ARGV[at]
-  at = last + 1
+-- Returns the intents of the arguments, with their candidates as texts, and their consumers.
+local function parse_intents()
+  local intents, consumers, at = {}, {}, REST
+  while at <= #ARGV do
+    local first, count = at + 5, tonumber(ARGV[at + 4])
+    intents[#intents + 1] = {
+      consumer = ARGV[at], attempt = tonumber(ARGV[at + 1]), replaces = tonumber(ARGV[at + 2]),
+      near = tonumber(ARGV[at + 3]), texts = { unpack(ARGV, first, first + count - 1) }, candidates = {},
+      answer = 'refused', verdicts = {},
+    }
+    consumers[#intents] = ARGV[at]
+    at = first + count
+  end
+  return intents, consumers
 end
+
+local intents, consumers = parse_intents()
 
 local function reply(accepted, current, used)
   local out = { accepted, current, epoch, position, used }
@@ -38,7 +47,7 @@ local function reply(accepted, current, used)
   return out
 end
 
-if tonumber(ARGV[2]) ~= epoch then
+if tonumber(A.epoch) ~= epoch then
   return reply(0, 0, flush(false))
 end
 
@@ -74,8 +83,8 @@ end
 
 local function plan_claim(intent, index, candidate)
   local names = {}
-  for i = intent.first + index, math.min(intent.last, intent.first + index + alternates - 1) do
-    names[#names + 1] = name_of(ARGV[i])
+  for i = index + 1, math.min(#intent.texts, index + alternates) do
+    names[#names + 1] = name_of(intent.texts[i])
   end
   intent.host, intent.allocations, intent.required_text = candidate.host, candidate.required, candidate.required_text
   intent.state, intent.planned = 'prepared', true
@@ -119,10 +128,10 @@ local function plan_intent(i, intent)
     plan(live, -1)
   end
   -- Near candidates that changed are tried after the unchanged ones: their scores are out of date.
-  local last, changed = intent.last - intent.first + 1, {}
+  local last, changed = #intent.texts, {}
   local near = math.min(intent.near, last)
   for index = 1, near do
-    local candidate = read_candidate(intent.first + index - 1)
+    local candidate = read_candidate(intent, index)
     if near > 1 and has_changed(candidate) then
       intent.verdicts[index], changed[#changed + 1] = 'PASSED', index
     elseif try_candidate(intent, index, candidate) then
@@ -130,12 +139,12 @@ local function plan_intent(i, intent)
     end
   end
   for _, index in ipairs(changed) do
-    if try_candidate(intent, index, read_candidate(intent.first + index - 1)) then
+    if try_candidate(intent, index, read_candidate(intent, index)) then
       return
     end
   end
   for index = near + 1, last do
-    if try_candidate(intent, index, read_candidate(intent.first + index - 1)) then
+    if try_candidate(intent, index, read_candidate(intent, index)) then
       return
     end
   end
@@ -165,18 +174,18 @@ for _, intent in ipairs(intents) do
 end
 local used = flush(false)
 
-if ARGV[9] ~= '' then
+if A.record ~= '' then
   local rows = {}
   for i, intent in ipairs(intents) do
     local tried = {}
     for n, verdict in ipairs(intent.verdicts) do
-      tried[n] = '[' .. quote(name_of(ARGV[intent.first + n - 1])) .. ',"' .. verdict .. '"]'
+      tried[n] = '[' .. quote(name_of(intent.texts[n])) .. ',"' .. verdict .. '"]'
     end
     rows[i] = '{"consumer":' .. quote(intent.consumer) .. ',"answer":"' .. intent.answer .. '","host":'
       .. (intent.host and quote(intent.host) or 'null') .. ',"tried":[' .. table.concat(tried, ',') .. ']}'
   end
-  record(ARGV[10], string.sub(ARGV[9], 1, -2) .. ',"at_ms":' .. now_text .. ',"outcome":"'
+  record(A.request_id, string.sub(A.record, 1, -2) .. ',"at_ms":' .. now_text .. ',"outcome":"'
     .. (accepted == 1 and 'selected' or 'refused') .. '","answered_position":' .. int(position)
-    .. ',"verdicts":[' .. table.concat(rows, ',') .. ']}', tonumber(ARGV[11]))
+    .. ',"verdicts":[' .. table.concat(rows, ',') .. ']}', tonumber(A.max_decisions))
 end
 return reply(accepted, 1, used)

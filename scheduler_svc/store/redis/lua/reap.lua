@@ -3,15 +3,16 @@
 -- ARGV: log length, ms without heartbeat after which a service is down or '', ms for which tombstones are kept,
 --       maximum number of each
 -- Returns: number of claims ended
+--@ args log_length silence_ms tombstone_ms limit
 --@ keys beats alive pins pins_at
 --@ include _partition
-local limit = tonumber(ARGV[4])
+local limit = tonumber(A.limit)
 local ended = expire(limit)
 flush(false)
 
 local silent = {}
-if ARGV[2] ~= '' then
-  silent = redis.call('ZRANGEBYSCORE', K.beats, '-inf', now - tonumber(ARGV[2]))
+if A.silence_ms ~= '' then
+  silent = redis.call('ZRANGEBYSCORE', K.beats, '-inf', now - tonumber(A.silence_ms))
 end
 local body = {}
 for _, name in ipairs(silent) do
@@ -24,7 +25,7 @@ if #body > 0 then
   append('alive', '{' .. table.concat(body, ',') .. '}')
 end
 
-local old = redis.call('ZRANGEBYSCORE', K.ended_at, '-inf', now - tonumber(ARGV[3]), 'LIMIT', 0, limit)
+local old = redis.call('ZRANGEBYSCORE', K.ended_at, '-inf', now - tonumber(A.tombstone_ms), 'LIMIT', 0, limit)
 if #old > 0 then
   redis.call('HDEL', K.ended, unpack(old))
   redis.call('ZREM', K.ended_at, unpack(old))

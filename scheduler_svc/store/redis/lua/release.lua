@@ -2,10 +2,11 @@
 -- Releases claims of a service host, each independently.
 -- ARGV: log length, service host, then for each claim: consumer, attempt
 -- Returns: for each claim: answer, host or ''
+--@ args log_length host
 --@ include _partition
 --@ include _find
-local host, answers = ARGV[2], {}
-for i = 3, #ARGV, 2 do
+local host, answers = A.host, {}
+for i = REST, #ARGV, 2 do
   local claim, answer = find_claim(ARGV[i], ARGV[i + 1], host)
   if answer == UNKNOWN_END then
     answer = 'released'

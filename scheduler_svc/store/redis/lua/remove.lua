@@ -3,11 +3,12 @@
 -- ARGV: log length, service host
 -- Returns: 0 if removed; else nothing was done: number of live claims on it; -1: it may run claims that the store
 --          forgot; -2: claims on other hosts hold what it shares
+--@ args log_length host
 --@ keys awaited reports nodes services beats alive
 --@ include _partition
 --@ include _nodes
 local EXPIRE_BATCH = 1000 -- claims past their deadline that are ended first, at most
-local host = ARGV[2]
+local host = A.host
 if redis.call('SISMEMBER', K.awaited, host) == 1 then
   return -1
 end

@@ -6,16 +6,17 @@
 --       for each changed node: id, document as JSON, capacity as JSON or '' if unchanged;
 --       then the nodes whose eligibility changed, then the removed nodes
 -- Returns: done 0|1 (0: another report came between), epoch, position, audited in this epoch 0|1
+--@ args log_length host mode service read_report report nodes beats_decide changes stale
 --@ keys reports nodes
 --@ include _partition
 --@ include _beat
 --@ include _nodes
-local host, mode = ARGV[2], ARGV[3]
-if mode == 'apply' and (redis.call('HGET', K.reports, host) or '') ~= ARGV[5] then
+local host, mode = A.host, A.mode
+if mode == 'apply' and (redis.call('HGET', K.reports, host) or '') ~= A.read_report then
   return { 0, epoch, position, 0 }
 end
 if mode ~= 'look' then
-  beat(host, ARGV[4], ARGV[8])
+  beat(host, A.service, A.beats_decide)
 end
 
 local function change_node(id, document, capacity)
@@ -28,28 +29,28 @@ local function change_node(id, document, capacity)
 end
 
 local function apply()
-  local changes, stale, body, removed = tonumber(ARGV[9]), tonumber(ARGV[10]), {}, {}
+  local changes, stale, body, removed = tonumber(A.changes), tonumber(A.stale), {}, {}
   for i = 1, changes do
-    local at = 8 + 3 * i
+    local at = REST + 3 * (i - 1)
     body[i] = quote(ARGV[at]) .. ':' .. ARGV[at + 1]
   end
   if changes > 0 then
     append('provider', '{' .. table.concat(body, ',') .. '}')
   end
   for i = 1, changes do
-    local at = 8 + 3 * i
+    local at = REST + 3 * (i - 1)
     change_node(ARGV[at], ARGV[at + 1], ARGV[at + 2])
   end
-  for i = 11 + 3 * changes + stale, #ARGV do
+  for i = REST + 3 * changes + stale, #ARGV do
     removed[#removed + 1] = ARGV[i]
   end
   drop_nodes(removed)
-  for i = 11 + 3 * changes, 10 + 3 * changes + stale do
+  for i = REST + 3 * changes, REST - 1 + 3 * changes + stale do
     redis.call('HSET', K.eligible, ARGV[i], int(position)) -- not before the position of its last log entry
   end
-  redis.call('HSET', K.reports, host, ARGV[6])
+  redis.call('HSET', K.reports, host, A.report)
   if changes > 0 or #removed > 0 then
-    redis.call('HSET', K.nodes, host, ARGV[7])
+    redis.call('HSET', K.nodes, host, A.nodes)
   end
 end
 

@@ -2,10 +2,11 @@
 -- Replaces or deletes a document of a declared namespace that is still at the expected version.
 -- ARGV: log length, namespace, name, expected version (0: no document), document as JSON or '' to delete it
 -- Returns: done 0|1, current version (the position of its last change; 0: no document)
+--@ args log_length namespace name version document
 --@ keys state
 --@ include _partition
 --@ include _aggregates
-local namespace, name, document = ARGV[2], ARGV[3], ARGV[5]
+local namespace, name, document = A.namespace, A.name, A.document
 local stored = redis.call('HGET', K.state, name) or ''
 local head, version, start = string.match(stored, '^({"schema":1,"version":(%d+),"state":)()')
 local text = start and string.sub(stored, start, -2) or ''
@@ -14,7 +15,7 @@ if stored ~= '' and not head then
   return redis.error_reply('NEWSCHEMA a newer version wrote the document ' .. name .. ' of ' .. namespace)
 elseif text == document then
   return { 1, version }
-elseif version ~= tonumber(ARGV[4]) then
+elseif version ~= tonumber(A.version) then
   return { 0, version }
 end
 local logged = document == '' and 'null' or document

@@ -21,6 +21,13 @@ def test_declared_keys_are_the_used_keys(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", VERBS)
+def test_declared_arguments_are_the_used_arguments(name: str) -> None:
+    script = load(name)
+    assert set(re.findall(r"\bA\.(\w+)", script.text)) == set(script.args)
+    assert re.search(r"\bARGV\[\d", script.text.split("\n", 2)[2]) is None
+
+
+@pytest.mark.parametrize("name", VERBS)
 def test_header_documents_arguments_and_result(name: str) -> None:
     head = FOLDER.joinpath(f"{name}.lua").read_text("utf-8").partition("\n--@")[0]
     assert head.startswith("-- SPDX-License-Identifier: Apache-2.0\n")

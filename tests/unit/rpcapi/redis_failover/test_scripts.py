@@ -10,10 +10,26 @@ from rpcapi.redis_failover.scripts import make_script, script_loader
 
 
 def test_script_reads_its_keys_by_their_words() -> None:
-    script = make_script("verb", "return redis.call('GET', K.meta)", ["due", "meta"])
-    assert script.text == "local K = { due = KEYS[1], meta = KEYS[2] }\nreturn redis.call('GET', K.meta)\n"
+    script = make_script("verb", "return redis.call('GET', K.meta)", ["due", "meta"], ["limit"])
+    assert script.text.splitlines() == [
+        "local K = { due = KEYS[1], meta = KEYS[2] }",
+        "local A, REST = { limit = ARGV[1] }, 2",
+        "return redis.call('GET', K.meta)",
+    ]
     assert script.sha == hashlib.sha1(script.text.encode(), usedforsecurity=False).hexdigest()
     assert script.words == ("due", "meta")
+
+
+def test_arguments_are_sent_in_the_declared_order_with_rows_after_them() -> None:
+    script = make_script("verb", "", [], ["limit", "host"])
+    assert script.arguments(iter(["a", 1]), host="h1", limit=5) == [5, "h1", "a", 1]
+
+
+@pytest.mark.parametrize("values", [{"host": "h1"}, {"host": "h1", "limit": 5, "name": "x"}, {}])
+def test_other_arguments_than_the_declared_are_rejected(values: dict[str, object]) -> None:
+    script = make_script("verb", "", [], ["limit", "host"])
+    with pytest.raises(TypeError, match="script verb takes limit, host"):
+        script.arguments(**values)
 
 
 def test_fragment_replaces_its_include_line() -> None:
