@@ -22,8 +22,8 @@ from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.store.sql import SqlStore
 from tests.conftest import missing
 from tests.run_folders import claim_folder, release_folder
-from tests.unit.scheduler_svc.store.databases import sql_world
-from tests.unit.scheduler_svc.store.world import World, poll
+from tests.unit.scheduler_svc.store.databases import sql_partition
+from tests.unit.scheduler_svc.store.store_partition import StorePartition, poll
 
 HOSTS = [f"h{number}" for number in range(4)]
 RECOVERY_SECONDS = 60.0  # in which a restarted store must be available
@@ -69,7 +69,7 @@ class Writers:
             raise
 
     def _write(self) -> None:
-        world = sql_world(self.url, partition=self.partition)
+        partition = sql_partition(self.url, partition=self.partition)
         pause = threading.Event()
 
         def sure(ask: Callable[[], Any]) -> Any:
@@ -83,19 +83,19 @@ class Writers:
         while not self.enough.is_set():
             turn += 1
             consumer = uuid.uuid4().hex
-            prepared = sure(lambda name=consumer: world.prepare(name, *HOSTS))
+            prepared = sure(lambda name=consumer: partition.prepare(name, *HOSTS))
             if prepared.answer is not Answer.PREPARED:
                 continue  # full: others release
             ref = ClaimRef(consumer, 1)
-            (confirmed,) = sure(lambda claim_ref=ref, host=prepared.host: world.store.confirm(host, [claim_ref]))
+            (confirmed,) = sure(lambda claim_ref=ref, host=prepared.host: partition.store.confirm(host, [claim_ref]))
             assert confirmed.answer is Answer.CONFIRMED
             self.live[consumer] = prepared.host
             if turn % 3 == 0:
-                (released,) = sure(lambda claim_ref=ref, host=prepared.host: world.store.release(host, [claim_ref]))
+                (released,) = sure(lambda claim_ref=ref, host=prepared.host: partition.store.release(host, [claim_ref]))
                 assert released.answer is Answer.RELEASED
                 del self.live[consumer]
                 self.ended.add(consumer)
-        world.store.close()
+        partition.store.close()
 
 
 @pytest.fixture
@@ -123,44 +123,44 @@ def started(server: PostgresqlServer) -> PostgresqlServer:
     return server
 
 
-def opened(url: str) -> World:
+def opened(url: str) -> StorePartition:
     """Return a partition with hosts."""
-    world = sql_world(url)
+    partition = sql_partition(url)
     for host in HOSTS:
-        world.add_host(host, amounts={"VCPU": 60, "MEMORY_MB": 64 * 60})
-    return world
+        partition.add_host(host, amounts={"VCPU": 60, "MEMORY_MB": 64 * 60})
+    return partition
 
 
-def assert_acknowledged_claims(world: World, writers: Writers) -> None:
+def assert_acknowledged_claims(partition: StorePartition, writers: Writers) -> None:
     """Assert that exactly the acknowledged claims exist, and that verify finds no problems."""
     claims, marker = {}, None
     while True:
-        page, marker = world.store.claims(marker=marker)
+        page, marker = partition.store.claims(marker=marker)
         claims |= {claim.consumer: claim.host for claim in page if claim.state == "confirmed"}
         if marker is None:
             break
     assert claims == writers.live
-    assert not list(world.check().excess)
+    assert not list(partition.check().excess)
 
 
 def kill_under_load(server: PostgresqlServer, times: int) -> None:
-    world = opened(server.url())
-    epoch = world.store.snapshot().epoch
-    writers = Writers(server.url(), world.store.partition)
+    partition = opened(server.url())
+    epoch = partition.store.snapshot().epoch
+    writers = Writers(server.url(), partition.store.partition)
     writers.begin()
     for _ in range(times):
         writers.wait_for(20)
         server.kill()
         with pytest.raises(errors.StoreUnavailable):
-            world.store.snapshot()
+            partition.store.snapshot()
         server.start()
-        poll(lambda: serves(world.store), RECOVERY_SECONDS)
+        poll(lambda: serves(partition.store), RECOVERY_SECONDS)
     writers.wait_for(20)
     writers.end()
     # Acknowledged commits are on the disk: nothing was forgotten, and no host must audit.
-    assert world.store.check_identity() == (epoch, False)
-    assert_acknowledged_claims(world, writers)
-    world.store.close()
+    assert partition.store.check_identity() == (epoch, False)
+    assert_acknowledged_claims(partition, writers)
+    partition.store.close()
 
 
 def serves(store: SqlStore) -> bool:
@@ -188,12 +188,12 @@ def test_postgresql_without_synchronous_commit_begins_an_epoch(
     make_postgresql: Callable[..., PostgresqlServer],
 ) -> None:
     server = started(make_postgresql(settings=["synchronous_commit = off"]))
-    world = opened(server.url())
-    epoch = world.store.snapshot().epoch
+    partition = opened(server.url())
+    epoch = partition.store.snapshot().epoch
     server.kill()
     server.start()
-    poll(lambda: serves(world.store), RECOVERY_SECONDS)
-    assert world.store.snapshot().epoch > epoch
+    poll(lambda: serves(partition.store), RECOVERY_SECONDS)
+    assert partition.store.snapshot().epoch > epoch
     # With durability "always" the store enables synchronous commits, and keeps the epoch after a restart.
     durable = SqlStore(server.url(), "durable", durability="always")
     epoch = durable.snapshot().epoch
@@ -202,19 +202,19 @@ def test_postgresql_without_synchronous_commit_begins_an_epoch(
     poll(lambda: serves(durable), RECOVERY_SECONDS)
     assert durable.snapshot().epoch == epoch
     durable.close()
-    world.store.close()
+    partition.store.close()
 
 
 def test_promoted_standby_begins_a_new_epoch(make_postgresql: Callable[..., PostgresqlServer]) -> None:
     primary, standby = started(make_postgresql()), make_postgresql()
-    world = opened(primary.url())
-    before = world.hold("c1", "h1")
+    partition = opened(primary.url())
+    before = partition.hold("c1", "h1")
     standby.follow(primary)
     standby.start()
-    followed = SqlStore(standby.url(), world.store.partition)
+    followed = SqlStore(standby.url(), partition.store.partition)
     with pytest.raises(errors.StoreUnavailable, match="standby"):
         followed.claims()
-    epoch = world.store.snapshot().epoch
+    epoch = partition.store.snapshot().epoch
     primary.kill()
     standby.promote()
     assert followed.check_identity()[1] is True
@@ -223,7 +223,7 @@ def test_promoted_standby_begins_a_new_epoch(make_postgresql: Callable[..., Post
     # No host accepts claims before it has audited.
     assert followed.verify().awaited == HOSTS
     followed.close()
-    world.store.close()
+    partition.store.close()
 
 
 WRITER = """
@@ -244,13 +244,13 @@ threading.Event().wait()
 
 def test_sqlite_survives_killed_writers(run_folder: Path) -> None:
     url = f"sqlite:///{run_folder / 'store.sqlite'}"
-    world = opened(url)
-    epoch = world.store.snapshot().epoch
+    partition = opened(url)
+    epoch = partition.store.snapshot().epoch
     ack_files = [run_folder / f"writer{number}.acknowledged" for number in range(2)]
     processes = []
     for path in ack_files:
         with path.open("w") as output:
-            command = [sys.executable, "-c", WRITER, url, world.store.partition]
+            command = [sys.executable, "-c", WRITER, url, partition.store.partition]
             processes.append(
                 subprocess.Popen(command, stdout=output, env={**os.environ, "PYTHONPATH": str(Path.cwd())})
             )
@@ -270,11 +270,11 @@ def test_sqlite_survives_killed_writers(run_folder: Path) -> None:
             live[consumer] = host[0]
         else:
             ended.add(consumer)
-    claims = {claim.consumer: claim.host for claim in world.store.claims()[0] if claim.state == "confirmed"}
+    claims = {claim.consumer: claim.host for claim in partition.store.claims()[0] if claim.state == "confirmed"}
     unacknowledged = claims.keys() - live.keys()
     missing = {consumer for consumer in live if consumer not in ended and consumer not in claims}
     assert len(unacknowledged) <= 2 and len(missing) <= 2, (unacknowledged, missing)
     assert not claims.keys() & ended
-    assert world.store.check_identity() == (epoch, False)
-    world.check()
-    world.store.close()
+    assert partition.store.check_identity() == (epoch, False)
+    partition.check()
+    partition.store.close()

@@ -14,7 +14,7 @@ from sqlalchemy.pool import NullPool
 from devstack.servers.postgresql import DATABASE, USER, PostgresqlServer
 from rpcapi import errors
 from tests.chaos.test_database_killed import HOSTS, RECOVERY_SECONDS, make_postgresql, opened, serves, started
-from tests.unit.scheduler_svc.store.world import World, poll
+from tests.unit.scheduler_svc.store.store_partition import StorePartition, poll
 
 __all__ = ["make_postgresql"]
 pytestmark = pytest.mark.long  # test_database_killed.py promotes an asynchronous standby
@@ -34,7 +34,7 @@ def ask(server: PostgresqlServer, *statements: str) -> int:
         return int(connection.scalar(text(statements[-1])) or 0)
 
 
-def pair(make: Callable[..., PostgresqlServer]) -> tuple[PostgresqlServer, PostgresqlServer, World]:
+def pair(make: Callable[..., PostgresqlServer]) -> tuple[PostgresqlServer, PostgresqlServer, StorePartition]:
     """Start a primary, its synchronous standby, and a store that connects to whichever accepts writes."""
     primary, standby = started(make()), make()
     standby.follow(primary)
@@ -48,28 +48,28 @@ def pair(make: Callable[..., PostgresqlServer]) -> tuple[PostgresqlServer, Postg
 def test_promoted_standby_has_confirmed_claims(
     make_postgresql: Callable[..., PostgresqlServer],
 ) -> None:
-    primary, standby, world = pair(make_postgresql)
-    refs = [world.hold(f"c{number}", HOSTS[0]) for number in range(5)]
-    epoch = world.store.snapshot().epoch
+    primary, standby, partition = pair(make_postgresql)
+    refs = [partition.hold(f"c{number}", HOSTS[0]) for number in range(5)]
+    epoch = partition.store.snapshot().epoch
     primary.kill()
     standby.promote()
     # Then the same store continues on the other server, with all claims, but in a new epoch.
-    poll(lambda: serves(world.store), RECOVERY_SECONDS)
-    assert {claim.consumer for claim in world.store.claims()[0]} == {ref.consumer for ref in refs}
-    assert world.store.snapshot().epoch > epoch
-    assert world.store.verify().awaited == HOSTS
-    world.store.close()
+    poll(lambda: serves(partition.store), RECOVERY_SECONDS)
+    assert {claim.consumer for claim in partition.store.claims()[0]} == {ref.consumer for ref in refs}
+    assert partition.store.snapshot().epoch > epoch
+    assert partition.store.verify().awaited == HOSTS
+    partition.store.close()
 
 
 def test_nothing_is_acknowledged_while_the_standby_is_away(make_postgresql: Callable[..., PostgresqlServer]) -> None:
-    primary, standby, world = pair(make_postgresql)
+    primary, standby, partition = pair(make_postgresql)
     standby.kill()
     acknowledged = threading.Event()
 
     def claim() -> None:
         while not acknowledged.is_set():
             with contextlib.suppress(errors.StoreUnavailable):
-                world.hold("c1", HOSTS[0])
+                partition.hold("c1", HOSTS[0])
                 acknowledged.set()
 
     claimer = threading.Thread(target=claim, daemon=True)
@@ -79,6 +79,6 @@ def test_nothing_is_acknowledged_while_the_standby_is_away(make_postgresql: Call
     # When the standby is back, then waiting and repeated calls are answered, and nothing was done twice.
     standby.start()
     assert acknowledged.wait(RECOVERY_SECONDS)
-    assert [claim.consumer for claim in world.store.claims()[0]] == ["c1"]
-    world.check()
-    world.store.close()
+    assert [claim.consumer for claim in partition.store.claims()[0]] == ["c1"]
+    partition.check()
+    partition.store.close()

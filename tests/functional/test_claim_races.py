@@ -15,8 +15,8 @@ from devstack.servers.redis import RedisServer
 from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.records import Candidate, Claim, ClaimBatch, ClaimGroup, ClaimRef, Intent
 from scheduler_svc.store.redis import RedisStore
-from tests.unit.scheduler_svc.store.backends import redis_world
-from tests.unit.scheduler_svc.store.world import World, child_stats, node_stats
+from tests.unit.scheduler_svc.store.backends import redis_partition
+from tests.unit.scheduler_svc.store.store_partition import StorePartition, child_stats, node_stats
 
 WORKERS = 16
 HOSTS = [f"h{number}" for number in range(WORKERS)]
@@ -31,9 +31,9 @@ ROUNDS = [
 class WorkerCrew:
     """Workers that start each round together; their actions are seeded by round and worker."""
 
-    def __init__(self, world: World, server: RedisServer) -> None:
-        self.world = world
-        self.stores = [RedisStore(server.url(), world.store.partition) for _ in range(WORKERS)]
+    def __init__(self, partition: StorePartition, server: RedisServer) -> None:
+        self.partition = partition
+        self.stores = [RedisStore(server.url(), partition.store.partition) for _ in range(WORKERS)]
         self._pool = ThreadPoolExecutor(WORKERS)
         self._start = threading.Barrier(WORKERS)
 
@@ -48,15 +48,15 @@ class WorkerCrew:
 
     def read_position(self) -> tuple[int, int]:
         """Return the current epoch and position."""
-        now = self.world.store.snapshot()
+        now = self.partition.store.snapshot()
         return now.epoch, now.position
 
     def end_all(self) -> list[Claim]:
         """Release all live claims, and return them."""
-        live_claims, following = self.world.store.claims()
+        live_claims, following = self.partition.store.claims()
         assert following is None
         for host, held_counts in itertools.groupby(live_claims, key=lambda claim: claim.host):
-            self.world.store.release(host, [ClaimRef(claim.consumer, claim.attempt) for claim in held_counts])
+            self.partition.store.release(host, [ClaimRef(claim.consumer, claim.attempt) for claim in held_counts])
         return live_claims
 
     def close(self) -> None:
@@ -67,10 +67,10 @@ class WorkerCrew:
 
 @pytest.fixture
 def crew(redis_server: RedisServer) -> Iterator[WorkerCrew]:
-    new_crew = WorkerCrew(redis_world(redis_server), redis_server)
+    new_crew = WorkerCrew(redis_partition(redis_server), redis_server)
     yield new_crew
     new_crew.close()
-    new_crew.world.store.close()
+    new_crew.partition.store.close()
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ GROUPS = {
 def test_concurrent_workers_respect_the_server_group_policy(crew: WorkerCrew, policy: str, rounds: int) -> None:
     kind, most = GROUPS[policy]
     for host in HOSTS:
-        crew.world.add_host(host, amounts={"VCPU": 64})
+        crew.partition.add_host(host, amounts={"VCPU": 64})
     # Exactly as many places as workers: with anti-affinity each place is needed.
     hosts, violations = HOSTS[: WORKERS // most], 0
     for number in range(rounds):
@@ -148,7 +148,7 @@ def test_concurrent_workers_respect_the_server_group_policy(crew: WorkerCrew, po
         if race_round.is_plain:
             assert served == held_counts.total() == WORKERS, "a worker was refused although a place was free"
     assert violations == 0
-    assert crew.world.check().claims == {"prepared": 0, "confirmed": 0}
+    assert crew.partition.check().claims == {"prepared": 0, "confirmed": 0}
 
 
 @pytest.mark.parametrize("rounds", ROUNDS)
@@ -157,8 +157,8 @@ def test_concurrent_workers_do_not_share_devices(crew: WorkerCrew, rounds: int) 
     devices = {f"{host}/gpu{number}": host for host in hosts for number in range(DEVICES)}
     for host in hosts:
         below = {name: child_stats(host, {"CUSTOM_GPU": 1}) for name, of in devices.items() if of == host}
-        outcome = crew.world.report(host, {host: node_stats({"VCPU": 64}), **below})
-        crew.world.store.audit(host, outcome.epoch, [], 0)
+        outcome = crew.partition.report(host, {host: node_stats({"VCPU": 64}), **below})
+        crew.partition.store.audit(host, outcome.epoch, [], 0)
     device_candidates = [
         Candidate(host, {host: {"VCPU": 1}, name: {"CUSTOM_GPU": 1}}) for name, host in devices.items()
     ]
@@ -170,13 +170,13 @@ def test_concurrent_workers_do_not_share_devices(crew: WorkerCrew, rounds: int) 
         violations += sum(n > 1 for n in held_counts.values())
         if race_round.is_plain:
             assert served == len(held_counts) == WORKERS, "a worker was refused although a device was free"
-        assert max_holders(crew.world, race_round.known_position[1], devices) == 1
+        assert max_holders(crew.partition, race_round.known_position[1], devices) == 1
     assert violations == 0
-    assert crew.world.check().claims == {"prepared": 0, "confirmed": 0}
+    assert crew.partition.check().claims == {"prepared": 0, "confirmed": 0}
 
 
-def max_holders(world: World, position: int, devices: Container[str]) -> int:
+def max_holders(partition: StorePartition, position: int, devices: Container[str]) -> int:
     """Return the maximum number of consumers of a device at any time since ``position``."""
-    entries = world.store.follow(position, 0) or ()
+    entries = partition.store.follow(position, 0) or ()
     payloads = [entry.payload for entry in entries if entry.kind == "used"]
     return max(used.get("CUSTOM_GPU", 0) for payload in payloads for name, used in payload.items() if name in devices)

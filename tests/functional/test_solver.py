@@ -23,7 +23,7 @@ from tests.functional import clusters
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import node
 from tests.unit.scheduler_svc.scheduling.replica_views import FollowingReplicaView, filter_driver
-from tests.unit.scheduler_svc.store.backends import redis_world
+from tests.unit.scheduler_svc.store.backends import redis_partition
 
 WORKERS = 4
 CALLS = 12  # per worker
@@ -61,16 +61,16 @@ def calls(number, worker_number):
 
 @pytest.mark.parametrize("rounds", ROUNDS)
 def test_racing_batches_do_not_overcommit(redis_server: RedisServer, rounds):
-    world = redis_world(redis_server)
-    hosts.join(world.store, {f"h{number}/n": node({"VCPU": 8}) for number in range(8)})
-    workers = [worker(redis_server, world.store.partition) for _ in range(WORKERS)]
+    partition = redis_partition(redis_server)
+    hosts.join(partition.store, {f"h{number}/n": node({"VCPU": 8}) for number in range(8)})
+    workers = [worker(redis_server, partition.store.partition) for _ in range(WORKERS)]
     barrier = threading.Barrier(WORKERS)
 
     def select(number, at):
         selection_calls = calls(number, at)
         _, replica_view, batches = workers[at]
         # All replicas have the state at the start of the round, and nothing later
-        replica_view.reach(world.store.snapshot().position, 30)
+        replica_view.reach(partition.store.snapshot().position, 30)
         barrier.wait(30)
         return list(zip(selection_calls, batches.select_batch(context.new("p", "u"), selection_calls), strict=True))
 
@@ -82,29 +82,29 @@ def test_racing_batches_do_not_overcommit(redis_server: RedisServer, rounds):
                     for worker_pairs in pool.map(lambda at, n=number: select(n, at), range(WORKERS))
                     for pair in worker_pairs
                 ]
-                report = world.store.verify()
+                report = partition.store.verify()
                 assert not report.problems and not report.excess
                 # Each call is served whole or not at all, and its result says so
-                live = {claim.consumer for claim in world.store.claims()[0]}
+                live = {claim.consumer for claim in partition.store.claims()[0]}
                 for call, result in answered:
                     assert isinstance(result, SelectionResult | errors.NoValidHost)
                     assert live & set(call.consumers) == (
                         set(call.consumers) if isinstance(result, SelectionResult) else set()
                     )
                 # No call is refused while capacity is free
-                used = world.store.snapshot().used
+                used = partition.store.snapshot().used
                 free = [8 - used.get(f"h{at}/n", {}).get("VCPU", 0) for at in range(8)]
                 for call, result in answered:
                     if call.request.group is None and not isinstance(result, SelectionResult):
                         size = call.request.resources["VCPU"]
                         assert sum(free_amount // size for free_amount in free) < len(call.consumers)
-                assert set(world.store.group_hosts(f"group-{number}").values()) == {1}
-                for claim in world.store.claims()[0]:
-                    world.store.release(claim.host.partition("/")[0], [ClaimRef(claim.consumer, claim.attempt)])
+                assert set(partition.store.group_hosts(f"group-{number}").values()) == {1}
+                for claim in partition.store.claims()[0]:
+                    partition.store.release(claim.host.partition("/")[0], [ClaimRef(claim.consumer, claim.attempt)])
     finally:
         for store, *_ in workers:
             store.close()
-        world.store.close()
+        partition.store.close()
 
 
 @pytest.mark.long

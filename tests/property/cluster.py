@@ -9,7 +9,7 @@ from rpcapi.resources import names
 from rpcapi.resources.claims import Answer, GroupPolicy
 from scheduler_svc.core.records import Candidate, ClaimBatch, ClaimGroup, ClaimRef, ClaimResult, Intent, IntentResult
 from scheduler_svc.store.records import RunningClaim
-from tests.unit.scheduler_svc.store.world import LONG_MS, World, child_stats, node_stats
+from tests.unit.scheduler_svc.store.store_partition import LONG_MS, StorePartition, child_stats, node_stats
 
 HOSTS = ("h1", "h2")  # few of each, so that they interact
 POOL = "h2/pool"  # shared by h2 with h1
@@ -34,8 +34,8 @@ class Truth:
 class ProtocolCluster:
     """The model's members, and the stores (one, or several that get the same calls)."""
 
-    def __init__(self, worlds: list[World]) -> None:
-        self.worlds = worlds
+    def __init__(self, partitions: list[StorePartition]) -> None:
+        self.partitions = partitions
         self.truth = Truth()
         self.delayed: list[Any] = []  # messages that may be delivered again
         self.marks: tuple[list[Any], dict[ClaimRef, Answer]] | None = None
@@ -46,7 +46,7 @@ class ProtocolCluster:
 
     def call_all(self, verb: str, *arguments: Any, **keywords: Any) -> Any:
         """Call a verb of every store, assert that the answers are equal, and return the first one."""
-        answers = [getattr(world.store, verb)(*arguments, **keywords) for world in self.worlds]
+        answers = [getattr(partition.store, verb)(*arguments, **keywords) for partition in self.partitions]
         assert all(_comparable(answer) == _comparable(answers[0]) for answer in answers), answers
         return answers[0]
 
@@ -60,14 +60,14 @@ class ProtocolCluster:
         }
         if host == names.host_of(POOL):
             nodes[POOL] = {**node_stats({"DISK_GB": vcpus}), "kind": "volume"}
-        for world in self.worlds:
-            world.report(host, nodes)
+        for partition in self.partitions:
+            partition.report(host, nodes)
 
     # -- the conductor -----------------------------------------------------------------------------------------
 
     def take_positions(self) -> None:
         """Record the stores' positions, as a scheduler worker that may decide on them later."""
-        self.positions = [world.store.snapshot().position for world in self.worlds]
+        self.positions = [partition.store.snapshot().position for partition in self.partitions]
 
     def prepare(
         self,
@@ -89,8 +89,8 @@ class ProtocolCluster:
         if not is_late:
             self.take_positions()
         batches = [
-            world.batch(*intents, resources={"VCPU": vcpus}, group=group, position=position)
-            for world, position in zip(self.worlds, self.positions, strict=True)
+            partition.batch(*intents, resources={"VCPU": vcpus}, group=group, position=position)
+            for partition, position in zip(self.partitions, self.positions, strict=True)
         ]
         answers = self.send_batch(batches)
         self.delayed.append(("prepare", batches))
@@ -109,7 +109,7 @@ class ProtocolCluster:
 
     def send_batch(self, batches: list[ClaimBatch]) -> Any:
         """Send each store its batch."""
-        answers = [world.store.prepare(batch) for world, batch in zip(self.worlds, batches, strict=True)]
+        answers = [partition.store.prepare(batch) for partition, batch in zip(self.partitions, batches, strict=True)]
         assert all(_comparable(answer) == _comparable(answers[0]) for answer in answers), answers
         return answers[0]
 
@@ -173,9 +173,10 @@ class ProtocolCluster:
         guests = [guest for guest in self.truth.running.values() if guest.host == host]
         waiting = [_waiting(ref, host) for where, ref in sorted(self.truth.sent) if where == host]
         reported = [*guests, *waiting] if arrived else guests
-        epochs = [world.store.snapshot().epoch for world in self.worlds]
+        epochs = [partition.store.snapshot().epoch for partition in self.partitions]
         outcomes = [
-            world.store.audit(host, epoch, reported, LONG_MS) for world, epoch in zip(self.worlds, epochs, strict=True)
+            partition.store.audit(host, epoch, reported, LONG_MS)
+            for partition, epoch in zip(self.partitions, epochs, strict=True)
         ]
         assert all(_comparable(outcome.answers) == _comparable(outcomes[0].answers) for outcome in outcomes), outcomes
         self.delayed.append(("audit", host, epochs, reported))
@@ -190,17 +191,17 @@ class ProtocolCluster:
 
     def fence(self, host: str) -> None:
         """Fence a host with all guests on it."""
-        claims, _marker = self.worlds[0].store.claims(host=host)
+        claims, _marker = self.partitions[0].store.claims(host=host)
         assert self.call_all("fence", host) == len(claims)
         self._note([ClaimResult(claim.consumer, claim.attempt, Answer.RELEASED) for claim in claims])
         self.truth.sent = {(where, ref) for where, ref in self.truth.sent if where != host}
         self.truth.running = {ref: guest for ref, guest in self.truth.running.items() if guest.host != host}
         assert self.call_all("fence", host) == 0
-        assert all(host not in world.store.verify().awaited for world in self.worlds)
+        assert all(host not in partition.store.verify().awaited for partition in self.partitions)
 
     def remove(self, host: str) -> None:
         """Remove a host, which succeeds only without claims; then register it again."""
-        refusals = [self._refusal_of_removing(world, host) for world in self.worlds]
+        refusals = [self._refusal_of_removing(partition, host) for partition in self.partitions]
         assert len(set(refusals)) == 1, refusals
         if refusals[0] is None:
             assert not [guest for guest in self.truth.running.values() if guest.host == host], "guests run on the host"
@@ -208,9 +209,9 @@ class ProtocolCluster:
             self.audit(host)
 
     @staticmethod
-    def _refusal_of_removing(world: World, host: str) -> type[errors.Conflict] | None:
+    def _refusal_of_removing(partition: StorePartition, host: str) -> type[errors.Conflict] | None:
         try:
-            world.store.remove(host)
+            partition.store.remove(host)
         except errors.Conflict as refusal:
             return type(refusal)
         return None
@@ -224,8 +225,8 @@ class ProtocolCluster:
             self.send_batch(arguments[0])
         elif verb == "audit":
             host, epochs, reported = arguments
-            for world, epoch in zip(self.worlds, epochs, strict=True):
-                world.store.audit(host, epoch, reported, LONG_MS)
+            for partition, epoch in zip(self.partitions, epochs, strict=True):
+                partition.store.audit(host, epoch, reported, LONG_MS)
         elif verb == "move":
             self._note([self.call_all(verb, *arguments)])
         else:
@@ -233,22 +234,22 @@ class ProtocolCluster:
 
     def mark(self) -> None:
         """Record the stores' state, as a lagging replica of the store would have it."""
-        self.marks = ([world.mark() for world in self.worlds], dict(self.truth.ends))
+        self.marks = ([partition.mark() for partition in self.partitions], dict(self.truth.ends))
 
     def forget(self) -> None:
         """Restore the recorded state, as a failover to that replica does."""
         assert self.marks is not None
         marks, self.truth.ends = self.marks
-        for world, mark in zip(self.worlds, marks, strict=True):
-            world.forget_since(mark)
+        for partition, mark in zip(self.partitions, marks, strict=True):
+            partition.forget_since(mark)
         self.marks = None
 
     def pass_deadline_of(self, consumer: str) -> None:
         """Let a prepared claim expire."""
-        claims, _marker = self.worlds[0].store.claims(consumer=consumer)
+        claims, _marker = self.partitions[0].store.claims(consumer=consumer)
         if claims and claims[0].state == "prepared":
-            for world in self.worlds:
-                world.pass_deadline_of(consumer)
+            for partition in self.partitions:
+                partition.pass_deadline_of(consumer)
 
     # -- what must hold ----------------------------------------------------------------------------------------
 
@@ -256,19 +257,19 @@ class ProtocolCluster:
         """Assert the invariants."""
         guests = [ref.consumer for ref in self.truth.running]
         assert len(guests) == len(set(guests)), f"a consumer runs twice: {self.truth.running}"
-        verifications = [world.check() for world in self.worlds]
+        verifications = [partition.check() for partition in self.partitions]
         assert all(item.claims == verifications[0].claims for item in verifications)
         assert all(_excess(item.excess) == _excess(verifications[0].excess) for item in verifications)
-        listed = [sorted(map(_without_times, world.store.claims()[0]), key=str) for world in self.worlds]
+        listed = [sorted(map(_without_times, partition.store.claims()[0]), key=str) for partition in self.partitions]
         assert all(item == listed[0] for item in listed), listed
 
     def read_all(self) -> list[Any]:
         """Return the stores' contents, which no repeated message may change."""
-        return [(world.store.snapshot(), world.store.claims()[0]) for world in self.worlds]
+        return [(partition.store.snapshot(), partition.store.claims()[0]) for partition in self.partitions]
 
     def excess_amounts(self) -> dict[tuple[str, str], int]:
         """Return by how much each capacity is exceeded, by (provider, class)."""
-        now = self.worlds[0].store.snapshot()
+        now = self.partitions[0].store.snapshot()
         excess = {}
         for provider, used in now.used.items():
             inventories = now.providers[provider]["inventories"]
@@ -277,7 +278,7 @@ class ProtocolCluster:
         return excess
 
     def _find_claim(self, ref: ClaimRef) -> Any:
-        claims, _marker = self.worlds[0].store.claims(consumer=ref.consumer)
+        claims, _marker = self.partitions[0].store.claims(consumer=ref.consumer)
         return claims[0] if claims and claims[0].attempt == ref.attempt else None
 
     def _note(self, answers: list[ClaimResult]) -> list[ClaimResult]:

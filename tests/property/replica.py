@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from scheduler_svc.core.records import Snapshot
-from tests.unit.scheduler_svc.store.world import World
+from tests.unit.scheduler_svc.store.store_partition import StorePartition
 
 _PARTS = {"provider": "providers", "used": "used", "service": "services", "alive": "alive", "opened": "opened"}
 
@@ -13,16 +13,16 @@ _PARTS = {"provider": "providers", "used": "used", "service": "services", "alive
 class LogFollower:
     """A snapshot that is updated by log entries only."""
 
-    def __init__(self, world: World) -> None:
-        self.world = world
-        self.snapshot = world.store.snapshot()
+    def __init__(self, partition: StorePartition) -> None:
+        self.partition = partition
+        self.snapshot = partition.store.snapshot()
 
     def follow(self, limit: int = 1000) -> None:
         """Apply new entries, ``limit`` at a time."""
         while True:
-            entries = self.world.store.follow(self.snapshot.position, 0, limit)
+            entries = self.partition.store.follow(self.snapshot.position, 0, limit)
             if entries is None or any(entry.kind == "epoch" for entry in entries):
-                self.snapshot = self.world.store.snapshot()
+                self.snapshot = self.partition.store.snapshot()
                 return
             if not entries:
                 return
@@ -31,7 +31,7 @@ class LogFollower:
 
     def check(self) -> None:
         """Assert that it equals a new snapshot, except for sums of removed nodes."""
-        now = self.world.store.snapshot()
+        now = self.partition.store.snapshot()
         assert self.snapshot.position == now.position
         assert _without_removed_nodes(self.snapshot) == _without_removed_nodes(now)
 

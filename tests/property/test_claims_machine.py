@@ -21,9 +21,9 @@ from devstack.servers.postgresql import PostgresqlServer
 from devstack.servers.redis import RedisServer
 from tests.property.cluster import CONSUMERS, GROUPS, HOSTS, ProtocolCluster
 from tests.property.replica import LogFollower
-from tests.unit.scheduler_svc.store.backends import memory_world, redis_world
-from tests.unit.scheduler_svc.store.databases import sql_world
-from tests.unit.scheduler_svc.store.world import World
+from tests.unit.scheduler_svc.store.backends import memory_partition, redis_partition
+from tests.unit.scheduler_svc.store.databases import sql_partition
+from tests.unit.scheduler_svc.store.store_partition import StorePartition
 
 hosts = st.sampled_from(HOSTS)
 consumers = st.sampled_from(CONSUMERS)
@@ -33,12 +33,12 @@ numbers = st.integers(0, 10**6)
 class ClaimsMachine(RuleBasedStateMachine):
     """Members that follow the protocol, with late and repeated messages, expired claims and lost log tails."""
 
-    make_worlds: ClassVar[Callable[[], list[World]]]
+    make_partitions: ClassVar[Callable[[], list[StorePartition]]]
 
     @initialize()
     def begin(self) -> None:
-        self.cluster = ProtocolCluster(type(self).make_worlds())
-        self.replicas = [LogFollower(world) for world in self.cluster.worlds]
+        self.cluster = ProtocolCluster(type(self).make_partitions())
+        self.replicas = [LogFollower(partition) for partition in self.cluster.partitions]
         self.excess_amounts = self.cluster.excess_amounts()
 
     @rule(
@@ -191,13 +191,13 @@ class ClaimsMachine(RuleBasedStateMachine):
             replica.check()
 
     def teardown(self) -> None:
-        for world in self.cluster.worlds if hasattr(self, "cluster") else ():
-            world.store.close()
+        for partition in self.cluster.partitions if hasattr(self, "cluster") else ():
+            partition.store.close()
 
 
-def explore(make_worlds: Callable[[], list[World]], examples: int, steps: int) -> None:
+def explore(make_partitions: Callable[[], list[StorePartition]], examples: int, steps: int) -> None:
     """Run the machine with reproducible examples."""
-    machine = type("Machine", (ClaimsMachine,), {"make_worlds": staticmethod(make_worlds)})
+    machine = type("Machine", (ClaimsMachine,), {"make_partitions": staticmethod(make_partitions)})
     run_state_machine_as_test(
         machine,
         settings=settings(
@@ -213,38 +213,38 @@ def explore(make_worlds: Callable[[], list[World]], examples: int, steps: int) -
 
 
 def test_memory() -> None:
-    explore(lambda: [memory_world()], 200, 50)
+    explore(lambda: [memory_partition()], 200, 50)
 
 
 def test_redis_answers_like_memory(redis_server: RedisServer) -> None:
-    explore(lambda: [memory_world(), redis_world(redis_server)], 40, 40)
+    explore(lambda: [memory_partition(), redis_partition(redis_server)], 40, 40)
 
 
 def test_sqlite_answers_like_memory(run_folder: Path) -> None:
     url = f"sqlite:///{run_folder / 'store.sqlite'}"
-    explore(lambda: [memory_world(), sql_world(url)], 10, 40)
+    explore(lambda: [memory_partition(), sql_partition(url)], 10, 40)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 def test_memory_at_length() -> None:
-    explore(lambda: [memory_world()], 3000, 80)
+    explore(lambda: [memory_partition()], 3000, 80)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 def test_redis_answers_like_memory_at_length(redis_server: RedisServer) -> None:
-    explore(lambda: [memory_world(), redis_world(redis_server)], 500, 60)
+    explore(lambda: [memory_partition(), redis_partition(redis_server)], 500, 60)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 def test_sqlite_answers_like_memory_at_length(run_folder: Path) -> None:
     url = f"sqlite:///{run_folder / 'store.sqlite'}"
-    explore(lambda: [memory_world(), sql_world(url)], 150, 60)
+    explore(lambda: [memory_partition(), sql_partition(url)], 150, 60)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 def test_postgresql_answers_like_memory_at_length(postgresql_server: PostgresqlServer) -> None:
-    explore(lambda: [memory_world(), sql_world(postgresql_server.url())], 150, 60)
+    explore(lambda: [memory_partition(), sql_partition(postgresql_server.url())], 150, 60)

@@ -17,8 +17,8 @@ from devstack.servers.redis import RedisServer
 from rpcapi.resources.claims import Answer
 from rpcapi.resources.fit import misfit
 from rpcapi.resources.inventory import MAX_AMOUNT, Inventory
-from tests.unit.scheduler_svc.store.backends import memory_world, redis_world
-from tests.unit.scheduler_svc.store.world import World
+from tests.unit.scheduler_svc.store.backends import memory_partition, redis_partition
+from tests.unit.scheduler_svc.store.store_partition import StorePartition
 
 CLASSES = ("VCPU", "MEMORY_MB", "CUSTOM_GPU")
 small = st.integers(1, 12)
@@ -50,12 +50,14 @@ def fits_by_definition(
     return True
 
 
-def check(world: World, inventories_by_class: dict[str, Inventory], requests: list[dict[str, int]]) -> None:
+def check(
+    partition: StorePartition, inventories_by_class: dict[str, Inventory], requests: list[dict[str, int]]
+) -> None:
     """Claim one after the other; each succeeds exactly when it fits by definition, and the model agrees."""
     figures = {name: inventory.as_dict() for name, inventory in inventories_by_class.items()}
     node: dict[str, Any] = {"inventories": figures, "traits": [], "availability_zone": None, "metrics": {}}
-    world.report("h1", {"h1": node})
-    world.store.audit("h1", world.store.snapshot().epoch, [], 0)
+    partition.report("h1", {"h1": node})
+    partition.store.audit("h1", partition.store.snapshot().epoch, [], 0)
     used: dict[str, int] = {}
     for number, resources in enumerate(requests):
         expected = fits_by_definition(inventories_by_class, used, resources)
@@ -64,11 +66,11 @@ def check(world: World, inventories_by_class: dict[str, Inventory], requests: li
             used,
             resources,
         )
-        is_prepared = world.prepare(f"c{number}", "h1", resources=resources).answer is Answer.PREPARED
+        is_prepared = partition.prepare(f"c{number}", "h1", resources=resources).answer is Answer.PREPARED
         assert is_prepared == expected, (inventories_by_class, used, resources)
         if is_prepared:
             used = {name: used.get(name, 0) + resources.get(name, 0) for name in inventories_by_class}
-    assert world.used("h1") == {name: amount for name, amount in used.items() if amount}
+    assert partition.used("h1") == {name: amount for name, amount in used.items() if amount}
 
 
 EXAMPLES: dict[str, Any] = {
@@ -83,7 +85,7 @@ machines = st.dictionaries(st.sampled_from(CLASSES), inventories, min_size=1)
 @settings(max_examples=300, **EXAMPLES)
 @given(inventories_by_class=machines, requests=st.lists(amounts, max_size=6))
 def test_memory(inventories_by_class: dict[str, Inventory], requests: list[dict[str, int]]) -> None:
-    check(memory_world(), inventories_by_class, requests)
+    check(memory_partition(), inventories_by_class, requests)
 
 
 @settings(max_examples=80, **EXAMPLES)
@@ -91,6 +93,6 @@ def test_memory(inventories_by_class: dict[str, Inventory], requests: list[dict[
 def test_lua(
     redis_server: RedisServer, inventories_by_class: dict[str, Inventory], requests: list[dict[str, int]]
 ) -> None:
-    world = redis_world(redis_server)
-    check(world, inventories_by_class, requests)
-    world.store.close()
+    partition = redis_partition(redis_server)
+    check(partition, inventories_by_class, requests)
+    partition.store.close()

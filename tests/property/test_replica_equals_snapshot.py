@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from devstack.servers.redis import RedisServer
 from scheduler_svc.core.records import ClaimRef
 from tests.property.replica import LogFollower, apply_entry
-from tests.unit.scheduler_svc.store.backends import memory_world, redis_world
-from tests.unit.scheduler_svc.store.world import World, node_stats
+from tests.unit.scheduler_svc.store.backends import memory_partition, redis_partition
+from tests.unit.scheduler_svc.store.store_partition import StorePartition, node_stats
 
 NODES = ("n1", "n2", "n3")
 hosts = st.sampled_from(["h1", "h2"])
@@ -45,16 +45,16 @@ EXAMPLES: dict[str, Any] = {
 }
 
 
-def change(world: World, kind: str, subject: Any, *more: Any) -> None:
-    store = world.store
+def change(partition: StorePartition, kind: str, subject: Any, *more: Any) -> None:
+    store = partition.store
     if kind == "report":
-        world.report(subject, {f"{subject}/{node}": stats for node, stats in more[0].items()})
+        partition.report(subject, {f"{subject}/{node}": stats for node, stats in more[0].items()})
     elif kind == "audit":
         if any(name == subject for name, _version, _document in store.list_state("service")[0]):
             store.audit(subject, store.snapshot().epoch, [], 600_000)
     elif kind == "hold":
         host, node = more
-        world.prepare(subject, f"{host}/{node}", resources={"VCPU": 1})
+        partition.prepare(subject, f"{host}/{node}", resources={"VCPU": 1})
         store.confirm(host, [ClaimRef(subject, 1)])
     elif kind == "release":
         store.release(more[0], [ClaimRef(subject, 1)])
@@ -65,43 +65,43 @@ def change(world: World, kind: str, subject: Any, *more: Any) -> None:
     elif kind == "silence":
         store.reap(dead_after_ms=0, tombstone_ms=600_000)
     else:
-        world.new_epoch()
+        partition.new_epoch()
 
 
-def check(world: World, steps: list[Any]) -> None:
-    replica = LogFollower(world)
+def check(partition: StorePartition, steps: list[Any]) -> None:
+    replica = LogFollower(partition)
     for step in steps:
         if step[0] == "follow":
             replica.follow(limit=step[1])
             replica.check()
         else:
-            change(world, *step)
+            change(partition, *step)
     replica.follow(limit=2)
     replica.check()
-    world.check()
+    partition.check()
 
 
 @settings(max_examples=150, **EXAMPLES)
 @given(steps=changes)
 def test_memory(steps: list[Any]) -> None:
-    check(memory_world(), steps)
+    check(memory_partition(), steps)
 
 
 @settings(max_examples=25, **EXAMPLES)
 @given(steps=changes)
 def test_redis(redis_server: RedisServer, steps: list[Any]) -> None:
-    world = redis_world(redis_server)
-    check(world, steps)
-    world.store.close()
+    partition = redis_partition(redis_server)
+    check(partition, steps)
+    partition.store.close()
 
 
 def test_entries_already_in_the_snapshot_have_no_effect() -> None:
-    world = memory_world()
-    start = world.store.snapshot().position
-    world.add_host("h1")
-    world.hold("c1", "h1")
-    last = world.store.snapshot()
+    partition = memory_partition()
+    start = partition.store.snapshot().position
+    partition.add_host("h1")
+    partition.hold("c1", "h1")
+    last = partition.store.snapshot()
     snapshot = last
-    for entry in world.store.follow(start, 0) or ():
+    for entry in partition.store.follow(start, 0) or ():
         snapshot = apply_entry(snapshot, entry.position, entry.kind, entry.payload)
     assert snapshot == last

@@ -7,25 +7,25 @@ from typing import Any
 import pytest
 
 from tests.functional.failover.setups import KINDS
-from tests.unit.scheduler_svc.store.backends import following_world
+from tests.unit.scheduler_svc.store.backends import failover_partition
 
 
 @pytest.fixture(params=KINDS)
-def make_world(request: pytest.FixtureRequest) -> Iterator[Any]:
+def make_partition(request: pytest.FixtureRequest) -> Iterator[Any]:
     """Create private partitions."""
     setup = request.getfixturevalue(f"redis_{request.param}")
-    worlds = []
+    partitions = []
 
     def make(**options: Any) -> Any:
-        worlds.append(following_world(setup, **options))
-        return worlds[-1]
+        partitions.append(failover_partition(setup, **options))
+        return partitions[-1]
 
     yield make
-    for world in worlds:
-        world.store.close()
+    for partition in partitions:
+        partition.store.close()
 
 
 @pytest.fixture
-def world(make_world: Any) -> Any:
+def partition(make_partition: Any) -> Any:
     """A fresh partition."""
-    return make_world()
+    return make_partition()

@@ -16,7 +16,7 @@ from rpcapi.conf.replicas import ReplicaAcknowledgement
 from scheduler_svc.store.redis.keys import prefix
 from tests.functional.failover.load import KEY, RECOVERY_TIMEOUT, Acknowledged, FailoverLoad
 from tests.functional.failover.setups import KINDS, FailoverSetup, Kind, running_setup
-from tests.unit.scheduler_svc.store.world import poll
+from tests.unit.scheduler_svc.store.store_partition import poll
 
 Fault = Callable[[FailoverSetup, FailoverLoad], None]
 

@@ -12,7 +12,7 @@ from devstack.servers.redis_binary import Flavour, redis_binary
 from devstack.servers.redis_cluster import SETTINGS, free_node_port
 from rpcapi import errors
 from scheduler_svc.store.redis import RedisStore
-from tests.unit.scheduler_svc.store.world import poll
+from tests.unit.scheduler_svc.store.store_partition import poll
 
 SLOTS = range(16384)
 

@@ -9,7 +9,7 @@ from oslo_context import context as oslo_context
 
 from conductor import milestones
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
-from tests.unit.conductor.saga.world import CTXT, World, uuid_list
+from tests.unit.conductor.saga.simulated_cluster import CTXT, SimulatedCluster, uuid_list
 
 WAITING = [InstanceRecord(f"u{number}", "r", InstanceStatus.BUILDING, SagaStep.WAIT) for number in range(3)]
 
@@ -22,23 +22,23 @@ def log_lines(caplog):
 
 
 def test_boot_and_deletion_are_logged(log_lines):
-    world = World({"h1/n": 4})
-    world.conductor()
+    cluster = SimulatedCluster({"h1/n": 4})
+    cluster.conductor()
     uuids = uuid_list(3)
-    world.build(uuids)
-    world.settle()
-    # Each of this world's hosts reports one instance at a time.
+    cluster.build(uuids)
+    cluster.settle()
+    # Each of this cluster's hosts reports one instance at a time.
     assert log_lines() == ["Selected hosts for 3 instances", *["1 instances are ACTIVE"] * 3]
-    world.delete(uuids)
-    world.settle()
+    cluster.delete(uuids)
+    cluster.settle()
     assert log_lines()[4:] == ["1 instances are DELETED"] * 3
 
 
 def test_boot_without_host_is_logged_once_with_reason(log_lines):
-    world = World({"h1/n": 1})
-    world.conductor()
-    world.build(uuid_list(2))
-    world.settle()
+    cluster = SimulatedCluster({"h1/n": 1})
+    cluster.conductor()
+    cluster.build(uuid_list(2))
+    cluster.settle()
     (line,) = log_lines()
     assert line.startswith("2 instances are ERROR: No valid host")
 
@@ -46,10 +46,10 @@ def test_boot_without_host_is_logged_once_with_reason(log_lines):
 def test_log_lines_have_the_request_id(monkeypatch):
     request_ids = []
     monkeypatch.setattr(milestones, "log_changes", lambda *_: request_ids.append(oslo_context.get_current().request_id))
-    world = World({"h1/n": 4})
-    world.conductor()
-    world.build(uuid_list(1))
-    world.work()
+    cluster = SimulatedCluster({"h1/n": 4})
+    cluster.conductor()
+    cluster.build(uuid_list(1))
+    cluster.work()
     assert request_ids and set(request_ids) == {CTXT.request_id}
 
 

@@ -11,7 +11,7 @@ import pytest
 from conductor.reports import MAX_WRITE_ATTEMPTS, BuildResult, apply_result
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors, objects
-from tests.unit.conductor.saga.world import CTXT, World, uuid_list
+from tests.unit.conductor.saga.simulated_cluster import CTXT, SimulatedCluster, uuid_list
 
 ENDED = {"attempt": 1, "host": "h1/n", "outcome": "failed", "reason": "r"}
 BUILDING = InstanceRecord("u", "r", InstanceStatus.BUILDING, SagaStep.WAIT, attempt=2, host="h2/n", history=[ENDED])
@@ -88,8 +88,8 @@ def test_report_without_effect(instance: InstanceRecord, result: BuildResult) ->
 
 
 @pytest.fixture
-def world() -> World:
-    created = World({"h1/n": 4, "h2/n": 4, "h3/n": 4})
+def cluster() -> SimulatedCluster:
+    created = SimulatedCluster({"h1/n": 4, "h2/n": 4, "h3/n": 4})
     created.conductor()
     return created
 
@@ -104,43 +104,43 @@ def report(uuids: list[str], kinds: list[str], host: str = "h1", attempts: list[
     )
 
 
-def test_record_is_written_before_the_answer(world: World) -> None:
+def test_record_is_written_before_the_answer(cluster: SimulatedCluster) -> None:
     uuids = uuid_list(4)
-    world.build(uuids)
-    world.work()
-    world.conductors[0].reports.record(CTXT, report([uuids[0], uuids[3]], ["active", "failed"]))
-    assert [world.record(uuids[0]).status, world.record(uuids[3]).step] == ["ACTIVE", "alternate"]
+    cluster.build(uuids)
+    cluster.work()
+    cluster.conductors[0].reports.record(CTXT, report([uuids[0], uuids[3]], ["active", "failed"]))
+    assert [cluster.record(uuids[0]).status, cluster.record(uuids[3]).step] == ["ACTIVE", "alternate"]
 
 
-def test_two_results_of_one_instance_are_applied_in_order(world: World) -> None:
+def test_two_results_of_one_instance_are_applied_in_order(cluster: SimulatedCluster) -> None:
     (uuid,) = uuid_list(1)
-    world.build([uuid])
-    world.work()
-    world.conductors[0].reports.record(CTXT, report([uuid, uuid], ["active", "failed"]))
-    assert world.record(uuid).status == "ERROR"
-    assert "ended it: why" in world.reason(uuid)
+    cluster.build([uuid])
+    cluster.work()
+    cluster.conductors[0].reports.record(CTXT, report([uuid, uuid], ["active", "failed"]))
+    assert cluster.record(uuid).status == "ERROR"
+    assert "ended it: why" in cluster.reason(uuid)
 
 
 @pytest.mark.parametrize("stored", [False, True], ids=["unknown", "deleted"])
-def test_leaked_guest_is_stopped(world: World, stored: bool) -> None:
+def test_leaked_guest_is_stopped(cluster: SimulatedCluster, stored: bool) -> None:
     (uuid,) = uuid_list(1)
     if stored:
-        world.build([uuid])
-        world.delete([uuid])
-        world.settle()
-    world.conductors[0].reports.record(CTXT, report([uuid, uuid], ["active", "gone"], host="h3", attempts=[7, 6]))
-    assert world.hosts.casts == [("terminate", "h3", (uuid,))]
-    world.settle()
-    assert stored is False or world.statuses([uuid]) == ["DELETED"]
+        cluster.build([uuid])
+        cluster.delete([uuid])
+        cluster.settle()
+    cluster.conductors[0].reports.record(CTXT, report([uuid, uuid], ["active", "gone"], host="h3", attempts=[7, 6]))
+    assert cluster.hosts.casts == [("terminate", "h3", (uuid,))]
+    cluster.settle()
+    assert stored is False or cluster.statuses([uuid]) == ["DELETED"]
 
 
-def test_report_fails_if_terminate_cannot_be_sent(world: World) -> None:
+def test_report_fails_if_terminate_cannot_be_sent(cluster: SimulatedCluster) -> None:
     def away(*_: object) -> None:
         raise messaging.MessageDeliveryFailure("no bus")
 
-    world.hosts.terminate_instances = away  # type: ignore[method-assign, assignment]
+    cluster.hosts.terminate_instances = away  # type: ignore[method-assign, assignment]
     with pytest.raises(messaging.MessageDeliveryFailure):
-        world.conductors[0].reports.record(CTXT, report(uuid_list(1), ["active"]))
+        cluster.conductors[0].reports.record(CTXT, report(uuid_list(1), ["active"]))
 
 
 @pytest.mark.parametrize(
@@ -151,16 +151,16 @@ def test_report_fails_if_terminate_cannot_be_sent(world: World) -> None:
         report(uuid_list(1001), ["active"] * 1001),
     ],
 )
-def test_malformed_report_is_refused(world: World, bad: objects.BuildReport) -> None:
+def test_malformed_report_is_refused(cluster: SimulatedCluster, bad: objects.BuildReport) -> None:
     with pytest.raises(errors.InvalidRequest):
-        world.conductors[0].reports.record(CTXT, bad)
+        cluster.conductors[0].reports.record(CTXT, bad)
 
 
-def test_permanent_conflict_fails_the_report(world: World) -> None:
+def test_permanent_conflict_fails_the_report(cluster: SimulatedCluster) -> None:
     (uuid,) = uuid_list(1)
-    world.build([uuid])
-    world.work()
-    store, rounds = world.store, []
+    cluster.build([uuid])
+    cluster.work()
+    store, rounds = cluster.store, []
     get = store.get
 
     def get_and_change(uuids: Sequence[str]) -> dict[str, InstanceRecord]:
@@ -171,5 +171,5 @@ def test_permanent_conflict_fails_the_report(world: World) -> None:
 
     store.get = get_and_change  # type: ignore[method-assign]
     with pytest.raises(errors.Conflict):
-        world.conductors[0].reports.record(CTXT, report([uuid], ["active"]))
+        cluster.conductors[0].reports.record(CTXT, report([uuid], ["active"]))
     assert len(rounds) == MAX_WRITE_ATTEMPTS

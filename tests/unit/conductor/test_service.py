@@ -29,7 +29,7 @@ from rpcapi.serializer import GanttSerializer
 from tests.unit.conductor.polling import until
 from tests.unit.conductor.saga.hosts import Hosts
 from tests.unit.conductor.saga.ledger import PARTITION, Claims, Ledger, Scheduler
-from tests.unit.conductor.saga.world import SPEC, uuid_list
+from tests.unit.conductor.saga.simulated_cluster import SPEC, uuid_list
 
 CTXT = context.new("project", "user")
 

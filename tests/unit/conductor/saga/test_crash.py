@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from tests.unit.conductor.saga.ledger import FOREVER_MS
-from tests.unit.conductor.saga.world import LEASE_MS, LIMITS, Conductor, Fuse, World, uuid_list
+from tests.unit.conductor.saga.simulated_cluster import LEASE_MS, LIMITS, Conductor, Fuse, SimulatedCluster, uuid_list
 
 UUIDS = uuid_list(4)
 CAPACITIES = {"h1/n": 4, "h2/n": 4, "h3/n": 4}
@@ -17,47 +17,47 @@ CAPACITIES = {"h1/n": 4, "h2/n": 4, "h3/n": 4}
 class Story:
     """A scenario without other failures, and its expected final state."""
 
-    play: Callable[[World], None]
+    play: Callable[[SimulatedCluster], None]
     ends: list[str]
 
 
-def _boot(world: World) -> None:
-    world.build(UUIDS)
-    world.settle()
+def _boot(cluster: SimulatedCluster) -> None:
+    cluster.build(UUIDS)
+    cluster.settle()
 
 
-def _boot_with(behaviours: dict) -> Callable[[World], None]:
-    def play(world: World) -> None:
-        world.hosts.behaviours.update(behaviours)
-        _boot(world)
+def _boot_with(behaviours: dict) -> Callable[[SimulatedCluster], None]:
+    def play(cluster: SimulatedCluster) -> None:
+        cluster.hosts.behaviours.update(behaviours)
+        _boot(cluster)
 
     return play
 
 
-def _silence(world: World) -> None:
-    world.hosts.behaviours["h2"] = "mute"
-    _boot(world)
-    world.hosts.send_pending_reports()
-    world.settle()
+def _silence(cluster: SimulatedCluster) -> None:
+    cluster.hosts.behaviours["h2"] = "mute"
+    _boot(cluster)
+    cluster.hosts.send_pending_reports()
+    cluster.settle()
 
 
-def _delete_after(behaviours: dict, settled: bool) -> Callable[[World], None]:
-    def play(world: World) -> None:
-        world.hosts.behaviours.update(behaviours)
-        world.build(UUIDS)
+def _delete_after(behaviours: dict, settled: bool) -> Callable[[SimulatedCluster], None]:
+    def play(cluster: SimulatedCluster) -> None:
+        cluster.hosts.behaviours.update(behaviours)
+        cluster.build(UUIDS)
         if settled:
-            world.settle()
+            cluster.settle()
         else:
-            world.work()
-        world.delete(UUIDS[:3])
-        world.settle()
+            cluster.work()
+        cluster.delete(UUIDS[:3])
+        cluster.settle()
 
     return play
 
 
-def _too_many(world: World) -> None:
-    world.build(uuid_list(13))
-    world.settle()
+def _too_many(cluster: SimulatedCluster) -> None:
+    cluster.build(uuid_list(13))
+    cluster.settle()
 
 
 REFUSALS = {(UUIDS[0], 1): "refused", (UUIDS[1], 1): "failed", (UUIDS[1], 2): "failed"}
@@ -77,24 +77,24 @@ STORIES = {
 }
 
 
-def run(story: Story, fuse: Fuse | None, ttl_ms: int = FOREVER_MS) -> World:
-    world = World(CAPACITIES)
-    world.ledger.ttl_ms = ttl_ms
+def run(story: Story, fuse: Fuse | None, ttl_ms: int = FOREVER_MS) -> SimulatedCluster:
+    cluster = SimulatedCluster(CAPACITIES)
+    cluster.ledger.ttl_ms = ttl_ms
     if fuse is not None:
-        world.conductor(fuse)
-    world.conductor()
-    story.play(world)
-    world.settle()
-    return world
+        cluster.conductor(fuse)
+    cluster.conductor()
+    story.play(cluster)
+    cluster.settle()
+    return cluster
 
 
 @pytest.mark.parametrize("name", STORIES)
 def test_without_a_crash(name: str) -> None:
     story = STORIES[name]
-    world = run(story, None)
+    cluster = run(story, None)
     uuids = uuid_list(len(story.ends))
-    assert world.statuses(uuids) == story.ends
-    world.check(uuids)
+    assert cluster.statuses(uuids) == story.ends
+    cluster.check(uuids)
 
 
 @pytest.mark.parametrize("ttl_ms", [FOREVER_MS, LEASE_MS // 2], ids=["claims last", "claims expire"])
@@ -113,17 +113,17 @@ def test_a_crash_at_every_call(name: str, after: bool, ttl_ms: int) -> None:
     while True:
         calls += 1
         fuse = Fuse(calls, after)
-        world = run(story, fuse, ttl_ms)
+        cluster = run(story, fuse, ttl_ms)
         if not fuse.blown:
             break
-        assert len(world.conductors) == 1
-        ends = world.statuses(uuids)
+        assert len(cluster.conductors) == 1
+        ends = cluster.statuses(uuids)
         if ttl_ms == FOREVER_MS:
             assert ends == story.ends, calls
         else:
             for end, good, spent in zip(ends, story.ends, attempts, strict=True):
                 assert end == good or (end == "ERROR" and spent == LIMITS.max_attempts), (calls, ends)
-        world.check(uuids)
+        cluster.check(uuids)
     assert calls > 10
 
 
@@ -136,24 +136,24 @@ def test_a_pause_at_every_call(name: str, after: bool) -> None:
     calls = 0
     while True:
         calls += 1
-        world = World(CAPACITIES)
-        pause = Pause(world, calls, after)
-        world.conductor(pause)
-        story.play(world)
-        world.settle()
+        cluster = SimulatedCluster(CAPACITIES)
+        pause = Pause(cluster, calls, after)
+        cluster.conductor(pause)
+        story.play(cluster)
+        cluster.settle()
         if not pause.blown:
             break
-        assert world.statuses(uuids) == story.ends, calls
-        world.check(uuids)
+        assert cluster.statuses(uuids) == story.ends, calls
+        cluster.check(uuids)
     assert calls > 10
 
 
 class Pause(Fuse):
     """Pauses a conductor at one call until its lease expires and another conductor has done all work."""
 
-    def __init__(self, world: World, at: int, after: bool) -> None:
+    def __init__(self, cluster: SimulatedCluster, at: int, after: bool) -> None:
         super().__init__(at, after)
-        self._world = world
+        self._cluster = cluster
         self._other: Conductor | None = None
 
     def call(self, method, *args, **kwargs):
@@ -169,10 +169,10 @@ class Pause(Fuse):
         return answer
 
     def _meanwhile(self) -> None:
-        world = self._world
-        world.now_ms += LEASE_MS
-        paused = list(world.conductors)
-        world.conductors[:] = []
-        world.conductor()
-        world.settle(LEASE_MS)
-        world.conductors[:] = paused
+        cluster = self._cluster
+        cluster.now_ms += LEASE_MS
+        paused = list(cluster.conductors)
+        cluster.conductors[:] = []
+        cluster.conductor()
+        cluster.settle(LEASE_MS)
+        cluster.conductors[:] = paused

@@ -8,31 +8,31 @@ import pytest
 
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from scheduler_svc.core.records import ClaimRef
-from tests.unit.conductor.saga.world import World, uuid_list
+from tests.unit.conductor.saga.simulated_cluster import SimulatedCluster, uuid_list
 
 (UUID,) = uuid_list(1)
 
 
 @pytest.fixture
-def world() -> World:
-    created = World({"h1/n": 4, "h2/n": 4, "h3/n": 4})
+def cluster() -> SimulatedCluster:
+    created = SimulatedCluster({"h1/n": 4, "h2/n": 4, "h3/n": 4})
     created.conductor()
     return created
 
 
-def forget(world: World, **values: object) -> None:
+def forget(cluster: SimulatedCluster, **values: object) -> None:
     """Reset a record to an earlier state, like a store that lost its last writes."""
-    world.store.write_without_lease([replace(world.record(UUID), **values)], wake=True)  # type: ignore[arg-type]
+    cluster.store.write_without_lease([replace(cluster.record(UUID), **values)], wake=True)  # type: ignore[arg-type]
 
 
-def test_attempt_lost_by_the_store_is_resumed(world: World) -> None:
-    world.hosts.behaviours["h1"] = "failed"
-    world.build([UUID])
-    world.settle()
-    now = world.record(UUID)
+def test_attempt_lost_by_the_store_is_resumed(cluster: SimulatedCluster) -> None:
+    cluster.hosts.behaviours["h1"] = "failed"
+    cluster.build([UUID])
+    cluster.settle()
+    now = cluster.record(UUID)
     assert (now.attempt, now.host) == (2, "h2/n")
     forget(
-        world,
+        cluster,
         status=InstanceStatus.BUILDING,
         step=SagaStep.ALTERNATE,
         attempt=1,
@@ -40,92 +40,94 @@ def test_attempt_lost_by_the_store_is_resumed(world: World) -> None:
         alternates=("h2/n", "h3/n"),
     )
 
-    world.settle()
+    cluster.settle()
 
-    assert (world.record(UUID).attempt, world.record(UUID).host) == (2, "h2/n")
-    world.check([UUID])
-
-
-def test_lost_attempt_is_resumed_by_its_report(world: World) -> None:
-    world.hosts.behaviours.update({"h1": "failed", "h2": "mute"})
-    world.build([UUID])
-    world.settle(1000)
-    forget(world, status=InstanceStatus.BUILDING, step=SagaStep.WAIT, attempt=1, host="h1/n", history=(), wake_ms=2**50)
-
-    world.hosts.send_pending_reports()
-    world.settle()
-
-    assert (world.record(UUID).attempt, world.record(UUID).host) == (2, "h2/n")
-    assert [entry["outcome"] for entry in world.record(UUID).history] == ["lost"]
-    world.check([UUID])
+    assert (cluster.record(UUID).attempt, cluster.record(UUID).host) == (2, "h2/n")
+    cluster.check([UUID])
 
 
-def test_select_lost_by_the_store_with_all_later_writes(world: World) -> None:
-    world.hosts.behaviours["h1"] = "failed"
-    world.build([UUID])
-    world.settle()
-    fresh = InstanceRecord(UUID, world.record(UUID).request, version=world.record(UUID).version)
-    world.store.write_without_lease([replace(fresh, created_ms=world.now_ms)], wake=True)
+def test_lost_attempt_is_resumed_by_its_report(cluster: SimulatedCluster) -> None:
+    cluster.hosts.behaviours.update({"h1": "failed", "h2": "mute"})
+    cluster.build([UUID])
+    cluster.settle(1000)
+    forget(
+        cluster, status=InstanceStatus.BUILDING, step=SagaStep.WAIT, attempt=1, host="h1/n", history=(), wake_ms=2**50
+    )
 
-    world.settle()
+    cluster.hosts.send_pending_reports()
+    cluster.settle()
 
-    assert world.record(UUID).status == "ACTIVE"
-    assert world.record(UUID).host == "h2/n"
-    world.check([UUID])
+    assert (cluster.record(UUID).attempt, cluster.record(UUID).host) == (2, "h2/n")
+    assert [entry["outcome"] for entry in cluster.record(UUID).history] == ["lost"]
+    cluster.check([UUID])
 
 
-def test_unrecorded_ended_attempt_is_skipped(world: World) -> None:
-    world.hosts.behaviours["h1"] = "failed"
-    world.build([UUID])
-    world.work()
-    world.hosts.deliver()
-    world.ledger.store.abort([ClaimRef(UUID, 2)])
+def test_select_lost_by_the_store_with_all_later_writes(cluster: SimulatedCluster) -> None:
+    cluster.hosts.behaviours["h1"] = "failed"
+    cluster.build([UUID])
+    cluster.settle()
+    fresh = InstanceRecord(UUID, cluster.record(UUID).request, version=cluster.record(UUID).version)
+    cluster.store.write_without_lease([replace(fresh, created_ms=cluster.now_ms)], wake=True)
 
-    world.settle()
+    cluster.settle()
 
-    record = world.record(UUID)
+    assert cluster.record(UUID).status == "ACTIVE"
+    assert cluster.record(UUID).host == "h2/n"
+    cluster.check([UUID])
+
+
+def test_unrecorded_ended_attempt_is_skipped(cluster: SimulatedCluster) -> None:
+    cluster.hosts.behaviours["h1"] = "failed"
+    cluster.build([UUID])
+    cluster.work()
+    cluster.hosts.deliver()
+    cluster.ledger.store.abort([ClaimRef(UUID, 2)])
+
+    cluster.settle()
+
+    record = cluster.record(UUID)
     assert (record.attempt, record.host, record.status) == (3, "h2/n", "ACTIVE")
     assert [entry["outcome"] for entry in record.history] == ["failed", "lost"]
-    world.check([UUID])
+    cluster.check([UUID])
 
 
-def test_claim_of_ended_attempt_is_released(world: World) -> None:
-    world.build([UUID])
-    world.settle()
+def test_claim_of_ended_attempt_is_released(cluster: SimulatedCluster) -> None:
+    cluster.build([UUID])
+    cluster.settle()
     ended = {"attempt": 1, "host": "h1/n", "outcome": "failed", "reason": "it said so"}
-    forget(world, status=InstanceStatus.BUILDING, step=SagaStep.SETTLE, history=[ended], alternates=("h2/n",))
+    forget(cluster, status=InstanceStatus.BUILDING, step=SagaStep.SETTLE, history=[ended], alternates=("h2/n",))
 
-    world.settle()
+    cluster.settle()
 
-    assert (world.record(UUID).attempt, world.record(UUID).host) == (3, "h2/n")
-    world.check([UUID])
-
-
-def test_host_with_claim_of_ended_attempt_gets_terminate(world: World) -> None:
-    release = world.ledger.store.release
-    world.ledger.store.release = lambda host, refs: []  # type: ignore[method-assign]
-    world.hosts.behaviours["h1"] = "failed"
-    world.build([UUID])
-    world.work()
-    world.hosts.deliver()
-    world.ledger.store.release = release  # type: ignore[method-assign]
-
-    world.settle()
-
-    assert [kind for kind, host, _ in world.hosts.casts if host == "h1"] == ["build", "terminate"]
-    assert (world.record(UUID).host, world.record(UUID).status) == ("h2/n", "ACTIVE")
-    world.check([UUID])
+    assert (cluster.record(UUID).attempt, cluster.record(UUID).host) == (3, "h2/n")
+    cluster.check([UUID])
 
 
-def test_select_continues_with_live_claim_of_other_attempt(world: World) -> None:
+def test_host_with_claim_of_ended_attempt_gets_terminate(cluster: SimulatedCluster) -> None:
+    release = cluster.ledger.store.release
+    cluster.ledger.store.release = lambda host, refs: []  # type: ignore[method-assign]
+    cluster.hosts.behaviours["h1"] = "failed"
+    cluster.build([UUID])
+    cluster.work()
+    cluster.hosts.deliver()
+    cluster.ledger.store.release = release  # type: ignore[method-assign]
+
+    cluster.settle()
+
+    assert [kind for kind, host, _ in cluster.hosts.casts if host == "h1"] == ["build", "terminate"]
+    assert (cluster.record(UUID).host, cluster.record(UUID).status) == ("h2/n", "ACTIVE")
+    cluster.check([UUID])
+
+
+def test_select_continues_with_live_claim_of_other_attempt(cluster: SimulatedCluster) -> None:
     other = uuid_list(2)[1]
-    world.scheduler.lose = [messaging.MessagingTimeout("no answer")]
-    world.build([UUID, other])
-    world.work()
-    forget(world, attempt=2)
+    cluster.scheduler.lose = [messaging.MessagingTimeout("no answer")]
+    cluster.build([UUID, other])
+    cluster.work()
+    forget(cluster, attempt=2)
 
-    world.settle()
+    cluster.settle()
 
-    assert world.statuses([UUID, other]) == ["ACTIVE"] * 2
-    assert world.record(UUID).attempt == 1
-    world.check([UUID, other])
+    assert cluster.statuses([UUID, other]) == ["ACTIVE"] * 2
+    assert cluster.record(UUID).attempt == 1
+    cluster.check([UUID, other])

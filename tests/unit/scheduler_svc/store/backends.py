@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Test worlds for the memory and Redis backends: a new partition, its clock, and its faults."""
+"""Partitions under test for the memory and Redis backends: a new partition, its clock, and its faults."""
 
 import copy
 import json
@@ -15,10 +15,10 @@ from scheduler_svc.store.memory.partition import MemoryPartition
 from scheduler_svc.store.redis import RedisStore
 from scheduler_svc.store.redis.keys import KEYS, prefix
 from tests.functional.failover.setups import FailoverSetup
-from tests.unit.scheduler_svc.store.world import ManualClock, World, faulty_world
+from tests.unit.scheduler_svc.store.store_partition import ManualClock, StorePartition, server_partition
 
 
-def memory_world(*, partition: str = "p1", **options: Any) -> World:
+def memory_partition(*, partition: str = "p1", **options: Any) -> StorePartition:
     """Return a partition in memory with a manual clock."""
     clock = ManualClock()
     store = MemoryStore(partition, clock=clock, **options)
@@ -41,23 +41,25 @@ def memory_world(*, partition: str = "p1", **options: Any) -> World:
     def mark() -> MemoryPartition:
         return copy.deepcopy(store.state)
 
-    return World(store, clock, wait_until, store.begin_epoch, mark, forget_since, pass_deadline_of)
+    return StorePartition(store, clock, wait_until, store.begin_epoch, mark, forget_since, pass_deadline_of)
 
 
-def redis_world(server: RedisServer, *, url: str | None = None, partition: str | None = None, **options: Any) -> World:
+def redis_partition(
+    server: RedisServer, *, url: str | None = None, partition: str | None = None, **options: Any
+) -> StorePartition:
     """Return a new partition on ``server``; its time is real, so use short lifetimes to wait for.
 
     ``url`` is the store URL, if it is not the server's own.
     """
     partition = partition or uuid.uuid4().hex[:12]
     store = RedisStore(url or server.url(), partition, **options)
-    return faulty_world(store, RedisFaults(server, partition))
+    return server_partition(store, RedisFaults(server, partition))
 
 
-def following_world(setup: FailoverSetup, **options: Any) -> World:
+def failover_partition(setup: FailoverSetup, **options: Any) -> StorePartition:
     """Return a new partition on servers with failover; in a cluster, on the primary of its slot."""
     partition = uuid.uuid4().hex[:12]
-    return redis_world(setup.primary(prefix(partition)), url=setup.url(None), partition=partition, **options)
+    return redis_partition(setup.primary(prefix(partition)), url=setup.url(None), partition=partition, **options)
 
 
 class RedisFaults:

@@ -8,8 +8,8 @@ import pytest
 
 from tests.functional.failover.setups import KINDS
 from tests.run_folders import claim_folder, release_folder
-from tests.unit.scheduler_svc.store.backends import following_world, memory_world, redis_world
-from tests.unit.scheduler_svc.store.databases import sql_world
+from tests.unit.scheduler_svc.store.backends import failover_partition, memory_partition, redis_partition
+from tests.unit.scheduler_svc.store.databases import sql_partition
 
 
 @pytest.fixture(scope="session")
@@ -24,30 +24,30 @@ FOLLOWING = [pytest.param(f"redis_{kind}", marks=pytest.mark.long) for kind in K
 
 
 @pytest.fixture(params=["memory", "redis", "sqlite", "postgresql", *FOLLOWING])
-def make_world(request: pytest.FixtureRequest) -> Iterator[Any]:
+def make_partition(request: pytest.FixtureRequest) -> Iterator[Any]:
     """Return a function that creates partitions on the backend under test."""
-    worlds = []
+    partitions = []
 
     def make(**options: Any) -> Any:
         if request.param == "memory":
-            world = memory_world(**options)
+            partition = memory_partition(**options)
         elif request.param == "redis":
-            world = redis_world(request.getfixturevalue("redis_server"), **options)
+            partition = redis_partition(request.getfixturevalue("redis_server"), **options)
         elif request.param in ("redis_sentinel", "redis_cluster"):
-            world = following_world(request.getfixturevalue(request.param), **options)
+            partition = failover_partition(request.getfixturevalue(request.param), **options)
         elif request.param == "sqlite":
-            world = sql_world(request.getfixturevalue("sqlite_url"), **options)
+            partition = sql_partition(request.getfixturevalue("sqlite_url"), **options)
         else:
-            world = sql_world(request.getfixturevalue("postgresql_server").url(), **options)
-        worlds.append(world)
-        return world
+            partition = sql_partition(request.getfixturevalue("postgresql_server").url(), **options)
+        partitions.append(partition)
+        return partition
 
     yield make
-    for world in worlds:
-        world.store.close()
+    for partition in partitions:
+        partition.store.close()
 
 
 @pytest.fixture
-def world(make_world: Any) -> Any:
+def partition(make_partition: Any) -> Any:
     """A new partition on the backend under test."""
-    return make_world()
+    return make_partition()

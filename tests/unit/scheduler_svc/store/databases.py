@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Test worlds for the SQL backend: a new partition and its faults."""
+"""Partitions under test for the SQL backend: a new partition and its faults."""
 
 import json
 import uuid
@@ -11,15 +11,15 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.pool import NullPool
 
 from scheduler_svc.store.sql import SqlStore, tables
-from tests.unit.scheduler_svc.store.world import World, faulty_world
+from tests.unit.scheduler_svc.store.store_partition import StorePartition, server_partition
 
 Rows = Mapping[str, list[dict[str, Any]]]
 
 
-def sql_world(url: str, *, partition: str | None = None, **options: Any) -> World:
+def sql_partition(url: str, *, partition: str | None = None, **options: Any) -> StorePartition:
     """Return a partition, by default a new one; its time is the database's, so use short lifetimes."""
     store = SqlStore(url, partition or uuid.uuid4().hex[:12], **options)
-    return faulty_world(store, SqlFaults(url, store.partition))
+    return server_partition(store, SqlFaults(url, store.partition))
 
 
 class SqlFaults:

@@ -11,7 +11,7 @@ from scheduler_svc.core.records import Candidate, ClaimGroup, ClaimRef, Intent
 from scheduler_svc.store.factory import open_store
 from scheduler_svc.store.records import RunningClaim
 from scheduler_svc.store.validation import MAX_PAGE
-from tests.unit.scheduler_svc.store.world import World, intent, running
+from tests.unit.scheduler_svc.store.store_partition import StorePartition, intent, running
 
 BAD_BATCHES = [
     {"resources": {"VCPU": -1}},
@@ -48,37 +48,37 @@ BAD_BATCHES = [
 
 
 @pytest.mark.parametrize("wrong", BAD_BATCHES, ids="-".join)
-def test_invalid_batch_is_rejected(world: World, wrong: dict) -> None:
-    world.add_host("h1")
-    before = world.store.snapshot()
-    batch = replace(world.batch(intent("c1", "h1")), **wrong)
+def test_invalid_batch_is_rejected(partition: StorePartition, wrong: dict) -> None:
+    partition.add_host("h1")
+    before = partition.store.snapshot()
+    batch = replace(partition.batch(intent("c1", "h1")), **wrong)
     with pytest.raises(errors.InvalidRequest):
-        world.store.prepare(batch)
-    assert world.store.snapshot() == before
+        partition.store.prepare(batch)
+    assert partition.store.snapshot() == before
 
 
 @pytest.mark.parametrize(
     "ref", [ClaimRef("", 1), ClaimRef("c1", 0), ClaimRef("c1", -3), ClaimRef("c1", 2**40), ClaimRef("a b", 1)]
 )
-def test_invalid_claim_identity_is_rejected(world: World, ref: ClaimRef) -> None:
+def test_invalid_claim_identity_is_rejected(partition: StorePartition, ref: ClaimRef) -> None:
     for verb in (
-        lambda: world.store.confirm("h1", [ref]),
-        lambda: world.store.abort([ref]),
-        lambda: world.store.release("h1", [ref]),
-        lambda: world.store.move(ref, ClaimRef("m1", 1), "MIGRATION"),
+        lambda: partition.store.confirm("h1", [ref]),
+        lambda: partition.store.abort([ref]),
+        lambda: partition.store.release("h1", [ref]),
+        lambda: partition.store.move(ref, ClaimRef("m1", 1), "MIGRATION"),
     ):
         with pytest.raises(errors.InvalidRequest):
             verb()
 
 
-def test_too_many_claims_or_candidates_are_rejected(world: World) -> None:
+def test_too_many_claims_or_candidates_are_rejected(partition: StorePartition) -> None:
     with pytest.raises(errors.InvalidRequest, match="split it"):
-        world.store.abort([ClaimRef(f"c{n}", 1) for n in range(1001)])
+        partition.store.abort([ClaimRef(f"c{n}", 1) for n in range(1001)])
 
 
-def test_node_in_place_of_a_service_host_is_rejected(world: World) -> None:
+def test_node_in_place_of_a_service_host_is_rejected(partition: StorePartition) -> None:
     with pytest.raises(errors.InvalidName):
-        world.store.confirm("h1/n1", [ClaimRef("c1", 1)])
+        partition.store.confirm("h1/n1", [ClaimRef("c1", 1)])
 
 
 @pytest.mark.parametrize(
@@ -89,38 +89,38 @@ def test_node_in_place_of_a_service_host_is_rejected(world: World) -> None:
         RunningClaim("c1", 1, True, "h1", {"h1": {"VCPU": -1}}, "INSTANCE", "p", "u", "r"),
     ],
 )
-def test_invalid_audit_is_rejected(world: World, claim: RunningClaim) -> None:
-    world.add_host("h1", opened=False)
+def test_invalid_audit_is_rejected(partition: StorePartition, claim: RunningClaim) -> None:
+    partition.add_host("h1", opened=False)
     with pytest.raises(errors.InvalidRequest):
-        world.store.audit("h1", world.store.snapshot().epoch, [claim], 0)
-    assert world.store.snapshot().opened == {}
+        partition.store.audit("h1", partition.store.snapshot().epoch, [claim], 0)
+    assert partition.store.snapshot().opened == {}
 
 
 @pytest.mark.parametrize("limit", [0, -1, MAX_PAGE + 1, 1.5])
-def test_invalid_page_length_is_rejected(world: World, limit: object) -> None:
-    for ask in (world.store.claims, partial(world.store.list_state, "service")):
+def test_invalid_page_length_is_rejected(partition: StorePartition, limit: object) -> None:
+    for ask in (partition.store.claims, partial(partition.store.list_state, "service")):
         with pytest.raises(errors.InvalidRequest, match="limit of a page"):
             ask(limit=limit)
 
 
 @pytest.mark.parametrize("text", ["a\0", "\ud800", "x" * 600])
-def test_unstorable_string_is_rejected(world: World, text: str) -> None:
+def test_unstorable_string_is_rejected(partition: StorePartition, text: str) -> None:
     for ask in (
-        partial(world.store.claims, marker=text),
-        partial(world.store.list_state, "compute", text),
-        partial(world.store.get_state, "compute", text),
-        partial(world.store.find_decision, text),
-        partial(world.store.record_decision, text, {}),
-        partial(world.store.pin, text, "p1", 1000),
-        partial(world.store.move, ClaimRef("c1", 1), ClaimRef("c2", 1), text),
+        partial(partition.store.claims, marker=text),
+        partial(partition.store.list_state, "compute", text),
+        partial(partition.store.get_state, "compute", text),
+        partial(partition.store.find_decision, text),
+        partial(partition.store.record_decision, text, {}),
+        partial(partition.store.pin, text, "p1", 1000),
+        partial(partition.store.move, ClaimRef("c1", 1), ClaimRef("c2", 1), text),
     ):
         with pytest.raises(errors.InvalidRequest):
             ask()
 
 
-def test_maximum_page_length_is_accepted(world: World) -> None:
-    assert world.store.claims(limit=MAX_PAGE) == ([], None)
-    assert world.store.list_state("service", limit=MAX_PAGE) == ([], None)
+def test_maximum_page_length_is_accepted(partition: StorePartition) -> None:
+    assert partition.store.claims(limit=MAX_PAGE) == ([], None)
+    assert partition.store.list_state("service", limit=MAX_PAGE) == ([], None)
 
 
 def test_unsupported_store_url_is_rejected() -> None:

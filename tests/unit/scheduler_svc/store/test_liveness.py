@@ -5,44 +5,44 @@ from typing import Any
 
 import pytest
 
-from tests.unit.scheduler_svc.store.world import SHORT_MS, World
+from tests.unit.scheduler_svc.store.store_partition import SHORT_MS, StorePartition
 
 
 @pytest.fixture
-def world(make_world: Any) -> World:
+def partition(make_partition: Any) -> StorePartition:
     """A new partition with liveness "group"."""
-    return make_world(liveness="group")
+    return make_partition(liveness="group")
 
 
-def alive(world: World) -> dict[str, bool]:
-    return {name: document["alive"] for name, _version, document in world.store.list_state("service")[0]}
+def alive(partition: StorePartition) -> dict[str, bool]:
+    return {name: document["alive"] for name, _version, document in partition.store.list_state("service")[0]}
 
 
-def test_heartbeat_is_recorded_but_does_not_mark_alive(world: World) -> None:
-    world.add_host("h1")
-    began = world.time()
-    world.store.heartbeat("m1", "gantt-conductor")
-    assert alive(world) == {"gantt-conductor@m1": False, "h1": False}
-    assert began <= world.store.get_state("service", "gantt-conductor@m1")[1]["last_report_ms"] <= world.time()
-    assert world.store.snapshot().alive.get("h1", False) is False
+def test_heartbeat_is_recorded_but_does_not_mark_alive(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    began = partition.time()
+    partition.store.heartbeat("m1", "gantt-conductor")
+    assert alive(partition) == {"gantt-conductor@m1": False, "h1": False}
+    assert began <= partition.store.get_state("service", "gantt-conductor@m1")[1]["last_report_ms"] <= partition.time()
+    assert partition.store.snapshot().alive.get("h1", False) is False
 
 
-def test_settle_alive_marks_exactly_the_given_services(world: World) -> None:
+def test_settle_alive_marks_exactly_the_given_services(partition: StorePartition) -> None:
     for host in ("h1", "h2", "h3"):
-        world.add_host(host)
-    assert world.store.settle_alive(["h1", "h2", "nobody"]) == 2
-    position = world.store.snapshot().position
-    assert world.store.settle_alive(["h2", "h1"]) == 0
-    assert world.store.snapshot().position == position
-    assert world.store.settle_alive(["h2", "h3"]) == 2
-    assert alive(world) == {"h1": False, "h2": True, "h3": True}
-    entries = [(entry.kind, entry.payload) for entry in world.store.follow(position, 0) or ()]
+        partition.add_host(host)
+    assert partition.store.settle_alive(["h1", "h2", "nobody"]) == 2
+    position = partition.store.snapshot().position
+    assert partition.store.settle_alive(["h2", "h1"]) == 0
+    assert partition.store.snapshot().position == position
+    assert partition.store.settle_alive(["h2", "h3"]) == 2
+    assert alive(partition) == {"h1": False, "h2": True, "h3": True}
+    entries = [(entry.kind, entry.payload) for entry in partition.store.follow(position, 0) or ()]
     assert entries == [("alive", {"h1": False, "h3": True})]
 
 
-def test_silence_does_not_mark_services_down(world: World) -> None:
-    world.add_host("h1")
-    world.store.settle_alive(["h1"])
-    world.wait_until(world.store.get_state("service", "h1")[1]["last_report_ms"] + SHORT_MS)
-    world.store.reap(dead_after_ms=None, tombstone_ms=60_000)
-    assert alive(world) == {"h1": True}
+def test_silence_does_not_mark_services_down(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    partition.store.settle_alive(["h1"])
+    partition.wait_until(partition.store.get_state("service", "h1")[1]["last_report_ms"] + SHORT_MS)
+    partition.store.reap(dead_after_ms=None, tombstone_ms=60_000)
+    assert alive(partition) == {"h1": True}

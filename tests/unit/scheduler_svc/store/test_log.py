@@ -8,89 +8,89 @@ import pytest
 
 from rpcapi import errors
 from scheduler_svc.core.records import ClaimRef
-from tests.unit.scheduler_svc.store.world import ROOMY, SMALL, World, intent, node_stats, poll
+from tests.unit.scheduler_svc.store.store_partition import ROOMY, SMALL, StorePartition, intent, node_stats, poll
 
 
-def test_log_positions_are_consecutive(world: World) -> None:
-    start = world.store.snapshot().position
-    world.add_host("h1", amounts=ROOMY)
-    world.prepare("c1", "h1")
-    world.store.confirm("h1", [ClaimRef("c1", 1)])
-    world.store.release("h1", [ClaimRef("c1", 1)])
-    entries = world.store.follow(start, 0)
+def test_log_positions_are_consecutive(partition: StorePartition) -> None:
+    start = partition.store.snapshot().position
+    partition.add_host("h1", amounts=ROOMY)
+    partition.prepare("c1", "h1")
+    partition.store.confirm("h1", [ClaimRef("c1", 1)])
+    partition.store.release("h1", [ClaimRef("c1", 1)])
+    entries = partition.store.follow(start, 0)
     assert entries is not None
     assert [entry.position for entry in entries] == list(range(start + 1, start + len(entries) + 1))
     assert [entry.kind for entry in entries] == ["service", "alive", "provider", "opened", "used", "used"]
     assert entries[-2].payload == {"h1": SMALL}
     assert entries[-1].payload == {"h1": {"VCPU": 0, "MEMORY_MB": 0}}
-    assert entries[3].payload == {"h1": world.store.snapshot().epoch}
+    assert entries[3].payload == {"h1": partition.store.snapshot().epoch}
 
 
-def test_batch_writes_a_single_log_entry(world: World) -> None:
-    world.add_host("h1")
-    world.add_host("h2")
-    start = world.store.snapshot().position
-    world.store.prepare(world.batch(intent("c1", "h1"), intent("c2", "h2"), intent("c3", "h1")))
-    entries = world.store.follow(start, 0)
+def test_batch_writes_a_single_log_entry(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    partition.add_host("h2")
+    start = partition.store.snapshot().position
+    partition.store.prepare(partition.batch(intent("c1", "h1"), intent("c2", "h2"), intent("c3", "h1")))
+    entries = partition.store.follow(start, 0)
     assert entries is not None and len(entries) == 1
     assert entries[0].payload == {"h1": {"VCPU": 2, "MEMORY_MB": 128}, "h2": SMALL}
 
 
-def test_follow_without_new_entries_is_no_gap(world: World) -> None:
-    assert world.store.follow(world.store.snapshot().position, 1) == []
+def test_follow_without_new_entries_is_no_gap(partition: StorePartition) -> None:
+    assert partition.store.follow(partition.store.snapshot().position, 1) == []
 
 
-def test_follow_with_limit_continues_after_the_last_entry(world: World) -> None:
-    start = world.store.snapshot().position
-    world.add_host("h1")
-    parts = [world.store.follow(start + n, 0, limit=1) for n in range(2)]
+def test_follow_with_limit_continues_after_the_last_entry(partition: StorePartition) -> None:
+    start = partition.store.snapshot().position
+    partition.add_host("h1")
+    parts = [partition.store.follow(start + n, 0, limit=1) for n in range(2)]
     assert [[entry.position for entry in part or ()] for part in parts] == [[start + 1], [start + 2]]
 
 
-def test_trimmed_log_is_a_gap(make_world: Any) -> None:
-    world = make_world(log_length=1)
-    start = world.store.snapshot().position
+def test_trimmed_log_is_a_gap(make_partition: Any) -> None:
+    partition = make_partition(log_length=1)
+    start = partition.store.snapshot().position
     for n in range(300):
-        world.report("h1", {"h1": node_stats({"VCPU": n + 1})})
-    assert world.store.follow(start, 0) is None
-    assert world.store.follow(world.store.snapshot().position, 0) == []
+        partition.report("h1", {"h1": node_stats({"VCPU": n + 1})})
+    assert partition.store.follow(start, 0) is None
+    assert partition.store.follow(partition.store.snapshot().position, 0) == []
 
 
-def test_position_beyond_the_log_is_a_gap(world: World) -> None:
-    assert world.store.follow(world.store.snapshot().position + 5, 0) is None
+def test_position_beyond_the_log_is_a_gap(partition: StorePartition) -> None:
+    assert partition.store.follow(partition.store.snapshot().position + 5, 0) is None
 
 
-def test_new_epoch_is_logged_and_skips_positions(world: World) -> None:
-    world.add_host("h1")
-    before = world.store.snapshot().position
-    epoch = world.new_epoch()
-    entries = world.store.follow(before, 0)
+def test_new_epoch_is_logged_and_skips_positions(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    before = partition.store.snapshot().position
+    epoch = partition.new_epoch()
+    entries = partition.store.follow(before, 0)
     assert entries is not None
     assert [(entry.kind, entry.payload) for entry in entries] == [("epoch", epoch)]
     assert entries[0].position > before + 1000
     # A follower of forgotten entries gets a gap or the epoch entry, never an entry at its next position.
-    beyond = world.store.follow(before + 3, 0)
+    beyond = partition.store.follow(before + 3, 0)
     assert beyond is None or beyond[0].kind == "epoch"
 
 
-def test_follow_waits_for_the_next_entry(world: World) -> None:
-    start = world.store.snapshot().position
+def test_follow_waits_for_the_next_entry(partition: StorePartition) -> None:
+    start = partition.store.snapshot().position
     got: list[Any] = []
-    reader = threading.Thread(target=lambda: got.append(world.store.follow(start, 5_000)), daemon=True)
+    reader = threading.Thread(target=lambda: got.append(partition.store.follow(start, 5_000)), daemon=True)
     reader.start()
-    world.store.heartbeat("m1", "gantt-conductor")
+    partition.store.heartbeat("m1", "gantt-conductor")
     reader.join(10)
     assert got and got[0][0].position == start + 1
 
 
-def test_followed_state_equals_a_snapshot_for_any_limit(world: World) -> None:
+def test_followed_state_equals_a_snapshot_for_any_limit(partition: StorePartition) -> None:
     for n in range(3):
-        world.add_host(f"h{n}")
-    first = world.store.snapshot()
-    world.hold("c1", "h1")
-    world.report("h2", {"h2": node_stats({"VCPU": 2}, zone="az9")})
-    last = world.store.snapshot()
-    entries = world.store.follow(first.position, 0)
+        partition.add_host(f"h{n}")
+    first = partition.store.snapshot()
+    partition.hold("c1", "h1")
+    partition.report("h2", {"h2": node_stats({"VCPU": 2}, zone="az9")})
+    last = partition.store.snapshot()
+    entries = partition.store.follow(first.position, 0)
     assert entries is not None and entries[-1].position == last.position
     sums, nodes = dict(first.used), dict(first.providers)
     for entry in entries:
@@ -101,52 +101,52 @@ def test_followed_state_equals_a_snapshot_for_any_limit(world: World) -> None:
     assert (sums, nodes) == (last.used, last.providers)
 
 
-def test_decision_is_completed_by_the_store(world: World) -> None:
-    world.add_host("h1", amounts={"VCPU": 1, "MEMORY_MB": 1})
-    world.add_host("h2")
+def test_decision_is_completed_by_the_store(partition: StorePartition) -> None:
+    partition.add_host("h1", amounts={"VCPU": 1, "MEMORY_MB": 1})
+    partition.add_host("h2")
     record = {"driver": "filter", "seed": 7, "reasons": {"ram": 3}}
-    world.prepare("c1", "h1", "h2", request_id="req-7", record=record)
-    decision = world.store.find_decision("req-7")
+    partition.prepare("c1", "h1", "h2", request_id="req-7", record=record)
+    decision = partition.store.find_decision("req-7")
     assert (decision["driver"], decision["seed"], decision["reasons"]) == ("filter", 7, {"ram": 3})
-    assert decision["outcome"] == "selected" and decision["at_ms"] <= world.time()
-    assert decision["answered_position"] == world.store.snapshot().position
+    assert decision["outcome"] == "selected" and decision["at_ms"] <= partition.time()
+    assert decision["answered_position"] == partition.store.snapshot().position
     assert decision["verdicts"] == [
         {"consumer": "c1", "answer": "prepared", "host": "h2", "tried": [["h1", "FULL"], ["h2", "FITS"]]}
     ]
 
 
-def test_refused_batch_is_recorded(world: World) -> None:
-    world.add_host("h1", amounts={"VCPU": 1, "MEMORY_MB": 1})
-    world.prepare("c1", "h1", request_id="req-8", record={"driver": "filter"})
-    decision = world.store.find_decision("req-8")
+def test_refused_batch_is_recorded(partition: StorePartition) -> None:
+    partition.add_host("h1", amounts={"VCPU": 1, "MEMORY_MB": 1})
+    partition.prepare("c1", "h1", request_id="req-8", record={"driver": "filter"})
+    decision = partition.store.find_decision("req-8")
     assert (decision["outcome"], decision["verdicts"][0]["answer"]) == ("refused", "refused")
     assert decision["verdicts"][0]["tried"] == [["h1", "FULL"]]
 
 
-def test_newest_decision_is_returned(world: World) -> None:
-    world.store.record_decision("req-9", {"outcome": "refused", "reasons": {"az": 2}})
-    world.store.record_decision("req-9", {"outcome": "refused", "reasons": {"az": 3}})
-    assert world.store.find_decision("req-9")["reasons"] == {"az": 3}
+def test_newest_decision_is_returned(partition: StorePartition) -> None:
+    partition.store.record_decision("req-9", {"outcome": "refused", "reasons": {"az": 2}})
+    partition.store.record_decision("req-9", {"outcome": "refused", "reasons": {"az": 3}})
+    assert partition.store.find_decision("req-9")["reasons"] == {"az": 3}
     with pytest.raises(errors.UnknownDecision):
-        world.store.find_decision("req-0")
+        partition.store.find_decision("req-0")
 
 
-def test_decision_record_is_bounded(make_world: Any) -> None:
-    world = make_world(decisions=5)
+def test_decision_record_is_bounded(make_partition: Any) -> None:
+    partition = make_partition(decisions=5)
     for n in range(200):
-        world.store.record_decision(f"req-{n}", {"seed": n})
-    assert world.store.find_decision("req-199")["seed"] == 199
+        partition.store.record_decision(f"req-{n}", {"seed": n})
+    assert partition.store.find_decision("req-199")["seed"] == 199
     with pytest.raises(errors.UnknownDecision):
-        world.store.find_decision("req-0")
+        partition.store.find_decision("req-0")
 
 
-def test_unchanged_identity_keeps_the_epoch(world: World) -> None:
-    epoch, _bumped = world.store.check_identity()
-    assert world.store.check_identity() == (epoch, False)
-    assert world.store.snapshot().epoch == epoch
+def test_unchanged_identity_keeps_the_epoch(partition: StorePartition) -> None:
+    epoch, _bumped = partition.store.check_identity()
+    assert partition.store.check_identity() == (epoch, False)
+    assert partition.store.snapshot().epoch == epoch
 
 
-def test_epoch_grows(world: World) -> None:
-    before = world.store.snapshot().epoch
-    assert world.new_epoch() > before
-    poll(lambda: world.store.snapshot().epoch > before)
+def test_epoch_grows(partition: StorePartition) -> None:
+    before = partition.store.snapshot().epoch
+    assert partition.new_epoch() > before
+    poll(lambda: partition.store.snapshot().epoch > before)

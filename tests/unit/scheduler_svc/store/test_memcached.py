@@ -20,7 +20,8 @@ from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.records import HostReport
 from tests.conftest import missing
 from tests.run_folders import claim_folder, release_folder
-from tests.unit.scheduler_svc.store.backends import memory_world
+from tests.unit.scheduler_svc.store.backends import memory_partition
+from tests.unit.scheduler_svc.store.store_partition import ROOMY, StorePartition, node_stats, poll
 
 # The tests of declared host state run here too, except those of the log, which memcached does not have.
 from tests.unit.scheduler_svc.store.test_declared_states import (  # noqa: F401 - collected by their names
@@ -34,7 +35,6 @@ from tests.unit.scheduler_svc.store.test_declared_states import (  # noqa: F401 
     test_update_with_an_old_version_is_a_conflict,
     test_values_equal_only_in_python_are_a_change,
 )
-from tests.unit.scheduler_svc.store.world import ROOMY, World, node_stats, poll
 
 
 @pytest.fixture(scope="module")
@@ -61,12 +61,14 @@ def store(server: MemcachedServer) -> Iterator[CompositeStore]:
 
 
 @pytest.fixture
-def world(server: MemcachedServer) -> Iterator[World]:
+def partition(server: MemcachedServer) -> Iterator[StorePartition]:
     """A partition with all declared namespaces in memcached."""
-    test_world = memory_world(namespaces=["rack", "power"], partition=uuid.uuid4().hex[:8])
-    test_world.store = attach_state_store(test_world.store, server.url(), ["rack", "power"], ["rack", "power"])
-    yield test_world
-    test_world.store.close()
+    store_partition = memory_partition(namespaces=["rack", "power"], partition=uuid.uuid4().hex[:8])
+    store_partition.store = attach_state_store(
+        store_partition.store, server.url(), ["rack", "power"], ["rack", "power"]
+    )
+    yield store_partition
+    store_partition.store.close()
 
 
 def new_entries(store: CompositeStore, position: int) -> list[LogEntry]:

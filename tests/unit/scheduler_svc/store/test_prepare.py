@@ -7,110 +7,110 @@ import pytest
 
 from rpcapi.resources.claims import Answer, GroupPolicy, Verdict
 from scheduler_svc.core.records import Candidate, ClaimGroup, ClaimRef, Intent
-from tests.unit.scheduler_svc.store.world import SHORT_MS, SMALL, World, intent, node_stats
+from tests.unit.scheduler_svc.store.store_partition import SHORT_MS, SMALL, StorePartition, intent, node_stats
 
 
-def test_first_fitting_candidate_is_claimed(world: World) -> None:
-    world.add_host("h1", amounts={"VCPU": 1, "MEMORY_MB": 10})
-    world.add_host("h2")
-    world.add_host("h3")
-    world.add_host("h4")
-    got = world.prepare("c1", "h1", "h2", "h3", "h4", alternates=1)
+def test_first_fitting_candidate_is_claimed(partition: StorePartition) -> None:
+    partition.add_host("h1", amounts={"VCPU": 1, "MEMORY_MB": 10})
+    partition.add_host("h2")
+    partition.add_host("h3")
+    partition.add_host("h4")
+    got = partition.prepare("c1", "h1", "h2", "h3", "h4", alternates=1)
     assert (got.answer, got.host, got.alternates) == (Answer.PREPARED, "h2", ("h3",))
     assert tuple(got.verdicts) == (Verdict.FULL, Verdict.FITS)
-    assert world.used("h2") == SMALL
-    assert world.states() == {"c1": "prepared"}
-    world.check()
+    assert partition.used("h2") == SMALL
+    assert partition.states() == {"c1": "prepared"}
+    partition.check()
 
 
-def test_answer_has_new_position_and_sums(world: World) -> None:
-    world.add_host("h1")
-    before = world.store.snapshot().position
-    answer = world.store.prepare(world.batch(intent("c1", "h1"), intent("c2", "h1")))
+def test_answer_has_new_position_and_sums(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    before = partition.store.snapshot().position
+    answer = partition.store.prepare(partition.batch(intent("c1", "h1"), intent("c2", "h1")))
     assert answer.accepted and answer.current
-    assert answer.position == before + 1 == world.store.snapshot().position
+    assert answer.position == before + 1 == partition.store.snapshot().position
     assert answer.used == {"h1": {"VCPU": 2, "MEMORY_MB": 128}}
 
 
-def test_repeated_prepare_returns_the_recorded_answer(world: World) -> None:
-    world.add_host("h1")
-    world.add_host("h2")
-    batch = world.batch(intent("c1", "h1", "h2"))
-    first = world.store.prepare(batch)
-    again = world.store.prepare(batch)
+def test_repeated_prepare_returns_the_recorded_answer(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    partition.add_host("h2")
+    batch = partition.batch(intent("c1", "h1", "h2"))
+    first = partition.store.prepare(batch)
+    again = partition.store.prepare(batch)
     assert again.accepted and again.position == first.position
     assert (again.prepared[0].host, again.prepared[0].alternates) == ("h1", ("h2",))
     assert again.prepared[0].deadline_ms == first.prepared[0].deadline_ms
-    assert world.used("h1") == SMALL
+    assert partition.used("h1") == SMALL
 
 
-def test_repeated_prepare_after_confirm_returns_the_recorded_answer(world: World) -> None:
-    world.add_host("h1")
-    world.hold("c1", "h1")
-    got = world.prepare("c1", "h1")
+def test_repeated_prepare_after_confirm_returns_the_recorded_answer(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    partition.hold("c1", "h1")
+    got = partition.prepare("c1", "h1")
     assert (got.answer, got.host, got.deadline_ms) == (Answer.PREPARED, "h1", None)
-    assert world.states() == {"c1": "confirmed"}
+    assert partition.states() == {"c1": "confirmed"}
 
 
-def test_batch_is_prepared_completely_or_not_at_all(world: World) -> None:
-    world.add_host("h1", amounts={"VCPU": 2, "MEMORY_MB": 1024})
-    answer = world.store.prepare(world.batch(*(intent(f"c{n}", "h1") for n in range(3))))
+def test_batch_is_prepared_completely_or_not_at_all(partition: StorePartition) -> None:
+    partition.add_host("h1", amounts={"VCPU": 2, "MEMORY_MB": 1024})
+    answer = partition.store.prepare(partition.batch(*(intent(f"c{n}", "h1") for n in range(3))))
     assert not answer.accepted
     assert [result.answer for result in answer.prepared] == [Answer.REFUSED] * 3
     assert [tuple(result.verdicts) for result in answer.prepared] == [("FITS",), ("FITS",), ("FULL",)]
-    assert world.used("h1") == {} and world.states() == {}
-    world.check()
+    assert partition.used("h1") == {} and partition.states() == {}
+    partition.check()
 
 
-def test_host_filled_after_the_decision_is_concurrent(world: World) -> None:
-    world.add_host("h1", amounts={"VCPU": 1, "MEMORY_MB": 1024})
-    early = world.batch(intent("c2", "h1"))
-    world.prepare("c1", "h1")
-    assert tuple(world.store.prepare(early).prepared[0].verdicts) == (Verdict.CONCURRENT,)
-    assert tuple(world.prepare("c2", "h1").verdicts) == (Verdict.FULL,)
+def test_host_filled_after_the_decision_is_concurrent(partition: StorePartition) -> None:
+    partition.add_host("h1", amounts={"VCPU": 1, "MEMORY_MB": 1024})
+    early = partition.batch(intent("c2", "h1"))
+    partition.prepare("c1", "h1")
+    assert tuple(partition.store.prepare(early).prepared[0].verdicts) == (Verdict.CONCURRENT,)
+    assert tuple(partition.prepare("c2", "h1").verdicts) == (Verdict.FULL,)
 
 
-def test_smaller_inventory_after_the_decision_is_concurrent(world: World) -> None:
-    world.add_host("h1")
-    early = world.batch(intent("c1", "h1"))
-    world.report("h1", {"h1": node_stats({"VCPU": 0, "MEMORY_MB": 1024})})
-    assert tuple(world.store.prepare(early).prepared[0].verdicts) == (Verdict.CONCURRENT,)
+def test_smaller_inventory_after_the_decision_is_concurrent(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    early = partition.batch(intent("c1", "h1"))
+    partition.report("h1", {"h1": node_stats({"VCPU": 0, "MEMORY_MB": 1024})})
+    assert tuple(partition.store.prepare(early).prepared[0].verdicts) == (Verdict.CONCURRENT,)
 
 
-def test_changed_eligibility_is_stale(world: World) -> None:
-    world.add_host("h1")
-    early = world.batch(intent("c1", "h1"))
-    world.report("h1", {"h1": node_stats({"VCPU": 4, "MEMORY_MB": 1024}, traits=["HW_CPU_X86_AVX"])})
-    assert tuple(world.store.prepare(early).prepared[0].verdicts) == (Verdict.STALE,)
-    assert world.prepare("c1", "h1").answer is Answer.PREPARED
+def test_changed_eligibility_is_stale(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    early = partition.batch(intent("c1", "h1"))
+    partition.report("h1", {"h1": node_stats({"VCPU": 4, "MEMORY_MB": 1024}, traits=["HW_CPU_X86_AVX"])})
+    assert tuple(partition.store.prepare(early).prepared[0].verdicts) == (Verdict.STALE,)
+    assert partition.prepare("c1", "h1").answer is Answer.PREPARED
 
 
-def test_disabled_host_is_stale_for_older_decisions(world: World) -> None:
-    world.add_host("h1", "h1/n1")
-    early = world.batch(intent("c1", "h1/n1"))
-    world.store.put_state("service", "h1", 1, {"enabled": False, "disabled_reason": "disk"})
-    assert tuple(world.store.prepare(early).prepared[0].verdicts) == (Verdict.STALE,)
+def test_disabled_host_is_stale_for_older_decisions(partition: StorePartition) -> None:
+    partition.add_host("h1", "h1/n1")
+    early = partition.batch(intent("c1", "h1/n1"))
+    partition.store.put_state("service", "h1", 1, {"enabled": False, "disabled_reason": "disk"})
+    assert tuple(partition.store.prepare(early).prepared[0].verdicts) == (Verdict.STALE,)
 
 
-def test_unknown_provider_or_class_is_rejected(world: World) -> None:
-    world.add_host("h1")
-    got = world.prepare("c1", "nowhere", "h1", resources={"VCPU": 1, "CUSTOM_GPU": 1})
+def test_unknown_provider_or_class_is_rejected(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    got = partition.prepare("c1", "nowhere", "h1", resources={"VCPU": 1, "CUSTOM_GPU": 1})
     assert tuple(got.verdicts) == (Verdict.UNKNOWN, Verdict.UNKNOWN)
     assert got.answer is Answer.REFUSED
 
 
-def test_host_that_was_never_audited_is_closed(world: World) -> None:
-    world.add_host("h1", opened=False)
-    assert tuple(world.prepare("c1", "h1").verdicts) == (Verdict.CLOSED,)
+def test_host_that_was_never_audited_is_closed(partition: StorePartition) -> None:
+    partition.add_host("h1", opened=False)
+    assert tuple(partition.prepare("c1", "h1").verdicts) == (Verdict.CLOSED,)
 
 
-def test_batch_of_an_old_epoch_is_not_prepared(world: World) -> None:
-    world.add_host("h1")
-    batch = world.batch(intent("c1", "h1"))
-    epoch = world.new_epoch()
-    answer = world.store.prepare(batch)
+def test_batch_of_an_old_epoch_is_not_prepared(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    batch = partition.batch(intent("c1", "h1"))
+    epoch = partition.new_epoch()
+    answer = partition.store.prepare(batch)
     assert (answer.accepted, answer.current, answer.epoch) == (False, False, epoch)
-    assert world.states() == {}
+    assert partition.states() == {}
 
 
 @pytest.mark.parametrize(
@@ -128,27 +128,29 @@ def test_batch_of_an_old_epoch_is_not_prepared(world: World) -> None:
         ({"allocation_ratio": 1.15}, 24, False),
     ],
 )
-def test_min_max_step_and_ratio_are_checked(world: World, figures: dict[str, Any], amount: int, fits: bool) -> None:
-    world.report("h1", {"h1": node_stats({"VCPU": 20}, **figures)})
-    world.store.audit("h1", world.store.snapshot().epoch, [], 0)
-    got = world.prepare("c1", "h1", resources={"VCPU": amount})
+def test_min_max_step_and_ratio_are_checked(
+    partition: StorePartition, figures: dict[str, Any], amount: int, fits: bool
+) -> None:
+    partition.report("h1", {"h1": node_stats({"VCPU": 20}, **figures)})
+    partition.store.audit("h1", partition.store.snapshot().epoch, [], 0)
+    got = partition.prepare("c1", "h1", resources={"VCPU": amount})
     assert (got.answer is Answer.PREPARED) == fits
 
 
-def test_claim_over_several_providers(world: World) -> None:
-    world.add_host("h1", "h1/n1", "h1/disk")
+def test_claim_over_several_providers(partition: StorePartition) -> None:
+    partition.add_host("h1", "h1/n1", "h1/disk")
     spread = {"h1/n1": {"VCPU": 2}, "h1/disk": {"MEMORY_MB": 100}}
     claim_intent = Intent("c1", 1, [Candidate("h1/n1", spread)])
-    assert world.store.prepare(world.batch(claim_intent, resources={})).accepted
-    assert (world.used("h1/n1"), world.used("h1/disk")) == ({"VCPU": 2}, {"MEMORY_MB": 100})
-    assert world.store.claims()[0][0].allocations == spread
-    world.store.release("h1", [ClaimRef("c1", 1)])
-    assert (world.used("h1/n1"), world.used("h1/disk")) == ({}, {})
-    world.check()
+    assert partition.store.prepare(partition.batch(claim_intent, resources={})).accepted
+    assert (partition.used("h1/n1"), partition.used("h1/disk")) == ({"VCPU": 2}, {"MEMORY_MB": 100})
+    assert partition.store.claims()[0][0].allocations == spread
+    partition.store.release("h1", [ClaimRef("c1", 1)])
+    assert (partition.used("h1/n1"), partition.used("h1/disk")) == ({}, {})
+    partition.check()
 
 
-def test_repeated_prepare_returns_allocations(world: World) -> None:
-    world.add_host("h1", "h1/n1", "h1/disk", amounts={"VCPU": 8, "MEMORY_MB": 1000})
+def test_repeated_prepare_returns_allocations(partition: StorePartition) -> None:
+    partition.add_host("h1", "h1/n1", "h1/disk", amounts={"VCPU": 8, "MEMORY_MB": 1000})
     spread = {"h1/n1": {"VCPU": 2}, "h1/disk": {"MEMORY_MB": 100}}
     for consumer, candidate, expected in (
         ("c1", Candidate("h1/n1", spread), spread),
@@ -158,158 +160,160 @@ def test_repeated_prepare_returns_allocations(world: World) -> None:
     ):
         claim_intent = Intent(consumer, 1, [candidate])
         for _ in range(2):
-            answer = world.store.prepare(world.batch(claim_intent, resources={"VCPU": 1}))
+            answer = partition.store.prepare(partition.batch(claim_intent, resources={"VCPU": 1}))
             assert answer.prepared[0].allocations == expected
-    refused = world.store.prepare(world.batch(Intent("c4", 1, [Candidate("h1/n1", spread)]), Intent("c5", 1, [])))
+    refused = partition.store.prepare(
+        partition.batch(Intent("c4", 1, [Candidate("h1/n1", spread)]), Intent("c5", 1, []))
+    )
     assert [result.allocations for result in refused.prepared] == [None, None]
 
 
-def test_live_claim_of_another_attempt_is_a_conflict(world: World) -> None:
-    world.add_host("h1")
-    world.prepare("c1", "h1")
-    assert world.prepare("c1", "h1", attempt=2).answer is Answer.CONFLICT
+def test_live_claim_of_another_attempt_is_a_conflict(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    partition.prepare("c1", "h1")
+    assert partition.prepare("c1", "h1", attempt=2).answer is Answer.CONFLICT
 
 
-def test_ended_or_older_attempt_stays_ended(world: World) -> None:
-    world.add_host("h1")
-    world.prepare("c1", "h1", attempt=3)
-    assert world.prepare("c1", "h1", attempt=2).answer is Answer.ENDED
-    world.store.abort([ClaimRef("c1", 3)])
-    assert world.prepare("c1", "h1", attempt=3).answer is Answer.ENDED
-    assert world.prepare("c1", "h1", attempt=1).answer is Answer.ENDED
-    assert world.prepare("c1", "h1", attempt=4).answer is Answer.PREPARED
+def test_ended_or_older_attempt_stays_ended(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    partition.prepare("c1", "h1", attempt=3)
+    assert partition.prepare("c1", "h1", attempt=2).answer is Answer.ENDED
+    partition.store.abort([ClaimRef("c1", 3)])
+    assert partition.prepare("c1", "h1", attempt=3).answer is Answer.ENDED
+    assert partition.prepare("c1", "h1", attempt=1).answer is Answer.ENDED
+    assert partition.prepare("c1", "h1", attempt=4).answer is Answer.PREPARED
 
 
-def test_delayed_prepare_after_abort_is_refused(world: World) -> None:
-    world.add_host("h1")
-    delayed = world.batch(intent("c1", "h1"))
-    world.store.abort([ClaimRef("c1", 1)])
-    assert world.store.prepare(delayed).prepared[0].answer is Answer.ENDED
-    assert world.states() == {}
+def test_delayed_prepare_after_abort_is_refused(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    delayed = partition.batch(intent("c1", "h1"))
+    partition.store.abort([ClaimRef("c1", 1)])
+    assert partition.store.prepare(delayed).prepared[0].answer is Answer.ENDED
+    assert partition.states() == {}
 
 
-def test_replacement_ends_the_old_attempt_atomically(world: World) -> None:
-    world.add_host("h1", amounts=SMALL)
-    world.prepare("c1", "h1")
-    got = world.prepare("c1", "h1", attempt=2, replaces=1)
+def test_replacement_ends_the_old_attempt_atomically(partition: StorePartition) -> None:
+    partition.add_host("h1", amounts=SMALL)
+    partition.prepare("c1", "h1")
+    got = partition.prepare("c1", "h1", attempt=2, replaces=1)
     assert got.answer is Answer.PREPARED
-    assert world.store.confirm("h1", [ClaimRef("c1", 1)])[0].answer is Answer.ABORTED
-    assert world.used("h1") == SMALL
-    world.check()
+    assert partition.store.confirm("h1", [ClaimRef("c1", 1)])[0].answer is Answer.ABORTED
+    assert partition.used("h1") == SMALL
+    partition.check()
 
 
-def test_refused_replacement_keeps_the_old_attempt(world: World) -> None:
-    world.add_host("h1")
-    world.add_host("h2", amounts={"VCPU": 1, "MEMORY_MB": 1})
-    world.prepare("c1", "h1")
-    assert world.prepare("c1", "h2", attempt=2, replaces=1).answer is Answer.REFUSED
-    assert world.store.confirm("h1", [ClaimRef("c1", 1)])[0].answer is Answer.CONFIRMED
+def test_refused_replacement_keeps_the_old_attempt(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    partition.add_host("h2", amounts={"VCPU": 1, "MEMORY_MB": 1})
+    partition.prepare("c1", "h1")
+    assert partition.prepare("c1", "h2", attempt=2, replaces=1).answer is Answer.REFUSED
+    assert partition.store.confirm("h1", [ClaimRef("c1", 1)])[0].answer is Answer.CONFIRMED
 
 
-def test_confirmed_attempt_cannot_be_replaced(world: World) -> None:
-    world.add_host("h1")
-    world.add_host("h2")
-    world.hold("c1", "h1")
-    got = world.prepare("c1", "h2", attempt=2, replaces=1)
+def test_confirmed_attempt_cannot_be_replaced(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    partition.add_host("h2")
+    partition.hold("c1", "h1")
+    got = partition.prepare("c1", "h2", attempt=2, replaces=1)
     assert (got.answer, got.host) == (Answer.CONFIRMED, "h1")
-    assert world.used("h2") == {}
+    assert partition.used("h2") == {}
 
 
-def test_expired_attempt_can_be_replaced(world: World) -> None:
-    world.add_host("h1")
-    world.pass_deadline(world.prepare("c1", "h1", ttl_ms=SHORT_MS))
-    assert world.prepare("c1", "h1", attempt=2, replaces=1).answer is Answer.PREPARED
-    assert world.store.abort([ClaimRef("c1", 1)])[0].answer is Answer.EXPIRED
-    world.check()
+def test_expired_attempt_can_be_replaced(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    partition.pass_deadline(partition.prepare("c1", "h1", ttl_ms=SHORT_MS))
+    assert partition.prepare("c1", "h1", attempt=2, replaces=1).answer is Answer.PREPARED
+    assert partition.store.abort([ClaimRef("c1", 1)])[0].answer is Answer.EXPIRED
+    partition.check()
 
 
-def test_unknown_replaced_attempt_gets_a_tombstone(world: World) -> None:
-    world.add_host("h1")
-    delayed = world.batch(intent("c1", "h1"))
-    assert world.prepare("c1", "h1", attempt=2, replaces=1).answer is Answer.PREPARED
-    assert world.store.prepare(delayed).prepared[0].answer is Answer.ENDED
+def test_unknown_replaced_attempt_gets_a_tombstone(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    delayed = partition.batch(intent("c1", "h1"))
+    assert partition.prepare("c1", "h1", attempt=2, replaces=1).answer is Answer.PREPARED
+    assert partition.store.prepare(delayed).prepared[0].answer is Answer.ENDED
 
 
-def test_expired_claim_frees_capacity(world: World) -> None:
-    world.add_host("h1", amounts=SMALL)
-    world.pass_deadline(world.prepare("c1", "h1", ttl_ms=SHORT_MS))
-    assert world.prepare("c2", "h1").answer is Answer.PREPARED
-    assert world.prepare("c1", "h1").answer is Answer.ENDED
-    world.check()
+def test_expired_claim_frees_capacity(partition: StorePartition) -> None:
+    partition.add_host("h1", amounts=SMALL)
+    partition.pass_deadline(partition.prepare("c1", "h1", ttl_ms=SHORT_MS))
+    assert partition.prepare("c2", "h1").answer is Answer.PREPARED
+    assert partition.prepare("c1", "h1").answer is Answer.ENDED
+    partition.check()
 
 
 def group(policy: GroupPolicy, most: int = 1) -> ClaimGroup:
     return ClaimGroup("g1", policy, most)
 
 
-def test_anti_affinity_counts_live_claims_and_the_batch(world: World) -> None:
-    world.add_host("h1")
-    world.add_host("h2")
+def test_anti_affinity_counts_live_claims_and_the_batch(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    partition.add_host("h2")
     policy = group(GroupPolicy.ANTI_AFFINITY)
-    answer = world.store.prepare(world.batch(intent("c1", "h1", "h2"), intent("c2", "h1", "h2"), group=policy))
+    answer = partition.store.prepare(partition.batch(intent("c1", "h1", "h2"), intent("c2", "h1", "h2"), group=policy))
     assert [result.host for result in answer.prepared] == ["h1", "h2"]
-    third = world.prepare("c3", "h1", "h2", group=policy)
+    third = partition.prepare("c3", "h1", "h2", group=policy)
     assert tuple(third.verdicts) == (Verdict.GROUP, Verdict.GROUP)
-    world.store.abort([ClaimRef("c1", 1)])
-    assert world.prepare("c3", "h1", "h2", group=policy).host == "h1"
-    world.check()
+    partition.store.abort([ClaimRef("c1", 1)])
+    assert partition.prepare("c3", "h1", "h2", group=policy).host == "h1"
+    partition.check()
 
 
-def test_anti_affinity_with_more_than_one_per_host(world: World) -> None:
-    world.add_host("h1")
+def test_anti_affinity_with_more_than_one_per_host(partition: StorePartition) -> None:
+    partition.add_host("h1")
     policy = group(GroupPolicy.ANTI_AFFINITY, 2)
-    got = [world.prepare(f"c{n}", "h1", group=policy).answer for n in range(3)]
+    got = [partition.prepare(f"c{n}", "h1", group=policy).answer for n in range(3)]
     assert got == [Answer.PREPARED, Answer.PREPARED, Answer.REFUSED]
 
 
-def test_groups_count_nodes_and_not_service_hosts(world: World) -> None:
-    world.add_host("h1", "h1/n1", "h1/n2")
+def test_groups_count_nodes_and_not_service_hosts(partition: StorePartition) -> None:
+    partition.add_host("h1", "h1/n1", "h1/n2")
     for policy, second in ((GroupPolicy.ANTI_AFFINITY, "FITS"), (GroupPolicy.AFFINITY, "GROUP")):
         server_group = ClaimGroup(str(policy), policy)
-        world.prepare(f"{policy}-1", "h1/n1", group=server_group)
-        assert tuple(world.prepare(f"{policy}-2", "h1/n2", group=server_group).verdicts) == (second,)
+        partition.prepare(f"{policy}-1", "h1/n1", group=server_group)
+        assert tuple(partition.prepare(f"{policy}-2", "h1/n2", group=server_group).verdicts) == (second,)
 
 
-def test_affinity_requires_the_host_of_the_first_member(world: World) -> None:
-    world.add_host("h1")
-    world.add_host("h2")
+def test_affinity_requires_the_host_of_the_first_member(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    partition.add_host("h2")
     policy = group(GroupPolicy.AFFINITY)
-    answer = world.store.prepare(world.batch(intent("c1", "h2"), intent("c2", "h1", "h2"), group=policy))
+    answer = partition.store.prepare(partition.batch(intent("c1", "h2"), intent("c2", "h1", "h2"), group=policy))
     assert [tuple(result.verdicts) for result in answer.prepared] == [("FITS",), ("GROUP", "FITS")]
-    assert world.prepare("c3", "h1", group=policy).answer is Answer.REFUSED
+    assert partition.prepare("c3", "h1", group=policy).answer is Answer.REFUSED
 
 
 @pytest.mark.parametrize("policy", [GroupPolicy.SOFT_AFFINITY, GroupPolicy.SOFT_ANTI_AFFINITY])
-def test_soft_policies_count_their_members_and_refuse_none(world: World, policy: GroupPolicy) -> None:
-    world.add_host("h1")
-    world.add_host("h2")
+def test_soft_policies_count_their_members_and_refuse_none(partition: StorePartition, policy: GroupPolicy) -> None:
+    partition.add_host("h1")
+    partition.add_host("h2")
     hosts = {f"c{n}": host for n, host in enumerate(("h1", "h1", "h2"))}
     for consumer, host in hosts.items():
-        assert world.prepare(consumer, host, group=group(policy)).answer is Answer.PREPARED
-    assert world.store.group_hosts("g1") == {"h1": 2, "h2": 1}
-    world.check()
+        assert partition.prepare(consumer, host, group=group(policy)).answer is Answer.PREPARED
+    assert partition.store.group_hosts("g1") == {"h1": 2, "h2": 1}
+    partition.check()
 
 
-def test_replaced_member_is_no_longer_counted_in_the_group(world: World) -> None:
-    world.add_host("h1")
+def test_replaced_member_is_no_longer_counted_in_the_group(partition: StorePartition) -> None:
+    partition.add_host("h1")
     policy = group(GroupPolicy.ANTI_AFFINITY)
-    world.prepare("c1", "h1", group=policy)
-    assert world.prepare("c1", "h1", attempt=2, replaces=1, group=policy).answer is Answer.PREPARED
-    world.check()
+    partition.prepare("c1", "h1", group=policy)
+    assert partition.prepare("c1", "h1", attempt=2, replaces=1, group=policy).answer is Answer.PREPARED
+    partition.check()
 
 
-def test_attempt_replaced_before_it_arrived_is_ended(world: World) -> None:
-    world.add_host("h1")
-    assert world.prepare("c1", "h1", attempt=2, replaces=1).host == "h1"
-    world.store.abort([ClaimRef("c1", 2)])
-    assert world.store.confirm("h1", [ClaimRef("c1", 1)])[0].answer is Answer.ABORTED
-    assert world.prepare("c1", "h1", attempt=1).answer is Answer.ENDED
+def test_attempt_replaced_before_it_arrived_is_ended(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    assert partition.prepare("c1", "h1", attempt=2, replaces=1).host == "h1"
+    partition.store.abort([ClaimRef("c1", 2)])
+    assert partition.store.confirm("h1", [ClaimRef("c1", 1)])[0].answer is Answer.ABORTED
+    assert partition.prepare("c1", "h1", attempt=1).answer is Answer.ENDED
 
 
-def test_repeated_prepare_of_a_parked_claim_is_closed_until_audit(world: World) -> None:
-    world.add_host("h1")
-    world.prepare("c1", "h1")
-    world.new_epoch()
-    world.pass_deadline_of("c1")
-    again = world.prepare("c1", "h1")
+def test_repeated_prepare_of_a_parked_claim_is_closed_until_audit(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    partition.prepare("c1", "h1")
+    partition.new_epoch()
+    partition.pass_deadline_of("c1")
+    again = partition.prepare("c1", "h1")
     assert (again.answer, again.host) == (Answer.CLOSED, "h1")

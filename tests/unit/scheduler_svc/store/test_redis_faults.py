@@ -16,28 +16,28 @@ from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.store.factory import open_store
 from scheduler_svc.store.redis import RedisStore
 from scheduler_svc.store.redis.keys import prefix
-from tests.unit.scheduler_svc.store.backends import redis_world
-from tests.unit.scheduler_svc.store.world import World, intent, poll
+from tests.unit.scheduler_svc.store.backends import redis_partition
+from tests.unit.scheduler_svc.store.store_partition import StorePartition, intent, poll
 
 REF = ClaimRef("c1", 1)
 
 
-def world_on(server: RedisServer, store: RedisStore) -> World:
-    """Return a world with the given store."""
-    new_world = redis_world(server)
-    new_world.store.close()
-    new_world.store = store
-    return new_world
+def partition_on(server: RedisServer, store: RedisStore) -> StorePartition:
+    """Return a partition with the given store."""
+    new_partition = redis_partition(server)
+    new_partition.store.close()
+    new_partition.store = store
+    return new_partition
 
 
 def test_acl_user_may_run_all_commands_of_the_store(make_redis: Any) -> None:
     server = make_redis(users=STORE_USERS)
-    world = world_on(server, RedisStore(server.url("scheduler"), "cell1"))
-    store = world.store
+    partition = partition_on(server, RedisStore(server.url("scheduler"), "cell1"))
+    store = partition.store
     epoch, _begun = store.check_identity()
     assert store.snapshot().epoch == epoch
-    world.add_host("h1", "h1/n1")
-    world.prepare("c1", "h1/n1", record={"driver": "filter"}, request_id="req-1")
+    partition.add_host("h1", "h1/n1")
+    partition.prepare("c1", "h1/n1", record={"driver": "filter"}, request_id="req-1")
     store.confirm("h1", [REF])
     store.move(REF, ClaimRef("m1", 1), "MIGRATION")
     store.release("h1", [ClaimRef("m1", 1)])
@@ -52,17 +52,17 @@ def test_acl_user_may_run_all_commands_of_the_store(make_redis: Any) -> None:
     assert store.reap(dead_after_ms=60_000, tombstone_ms=60_000) == 0
     position = store.snapshot().position
     assert store.follow(position, 5) == [] and store.follow(position - 1, 5)
-    world.check()
+    partition.check()
     store.close()
 
 
 def test_partition_of_a_newer_schema_is_rejected(redis_server: RedisServer) -> None:
-    world = redis_world(redis_server)
-    head = prefix(world.store.partition)
+    partition = redis_partition(redis_server)
+    head = prefix(partition.store.partition)
     with redis_server.client() as client:
         client.hset(head + "meta", "schema", 2)
         before, connected = client.hgetall(head + "meta"), len(client.client_list())
-        older = RedisStore(redis_server.url(), world.store.partition)
+        older = RedisStore(redis_server.url(), partition.store.partition)
         # Each time: a connection without a successful identity check is neither used nor left open
         for ask in (older.snapshot, older.snapshot, partial(older.heartbeat, "m1", "gantt-conductor")):
             with pytest.raises(errors.IncompatibleObject, match="upgrade"):
@@ -73,93 +73,96 @@ def test_partition_of_a_newer_schema_is_rejected(redis_server: RedisServer) -> N
 
 
 def test_log_entry_of_a_newer_schema_is_rejected(redis_server: RedisServer) -> None:
-    world = redis_world(redis_server)
-    world.add_host("h1")
-    log, position = prefix(world.store.partition) + "log", world.store.snapshot().position
+    partition = redis_partition(redis_server)
+    partition.add_host("h1")
+    log, position = prefix(partition.store.partition) + "log", partition.store.snapshot().position
     with redis_server.client() as client:
         ((_id, written),) = client.xrevrange(log, count=1)
         assert written["schema"] == "1"
         client.xadd(log, {**written, "schema": "2"}, f"{position + 1}-0")
     with pytest.raises(errors.IncompatibleObject, match="log entry"):
-        world.store.follow(position, 5)
+        partition.store.follow(position, 5)
 
 
 def test_flushed_scripts_are_loaded_again(redis_server: RedisServer) -> None:
-    world = redis_world(redis_server)
-    world.add_host("h1")
+    partition = redis_partition(redis_server)
+    partition.add_host("h1")
     redis_server.client().script_flush()
-    assert world.prepare("c1", "h1").answer is Answer.PREPARED
-    world.store.close()
+    assert partition.prepare("c1", "h1").answer is Answer.PREPARED
+    partition.store.close()
 
 
 @pytest.mark.parametrize(
     "touch",
-    [lambda world: world.store.heartbeat("m1", "gantt-conductor"), lambda world: world.store.snapshot()],
+    [
+        lambda partition: partition.store.heartbeat("m1", "gantt-conductor"),
+        lambda partition: partition.store.snapshot(),
+    ],
     ids=["script", "read"],
 )
 def test_emptied_partition_begins_a_later_epoch(redis_server: RedisServer, touch: Any) -> None:
-    world = redis_world(redis_server)
-    world.add_host("h1")
-    before = world.store.snapshot()
-    keys = list(redis_server.client().scan_iter(f"*{world.store.partition}*"))
-    world.store.check_identity()
+    partition = redis_partition(redis_server)
+    partition.add_host("h1")
+    before = partition.store.snapshot()
+    keys = list(redis_server.client().scan_iter(f"*{partition.store.partition}*"))
+    partition.store.check_identity()
     redis_server.client().delete(*keys)
-    touch(world)
-    after = world.store.snapshot()
+    touch(partition)
+    after = partition.store.snapshot()
     assert after.epoch > before.epoch and after.position > before.position
-    assert world.store.check_identity() == (after.epoch, True)
-    assert world.store.check_identity() == (after.epoch, False)
-    world.store.close()
+    assert partition.store.check_identity() == (after.epoch, True)
+    assert partition.store.check_identity() == (after.epoch, False)
+    partition.store.close()
 
 
-def restarted(server: RedisServer, durability: Any) -> tuple[World, int, Any]:
-    """Return a world after a restart of its server, the epoch before, and a batch decided before."""
-    world = world_on(server, RedisStore(server.url(), "cell1", durability=durability))
-    world.add_host("h1")
-    world.hold("c1", "h1")
-    batch = world.batch(intent("c2", "h1"))
-    epoch, _begun = world.store.check_identity()
+def restarted(server: RedisServer, durability: Any) -> tuple[StorePartition, int, Any]:
+    """Return a partition after a restart of its server, the epoch before, and a batch decided before."""
+    partition = partition_on(server, RedisStore(server.url(), "cell1", durability=durability))
+    partition.add_host("h1")
+    partition.hold("c1", "h1")
+    batch = partition.batch(intent("c2", "h1"))
+    epoch, _begun = partition.store.check_identity()
     server.kill()
     server.start()
-    return world, epoch, batch
+    return partition, epoch, batch
 
 
 def test_restart_with_possible_loss_begins_an_epoch(make_redis: Any) -> None:
-    world, epoch, batch = restarted(make_redis(appendonly="everysec"), "everysec")
-    answer = world.store.prepare(batch)
+    partition, epoch, batch = restarted(make_redis(appendonly="everysec"), "everysec")
+    answer = partition.store.prepare(batch)
     assert (answer.current, answer.accepted) == (False, False)
     assert answer.epoch > epoch
-    assert world.store.check_identity() == (answer.epoch, True)
-    assert world.states() == {"c1": "confirmed"}
-    world.store.close()
+    assert partition.store.check_identity() == (answer.epoch, True)
+    assert partition.states() == {"c1": "confirmed"}
+    partition.store.close()
 
 
 def test_restart_without_loss_keeps_the_epoch(make_redis: Any) -> None:
-    world, epoch, batch = restarted(make_redis(appendonly="always"), "always")
-    answer = world.store.prepare(batch)
+    partition, epoch, batch = restarted(make_redis(appendonly="always"), "always")
+    answer = partition.store.prepare(batch)
     assert (answer.accepted, answer.epoch) == (True, epoch)
-    assert world.store.check_identity() == (epoch, False)
-    world.check()
-    world.store.close()
+    assert partition.store.check_identity() == (epoch, False)
+    partition.check()
+    partition.store.close()
 
 
 def test_durability_always_is_ignored_without_an_append_only_file(make_redis: Any) -> None:
-    world, epoch, batch = restarted(make_redis(appendonly="no"), "always")
-    assert world.store.prepare(batch).epoch > epoch
-    world.store.close()
+    partition, epoch, batch = restarted(make_redis(appendonly="no"), "always")
+    assert partition.store.prepare(batch).epoch > epoch
+    partition.store.close()
 
 
 def test_durability_always_is_ignored_when_the_store_is_behind(make_redis: Any) -> None:
     server = make_redis(appendonly="always")
-    world = world_on(server, RedisStore(server.url(), "cell1", durability="always"))
-    world.add_host("h1")
-    before = world.store.snapshot()
+    partition = partition_on(server, RedisStore(server.url(), "cell1", durability="always"))
+    partition.add_host("h1")
+    before = partition.store.snapshot()
     server.client().hincrby("gantt:{p:cell1}:meta", "position", -1)
     server.kill()
     server.start()
-    after = world.store.snapshot()
+    after = partition.store.snapshot()
     assert after.epoch > before.epoch and after.position > before.position
-    world.store.close()
+    partition.store.close()
 
 
 def test_workers_racing_after_a_restart_begin_a_single_epoch(make_redis: Any) -> None:
@@ -184,15 +187,19 @@ def test_workers_racing_after_a_restart_begin_a_single_epoch(make_redis: Any) ->
 
 def test_unavailable_store_raises_and_recovers(make_redis: Any) -> None:
     server = make_redis(appendonly="everysec")
-    world = world_on(server, RedisStore(server.url(), "cell1"))
-    world.add_host("h1")
+    partition = partition_on(server, RedisStore(server.url(), "cell1"))
+    partition.add_host("h1")
     server.kill()
-    for verb in (world.store.snapshot, world.store.check_identity, lambda: world.store.confirm("h1", [REF])):
-        with pytest.raises(errors.StoreUnavailable, match=f"partition '{world.store.partition}'"):
+    for verb in (
+        partition.store.snapshot,
+        partition.store.check_identity,
+        lambda: partition.store.confirm("h1", [REF]),
+    ):
+        with pytest.raises(errors.StoreUnavailable, match=f"partition '{partition.store.partition}'"):
             verb()
     server.start()
-    assert world.store.get_state("service", "h1")[1]["binary"] == "gantt-compute"
-    world.store.close()
+    assert partition.store.get_state("service", "h1")[1]["binary"] == "gantt-compute"
+    partition.store.close()
 
 
 def test_blocking_follow_raises_when_the_store_dies(make_redis: Any) -> None:
@@ -228,40 +235,40 @@ def test_store_on_a_replica_is_unavailable(make_redis: Any, redis_server: RedisS
 def test_primary_without_replicas_rejects_writes(make_redis: Any, redis_flavour: Any) -> None:
     server = make_redis(binary=redis_flavour, port=free_port(), settings=["min-replicas-to-write 1"])
     replica = make_redis(binary=redis_flavour, replica_of=server)
-    world = world_on(server, RedisStore(server.url(), "cell1"))
+    partition = partition_on(server, RedisStore(server.url(), "cell1"))
     # Given a replica that Redis counts: it counts from its first acknowledgement on.
     poll(lambda: server.client().info("replication")["min_slaves_good_slaves"] == 1)
-    world.add_host("h1")
+    partition.add_host("h1")
     replica.kill()
     poll(lambda: server.client().info("replication")["connected_slaves"] == 0)
     with pytest.raises(errors.StoreUnavailable, match="NOREPLICAS"):
-        world.prepare("c1", "h1")
-    assert world.states() == {}
-    world.store.close()
+        partition.prepare("c1", "h1")
+    assert partition.states() == {}
+    partition.store.close()
 
 
 def test_document_of_a_newer_schema_is_rejected(redis_server: RedisServer) -> None:
-    world = redis_world(redis_server)
-    world.add_host("h1")
-    redis_server.client().hset(f"gantt:{{p:{world.store.partition}}}:providers", "h1", '{"schema":2}')
+    partition = redis_partition(redis_server)
+    partition.add_host("h1")
+    redis_server.client().hset(f"gantt:{{p:{partition.store.partition}}}:providers", "h1", '{"schema":2}')
     with pytest.raises(errors.IncompatibleObject, match="newer"):
-        world.store.snapshot()
-    world.store.close()
+        partition.store.snapshot()
+    partition.store.close()
 
 
 def test_verify_reports_inconsistent_sums(redis_server: RedisServer) -> None:
-    world = redis_world(redis_server)
-    world.add_host("h1")
-    world.hold("c1", "h1")
-    world.prepare("c2", "h1")
-    head, client = f"gantt:{{p:{world.store.partition}}}:", redis_server.client()
+    partition = redis_partition(redis_server)
+    partition.add_host("h1")
+    partition.hold("c1", "h1")
+    partition.prepare("c2", "h1")
+    head, client = f"gantt:{{p:{partition.store.partition}}}:", redis_server.client()
     client.hset(head + "used", "h1", '{"VCPU":3,"MEMORY_MB":128}')
     client.zrem(head + "by_host", "h1|c1")
     client.hset(head + "groups", "g1", '{"h1":1}')
     client.zrem(head + "deadlines", "c2")
     client.hset(head + "capacity", "h1", '{"VCPU":1,"MEMORY_MB":1024}')
     client.hset(head + "excess", "h1|MEMORY_MB", "1")
-    problems = "\n".join(world.store.verify().problems)
+    problems = "\n".join(partition.store.verify().problems)
     for what in (
         "VCPU at h1: recorded as used 3",
         "index by host",
@@ -271,19 +278,19 @@ def test_verify_reports_inconsistent_sums(redis_server: RedisServer) -> None:
         "within capacity",
     ):
         assert what in problems
-    world.store.close()
+    partition.store.close()
 
 
 def test_deadline_without_a_claim_is_dropped_and_not_counted(redis_server: RedisServer) -> None:
-    world = redis_world(redis_server)
-    world.add_host("h1")
-    deadlines = f"gantt:{{p:{world.store.partition}}}:deadlines"
+    partition = redis_partition(redis_server)
+    partition.add_host("h1")
+    deadlines = f"gantt:{{p:{partition.store.partition}}}:deadlines"
     client = redis_server.client()
     client.zadd(deadlines, {f"stray-{number}": 1 for number in range(500)})
     # A full batch would make the reaper and verify repeat the call
-    assert world.store.reap(dead_after_ms=60_000, tombstone_ms=60_000, limit=500) == 0
+    assert partition.store.reap(dead_after_ms=60_000, tombstone_ms=60_000, limit=500) == 0
     assert client.zcard(deadlines) == 0
-    world.store.close()
+    partition.store.close()
 
 
 def test_invalid_redis_url_is_rejected() -> None:

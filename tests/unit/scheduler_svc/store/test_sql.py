@@ -25,8 +25,8 @@ from scheduler_svc.core.records import ClaimBatch
 from scheduler_svc.store.records import Durability
 from scheduler_svc.store.sql import SqlStore, postgresql, sqlite, tables, timeouts
 from scheduler_svc.store.sql.schema import VERSION_TABLE
-from tests.unit.scheduler_svc.store.databases import sql_world
-from tests.unit.scheduler_svc.store.world import World, intent
+from tests.unit.scheduler_svc.store.databases import sql_partition
+from tests.unit.scheduler_svc.store.store_partition import StorePartition, intent
 
 STARTS = """
 import sys
@@ -109,31 +109,31 @@ def test_tables_of_a_newer_version_are_rejected(fresh: str) -> None:
 
 
 def test_concurrent_claims_do_not_overcommit(fresh: str) -> None:
-    world = sql_world(fresh)
-    world.add_host("h1", amounts={"VCPU": 20, "MEMORY_MB": 64 * 20})
-    stores = [SqlStore(fresh, world.store.partition) for _ in range(3)]
+    partition = sql_partition(fresh)
+    partition.add_host("h1", amounts={"VCPU": 20, "MEMORY_MB": 64 * 20})
+    stores = [SqlStore(fresh, partition.store.partition) for _ in range(3)]
     claimed: list[str] = []
 
     def decide(number: int) -> None:
         for turn in range(10):
-            batch = world.batch(intent(f"c{number}.{turn}", "h1"))
+            batch = partition.batch(intent(f"c{number}.{turn}", "h1"))
             # None of these may fail because of conflicts with the others.
             claimed.extend(number_.consumer for number_ in stores[number].prepare(batch).prepared if number_.host)
 
     run_concurrently([lambda number_=number: decide(number_) for number in range(3)])
-    assert len(claimed) == 20 == len(world.store.claims()[0])
-    assert not world.check().excess
+    assert len(claimed) == 20 == len(partition.store.claims()[0])
+    assert not partition.check().excess
     for store in stores:
         store.close()
-    world.store.close()
+    partition.store.close()
 
 
 def test_claim_reads_only_its_own_rows(fresh: str) -> None:
-    world = sql_world(fresh)
+    partition = sql_partition(fresh)
     for host in ("h1", "h2"):
-        world.add_host(host)
-    world.hold("c1", "h2")
-    batch: ClaimBatch = world.batch(intent("c2", "h1"))
+        partition.add_host(host)
+    partition.hold("c1", "h2")
+    batch: ClaimBatch = partition.batch(intent("c2", "h1"))
     # Given unreadable rows of another host and its claim
     with engine(fresh).begin() as connection:
         for table, name, columns in (
@@ -141,35 +141,38 @@ def test_claim_reads_only_its_own_rows(fresh: str) -> None:
             (tables.SERVICES, "h2", ("document", "report")),
             (tables.CONSUMERS, "c1", ("claim",)),
         ):
-            own = (table.c.partition == world.store.partition, table.c.name == name)
+            own = (table.c.partition == partition.store.partition, table.c.name == name)
             connection.execute(update(table).where(*own).values(dict.fromkeys(columns, "not to be read")))
     # Then claims on other hosts still work
-    assert world.store.prepare(batch).accepted
-    assert world.store.claims(host="h1")[0][0].consumer == "c2"
-    assert world.store.get_state("compute", "h1")[1]["used"]["VCPU"] == 1
-    world.store.close()
+    assert partition.store.prepare(batch).accepted
+    assert partition.store.claims(host="h1")[0][0].consumer == "c2"
+    assert partition.store.get_state("compute", "h1")[1]["used"]["VCPU"] == 1
+    partition.store.close()
 
 
 def test_emptied_sql_partition_begins_an_epoch(fresh: str) -> None:
-    world = sql_world(fresh)
-    world.add_host("h1")
-    before = world.store.snapshot()
+    partition = sql_partition(fresh)
+    partition.add_host("h1")
+    before = partition.store.snapshot()
     with engine(fresh).begin() as connection:
         for table in tables.METADATA.sorted_tables:
             connection.execute(table.delete())
-    now = world.store.snapshot()
+    now = partition.store.snapshot()
     assert now.epoch > before.epoch and now.position > before.position and not now.providers
-    assert world.store.follow(before.position, 0) is None or world.store.follow(before.position, 0)[0].kind == "epoch"
-    world.store.close()
+    assert (
+        partition.store.follow(before.position, 0) is None
+        or partition.store.follow(before.position, 0)[0].kind == "epoch"
+    )
+    partition.store.close()
 
 
 def test_recreated_tables_begin_an_epoch(fresh: str) -> None:
     # A restored dump: the same rows, in new tables or a new file.
-    world = sql_world(fresh)
-    world.add_host("h1")
-    world.store.close()
-    epoch = world.store.snapshot().epoch
-    world.store.close()
+    partition = sql_partition(fresh)
+    partition.add_host("h1")
+    partition.store.close()
+    epoch = partition.store.snapshot().epoch
+    partition.store.close()
     if fresh.startswith("sqlite"):
         path = Path(make_url(fresh).database)
         copied = path.with_name("copied")
@@ -181,7 +184,7 @@ def test_recreated_tables_begin_an_epoch(fresh: str) -> None:
             connection.execute(text("DROP TABLE partitions"))
             connection.execute(text("ALTER TABLE copied RENAME TO partitions"))
             connection.execute(text("ALTER TABLE partitions ADD PRIMARY KEY (name)"))
-    again = SqlStore(fresh, world.store.partition)
+    again = SqlStore(fresh, partition.store.partition)
     assert again.check_identity()[1] is True
     assert again.snapshot().epoch > epoch
     assert again.verify().awaited == ["h1"]
@@ -190,28 +193,28 @@ def test_recreated_tables_begin_an_epoch(fresh: str) -> None:
 
 def test_replaced_file_is_detected(run_folder: Path) -> None:
     path = run_folder / "store.sqlite"
-    world: World = sql_world(f"sqlite:///{path}")
-    world.add_host("h1")
+    partition: StorePartition = sql_partition(f"sqlite:///{path}")
+    partition.add_host("h1")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    before = world.store.snapshot()
+    before = partition.store.snapshot()
     for path in run_folder.glob("store.sqlite*"):
         path.unlink()
-    now = world.store.snapshot()
+    now = partition.store.snapshot()
     assert now.epoch > before.epoch and now.position > before.position and not now.providers
 
 
 def test_hanging_worker_loses_its_lock(postgresql_server: PostgresqlServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(postgresql, "IDLE_SECONDS", 0.3)
-    world = sql_world(postgresql_server.url())
-    world.add_host("h1")
+    partition = sql_partition(postgresql_server.url())
+    partition.add_host("h1")
     hung = postgresql.Postgresql(make_url(postgresql_server.url()), "everysec")
     with hung.engine.connect() as connection:
-        hung.lock(connection, world.store.partition)
-        assert world.prepare("c1", "h1").host == "h1"
+        hung.lock(connection, partition.store.partition)
+        assert partition.prepare("c1", "h1").host == "h1"
         with pytest.raises(DBAPIError, match="idle"):
             connection.execute(text("SELECT 1"))
     hung.close()
-    world.store.close()
+    partition.store.close()
 
 
 @pytest.mark.parametrize(("durability", "is_news"), [("everysec", True), ("always", False)])
@@ -232,34 +235,34 @@ def test_hanging_server_is_unavailable(monkeypatch: pytest.MonkeyPatch, run_fold
     monkeypatch.setattr(timeouts, "SILENCE_SECONDS", 0.5)
     server = PostgresqlServer(run_folder)
     server.start()
-    world = sql_world(server.url())
-    position = world.store.snapshot().position
-    world.store.follow(position, 1)
+    partition = sql_partition(server.url())
+    position = partition.store.snapshot().position
+    partition.store.follow(position, 1)
     sessions = [server.pid, *server.sessions()]
     try:
         for session in sessions:
             os.kill(session, signal.SIGSTOP)
-        for verb in (world.store.snapshot, lambda: world.store.heartbeat("m1", "gantt-conductor")):
+        for verb in (partition.store.snapshot, lambda: partition.store.heartbeat("m1", "gantt-conductor")):
             with pytest.raises(errors.StoreUnavailable):
                 verb()
     finally:
         for session in sessions:
             os.kill(session, signal.SIGCONT)
-        world.store.close()
+        partition.store.close()
         server.kill()
 
 
 def test_follower_reconnects_after_terminated_connections(postgresql_server: PostgresqlServer) -> None:
-    world = sql_world(postgresql_server.url())
-    position = world.store.snapshot().position
+    partition = sql_partition(postgresql_server.url())
+    position = partition.store.snapshot().position
     # Given pooled connections that the server has terminated, which the pool does not know yet
     ended = text("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = :ours")
     with engine(postgresql_server.url()).connect() as connection:
         assert connection.scalar(ended, {"ours": "gantt-scheduler"})
-    assert world.store.follow(position, 1) == []
-    world.add_host("h1")
-    assert world.store.follow(position, 1)
-    world.store.close()
+    assert partition.store.follow(position, 1) == []
+    partition.add_host("h1")
+    assert partition.store.follow(position, 1)
+    partition.store.close()
 
 
 @pytest.mark.parametrize("url", ["sqlite:///not/absolute.sqlite", "sqlite://", "sqlite:///:memory:"])

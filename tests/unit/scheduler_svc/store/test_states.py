@@ -5,149 +5,149 @@ import pytest
 
 from rpcapi import errors
 from scheduler_svc.store.records import HostReport
-from tests.unit.scheduler_svc.store.world import ROOMY, SHORT_MS, World, node_stats
+from tests.unit.scheduler_svc.store.store_partition import ROOMY, SHORT_MS, StorePartition, node_stats
 
 
-def delta(world: World, sequence: int, base: int, nodes: dict, incarnation: int = 1):
-    return world.store.update_stats(
+def delta(partition: StorePartition, sequence: int, base: int, nodes: dict, incarnation: int = 1):
+    return partition.store.update_stats(
         "h1", HostReport(incarnation=incarnation, sequence=sequence, base=base, full=False, nodes=nodes)
     )
 
 
-def full(world: World, sequence: int, nodes: dict, incarnation: int = 1):
-    return world.store.update_stats("h1", HostReport(incarnation=incarnation, sequence=sequence, nodes=nodes))
+def full(partition: StorePartition, sequence: int, nodes: dict, incarnation: int = 1):
+    return partition.store.update_stats("h1", HostReport(incarnation=incarnation, sequence=sequence, nodes=nodes))
 
 
-def test_first_report_creates_the_host(world: World) -> None:
-    outcome = full(world, 1, {"h1/n1": node_stats(ROOMY, traits=["HW_B", "HW_A"], zone="az1")})
+def test_first_report_creates_the_host(partition: StorePartition) -> None:
+    outcome = full(partition, 1, {"h1/n1": node_stats(ROOMY, traits=["HW_B", "HW_A"], zone="az1")})
     assert (outcome.need_full, outcome.audit) == (False, True)
-    version, node = world.store.get_state("compute", "h1/n1")
+    version, node = partition.store.get_state("compute", "h1/n1")
     assert (version, node["traits"], node["availability_zone"], node["used"]) == (1, ["HW_A", "HW_B"], "az1", {})
     assert (node["host"], node["root"], node["parent"]) == ("h1", "h1/n1", None)
     assert node["inventories"]["VCPU"]["capacity"] == 4
-    version, service = world.store.get_state("service", "h1")
+    version, service = partition.store.get_state("service", "h1")
     assert (version, service["binary"], service["enabled"], service["alive"]) == (1, "gantt-compute", True, True)
-    assert service["audited"] is False and service["last_report_ms"] <= world.time()
+    assert service["audited"] is False and service["last_report_ms"] <= partition.time()
 
 
-def test_audited_host_needs_no_audit(world: World) -> None:
-    world.add_host("h1")
-    assert world.report("h1", {"h1": node_stats(ROOMY)}).audit is False
-    assert world.store.get_state("service", "h1")[1]["audited"] is True
+def test_audited_host_needs_no_audit(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    assert partition.report("h1", {"h1": node_stats(ROOMY)}).audit is False
+    assert partition.store.get_state("service", "h1")[1]["audited"] is True
 
 
-def test_repeated_report_changes_nothing(world: World) -> None:
-    full(world, 1, {"h1": node_stats(ROOMY)})
-    before = world.store.snapshot()
-    assert full(world, 1, {"h1": node_stats({"VCPU": 9})}).need_full is False
-    assert full(world, 2, {"h1": node_stats(ROOMY)}).position == before.position
-    assert world.store.snapshot() == before
+def test_repeated_report_changes_nothing(partition: StorePartition) -> None:
+    full(partition, 1, {"h1": node_stats(ROOMY)})
+    before = partition.store.snapshot()
+    assert full(partition, 1, {"h1": node_stats({"VCPU": 9})}).need_full is False
+    assert full(partition, 2, {"h1": node_stats(ROOMY)}).position == before.position
+    assert partition.store.snapshot() == before
 
 
-def test_report_of_an_older_incarnation_changes_nothing(world: World) -> None:
-    full(world, 1, {"h1": node_stats(ROOMY)}, incarnation=2)
-    before = world.store.snapshot()
-    full(world, 9, {"h1": node_stats({"VCPU": 9})}, incarnation=1)
-    assert world.store.snapshot() == before
+def test_report_of_an_older_incarnation_changes_nothing(partition: StorePartition) -> None:
+    full(partition, 1, {"h1": node_stats(ROOMY)}, incarnation=2)
+    before = partition.store.snapshot()
+    full(partition, 9, {"h1": node_stats({"VCPU": 9})}, incarnation=1)
+    assert partition.store.snapshot() == before
 
 
-def test_incarnation_may_be_in_nanoseconds(world: World) -> None:
+def test_incarnation_may_be_in_nanoseconds(partition: StorePartition) -> None:
     started = 1_763_654_400_123_456_789
-    full(world, 1, {"h1": node_stats(ROOMY)}, incarnation=started)
-    full(world, 1, {"h1": node_stats({"VCPU": 7})}, incarnation=started + 1)
-    full(world, 5, {"h1": node_stats({"VCPU": 8})}, incarnation=started)
-    assert world.store.get_state("compute", "h1")[1]["inventories"]["VCPU"]["total"] == 7
+    full(partition, 1, {"h1": node_stats(ROOMY)}, incarnation=started)
+    full(partition, 1, {"h1": node_stats({"VCPU": 7})}, incarnation=started + 1)
+    full(partition, 5, {"h1": node_stats({"VCPU": 8})}, incarnation=started)
+    assert partition.store.get_state("compute", "h1")[1]["inventories"]["VCPU"]["total"] == 7
 
 
-def test_delta_changes_only_reported_fields(world: World) -> None:
-    full(world, 1, {"h1/n1": node_stats(ROOMY, zone="az1"), "h1/n2": node_stats(ROOMY)})
-    assert delta(world, 2, 1, {"h1/n1": {"traits": ["HW_A"]}}).need_full is False
-    version, node = world.store.get_state("compute", "h1/n1")
+def test_delta_changes_only_reported_fields(partition: StorePartition) -> None:
+    full(partition, 1, {"h1/n1": node_stats(ROOMY, zone="az1"), "h1/n2": node_stats(ROOMY)})
+    assert delta(partition, 2, 1, {"h1/n1": {"traits": ["HW_A"]}}).need_full is False
+    version, node = partition.store.get_state("compute", "h1/n1")
     assert (version, node["traits"], node["availability_zone"]) == (2, ["HW_A"], "az1")
-    assert world.store.get_state("compute", "h1/n2")[0] == 1
-    entries = world.store.follow(world.store.snapshot().position - 1, 0)
+    assert partition.store.get_state("compute", "h1/n2")[0] == 1
+    entries = partition.store.follow(partition.store.snapshot().position - 1, 0)
     assert entries is not None and list(entries[0].payload) == ["h1/n1"]
 
 
-def test_delta_on_another_base_needs_a_full_report(world: World) -> None:
-    assert delta(world, 1, 0, {}).need_full is True
-    full(world, 2, {"h1": node_stats(ROOMY)})
-    before = world.store.snapshot()
-    assert delta(world, 4, 3, {"h1": {"traits": ["HW_A"]}}).need_full is True
-    assert delta(world, 1, 2, {"h1": {"traits": ["HW_A"]}}, incarnation=2).need_full is True
-    assert world.store.snapshot() == before
-    assert delta(world, 3, 2, {}).need_full is False
-    assert delta(world, 4, 3, {}).need_full is False
+def test_delta_on_another_base_needs_a_full_report(partition: StorePartition) -> None:
+    assert delta(partition, 1, 0, {}).need_full is True
+    full(partition, 2, {"h1": node_stats(ROOMY)})
+    before = partition.store.snapshot()
+    assert delta(partition, 4, 3, {"h1": {"traits": ["HW_A"]}}).need_full is True
+    assert delta(partition, 1, 2, {"h1": {"traits": ["HW_A"]}}, incarnation=2).need_full is True
+    assert partition.store.snapshot() == before
+    assert delta(partition, 3, 2, {}).need_full is False
+    assert delta(partition, 4, 3, {}).need_full is False
 
 
-def test_delta_for_an_unknown_node_is_rejected(world: World) -> None:
-    full(world, 1, {"h1/n1": node_stats(ROOMY)})
-    before = world.store.snapshot()
+def test_delta_for_an_unknown_node_is_rejected(partition: StorePartition) -> None:
+    full(partition, 1, {"h1/n1": node_stats(ROOMY)})
+    before = partition.store.snapshot()
     with pytest.raises(errors.UnknownHost, match="h1/n9"):
-        delta(world, 2, 1, {"h1/n9": {"traits": []}})
-    assert world.store.snapshot() == before
-    assert delta(world, 2, 1, {}).need_full is False
+        delta(partition, 2, 1, {"h1/n9": {"traits": []}})
+    assert partition.store.snapshot() == before
+    assert delta(partition, 2, 1, {}).need_full is False
 
 
-def test_full_report_removes_unreported_nodes(world: World) -> None:
-    full(world, 1, {"h1/n1": node_stats(ROOMY), "h1/n2": node_stats(ROOMY)})
-    full(world, 2, {"h1/n2": node_stats(ROOMY)})
-    assert list(world.store.snapshot().providers) == ["h1/n2"]
+def test_full_report_removes_unreported_nodes(partition: StorePartition) -> None:
+    full(partition, 1, {"h1/n1": node_stats(ROOMY), "h1/n2": node_stats(ROOMY)})
+    full(partition, 2, {"h1/n2": node_stats(ROOMY)})
+    assert list(partition.store.snapshot().providers) == ["h1/n2"]
     with pytest.raises(errors.UnknownHost):
-        world.store.get_state("compute", "h1/n1")
+        partition.store.get_state("compute", "h1/n1")
 
 
-def test_node_of_another_host_is_rejected(world: World) -> None:
+def test_node_of_another_host_is_rejected(partition: StorePartition) -> None:
     with pytest.raises(errors.InvalidRequest, match="another host"):
-        full(world, 1, {"h2/n1": node_stats(ROOMY)})
+        full(partition, 1, {"h2/n1": node_stats(ROOMY)})
 
 
-def test_silent_host_goes_down_and_recovers(world: World) -> None:
-    full(world, 1, {"h1": node_stats(ROOMY)})
-    reported = world.store.get_state("service", "h1")[1]["last_report_ms"]
-    world.wait_until(reported + SHORT_MS)
+def test_silent_host_goes_down_and_recovers(partition: StorePartition) -> None:
+    full(partition, 1, {"h1": node_stats(ROOMY)})
+    reported = partition.store.get_state("service", "h1")[1]["last_report_ms"]
+    partition.wait_until(reported + SHORT_MS)
     for _ in range(2):
-        world.store.reap(dead_after_ms=SHORT_MS, tombstone_ms=60_000)
-    assert world.store.get_state("service", "h1")[1]["alive"] is False
-    before = world.store.snapshot()
+        partition.store.reap(dead_after_ms=SHORT_MS, tombstone_ms=60_000)
+    assert partition.store.get_state("service", "h1")[1]["alive"] is False
+    before = partition.store.snapshot()
     assert before.alive == {"h1": False}
-    delta(world, 2, 1, {})
-    assert [(entry.kind, entry.payload) for entry in world.store.follow(before.position, 0) or ()] == [
+    delta(partition, 2, 1, {})
+    assert [(entry.kind, entry.payload) for entry in partition.store.follow(before.position, 0) or ()] == [
         ("alive", {"h1": True})
     ]
 
 
-def test_heartbeat_of_a_service_without_nodes(world: World) -> None:
-    world.store.heartbeat("m1", "gantt-conductor")
-    before = world.store.snapshot().position
-    world.store.heartbeat("m1", "gantt-conductor")
-    assert world.store.snapshot().position == before
-    _version, document = world.store.get_state("service", "gantt-conductor@m1")
+def test_heartbeat_of_a_service_without_nodes(partition: StorePartition) -> None:
+    partition.store.heartbeat("m1", "gantt-conductor")
+    before = partition.store.snapshot().position
+    partition.store.heartbeat("m1", "gantt-conductor")
+    assert partition.store.snapshot().position == before
+    _version, document = partition.store.get_state("service", "gantt-conductor@m1")
     assert (document["binary"], document["alive"]) == ("gantt-conductor", True)
     with pytest.raises(errors.UnknownHost):
-        world.store.get_state("service", "m1")
+        partition.store.get_state("service", "m1")
 
 
-def test_unknown_names_and_namespaces_are_rejected(world: World) -> None:
+def test_unknown_names_and_namespaces_are_rejected(partition: StorePartition) -> None:
     with pytest.raises(errors.UnknownNamespace):
-        world.store.get_state("volume", "h1")
+        partition.store.get_state("volume", "h1")
     with pytest.raises(errors.UnknownNamespace):
-        world.store.list_state("volume")
+        partition.store.list_state("volume")
     for namespace in ("compute", "service"):
         with pytest.raises(errors.UnknownHost):
-            world.store.get_state(namespace, "h1")
+            partition.store.get_state(namespace, "h1")
     with pytest.raises(errors.UnknownHost):
-        world.store.put_state("service", "h1", 1, {"enabled": False})
+        partition.store.put_state("service", "h1", 1, {"enabled": False})
 
 
-def test_list_state_is_paged_by_name(world: World) -> None:
+def test_list_state_is_paged_by_name(partition: StorePartition) -> None:
     for host in ("h3", "h1", "h2"):
-        world.add_host(host)
-    page, marker = world.store.list_state("compute", limit=2)
+        partition.add_host(host)
+    page, marker = partition.store.list_state("compute", limit=2)
     assert [name for name, _version, _document in page] == ["h1", "h2"]
-    page, marker = world.store.list_state("compute", marker=marker, limit=2)
+    page, marker = partition.store.list_state("compute", marker=marker, limit=2)
     assert ([name for name, _version, _document in page], marker) == (["h3"], None)
-    services, _marker = world.store.list_state("service")
+    services, _marker = partition.store.list_state("service")
     assert [(name, document["enabled"]) for name, _version, document in services] == [
         ("h1", True),
         ("h2", True),
@@ -155,20 +155,20 @@ def test_list_state_is_paged_by_name(world: World) -> None:
     ]
 
 
-def test_operator_can_disable_a_service(world: World) -> None:
-    world.add_host("h1")
+def test_operator_can_disable_a_service(partition: StorePartition) -> None:
+    partition.add_host("h1")
     change = {"enabled": False, "disabled_reason": "disk"}
-    assert world.store.put_state("service", "h1", 1, change) == 2
-    version, document = world.store.get_state("service", "h1")
+    assert partition.store.put_state("service", "h1", 1, change) == 2
+    version, document = partition.store.get_state("service", "h1")
     assert (version, document["enabled"], document["disabled_reason"]) == (2, False, "disk")
-    position = world.store.snapshot().position
+    position = partition.store.snapshot().position
     # A repeated update changes nothing.
-    assert world.store.put_state("service", "h1", 1, change) == 2
-    assert world.store.snapshot().position == position
+    assert partition.store.put_state("service", "h1", 1, change) == 2
+    assert partition.store.snapshot().position == position
     with pytest.raises(errors.VersionConflict):
-        world.store.put_state("service", "h1", 1, {"enabled": True})
-    world.report("h1", {"h1": node_stats(ROOMY)})
-    assert world.store.get_state("service", "h1")[1]["enabled"] is False
+        partition.store.put_state("service", "h1", 1, {"enabled": True})
+    partition.report("h1", {"h1": node_stats(ROOMY)})
+    assert partition.store.get_state("service", "h1")[1]["enabled"] is False
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_operator_can_disable_a_service(world: World) -> None:
         ("compute", {"traits": []}),
     ],
 )
-def test_protected_fields_cannot_be_changed(world: World, namespace: str, changes: dict) -> None:
-    world.add_host("h1")
+def test_protected_fields_cannot_be_changed(partition: StorePartition, namespace: str, changes: dict) -> None:
+    partition.add_host("h1")
     with pytest.raises(errors.InvalidRequest):
-        world.store.put_state(namespace, "h1", 1, changes)
+        partition.store.put_state(namespace, "h1", 1, changes)

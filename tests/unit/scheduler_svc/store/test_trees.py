@@ -10,7 +10,7 @@ from rpcapi.resources.claims import Verdict
 from scheduler_svc.core.records import Candidate, ClaimRef, Intent
 from scheduler_svc.store.lineage import MAX_DEPTH
 from scheduler_svc.store.records import HostReport
-from tests.unit.scheduler_svc.store.world import ROOMY, World, child_stats, node_stats
+from tests.unit.scheduler_svc.store.store_partition import ROOMY, StorePartition, child_stats, node_stats
 
 
 def child(parent: str, amounts: dict[str, int] | None = None, **figures: Any) -> dict[str, Any]:
@@ -32,22 +32,22 @@ def machine(**more: Any) -> dict[str, Any]:
     }
 
 
-def opened(world: World, nodes: dict[str, Any]) -> None:
-    world.store.audit("h1", world.report("h1", nodes).epoch, [], 0)
+def opened(partition: StorePartition, nodes: dict[str, Any]) -> None:
+    partition.store.audit("h1", partition.report("h1", nodes).epoch, [], 0)
 
 
-def decided(world: World) -> Any:
+def decided(partition: StorePartition) -> Any:
     """Return a batch decided on the current state, to be sent later."""
-    return world.batch(Intent("c1", 1, [Candidate("h1")]))
+    return partition.batch(Intent("c1", 1, [Candidate("h1")]))
 
 
-def verdict(world: World, batch: Any) -> Verdict:
-    return world.store.prepare(batch).prepared[0].verdicts[0]
+def verdict(partition: StorePartition, batch: Any) -> Verdict:
+    return partition.store.prepare(batch).prepared[0].verdicts[0]
 
 
-def test_documents_carry_root_parent_and_kind(world: World) -> None:
-    opened(world, machine())
-    providers = world.store.snapshot().providers
+def test_documents_carry_root_parent_and_kind(partition: StorePartition) -> None:
+    opened(partition, machine())
+    providers = partition.store.snapshot().providers
     lineages = {
         name: (document["root"], document["parent"], document["kind"], document["host"])
         for name, document in providers.items()
@@ -59,21 +59,21 @@ def test_documents_carry_root_parent_and_kind(world: World) -> None:
     }
 
 
-def test_child_has_the_kind_of_its_root(world: World) -> None:
-    world.report("h1", {"h1": {**node_stats(ROOMY), "kind": "network"}, "h1/br0": child("h1")})
-    assert {document["kind"] for document in world.store.snapshot().providers.values()} == {"network"}
+def test_child_has_the_kind_of_its_root(partition: StorePartition) -> None:
+    partition.report("h1", {"h1": {**node_stats(ROOMY), "kind": "network"}, "h1/br0": child("h1")})
+    assert {document["kind"] for document in partition.store.snapshot().providers.values()} == {"network"}
 
 
-def test_facts_address_and_cells_are_stored_without_making_stale(world: World) -> None:
+def test_facts_address_and_cells_are_stored_without_making_stale(partition: StorePartition) -> None:
     reported = {"facts": {"hypervisor_type": "QEMU"}, "host_ip": "10.0.0.1", "numa": [{"id": 0}]}
-    opened(world, {"h1": {**node_stats(ROOMY), **reported}})
-    document = world.store.get_state("compute", "h1")[1]
+    opened(partition, {"h1": {**node_stats(ROOMY), **reported}})
+    document = partition.store.get_state("compute", "h1")[1]
     assert {key: document[key] for key in reported} == reported
-    early = decided(world)
-    world.report("h1", {"h1": {**node_stats(ROOMY), "numa": [{"id": 0, "pinned": [1]}]}})
-    document = world.store.get_state("compute", "h1")[1]
+    early = decided(partition)
+    partition.report("h1", {"h1": {**node_stats(ROOMY), "numa": [{"id": 0, "pinned": [1]}]}})
+    document = partition.store.get_state("compute", "h1")[1]
     assert document["numa"] == [{"id": 0, "pinned": [1]}] and "facts" not in document and "host_ip" not in document
-    assert verdict(world, early) is Verdict.FITS
+    assert verdict(partition, early) is Verdict.FITS
 
 
 @pytest.mark.parametrize(
@@ -94,31 +94,31 @@ def test_facts_address_and_cells_are_stored_without_making_stale(world: World) -
         ),
     ],
 )
-def test_report_without_valid_trees_is_rejected(world: World, nodes: dict, why: str) -> None:
-    opened(world, machine())
-    before = world.store.snapshot()
+def test_report_without_valid_trees_is_rejected(partition: StorePartition, nodes: dict, why: str) -> None:
+    opened(partition, machine())
+    before = partition.store.snapshot()
     with pytest.raises(errors.InvalidStats, match=why):
-        world.report("h1", nodes)
-    assert world.store.snapshot() == before
-    world.report("h1", machine())
-    assert world.store.snapshot() == before
+        partition.report("h1", nodes)
+    assert partition.store.snapshot() == before
+    partition.report("h1", machine())
+    assert partition.store.snapshot() == before
 
 
-def test_tree_of_maximum_depth_is_accepted(world: World) -> None:
-    world.report("h1", {"h1": node_stats(ROOMY), **line(MAX_DEPTH)})
-    assert len(world.store.snapshot().providers) == MAX_DEPTH
+def test_tree_of_maximum_depth_is_accepted(partition: StorePartition) -> None:
+    partition.report("h1", {"h1": node_stats(ROOMY), **line(MAX_DEPTH)})
+    assert len(partition.store.snapshot().providers) == MAX_DEPTH
 
 
-def delta(world: World, nodes: dict[str, Any], sequence: int = 2) -> None:
-    world.store.update_stats(
+def delta(partition: StorePartition, nodes: dict[str, Any], sequence: int = 2) -> None:
+    partition.store.update_stats(
         "h1", HostReport(incarnation=1, sequence=sequence, base=sequence - 1, full=False, nodes=nodes)
     )
 
 
-def test_delta_may_contain_a_child_alone(world: World) -> None:
-    opened(world, machine())
-    delta(world, {"h1/numa0/gpu0": {"inventories": child("h1", {"CUSTOM_GPU": 2})["inventories"]}})
-    document = world.store.get_state("compute", "h1/numa0/gpu0")[1]
+def test_delta_may_contain_a_child_alone(partition: StorePartition) -> None:
+    opened(partition, machine())
+    delta(partition, {"h1/numa0/gpu0": {"inventories": child("h1", {"CUSTOM_GPU": 2})["inventories"]}})
+    document = partition.store.get_state("compute", "h1/numa0/gpu0")[1]
     assert (document["inventories"]["CUSTOM_GPU"]["total"], document["parent"]) == (2, "h1/numa0")
 
 
@@ -131,12 +131,12 @@ def test_delta_may_contain_a_child_alone(world: World) -> None:
         ("h1/numa0", {"metrics": {"load": 1}}, "metrics can be reported for roots only"),
     ],
 )
-def test_delta_cannot_move_a_provider(world: World, name: str, reported: dict, why: str) -> None:
-    opened(world, machine())
-    before = world.store.snapshot()
+def test_delta_cannot_move_a_provider(partition: StorePartition, name: str, reported: dict, why: str) -> None:
+    opened(partition, machine())
+    before = partition.store.snapshot()
     with pytest.raises(errors.InvalidStats, match=why):
-        delta(world, {name: reported})
-    assert world.store.snapshot() == before
+        delta(partition, {name: reported})
+    assert partition.store.snapshot() == before
 
 
 @pytest.mark.parametrize(
@@ -150,53 +150,53 @@ def test_delta_cannot_move_a_provider(world: World, name: str, reported: dict, w
     ],
     ids=["traits", "moved", "new", "gone", "kind"],
 )
-def test_a_changed_tree_makes_candidates_on_its_root_stale(world: World, nodes: dict) -> None:
-    opened(world, machine())
-    early = decided(world)
-    world.report("h1", nodes)
-    assert verdict(world, early) is Verdict.STALE
-    assert verdict(world, decided(world)) is Verdict.FITS
+def test_a_changed_tree_makes_candidates_on_its_root_stale(partition: StorePartition, nodes: dict) -> None:
+    opened(partition, machine())
+    early = decided(partition)
+    partition.report("h1", nodes)
+    assert verdict(partition, early) is Verdict.STALE
+    assert verdict(partition, decided(partition)) is Verdict.FITS
 
 
-def test_changed_child_inventory_makes_nothing_stale(world: World) -> None:
-    opened(world, machine())
-    early = decided(world)
-    delta(world, {"h1/numa0": {"inventories": child("h1", {"PCPU": 8})["inventories"]}})
-    assert verdict(world, early) is Verdict.FITS
+def test_changed_child_inventory_makes_nothing_stale(partition: StorePartition) -> None:
+    opened(partition, machine())
+    early = decided(partition)
+    delta(partition, {"h1/numa0": {"inventories": child("h1", {"PCPU": 8})["inventories"]}})
+    assert verdict(partition, early) is Verdict.FITS
 
 
-def test_changed_tree_does_not_affect_other_trees_of_its_host(world: World) -> None:
+def test_changed_tree_does_not_affect_other_trees_of_its_host(partition: StorePartition) -> None:
     nodes = {"h1/n1": node_stats(ROOMY), "h1/n1/a": child("h1/n1"), "h1/n2": node_stats(ROOMY)}
-    opened(world, nodes)
-    early = world.batch(Intent("c1", 1, [Candidate("h1/n1"), Candidate("h1/n2")]))
-    world.report("h1", {**nodes, "h1/n1/a": child("h1/n1", traits=["HW_NUMA_ROOT"])})
-    assert list(world.store.prepare(early).prepared[0].verdicts) == [Verdict.STALE, Verdict.FITS]
+    opened(partition, nodes)
+    early = partition.batch(Intent("c1", 1, [Candidate("h1/n1"), Candidate("h1/n2")]))
+    partition.report("h1", {**nodes, "h1/n1/a": child("h1/n1", traits=["HW_NUMA_ROOT"])})
+    assert list(partition.store.prepare(early).prepared[0].verdicts) == [Verdict.STALE, Verdict.FITS]
 
 
-def test_removed_child_is_stale_then_unknown(world: World) -> None:
-    opened(world, machine())
+def test_removed_child_is_stale_then_unknown(partition: StorePartition) -> None:
+    opened(partition, machine())
     claim_intent = Intent("c1", 1, [Candidate("h1", {"h1": {"VCPU": 1}, "h1/numa0/gpu0": {"CUSTOM_GPU": 1}})])
-    early = world.batch(claim_intent)
-    world.report("h1", {"h1": node_stats(ROOMY)})
-    assert verdict(world, early) is Verdict.STALE
-    assert verdict(world, world.batch(claim_intent)) is Verdict.UNKNOWN
+    early = partition.batch(claim_intent)
+    partition.report("h1", {"h1": node_stats(ROOMY)})
+    assert verdict(partition, early) is Verdict.STALE
+    assert verdict(partition, partition.batch(claim_intent)) is Verdict.UNKNOWN
 
 
-def test_claims_on_a_removed_child_are_excess_until_they_end(world: World) -> None:
-    opened(world, machine())
+def test_claims_on_a_removed_child_are_excess_until_they_end(partition: StorePartition) -> None:
+    opened(partition, machine())
     claim_intent = Intent("c1", 1, [Candidate("h1", {"h1": {"VCPU": 1}, "h1/numa0/gpu0": {"CUSTOM_GPU": 1}})])
-    assert world.store.prepare(world.batch(claim_intent)).accepted
-    world.report("h1", {"h1": node_stats(ROOMY)})
-    (over,) = world.check().excess
+    assert partition.store.prepare(partition.batch(claim_intent)).accepted
+    partition.report("h1", {"h1": node_stats(ROOMY)})
+    (over,) = partition.check().excess
     assert (over["provider"], over["used"], over["capacity"]) == ("h1/numa0/gpu0", 1, 0)
-    world.store.abort([ClaimRef("c1", 1)])
-    assert list(world.check().excess) == [] and "h1/numa0/gpu0" not in world.store.snapshot().used
+    partition.store.abort([ClaimRef("c1", 1)])
+    assert list(partition.check().excess) == [] and "h1/numa0/gpu0" not in partition.store.snapshot().used
 
 
-def test_host_is_removed_with_its_trees(world: World) -> None:
-    opened(world, machine())
-    world.store.remove("h1")
-    assert world.store.snapshot().providers == {}
-    world.check()
-    opened(world, machine())
-    assert verdict(world, decided(world)) is Verdict.FITS
+def test_host_is_removed_with_its_trees(partition: StorePartition) -> None:
+    opened(partition, machine())
+    partition.store.remove("h1")
+    assert partition.store.snapshot().providers == {}
+    partition.check()
+    opened(partition, machine())
+    assert verdict(partition, decided(partition)) is Verdict.FITS

@@ -84,8 +84,11 @@ class _Guarded:
         return guarded
 
 
-class World:
-    """``capacities`` maps each node to its VCPUs; the scheduler selects nodes in that order, each host once."""
+class SimulatedCluster:
+    """Conductors, a scheduler, claims and hosts that share one clock.
+
+    ``capacities`` maps each node to its VCPUs; the scheduler selects nodes in that order, each host once.
+    """
 
     def __init__(self, capacities: Mapping[str, int], limits: SagaLimits = LIMITS) -> None:
         self.now_ms = 1_700_000_000_000

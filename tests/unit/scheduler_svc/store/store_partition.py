@@ -30,8 +30,8 @@ class ManualClock:
 
 
 @dataclass
-class World:
-    """One partition: its store, its time and its faults.
+class StorePartition:
+    """A partition under test: its store, its time and its faults.
 
     ``time`` reads the store's clock; ``wait_until`` waits until that clock has reached a time; ``new_epoch`` makes
     the store begin an epoch, as after a possible loss, and returns the epoch. ``mark`` returns a copy of the store's
@@ -115,8 +115,8 @@ class World:
         return verification
 
 
-def faulty_world(store: Store, faults: Any) -> World:
-    """Return the world of a store on a real server, with the clock and faults of ``faults``."""
+def server_partition(store: Store, faults: Any) -> StorePartition:
+    """Return the partition of a store on a real server, with the clock and faults of ``faults``."""
 
     def forget_since(mark: Any) -> int:
         faults.restore(mark)
@@ -126,7 +126,7 @@ def faulty_world(store: Store, faults: Any) -> World:
         faults.change_server_identity()
         return store.check_identity()[0]
 
-    return World(
+    return StorePartition(
         store,
         faults.now,
         lambda moment: poll(lambda: faults.now() >= moment),
