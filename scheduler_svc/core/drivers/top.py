@@ -26,17 +26,18 @@ def top_indexes(scores: FloatColumn, count: int, random: SeededRandom) -> Rows:
 
 def _unordered_top(scores: FloatColumn, count: int, random: SeededRandom) -> Rows:
     """Return the indexes of the ``count`` highest scores, unsorted."""
-    eligible = np.flatnonzero(scores >= _threshold(scores, count))
+    eligible: Rows = np.flatnonzero(scores >= _threshold(scores, count))
     values = scores[eligible]
     lowest = np.partition(values, len(values) - count)[len(values) - count]
-    above = eligible[values > lowest]
+    above: Rows = eligible[values > lowest]
     ties = eligible[values == lowest]
     if len(above) + len(ties) == count:
-        return eligible[values >= lowest]
+        top: Rows = eligible[values >= lowest]
+        return top
     return np.concatenate((above, random.draw(ties, count - len(above))))
 
 
-def _threshold(scores: FloatColumn, count: int) -> np.float64:
+def _threshold(scores: FloatColumn, count: int) -> float:
     """Return a threshold that at least ``count`` scores reach, and few more.
 
     Each of the ``count`` blocks with the highest maxima has a score that reaches the lowest of these maxima. This cheap
@@ -44,6 +45,6 @@ def _threshold(scores: FloatColumn, count: int) -> np.float64:
     """
     blocks = len(scores) // BLOCK
     if blocks < count:
-        return scores.min()
+        return float(scores.min())
     block_maxima = scores[: blocks * BLOCK].reshape(blocks, BLOCK).max(axis=1)
-    return np.partition(block_maxima, blocks - count)[blocks - count]
+    return float(np.partition(block_maxima, blocks - count)[blocks - count])

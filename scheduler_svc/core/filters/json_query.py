@@ -105,7 +105,8 @@ class _QueryEvaluator:
             return self._of_facts(_ignore_type_errors(test), left, right)
         if any(isinstance(operand, Literal) and isinstance(operand.value, str) for operand in pair):
             return self._no_rows()  # a text is not a number
-        return test(self._numbers(left), self._numbers(right))
+        column: Column = test(self._numbers(left), self._numbers(right))
+        return column
 
     def _presence(self, operand: Operand) -> Column:
         if not isinstance(operand, Variable) or operand.kind is TermType.NAME:

@@ -28,7 +28,8 @@ def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate
     if request.member_of:
 
         def inside(providers: ProviderColumns) -> Column:
-            return np.logical_and.reduce([providers.members(names) for names in request.member_of])
+            column: Column = np.logical_and.reduce([providers.members(names) for names in request.member_of])
+            return column
 
         yield HostPredicate(REASON_AGGREGATE, view.trees.any(inside))
     if request.forbidden_aggregates:

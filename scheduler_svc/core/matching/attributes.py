@@ -70,7 +70,7 @@ def matches_name(view: View, attribute: str, texts: Sequence[str]) -> Column:
     """Return a mask of the rows whose host, node or address is in ``texts``; invalid texts match no row."""
     if ATTRIBUTES[attribute] is TermType.ADDRESS:
         networks = [ipaddress.ip_network(text) for text in texts if _is_valid(ipaddress.ip_address, text)]
-        return np.logical_or.reduce([_no_rows(view), *(view.addresses.within(network) for network in networks)])
+        return _any_of([_no_rows(view), *(view.addresses.within(network) for network in networks)])
     valid = [text for text in texts if _is_valid(names.canonical, text)]
     if attribute not in NODES:
         return view.match_names([text for text in valid if names.SEPARATOR not in text])
@@ -82,7 +82,12 @@ def matches_name(view: View, attribute: str, texts: Sequence[str]) -> Column:
 
 def has_address(view: View) -> Column:
     """Return a mask of the rows that reported an address."""
-    return np.logical_or.reduce([view.addresses.within(ipaddress.ip_network(text)) for text in ("0.0.0.0/0", "::/0")])
+    return _any_of([view.addresses.within(ipaddress.ip_network(text)) for text in ("0.0.0.0/0", "::/0")])
+
+
+def _any_of(columns: Sequence[Column]) -> Column:
+    column: Column = np.logical_or.reduce(columns)
+    return column
 
 
 def _no_rows(view: View) -> Column:

@@ -11,6 +11,8 @@ from scheduler_svc.core.request import SchedulingRequest
 
 def read_text(request: SchedulingRequest, key: str) -> str | None:
     """Return the value of a setting, or None; raises InvalidSpec if flavor and image differ."""
+    flavor_value: str | None
+    image_value: str | None
     flavor_value, image_value = _read_values(request, key)
     if flavor_value and image_value and flavor_value != image_value:
         raise _conflict(key, flavor_value, image_value)

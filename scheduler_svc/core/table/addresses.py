@@ -61,7 +61,7 @@ class AddressColumn:
         mask, prefix = int(network.netmask), int(network.network_address)
         if network.version == 4:
             mask |= _MASK << HALF  # the high half of an IPv4 address is 0
-        column = self._version[:size] == network.version
+        column: Column = self._version[:size] == network.version
         column &= (self._high[:size] & np.uint64(mask >> HALF)) == np.uint64(prefix >> HALF)
         column &= (self._low[:size] & np.uint64(mask & _MASK)) == np.uint64(prefix & _MASK)
         return column

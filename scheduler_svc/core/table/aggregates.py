@@ -70,7 +70,8 @@ class AggregateColumns:
             if len(self._answers) >= MAX_CACHED_ANSWERS:
                 self._answers.clear()
             self._answers[key] = compute()
-        return self._answers[key]
+        answer: T = self._answers[key]
+        return answer
 
     def put(self, number: int, name: str, document: Document | None) -> set[str]:
         """Set a partition's document of an aggregate, None to remove it; return the affected member names."""

@@ -55,7 +55,7 @@ class FactColumn:
 
     def of(self, row: int) -> Facts:
         """Return the facts of ``row``."""
-        return self._documents[self._codes[row]]
+        return self._documents[int(self._codes[row])]
 
     def where(self, size: int, predicate: Callable[[Facts], bool], key: Hashable | None = None) -> Column:
         """Return a mask of the first ``size`` rows: True where ``predicate`` is true for the row's facts.

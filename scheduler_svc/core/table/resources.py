@@ -68,7 +68,8 @@ class ResourceColumns:
 
     def allows_amount(self, amount: int) -> Column:
         """Return a mask of the rows whose unit rules (min_unit, max_unit, step_size) allow ``amount``."""
-        return (self.min_unit <= amount) & (self.max_unit >= amount) & (amount % self.step_size == 0)
+        allowed: Column = (self.min_unit <= amount) & (self.max_unit >= amount) & (amount % self.step_size == 0)
+        return allowed
 
     def copy_from(self, rows: Rows, other: "ResourceColumns") -> None:
         """Copy the first rows of ``other`` to ``rows``."""

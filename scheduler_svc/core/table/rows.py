@@ -73,7 +73,7 @@ class HostRows:
         The document may be in another partition than the node: documents are not moved with hosts, and may be created
         before their host. The node's own partition has precedence.
         """
-        home = self.partitions[self.partition[row]]
+        home = self.partitions[int(self.partition[row])]
         for name in (self.names[row], names.host_of(self.names[row])):
             for part in (home, *self._other_partitions(home)):
                 document = part.documents.find(namespace, name)

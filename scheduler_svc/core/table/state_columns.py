@@ -135,7 +135,8 @@ class StateColumns:
     def equals(self, namespace: str, key: str, text: str) -> Column:
         """Return a mask: True where the value is exactly this text; raises LookupError if the key has no column."""
         column = self._find(namespace, key)
-        return column.codes == column.texts.get(text, NO_TEXT - 1)
+        mask: Column = column.codes == column.texts.get(text, NO_TEXT - 1)
+        return mask
 
     def contains(self, namespace: str, key: str, text: str, size: int) -> Column:
         """Return a mask of the first ``size`` rows: True where the list contains this text; LookupError as above."""

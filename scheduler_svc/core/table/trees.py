@@ -145,7 +145,7 @@ class TreeColumns:
 
     def forest(self, row: int) -> Forest:
         """Return the forest that contains the providers below ``row``."""
-        return self._table.partitions[self._table.partition[row]].forest
+        return self._table.partitions[int(self._table.partition[row])].forest
 
     def containing(self, name: str, *, sharing: bool = False) -> Column:
         """Return a mask of the hosts whose tree contains a provider; with ``sharing`` also of those it shares with."""
@@ -175,7 +175,7 @@ class TreeColumns:
         column = self._aggregates.get_or_compute(key, lambda: self._find_served_by(row))
         if len(self._table.kinds) == 1:
             return column
-        servable = self._table.kind[: self.hosts.size] == COMPUTE
+        servable: Column = self._table.kind[: self.hosts.size] == COMPUTE
         servable[row] = True
         return column & servable
 
@@ -241,7 +241,8 @@ class TreeColumns:
             inside = below.members(names) & forest.present[: forest.size]
             column[forest.root[: forest.size][inside]] = True
         # A claim must be within one partition.
-        return column & (self._table.partition[: self.hosts.size] == self._table.partition[row])
+        column &= self._table.partition[: self.hosts.size] == self._table.partition[row]
+        return column
 
 
 def _descendant_columns(forest: Forest) -> ProviderColumns:

@@ -57,4 +57,4 @@ class _KindRankings:
         return Ranking(candidates, pick.survivors.hosts, pick.survivors.reasons, best, batch=batch)
 
     def _name(self, place: int) -> str:
-        return self.batch_problem.names[self.batch_problem.problem.kinds[self.kind].hosts[place]]
+        return self.batch_problem.names[int(self.batch_problem.problem.kinds[self.kind].hosts[place])]

@@ -64,7 +64,7 @@ class MipProgram:
         """
         import highspy  # noqa: PLC0415 - an extra: only who configures the driver needs it
 
-        solver: Any = highspy.Highs()
+        solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]  # not annotated
         solver.silent()
         for option, value in (
             ("threads", 1),

@@ -93,7 +93,10 @@ def _spreading(model: MipModel) -> Iterator[SoftObjective]:
 
     def height(values: FloatColumn) -> FloatColumn:
         weight = model.sums(values, weights)
-        return np.max([np.zeros(len(weight)), *(slope * weight - drop for _, slope, drop in chords)], axis=0)
+        highest: FloatColumn = np.max(
+            [np.zeros(len(weight)), *(slope * weight - drop for _, slope, drop in chords)], axis=0
+        )
+        return highest
 
     yield SoftObjective(weight_columns, 0.0, lambda values: model.sums(values, weights))
     yield SoftObjective(cost_columns, 1.0, height)
@@ -124,7 +127,8 @@ def _evenness(model: MipModel) -> Iterator[SoftObjective]:
         shares = (problem.free - np.transpose(used)) / capacity
         highest = np.where(problem.capacity > 0, shares, -np.inf).max(axis=1, initial=-np.inf)
         lowest = np.where(problem.capacity > 0, shares, np.inf).min(axis=1, initial=np.inf)
-        return np.maximum(0.0, highest - lowest)
+        spans: FloatColumn = np.maximum(0.0, highest - lowest)
+        return spans
 
     yield SoftObjective(skew_columns, EVENNESS_COST, minimum)
 

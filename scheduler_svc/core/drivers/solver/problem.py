@@ -55,7 +55,8 @@ class PlacementProblem:
     @property
     def empty(self) -> npt.NDArray[np.bool_]:
         """The mask of empty hosts."""
-        return (self.free == self.capacity).all(axis=1)
+        empty: npt.NDArray[np.bool_] = (self.free == self.capacity).all(axis=1)
+        return empty
 
     @property
     def columns(self) -> int:
