@@ -93,7 +93,7 @@ class SchedulerService:
                     "Reload failed, filters and weighers stay unchanged: reading their data from the store timed out"
                 )
                 return
-        self._worker.selection.policy = new_policy
+        self._worker.selection.current.policy = new_policy
 
 
 def make_service(conf: cfg.ConfigOpts, worker_index: int) -> SchedulerService:

@@ -54,10 +54,10 @@ def _scheduler_endpoint(
         selector=selection.selector,
         states=DeploymentStates(partitions, states),
         aggregates=AggregateWriter(partitions, registry.find("aggregate")),
-        get_reported_keys=lambda: reads.required_keys(selection.policy.reads),
+        get_reported_keys=lambda: reads.required_keys(selection.current.policy.reads),
         max_instances=conf.rpc.max_instances,
         max_requests=conf.solver.max_batch,
         dry_run=selection.dry_run,
-        filters=lambda kind: extensions.list_entries(selection.policy.driver, kind),
+        filters=lambda kind: extensions.list_entries(selection.current.policy.driver, kind),
         worker=worker,
     )

@@ -10,7 +10,7 @@ from rpcapi.validation.instances import check_uuids
 from scheduler_svc.core.drivers.driver import MAX_CANDIDATES
 from scheduler_svc.endpoints import bounds, decode, encode
 from scheduler_svc.scheduling.calls import SelectionCall, SelectionOutcome, SelectionResult
-from scheduler_svc.scheduling.partitioned import HostSelector
+from scheduler_svc.scheduling.intake import RewritingSelector
 
 LONGEST_ID = 255  # characters of a request id
 
@@ -20,7 +20,7 @@ _CallOrError = SelectionCall | errors.GanttError
 def select(
     ctxt: RequestContext,
     requests: objects.SelectionRequests,
-    chooser: HostSelector,
+    selector: RewritingSelector,
     *,
     max_requests: int,
     max_instances: int,
@@ -36,15 +36,13 @@ def select(
         )
     bounds.check("alternates", requests.alternates, 0, MAX_CANDIDATES - 1)
     check_uuids([uuid for uuids in requests.uuids for uuid in uuids], max_instances)
-    calls = [_decode_call(ctxt, chooser, requests, number) for number in range(len(requests.specs))]
-    results = iter(chooser.select_batch(ctxt, [call for call in calls if isinstance(call, SelectionCall)]))
+    calls = [_decode_call(ctxt, requests, number) for number in range(len(requests.specs))]
+    results = iter(selector.select_batch(ctxt, [call for call in calls if isinstance(call, SelectionCall)]))
     outcomes = [next(results) if isinstance(call, SelectionCall) else call for call in calls]
     return _answers(requests.attempts, outcomes)
 
 
-def _decode_call(
-    ctxt: RequestContext, chooser: HostSelector, requests: objects.SelectionRequests, number: int
-) -> _CallOrError:
+def _decode_call(ctxt: RequestContext, requests: objects.SelectionRequests, number: int) -> _CallOrError:
     """Return one selection call, or the error of an invalid request."""
     request_id, spec, uuids = requests.request_ids[number], requests.specs[number], requests.uuids[number]
     try:
@@ -54,7 +52,6 @@ def _decode_call(
             raise errors.InvalidRequest(why=f"request {request_id} has no instances")
         bounds.check("attempt", requests.attempts[number], 1)
         request = replace(decode.request(ctxt, spec), id=request_id)
-        chooser.driver.check(request)
     except errors.InvalidRequest as error:
         return error
     return SelectionCall(request, uuids, requests.attempts[number], requests.alternates, spec.consumer_type)

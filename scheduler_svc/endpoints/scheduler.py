@@ -24,7 +24,7 @@ from scheduler_svc.replication.partitions import OpenPartitions
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.dry_run import DryRun
 from scheduler_svc.scheduling.extensions import CatalogueEntry
-from scheduler_svc.scheduling.partitioned import HostSelector
+from scheduler_svc.scheduling.intake import RewritingSelector
 from scheduler_svc.store.records import HostReport
 
 GetReportedKeys = Callable[[], list[str] | None]  # node state keys that agents must report; None: all
@@ -42,7 +42,7 @@ class SchedulerEndpoint(MeteredEndpoint):
         self,
         partitions: OpenPartitions,
         *,
-        selector: HostSelector,
+        selector: RewritingSelector,
         states: DeploymentStates,
         aggregates: AggregateWriter,
         get_reported_keys: GetReportedKeys,
@@ -78,7 +78,6 @@ class SchedulerEndpoint(MeteredEndpoint):
         bounds.check("attempt", attempt, 1)
         bounds.check("alternates", alternates, 0, MAX_CANDIDATES - 1)
         request = decode.request(ctxt, spec)
-        self._selector.driver.check(request)
         call = SelectionCall(request, uuids, attempt, alternates, spec.consumer_type)
         return encode.selections(attempt, self._selector.select(ctxt, call))
 
@@ -191,7 +190,7 @@ class SchedulerEndpoint(MeteredEndpoint):
     def dry_run(self, ctxt: RequestContext, spec: objects.RequestSpec, count: int = 1) -> objects.Decision:
         """Return the decision for a request without claiming."""
         bounds.check("count", count, 1, self._max_instances)
-        partition, document = self._dry_run.decide(decode.request(ctxt, spec), count)
+        partition, document = self._dry_run.decide(ctxt, decode.request(ctxt, spec), count)
         return objects.Decision.of(request_id=ctxt.request_id, partition=partition, document=document)
 
     @expose

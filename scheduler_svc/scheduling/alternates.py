@@ -11,12 +11,14 @@ from rpcapi.resources.claims import Verdict
 from rpcapi.resources.trees.search import NoCandidateReason
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.filters import audited
-from scheduler_svc.core.matching.predicate import Filter
 from scheduler_svc.core.records import Allocations, BatchAnswer, Candidate, ClaimBatch, Intent
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.trees.finder import AllocationFinder
 from scheduler_svc.scheduling.claimer import CHUNK, ClaimStore
+from scheduler_svc.scheduling.policy import CurrentPolicy, SchedulingPolicy
 from scheduler_svc.scheduling.replica_view import ReplicaView
+
+Rewrite = Callable[[SchedulingPolicy, SchedulingRequest], SchedulingRequest]
 
 
 class PreparedChunk(NamedTuple):
@@ -26,7 +28,7 @@ class PreparedChunk(NamedTuple):
     answer: BatchAnswer
 
 
-def _unchanged(request: SchedulingRequest) -> SchedulingRequest:
+def _unchanged(policy: SchedulingPolicy, request: SchedulingRequest) -> SchedulingRequest:
     return request
 
 
@@ -40,16 +42,16 @@ class AlternateClaimer:
 
     def __init__(
         self,
+        current: CurrentPolicy,
         claimer: ClaimStore,
         replica: ReplicaView,
-        filters: Sequence[Filter],
         catch_up_s: float,
-        rewrite: Callable[[SchedulingRequest], SchedulingRequest] = _unchanged,
+        rewrite: Rewrite = _unchanged,
     ) -> None:
         """``rewrite`` applies prefilters to a request before it is filtered: RequestRewriter.rewrite."""
+        self._current = current
         self._claimer = claimer
         self._replica = replica
-        self.filters = filters  # replaced when the configuration is reloaded
         self._catch_up_s = catch_up_s
         self._rewrite = rewrite
 
@@ -59,11 +61,14 @@ class AlternateClaimer:
         A replaced attempt cannot be revived, so claims of an earlier chunk stay when a later chunk is refused.
         Raises DeadlinePassed, NotReady and StoreUnavailable; repeating the call returns the same answer.
         """
+        policy = self._current.policy
         chunks = [batch.intents[start : start + CHUNK] for start in range(0, len(batch.intents), CHUNK)]
-        return [self._prepare(ctxt, request, replace(batch, intents=chunk)) for chunk in chunks or [()]]
+        return [self._prepare(policy, ctxt, request, replace(batch, intents=chunk)) for chunk in chunks or [()]]
 
-    def _prepare(self, ctxt: RequestContext, request: SchedulingRequest, batch: ClaimBatch) -> PreparedChunk:
-        fitted = self._fit_to_current_trees(request, batch)
+    def _prepare(
+        self, policy: SchedulingPolicy, ctxt: RequestContext, request: SchedulingRequest, batch: ClaimBatch
+    ) -> PreparedChunk:
+        fitted = self._fit_to_current_trees(policy, request, batch)
         answer = self._claimer.prepare(fitted)
         stale = any(Verdict.STALE in result.verdicts for result in answer.prepared)
         if answer.accepted or (answer.current and not stale and _kept_all_candidates(fitted, batch)):
@@ -71,10 +76,12 @@ class AlternateClaimer:
         self._replica.reach(answer.position, min(self._catch_up_s, ctxt.remaining(self._catch_up_s)))
         ctxt.check_deadline()
         replaced_allocations = () if _kept_all_candidates(fitted, batch) else self._replaced_allocations(batch)
-        renewed = self._filter_again(self._rewrite_request(request), batch, replaced_allocations)
+        renewed = self._filter_again(policy, self._rewrite_request(policy, request), batch, replaced_allocations)
         return PreparedChunk(renewed.intents, self._claimer.prepare(renewed))
 
-    def _fit_to_current_trees(self, request: SchedulingRequest, batch: ClaimBatch) -> ClaimBatch:
+    def _fit_to_current_trees(
+        self, policy: SchedulingPolicy, request: SchedulingRequest, batch: ClaimBatch
+    ) -> ClaimBatch:
         """Return the batch with allocations from provider trees, for the rewritten request.
 
         Flat hosts need no allocations, and then the request is not rewritten.
@@ -82,7 +89,7 @@ class AlternateClaimer:
         with self._replica.table.reading() as view:
             if not AllocationFinder(view, request).is_needed:
                 return batch
-        rewritten = self._rewrite_request(request)
+        rewritten = self._rewrite_request(policy, request)
         return _without_candidates(batch) if rewritten is None else self._fit_to_trees(rewritten, batch)
 
     def _replaced_allocations(self, batch: ClaimBatch) -> list[Allocations]:
@@ -103,21 +110,25 @@ class AlternateClaimer:
             if claim.attempt == attempt
         ]
 
-    def _rewrite_request(self, request: SchedulingRequest) -> SchedulingRequest | None:
+    def _rewrite_request(self, policy: SchedulingPolicy, request: SchedulingRequest) -> SchedulingRequest | None:
         """Return the rewritten request, None if a prefilter rejects it."""
         try:
-            return self._rewrite(request)
+            return self._rewrite(policy, request)
         except (errors.NoValidHost, errors.InvalidSpec):
             return None
 
     def _filter_again(
-        self, request: SchedulingRequest | None, batch: ClaimBatch, replaced_allocations: Sequence[Allocations]
+        self,
+        policy: SchedulingPolicy,
+        request: SchedulingRequest | None,
+        batch: ClaimBatch,
+        replaced_allocations: Sequence[Allocations],
     ) -> ClaimBatch:
         if request is None:
             return _without_candidates(batch)
         number = self._replica.number
         with self._replica.table.reading() as view:
-            passes = pipeline.run(self.filters, view, request, ignored_reasons=audited.REASONS).passes
+            passes = pipeline.run(policy.eligibility, view, request, ignored_reasons=audited.REASONS).passes
             epoch, position = view.partitions.log_position(number)
 
             def eligible(candidate: Candidate) -> bool:

@@ -9,13 +9,15 @@ from rpcapi import errors
 from rpcapi.context import RequestContext
 from rpcapi.messaging import green
 from scheduler_svc import metrics
-from scheduler_svc.core.drivers.driver import BatchRanking, Driver, RankRequest
+from scheduler_svc.core.drivers.driver import BatchRanking, RankRequest
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.trees.ranking import fit_to_trees
 from scheduler_svc.scheduling.calls import RefusedCall, SelectionCall, SelectionOutcome, SelectionResult
 from scheduler_svc.scheduling.claimer import CHUNK
-from scheduler_svc.scheduling.decisions import RankingSnapshot
+from scheduler_svc.scheduling.policy import SchedulingPolicy
+from scheduler_svc.scheduling.ranking import RankingSnapshot
 from scheduler_svc.scheduling.selector import Selector
+from scheduler_svc.scheduling.server_groups import add_group_members
 from scheduler_svc.scheduling.window import BatchWindow
 
 LOG = log.getLogger(__name__)
@@ -29,62 +31,58 @@ class BatchSelector:
         self._selector = selector
         self._window = BatchWindow(self.rank_together, window_s, max_calls) if window_s > 0 else None
 
-    @property
-    def driver(self) -> Driver:
-        """The driver that ranks hosts."""
-        return self._selector.driver
-
-    @driver.setter
-    def driver(self, driver: Driver) -> None:
-        self._selector.driver = driver
-
-    def select(self, ctxt: RequestContext, call: SelectionCall) -> SelectionResult:
+    def select(self, policy: SchedulingPolicy, ctxt: RequestContext, call: SelectionCall) -> SelectionResult:
         """Select as Selector.select does, ranked together with calls that arrive in the same window."""
         snapshot = None
-        if self._window is not None and self._joins(call):
-            snapshot = self._window.rank(call)
-        outcome = self._selector.place(ctxt, call, snapshot)
+        if self._window is not None and self._joins(policy, call):
+            snapshot = self._window.rank(policy, call)
+        outcome = self._selector.place(policy, ctxt, call, snapshot)
         if isinstance(outcome, RefusedCall):
             raise outcome.error
         return outcome
 
-    def select_batch(self, ctxt: RequestContext, calls: Sequence[SelectionCall]) -> list[SelectionOutcome]:
+    def select_batch(
+        self, policy: SchedulingPolicy, ctxt: RequestContext, calls: Sequence[SelectionCall]
+    ) -> list[SelectionOutcome]:
         """Return for each call its claims, or the error that ``select`` would raise.
 
         Candidates lost to others are decided again, and so, last, are the calls that did not fit beside the rest.
         """
-        snapshots = self.rank_together(calls)
+        snapshots = self.rank_together(policy, calls)
         outcomes: dict[int, SelectionOutcome] = {}
         for number in sorted(range(len(calls)), key=lambda number: snapshots[number] is None):
             try:
-                outcome = self._selector.place(ctxt, calls[number], snapshots[number])
+                outcome = self._selector.place(policy, ctxt, calls[number], snapshots[number])
                 outcomes[number] = outcome.error if isinstance(outcome, RefusedCall) else outcome
             except errors.GanttError as error:
                 outcomes[number] = error
         return [outcomes[number] for number in range(len(calls))]
 
-    def rank_together(self, calls: Sequence[SelectionCall]) -> list[RankingSnapshot | None]:
+    def rank_together(self, policy: SchedulingPolicy, calls: Sequence[SelectionCall]) -> list[RankingSnapshot | None]:
         """Rank calls together; the entry of a call that must be decided on its own is None."""
         snapshots: list[RankingSnapshot | None] = [None] * len(calls)
-        joining = [number for number, call in enumerate(calls) if self._joins(call)]
+        joining = [number for number, call in enumerate(calls) if self._joins(policy, call)]
         if len(joining) < 2:
             return snapshots
-        requests = [self._selector.add_group_members(calls[number].request) for number in joining]
+        requests = [add_group_members(self._selector.claimer, calls[number].request) for number in joining]
         counts = [len(calls[number].consumers) for number in joining]
-        for number, snapshot in zip(joining, self._rank(requests, counts), strict=True):
+        for number, snapshot in zip(joining, self._rank(policy, requests, counts), strict=True):
             snapshots[number] = snapshot
         return snapshots
 
-    def _joins(self, call: SelectionCall) -> bool:
-        return len(call.consumers) <= CHUNK and self.driver.batches(call.request)
+    @staticmethod
+    def _joins(policy: SchedulingPolicy, call: SelectionCall) -> bool:
+        return len(call.consumers) <= CHUNK and policy.driver.batches(call.request)
 
-    def _rank(self, requests: Sequence[SchedulingRequest], counts: Sequence[int]) -> list[RankingSnapshot | None]:
+    def _rank(
+        self, policy: SchedulingPolicy, requests: Sequence[SchedulingRequest], counts: Sequence[int]
+    ) -> list[RankingSnapshot | None]:
         rank_requests = [
             RankRequest(request, count, request.seed) for request, count in zip(requests, counts, strict=True)
         ]
         with metrics.BATCH_SECONDS.time():
             with self._selector.table.reading() as view:
-                pending = self.driver.rank_batch(view, rank_requests)
+                pending = policy.driver.rank_batch(view, rank_requests)
                 log_positions = view.partitions.log_positions
             # Solving takes long: it must block neither the table nor other green threads.
             batch = green.run_in_worker_pool(pending)

@@ -11,13 +11,17 @@ from scheduler_svc.core.request import SchedulingRequest
 
 @dataclass(frozen=True, slots=True)
 class SelectionCall:
-    """A call for hosts: one identical instance for each of ``consumers``, under one attempt number."""
+    """A call for hosts: one identical instance for each of ``consumers``, under one attempt number.
+
+    ``explains``: samples of rejected hosts are collected even if others pass.
+    """
 
     request: SchedulingRequest
     consumers: Sequence[str]
     attempt: int = 1
     alternates: int = 2
     consumer_type: str = "INSTANCE"
+    explains: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The write interface of the deciding core to a partition's store."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef, ClaimResult
+from rpcapi.resources.claims import Answer
+from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef, ClaimResult, Intent, IntentResult
+from scheduler_svc.scheduling.calls import RefusedCall, SelectionCall, SelectionResult
 
 CHUNK = 100  # instances that one claim script takes
 
-DecisionRecorder = Callable[[str, Mapping[str, Any]], None]  # stores a decision record by request id
 
-
-class Claimer(Protocol):
-    """Claims the candidates of a decision, or returns why they cannot be claimed."""
+class DecisionStore(Protocol):
+    """The store's methods that a decision uses."""
 
     def prepare(self, batch: ClaimBatch) -> BatchAnswer:
         """Claim all intents of the batch, or none."""
@@ -23,9 +23,63 @@ class Claimer(Protocol):
     def group_hosts(self, group_id: str) -> dict[str, int]:
         """Return the number of live claims of a server group on each host."""
 
+    def record_decision(self, request_id: str, document: Mapping[str, Any]) -> None:
+        """Store a decision record."""
 
-class ClaimStore(Claimer, Protocol):
-    """A claimer that can also list claims."""
+
+class ClaimStore(DecisionStore, Protocol):
+    """A store that can also list claims."""
 
     def claims(self, *, consumer: str) -> tuple[list[Claim], str | None]:
         """Return the claims of a consumer, and a paging marker that is unused here."""
+
+
+class Claimer(DecisionStore, Protocol):
+    """Claims the candidates of a decision in one partition, or does something else with them.
+
+    ``record_decision`` gets only refusals that never reach ``prepare``, which records all other decisions.
+    """
+
+    def conclude(self, call: SelectionCall, result: SelectionResult) -> SelectionResult | RefusedCall:
+        """Return the outcome of a call all of whose chunks were accepted."""
+
+
+class StoreClaimer:
+    """Claims candidates in the store."""
+
+    def __init__(self, store: DecisionStore) -> None:
+        self._store = store
+
+    def prepare(self, batch: ClaimBatch) -> BatchAnswer:
+        """Claim all intents of the batch, or none; raises StoreUnavailable."""
+        return self._store.prepare(batch)
+
+    def abort(self, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
+        """Abort prepared claims."""
+        return self._store.abort(refs)
+
+    def group_hosts(self, group_id: str) -> dict[str, int]:
+        """Return the number of live claims of a server group on each host."""
+        return self._store.group_hosts(group_id)
+
+    def record_decision(self, request_id: str, document: Mapping[str, Any]) -> None:
+        """Store a decision record."""
+        self._store.record_decision(request_id, document)
+
+    def conclude(self, call: SelectionCall, result: SelectionResult) -> SelectionResult | RefusedCall:
+        """Return the claims."""
+        return result
+
+
+def accept_first_candidates(batch: ClaimBatch) -> BatchAnswer:
+    """Return the answer of a store in which the first candidate of each instance could be claimed."""
+    accepted = all(intent.candidates for intent in batch.intents)
+    prepared = [_first_candidate(intent, batch.alternates, accepted) for intent in batch.intents]
+    return BatchAnswer(accepted, True, batch.epoch, batch.position, prepared)
+
+
+def _first_candidate(intent: Intent, alternates: int, accepted: bool) -> IntentResult:
+    if not accepted:
+        return IntentResult(intent.consumer, intent.attempt, Answer.REFUSED)
+    names = [candidate.host for candidate in intent.candidates]
+    return IntentResult(intent.consumer, intent.attempt, Answer.PREPARED, names[0], tuple(names[1 : 1 + alternates]))

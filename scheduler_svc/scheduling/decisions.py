@@ -1,37 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A ranking of hosts, and the claim batch and decision record built from it."""
+"""The claim batch and the decision record, built from a ranking of hosts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rpcapi import errors
 from rpcapi.context import RequestContext
 from rpcapi.resources.claims import Verdict
-from scheduler_svc.core.drivers.driver import Ranking
 from scheduler_svc.core.records import Allocations, Candidate, ClaimBatch, Intent
 from scheduler_svc.core.table.partition import LogPosition
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.claimer import CHUNK
-
-
-@dataclass(frozen=True, slots=True)
-class RankingSnapshot:
-    """A ranking, and the log position of each partition of the table that it was made on.
-
-    ``homes`` maps each candidate to its partition's number. ``claimed_positions`` has the log positions of candidates'
-    sums where these are later than their partition's: a worker knows its own claims before it reads them in the log.
-    ``has_group_members`` says whether the members of the request's server group were known.
-    ``samples`` names some of the rejected hosts for each reason, if none passed.
-    """
-
-    ranking: Ranking
-    seed: int
-    log_positions: Sequence[LogPosition]
-    homes: Mapping[str, int]
-    claimed_positions: Mapping[str, int]
-    has_group_members: bool = False
-    samples: Mapping[str, Sequence[str]] = field(default_factory=dict)
+from scheduler_svc.scheduling.ranking import RankingSnapshot
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,22 +2,23 @@
 """Dry run: decides a call without claims and without a decision record."""
 
 import time
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rpcapi import errors
-from scheduler_svc.core.drivers.driver import Driver
+from rpcapi.context import RequestContext
+from scheduler_svc.core.records import BatchAnswer, ClaimBatch, ClaimRef, ClaimResult
 from scheduler_svc.core.request import SchedulingRequest
-from scheduler_svc.replication.partitions import OpenPartitions
+from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
 from scheduler_svc.scheduling.calls import SelectionCall
-from scheduler_svc.scheduling.claimer import CHUNK
-from scheduler_svc.scheduling.decisions import DecisionBuilder, RankingSnapshot
+from scheduler_svc.scheduling.claimer import StoreClaimer, accept_first_candidates
 from scheduler_svc.scheduling.intake import RequestRewriter
-from scheduler_svc.scheduling.partition_order import PartitionProspects
-from scheduler_svc.scheduling.selector import Selector
+from scheduler_svc.scheduling.partitioned import PartitionedSelector
+from scheduler_svc.scheduling.policy import CurrentPolicy
+from scheduler_svc.scheduling.selector import RetryLimits, Selector
 
 ANSWER = "dry run"
+LIMITS = RetryLimits(max_tries=1, max_chunks=1)
 
 
 class DryRunResult(NamedTuple):
@@ -27,96 +28,84 @@ class DryRunResult(NamedTuple):
     document: dict[str, Any]
 
 
+class DryRunClaimer(StoreClaimer):
+    """Accepts the first candidate of each instance; the store gets neither claims nor a record.
+
+    It appends its partition's name and the batch to ``batches``.
+    """
+
+    def __init__(self, partition: OpenPartition, batches: list[tuple[str, ClaimBatch]]) -> None:
+        super().__init__(partition.store)
+        self._partition = partition.name
+        self._batches = batches
+
+    def prepare(self, batch: ClaimBatch) -> BatchAnswer:
+        """Keep the batch."""
+        self._batches.append((self._partition, batch))
+        return accept_first_candidates(batch)
+
+    def abort(self, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
+        """Do nothing: there are no claims."""
+        return []
+
+    def record_decision(self, request_id: str, document: Mapping[str, Any]) -> None:
+        """Do nothing."""
+
+
+class ProposedPartitions:
+    """Stands in for the recorded partitions of calls: each call goes to the partition that the decision proposes."""
+
+    def agree(self, key: str, proposed: str, ttl_ms: int, instead_of: str | None = None) -> str:
+        """Return ``proposed``."""
+        return proposed
+
+
 class DryRun:
-    """Decides as a HostSelector does, on the same table, and changes nothing; safe to call from many threads.
+    """Decides on the same table as selections do, and changes nothing; safe to call from many threads.
 
     It reads from the stores only what a decision reads before it claims.
     """
 
-    def __init__(self, partitions: OpenPartitions, selectors: Sequence[Selector], rewriter: RequestRewriter) -> None:
-        """``selectors`` are those of all partitions, in their order; only their rankings are used."""
+    def __init__(self, current: CurrentPolicy, partitions: OpenPartitions, rewriter: RequestRewriter) -> None:
+        self._current = current
         self._partitions = partitions
-        self._selectors = selectors
         self._rewriter = rewriter
 
-    @property
-    def driver(self) -> Driver:
-        """The driver of all partitions."""
-        return self._selectors[0].driver
-
-    @driver.setter
-    def driver(self, driver: Driver) -> None:
-        for selector in self._selectors:
-            selector.driver = driver
-
-    def decide(self, request: SchedulingRequest, count: int) -> DryRunResult:
+    def decide(self, ctxt: RequestContext, request: SchedulingRequest, count: int) -> DryRunResult:
         """Decide for ``count`` instances, or for as many of them as fit into one claim script.
 
-        Raises UnknownDriver, UnknownHost for an unknown forced host, NotReady, StoreUnavailable if no partition
-        answers, and NoValidHost or InvalidSpec if a prefilter rejects the request.
+        Raises what a selection raises, but for errors about claims and NoValidHost; a prefilter may still raise that.
         """
-        self.driver.check(request)
-        request = self._rewriter.rewrite(request)
-        table = self._selectors[0].table
-        for name in request.force_hosts:
-            if not table.find_partitions(name):
-                raise errors.UnknownHost(name=name)
-        unavailable_partitions = [partition.name for partition in self._partitions if partition.presence.away]
-        if len(unavailable_partitions) == len(self._partitions):
-            raise errors.StoreUnavailable(why=f"none of the partitions {', '.join(unavailable_partitions)} answers")
-        request = replace(
-            self._add_group_members(request, unavailable_partitions),
-            unavailable_partitions=tuple(unavailable_partitions),
-        )
-        call = SelectionCall(request, [f"instance {number}" for number in range(1, count + 1)])
-        prospects = PartitionProspects(call, self._selectors, unavailable_partitions)
-        best = prospects.best()
-        selector = self._find(best) if best else self._selectors[0]
-        snapshot = prospects.snapshot(best) if best else prospects.common_snapshot
-        if snapshot is None:
-            snapshot = selector.take_snapshot(replace(request, partition=best), min(CHUNK, count))
-        why = None if best else prospects.refusal({})
-        return DryRunResult(selector.partition, self._document(call, selector, snapshot, why))
+        policy = self._current.policy
+        policy.driver.check(request)
+        consumers = [f"instance {number}" for number in range(1, count + 1)]
+        call = SelectionCall(self._rewriter.rewrite(policy, request), consumers, explains=True)
+        batches: list[tuple[str, ClaimBatch]] = []
 
-    def _document(
-        self, call: SelectionCall, selector: Selector, snapshot: RankingSnapshot, why: errors.GanttError | None
-    ) -> dict[str, Any]:
-        with selector.table.reading() as view:
-            samples = snapshot.samples or selector.driver.rejected_samples(view, call.request)
-            log_position = view.partitions.log_position(selector.number)
-        driver = selector.driver.name_for(call.request)
-        decision = DecisionBuilder(
-            call, 0, 0, replace(snapshot, samples=samples), log_position, driver, selector.last_contact_s
-        )
-        candidates = [list(names) for names in snapshot.ranking.candidates]
-        outcome: dict[str, Any] = {
-            "at_ms": round(1000 * time.time()),
-            "dry_run": True,
-            "outcome": "refused" if why else "selected",
-            "candidates": candidates,
-            "verdicts": [
-                {"consumer": consumer, "answer": ANSWER, "host": names[0], "tried": []}
-                for consumer, names in zip(call.consumers, candidates, strict=False)
-            ],
-        }
-        return {**decision.document(), **outcome, **({"why": why.sentence} if why else {})}
+        def make(partition: OpenPartition) -> Selector:
+            return Selector(DryRunClaimer(partition, batches), partition.replica, LIMITS)
 
-    def _add_group_members(
-        self, request: SchedulingRequest, unavailable_partitions: Sequence[str]
-    ) -> SchedulingRequest:
-        """Return the request with its server group's members, limited to the partition that has most of them."""
-        if request.group is None:
-            return request
-        available_partitions = [
-            partition for partition in self._partitions if partition.name not in unavailable_partitions
-        ]
-        members = {
-            partition.name: sum(partition.store.group_hosts(request.group.id).values())
-            for partition in available_partitions
-        }
-        home = max(members, key=lambda name: members[name])
-        narrowed = self._find(home).add_group_members(request)
-        return replace(narrowed, partition=home) if members[home] and len(available_partitions) > 1 else narrowed
+        selector = PartitionedSelector(self._partitions, make, claim_ttl_s=0.0, pins=ProposedPartitions())
+        refusal = None
+        try:
+            selector.select(policy, ctxt, call)
+        except errors.NoValidHost as error:
+            refusal = error
+        partition, batch = batches[-1]
+        return DryRunResult(partition, _document(batch, refusal))
 
-    def _find(self, partition: str) -> Selector:
-        return next(selector for selector in self._selectors if selector.partition == partition)
+
+def _document(batch: ClaimBatch, refusal: errors.NoValidHost | None) -> dict[str, Any]:
+    candidates = [] if refusal else [[candidate.host for candidate in intent.candidates] for intent in batch.intents]
+    return {
+        **(batch.record or {}),
+        "at_ms": round(1000 * time.time()),
+        "dry_run": True,
+        "outcome": "refused" if refusal else "selected",
+        "candidates": candidates,
+        "verdicts": [
+            {"consumer": intent.consumer, "answer": ANSWER, "host": names[0], "tried": []}
+            for intent, names in zip(batch.intents, candidates, strict=False)
+        ],
+        **({"why": refusal.sentence} if refusal else {}),
+    }

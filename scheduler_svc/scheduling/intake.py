@@ -9,14 +9,13 @@ from oslo_log import log
 from rpcapi import errors
 from rpcapi.context import RequestContext
 from rpcapi.validation.hints import as_list, single_value
-from scheduler_svc.core.drivers.driver import Driver
 from scheduler_svc.core.prefilters import pipeline
-from scheduler_svc.core.prefilters.prefilter import Prefilter
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.replication.partitions import OpenPartitions
 from scheduler_svc.scheduling.calls import SelectionCall, SelectionOutcome, SelectionResult
 from scheduler_svc.scheduling.decisions import refusal_document
 from scheduler_svc.scheduling.partitioned import HostSelector
+from scheduler_svc.scheduling.policy import CurrentPolicy, SchedulingPolicy
 
 LOG = log.getLogger(__name__)
 
@@ -27,11 +26,10 @@ SOURCE_PARTITION_HINT = "source_partition"  # the hint of a move: the partition 
 class RequestRewriter:
     """Resolves hints of requests and applies prefilters; safe to call from many threads."""
 
-    def __init__(self, partitions: OpenPartitions, prefilters: Sequence[Prefilter]) -> None:
+    def __init__(self, partitions: OpenPartitions) -> None:
         self._partitions = partitions
-        self.prefilters = prefilters  # replaced when the configuration is reloaded
 
-    def rewrite(self, request: SchedulingRequest) -> SchedulingRequest:
+    def rewrite(self, policy: SchedulingPolicy, request: SchedulingRequest) -> SchedulingRequest:
         """Return the request with its hints resolved and prefilters applied.
 
         Raises NoValidHost or InvalidSpec if a prefilter rejects the request, and StoreUnavailable if no partition can
@@ -45,7 +43,7 @@ class RequestRewriter:
                 source_partition=source if isinstance(source, str) else None,
             )
         with self._partitions.own.replica.unchecked_table.reading() as view:
-            return pipeline.run(self.prefilters, request, view.aggregates)
+            return pipeline.run(policy.prefilters, request, view.aggregates)
 
     def _find_instance_hosts(self, request: SchedulingRequest) -> Mapping[str, str]:
         """Return the host of each instance that a hint names; instances without a host are left out."""
@@ -70,59 +68,63 @@ class RequestRewriter:
 
 
 class RewritingSelector:
-    """Selects hosts for rewritten requests."""
+    """Starts every call: reads the current policy, checks and rewrites the request, and selects hosts for it."""
 
-    def __init__(self, selector: HostSelector, rewriter: RequestRewriter, partitions: OpenPartitions) -> None:
+    def __init__(
+        self,
+        current: CurrentPolicy,
+        selector: HostSelector,
+        rewriter: RequestRewriter,
+        partitions: OpenPartitions,
+    ) -> None:
+        self._current = current
         self._selector = selector
         self._rewriter = rewriter
         self._partitions = partitions
 
-    @property
-    def driver(self) -> Driver:
-        """The driver that ranks hosts."""
-        return self._selector.driver
-
-    @driver.setter
-    def driver(self, driver: Driver) -> None:
-        self._selector.driver = driver
-
     def select(self, ctxt: RequestContext, call: SelectionCall) -> SelectionResult:
-        """Select and claim a host for every consumer, or for none; also raises what RequestRewriter.rewrite raises."""
-        rewritten = self._rewrite(call)
+        """Select and claim a host for every consumer, or for none.
+
+        Also raises UnknownDriver, and what RequestRewriter.rewrite raises.
+        """
+        policy = self._current.policy
+        rewritten = self._rewrite(policy, call)
         try:
-            return self._selector.select(ctxt, rewritten)
+            return self._selector.select(policy, ctxt, rewritten)
         except errors.PluginFailed as error:
-            self._record(rewritten, error)
+            self._record(policy, rewritten, error)
             raise
 
     def select_batch(self, ctxt: RequestContext, calls: Sequence[SelectionCall]) -> list[SelectionOutcome]:
         """Select for many calls; return for each its claims, or the error that ``select`` would raise."""
-        rewritten = [self._try_rewrite(call) for call in calls]
+        policy = self._current.policy
+        rewritten = [self._try_rewrite(policy, call) for call in calls]
         ready = [call for call in rewritten if isinstance(call, SelectionCall)]
-        outcomes = self._selector.select_batch(ctxt, ready)
+        outcomes = self._selector.select_batch(policy, ctxt, ready)
         for call, outcome in zip(ready, outcomes, strict=True):
             if isinstance(outcome, errors.PluginFailed):
-                self._record(call, outcome)
+                self._record(policy, call, outcome)
         remaining_outcomes = iter(outcomes)
         return [next(remaining_outcomes) if isinstance(call, SelectionCall) else call for call in rewritten]
 
-    def _try_rewrite(self, call: SelectionCall) -> SelectionCall | errors.GanttError:
+    def _try_rewrite(self, policy: SchedulingPolicy, call: SelectionCall) -> SelectionCall | errors.GanttError:
         try:
-            return self._rewrite(call)
+            return self._rewrite(policy, call)
         except errors.GanttError as error:
             return error
 
-    def _rewrite(self, call: SelectionCall) -> SelectionCall:
+    def _rewrite(self, policy: SchedulingPolicy, call: SelectionCall) -> SelectionCall:
+        policy.driver.check(call.request)
         try:
-            return replace(call, request=self._rewriter.rewrite(call.request))
+            return replace(call, request=self._rewriter.rewrite(policy, call.request))
         except (errors.NoValidHost, errors.InvalidSpec) as error:
-            self._record(call, error)
+            self._record(policy, call, error)
             raise
 
-    def _record(self, call: SelectionCall, cause: errors.GanttError) -> None:
+    def _record(self, policy: SchedulingPolicy, call: SelectionCall, cause: errors.GanttError) -> None:
         """Record a refusal that was decided without ranking hosts."""
         own = self._partitions.own
-        document = refusal_document(call, own.replica.log_position, self.driver.name_for(call.request), cause)
+        document = refusal_document(call, own.replica.log_position, policy.driver.name_for(call.request), cause)
         try:
             own.store.record_decision(call.request.id, document)
         except errors.Unavailable as error:

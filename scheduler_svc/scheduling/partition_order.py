@@ -12,7 +12,8 @@ from scheduler_svc.core.drivers.driver import MAX_CANDIDATES_LARGE
 from scheduler_svc.scheduling import refusals
 from scheduler_svc.scheduling.calls import RefusedCall, SelectionCall
 from scheduler_svc.scheduling.claimer import CHUNK
-from scheduler_svc.scheduling.decisions import RankingSnapshot
+from scheduler_svc.scheduling.policy import SchedulingPolicy
+from scheduler_svc.scheduling.ranking import RankingSnapshot
 from scheduler_svc.scheduling.selector import Selector
 
 
@@ -24,9 +25,14 @@ class PartitionProspects:
     """
 
     def __init__(
-        self, call: SelectionCall, selectors: Sequence[Selector], unavailable_partitions: Sequence[str]
+        self,
+        policy: SchedulingPolicy,
+        call: SelectionCall,
+        selectors: Sequence[Selector],
+        unavailable_partitions: Sequence[str],
     ) -> None:
         """``selectors`` has one for each partition, by its number in the table; some partitions must be available."""
+        self._policy = policy
         self._call = call
         self._selectors = selectors
         self._unavailable_partitions = frozenset(unavailable_partitions)
@@ -35,7 +41,10 @@ class PartitionProspects:
         self._snapshots: dict[str, RankingSnapshot] = {}
         first = next(self._ordered(()))
         self.common_snapshot = first.take_snapshot(
-            replace(call.request, unavailable_partitions=tuple(unavailable_partitions)), self._count
+            policy,
+            replace(call.request, unavailable_partitions=tuple(unavailable_partitions)),
+            self._count,
+            explains=call.explains,
         )
         self._remaining_partitions = self._search()
 
@@ -91,7 +100,9 @@ class PartitionProspects:
                 names = list(compress(ranking.candidates[0], is_here))
                 near = max(1, sum(is_here[: ranking.near]))
                 return replace(self.common_snapshot, ranking=replace(ranking, candidates=[names], near=near))
-        return selector.take_snapshot(replace(self._call.request, partition=selector.partition), self._count)
+        request = replace(self._call.request, partition=selector.partition)
+        snapshot = selector.take_snapshot(self._policy, request, self._count)
+        return replace(snapshot, samples=snapshot.samples or self.common_snapshot.samples)
 
     def _ordered(self, first: Sequence[int]) -> Iterator[Selector]:
         """Yield the selectors of available partitions: those of ``first``, then the others."""

@@ -10,12 +10,12 @@ from oslo_log import log
 from rpcapi import errors
 from rpcapi.context import RequestContext
 from scheduler_svc import metrics
-from scheduler_svc.core.drivers.driver import Driver
 from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
 from scheduler_svc.scheduling import refusals
 from scheduler_svc.scheduling.calls import RefusedCall, SelectionCall, SelectionOutcome, SelectionResult
 from scheduler_svc.scheduling.partition_order import PartitionProspects
 from scheduler_svc.scheduling.pins import PartitionPins
+from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.selector import Selector
 
 LOG = log.getLogger(__name__)
@@ -29,13 +29,20 @@ REASON_GROUP = "server group is in another partition"
 class HostSelector(Protocol):
     """Selects hosts for one worker, in one partition or over several."""
 
-    driver: Driver
-
-    def select(self, ctxt: RequestContext, call: SelectionCall) -> SelectionResult:
+    def select(self, policy: SchedulingPolicy, ctxt: RequestContext, call: SelectionCall) -> SelectionResult:
         """Select and claim a host for every consumer, or for none."""
 
-    def select_batch(self, ctxt: RequestContext, calls: Sequence[SelectionCall]) -> list[SelectionOutcome]:
+    def select_batch(
+        self, policy: SchedulingPolicy, ctxt: RequestContext, calls: Sequence[SelectionCall]
+    ) -> list[SelectionOutcome]:
         """Select for many calls; return for each its claims, or the error that ``select`` would raise."""
+
+
+class Pins(Protocol):
+    """Makes workers agree on the partition of a call."""
+
+    def agree(self, key: str, proposed: str, ttl_ms: int, instead_of: str | None = None) -> str:
+        """Return the partition that serves ``key``: the recorded one, or else ``proposed``."""
 
 
 class PartitionedSelector:
@@ -47,26 +54,23 @@ class PartitionedSelector:
     """
 
     def __init__(
-        self, partitions: OpenPartitions, make: Callable[[OpenPartition], Selector], claim_ttl_s: float
+        self,
+        partitions: OpenPartitions,
+        make: Callable[[OpenPartition], Selector],
+        claim_ttl_s: float,
+        pins: Pins | None = None,
     ) -> None:
-        """``make`` builds the selector of a partition; ``claim_ttl_s`` is the lifetime of an unconfirmed claim."""
+        """``make`` builds the selector of a partition; ``claim_ttl_s`` is the lifetime of an unconfirmed claim.
+
+        ``pins`` are by default those that the partitions' stores record.
+        """
         self._partitions = partitions
         self._selectors: Mapping[str, Selector] = {partition.name: make(partition) for partition in partitions}
         self._claim_ttl_s = claim_ttl_s
         self._pin_ms = round(1000 * (claim_ttl_s + LINGER_S))
-        self._pins = PartitionPins(list(partitions), claim_ttl_s + LINGER_S)
+        self._pins = pins or PartitionPins(list(partitions), claim_ttl_s + LINGER_S)
 
-    @property
-    def driver(self) -> Driver:
-        """The driver of all partitions."""
-        return self._selectors[self._partitions.own.name].driver
-
-    @driver.setter
-    def driver(self, driver: Driver) -> None:
-        for selector in self._selectors.values():
-            selector.driver = driver
-
-    def select(self, ctxt: RequestContext, call: SelectionCall) -> SelectionResult:
+    def select(self, policy: SchedulingPolicy, ctxt: RequestContext, call: SelectionCall) -> SelectionResult:
         """Select as Selector.select does, in the best partition or the one recorded for the call.
 
         Also raises StoreUnavailable if an unavailable partition may have claims of the call.
@@ -78,22 +82,26 @@ class PartitionedSelector:
         if call.request.group is not None:
             home = self._home(call, call.request.group.id, unavailable)
             if home is not None:
-                return self._select_at_home(ctxt, call, home)
-        return self._select(ctxt, call, unavailable)
+                return self._select_at_home(policy, ctxt, call, home)
+        return self._select(policy, ctxt, call, unavailable)
 
-    def select_batch(self, ctxt: RequestContext, calls: Sequence[SelectionCall]) -> list[SelectionOutcome]:
+    def select_batch(
+        self, policy: SchedulingPolicy, ctxt: RequestContext, calls: Sequence[SelectionCall]
+    ) -> list[SelectionOutcome]:
         """Serve the calls one by one: the best partition of a call depends on what earlier calls took there."""
         outcomes: list[SelectionOutcome] = []
         for call in calls:
             try:
-                outcomes.append(self.select(ctxt, call))
+                outcomes.append(self.select(policy, ctxt, call))
             except errors.GanttError as error:
                 outcomes.append(error)
         metrics.UNBATCHED_REQUESTS.labels(reason=SEVERAL_PARTITIONS).inc(len(outcomes))
         return outcomes
 
-    def _select(self, ctxt: RequestContext, call: SelectionCall, unavailable: list[str]) -> SelectionResult:
-        prospects = PartitionProspects(call, list(self._selectors.values()), unavailable)
+    def _select(
+        self, policy: SchedulingPolicy, ctxt: RequestContext, call: SelectionCall, unavailable: list[str]
+    ) -> SelectionResult:
+        prospects = PartitionProspects(policy, call, list(self._selectors.values()), unavailable)
         partition = self._agree(call, prospects.best() or self._any_but(unavailable))
         refused: dict[str, RefusedCall] = {}
         while partition not in refused:
@@ -101,7 +109,7 @@ class PartitionedSelector:
                 self._check_over(call, partition)
                 refused[partition] = RefusedCall(refusals.no_valid_host(0, {}), 0, {})
             else:
-                outcome = self._place(ctxt, call, partition, prospects)
+                outcome = self._place(policy, ctxt, call, partition, prospects)
                 if isinstance(outcome, SelectionResult):
                     return outcome
                 if outcome.may_hold_claims or not isinstance(outcome.error, errors.NoValidHost):
@@ -114,9 +122,11 @@ class PartitionedSelector:
             LOG.info("Partition %s cannot serve request %s, trying %s", full_partition, call.request.id, partition)
         raise prospects.refusal(refused)
 
-    def _select_at_home(self, ctxt: RequestContext, call: SelectionCall, home: str) -> SelectionResult:
+    def _select_at_home(
+        self, policy: SchedulingPolicy, ctxt: RequestContext, call: SelectionCall, home: str
+    ) -> SelectionResult:
         """Serve a call of a server group with members, in the partition that has them."""
-        outcome = self._place(ctxt, call, home)
+        outcome = self._place(policy, ctxt, call, home)
         if isinstance(outcome, SelectionResult):
             return outcome
         if not isinstance(outcome.error, errors.NoValidHost):
@@ -126,12 +136,17 @@ class PartitionedSelector:
         raise refusals.no_valid_host(outcome.hosts + elsewhere, {**outcome.reasons, REASON_GROUP: elsewhere})
 
     def _place(
-        self, ctxt: RequestContext, call: SelectionCall, partition: str, prospects: PartitionProspects | None = None
+        self,
+        policy: SchedulingPolicy,
+        ctxt: RequestContext,
+        call: SelectionCall,
+        partition: str,
+        prospects: PartitionProspects | None = None,
     ) -> SelectionResult | RefusedCall:
         narrowed = replace(call, request=replace(call.request, partition=partition))
         snapshot = prospects.snapshot(partition) if prospects else None
         try:
-            return self._selectors[partition].place(ctxt, narrowed, snapshot)
+            return self._selectors[partition].place(policy, ctxt, narrowed, snapshot)
         except errors.StoreUnavailable:
             self._partitions.find(partition).presence.record_failure()
             raise
@@ -159,10 +174,9 @@ class PartitionedSelector:
         # The recorded partition has no members of the group, or is unavailable.
         return self._agree(call, home, instead_of=pin)
 
-    @staticmethod
-    def _members(partition: OpenPartition, group_id: str) -> int:
+    def _members(self, partition: OpenPartition, group_id: str) -> int:
         try:
-            return sum(partition.store.group_hosts(group_id).values())
+            return sum(self._selectors[partition.name].claimer.group_hosts(group_id).values())
         except errors.StoreUnavailable:
             partition.presence.record_failure()
             raise

@@ -9,17 +9,19 @@ from oslo_log import log
 
 from rpcapi import errors
 from scheduler_svc.scheduling.calls import SelectionCall
-from scheduler_svc.scheduling.decisions import RankingSnapshot
+from scheduler_svc.scheduling.policy import SchedulingPolicy
+from scheduler_svc.scheduling.ranking import RankingSnapshot
 
 LOG = log.getLogger(__name__)
 
-RankTogether = Callable[[Sequence[SelectionCall]], Sequence[RankingSnapshot | None]]
+RankTogether = Callable[[SchedulingPolicy, Sequence[SelectionCall]], Sequence[RankingSnapshot | None]]
 
 
 class _Round:
-    """The calls of one batch."""
+    """The calls of one batch, which are ranked by one policy."""
 
-    def __init__(self) -> None:
+    def __init__(self, policy: SchedulingPolicy | None = None) -> None:
+        self.policy = policy
         self.calls: list[tuple[SelectionCall, Future[RankingSnapshot | None]]] = []
         self.full = threading.Event()
 
@@ -35,10 +37,13 @@ class BatchWindow:
         self._lock = threading.Lock()
         self._round = _Round()
 
-    def rank(self, call: SelectionCall) -> RankingSnapshot | None:
+    def rank(self, policy: SchedulingPolicy, call: SelectionCall) -> RankingSnapshot | None:
         """Join the open round; return this call's ranking, None if the call must be decided on its own."""
         future: Future[RankingSnapshot | None] = Future()
         with self._lock:
+            if self._round.policy is not policy:  # the first call, or the first after a reload
+                self._round.full.set()
+                self._round = _Round(policy)
             round_ = self._round
             round_.calls.append((call, future))
             is_leader = len(round_.calls) == 1
@@ -47,16 +52,16 @@ class BatchWindow:
                 self._round = _Round()
         if is_leader:
             round_.full.wait(self._seconds)
-            self._close(round_)
+            self._close(policy, round_)
         return future.result()
 
-    def _close(self, closed_round: _Round) -> None:
+    def _close(self, policy: SchedulingPolicy, closed_round: _Round) -> None:
         with self._lock:
             if self._round is closed_round:
                 self._round = _Round()
         snapshots: Sequence[RankingSnapshot | None] = [None] * len(closed_round.calls)
         try:
-            snapshots = self._rank([call for call, _ in closed_round.calls])
+            snapshots = self._rank(policy, [call for call, _ in closed_round.calls])
         except errors.GanttError as error:
             LOG.warning("%d requests are decided one by one: %s", len(closed_round.calls), error)
         finally:

@@ -17,6 +17,8 @@ from scheduler_svc.core.records import ClaimGroup, ClaimRef
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.scheduling.batch import BatchSelector
 from scheduler_svc.scheduling.calls import SelectionCall, SelectionResult
+from scheduler_svc.scheduling.claimer import StoreClaimer
+from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from scheduler_svc.store.redis import RedisStore
 from tests.functional import clusters
@@ -33,6 +35,9 @@ ROUNDS = [
 ]
 
 
+POLICY = SchedulingPolicy(SolverDriver(filter_driver(), SolverLimits(packs=True, limit_s=0.2)))
+
+
 class SilentProgress:
     def update(self, number):
         """Ignore the progress."""
@@ -40,9 +45,8 @@ class SilentProgress:
 
 def worker(server, partition):
     store = RedisStore(server.url(), partition)
-    driver = SolverDriver(filter_driver(), SolverLimits(packs=True, limit_s=0.2))
     replica_view = FollowingReplicaView(store)
-    return store, replica_view, BatchSelector(Selector(store, replica_view, driver, RetryLimits(max_tries=20)))
+    return store, replica_view, BatchSelector(Selector(StoreClaimer(store), replica_view, RetryLimits(max_tries=20)))
 
 
 def calls(number, worker_number):
@@ -72,7 +76,9 @@ def test_racing_batches_do_not_overcommit(redis_server: RedisServer, rounds):
         # All replicas have the state at the start of the round, and nothing later
         replica_view.reach(partition.store.snapshot().position, 30)
         barrier.wait(30)
-        return list(zip(selection_calls, batches.select_batch(context.new("p", "u"), selection_calls), strict=True))
+        return list(
+            zip(selection_calls, batches.select_batch(POLICY, context.new("p", "u"), selection_calls), strict=True)
+        )
 
     try:
         with ThreadPoolExecutor(WORKERS) as pool:

@@ -15,6 +15,7 @@ from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.partitioned import LINGER_S
 from tests.unit.scheduler_svc.deployments import TTL_MS, PartitionedDeployment
 from tests.unit.scheduler_svc.hosts import join, node, request
+from tests.unit.scheduler_svc.scheduling.replica_views import FILTER_POLICY
 
 NAMES = ("a", "b", "c")
 # Calls and their uuids: repeated until answered, as a conductor does.
@@ -42,7 +43,9 @@ class DeploymentMachine(RuleBasedStateMachine):
         scheduling_request = replace(request({"VCPU": 2}, group=GROUP if "grouped" in call else None), id=call)
         try:
             selected_worker.selector.select(
-                context.new("p", "u"), SelectionCall(scheduling_request, CALLS[call], self.attempts[call])
+                FILTER_POLICY,
+                context.new("p", "u"),
+                SelectionCall(scheduling_request, CALLS[call], self.attempts[call]),
             )
         except errors.ClaimEnded as claim_ended:
             with contextlib.suppress(errors.StoreUnavailable):

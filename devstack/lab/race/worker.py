@@ -14,10 +14,13 @@ from devstack.lab.requests import ServerRequest
 from devstack.lab.worker_processes import PipeEnd, WorkerProcesses
 from rpcapi import context, errors
 from rpcapi.resources.claims import Verdict
-from scheduler_svc.core.records import BatchAnswer, ClaimBatch, ClaimRef, ClaimResult
+from scheduler_svc.core.records import BatchAnswer, ClaimBatch
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.replication.replica import Replica
-from scheduler_svc.scheduling.selector import RetryLimits, SelectionCall, Selector
+from scheduler_svc.scheduling.calls import SelectionCall
+from scheduler_svc.scheduling.claimer import StoreClaimer
+from scheduler_svc.scheduling.policy import SchedulingPolicy
+from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.redis import RedisStore
 
@@ -62,16 +65,16 @@ class RaceTally:
         self.verdicts.update(tally.verdicts)
 
 
-class CountingClaimer:
-    """The store as a claimer for the selector; counts the results."""
+class CountingClaimer(StoreClaimer):
+    """Claims in the store, and counts the results."""
 
     def __init__(self, store: Store, tally: RaceTally) -> None:
-        self._store = store
+        super().__init__(store)
         self._tally = tally
 
     def prepare(self, batch: ClaimBatch) -> BatchAnswer:
         """Claim, and count the candidates' verdicts."""
-        answer = self._store.prepare(batch)
+        answer = super().prepare(batch)
         verdicts_by_intent = [result.verdicts for result in answer.prepared]
         if any(verdicts_by_intent):
             self._tally.scripts += 1
@@ -81,14 +84,6 @@ class CountingClaimer:
         self._tally.first_choices += sum(bool(verdicts) and WON.issuperset(verdicts) for verdicts in verdicts_by_intent)
         self._tally.very_first_choices += sum(tuple(verdicts[:1]) == (Verdict.FITS,) for verdicts in verdicts_by_intent)
         return answer
-
-    def abort(self, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
-        """Abort prepared claims."""
-        return self._store.abort(refs)
-
-    def group_hosts(self, group_id: str) -> dict[str, int]:
-        """Return the hosts of a group's claims."""
-        return self._store.group_hosts(group_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +132,12 @@ def _work(settings: RaceSettings, partition: str, done: Any, pipe: PipeEnd, inde
     try:
         replica.load()
         replica.start()
-        selector = Selector(CountingClaimer(store, tally), replica, ranker, RetryLimits(ttl_ms=TTL_MS))
+        selector = Selector(CountingClaimer(store, tally), replica, RetryLimits(ttl_ms=TTL_MS))
+        policy = SchedulingPolicy(ranker)
         pipe.send(READY)
         pipe.recv()
         for count, server in enumerate(servers, 1):
-            _place(selector, server, tally)
+            _place(selector, policy, server, tally)
             done[index] = count
     finally:
         replica.stop()
@@ -151,9 +147,9 @@ def _work(settings: RaceSettings, partition: str, done: Any, pipe: PipeEnd, inde
     pipe.send(tally)
 
 
-def _place(selector: Selector, server: ServerRequest, tally: RaceTally) -> None:
+def _place(selector: Selector, policy: SchedulingPolicy, server: ServerRequest, tally: RaceTally) -> None:
     try:
-        selector.select(context.new("lab", "lab"), SelectionCall(server.request, [server.consumer]))
+        selector.select(policy, context.new("lab", "lab"), SelectionCall(server.request, [server.consumer]))
     except errors.NoValidHost:
         tally.refusals += 1
     else:

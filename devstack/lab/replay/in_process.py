@@ -19,7 +19,9 @@ from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.replication.replica import Replica
 from scheduler_svc.scheduling.batch import BatchSelector
 from scheduler_svc.scheduling.calls import SelectionCall, SelectionResult
-from scheduler_svc.scheduling.selector import CHUNK, RetryLimits, Selector
+from scheduler_svc.scheduling.claimer import CHUNK, StoreClaimer
+from scheduler_svc.scheduling.policy import SchedulingPolicy
+from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.redis import RedisStore
@@ -42,8 +44,8 @@ class InProcessPlacer:
         self.seconds = 0.0
         self._replica = replica
         self._follows = follows_in_thread
-        selector = Selector(store, replica, driver, RetryLimits(ttl_ms=LONG_MS), store.record_decision)
-        self._selector = BatchSelector(selector)
+        self._policy = SchedulingPolicy(driver)
+        self._selector = BatchSelector(Selector(StoreClaimer(store), replica, RetryLimits(ttl_ms=LONG_MS)))
         self._batch = BATCH if driver.batches(SchedulingRequest("look", {})) else 1
         self._unreaped = 0
 
@@ -80,7 +82,7 @@ class InProcessPlacer:
             for request in requests
         ]
         assignments: list[AssignedHosts] = []
-        for outcome in self._selector.select_batch(context.new("lab", "lab"), calls):
+        for outcome in self._selector.select_batch(self._policy, context.new("lab", "lab"), calls):
             if isinstance(outcome, SelectionResult):
                 assignments.append([str(prepared.host) for prepared in outcome.prepared])
             elif isinstance(outcome, errors.NoValidHost):

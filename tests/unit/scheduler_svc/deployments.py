@@ -8,11 +8,11 @@ from rpcapi import errors
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
 from scheduler_svc.replication.replica import Replica
+from scheduler_svc.scheduling.claimer import StoreClaimer
 from scheduler_svc.scheduling.partitioned import PartitionedSelector
 from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc import hosts
-from tests.unit.scheduler_svc.scheduling.replica_views import filter_driver
 
 TTL_MS = 10_000
 _VERBS = (
@@ -75,10 +75,10 @@ class DeploymentWorker:
         for partition in self.partitions:
             partition.presence._clock = lambda: clock() / 1000
         self.follow()
-        driver, limits = filter_driver(), RetryLimits(ttl_ms=TTL_MS, **limits_)
+        limits = RetryLimits(ttl_ms=TTL_MS, **limits_)
 
         def make(partition: OpenPartition) -> Selector:
-            return Selector(partition.store, partition.replica, driver, limits, partition.store.record_decision)
+            return Selector(StoreClaimer(partition.store), partition.replica, limits)
 
         self.selector = PartitionedSelector(self.partitions, make, TTL_MS / 1000)
 

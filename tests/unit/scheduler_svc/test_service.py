@@ -24,27 +24,27 @@ def worker():
 
 
 def test_reload_applies_filters_and_weighers_unless_invalid(worker):
-    selector = worker.service._worker.selection.selector
-    before = selector.driver
+    current = worker.service._worker.selection.current
+    before = current.policy
     worker.service.reset()
-    assert isinstance(selector.driver["filter"], FilterDriver) and selector.driver is not before
-    previous = selector.driver
+    assert isinstance(current.policy.driver["filter"], FilterDriver) and current.policy is not before
+    previous = current.policy
     worker.conf.set_override("enabled_filters", ["Nonsense"], group="filter_scheduler")
     worker.service.reset()
     worker.conf.clear_override("enabled_filters", group="filter_scheduler")
-    assert selector.driver is previous
+    assert current.policy is previous
 
 
 def test_reload_rejects_configuration_that_start_rejects(worker):
-    previous = worker.service._worker.selection.selector.driver
+    previous = worker.service._worker.selection.current.policy
     worker.conf.set_override("weight_setting", ["cpu.percent=-1.0"], group="metrics")
     worker.conf.set_override("enabled_weighers", ["MetricsWeigher"], group="filter_scheduler")
     try:
         worker.service.reset()  # metrics are required, but MetricsFilter is not enabled
-        assert worker.service._worker.selection.selector.driver is previous
+        assert worker.service._worker.selection.current.policy is previous
         worker.conf.set_override("required", False, group="metrics")
         worker.service.reset()
-        assert worker.service._worker.selection.selector.driver is not previous
+        assert worker.service._worker.selection.current.policy is not previous
     finally:
         for group, option in (
             ("metrics", "weight_setting"),

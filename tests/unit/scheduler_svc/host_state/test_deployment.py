@@ -13,6 +13,7 @@ from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.store.records import HostReport
 from tests.unit.scheduler_svc.deployments import PartitionedDeployment
 from tests.unit.scheduler_svc.hosts import node, request
+from tests.unit.scheduler_svc.scheduling.replica_views import FILTER_POLICY
 
 A = {"a1": node(), "m/1": node(), "z": node()}
 B = {"b1": node(), "b2": node(), "n/1": node()}
@@ -124,7 +125,7 @@ def test_host_without_claims_moves_with_its_nodes(world):
 
 def test_host_with_claims_cannot_move(world):
     asks = SelectionCall(request(force_hosts=("m",)), ["vm"])
-    assert world.deployment.worker.selector.select(context.new("p", "u"), asks).partition == "a"
+    assert world.deployment.worker.selector.select(FILTER_POLICY, context.new("p", "u"), asks).partition == "a"
     with pytest.raises(errors.HostInUse, match="'m' holds 1 live claims in partition 'a'"):
         world.report("m", "b", {"m/1": node()})
     assert "m/1" not in world.names("b")

@@ -9,6 +9,7 @@ from scheduler_svc.core.reads import NO_READS, Reads
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.core.weighers import scoring
 from scheduler_svc.replication.replica import Replica
+from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.store.interface import Store
 
 SOFT_GROUP_WEIGHERS = ("ServerGroupSoftAffinityWeigher", "ServerGroupSoftAntiAffinityWeigher")
@@ -42,3 +43,6 @@ def filter_driver() -> FilterDriver:
     """Return the default driver without components that read more host state than this view keeps."""
     multipliers = dict.fromkeys((*weighers.AMOUNTS, *SOFT_GROUP_WEIGHERS), 1.0)
     return FilterDriver(pipeline.build(DEFAULT_FILTERS), scoring.build(multipliers))
+
+
+FILTER_POLICY = SchedulingPolicy(filter_driver(), pipeline.build_eligibility(DEFAULT_FILTERS))

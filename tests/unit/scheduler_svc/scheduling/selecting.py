@@ -5,11 +5,12 @@ from rpcapi import context, errors
 from rpcapi.resources.claims import Answer, Verdict
 from scheduler_svc.core.records import BatchAnswer, IntentResult
 from scheduler_svc.scheduling.calls import SelectionCall
+from scheduler_svc.scheduling.claimer import StoreClaimer
 from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import node, request
-from tests.unit.scheduler_svc.scheduling.replica_views import FollowingReplicaView, filter_driver
+from tests.unit.scheduler_svc.scheduling.replica_views import FILTER_POLICY, FollowingReplicaView
 
 FOUR_HOSTS = {f"h{number}/n": node() for number in range(4)}  # capacity for 4 instances each
 
@@ -23,7 +24,7 @@ class SelectorWorld:
 
     def selector(self, claimer=None, **limits):
         replica = FollowingReplicaView(self.store)
-        return Selector(claimer or self.store, replica, filter_driver(), RetryLimits(**limits)), replica
+        return Selector(claimer or StoreClaimer(self.store), replica, RetryLimits(**limits)), replica
 
     def live(self):
         return self.store.claims()[0]
@@ -33,8 +34,8 @@ def selection_call(count=1, first=0, asks=None, **fields):
     return SelectionCall(asks or request(), [f"vm-{number}" for number in range(first, first + count)], **fields)
 
 
-def select(selector, call, ctxt=None):
-    return selector.select(ctxt or context.new("p", "u"), call)
+def select(selector, call, ctxt=None, policy=FILTER_POLICY):
+    return selector.select(policy, ctxt or context.new("p", "u"), call)
 
 
 class RefusingClaimer:
@@ -62,18 +63,18 @@ class RefusingClaimer:
         raise AssertionError("nothing was claimed")
 
 
-class FailingClaimer:
+class FailingClaimer(StoreClaimer):
     """A claimer whose store becomes unavailable after the first chunk."""
 
     def __init__(self, store):
-        self.store = store
+        super().__init__(store)
         self.prepared = 0
 
     def prepare(self, batch):
         self.prepared += 1
         if self.prepared > 1:
             raise errors.StoreUnavailable(why="gone")
-        return self.store.prepare(batch)
+        return super().prepare(batch)
 
     def abort(self, refs):
         raise errors.StoreUnavailable(why="still gone")

@@ -9,15 +9,14 @@ from rpcapi import context, errors
 from rpcapi.resources.claims import Answer, Verdict
 from rpcapi.resources.groups import RequestGroup
 from rpcapi.resources.trees.tree import SHARING_TRAIT
-from scheduler_svc.conf.filters import DEFAULT_FILTERS
-from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.records import BatchAnswer, Candidate, ClaimBatch, Intent, IntentResult
 from scheduler_svc.endpoints import encode
 from scheduler_svc.scheduling.alternates import AlternateClaimer, PreparedChunk
+from scheduler_svc.scheduling.policy import CurrentPolicy
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import SMALL_REQUEST, node, request
-from tests.unit.scheduler_svc.scheduling.replica_views import FollowingReplicaView
+from tests.unit.scheduler_svc.scheduling.replica_views import FILTER_POLICY, FollowingReplicaView
 
 
 class AlternatesWorld:
@@ -25,8 +24,7 @@ class AlternatesWorld:
         self.store = MemoryStore("p")
         hosts.join(self.store, {"a": node(), "b": node(), "c": node()})
         self.sight = FollowingReplicaView(self.store)
-        filters = pipeline.build_eligibility(DEFAULT_FILTERS)
-        self.alternates = AlternateClaimer(self.store, self.sight, filters, catch_up_s=1.0)
+        self.alternates = AlternateClaimer(CurrentPolicy(FILTER_POLICY), self.store, self.sight, catch_up_s=1.0)
         self.ranked_at = self.sight.table.position
         self.epoch = self.sight.table.epoch
 
@@ -162,10 +160,9 @@ def test_empty_batch_is_refused():
 GPU = "CUSTOM_GPU"
 
 
-def make_claimer(store, sight, allowed=lambda request: request):
+def make_claimer(store, sight, allowed=lambda policy, request: request):
     """Return an alternate claimer that rewrites requests with ``allowed``, on the table of ``sight``."""
-    filters = pipeline.build_eligibility(DEFAULT_FILTERS)
-    return AlternateClaimer(store, sight, filters, catch_up_s=1.0, rewrite=allowed)
+    return AlternateClaimer(CurrentPolicy(FILTER_POLICY), store, sight, catch_up_s=1.0, rewrite=allowed)
 
 
 def claim_alternates(store, alternates, request, *names, attempt=1):
@@ -185,7 +182,7 @@ def test_alternates_use_the_rewritten_request_for_tree_allocations():
         store.put_state("aggregate", name, 0, {"name": name, "hosts": members, "metadata": {}})
     sight = FollowingReplicaView(store, {"aggregate": frozenset({"hosts", "metadata"})})
     alternates = make_claimer(
-        store, sight, lambda scheduling_request: replace(scheduling_request, member_of=(("mine",),))
+        store, sight, lambda policy, scheduling_request: replace(scheduling_request, member_of=(("mine",),))
     )
     allocations = claim_alternates(store, alternates, request({"VCPU": 1, "DISK_GB": 10}), "a")
     assert allocations == {"a": {"VCPU": 1}, "pool2": {"DISK_GB": 10}}

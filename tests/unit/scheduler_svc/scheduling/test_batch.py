@@ -2,6 +2,7 @@
 """Batches of calls: on a store, with concurrent claims, and in a window."""
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -13,12 +14,14 @@ from scheduler_svc.core.drivers.solver.driver import SolverDriver, SolverLimits
 from scheduler_svc.core.records import ClaimGroup
 from scheduler_svc.scheduling.batch import BatchSelector
 from scheduler_svc.scheduling.calls import SelectionResult
+from scheduler_svc.scheduling.claimer import StoreClaimer
+from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from scheduler_svc.scheduling.window import BatchWindow
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import node, request
-from tests.unit.scheduler_svc.scheduling.replica_views import FollowingReplicaView, filter_driver
+from tests.unit.scheduler_svc.scheduling.replica_views import FILTER_POLICY, FollowingReplicaView, filter_driver
 from tests.unit.scheduler_svc.scheduling.selecting import RefusingClaimer, selection_call
 
 LONG_S = 20.0
@@ -31,9 +34,24 @@ def world(*sizes):
     return store
 
 
+class SolverSelector:
+    """A batch selector that always decides by one policy."""
+
+    def __init__(self, policy, selector):
+        self.policy = policy
+        self.selector = selector
+
+    def select(self, ctxt, call):
+        return self.selector.select(self.policy, ctxt, call)
+
+    def select_batch(self, ctxt, calls):
+        return self.selector.select_batch(self.policy, ctxt, calls)
+
+
 def selector(store, claimer=None, packs=True, **window):
-    driver = SolverDriver(filter_driver(), SolverLimits(packs=packs, limit_s=LONG_S))
-    return BatchSelector(Selector(claimer or store, FollowingReplicaView(store), driver, RetryLimits()), **window)
+    policy = SchedulingPolicy(SolverDriver(filter_driver(), SolverLimits(packs=packs, limit_s=LONG_S)))
+    selector = Selector(claimer or StoreClaimer(store), FollowingReplicaView(store), RetryLimits())
+    return SolverSelector(policy, BatchSelector(selector, **window))
 
 
 def call(number, size, count=1, **more):
@@ -131,12 +149,12 @@ def test_single_call_in_a_window_is_decided_on_its_own():
 
 @pytest.mark.parametrize("fault", [errors.StoreUnavailable(why="gone"), ZeroDivisionError()])
 def test_failed_ranking_releases_all_waiting_calls(fault):
-    def fail(_calls):
+    def fail(_policy, _calls):
         raise fault
 
     window = BatchWindow(fail, 30.0, 2)
     with ThreadPoolExecutor(2) as pool:
-        waiting = [pool.submit(window.rank, call(number, 1)) for number in range(2)]
+        waiting = [pool.submit(window.rank, FILTER_POLICY, call(number, 1)) for number in range(2)]
         ended = [pending.exception(10) or pending.result() for pending in waiting]
     # A service error leaves all calls to be decided on their own; a bug is raised once, in the leading call
     assert ended.count(None) == (2 if isinstance(fault, errors.GanttError) else 1)
@@ -146,14 +164,32 @@ def test_full_round_opens_the_next_round():
     rounds = []
     gate = threading.Event()
 
-    def rank(calls):
+    def rank(policy, calls):
         rounds.append(len(calls))
         gate.wait(10)
         return [None] * len(calls)
 
     window = BatchWindow(rank, 30.0, 2)
     with ThreadPoolExecutor(4) as pool:
-        waiting = [pool.submit(window.rank, call(number, 1)) for number in range(4)]
+        waiting = [pool.submit(window.rank, FILTER_POLICY, call(number, 1)) for number in range(4)]
         gate.set()
         assert [pending.result(10) for pending in waiting] == [None] * 4
     assert rounds == [2, 2]
+
+
+def test_calls_that_start_after_a_reload_open_the_next_round():
+    rounds = []
+
+    def rank(policy, calls):
+        rounds.append((policy, len(calls)))
+        return [None] * len(calls)
+
+    reloaded = SchedulingPolicy(filter_driver())
+    window = BatchWindow(rank, 30.0, 2)
+    with ThreadPoolExecutor(3) as pool:
+        before = pool.submit(window.rank, FILTER_POLICY, call(0, 1))
+        while not window._round.calls:
+            time.sleep(0.001)
+        after = [pool.submit(window.rank, reloaded, call(number, 1)) for number in (1, 2)]
+        assert [pending.result(10) for pending in (before, *after)] == [None] * 3
+    assert sorted(rounds, key=lambda round_: round_[1]) == [(FILTER_POLICY, 1), (reloaded, 2)]

@@ -129,6 +129,21 @@ def test_dry_run_stays_in_the_partition_of_the_server_group(two):
     assert (document.partition, document.document["candidates"]) == ("west", [["w0"]])
 
 
+@pytest.mark.parametrize(
+    ("count", "spec"),
+    [
+        (2, {"resources": {"VCPU": 8}, "group_id": "g", "group_policy": "affinity"}),  # the group is in "west"
+        (6, {"resources": {"VCPU": 2}}),  # fits into both partitions together, but into neither alone
+    ],
+)
+def test_refused_dry_run_gives_the_reasons_of_the_call(two, count, spec):
+    two.select(force_hosts=["w0"], resources={"VCPU": 1}, group_id="g", group_policy="affinity")
+    dry_run = dry(two, count, **spec).document
+    with pytest.raises(errors.NoValidHost) as refusal:
+        two.select(count, **spec)
+    assert (dry_run["why"], dry_run["outcome"], dry_run["candidates"]) == (refusal.value.sentence, "refused", [])
+
+
 def test_dry_run_reports_hosts_of_an_unavailable_partition(two, monkeypatch):
     presence_ = two.service._worker.partition_set.partitions.find("west").presence
     monkeypatch.setattr(type(presence_), "away", property(lambda presence: presence is presence_))

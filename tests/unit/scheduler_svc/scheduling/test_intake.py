@@ -3,6 +3,7 @@
 
 import uuid
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -13,13 +14,15 @@ from scheduler_svc.core.prefilters import pipeline
 from scheduler_svc.core.records import ClaimGroup
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.intake import RequestRewriter
+from scheduler_svc.scheduling.policy import SchedulingPolicy
 from tests.unit.scheduler_svc.deployments import PartitionedDeployment
 from tests.unit.scheduler_svc.hosts import SMALL_REQUEST, node, request
+from tests.unit.scheduler_svc.scheduling.replica_views import filter_driver
 from tests.unit.scheduler_svc.scheduling.selecting import SelectorWorld, select, selection_call
 from tests.unit.scheduler_svc.scheduling.workers import FakeTransportWorker, node_report
 
 NODES = ("a/1", "b/1", "c/1", "d/1")
-PREFILTERS = pipeline.build()
+POLICY = SchedulingPolicy(filter_driver(), prefilters=pipeline.build())
 
 
 @pytest.fixture(scope="module")
@@ -60,8 +63,8 @@ def test_hint_with_an_unknown_instance_neither_excludes_nor_matches_hosts(worker
 
 def test_other_hints_are_passed_unchanged():
     hints = {"color": ["blue", {"deep": 1}], "same_host": str(uuid.uuid4())}
-    rewritten = RequestRewriter(PartitionedDeployment(p={"a": node()}).worker.partitions, PREFILTERS).rewrite(
-        request(hints=hints)
+    rewritten = RequestRewriter(PartitionedDeployment(p={"a": node()}).worker.partitions).rewrite(
+        POLICY, request(hints=hints)
     )
     assert (rewritten.hints, rewritten.instance_hosts, rewritten.source_partition) == (hints, {}, None)
 
@@ -86,7 +89,7 @@ def test_soft_group_policy_holds_while_capacity_allows():
 
 def test_source_partition_hint_of_a_move_is_resolved(worker):
     worker_ = PartitionedDeployment(east={"e": node()}, west={"w": node()}).worker
-    rewritten = RequestRewriter(worker_.partitions, PREFILTERS).rewrite(request(hints={"source_partition": "west"}))
+    rewritten = RequestRewriter(worker_.partitions).rewrite(POLICY, request(hints={"source_partition": "west"}))
     assert rewritten.source_partition == "west"
 
 
@@ -96,8 +99,8 @@ def test_hints_are_resolved_by_available_partitions(noticed):
     uuids = [f"00000000-0000-4000-8000-00000000000{number}" for number in range(2)]
     for consumer, host in zip(uuids, "ew", strict=True):
         scheduling_request = replace(request(), id=consumer, force_hosts=(host,))
-        deployment.worker.selector.select(context.new("p", "u"), SelectionCall(scheduling_request, [consumer]))
-    rewrite = RequestRewriter(deployment.worker.partitions, PREFILTERS).rewrite
+        deployment.worker.selector.select(POLICY, context.new("p", "u"), SelectionCall(scheduling_request, [consumer]))
+    rewrite = partial(RequestRewriter(deployment.worker.partitions).rewrite, POLICY)
     scheduling_request = request(hints={"different_host": uuids})
     assert rewrite(scheduling_request).instance_hosts == dict(zip(uuids, "ew", strict=True))
     deployment.stores["east"].away = True

@@ -10,6 +10,7 @@ from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.partitioned import GROUP_TTL_MS, LINGER_S, REASON_GROUP
 from tests.unit.scheduler_svc.deployments import TTL_MS, PartitionedDeployment
 from tests.unit.scheduler_svc.hosts import join, node, request
+from tests.unit.scheduler_svc.scheduling.replica_views import FILTER_POLICY
 
 ROOMY = {"VCPU": 16, "MEMORY_MB": 32768, "DISK_GB": 400}
 PIN_MS = round(TTL_MS + 1000 * LINGER_S)
@@ -20,7 +21,7 @@ def call(count=1, first=0, asks=None, **more):
 
 
 def select(worker, selection_call):
-    return worker.selector.select(context.new("p", "u"), selection_call)
+    return worker.selector.select(FILTER_POLICY, context.new("p", "u"), selection_call)
 
 
 def test_best_host_of_all_partitions_is_selected():
@@ -110,7 +111,7 @@ def test_refusal_counts_rejected_and_lost_hosts():
 def test_call_past_its_deadline_records_no_pin():
     deployment = PartitionedDeployment(a={"a1": node()}, b={"b1": node()})
     with pytest.raises(errors.DeadlinePassed):
-        deployment.worker.selector.select(context.new("p", "u", deadline=1.0), call())
+        deployment.worker.selector.select(FILTER_POLICY, context.new("p", "u", deadline=1.0), call())
     assert not any(store.state.pins for store in deployment.stores.values())
 
 

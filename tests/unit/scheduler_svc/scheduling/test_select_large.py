@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 from rpcapi import context, errors
+from scheduler_svc.scheduling.claimer import StoreClaimer
 from tests.unit.scheduler_svc.hosts import node
 from tests.unit.scheduler_svc.scheduling.selecting import FailingClaimer, SelectorWorld, select, selection_call
 
@@ -37,10 +38,10 @@ def test_large_request_past_its_deadline_half_way_is_finished():
     world = SelectorWorld({f"h{number:02}": node() for number in range(60)})
     ctxt = context.new(deadline=time.time() + 60)
 
-    class Slow(FailingClaimer):
+    class Slow(StoreClaimer):
         def prepare(self, batch):
             ctxt.deadline = time.time() - 1
-            return self.store.prepare(batch)
+            return super().prepare(batch)
 
     selector, _ = world.selector(Slow(world.store))
     assert len(select(selector, selection_call(150), ctxt).prepared) == 150

@@ -7,15 +7,15 @@ from rpcapi import context, errors
 from rpcapi.resources.claims import GroupPolicy
 from rpcapi.resources.groups import RequestGroup
 from rpcapi.resources.trees.tree import SHARING_TRAIT
-from scheduler_svc.conf.filters import DEFAULT_FILTERS
 from scheduler_svc.core.drivers.driver import Ranking
-from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.records import Candidate, ClaimBatch, ClaimGroup, Intent
 from scheduler_svc.core.trees import finder
 from scheduler_svc.core.trees.ranking import fit_to_trees
 from scheduler_svc.scheduling.alternates import AlternateClaimer
+from scheduler_svc.scheduling.policy import CurrentPolicy
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import node, request
+from tests.unit.scheduler_svc.scheduling.replica_views import FILTER_POLICY
 from tests.unit.scheduler_svc.scheduling.selecting import SelectorWorld, select, selection_call
 
 GPU = "CUSTOM_GPU"
@@ -192,7 +192,7 @@ def test_alternates_get_current_allocations_of_their_trees():
     selector, sight = world.selector()
     select(selector, selection_call(first=7, asks=device_request(force_hosts=("b",))))
     sight.reach(world.store.state.position, 1)
-    alternates = AlternateClaimer(world.store, sight, pipeline.build_eligibility(DEFAULT_FILTERS), catch_up_s=1.0)
+    alternates = AlternateClaimer(CurrentPolicy(FILTER_POLICY), world.store, sight, catch_up_s=1.0)
     state = world.store.state
     batch = ClaimBatch(
         *("r", "p", "u", {"VCPU": 1}),

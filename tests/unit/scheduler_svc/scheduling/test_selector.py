@@ -8,9 +8,10 @@ import pytest
 
 from rpcapi import context, errors
 from scheduler_svc.core.records import ClaimRef
-from scheduler_svc.scheduling.selector import RetryLimits, Selector
+from scheduler_svc.scheduling.claimer import StoreClaimer
+from scheduler_svc.scheduling.policy import SchedulingPolicy
 from tests.unit.scheduler_svc.hosts import SMALL_REQUEST, node, request
-from tests.unit.scheduler_svc.scheduling.replica_views import filter_driver
+from tests.unit.scheduler_svc.scheduling.replica_views import FILTER_POLICY
 from tests.unit.scheduler_svc.scheduling.selecting import SelectorWorld, select, selection_call
 
 
@@ -123,18 +124,18 @@ def test_deadline_passed_while_deciding_claims_nothing():
     world = SelectorWorld()
     selector, _ = world.selector()
     ctxt = context.new(deadline=time.time() + 60)
-    ranking = selector.driver.rank
+    driver = FILTER_POLICY.driver
 
     class Slow:
-        name_for = selector.driver.name_for
+        reads = driver.reads
+        name_for = driver.name_for
 
         def rank(self, *args):
             ctxt.deadline = time.time() - 1
-            return ranking(*args)
+            return driver.rank(*args)
 
-    selector.driver = Slow()
     with pytest.raises(errors.DeadlinePassed):
-        select(selector, selection_call(), ctxt)
+        select(selector, selection_call(), ctxt, SchedulingPolicy(Slow()))
     assert world.live() == []
 
 
@@ -148,12 +149,12 @@ def test_unknown_forced_host_is_named_in_the_error():
 def test_unknown_forced_host_is_refused_although_the_record_fails(caplog):
     caplog.set_level("WARNING", logger="scheduler_svc.scheduling.selector")
     world = SelectorWorld()
-    selector, sight = world.selector()
 
-    def record(request_id, document):
-        raise errors.StoreUnavailable(why="it is away")
+    class SilentClaimer(StoreClaimer):
+        def record_decision(self, request_id, document):
+            raise errors.StoreUnavailable(why="it is away")
 
-    selector = Selector(world.store, sight, filter_driver(), RetryLimits(), record)
+    selector, _ = world.selector(SilentClaimer(world.store))
     with pytest.raises(errors.UnknownHost, match="h9"):
         select(selector, selection_call(asks=request(force_hosts=("h9",))))
     assert "Cannot record the refusal of request req-1" in caplog.text

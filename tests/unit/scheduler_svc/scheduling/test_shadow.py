@@ -7,13 +7,17 @@ from rpcapi import context, errors
 from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.records import Candidate, ClaimBatch, ClaimGroup, Intent
 from scheduler_svc.scheduling.alternates import AlternateClaimer
+from scheduler_svc.scheduling.batch import BatchSelector
 from scheduler_svc.scheduling.calls import SelectionCall
+from scheduler_svc.scheduling.claimer import StoreClaimer
+from scheduler_svc.scheduling.policy import CurrentPolicy
 from scheduler_svc.scheduling.selector import RetryLimits, Selector
-from scheduler_svc.scheduling.shadow import ShadowAlternateClaimer, ShadowClaimer, ShadowSelector
+from scheduler_svc.scheduling.shadow import ShadowAlternateClaimer, ShadowClaimer
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.hosts import SMALL_REQUEST, node, request
-from tests.unit.scheduler_svc.scheduling.replica_views import FollowingReplicaView, filter_driver
+from tests.unit.scheduler_svc.scheduling.replica_views import FILTER_POLICY, FollowingReplicaView
+from tests.unit.scheduler_svc.scheduling.selecting import select
 
 FOUR = {f"h{number}/n": node() for number in range(4)}  # capacity for 4 instances each
 
@@ -26,14 +30,13 @@ class ShadowWorld:
         hosts.join(self.store, nodes)
         self.before = self.store.state.position
         self.sight = FollowingReplicaView(self.store)
-        claiming, shadow_selector = (
-            Selector(claimer, self.sight, filter_driver(), RetryLimits(), self.store.record_decision)
-            for claimer in (self.store, ShadowClaimer(self.store))
+        self.claiming, self.shadow = (
+            Selector(claimer_class(self.store), self.sight, RetryLimits())
+            for claimer_class in (StoreClaimer, ShadowClaimer)
         )
-        self.claiming, self.shadow = claiming, ShadowSelector(shadow_selector)
 
     def ask(self, *consumers, **more):
-        return self.shadow.select(context.new("p", "u"), SelectionCall(request(**more), consumers))
+        return select(self.shadow, SelectionCall(request(**more), consumers))
 
     @property
     def record(self):
@@ -60,7 +63,7 @@ def test_shadow_mode_selects_the_same_hosts_as_claim_mode():
     with pytest.raises(errors.NotClaimed) as caught:
         world.ask("c-1", "c-2")
     shadowed = world.record
-    selection = world.claiming.select(context.new("p", "u"), SelectionCall(request(), ("c-1", "c-2")))
+    selection = select(world.claiming, SelectionCall(request(), ("c-1", "c-2")))
     assert caught.value.kwargs["hosts"] == [result.host for result in selection.prepared]
     claimed = world.record
     for key in ("driver", "seed", "spec", "hosts", "reasons", "best", "instances"):
@@ -122,7 +125,7 @@ def test_shadow_chunks_are_decided_on_the_same_state():
 def test_shadow_mode_respects_group_members_from_audits():
     world = ShadowWorld()
     group = ClaimGroup("g", GroupPolicy.ANTI_AFFINITY)
-    world.claiming.select(context.new("p", "u"), SelectionCall(request(group=group), ("member",)))
+    select(world.claiming, SelectionCall(request(group=group), ("member",)))
     (member,) = world.store.claims()[0]
     with pytest.raises(errors.NotClaimed) as caught:
         world.ask("c-1", "c-2", "c-3", group=group)
@@ -131,7 +134,7 @@ def test_shadow_mode_respects_group_members_from_audits():
 
 def test_shadow_mode_claims_no_alternates():
     world = ShadowWorld()
-    alternates = ShadowAlternateClaimer(world.store, world.sight, (), 1.0)
+    alternates = ShadowAlternateClaimer(CurrentPolicy(FILTER_POLICY), world.store, world.sight, 1.0)
     batch = ClaimBatch("req-2", "p", "u", SMALL_REQUEST, [], 1, 1, ttl_ms=1000)
     with pytest.raises(errors.NotClaimed, match="req-2"):
         alternates.prepare(context.new("p", "u"), request(), batch)
@@ -139,9 +142,9 @@ def test_shadow_mode_claims_no_alternates():
     assert world.nothing_happened()
 
 
-def test_shadow_selector_driver_can_be_replaced():
+def test_every_call_of_a_shadow_batch_is_answered_with_not_claimed():
     world = ShadowWorld()
-    fresh = filter_driver()
-    world.shadow.driver = fresh
-    assert world.shadow.driver is fresh
-    assert world.shadow._selector.driver is fresh
+    calls = [SelectionCall(request(), (f"c-{number}",)) for number in range(2)]
+    outcomes = BatchSelector(world.shadow).select_batch(FILTER_POLICY, context.new("p", "u"), calls)
+    assert [type(outcome) for outcome in outcomes] == [errors.NotClaimed] * 2
+    assert world.nothing_happened()

@@ -70,7 +70,7 @@ def test_audits_add_claims_in_shadow_mode(worker):
     worker.audit("h", worker.store.state.epoch)
 
 
-def test_driver_is_replaced_on_reload(worker):
-    before = worker.service._worker.selection.selector.driver
+def test_policy_is_replaced_on_reload(worker):
+    before = worker.service._worker.selection.current.policy
     worker.service.reset()
-    assert worker.service._worker.selection.selector.driver is not before
+    assert worker.service._worker.selection.current.policy is not before

@@ -8,6 +8,8 @@ from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.records import BatchAnswer, ClaimBatch
 from scheduler_svc.core.weighers import scoring
 from scheduler_svc.scheduling.calls import SelectionCall
+from scheduler_svc.scheduling.claimer import StoreClaimer
+from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc import hosts
@@ -42,7 +44,7 @@ def test_near_is_one_for_host_subsets_and_many_instances() -> None:
 def test_workers_with_the_same_table_select_different_near_hosts() -> None:
     store = MemoryStore("p")
     hosts.join(store, {name: node({"VCPU": 12}) for name in ("a", "b")})
-    workers = [Selector(store, FollowingReplicaView(store), driver(), RetryLimits()) for _ in range(2)]
+    workers = [Selector(StoreClaimer(store), FollowingReplicaView(store), RetryLimits()) for _ in range(2)]
     hosts_ = [_place(worker, f"c{number}") for number, worker in enumerate(workers)]
     assert sorted(hosts_) == ["a", "b"]
 
@@ -50,29 +52,26 @@ def test_workers_with_the_same_table_select_different_near_hosts() -> None:
 def test_own_claims_do_not_divert_a_worker() -> None:
     store = MemoryStore("p")
     hosts.join(store, {"large": node({"VCPU": 30}), "small": node({"VCPU": 27})})
-    spy = RecordingStore(store)
-    worker = Selector(spy, FollowingReplicaView(store), driver(), RetryLimits())
+    spy = RecordingClaimer(store)
+    worker = Selector(spy, FollowingReplicaView(store), RetryLimits())
     assert [_place(worker, f"c{number}") for number in range(2)] == ["large", "large"]
     first, second = (batch.intents[0] for batch in spy.batches)
     assert (first.near, second.near) == (1, 2)
     assert second.candidates[0].sums_position > spy.batches[1].position
 
 
-class RecordingStore:
-    """A store that records the batches it gets."""
+class RecordingClaimer(StoreClaimer):
+    """A claimer that keeps the batches it gets."""
 
     def __init__(self, store: MemoryStore) -> None:
-        self._store = store
+        super().__init__(store)
         self.batches: list[ClaimBatch] = []
 
     def prepare(self, batch: ClaimBatch) -> BatchAnswer:
         self.batches.append(batch)
-        return self._store.prepare(batch)
-
-    abort = None
-    group_hosts = None
+        return super().prepare(batch)
 
 
 def _place(worker: Selector, consumer: str) -> str | None:
-    result = worker.select(context.new("p", "u"), SelectionCall(request(TWO), [consumer]))
+    result = worker.select(SchedulingPolicy(driver()), context.new("p", "u"), SelectionCall(request(TWO), [consumer]))
     return result.prepared[0].host

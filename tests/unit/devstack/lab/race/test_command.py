@@ -11,7 +11,9 @@ from devstack.lab import default_driver, hosts, requests
 from devstack.lab.race import command, regret, worker
 from rpcapi import context, errors
 from scheduler_svc.core.records import Candidate, ClaimBatch, Intent
-from scheduler_svc.scheduling.selector import RetryLimits, SelectionCall, Selector
+from scheduler_svc.scheduling.calls import SelectionCall
+from scheduler_svc.scheduling.policy import SchedulingPolicy
+from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.devstack.lab import asking
 from tests.unit.scheduler_svc.scheduling.replica_views import FollowingReplicaView
@@ -97,11 +99,10 @@ def test_claims_of_a_single_selector_have_no_regret(store):
     # Given a single selector that placed some servers
     before = store.snapshot()
     sight = FollowingReplicaView(store, default_driver.default().reads)
-    selector = Selector(
-        worker.CountingClaimer(store, worker.RaceTally()), sight, default_driver.default(), RetryLimits()
-    )
+    selector = Selector(worker.CountingClaimer(store, worker.RaceTally()), sight, RetryLimits())
+    policy = SchedulingPolicy(default_driver.default())
     for server, _ in zip(requests.stream(1), range(40), strict=False):
-        selector.select(context.new("lab", "lab"), SelectionCall(server.request, [server.consumer]))
+        selector.select(policy, context.new("lab", "lab"), SelectionCall(server.request, [server.consumer]))
     # When its claims are judged
     memory_store = list(regret.judged_claims(before, regret.entries(store, before.position), 1))
     # Then each was the best host, by the score that the driver recorded

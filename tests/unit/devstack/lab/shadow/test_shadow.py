@@ -8,13 +8,14 @@ import pytest
 from rpcapi import context, errors
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.scheduling.calls import SelectionCall
+from scheduler_svc.scheduling.claimer import StoreClaimer
 from scheduler_svc.scheduling.selector import RetryLimits, Selector
-from scheduler_svc.scheduling.shadow import ShadowClaimer, ShadowSelector
+from scheduler_svc.scheduling.shadow import ShadowClaimer
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.devstack.lab import asking
 from tests.unit.devstack.lab.shadow.files import best, record, refused, write
 from tests.unit.scheduler_svc import hosts
-from tests.unit.scheduler_svc.scheduling.replica_views import FollowingReplicaView, filter_driver
+from tests.unit.scheduler_svc.scheduling.replica_views import FILTER_POLICY, FollowingReplicaView
 
 
 @pytest.fixture
@@ -86,14 +87,13 @@ def test_exported_records_are_readable_and_a_shadow_agrees_with_its_scheduler(tm
     for name, shadowing in (("claiming", False), ("looking", True)):
         store = MemoryStore("p")
         hosts.join(store, {f"h{number}/n": hosts.node() for number in range(3)})
-        claimer = ShadowClaimer(store) if shadowing else store
-        selector = Selector(claimer, FollowingReplicaView(store), filter_driver(), RetryLimits(), store.record_decision)
-        chooser = ShadowSelector(selector) if shadowing else selector
+        claimer = ShadowClaimer(store) if shadowing else StoreClaimer(store)
+        selector = Selector(claimer, FollowingReplicaView(store), RetryLimits())
         # When both get the same requests
         for number, vcpus in enumerate((2, 99)):
             try:
                 call = SelectionCall(SchedulingRequest(f"req-{number}", {"VCPU": vcpus}), (f"c-{number}",))
-                chooser.select(context.new("p", "u"), call)
+                selector.select(FILTER_POLICY, context.new("p", "u"), call)
             except (errors.NotClaimed, errors.NoValidHost):
                 pass
         exported, _ = store.list_decisions()
