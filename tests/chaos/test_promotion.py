@@ -44,7 +44,7 @@ def test_promoted_replica_lacks_the_last_claims(make_redis: Callable[..., RedisS
         truth.until("a new epoch", lambda: session.call(session.claims.verify).epoch > before.epoch)
         exercise.wait_for_nodes(session, 6, 60, lambda node_count: None)
         log = running.cluster.layout.log_file("compute").read_text()
-        assert sum(int(count) for count in re.findall(r"(\d+) re-asserted", log)) == len(unreplicated)
+        assert sum(int(count) for count in re.findall(r"(\d+) claims re-asserted", log)) == len(unreplicated)
         truth.assert_consistent(running, [*replicated, *unreplicated])
         hosts = {
             state.name: state.document

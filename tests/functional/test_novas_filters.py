@@ -65,6 +65,6 @@ def test_hosts_isolated_for_images_projects_and_flavors(cluster):
 def test_invalid_query_is_refused_and_not_recorded(cluster):
     session, server_uuid = cluster.session, str(uuid.uuid4())
     spec = objects.RequestSpec.of(flavor="m1.tiny", resources=SERVER_RESOURCES, hints={"query": ["=", "$free_ram", 1]})
-    with pytest.raises(errors.InvalidSpec, match=r"no variable '\$free_ram'"):
+    with pytest.raises(errors.InvalidSpec, match=r"unknown variable '\$free_ram'"):
         session.call(session.conductor.build_instances, spec, [server_uuid])
     assert server_uuid not in [instance.uuid for instance in session.call(session.conductor.list_instances).instances]

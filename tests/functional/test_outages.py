@@ -69,7 +69,7 @@ def test_daemons_wait_for_unavailable_bus_and_store():
         # Then each logs what it waits for, and keeps waiting
         for name, daemon in cluster.daemons.items():
             log = cluster.layout.log_file(name)
-            truth.until(f"{name} says so", lambda log=log: log.exists() and "away" in log.read_text().lower(), 30)
+            truth.until(f"{name} says so", lambda log=log: log.exists() and "unreachable" in log.read_text(), 30)
             assert daemon.pid is not None
         # And when the servers start, the cluster serves
         cluster.start_servers()

@@ -78,7 +78,7 @@ def test_packing_is_denser_and_leaves_hosts_empty():
 
 
 def test_solver_places_simultaneous_arrivals_in_one_batch():
-    rows_by_driver = replay("--drivers", "pack,solver,solver-pack", "--solver-limit", "50")
+    rows_by_driver = replay("--fill", "0.5", "--drivers", "pack,solver,solver-pack", "--solver-limit", "2000")
     placements = {driver: rows["overcommit"]["placed"] for driver, rows in rows_by_driver.items()}
     assert placements["solver-pack"] >= placements["pack"], "batches place no fewer servers than single requests"
     empty_hosts = {
