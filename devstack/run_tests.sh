@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Prepare the tests' environment and run them: lint, types, import contracts, the default suite, the systemd units.
-# With --full also the long tests. With CI=true a missing server fails tests instead of skipping them.
+# With --quick only lint, types, import contracts and unit tests: under three minutes once installed. With --full also the
+# long tests. With CI=true a missing server fails tests instead of skipping them.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -11,12 +12,16 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 environments=lint,imports,py,types,zookeeper,systemd
 case "${1:-}" in
     "") ;;
+    --quick) environments=lint,imports,types,unit ;;
     --full) environments+=,long ;;
     -h | --help)
-        printf '%s\n' "Usage: $(basename "$0") [--full]"
+        printf '%s\n' "Usage: $(basename "$0") [--quick | --full]" \
+            "Run lint, types, import contracts, the default tests and those of the systemd units." \
+            "  --quick  lint, types, import contracts and unit tests only" \
+            "  --full   also the long tests"
         exit 0
         ;;
-    *) usage_error "unknown argument $1; the only one is --full." ;;
+    *) usage_error "unknown argument $1; allowed are --quick and --full." ;;
 esac
 
 # Debian installs debootstrap and similar programs in folders that are only on root's PATH.
@@ -31,6 +36,12 @@ if ! "$tox/bin/python" -c 'import tox' 2>/dev/null; then
         rm -rf "$tox"
         die "tox could not be installed; see above. It needs python3-venv and a reachable package index (no network?)."
     fi
+fi
+
+if [ "${1:-}" = --quick ]; then
+    # The types and the unit tests run on the installation of env py.
+    "$tox/bin/tox" run --quiet -e py --notest
+    exec "$tox/bin/tox" run -e "$environments"
 fi
 
 # Reports packages that cannot be installed; tests that need them are skipped or, in CI, fail.
