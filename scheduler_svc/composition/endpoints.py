@@ -13,8 +13,11 @@ from rpcapi.serializer import GanttSerializer
 from scheduler_svc.composition.selection import Selection, milliseconds
 from scheduler_svc.conf import namespaces
 from scheduler_svc.core import reads
+from scheduler_svc.endpoints.aggregates import AggregatesEndpoint
 from scheduler_svc.endpoints.claims import ClaimsEndpoint
-from scheduler_svc.endpoints.scheduler import SchedulerEndpoint
+from scheduler_svc.endpoints.decisions import DecisionsEndpoint
+from scheduler_svc.endpoints.host_state import HostStateEndpoint
+from scheduler_svc.endpoints.selection import SelectionEndpoint
 from scheduler_svc.host_state.aggregates import AggregateWriter
 from scheduler_svc.host_state.deployment import DeploymentStates
 from scheduler_svc.host_state.documents import HostStates
@@ -32,32 +35,37 @@ def servers(
     serializer: GanttSerializer,
 ) -> list[Any]:
     """Return the servers of topics ``scheduler`` and ``claims.<partition>``, not started."""
-    endpoints: dict[str, Any] = {BusBackend.TOPIC: _scheduler_endpoint(conf, partition_set, selection, worker)}
+    endpoints: dict[str, list[Any]] = {BusBackend.TOPIC: _scheduler_endpoints(conf, partition_set, selection, worker)}
     ttl_ms = milliseconds(conf.scheduler.claim_ttl)
     for partition, alternates in zip(partition_set.served_partitions, selection.alternates, strict=True):
-        endpoints[claims.topic(partition.name)] = ClaimsEndpoint(
-            partition.store, alternates, ttl_ms, lambda: milliseconds(conf.store.audit_grace)
-        )
+        endpoints[claims.topic(partition.name)] = [
+            ClaimsEndpoint(partition.store, alternates, ttl_ms, lambda: milliseconds(conf.store.audit_grace))
+        ]
     return [
-        bus.get_server(transport, messaging.Target(topic=topic, server=worker), [endpoint], serializer)
-        for topic, endpoint in endpoints.items()
+        bus.get_server(transport, messaging.Target(topic=topic, server=worker), topic_endpoints, serializer)
+        for topic, topic_endpoints in endpoints.items()
     ]
 
 
-def _scheduler_endpoint(
+def _scheduler_endpoints(
     conf: cfg.ConfigOpts, partition_set: PartitionSet, selection: Selection, worker: str
-) -> SchedulerEndpoint:
+) -> list[Any]:
     partitions, registry = partition_set.partitions, namespaces.load(conf)
     states = {partition.name: HostStates(partition.store, registry) for partition in partitions}
-    return SchedulerEndpoint(
-        partitions,
-        selector=selection.selector,
-        states=DeploymentStates(partitions, states),
-        aggregates=AggregateWriter(partitions, registry.find("aggregate")),
-        get_reported_keys=lambda: reads.required_keys(selection.current.policy.reads),
-        max_instances=conf.rpc.max_instances,
-        max_requests=conf.solver.max_batch,
-        dry_run=selection.dry_run,
-        filters=lambda kind: extensions.list_entries(selection.current.policy.driver, kind),
-        worker=worker,
-    )
+    return [
+        SelectionEndpoint(
+            selection.selector,
+            selection.dry_run,
+            max_instances=conf.rpc.max_instances,
+            max_requests=conf.solver.max_batch,
+        ),
+        HostStateEndpoint(
+            partitions,
+            DeploymentStates(partitions, states),
+            lambda: reads.required_keys(selection.current.policy.reads),
+        ),
+        AggregatesEndpoint(AggregateWriter(partitions, registry.find("aggregate"))),
+        DecisionsEndpoint(
+            partitions, lambda kind: extensions.list_entries(selection.current.policy.driver, kind), worker
+        ),
+    ]

@@ -14,7 +14,7 @@ from rpcapi.resources.claims import Answer
 from scheduler_svc import metrics
 from scheduler_svc.core.records import ClaimBatch, ClaimResult, IntentResult
 from scheduler_svc.endpoints import bounds, decode, encode
-from scheduler_svc.endpoints.observed import MeteredEndpoint
+from scheduler_svc.endpoints.metered import MeteredEndpoint
 from scheduler_svc.scheduling.alternates import AlternateClaimer
 from scheduler_svc.store.interface import Store
 

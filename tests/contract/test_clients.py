@@ -3,6 +3,7 @@
 
 import hashlib
 import inspect
+import itertools
 import re
 from typing import Any
 
@@ -18,14 +19,17 @@ from rpcapi.clients.compute import ComputeAPI
 from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.clients.scheduler import BusBackend, SchedulerAPI
 from rpcapi.messaging import bus
+from scheduler_svc.endpoints.aggregates import AggregatesEndpoint
 from scheduler_svc.endpoints.claims import ClaimsEndpoint
-from scheduler_svc.endpoints.scheduler import SchedulerEndpoint
+from scheduler_svc.endpoints.decisions import DecisionsEndpoint
+from scheduler_svc.endpoints.host_state import HostStateEndpoint
+from scheduler_svc.endpoints.selection import SelectionEndpoint
 
 ENDPOINTS = {
-    SchedulerAPI: SchedulerEndpoint,
-    ClaimsAPI: ClaimsEndpoint,
-    ConductorAPI: ConductorEndpoint,
-    ComputeAPI: ComputeEndpoint,
+    SchedulerAPI: [SelectionEndpoint, HostStateEndpoint, AggregatesEndpoint, DecisionsEndpoint],
+    ClaimsAPI: [ClaimsEndpoint],
+    ConductorAPI: [ConductorEndpoint],
+    ComputeAPI: [ComputeEndpoint],
 }
 
 # When methods or arguments of a client change: increase VERSION, add a line to its docstring, then update this table.
@@ -61,6 +65,14 @@ def exposed(endpoint):
     return {name: method for name, method in vars(endpoint).items() if getattr(method, "exposed", False)}
 
 
+def served(api):
+    """Return the exposed methods of all endpoints of a client; each is on only one of them."""
+    methods_by_endpoint = [exposed(endpoint) for endpoint in ENDPOINTS[api]]
+    served_methods = {name: method for methods in methods_by_endpoint for name, method in methods.items()}
+    assert len(served_methods) == sum(map(len, methods_by_endpoint))
+    return served_methods
+
+
 def sent_by(api):
     """Return {method: (version, argument names)} of the messages of a client, by calling each method once."""
     recorder = Recorder()
@@ -88,19 +100,21 @@ def version(text):
 
 @pytest.mark.parametrize("api", ENDPOINTS, ids=lambda api: api.__name__)
 def test_endpoint_accepts_the_messages_of_its_client(api):
-    endpoint = ENDPOINTS[api]
+    served_methods = served(api)
     sent = sent_by(api)
     assert set(sent) == set(methods(api)), "a client method sends another method name"
-    assert set(sent) == set(exposed(endpoint)), "client and endpoint do not have the same methods"
+    assert set(sent) == set(served_methods), "client and endpoint do not have the same methods"
     for name, (_version, values) in sent.items():
-        arguments = list(inspect.signature(exposed(endpoint)[name]).parameters)
+        arguments = list(inspect.signature(served_methods[name]).parameters)
         assert arguments[:2] == ["self", "ctxt"]
         assert sorted(arguments[2:]) == values, name
 
 
 @pytest.mark.parametrize("api", ENDPOINTS, ids=lambda api: api.__name__)
 def test_endpoint_serves_the_newest_version_of_its_client(api):
-    assert ENDPOINTS[api].target.version == api.VERSION
+    assert {(endpoint.target.version, endpoint.target.namespace) for endpoint in ENDPOINTS[api]} == {
+        (api.VERSION, None)
+    }
     newest = max((version for version, _values in sent_by(api).values()), key=version)
     assert newest == api.VERSION, "no method has the VERSION of the client"
 
@@ -126,7 +140,7 @@ def fingerprint(api):
     return f"{api.VERSION}-{hashlib.sha256(repr(lines).encode()).hexdigest()[:32]}"
 
 
-@pytest.mark.parametrize("endpoint", ENDPOINTS.values(), ids=lambda endpoint: endpoint.__name__)
+@pytest.mark.parametrize("endpoint", itertools.chain(*ENDPOINTS.values()), ids=lambda endpoint: endpoint.__name__)
 def test_only_exposed_methods_are_public(endpoint):
     public = {name for name, value in vars(endpoint).items() if inspect.isfunction(value) and not name.startswith("_")}
     assert public == set(exposed(endpoint))

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""RPC methods that explain decisions: their records, and what made them."""
+
+from collections.abc import Callable, Sequence
+
+import oslo_messaging as messaging
+
+from rpcapi import errors, objects
+from rpcapi.clients.scheduler import SchedulerAPI
+from rpcapi.context import RequestContext
+from rpcapi.endpoint import expose
+from scheduler_svc.core.timings import FILTER, WEIGHER
+from scheduler_svc.endpoints import bounds, encode
+from scheduler_svc.endpoints.metered import MeteredEndpoint
+from scheduler_svc.replication.partitions import OpenPartitions
+from scheduler_svc.scheduling.extensions import CatalogueEntry
+
+ListFilters = Callable[[str | None], Sequence[CatalogueEntry]]  # filters and weighers in use, of one kind or all
+
+
+class DecisionsEndpoint(MeteredEndpoint):
+    """Decision records, filters and partitions; rpcapi.clients.scheduler.SchedulerAPI documents each method."""
+
+    target = messaging.Target(version=SchedulerAPI.VERSION)
+
+    def __init__(self, partitions: OpenPartitions, list_filters: ListFilters, worker: str) -> None:
+        """``worker`` is the name of this worker process."""
+        self._partitions = partitions
+        self._list_filters = list_filters
+        self._worker = worker
+
+    @expose
+    def explain(self, ctxt: RequestContext, request_id: str) -> objects.Decision:
+        """Return the record of a decision."""
+        partition, document = self._partitions.find_decision(request_id)
+        return objects.Decision.of(request_id=request_id, partition=partition.name, document=document)
+
+    @expose
+    def list_decisions(
+        self, ctxt: RequestContext, partition: str | None = None, marker: str | None = None, limit: int = 100
+    ) -> objects.DecisionPage:
+        """Return a page of recorded decisions."""
+        bounds.check_page(marker, limit)
+        target = self._partitions.find(partition)
+        rows, next_marker = target.store.list_decisions(marker, limit)
+        return encode.decisions(target.name, rows, next_marker)
+
+    @expose
+    def list_filters(self, ctxt: RequestContext, kind: str | None = None) -> objects.FilterList:
+        """Return the filters and weighers of this worker."""
+        if kind not in (None, FILTER, WEIGHER):
+            raise errors.InvalidRequest(why=f"kind must be {FILTER} or {WEIGHER}, got {str(kind)[:40]!r}")
+        return encode.filters(self._worker, self._list_filters(kind))
+
+    @expose
+    def list_partitions(self, ctxt: RequestContext) -> objects.PartitionList:
+        """Return a summary of all partitions."""
+        return encode.partitions([partition.overview() for partition in self._partitions])

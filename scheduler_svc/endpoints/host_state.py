@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""RPC methods that report, read and change the state of hosts and services."""
+
+from collections.abc import Callable
+from typing import Any
+
+import oslo_messaging as messaging
+
+from rpcapi import errors, objects
+from rpcapi.clients.scheduler import SchedulerAPI
+from rpcapi.context import RequestContext
+from rpcapi.endpoint import expose
+from rpcapi.resources import names
+from scheduler_svc.endpoints import bounds, encode
+from scheduler_svc.endpoints.metered import MeteredEndpoint
+from scheduler_svc.host_state.arrivals import HostReportRouter
+from scheduler_svc.host_state.deployment import DeploymentStates
+from scheduler_svc.host_state.reports import check_nodes
+from scheduler_svc.replication.partitions import OpenPartitions
+from scheduler_svc.store.records import HostReport
+
+GetReportedKeys = Callable[[], list[str] | None]  # node state keys that agents must report; None: all
+
+
+class HostStateEndpoint(MeteredEndpoint):
+    """Documents and reports of hosts; rpcapi.clients.scheduler.SchedulerAPI documents each method."""
+
+    target = messaging.Target(version=SchedulerAPI.VERSION)
+
+    def __init__(
+        self, partitions: OpenPartitions, states: DeploymentStates, get_reported_keys: GetReportedKeys
+    ) -> None:
+        self._partitions = partitions
+        self._report_router = HostReportRouter(partitions)
+        self._states = states
+        self._get_reported_keys = get_reported_keys
+
+    @expose
+    def update_resource_stats(
+        self, ctxt: RequestContext, name: names.ResourceName, stats: objects.StatsReport
+    ) -> objects.StatsAnswer:
+        """Apply the report of a service host."""
+        host = _service_host(name)
+        bounds.check("incarnation", stats.incarnation, 1)
+        bounds.check("sequence", stats.sequence, 1)
+        bounds.check("base", stats.base, 0, stats.sequence - 1)
+        report = HostReport(
+            incarnation=stats.incarnation,
+            sequence=stats.sequence,
+            base=stats.base,
+            full=stats.full,
+            nodes=check_nodes(host, stats.nodes, stats.full),
+        )
+        outcome = self._report_router.update_stats(host, stats.partition, report)
+        return objects.StatsAnswer.of(
+            sequence=stats.sequence,
+            need_full=outcome.need_full,
+            epoch=outcome.epoch,
+            audit=outcome.audit,
+            wanted=self._get_reported_keys(),
+        )
+
+    @expose
+    def report_service(self, ctxt: RequestContext, binary: str, host: str) -> None:
+        """Record the heartbeat of a service without nodes."""
+        self._partitions.own.store.heartbeat(_service_host(host), _service_host(binary))
+
+    @expose
+    def remove_host(self, ctxt: RequestContext, host: str) -> None:
+        """Remove a service host."""
+        self._report_router.remove(_service_host(host))
+
+    @expose
+    def get_host_state(self, ctxt: RequestContext, namespace: str, name: names.ResourceName) -> objects.HostState:
+        """Return one document."""
+        return encode.host_state(namespace, self._states.get(namespace, names.canonical(name)))
+
+    @expose
+    def list_host_state(
+        self,
+        ctxt: RequestContext,
+        namespace: str,
+        marker: str | None = None,
+        limit: int = 1000,
+        *,
+        matching: dict[str, Any] | None = None,
+        partition: str | None = None,
+    ) -> objects.HostStatePage:
+        """Return a page of documents."""
+        bounds.check_page(marker, limit)
+        documents, next_marker = self._states.list(namespace, marker, limit, matching, partition)
+        states = [encode.host_state(namespace, document) for document in documents]
+        return objects.HostStatePage.of(states=states, marker=next_marker)
+
+    @expose
+    def update_host_state(self, ctxt: RequestContext, state: objects.HostState, writer: str) -> objects.HostState:
+        """Merge changes of the declared writer into a document."""
+        if not isinstance(state.document, dict):
+            raise errors.MalformedObject(name="HostState", why="its document must be a mapping")
+        bounds.check("version", state.version, 0)
+        name = names.canonical(state.name)
+        updated = self._states.update(
+            state.namespace, name, state.version, state.document, writer=writer, partition=state.partition
+        )
+        return encode.host_state(state.namespace, updated)
+
+    @expose
+    def delete_host_state(
+        self, ctxt: RequestContext, namespace: str, name: names.ResourceName, version: int, writer: str
+    ) -> None:
+        """Delete a document of the declared writer."""
+        bounds.check("version", version, 0)
+        self._states.delete(namespace, names.canonical(name), version, writer)
+
+
+def _service_host(name: names.ResourceName) -> str:
+    """Return the canonical name; raises InvalidName for the name of a node."""
+    canonical = names.canonical(name)
+    if names.SEPARATOR in canonical:
+        raise errors.InvalidName(name=canonical, why="it must name a service, not one of its nodes")
+    return canonical

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""RPC methods that select hosts."""
+
+import oslo_messaging as messaging
+
+from rpcapi import objects
+from rpcapi.clients.scheduler import SchedulerAPI
+from rpcapi.context import RequestContext
+from rpcapi.endpoint import expose
+from rpcapi.validation.instances import check_uuids
+from scheduler_svc.core.drivers.driver import MAX_CANDIDATES
+from scheduler_svc.endpoints import batches, bounds, decode, encode
+from scheduler_svc.endpoints.metered import MeteredEndpoint
+from scheduler_svc.scheduling.calls import SelectionCall
+from scheduler_svc.scheduling.dry_run import DryRun
+from scheduler_svc.scheduling.intake import RewritingSelector
+
+
+class SelectionEndpoint(MeteredEndpoint):
+    """Selects and claims hosts; rpcapi.clients.scheduler.SchedulerAPI documents each method."""
+
+    target = messaging.Target(version=SchedulerAPI.VERSION)
+
+    def __init__(self, selector: RewritingSelector, dry_run: DryRun, *, max_instances: int, max_requests: int) -> None:
+        """``max_instances`` limits each call, ``max_requests`` a call of select_batch."""
+        self._selector = selector
+        self._dry_run = dry_run
+        self._max_instances = max_instances
+        self._max_requests = max_requests
+
+    @expose
+    def select_destinations(
+        self,
+        ctxt: RequestContext,
+        spec: objects.RequestSpec,
+        uuids: list[str],
+        attempt: int = 1,
+        alternates: int = 2,
+    ) -> objects.Selections:
+        """Select and claim a host for each uuid, all or none."""
+        check_uuids(uuids, self._max_instances)
+        bounds.check("attempt", attempt, 1)
+        bounds.check("alternates", alternates, 0, MAX_CANDIDATES - 1)
+        request = decode.request(ctxt, spec)
+        call = SelectionCall(request, uuids, attempt, alternates, spec.consumer_type)
+        return encode.selections(attempt, self._selector.select(ctxt, call))
+
+    @expose
+    def select_batch(self, ctxt: RequestContext, requests: objects.SelectionRequests) -> objects.SelectionAnswers:
+        """Select and claim hosts for several requests together."""
+        return batches.select(
+            ctxt, requests, self._selector, max_requests=self._max_requests, max_instances=self._max_instances
+        )
+
+    @expose
+    def dry_run(self, ctxt: RequestContext, spec: objects.RequestSpec, count: int = 1) -> objects.Decision:
+        """Return the decision for a request without claiming."""
+        bounds.check("count", count, 1, self._max_instances)
+        partition, document = self._dry_run.decide(ctxt, decode.request(ctxt, spec), count)
+        return objects.Decision.of(request_id=ctxt.request_id, partition=partition, document=document)
