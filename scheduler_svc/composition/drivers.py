@@ -20,9 +20,11 @@ from scheduler_svc.core.drivers.solver.driver import SolverDriver, SolverLimits
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.matching.predicate import Filter
 from scheduler_svc.core.plugins import entry_points, loading
+from scheduler_svc.core.plugins.guard import FailurePolicy
 from scheduler_svc.core.weighers import scoring
 from scheduler_svc.core.weighers.options import WeigherOptions
 from scheduler_svc.core.weighers.weigher import Weigher
+from scheduler_svc.metrics import PLUGIN_ERRORS
 
 
 def load(conf: cfg.ConfigOpts) -> DriverDispatcher:
@@ -64,18 +66,22 @@ def external_filters(conf: cfg.ConfigOpts) -> list[Filter]:
     """Load the external filters in enabled_filters; raises BadConfiguration."""
     enabled = conf.filter_scheduler.enabled_filters
     points = entry_points.enabled(enabled, entry_points.FILTERS, filter_scheduler.FILTERS)
-    return loading.filters(points, conf, _is_fatal(conf))
+    return loading.filters(points, conf, _failure_policy(conf))
 
 
 def external_weighers(conf: cfg.ConfigOpts) -> list[Weigher]:
     """Load the external weighers in enabled_weighers; raises BadConfiguration."""
     enabled = conf.filter_scheduler.enabled_weighers
     points = entry_points.enabled(enabled, entry_points.WEIGHERS, filter_scheduler.WEIGHERS)
-    return loading.weighers(points, conf, _is_fatal(conf))
+    return loading.weighers(points, conf, _failure_policy(conf))
 
 
-def _is_fatal(conf: cfg.ConfigOpts) -> bool:
-    return conf.filter_scheduler.on_plugin_error == plugins.FATAL
+def _failure_policy(conf: cfg.ConfigOpts) -> FailurePolicy:
+    return FailurePolicy(conf.filter_scheduler.on_plugin_error == plugins.FATAL, _count_failure)
+
+
+def _count_failure(kind: str, name: str) -> None:
+    PLUGIN_ERRORS.labels(kind=kind, name=name).inc()
 
 
 def _filters(conf: cfg.ConfigOpts) -> Sequence[Filter]:

@@ -4,14 +4,13 @@
 import copy
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
 from oslo_log import log
 
 from rpcapi import errors
-from scheduler_svc import metrics
 from scheduler_svc.core import timings
 from scheduler_svc.core.matching.predicate import Filter, HostPredicate
 from scheduler_svc.core.request import SchedulingRequest
@@ -29,15 +28,26 @@ _MAPPINGS = ("resources", "hints", "numa", "image", "extra_specs", "instance_hos
 T = TypeVar("T")
 
 
-class PluginGuard:
-    """Calls one plugin. If ``fatal``, its failure fails the request; otherwise the decision continues without it."""
+@dataclass(frozen=True, slots=True)
+class FailurePolicy:
+    """What a plugin failure causes. If ``fatal``, it fails the request; otherwise the decision continues without it.
 
-    def __init__(self, kind: str, name: str, source: str, fatal: bool) -> None:
+    ``count`` is called with the kind and the name of the plugin, for metrics.
+    """
+
+    fatal: bool
+    count: Callable[[str, str], None]
+
+
+class PluginGuard:
+    """Calls one plugin, and handles its failures by a policy."""
+
+    def __init__(self, kind: str, name: str, source: str, policy: FailurePolicy) -> None:
         """``kind`` is "filter" or "weigher", ``source`` the distribution of the plugin."""
         self.kind = kind
         self.name = name
         self.source = source
-        self.fatal = fatal
+        self.policy = policy
         self.timings = timings.find_timings(kind, name)
         self._logged_at = -QUIET_SECONDS
 
@@ -56,7 +66,7 @@ class PluginGuard:
         """Count a failure and log it at most once per QUIET_SECONDS; raises PluginFailed if failures are fatal."""
         self.timings.errors += 1
         self.timings.last_error = describe_error(error)
-        metrics.PLUGIN_ERRORS.labels(kind=self.kind, name=self.name).inc()
+        self.policy.count(self.kind, self.name)
         now = time.monotonic()
         if now - self._logged_at >= QUIET_SECONDS:
             self._logged_at = now
@@ -67,7 +77,7 @@ class PluginGuard:
                 self.source,
                 self.timings.errors,
             )
-        if self.fatal:
+        if self.policy.fatal:
             fields = {"kind": self.kind, "name": self.name, "source": self.source}
             raise errors.PluginFailed(**fields, why=self.timings.last_error) from error
 

@@ -9,30 +9,30 @@ from typing import Any
 from rpcapi import errors
 from scheduler_svc.core.matching.predicate import Filter
 from scheduler_svc.core.plugins import entry_points, per_host
-from scheduler_svc.core.plugins.guard import PluginGuard, describe_error, guard_filter, guard_weigher
+from scheduler_svc.core.plugins.guard import FailurePolicy, PluginGuard, describe_error, guard_filter, guard_weigher
 from scheduler_svc.core.timings import FILTER, WEIGHER
 from scheduler_svc.core.weighers.weigher import Weigher
 
 
-def filters(points: Sequence[EntryPoint], configuration: object, fatal: bool) -> list[Filter]:
+def filters(points: Sequence[EntryPoint], configuration: object, policy: FailurePolicy) -> list[Filter]:
     """Return the external filters of these entry points: columnar ones first, then per-host ones.
 
-    ``configuration`` is passed to entry points that are factories; ``fatal`` is whether a failure of a plugin fails
-    the request. Raises BadConfiguration if an entry point cannot be loaded or is not a filter.
+    ``configuration`` is passed to entry points that are factories; ``policy`` is what a failure of a
+    plugin causes. Raises BadConfiguration if an entry point cannot be loaded or is not a filter.
     """
     loaded = [(point, _load(configuration, point, Filter, _to_filter)) for point in points]
     ordered = sorted(loaded, key=lambda pair: pair[1].per_host is not None)
-    return [guard_filter(plugin, _guard(FILTER, point, fatal)) for point, plugin in ordered]
+    return [guard_filter(plugin, _guard(FILTER, point, policy)) for point, plugin in ordered]
 
 
-def weighers(points: Sequence[EntryPoint], configuration: object, fatal: bool) -> list[Weigher]:
+def weighers(points: Sequence[EntryPoint], configuration: object, policy: FailurePolicy) -> list[Weigher]:
     """Return the external weighers of these entry points; raises BadConfiguration as above."""
     loaded = [(point, _load(configuration, point, Weigher, _to_weigher)) for point in points]
-    return [guard_weigher(plugin, _guard(WEIGHER, point, fatal)) for point, plugin in loaded]
+    return [guard_weigher(plugin, _guard(WEIGHER, point, policy)) for point, plugin in loaded]
 
 
-def _guard(kind: str, point: EntryPoint, fatal: bool) -> PluginGuard:
-    return PluginGuard(kind, point.name, entry_points.source(point), fatal)
+def _guard(kind: str, point: EntryPoint, policy: FailurePolicy) -> PluginGuard:
+    return PluginGuard(kind, point.name, entry_points.source(point), policy)
 
 
 def _load(configuration: object, point: EntryPoint, kind: type, adapt: Callable[[str, Any], Any]) -> Any:
