@@ -10,7 +10,7 @@ from typing import Any
 from devstack.lab import hosts, requests
 from rpcapi.resources.names import host_of
 from scheduler_svc.core.reads import Reads
-from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.request import DecisionContext, SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
 
 RACKS, PROJECTS, FLAVORS, DISKS, LIMITS = 100, 40, 20, 20, 20  # aggregates of each kind: 200
@@ -69,8 +69,10 @@ def _request(request: SchedulingRequest, chance: random.Random) -> SchedulingReq
             "capabilities:cpu_info:features": "<in> avx",
         },
         hints=hints,
-        instance_hosts={f"instance{number}": f"compute{number}/node1" for number in range(3)},
-        excluded_hosts=tuple(f"compute{number}/node2" for number in range(4)),
+        decision=DecisionContext(
+            instance_hosts={f"instance{number}": f"compute{number}/node1" for number in range(3)},
+            excluded_hosts=tuple(f"compute{number}/node2" for number in range(4)),
+        ),
     )
 
 

@@ -3,7 +3,7 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rpcapi.resources.claims import GroupPolicy
@@ -16,8 +16,28 @@ COMPUTE = "compute"
 _RECORDED_FIELDS = (
     *("required_traits", "any_traits", "forbidden_traits", "member_of", "forbidden_aggregates", "in_tree"),
     *("groups_policy", "same_subtree", "root_required", "root_forbidden", "availability_zone", "ignore_hosts"),
-    *("force_hosts", "hints", "numa", "image", "extra_specs", "volumes", "ports", "driver", "rewritten"),
+    *("force_hosts", "hints", "numa", "image", "extra_specs", "volumes", "ports", "driver"),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionContext:
+    """What the scheduler adds to a request while it decides.
+
+    ``instance_hosts`` maps instances named in hints to their hosts, ``members`` has the number of the server group's
+    members on each host. ``excluded_hosts`` names hosts at the limit of an anti-affinity group, ``group_hosts`` those
+    that an affinity group is already on: the store provides them. ``partition`` limits the decision to one partition,
+    ``unavailable_partitions`` names those whose stores do not answer. ``rewritten`` has what each prefilter added to
+    the request.
+    """
+
+    instance_hosts: Mapping[str, str] = field(default_factory=dict)
+    members: Mapping[str, int] = field(default_factory=dict)
+    excluded_hosts: tuple[str, ...] = ()
+    group_hosts: tuple[str, ...] = ()
+    partition: str | None = None
+    unavailable_partitions: tuple[str, ...] = ()
+    rewritten: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +48,7 @@ class SchedulingRequest:
     ``groups`` the suffixed ones; rpcapi.objects.RequestSpec documents them, and ``numa``, ``image``, ``extra_specs``,
     ``volumes`` and ``ports``. ``service`` is the service of the resource to place: "compute", "volume" or "network".
 
-    ``instance_hosts`` maps instances named in hints to their hosts, ``members`` has the number of the server group's
-    members on each host. ``excluded_hosts`` names hosts at the limit of an anti-affinity group, ``group_hosts`` those
-    that an affinity group is already on: the store provides them during the decision. ``partition`` limits the
-    decision to one partition, ``unavailable_partitions`` names those whose stores do not answer. ``source_partition``
-    is the current partition of an instance that moves, None for a new one. ``rewritten`` has what each prefilter added.
+    ``source_partition`` is the current partition of an instance that moves, None for a new one.
     """
 
     id: str
@@ -44,10 +60,6 @@ class SchedulingRequest:
     force_hosts: tuple[str, ...] = ()
     hints: Mapping[str, Any] = field(default_factory=dict)
     group: ClaimGroup | None = None
-    excluded_hosts: tuple[str, ...] = ()
-    group_hosts: tuple[str, ...] = ()
-    partition: str | None = None
-    unavailable_partitions: tuple[str, ...] = ()
     any_traits: tuple[tuple[str, ...], ...] = ()
     member_of: tuple[tuple[str, ...], ...] = ()
     forbidden_aggregates: tuple[str, ...] = ()
@@ -67,10 +79,8 @@ class SchedulingRequest:
     driver: str | None = None
     project: str = ""
     user: str = ""
-    instance_hosts: Mapping[str, str] = field(default_factory=dict)
-    members: Mapping[str, int] = field(default_factory=dict)
     source_partition: str | None = None
-    rewritten: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    decision: DecisionContext = DecisionContext()
 
     @property
     def max_instances_per_host(self) -> int | None:
@@ -89,10 +99,16 @@ class SchedulingRequest:
         """Return a hash of the request id, small enough to be exact as a JSON number."""
         return int.from_bytes(hashlib.blake2b(self.id.encode(), digest_size=6).digest(), "big")
 
+    def with_decision(self, **changes: Any) -> "SchedulingRequest":
+        """Return the request with these fields of its decision context changed."""
+        return replace(self, decision=replace(self.decision, **changes))
+
     def as_dict(self) -> dict[str, Any]:
         """Return the request for the decision record, without unset fields."""
         document: dict[str, Any] = {"resources": dict(self.resources)}
         document |= {name: _plain(value) for name in _RECORDED_FIELDS if (value := getattr(self, name))}
+        if self.decision.rewritten:
+            document["rewritten"] = self.decision.rewritten
         if self.groups:
             document["groups"] = {group.suffix: group.as_dict() for group in self.groups}
         if self.service != COMPUTE:

@@ -38,8 +38,7 @@ class RequestRewriter:
         if request.hints:
             source = single_value(request.hints.get(SOURCE_PARTITION_HINT))
             request = replace(
-                request,
-                instance_hosts=self._find_instance_hosts(request),
+                request.with_decision(instance_hosts=self._find_instance_hosts(request)),
                 source_partition=source if isinstance(source, str) else None,
             )
         with self._partitions.own.replica.unchecked_table.reading() as view:

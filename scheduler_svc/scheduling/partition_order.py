@@ -42,7 +42,7 @@ class PartitionProspects:
         first = next(self._ordered(()))
         self.common_snapshot = first.take_snapshot(
             policy,
-            replace(call.request, unavailable_partitions=tuple(unavailable_partitions)),
+            call.request.with_decision(unavailable_partitions=tuple(unavailable_partitions)),
             self._count,
             explains=call.explains,
         )
@@ -100,7 +100,7 @@ class PartitionProspects:
                 names = list(compress(ranking.candidates[0], is_here))
                 near = max(1, sum(is_here[: ranking.near]))
                 return replace(self.common_snapshot, ranking=replace(ranking, candidates=[names], near=near))
-        request = replace(self._call.request, partition=selector.partition)
+        request = self._call.request.with_decision(partition=selector.partition)
         snapshot = selector.take_snapshot(self._policy, request, self._count)
         return replace(snapshot, samples=snapshot.samples or self.common_snapshot.samples)
 

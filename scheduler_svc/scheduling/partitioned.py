@@ -143,7 +143,7 @@ class PartitionedSelector:
         partition: str,
         prospects: PartitionProspects | None = None,
     ) -> SelectionResult | RefusedCall:
-        narrowed = replace(call, request=replace(call.request, partition=partition))
+        narrowed = replace(call, request=call.request.with_decision(partition=partition))
         snapshot = prospects.snapshot(partition) if prospects else None
         try:
             return self._selectors[partition].place(policy, ctxt, narrowed, snapshot)

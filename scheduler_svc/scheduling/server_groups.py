@@ -2,7 +2,6 @@
 """Server groups: the hosts of their members, which the store provides, in the request."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from rpcapi.resources.claims import Verdict
 from scheduler_svc.core.request import SchedulingRequest
@@ -15,13 +14,15 @@ def add_group_members(store: DecisionStore, request: SchedulingRequest) -> Sched
         return request
     members = store.group_hosts(request.group.id)
     if request.is_affinity:
-        return replace(request, members=members, group_hosts=tuple(members))
+        return request.with_decision(members=members, group_hosts=tuple(members))
     limit = request.max_instances_per_host  # None for soft policies
     full_hosts = tuple(host for host, count in members.items() if limit is not None and count >= limit)
-    return replace(request, members=members, excluded_hosts=full_hosts)
+    return request.with_decision(members=members, excluded_hosts=full_hosts)
 
 
 def exclude_group_hosts(request: SchedulingRequest, verdicts: Mapping[str, Verdict]) -> SchedulingRequest:
     """Return the request without the hosts that the store refused by group policy: the table has no groups."""
     excluded_hosts = [host for host, verdict in verdicts.items() if verdict is Verdict.GROUP]
-    return replace(request, excluded_hosts=(*request.excluded_hosts, *excluded_hosts)) if excluded_hosts else request
+    if not excluded_hosts:
+        return request
+    return request.with_decision(excluded_hosts=(*request.decision.excluded_hosts, *excluded_hosts))

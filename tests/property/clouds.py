@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from scheduler_svc.core.reads import Reads
 from scheduler_svc.core.records import Snapshot
-from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.request import DecisionContext, SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
 from tests.unit.scheduler_svc.hosts import EPOCH, node, provider
 
@@ -246,9 +246,9 @@ def request(cloud, request_data) -> SchedulingRequest:
         flavor=request_data["flavor"],
         project=request_data["project"],
         hints=request_data["hints"],
-        instance_hosts=instance_hosts(cloud),
-        group_hosts=group_hosts,
-        excluded_hosts=excluded_hosts,
+        decision=DecisionContext(
+            instance_hosts=instance_hosts(cloud), group_hosts=group_hosts, excluded_hosts=excluded_hosts
+        ),
     )
 
 

@@ -10,7 +10,7 @@ from rpcapi.resources import fit, names
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.records import Snapshot
-from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.request import DecisionContext, SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
 from tests.unit.scheduler_svc.hosts import EPOCH, node, provider
 
@@ -45,8 +45,11 @@ requests = st.builds(
     availability_zone=ZONES,
     ignore_hosts=REQUESTED_HOSTS.map(tuple),
     force_hosts=REQUESTED_HOSTS.map(tuple),
-    excluded_hosts=st.lists(st.sampled_from(NAMES), max_size=3).map(tuple),
-    group_hosts=st.lists(st.sampled_from(NAMES), max_size=3).map(tuple),
+    decision=st.builds(
+        DecisionContext,
+        excluded_hosts=st.lists(st.sampled_from(NAMES), max_size=3).map(tuple),
+        group_hosts=st.lists(st.sampled_from(NAMES), max_size=3).map(tuple),
+    ),
 )
 
 
@@ -97,8 +100,8 @@ def is_named(host, names_requested):
 
 
 def satisfies_group(host, request):
-    return not is_named(host, request.excluded_hosts) and (
-        not request.group_hosts or is_named(host, request.group_hosts)
+    return not is_named(host, request.decision.excluded_hosts) and (
+        not request.decision.group_hosts or is_named(host, request.decision.group_hosts)
     )
 
 
@@ -149,8 +152,10 @@ def test_each_filter_equals_its_part_of_the_loop(hosts, request, name):
         "ComputeFilter": lambda host: host.alive and host.enabled and host.opened,
         "ForceHostsFilter": lambda host: not request.force_hosts or is_named(host, request.force_hosts),
         "IgnoreHostsFilter": lambda host: not is_named(host, request.ignore_hosts),
-        "ServerGroupAffinityFilter": lambda host: not request.group_hosts or is_named(host, request.group_hosts),
-        "ServerGroupAntiAffinityFilter": lambda host: not is_named(host, request.excluded_hosts),
+        "ServerGroupAffinityFilter": lambda host: (
+            not request.decision.group_hosts or is_named(host, request.decision.group_hosts)
+        ),
+        "ServerGroupAntiAffinityFilter": lambda host: not is_named(host, request.decision.excluded_hosts),
         "AvailabilityZoneFilter": lambda host: request.availability_zone in (None, host.zone),
         "TraitsFilter": lambda host: (
             set(request.required_traits) <= host.traits and not set(request.forbidden_traits) & host.traits

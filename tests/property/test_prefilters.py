@@ -222,12 +222,14 @@ def test_rewritten_lists_additions_of_each_prefilter(request, metadata_by_name):
     except errors.InvalidSpec:
         return
     for name in pipeline.REWRITTEN:
-        additions = [value for changes in rewritten_request.rewritten.values() for value in changes.get(name, ())]
+        additions = [
+            value for changes in rewritten_request.decision.rewritten.values() for value in changes.get(name, ())
+        ]
         additions = [tuple(value) if isinstance(value, list) else value for value in additions]
         assert [*getattr(request, name), *additions] == list(getattr(rewritten_request, name))
-    assert rewritten_request.rewritten.keys() <= set(pipeline.NAMES)
+    assert rewritten_request.decision.rewritten.keys() <= set(pipeline.NAMES)
     # A request that no prefilter changed is the same object.
-    assert rewritten_request.rewritten or rewritten_request is request
+    assert rewritten_request.decision.rewritten or rewritten_request is request
 
 
 def test_default_prefilters_change_nothing():

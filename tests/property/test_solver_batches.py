@@ -10,7 +10,7 @@ from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.drivers.driver import RankRequest
 from scheduler_svc.core.drivers.solver.driver import SolverDriver, SolverLimits
 from scheduler_svc.core.records import ClaimGroup
-from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.request import DecisionContext, SchedulingRequest
 from tests.unit.scheduler_svc import hosts
 from tests.unit.scheduler_svc.scheduling.replica_views import filter_driver
 
@@ -58,9 +58,13 @@ def served_one_by_one(host_table, rank_requests, packs):
         request = rank_request.request
         if request.group is not None:
             full = tuple(name for name, count in members.items() if count >= request.group.max_per_host)
-            group_hosts = {"beside": tuple(members)} if request.is_affinity else {"ruled_out": full}
+            decision = (
+                DecisionContext(group_hosts=tuple(members))
+                if request.is_affinity
+                else DecisionContext(excluded_hosts=full)
+            )
             request = SchedulingRequest(
-                request.id, request.resources, request.required_traits, group=request.group, **group_hosts
+                request.id, request.resources, request.required_traits, group=request.group, decision=decision
             )
             if request.group.policy in SOFT:
                 request = SchedulingRequest(request.id, request.resources, request.required_traits)

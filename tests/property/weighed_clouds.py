@@ -16,7 +16,7 @@ from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.conf.weighers import AGGREGATE_OPTIONS, METRICS, OPTIONS
 from scheduler_svc.core.metric_weights import MetricWeights
 from scheduler_svc.core.records import ClaimGroup, Snapshot
-from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.request import DecisionContext, SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.core.weighers import scoring
 from scheduler_svc.core.weighers.options import WeigherOptions
@@ -118,7 +118,9 @@ def request(cloud: Cloud) -> SchedulingRequest:
         "req-1",
         {"VCPU": 1, "MEMORY_MB": 1024},
         group=group,
-        members={host["name"]: host["members"] for host in cloud["hosts"] if host["members"]} if group else {},
+        decision=DecisionContext(
+            members={host["name"]: host["members"] for host in cloud["hosts"] if host["members"]} if group else {}
+        ),
         image={"properties": cloud["request"]["image"]},
         source_partition=cloud["request"]["source"],
     )

@@ -80,13 +80,13 @@ def run(
     kind = view.of_kind(request.service)
     if kind is not None:
         passes &= kind
-    if request.partition is not None:
-        passes &= view.partitions.members(request.partition)
+    if request.decision.partition is not None:
+        passes &= view.partitions.members(request.decision.partition)
     hosts = count = int(np.count_nonzero(passes))
     reasons: dict[str, int] = {}
     laps = _WATCH.laps()
     # Hosts of unreachable partitions take no claims, so this filter is always applied.
-    for host_filter in (partition.FILTER, *filters) if request.unavailable_partitions else filters:
+    for host_filter in (partition.FILTER, *filters) if request.decision.unavailable_partitions else filters:
         predicates = (
             host_filter.predicates(view, request)
             if host_filter.per_host is None

@@ -32,7 +32,8 @@ def different(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]
 def _hosts(request: SchedulingRequest, hint: str) -> Sequence[str]:
     """Return the hosts of a hint's instances; instances without a known host are skipped."""
     uuids = as_list(request.hints[hint])
-    return [request.instance_hosts[uuid] for uuid in uuids if uuid in request.instance_hosts]
+    located = request.decision.instance_hosts
+    return [located[uuid] for uuid in uuids if uuid in located]
 
 
 SAME_FILTER = Filter(SAME_NAME, same)

@@ -16,9 +16,10 @@ REASON = PARTITION_UNAVAILABLE
 
 def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
     """Accept hosts in partitions that are reachable."""
-    if request.unavailable_partitions:
+    if request.decision.unavailable_partitions:
         yield HostPredicate(
-            REASON, ~np.logical_or.reduce([view.partitions.members(name) for name in request.unavailable_partitions])
+            REASON,
+            ~np.logical_or.reduce([view.partitions.members(name) for name in request.decision.unavailable_partitions]),
         )
 
 

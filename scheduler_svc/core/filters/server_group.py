@@ -17,14 +17,14 @@ REASON = "server group policy"
 
 def affine(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
     """Accept hosts that run members of the affinity group; all hosts if it has no members yet."""
-    if request.group_hosts:
-        yield HostPredicate(REASON, view.match_names(request.group_hosts))
+    if request.decision.group_hosts:
+        yield HostPredicate(REASON, view.match_names(request.decision.group_hosts))
 
 
 def anti_affine(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
     """Accept hosts that run fewer members of the anti-affinity group than a host may."""
-    if request.excluded_hosts:
-        yield HostPredicate(REASON, ~view.match_names(request.excluded_hosts))
+    if request.decision.excluded_hosts:
+        yield HostPredicate(REASON, ~view.match_names(request.decision.excluded_hosts))
 
 
 AFFINITY_FILTER = Filter(AFFINITY_NAME, affine)

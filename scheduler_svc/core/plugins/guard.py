@@ -23,7 +23,7 @@ LOG = log.getLogger(__name__)
 MAX_PREDICATES = 100
 MAX_REASON_LENGTH = 120  # characters
 QUIET_SECONDS = 60.0  # minimum time between log lines about one plugin
-_MAPPINGS = ("resources", "hints", "numa", "image", "extra_specs", "instance_hosts", "members")
+_MAPPINGS = ("resources", "hints", "numa", "image", "extra_specs")
 
 T = TypeVar("T")
 
@@ -139,7 +139,10 @@ def copy_request(request: SchedulingRequest) -> SchedulingRequest:
     """Return a copy of the request with copied mappings, so that a plugin cannot modify the original."""
     mappings = {name: getattr(request, name) for name in _MAPPINGS}
     copies: dict[str, Any] = {name: copy.deepcopy(dict(value)) for name, value in mappings.items() if value}
-    return replace(request, groups=copy.deepcopy(request.groups), **copies)
+    decision = request.decision
+    if decision.instance_hosts or decision.members:
+        decision = replace(decision, instance_hosts=dict(decision.instance_hosts), members=dict(decision.members))
+    return replace(request, groups=copy.deepcopy(request.groups), decision=decision, **copies)
 
 
 def describe_error(error: BaseException) -> str:

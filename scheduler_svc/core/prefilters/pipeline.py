@@ -2,7 +2,6 @@
 """The prefilters in their order, and their application to a request."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from scheduler_svc.core.prefilters import devices, image_metadata, image_type, isolated_aggregates, tenant_aggregates
 from scheduler_svc.core.prefilters.options import DEFAULTS, PrefilterOptions
@@ -53,7 +52,7 @@ def run(prefilters: Sequence[Prefilter], request: SchedulingRequest, aggregates:
         before, request = request, prefilter.rewrite(request, aggregates)
         if request is not before:
             added[prefilter.name] = _find_additions(before, request)
-    return replace(request, rewritten=added) if added else request
+    return request.with_decision(rewritten=added) if added else request
 
 
 def _find_additions(before: SchedulingRequest, after: SchedulingRequest) -> Mapping[str, list[object]]:

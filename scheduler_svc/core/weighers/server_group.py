@@ -14,7 +14,7 @@ def _build(name: str, policy: GroupPolicy, sign: int) -> Weigher:
     """Return the weigher of one policy; ``sign`` is 1 for affinity and -1 for anti-affinity."""
 
     def raw(view: View, request: SchedulingRequest) -> FloatColumn | None:
-        if not request.members or not _has_policy(request, policy):
+        if not request.decision.members or not _has_policy(request, policy):
             return None
         return sign * _count_members(view, request)
 
@@ -32,7 +32,7 @@ def _count_members(view: View, request: SchedulingRequest) -> FloatColumn:
     """Return the number of group members on each row."""
     counts = np.zeros(view.size, np.float64)
     for number in range(len(view.partitions)):
-        for name, count in request.members.items():
+        for name, count in request.decision.members.items():
             row = view.row(name, number)
             if row is not None:
                 counts[row] = count

@@ -143,7 +143,7 @@ def _rules(picks: Sequence[HostPick], names: Sequence[str]) -> Sequence[GroupRul
     rules = []
     for numbers in kinds.values():
         requests = [picks[number].call_group.request for number in numbers]
-        member_counts = np.array([requests[0].members.get(name, 0) for name in names], np.int64)
+        member_counts = np.array([requests[0].decision.members.get(name, 0) for name in names], np.int64)
         limits = [request.max_instances_per_host for request in requests if request.max_instances_per_host is not None]
         anti_affinity = requests[0].group is not None and requests[0].group.policy == GroupPolicy.SOFT_ANTI_AFFINITY
         rules.append(GroupRule(tuple(numbers), member_counts, min(limits, default=None), anti_affinity))

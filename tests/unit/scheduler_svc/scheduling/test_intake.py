@@ -66,7 +66,7 @@ def test_other_hints_are_passed_unchanged():
     rewritten = RequestRewriter(PartitionedDeployment(p={"a": node()}).worker.partitions).rewrite(
         POLICY, request(hints=hints)
     )
-    assert (rewritten.hints, rewritten.instance_hosts, rewritten.source_partition) == (hints, {}, None)
+    assert (rewritten.hints, rewritten.decision.instance_hosts, rewritten.source_partition) == (hints, {}, None)
 
 
 def test_soft_group_policy_holds_while_capacity_allows():
@@ -102,11 +102,11 @@ def test_hints_are_resolved_by_available_partitions(noticed):
         deployment.worker.selector.select(POLICY, context.new("p", "u"), SelectionCall(scheduling_request, [consumer]))
     rewrite = partial(RequestRewriter(deployment.worker.partitions).rewrite, POLICY)
     scheduling_request = request(hints={"different_host": uuids})
-    assert rewrite(scheduling_request).instance_hosts == dict(zip(uuids, "ew", strict=True))
+    assert rewrite(scheduling_request).decision.instance_hosts == dict(zip(uuids, "ew", strict=True))
     deployment.stores["east"].away = True
     if noticed:
         deployment.worker.follow()
-    assert rewrite(scheduling_request).instance_hosts == {uuids[1]: "w"}
+    assert rewrite(scheduling_request).decision.instance_hosts == {uuids[1]: "w"}
     # Without any available partition the request fails
     deployment.stores["west"].away = True
     with pytest.raises(errors.StoreUnavailable):

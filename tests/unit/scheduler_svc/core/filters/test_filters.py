@@ -119,8 +119,11 @@ def test_forced_and_ignored_hosts_by_node_and_by_service_host():
 
 
 def test_hosts_excluded_by_the_server_group_are_rejected():
-    assert passing(server_group.anti_affine, request(excluded_hosts=("a/1", "b/1")))[0] == ["a/2", "c/1"]
-    assert passing(server_group.affine, request(group_hosts=("a/2",)))[0] == ["a/2"]
+    assert passing(server_group.anti_affine, request().with_decision(excluded_hosts=("a/1", "b/1")))[0] == [
+        "a/2",
+        "c/1",
+    ]
+    assert passing(server_group.affine, request().with_decision(group_hosts=("a/2",)))[0] == ["a/2"]
     assert passing(server_group.anti_affine, request()) == passing(server_group.affine, request()) == (list(NODES), [])
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from rpcapi.resources.groups import RequestGroup
 from scheduler_svc.core.matching.options import FilterOptions
+from scheduler_svc.core.request import DecisionContext
 from tests.unit.scheduler_svc.core.filters.cloud import make_nodes, passing_hosts
 from tests.unit.scheduler_svc.hosts import node
 
@@ -17,7 +18,7 @@ NODES = {
     **make_nodes("h3"),
 }
 ALL = list(NODES)
-LOCATED = {"u1": "h1/a", "u2": "h2"}
+LOCATED = DecisionContext(instance_hosts={"u1": "h1/a", "u2": "h2"})
 
 
 @pytest.mark.parametrize(
@@ -30,11 +31,8 @@ LOCATED = {"u1": "h1/a", "u2": "h2"}
     ],
 )
 def test_same_host_and_different_host_hints(uuids, same, different):
-    assert passing_hosts("SameHostFilter", NODES, hints={"same_host": uuids}, instance_hosts=LOCATED) == same
-    assert (
-        passing_hosts("DifferentHostFilter", NODES, hints={"different_host": uuids}, instance_hosts=LOCATED)
-        == different
-    )
+    assert passing_hosts("SameHostFilter", NODES, hints={"same_host": uuids}, decision=LOCATED) == same
+    assert passing_hosts("DifferentHostFilter", NODES, hints={"different_host": uuids}, decision=LOCATED) == different
 
 
 @pytest.mark.parametrize(
