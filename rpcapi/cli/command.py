@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cliff import command, lister, show
 
-from rpcapi.cli import error_messages, formatters
+from rpcapi.cli import client_imports, error_messages, formatters
 
 if TYPE_CHECKING:
     from rpcapi.cli.session import Session
@@ -38,6 +38,7 @@ class _SessionCommand:
         self.app.show_message(line)
 
     def run(self, parsed_args: argparse.Namespace) -> int:
+        client_imports.import_messaging()
         try:
             code = super().run(parsed_args)  # type: ignore[misc]
         except (BrokenPipeError, error_messages.CommandFailed):

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The console scripts ``gantt`` and ``gantt-status``."""
 
+import gc
 import sys
 
 from rpcapi import entry
+from rpcapi.cli import delayed_imports
 
 
 def main() -> int:
     """Run ``gantt``; return its exit code."""
+    delayed_imports.install()
+    gc.set_threshold(50_000)  # a tenth of a command's time would go into looking for garbage among imported modules
     return entry.run("gantt", "shell", "rpcapi.cli.main:main")
 
 

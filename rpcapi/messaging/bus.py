@@ -5,9 +5,10 @@ from typing import Any
 
 import oslo_messaging as messaging
 from oslo_config import cfg
-from oslo_messaging import opts as messaging_opts
+from oslo_messaging import server, transport
 from oslo_messaging._metrics import client as messaging_metrics
 from oslo_messaging._tracing import client as messaging_tracing
+from oslo_messaging.rpc import client, dispatcher
 from oslo_messaging.rpc.server import RPCServer
 from oslo_messaging.transport import RPCTransport
 
@@ -30,9 +31,8 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
     oslo.messaging registers its tracing and metrics options on the global configuration only. Without them its
     server acknowledges every message, dispatches none and logs nothing.
     """
-    for group, options in messaging_opts.list_opts():
-        if group in (None, RABBIT):
-            conf.register_opts(options, group=group)
+    for options in (server._pool_opts, client._client_opts, transport._transport_opts, dispatcher._dispatcher_opts):
+        conf.register_opts(options)
     conf.register_opts(messaging_tracing.oslo_messaging_tracing, group="oslo_messaging_tracing")
     conf.register_opts(messaging_metrics.oslo_messaging_metrics, group="oslo_messaging_metrics")
     bus_opts.register_opts(conf)
@@ -43,6 +43,13 @@ def set_defaults(conf: cfg.ConfigOpts) -> None:
     register_opts(conf)
     conf.set_default("control_exchange", EXCHANGE)
     conf.set_default("rpc_response_timeout", 30)
+
+
+def set_rabbit_defaults(conf: cfg.ConfigOpts) -> None:
+    """Register the options of RabbitMQ and set gantt's defaults; another bus does not need the driver's modules."""
+    from oslo_messaging import opts as messaging_opts  # noqa: PLC0415 - lazy: brings all drivers
+
+    conf.register_opts(dict(messaging_opts.list_opts())[RABBIT], group=RABBIT)
     for name, value in RABBIT_DEFAULTS.items():
         conf.set_default(name, value, group=RABBIT)
 
@@ -82,9 +89,13 @@ def get_transport(conf: cfg.ConfigOpts, url: str | None = None) -> RPCTransport:
     except (messaging.InvalidTransportURL, ValueError):
         # The texts of oslo.messaging and urllib quote the URL, or a password that they took for a port.
         raise transport_conf.malformed_url() from None
+    if "rabbit" in parsed.transport:
+        set_rabbit_defaults(conf)
     try:
-        if parsed.transport == "rabbit":
-            return _bounded_rabbit(conf, parsed)
+        driver = _own_driver(parsed.transport)
+        if driver is not None:
+            values = {"default_exchange": conf.control_exchange, "allowed_remote_exmods": ALLOWED_REMOTE_EXMODS}
+            return RPCTransport(driver(conf, parsed, **values))
         return messaging.get_rpc_transport(conf, parsed, allowed_remote_exmods=ALLOWED_REMOTE_EXMODS)
     except messaging.DriverLoadFailure:
         raise transport_conf.unknown_driver(parsed.transport) from None
@@ -92,15 +103,21 @@ def get_transport(conf: cfg.ConfigOpts, url: str | None = None) -> RPCTransport:
         raise errors.BadConfiguration(why=f"transport_url cannot be used: {str(error).rstrip('.')}") from None
 
 
-def _bounded_rabbit(conf: cfg.ConfigOpts, url: messaging.TransportURL) -> RPCTransport:
-    """Return the transport of `rabbit://`, with the bounded driver instead of oslo.messaging's stock driver."""
-    from rpcapi.messaging.drivers import bounded_rabbit  # noqa: PLC0415 - other buses do not need it
+def _own_driver(name: str) -> Any:
+    """Return the class of gantt's driver of that name, or None.
 
-    return RPCTransport(
-        bounded_rabbit.BoundedRabbitDriver(
-            conf, url, default_exchange=conf.control_exchange, allowed_remote_exmods=ALLOWED_REMOTE_EXMODS
-        )
-    )
+    `rabbit` gets the bounded driver instead of oslo.messaging's stock driver. `gantt+redis` is an entry point too, but
+    the search of the entry points of all installed packages takes longer than everything else that a command does.
+    """
+    if name == "rabbit":
+        from rpcapi.messaging.drivers import bounded_rabbit  # noqa: PLC0415 - other buses do not need it
+
+        return bounded_rabbit.BoundedRabbitDriver
+    if name == "gantt+redis":
+        from rpcapi.messaging.drivers import redis_bus  # noqa: PLC0415 - as above
+
+        return redis_bus.RedisBusDriver
+    return None
 
 
 def exchange_of(transport: RPCTransport, target: messaging.Target) -> messaging.Target:

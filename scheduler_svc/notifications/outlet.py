@@ -32,6 +32,7 @@ class NotificationSender:
     def __init__(self, conf: Any, url: str | None, driver: str, topics: Sequence[str], publisher: str) -> None:
         """Raise BadConfiguration for a URL without a driver, or an unknown notification driver."""
         bus.set_defaults(conf)
+        bus.set_rabbit_defaults(conf)
         try:
             transport = messaging.get_notification_transport(conf, url=url or None)
         except (messaging.InvalidTransportURL, messaging.DriverLoadFailure, ValueError):

@@ -13,9 +13,9 @@ from rpcapi.messaging.drivers import errors as bus_errors
 
 
 def test_defaults_are_set_and_operator_overrides_win(conf: cfg.ConfigOpts) -> None:
-    bus.register_opts(conf)
+    bus.set_rabbit_defaults(conf)
     conf.set_override("rabbit_qos_prefetch_count", 3, group="oslo_messaging_rabbit")
-    bus.set_defaults(conf)
+    bus.get_transport(conf, "rabbit://host/").cleanup()
     assert conf.control_exchange == "gantt"
     assert conf.oslo_messaging_rabbit.rabbit_qos_prefetch_count == 3
     assert 0 < conf.oslo_messaging_rabbit.rabbit_interval_max <= 5
