@@ -10,64 +10,12 @@ import pytest
 from kombu.exceptions import OperationalError
 from oslo_messaging._drivers import common
 
-from rpcapi import conf as rpc_conf
 from rpcapi import context, errors, objects
 from rpcapi.clients.claims import ClaimsAPI
 from rpcapi.clients.compute import ComputeAPI
 from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.clients.scheduler import BusBackend
-from rpcapi.messaging import bus
 from rpcapi.messaging.drivers import errors as bus_errors
-
-
-class RecordingClient:
-    """Double of oslo.messaging's client; records how it was prepared and what was sent."""
-
-    def __init__(self):
-        self.prepared = {}
-        self.sent = []
-        self.contexts = []
-
-    def prepare(self, **options):
-        self.prepared = options
-        return self
-
-    def call(self, ctxt, method, **values):
-        self.contexts.append(ctxt)
-        self.sent.append(("call", method, values))
-
-    def cast(self, ctxt, method, **values):
-        self.contexts.append(ctxt)
-        self.sent.append(("cast", method, values))
-
-    def fails_with(self, error):
-        """Raise ``error`` from all later calls and casts."""
-
-        def fail(ctxt, method, **values):
-            raise error
-
-        self.call = self.cast = fail
-
-
-@pytest.fixture
-def sender(monkeypatch):
-    client = RecordingClient()
-
-    def get_client(transport, target, **options):
-        client.target = target
-        client.options = options
-        return client
-
-    monkeypatch.setattr(bus, "get_client", get_client)
-    return client
-
-
-@pytest.fixture
-def options(conf):
-    rpc_conf.register_opts(conf)
-    conf.set_override("call_timeout", 20.0, group="rpc")
-    conf.set_override("call_monitor_timeout", 5.0, group="rpc")
-    return conf
 
 
 def test_call_without_deadline_waits_for_call_timeout(sender, options):
@@ -197,21 +145,7 @@ def test_driver_error_raises_a_gantt_error(sender, sends, cause, expected, kind)
     assert str(caught.value) == str(expected)
 
 
-def test_claims_client_uses_the_topic_of_its_partition(sender, options):
-    ClaimsAPI(options, None, "cell1").verify(context.new())
-    assert (sender.target.topic, sender.target.version) == ("claims.cell1", "1.0")
-
-
 def test_version_cap_is_passed_to_the_bus(sender, options):
     options.set_override("claims", "1.0", group="upgrade_levels")
     ClaimsAPI(options, None, "cell1")
     assert sender.options["version_cap"] == "1.0"
-
-
-def test_cast_is_sent_to_one_agent_and_audit_to_all(sender, options):
-    refs = objects.ClaimRefs.of(consumers=[], attempts=[])
-    ComputeAPI(options, None).terminate_instances(context.new(), "host1", refs)
-    assert sender.prepared == {"version": "1.0", "server": "host1"}
-    ComputeAPI(options, None).audit(context.new(), "cell1", 7)
-    assert sender.prepared == {"version": "1.0", "fanout": True}
-    assert sender.sent[-1] == ("cast", "audit", {"partition": "cell1", "epoch": 7})

@@ -4,7 +4,7 @@
 import pytest
 
 from rpcapi import errors
-from rpcapi.conf import redis_nodes, redis_url
+from rpcapi.conf import redis_nodes
 
 
 def test_sentinel_url_is_parsed() -> None:
@@ -62,10 +62,5 @@ def test_repr_does_not_show_a_password() -> None:
 )
 def test_invalid_url_is_refused_and_not_shown(url: str) -> None:
     with pytest.raises(errors.BadConfiguration, match=r"\[store\] url") as caught:
-        redis_url.check("store", url)
+        redis_nodes.parse(url, "store")
     assert "secret" not in str(caught.value)
-
-
-def test_unknown_scheme_error_lists_the_known_schemes() -> None:
-    with pytest.raises(errors.BadConfiguration, match=r"redis\+sentinel://, rediss\+sentinel://, redis\+cluster://"):
-        redis_url.check("store", "redis+valkey://h")

@@ -56,12 +56,3 @@ def test_nested_object_is_completed_and_checked():
     del primitive["gantt_object.data"]["spec"]["gantt_object.data"]["resources"]
     with pytest.raises(errors.MalformedObject, match=r"RequestSpec.*field 'resources' is missing"):
         GanttObject.obj_from_primitive(primitive)
-
-
-def test_selections_have_each_host_name_once():
-    selections = objects.Selections.build(
-        ["a", "b", "a"], [["b"], ["a", "c"], []], partition="p", attempt=1, deadline_ms=1, epoch=1, position=1
-    )
-    assert selections.names == ["a", "b", "c"]
-    assert [selections.host(index) for index in range(3)] == ["a", "b", "a"]
-    assert [selections.alternates_of(index) for index in range(3)] == [["b"], ["a", "c"], []]

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Client of the conductor: versions and arguments."""
+
+import pytest
+
+from rpcapi import context
+from rpcapi.clients.conductor import ConductorAPI
+
+
+@pytest.fixture
+def call(sender, options):
+    """Return a function that calls a method and returns its version and what was sent."""
+
+    def call_method(method, arguments):
+        getattr(ConductorAPI(options, None), method)(context.new(), **arguments)
+        return sender.prepared["version"], sender.sent
+
+    return call_method
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments", "version", "values"),
+    [
+        ("build_instances", {"spec": "spec", "uuids": ["u"]}, "1.0", {"spec": "spec", "uuids": ["u"]}),
+        ("report_builds", {"report": "report"}, "1.0", {"report": "report"}),
+        ("delete_instances", {"uuids": ["u"]}, "1.0", {"uuids": ["u"]}),
+        ("get_instances", {"uuids": ["u"]}, "1.0", {"uuids": ["u"]}),
+        ("list_instances", {}, "1.0", {"marker": None, "limit": 1000, "deleted": False}),
+        ("list_instances", {"marker": "m", "deleted": True}, "1.0", {"marker": "m", "limit": 1000, "deleted": True}),
+        (
+            "object_backport_versions",
+            {"objinst": {}, "object_versions": {"Instance": "1.0"}},
+            "1.0",
+            {"objinst": {}, "object_versions": {"Instance": "1.0"}},
+        ),
+        ("audit_hosts", {"partition": "cell1", "epoch": 7}, "1.1", {"partition": "cell1", "epoch": 7}),
+    ],
+)
+def test_method_is_called_with_its_version_and_arguments(call, method, arguments, version, values):
+    assert call(method, arguments) == (version, [("call", method, values)])
+
+
+def test_topic_is_that_of_the_conductors(sender, options):
+    ConductorAPI(options, None)
+    assert sender.target.topic == "conductor"

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Build requests for older agents."""
+
+import pytest
+
+from rpcapi import errors, objects
+
+
+def request(**values):
+    fields = {"partition": "p", "project_id": "", "user_id": "", "uuids": ["u"], "attempts": [1], "names": ["h/n"]}
+    return objects.BuildRequest.of(spec=objects.RequestSpec.of(resources={"VCPU": 1}), **(fields | values))
+
+
+def test_older_agent_gets_no_allocations_and_an_older_spec():
+    primitive = request(allocations=[{"h/n": {"VCPU": 1}}]).obj_to_primitive(target_version="1.0")
+    assert "allocations" not in primitive["gantt_object.data"]
+    assert primitive["gantt_object.data"]["spec"]["gantt_object.version"] == "1.1"
+
+
+@pytest.mark.parametrize(("allocations", "valid"), [([], True), ([None], True), ([None, None], False)])
+def test_allocations_are_as_many_as_instances_or_empty(allocations, valid):
+    if valid:
+        assert request(allocations=allocations).allocations == allocations
+        return
+    with pytest.raises(errors.MalformedObject, match="differ in length"):
+        request(allocations=allocations)
