@@ -99,3 +99,11 @@ class RedisFaults:
         claim["deadline_ms"] = self.now()
         self._text.hset(self._head + "claims", consumer, json.dumps(claim))
         self._text.zadd(self._head + "deadlines", {consumer: claim["deadline_ms"]}, xx=True)
+
+
+def partition_on(server: RedisServer, store: RedisStore) -> StorePartition:
+    """Return a partition with the given store."""
+    new_partition = redis_partition(server)
+    new_partition.store.close()
+    new_partition.store = store
+    return new_partition

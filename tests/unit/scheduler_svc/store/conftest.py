@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures that run every store test on every backend."""
 
+import uuid
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from devstack.servers.errors import BinaryMissing
+from devstack.servers.memcached import MemcachedServer
+from scheduler_svc.store.composite import CompositeStore
+from scheduler_svc.store.factory import attach_state_store
+from scheduler_svc.store.memory import MemoryStore
+from tests.conftest import missing
 from tests.functional.failover.setups import KINDS
 from tests.run_folders import claim_folder, release_folder
 from tests.unit.scheduler_svc.store.backends import failover_partition, memory_partition, redis_partition
@@ -51,3 +58,26 @@ def make_partition(request: pytest.FixtureRequest) -> Iterator[Any]:
 def partition(make_partition: Any) -> Any:
     """A new partition on the backend under test."""
     return make_partition()
+
+
+@pytest.fixture(scope="session")
+def memcached_server() -> Iterator[MemcachedServer]:
+    """A memcached for the whole run; each test uses a new partition."""
+    memcached = MemcachedServer(claim_folder())
+    try:
+        memcached.start()
+    except BinaryMissing as why:
+        missing(why)
+    yield memcached
+    memcached.stop()
+    release_folder(memcached.folder)
+
+
+@pytest.fixture
+def composite_store(memcached_server: MemcachedServer) -> Iterator[CompositeStore]:
+    """A store with namespace ``rack`` in memcached, and ``power`` not."""
+    inner = MemoryStore(uuid.uuid4().hex[:8], namespaces=["rack", "power"])
+    composite = attach_state_store(inner, memcached_server.url(), ["rack"], ["rack", "power"])
+    assert isinstance(composite, CompositeStore)
+    yield composite
+    composite.close()

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import Connection, Table, create_engine, delete, insert, select, update
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import Engine, make_url
 from sqlalchemy.pool import NullPool
 
 from scheduler_svc.store.sql import SqlStore, tables
@@ -26,10 +26,8 @@ class SqlFaults:
     """Fault injection for a partition in a SQL database, by changing its rows."""
 
     def __init__(self, url: str, partition: str) -> None:
-        parsed = make_url(url)
-        is_sqlite = parsed.get_backend_name() == "sqlite"
-        driven = parsed if is_sqlite else parsed.set(drivername="postgresql+psycopg")
-        self._engine = create_engine(driven, poolclass=NullPool)
+        self._engine = engine(url)
+        is_sqlite = self._engine.dialect.name == "sqlite"
         self._partition = partition
         self._clock = (
             "SELECT CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)"
@@ -82,3 +80,10 @@ class SqlFaults:
 
     def _own(self, statement: Any, table: Table) -> Any:
         return statement.where((table.c.name if table is tables.PARTITIONS else table.c.partition) == self._partition)
+
+
+def engine(url: str) -> Engine:
+    """Return a SQLAlchemy engine for the database."""
+    parsed = make_url(url)
+    driver = "postgresql+psycopg" if parsed.get_backend_name() == "postgresql" else "sqlite"
+    return create_engine(parsed.set(drivername=driver), poolclass=NullPool)

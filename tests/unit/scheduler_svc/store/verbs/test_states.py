@@ -4,8 +4,15 @@
 import pytest
 
 from rpcapi import errors
+from rpcapi.resources.claims import Answer, Verdict
+from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.store.records import HostReport
-from tests.unit.scheduler_svc.store.store_partition import ROOMY, SHORT_MS, StorePartition, node_stats
+from tests.unit.scheduler_svc.store.store_partition import (
+    ROOMY,
+    SHORT_MS,
+    StorePartition,
+    node_stats,
+)
 
 
 def delta(partition: StorePartition, sequence: int, base: int, nodes: dict, incarnation: int = 1):
@@ -185,3 +192,26 @@ def test_protected_fields_cannot_be_changed(partition: StorePartition, namespace
     partition.add_host("h1")
     with pytest.raises(errors.InvalidRequest):
         partition.store.put_state(namespace, "h1", 1, changes)
+
+
+def test_inventory_below_usage_is_flagged_and_refuses_claims(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    partition.hold("c1", "h1")
+    partition.report("h1", {"h1": node_stats({"VCPU": 0, "MEMORY_MB": 1024})})
+    assert [(entry["class"], entry["used"], entry["capacity"]) for entry in partition.check().excess] == [
+        ("VCPU", 1, 0)
+    ]
+    assert partition.prepare("c2", "h1").answer is Answer.REFUSED
+    partition.report("h1", {"h1": node_stats({"VCPU": 4, "MEMORY_MB": 1024})})
+    assert list(partition.check().excess) == []
+
+
+def test_removed_node_with_claims_is_flagged_as_excess(partition: StorePartition) -> None:
+    partition.add_host("h1", "h1/n1", "h1/n2")
+    partition.hold("c1", "h1/n1")
+    partition.report("h1", {"h1/n2": node_stats({"VCPU": 4, "MEMORY_MB": 1024})})
+    assert {entry["provider"] for entry in partition.check().excess} == {"h1/n1"}
+    assert tuple(partition.prepare("c2", "h1/n1").verdicts) == (Verdict.UNKNOWN,)
+    partition.store.release("h1", [ClaimRef("c1", 1)])
+    assert list(partition.check().excess) == []
+    assert partition.store.snapshot().used.get("h1/n1", {}) == {}

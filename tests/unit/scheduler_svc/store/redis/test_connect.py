@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Behaviour of the store when Redis restarts, is unavailable, is emptied, or is another server."""
+"""Redis that restarts, hangs or is unavailable, and the commands that its ACL allows."""
 
 import threading
 from functools import partial
@@ -13,21 +13,12 @@ from devstack.servers.redis_users import STORE_USERS
 from rpcapi import errors
 from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import ClaimRef
-from scheduler_svc.store.factory import open_store
 from scheduler_svc.store.redis import RedisStore
 from scheduler_svc.store.redis.keys import prefix
-from tests.unit.scheduler_svc.store.backends import redis_partition
-from tests.unit.scheduler_svc.store.store_partition import StorePartition, intent, poll
+from tests.unit.scheduler_svc.store.backends import partition_on, redis_partition
+from tests.unit.scheduler_svc.store.store_partition import poll
 
 REF = ClaimRef("c1", 1)
-
-
-def partition_on(server: RedisServer, store: RedisStore) -> StorePartition:
-    """Return a partition with the given store."""
-    new_partition = redis_partition(server)
-    new_partition.store.close()
-    new_partition.store = store
-    return new_partition
 
 
 def test_acl_user_may_run_all_commands_of_the_store(make_redis: Any) -> None:
@@ -72,18 +63,6 @@ def test_partition_of_a_newer_schema_is_rejected(redis_server: RedisServer) -> N
         assert client.hgetall(head + "meta") == before
 
 
-def test_log_entry_of_a_newer_schema_is_rejected(redis_server: RedisServer) -> None:
-    partition = redis_partition(redis_server)
-    partition.add_host("h1")
-    log, position = prefix(partition.store.partition) + "log", partition.store.snapshot().position
-    with redis_server.client() as client:
-        ((_id, written),) = client.xrevrange(log, count=1)
-        assert written["schema"] == "1"
-        client.xadd(log, {**written, "schema": "2"}, f"{position + 1}-0")
-    with pytest.raises(errors.IncompatibleObject, match="log entry"):
-        partition.store.follow(position, 5)
-
-
 def test_flushed_scripts_are_loaded_again(redis_server: RedisServer) -> None:
     partition = redis_partition(redis_server)
     partition.add_host("h1")
@@ -113,76 +92,6 @@ def test_emptied_partition_begins_a_later_epoch(redis_server: RedisServer, touch
     assert partition.store.check_identity() == (after.epoch, True)
     assert partition.store.check_identity() == (after.epoch, False)
     partition.store.close()
-
-
-def restarted(server: RedisServer, durability: Any) -> tuple[StorePartition, int, Any]:
-    """Return a partition after a restart of its server, the epoch before, and a batch decided before."""
-    partition = partition_on(server, RedisStore(server.url(), "cell1", durability=durability))
-    partition.add_host("h1")
-    partition.hold("c1", "h1")
-    batch = partition.batch(intent("c2", "h1"))
-    epoch, _begun = partition.store.check_identity()
-    server.kill()
-    server.start()
-    return partition, epoch, batch
-
-
-def test_restart_with_possible_loss_begins_an_epoch(make_redis: Any) -> None:
-    partition, epoch, batch = restarted(make_redis(appendonly="everysec"), "everysec")
-    answer = partition.store.prepare(batch)
-    assert (answer.current, answer.accepted) == (False, False)
-    assert answer.epoch > epoch
-    assert partition.store.check_identity() == (answer.epoch, True)
-    assert partition.states() == {"c1": "confirmed"}
-    partition.store.close()
-
-
-def test_restart_without_loss_keeps_the_epoch(make_redis: Any) -> None:
-    partition, epoch, batch = restarted(make_redis(appendonly="always"), "always")
-    answer = partition.store.prepare(batch)
-    assert (answer.accepted, answer.epoch) == (True, epoch)
-    assert partition.store.check_identity() == (epoch, False)
-    partition.check()
-    partition.store.close()
-
-
-def test_durability_always_is_ignored_without_an_append_only_file(make_redis: Any) -> None:
-    partition, epoch, batch = restarted(make_redis(appendonly="no"), "always")
-    assert partition.store.prepare(batch).epoch > epoch
-    partition.store.close()
-
-
-def test_durability_always_is_ignored_when_the_store_is_behind(make_redis: Any) -> None:
-    server = make_redis(appendonly="always")
-    partition = partition_on(server, RedisStore(server.url(), "cell1", durability="always"))
-    partition.add_host("h1")
-    before = partition.store.snapshot()
-    server.client().hincrby("gantt:{p:cell1}:meta", "position", -1)
-    server.kill()
-    server.start()
-    after = partition.store.snapshot()
-    assert after.epoch > before.epoch and after.position > before.position
-    partition.store.close()
-
-
-def test_workers_racing_after_a_restart_begin_a_single_epoch(make_redis: Any) -> None:
-    server = make_redis(appendonly="everysec")
-    stores = [RedisStore(server.url(), "cell1") for _ in range(4)]
-    before = max(store.check_identity()[0] for store in stores)
-    for store in stores:
-        store.check_identity()
-    server.kill()
-    server.start()
-    outcomes: list[tuple[int, bool]] = []
-    threads = [threading.Thread(target=lambda store=store: outcomes.append(store.check_identity())) for store in stores]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(20)
-    assert len({epoch for epoch, _is_new in outcomes}) == 1 and outcomes[0][0] > before
-    assert sum(is_new for _epoch, is_new in outcomes) == 1
-    for store in stores:
-        store.close()
 
 
 def test_unavailable_store_raises_and_recovers(make_redis: Any) -> None:
@@ -245,54 +154,3 @@ def test_primary_without_replicas_rejects_writes(make_redis: Any, redis_flavour:
         partition.prepare("c1", "h1")
     assert partition.states() == {}
     partition.store.close()
-
-
-def test_document_of_a_newer_schema_is_rejected(redis_server: RedisServer) -> None:
-    partition = redis_partition(redis_server)
-    partition.add_host("h1")
-    redis_server.client().hset(f"gantt:{{p:{partition.store.partition}}}:providers", "h1", '{"schema":2}')
-    with pytest.raises(errors.IncompatibleObject, match="newer"):
-        partition.store.snapshot()
-    partition.store.close()
-
-
-def test_verify_reports_inconsistent_sums(redis_server: RedisServer) -> None:
-    partition = redis_partition(redis_server)
-    partition.add_host("h1")
-    partition.hold("c1", "h1")
-    partition.prepare("c2", "h1")
-    head, client = f"gantt:{{p:{partition.store.partition}}}:", redis_server.client()
-    client.hset(head + "used", "h1", '{"VCPU":3,"MEMORY_MB":128}')
-    client.zrem(head + "by_host", "h1|c1")
-    client.hset(head + "groups", "g1", '{"h1":1}')
-    client.zrem(head + "deadlines", "c2")
-    client.hset(head + "capacity", "h1", '{"VCPU":1,"MEMORY_MB":1024}')
-    client.hset(head + "excess", "h1|MEMORY_MB", "1")
-    problems = "\n".join(partition.store.verify().problems)
-    for what in (
-        "VCPU at h1: recorded as used 3",
-        "index by host",
-        "group count",
-        "deadline",
-        "not flagged",
-        "within capacity",
-    ):
-        assert what in problems
-    partition.store.close()
-
-
-def test_deadline_without_a_claim_is_dropped_and_not_counted(redis_server: RedisServer) -> None:
-    partition = redis_partition(redis_server)
-    partition.add_host("h1")
-    deadlines = f"gantt:{{p:{partition.store.partition}}}:deadlines"
-    client = redis_server.client()
-    client.zadd(deadlines, {f"stray-{number}": 1 for number in range(500)})
-    # A full batch would make the reaper and verify repeat the call
-    assert partition.store.reap(dead_after_ms=60_000, tombstone_ms=60_000, limit=500) == 0
-    assert client.zcard(deadlines) == 0
-    partition.store.close()
-
-
-def test_invalid_redis_url_is_rejected() -> None:
-    with pytest.raises(errors.BadConfiguration):
-        open_store("redis://host:notaport/0", "cell1")

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Confirm, abort, release and move: answers and idempotency."""
 
-from typing import Any
-
 from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import ClaimRef, ClaimResult
 from tests.unit.scheduler_svc.store.store_partition import SHORT_MS, SMALL, StorePartition, intent, running
@@ -193,48 +191,3 @@ def test_move_of_a_possibly_forgotten_claim_is_closed_until_audit(partition: Sto
     epoch = partition.store.snapshot().epoch
     partition.store.audit("h1", epoch, [running(ref, "h1")], 0)
     assert partition.store.move(ref, to, "MIGRATION") == ClaimResult("m1", 1, Answer.CONFIRMED, "h1")
-
-
-def test_claims_are_listed_by_host_node_consumer_and_page(partition: StorePartition) -> None:
-    partition.add_host("h1", "h1/n1", "h1/n2")
-    partition.add_host("h10")
-    for consumer, node in (("c1", "h1/n1"), ("c2", "h1/n2"), ("c3", "h1/n1"), ("c4", "h10")):
-        partition.prepare(consumer, node)
-
-    def listed_consumers(**filters: Any) -> list[str]:
-        return [claim.consumer for claim in partition.store.claims(**filters)[0]]
-
-    assert listed_consumers() == ["c1", "c3", "c2", "c4"]
-    assert listed_consumers(host="h1") == ["c1", "c3", "c2"]
-    assert listed_consumers(host="h1/n1") == ["c1", "c3"]
-    assert listed_consumers(consumer="c2") == ["c2"] and listed_consumers(consumer="cx") == []
-    assert listed_consumers(consumer="c2", host="h10") == []
-    consumers: list[str] = []
-    marker = None
-    for _ in range(3):
-        page, marker = partition.store.claims(host="h1", marker=marker, limit=1)
-        consumers += [claim.consumer for claim in page]
-    assert (consumers, marker) == (["c1", "c3", "c2"], None)
-
-
-def test_listed_claim_has_all_fields(partition: StorePartition) -> None:
-    partition.add_host("h1")
-    partition.add_host("h2")
-    prepared = partition.prepare("c1", "h1", "h2", request_id="req-9")
-    claim = partition.store.claims()[0][0]
-    assert (claim.consumer, claim.attempt, claim.generation, claim.type) == ("c1", 1, 1, "INSTANCE")
-    assert (claim.project, claim.user, claim.request_id) == ("p", "u", "req-9")
-    assert (claim.host, claim.allocations, claim.alternates) == ("h1", {"h1": SMALL}, ("h2",))
-    assert claim.deadline_ms == prepared.deadline_ms and claim.group is None
-
-
-def test_reap_drops_expired_claims_and_tombstones(partition: StorePartition) -> None:
-    partition.add_host("h1")
-    partition.pass_deadline(partition.prepare("c1", "h1", ttl_ms=SHORT_MS))
-    assert partition.store.reap(dead_after_ms=60_000, tombstone_ms=60_000) == 1
-    assert partition.used("h1") == {}
-    assert partition.prepare("c1", "h1").answer is Answer.ENDED
-    now = partition.time()
-    partition.wait_until(now + 2)
-    assert partition.store.reap(dead_after_ms=60_000, tombstone_ms=1) == 0
-    assert partition.prepare("c1", "h1").answer is Answer.PREPARED

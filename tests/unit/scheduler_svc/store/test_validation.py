@@ -8,7 +8,6 @@ import pytest
 
 from rpcapi import errors
 from scheduler_svc.core.records import Candidate, ClaimGroup, ClaimRef, Intent
-from scheduler_svc.store.factory import open_store
 from scheduler_svc.store.records import RunningClaim
 from scheduler_svc.store.validation import MAX_PAGE
 from tests.unit.scheduler_svc.store.store_partition import StorePartition, intent, running
@@ -121,14 +120,3 @@ def test_unstorable_string_is_rejected(partition: StorePartition, text: str) -> 
 def test_maximum_page_length_is_accepted(partition: StorePartition) -> None:
     assert partition.store.claims(limit=MAX_PAGE) == ([], None)
     assert partition.store.list_state("service", limit=MAX_PAGE) == ([], None)
-
-
-def test_unsupported_store_url_is_rejected() -> None:
-    with pytest.raises(errors.BadConfiguration, match="mysql"):
-        open_store("mysql://x", "p1")
-
-
-@pytest.mark.parametrize("partition", ["", "a b", "a/b", "a|b"])
-def test_invalid_partition_name_is_rejected(partition: str) -> None:
-    with pytest.raises(errors.InvalidName):
-        open_store("memory://", partition)

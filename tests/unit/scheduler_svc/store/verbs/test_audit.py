@@ -6,7 +6,7 @@ import pytest
 from rpcapi import errors
 from rpcapi.resources.claims import Answer, Verdict
 from scheduler_svc.core.records import ClaimRef
-from tests.unit.scheduler_svc.store.store_partition import LONG_MS, SHORT_MS, SMALL, StorePartition, node_stats, running
+from tests.unit.scheduler_svc.store.store_partition import LONG_MS, SHORT_MS, SMALL, StorePartition, running
 
 REF = ClaimRef("c1", 1)
 
@@ -259,26 +259,3 @@ def test_large_audit_is_reconciled_completely(partition: StorePartition) -> None
     assert partition.used("h1") == {"VCPU": 250, "MEMORY_MB": 16_000}
     assert audit(partition, *claims).orphans == 0
     assert partition.check().claims == {"prepared": 0, "confirmed": 250}
-
-
-def test_inventory_below_usage_is_flagged_and_refuses_claims(partition: StorePartition) -> None:
-    partition.add_host("h1")
-    partition.hold("c1", "h1")
-    partition.report("h1", {"h1": node_stats({"VCPU": 0, "MEMORY_MB": 1024})})
-    assert [(entry["class"], entry["used"], entry["capacity"]) for entry in partition.check().excess] == [
-        ("VCPU", 1, 0)
-    ]
-    assert partition.prepare("c2", "h1").answer is Answer.REFUSED
-    partition.report("h1", {"h1": node_stats({"VCPU": 4, "MEMORY_MB": 1024})})
-    assert list(partition.check().excess) == []
-
-
-def test_removed_node_with_claims_is_flagged_as_excess(partition: StorePartition) -> None:
-    partition.add_host("h1", "h1/n1", "h1/n2")
-    partition.hold("c1", "h1/n1")
-    partition.report("h1", {"h1/n2": node_stats({"VCPU": 4, "MEMORY_MB": 1024})})
-    assert {entry["provider"] for entry in partition.check().excess} == {"h1/n1"}
-    assert tuple(partition.prepare("c2", "h1/n1").verdicts) == (Verdict.UNKNOWN,)
-    partition.store.release("h1", [REF])
-    assert list(partition.check().excess) == []
-    assert partition.store.snapshot().used.get("h1/n1", {}) == {}
