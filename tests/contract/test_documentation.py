@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pages name only commands, options, links and files that exist."""
+
+import importlib
+import re
+
+import pytest
+from oslo_config import cfg
+
+from devstack.lab import main as lab
+from rpcapi.cli import main as operators
+from tests import documentation
+
+APPLICATIONS = {"gantt": operators.COMMANDS, "gantt-lab": lab.COMMANDS, "gantt-status": {}}
+SAMPLE = (documentation.ROOT / "devstack" / "etc" / "gantt.conf.sample").read_text()
+RECORDS = sorted((documentation.ROOT / "docs" / "adr").glob("*.md"))
+
+
+def option_names(command_class):
+    parser = command_class(None, None).get_parser("command")
+    return set(parser._option_string_actions)
+
+
+@pytest.mark.parametrize(("page", "arguments"), list(documentation.mentions()))
+def test_commands_and_their_options_exist(page, arguments):
+    program, *words = arguments
+    if program == "gantt-status":
+        assert words == ["upgrade", "check"]
+        return
+    if words[0] == "help":
+        return
+    commands = APPLICATIONS[program]
+    name = next((" ".join(words[:size]) for size in (2, 1) if " ".join(words[:size]) in commands), None)
+    assert name is not None, f"{page}: no command {' '.join(arguments)}"
+    module, _, class_name = commands[name].partition(":")
+    known = option_names(getattr(importlib.import_module(module), class_name))
+    options = {word.partition("=")[0] for word in words if re.match(r"--?[a-z]", word)}
+    assert options <= known
+
+
+def sample_options():
+    """{group: options} of the sample configuration; groups of a kind, such as [flavor:NAME], by the kind."""
+    options, group = {}, None
+    for line in SAMPLE.splitlines():
+        if header := re.match(r"\[(.+)\]", line):
+            group = options.setdefault(header[1].partition(":")[0], set())
+        elif option := re.match(r"#(\w+) =", line):
+            group.add(option[1])
+    return options
+
+
+@pytest.mark.parametrize("block", [block for block in documentation.blocks() if block.language == "ini"])
+def test_options_of_configuration_examples_exist(block, tmp_path):
+    path = tmp_path / "gantt.conf"
+    path.write_text(block.text)
+    sections = {}
+    cfg.ConfigParser(str(path), sections).parse()
+    assert sections
+    known = sample_options()
+    for section, values in sections.items():
+        assert set(values) <= known[section.partition(":")[0]], section
+        # oslo.config has no comments after values.
+        assert not [value for texts in values.values() for value in texts if " #" in value]
+
+
+@pytest.mark.parametrize("path", [*documentation.PAGES, *RECORDS], ids=lambda path: path.name)
+def test_links_and_paths_exist(path):
+    text = path.read_text()
+    links = [link for link in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text) if "://" not in link]
+    missing = [link for link in links if not (path.parent / link).exists()]
+    code = re.findall(r"`((?:rpcapi|scheduler_svc|conductor|compute_agent|devstack|tests)/[\w/.-]+)`", text)
+    missing += [name for name in code if "NAME" not in name and not (documentation.ROOT / name).exists()]
+    assert missing == []
+
+
+def test_every_decision_record_is_in_the_index():
+    index = (documentation.ROOT / "docs" / "adr" / "README.md").read_text()
+    assert [path.name for path in RECORDS if path.name != "README.md" and f"({path.name})" not in index] == []

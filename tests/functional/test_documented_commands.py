@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every command and snippet of README.md and docs/*.md that can be run, on one cluster."""
+
+import itertools
+import json
+import os
+import shlex
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+
+import pytest
+
+from devstack import exercise
+from devstack.cluster import ClusterSize
+from rpcapi import objects
+from rpcapi.cli import waiting
+from tests import documentation
+from tests.functional import clusters
+
+SIZE = ClusterSize(computes=2, nodes_per_host=2, schedulers=1, pools=2, networks=2)
+SCHEMA = {"type": "object", "properties": {"watts_free": {"type": "number"}, "power": {"type": "string"}}}
+
+# Commands that are not run here, by their beginning, with the reason.
+NOT_RUN = {
+    ". .venv/bin/activate": "puts the commands on PATH; the test runs those of its own environment",
+    "./devstack/stack.sh": "makes an environment and a cluster; tests/functional/test_stack.py runs it",
+    "./devstack/run_tests.sh": "runs these tests",
+    "python3 -m venv": "installs packages from an index",
+    ".venv/bin/python -m pytest": "runs tests",
+    "gantt-lab decide": "measures for a minute; tests/unit/devstack/lab runs it on few hosts",
+    "gantt-lab claim": "measures for a minute; tests/unit/devstack/lab runs it briefly",
+    "gantt-lab race": "measures for minutes; tests/unit/devstack/lab runs it on few hosts",
+    "createuser": "needs the administrator of a PostgreSQL server",
+    "devstack/systemd/install.sh": "needs root; tests/functional/systemd runs it",
+    "$EDITOR": "is interactive",
+    "systemd-tmpfiles": "needs root; tests/functional/systemd runs it",
+    "systemctl": "needs systemd; tests/functional/systemd runs it",
+}
+NOT_RUN_SNIPPETS = {
+    "RedisCluster(": "starts servers that stay; tests/functional/failover starts the same class",
+}
+
+
+def is_run(line):
+    return not any(line.startswith(beginning) for beginning in NOT_RUN)
+
+
+PAGES = {
+    page: [line for _, line in lines if is_run(line)]
+    for page, lines in itertools.groupby(documentation.commands(), key=lambda item: item[0])
+}
+SNIPPETS = [
+    block
+    for block in documentation.blocks()
+    if block.language == "python" and not any(part in block.text for part in NOT_RUN_SNIPPETS)
+]
+
+
+class NoProgress:
+    def update(self, number):
+        """Ignore the progress."""
+
+
+class Reader:
+    """Runs commands in a folder of its own, as a reader with a cluster would."""
+
+    def __init__(self, running, folder):
+        self._folder = folder
+        self._conf = str(running.cluster.client_conf)
+        self.uuid = str(uuid.uuid4())
+        session = running.session
+        session.new_request()
+        spec = objects.RequestSpec.of(resources={"VCPU": 1, "MEMORY_MB": 512})
+        session.call(session.conductor.build_instances, spec, [self.uuid])
+        waiting.wait_for_status(session, [self.uuid], exercise.FINAL_STATUSES, 60, NoProgress())
+
+    def run(self, line):
+        """Run a command line; names of things of the pages are replaced by those of the cluster."""
+        line = line.replace("$UUID", self.uuid).replace("5c1f...", self.uuid)
+        if "other.jsonl" in line:
+            (self._folder / "other.jsonl").write_bytes((self._folder / "gantt.jsonl").read_bytes())
+        program, *arguments = shlex.split(line)
+        return self._execute([str(Path(sys.executable).with_name(program)), *arguments])
+
+    def run_python(self, text):
+        return self._execute([sys.executable, "-c", text])
+
+    def _execute(self, command):
+        environment = {"PYTHONPATH": str(documentation.ROOT), "GANTT_CONFIG_FILE": self._conf}
+        return subprocess.run(
+            command,
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            cwd=self._folder,
+            env=os.environ | environment,
+        )
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("reader")
+    schema = folder / "rack.schema.json"
+    schema.write_text(json.dumps(SCHEMA))
+    overrides = {
+        "scheduler": {
+            "scheduler": {"namespaces": "rack"},
+            "namespace:rack": {"writer": "rackd", "schema": str(schema)},
+        }
+    }
+    with clusters.running_cluster(SIZE, overrides) as running:
+        yield Reader(running, folder)
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("page", [page for page, lines in PAGES.items() if lines])
+def test_commands_of_a_page_succeed_in_their_order(reader, page):
+    failures = []
+    for line in PAGES[page]:
+        result = reader.run(line)
+        if result.returncode:
+            failures.append((line, result.returncode, result.stdout + result.stderr))
+    # A page may disable a host, but not for the next page.
+    assert reader.run("gantt host enable compute0").returncode == 0
+    assert failures == []
+
+
+@pytest.mark.parametrize("snippet", SNIPPETS, ids=lambda snippet: snippet.page)
+def test_python_snippets_run(reader, snippet):
+    result = reader.run_python(snippet.text)
+    assert result.returncode == 0, result.stderr
+
+
+def test_only_documented_commands_are_excepted():
+    lines = [line for _, line in documentation.commands()]
+    assert [part for part in NOT_RUN if not any(line.startswith(part) for line in lines)] == []
+    texts = [block.text for block in documentation.blocks()]
+    assert [part for part in NOT_RUN_SNIPPETS if not any(part in text for text in texts)] == []
+    assert sum(map(len, PAGES.values())) >= 20
