@@ -76,23 +76,22 @@ class SchedulerService:
         self._worker.transport.cleanup()
 
     def reset(self) -> None:
-        """Apply the current filters, weighers and intervals; an invalid configuration changes nothing."""
+        """Apply the current filters, weighers and intervals.
+
+        Raises BadConfiguration, and StoreUnavailable if the host state that the new ones read cannot be read in time;
+        filters and weighers are then unchanged.
+        """
         if self._worker is None:
             return
-        try:
-            new_policy = policy.load(self._conf)
-        except errors.BadConfiguration as error:
-            LOG.error("Reload failed, filters and weighers stay unchanged: %s", error)
-            return
+        new_policy = policy.load(self._conf)
         partition_set = self._worker.partition_set
         table = partition_set.partitions.own.replica.unchecked_table
         if not reads.covers(table.reads, new_policy.reads):
             table.add_reads(new_policy.reads)
             if not partition_set.reload(RENEW_SECONDS):
-                LOG.error(
-                    "Reload failed, filters and weighers stay unchanged: reading their data from the store timed out"
+                raise errors.StoreUnavailable(
+                    why=f"it did not return the data of new filters and weighers within {RENEW_SECONDS:.0f} s"
                 )
-                return
         self._worker.selection.current.policy = new_policy
 
 

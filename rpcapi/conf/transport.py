@@ -33,7 +33,7 @@ def check(conf: cfg.ConfigOpts) -> None:
     Works without oslo.messaging, which the master process of a daemon must not import; the options in the URL are
     checked by the driver when the bus is opened.
     """
-    url = _read_transport_url(conf)
+    url = read_url(conf)
     if url is None:
         return
     scheme, separator, rest = url.partition("://")
@@ -66,8 +66,11 @@ def unknown_driver(name: str) -> errors.BadConfiguration:
     return errors.BadConfiguration(why=f"transport_url has an unknown driver{problem}; known: {', '.join(DRIVERS)}")
 
 
-def _read_transport_url(conf: cfg.ConfigOpts) -> str | None:
-    """Read the option with a separate ConfigOpts: oslo.messaging later refuses a differing registration of it."""
+def read_url(conf: cfg.ConfigOpts) -> str | None:
+    """Return the option, None if it is not set.
+
+    It is read with a separate ConfigOpts: oslo.messaging later refuses a differing registration of it.
+    """
     own_conf = cfg.ConfigOpts()
     own_conf.register_opts(OPTS)
     own_conf([], project="gantt", default_config_files=conf.config_file, default_config_dirs=conf.config_dir)

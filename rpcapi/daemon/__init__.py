@@ -34,7 +34,8 @@ The service protocol (``rpcapi.daemon.service.Service``), all of it called in th
         Returns when the drain is over. stop() and wait() together may take ``graceful_shutdown_timeout``
         seconds.
     service.reset()
-        SIGHUP: the mutable options were reloaded; apply them.
+        SIGHUP: the mutable options were reloaded; apply them. Raises a GanttError, BadConfiguration among them,
+        when it refuses them and keeps the previous ones; the master then reports that the reload was refused.
 
 Services use the standard library's threading names; under the eventlet executor these are green. They set no
 signal handlers. Metrics are declared with ``rpcapi.daemon.metrics``, which only a worker may import.

@@ -2,10 +2,12 @@
 """Reads and checks a daemon's whole configuration before anything starts."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 
 from oslo_config import cfg
 
 from rpcapi import errors, version
+from rpcapi.conf import transport
 from rpcapi.daemon import logs, options
 
 RegisterOpts = Callable[[cfg.ConfigOpts], None]
@@ -28,6 +30,19 @@ def load(prog: str, register_opts: Iterable[RegisterOpts], argv: Sequence[str] |
     except (cfg.Error, ValueError) as exc:
         raise errors.BadConfiguration(why=" ".join(str(exc).split())) from exc
     return conf
+
+
+def check_present(conf: cfg.ConfigOpts) -> None:
+    """Raise BadConfiguration if nothing is configured: no file was read, and the environment has no transport_url.
+
+    Otherwise the daemon would wait for a broker at oslo.messaging's default address.
+    """
+    files = [*conf.config_file, *(file for folder in conf.config_dir for file in Path(folder).glob("*.conf"))]
+    if not files and transport.read_url(conf) is None:
+        raise errors.BadConfiguration(
+            why=f"no configuration file was found and transport_url is not set: write /etc/gantt/{conf.prog}.conf or "
+            "/etc/gantt/gantt.conf, or name a file with --config-file"
+        )
 
 
 def _read_all(values: Mapping[str, object]) -> None:

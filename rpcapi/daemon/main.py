@@ -38,6 +38,7 @@ def run(
     notifier = Notifier.from_environment()
     try:
         conf = configuration.load(prog, register_opts, argv)
+        configuration.check_present(conf)
         transport.check(conf)
         if check is not None:
             check(conf)

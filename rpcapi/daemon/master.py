@@ -126,9 +126,19 @@ class Master:
         except cfg.Error as exc:
             LOG.error("Reload failed, the configuration is unchanged: %s", exc)
         for slot in self._slots:
-            slot.reloading = bool(slot.pid)
+            slot.reloading, slot.refused_reload = bool(slot.pid), False
             slot.signal(signal.SIGHUP)
         self._reload_until = now + RELOAD_LIMIT
+
+    def _log_reload(self) -> None:
+        refusing = [slot.role.name for slot in self._slots if slot.refused_reload]
+        pending = [slot.role.name for slot in self._slots if slot.reloading]
+        if refusing:
+            LOG.error("Reload refused by %s; see the errors logged before", ", ".join(refusing))
+        if pending:
+            LOG.warning("Reload not finished after %d s by %s", RELOAD_LIMIT, ", ".join(pending))
+        if not refusing and not pending:
+            LOG.info("Reloaded")
 
     def _stop(self, now: float, why: str) -> None:
         if self._stop_until:
@@ -161,7 +171,7 @@ class Master:
             if now < self._reload_until and any(slot.reloading for slot in self._slots):
                 return
             self._reload_until = 0.0
-            LOG.info("Reloaded")
+            self._log_reload()
             self._notifier.ready(status)
         elif status != self._status:
             self._notifier.status(status)

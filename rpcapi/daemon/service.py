@@ -21,7 +21,7 @@ class Service(Protocol):
         """Return when the drain is over."""
 
     def reset(self) -> None:
-        """Apply the present values of the mutable options."""
+        """Apply the present values of the mutable options; raises a GanttError if it refuses them."""
 
 
 Factory = Callable[[cfg.ConfigOpts, int], Service]

@@ -32,6 +32,7 @@ class Slot:
         self.channel: socket.socket | None = None
         self.serving = False
         self.reloading = False
+        self.refused_reload = False
         self.spawn_at = 0.0
         self._spawned = 0.0
         self._last_contact = 0.0
@@ -58,7 +59,7 @@ class Slot:
         finally:
             worker_end.close()
         self.channel = master_end
-        self.serving = self.reloading = False
+        self.serving = self.reloading = self.refused_reload = False
         self._spawned = self._last_contact = now
         self._abort_sent_at = 0.0
         LOG.info("%s is process %d", self.role.name, self.pid)
@@ -74,8 +75,9 @@ class Slot:
             self._last_contact = now
         if worker.SERVING in messages:
             self.serving = True
-        if worker.RELOADED in messages:
-            self.reloading = False
+        reloaded, refused = messages.rfind(worker.RELOADED), messages.rfind(worker.REFUSED)
+        if reloaded != refused:  # at least one reload has ended; the last one counts
+            self.reloading, self.refused_reload = False, refused > reloaded
 
     def signal(self, signo: signal.Signals) -> None:
         """Send a signal to the process, if there is one."""
@@ -117,7 +119,7 @@ class Slot:
         pause = 0.0 if self._deaths == 1 else min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (self._deaths - 2))
         self.spawn_at = now + pause
         self.pid = 0
-        self.serving = self.reloading = False
+        self.serving = self.reloading = self.refused_reload = False
         if self.channel is not None:
             self.channel.close()
             self.channel = None

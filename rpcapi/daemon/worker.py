@@ -23,7 +23,7 @@ from rpcapi.daemon.waiting import ShutdownRequested
 LOG = log.getLogger(__name__)
 
 # Messages of a worker to its master, a byte each.
-SERVING, HEARTBEAT, RELOADED = b"r", b".", b"l"
+SERVING, HEARTBEAT, RELOADED, REFUSED = b"r", b".", b"l", b"x"
 HEARTBEAT_INTERVAL = 0.5
 # Not a signal number: start() has ended, successfully or not.
 _START_ENDED = 0
@@ -113,16 +113,20 @@ class Worker:
         self._inbox.put(_START_ENDED)
 
     def _reload(self, serving: bool) -> None:
+        answer = REFUSED
         try:
             self._conf.mutate_config_files()
             if serving and self._service is not None:
                 self._service.reset()
+            answer = RELOADED
         except cfg.Error as exc:
             LOG.error("%s: reload failed, the configuration is unchanged: %s", self._role.name, exc)
+        except errors.GanttError as exc:
+            LOG.error("%s refused the reloaded configuration and keeps the previous one: %s", self._role.name, exc)
         except Exception:
             # A failed reload must not stop a serving worker.
             LOG.exception("%s could not apply the reloaded configuration", self._role.name)
-        self._send(RELOADED)
+        self._send(answer)
 
     def _drain(self, starter: threading.Thread) -> None:
         if self._exit_status:

@@ -30,7 +30,8 @@ def test_reload_applies_filters_and_weighers_unless_invalid(worker):
     assert isinstance(current.policy.driver["filter"], FilterDriver) and current.policy is not before
     previous = current.policy
     worker.conf.set_override("enabled_filters", ["Nonsense"], group="filter_scheduler")
-    worker.service.reset()
+    with pytest.raises(errors.BadConfiguration, match="Nonsense"):
+        worker.service.reset()
     worker.conf.clear_override("enabled_filters", group="filter_scheduler")
     assert current.policy is previous
 
@@ -40,7 +41,8 @@ def test_reload_rejects_configuration_that_start_rejects(worker):
     worker.conf.set_override("weight_setting", ["cpu.percent=-1.0"], group="metrics")
     worker.conf.set_override("enabled_weighers", ["MetricsWeigher"], group="filter_scheduler")
     try:
-        worker.service.reset()  # metrics are required, but MetricsFilter is not enabled
+        with pytest.raises(errors.BadConfiguration, match="MetricsFilter, which enforces it"):
+            worker.service.reset()
         assert worker.service._worker.selection.current.policy is previous
         worker.conf.set_override("required", False, group="metrics")
         worker.service.reset()

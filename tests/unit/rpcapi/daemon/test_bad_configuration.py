@@ -26,6 +26,21 @@ def test_missing_file_is_reported(toy: ToyDaemon) -> None:
     assert "/nowhere/gantt.conf" in line
 
 
+def test_daemon_without_any_configuration_is_refused(toy: ToyDaemon) -> None:
+    toy.start("--config-dir", str(toy.folder))
+
+    line = startup_error(toy)
+    assert "no configuration file was found and transport_url is not set" in line
+    assert "/etc/gantt/gantt-toy.conf" in line
+    assert "--config-file" in line
+
+
+def test_transport_url_in_the_environment_is_a_configuration(toy: ToyDaemon) -> None:
+    toy.start("--config-dir", str(toy.folder), OS_DEFAULT__TRANSPORT_URL="nonsense://host/")
+
+    assert "unknown driver 'nonsense'" in startup_error(toy)
+
+
 def test_malformed_file_is_reported(toy: ToyDaemon) -> None:
     toy.conf.write_text("executor eventlet\n")
     toy.start()

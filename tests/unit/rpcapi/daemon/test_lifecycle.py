@@ -77,8 +77,28 @@ def test_malformed_file_at_sighup_changes_nothing(toy: ToyDaemon) -> None:
 
     toy.await_notification("READY=1", count=2)
     assert "the configuration is unchanged" in toy.text()
+    assert "Reload refused by worker 0" in toy.text()
+    assert "Reloaded" not in toy.text()
     toy.signal(signal.SIGTERM)
     assert toy.exit_status() == 0
+
+
+def test_reload_that_one_worker_refuses_is_reported_by_the_master(toy: ToyDaemon) -> None:
+    toy.begin(workers=2)
+    toy.configure(workers=2, refusing_index=1)
+
+    toy.signal(signal.SIGHUP)
+
+    toy.await_notification("READY=1", count=2)
+    assert "worker 1 refused the reloaded configuration" in toy.text()
+    assert "there is no filter 'colour'" in toy.text()
+    assert "Reload refused by worker 1;" in toy.text()
+    assert "Reloaded" not in toy.text()
+    # The next reload succeeds, in the same worker.
+    toy.configure(workers=2)
+    toy.signal(signal.SIGHUP)
+    toy.await_notification("READY=1", count=3)
+    assert toy.text().count("Reloaded") == 1
 
 
 def test_sigterm_drains_requests_in_flight(toy: ToyDaemon, executor: str) -> None:

@@ -20,6 +20,7 @@ OPTS = [
     cfg.StrOpt("start", default="serve", choices=["serve", "wait", "crash", "refuse", "give_up"]),
     cfg.StrOpt("drain", default="quick", choices=["quick", "flight", "stuck"]),
     cfg.IntOpt("hang_index", default=-1),
+    cfg.IntOpt("refusing_index", default=-1, mutable=True),
 ]
 
 
@@ -83,6 +84,8 @@ class Toy:
         self.write("drained")
 
     def reset(self) -> None:
+        if self.conf.toy.refusing_index == self.index:
+            raise errors.BadConfiguration(why="there is no filter 'colour'")
         self.write("reset")
 
 
