@@ -19,7 +19,7 @@ from scheduler_svc.replication.servicegroup.watch import ServiceGroupWatcher
 from scheduler_svc.store.memory import MemoryStore
 from tests.conftest import missing
 from tests.run_folders import claim_folder, release_folder
-from tests.unit.scheduler_svc.hosts import join, node
+from tests.unit.scheduler_svc.fakes.hosts import join, node
 
 TIMEOUT = 6.0
 DEADLINE = 30.0

@@ -22,9 +22,9 @@ from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from scheduler_svc.store.redis import RedisStore
 from tests.functional import clusters
-from tests.unit.scheduler_svc import hosts
-from tests.unit.scheduler_svc.hosts import node
-from tests.unit.scheduler_svc.scheduling.replica_views import FollowingReplicaView, filter_driver
+from tests.unit.scheduler_svc.fakes import hosts
+from tests.unit.scheduler_svc.fakes.hosts import node
+from tests.unit.scheduler_svc.fakes.replica_views import FollowingReplicaView, filter_driver
 from tests.unit.scheduler_svc.store.backends import redis_partition
 
 WORKERS = 4

@@ -14,7 +14,7 @@ from scheduler_svc.core.reads import Reads
 from scheduler_svc.core.records import Snapshot
 from scheduler_svc.core.request import DecisionContext, SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
-from tests.unit.scheduler_svc.hosts import EPOCH, node, provider
+from tests.unit.scheduler_svc.fakes.hosts import EPOCH, node, provider
 
 HOSTS = tuple(f"h{number}" for number in range(6))
 UUIDS = tuple(f"00000000-0000-4000-8000-00000000000{number}" for number in range(8))

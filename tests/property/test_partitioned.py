@@ -13,9 +13,9 @@ from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.records import ClaimGroup, ClaimRef
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.partitioned import LINGER_S
-from tests.unit.scheduler_svc.deployments import TTL_MS, PartitionedDeployment
-from tests.unit.scheduler_svc.hosts import join, node, request
-from tests.unit.scheduler_svc.scheduling.replica_views import FILTER_POLICY
+from tests.unit.scheduler_svc.fakes.deployments import TTL_MS, PartitionedDeployment
+from tests.unit.scheduler_svc.fakes.hosts import join, node, request
+from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY
 
 NAMES = ("a", "b", "c")
 # Calls and their uuids: repeated until answered, as a conductor does.

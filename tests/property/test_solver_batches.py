@@ -11,8 +11,8 @@ from scheduler_svc.core.drivers.driver import RankRequest
 from scheduler_svc.core.drivers.solver.driver import SolverDriver, SolverLimits
 from scheduler_svc.core.records import ClaimGroup
 from scheduler_svc.core.request import DecisionContext, SchedulingRequest
-from tests.unit.scheduler_svc import hosts
-from tests.unit.scheduler_svc.scheduling.replica_views import filter_driver
+from tests.unit.scheduler_svc.fakes import hosts
+from tests.unit.scheduler_svc.fakes.replica_views import filter_driver
 
 LONG_S = 20.0  # far more than such small batches take
 AMOUNTS = st.fixed_dictionaries({"VCPU": st.integers(1, 4)}, optional={"MEMORY_MB": st.integers(1, 4)})

@@ -9,7 +9,7 @@ from scheduler_svc.core.records import Snapshot
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
 from tests.property import trees
-from tests.unit.scheduler_svc.hosts import EPOCH
+from tests.unit.scheduler_svc.fakes.hosts import EPOCH
 
 HOSTS = ("h0", "h1", "h2")
 POOLS = ("pool0", "pool1")

@@ -20,7 +20,7 @@ from scheduler_svc.core.request import DecisionContext, SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.core.weighers import scoring
 from scheduler_svc.core.weighers.options import WeigherOptions
-from tests.unit.scheduler_svc.hosts import EPOCH, node, provider
+from tests.unit.scheduler_svc.fakes.hosts import EPOCH, node, provider
 
 Cloud = Mapping[str, Any]
 

@@ -13,8 +13,8 @@ from scheduler_svc.core.matching.options import FilterOptions
 from scheduler_svc.core.metric_weights import MetricWeights
 from scheduler_svc.core.weighers import scoring
 from scheduler_svc.core.weighers.options import WeigherOptions
-from tests.unit.scheduler_svc import hosts
-from tests.unit.scheduler_svc.hosts import node, request
+from tests.unit.scheduler_svc.fakes import hosts
+from tests.unit.scheduler_svc.fakes.hosts import node, request
 
 NODES = {
     "cool": node(metrics={"cpu.percent": 10, "heat": 20}),

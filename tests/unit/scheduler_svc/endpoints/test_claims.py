@@ -7,8 +7,8 @@ import uuid
 import pytest
 
 from rpcapi import context, errors, objects
-from tests.unit.scheduler_svc.hosts import SMALL_REQUEST, node
-from tests.unit.scheduler_svc.scheduling.workers import FakeTransportWorker, node_report
+from tests.unit.scheduler_svc.fakes.hosts import SMALL_REQUEST, node
+from tests.unit.scheduler_svc.fakes.workers import FakeTransportWorker, node_report
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 from rpcapi import context, errors
 from rpcapi.clients import scheduler
 from rpcapi.messaging import bus
-from tests.unit.scheduler_svc.scheduling.workers import FakeTransportWorker, metric_value, node_report
+from tests.unit.scheduler_svc.fakes.workers import FakeTransportWorker, metric_value, node_report
 
 
 @pytest.fixture(scope="module")

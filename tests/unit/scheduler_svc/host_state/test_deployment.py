@@ -11,9 +11,9 @@ from scheduler_svc.host_state.deployment import DeploymentStates
 from scheduler_svc.host_state.documents import HostStates
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.store.records import HostReport
-from tests.unit.scheduler_svc.deployments import PartitionedDeployment
-from tests.unit.scheduler_svc.hosts import node, request
-from tests.unit.scheduler_svc.scheduling.replica_views import FILTER_POLICY
+from tests.unit.scheduler_svc.fakes.deployments import PartitionedDeployment
+from tests.unit.scheduler_svc.fakes.hosts import node, request
+from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY
 
 A = {"a1": node(), "m/1": node(), "z": node()}
 B = {"b1": node(), "b2": node(), "n/1": node()}

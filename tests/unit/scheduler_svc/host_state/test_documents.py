@@ -9,7 +9,7 @@ from scheduler_svc.core.namespaces.registry import NamespaceRegistry
 from scheduler_svc.host_state import documents as host_states
 from scheduler_svc.host_state.documents import HostStates
 from scheduler_svc.store.memory import MemoryStore
-from tests.unit.scheduler_svc.hosts import join, node
+from tests.unit.scheduler_svc.fakes.hosts import join, node
 
 RACK = {"type": "object", "properties": {"power": {"enum": ["on", "off"]}}, "maxProperties": 3}
 

@@ -8,7 +8,7 @@ from scheduler_svc.conf.notifications import KINDS
 from scheduler_svc.notifications.publisher import NotificationPublisher
 from scheduler_svc.notifications.turn import NAMESPACE, PublishedPosition, PublisherLease
 from scheduler_svc.store.memory import MemoryStore
-from tests.unit.scheduler_svc.hosts import join, node
+from tests.unit.scheduler_svc.fakes.hosts import join, node
 
 LEASE = 12.0
 

@@ -10,8 +10,8 @@ from scheduler_svc.replication.audit_requests import AuditAnnouncer
 from scheduler_svc.replication.replica import Replica
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.records import HostReport
-from tests.unit.scheduler_svc import hosts
-from tests.unit.scheduler_svc.hosts import node
+from tests.unit.scheduler_svc.fakes import hosts
+from tests.unit.scheduler_svc.fakes.hosts import node
 
 
 class Conductor:

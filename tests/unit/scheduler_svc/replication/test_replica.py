@@ -12,8 +12,8 @@ from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.replication.replica import Replica
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.records import HostReport
-from tests.unit.scheduler_svc import hosts
-from tests.unit.scheduler_svc.hosts import SMALL_REQUEST, describe, node
+from tests.unit.scheduler_svc.fakes import hosts
+from tests.unit.scheduler_svc.fakes.hosts import SMALL_REQUEST, describe, node
 
 
 def figure(name, **labels):

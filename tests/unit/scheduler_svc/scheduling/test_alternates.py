@@ -14,9 +14,9 @@ from scheduler_svc.endpoints import encode
 from scheduler_svc.scheduling.alternates import AlternateClaimer, PreparedChunk
 from scheduler_svc.scheduling.policy import CurrentPolicy
 from scheduler_svc.store.memory import MemoryStore
-from tests.unit.scheduler_svc import hosts
-from tests.unit.scheduler_svc.hosts import SMALL_REQUEST, node, request
-from tests.unit.scheduler_svc.scheduling.replica_views import FILTER_POLICY, FollowingReplicaView
+from tests.unit.scheduler_svc.fakes import hosts
+from tests.unit.scheduler_svc.fakes.hosts import SMALL_REQUEST, node, request
+from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY, FollowingReplicaView
 
 
 class AlternatesWorld:

@@ -19,10 +19,10 @@ from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from scheduler_svc.scheduling.window import BatchWindow
 from scheduler_svc.store.memory import MemoryStore
-from tests.unit.scheduler_svc import hosts
-from tests.unit.scheduler_svc.hosts import node, request
-from tests.unit.scheduler_svc.scheduling.replica_views import FILTER_POLICY, FollowingReplicaView, filter_driver
-from tests.unit.scheduler_svc.scheduling.selecting import RefusingClaimer, selection_call
+from tests.unit.scheduler_svc.fakes import hosts
+from tests.unit.scheduler_svc.fakes.hosts import node, request
+from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY, FollowingReplicaView, filter_driver
+from tests.unit.scheduler_svc.fakes.selectors import RefusingClaimer, selection_call
 
 LONG_S = 20.0
 

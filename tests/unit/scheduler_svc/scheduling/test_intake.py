@@ -15,11 +15,11 @@ from scheduler_svc.core.records import ClaimGroup
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.intake import RequestRewriter
 from scheduler_svc.scheduling.policy import SchedulingPolicy
-from tests.unit.scheduler_svc.deployments import PartitionedDeployment
-from tests.unit.scheduler_svc.hosts import SMALL_REQUEST, node, request
-from tests.unit.scheduler_svc.scheduling.replica_views import filter_driver
-from tests.unit.scheduler_svc.scheduling.selecting import SelectorWorld, select, selection_call
-from tests.unit.scheduler_svc.scheduling.workers import FakeTransportWorker, node_report
+from tests.unit.scheduler_svc.fakes.deployments import PartitionedDeployment
+from tests.unit.scheduler_svc.fakes.hosts import SMALL_REQUEST, node, request
+from tests.unit.scheduler_svc.fakes.replica_views import filter_driver
+from tests.unit.scheduler_svc.fakes.selectors import SelectorWorld, select, selection_call
+from tests.unit.scheduler_svc.fakes.workers import FakeTransportWorker, node_report
 
 NODES = ("a/1", "b/1", "c/1", "d/1")
 POLICY = SchedulingPolicy(filter_driver(), prefilters=pipeline.build())

@@ -8,9 +8,9 @@ from rpcapi.resources.claims import GroupPolicy, Verdict
 from scheduler_svc.core.records import ClaimGroup, ClaimRef
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.partitioned import GROUP_TTL_MS, LINGER_S, REASON_GROUP
-from tests.unit.scheduler_svc.deployments import TTL_MS, PartitionedDeployment
-from tests.unit.scheduler_svc.hosts import join, node, request
-from tests.unit.scheduler_svc.scheduling.replica_views import FILTER_POLICY
+from tests.unit.scheduler_svc.fakes.deployments import TTL_MS, PartitionedDeployment
+from tests.unit.scheduler_svc.fakes.hosts import join, node, request
+from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY
 
 ROOMY = {"VCPU": 16, "MEMORY_MB": 32768, "DISK_GB": 400}
 PIN_MS = round(TTL_MS + 1000 * LINGER_S)

@@ -8,8 +8,8 @@ import pytest
 from rpcapi import errors
 from rpcapi.resources.claims import GroupPolicy, Verdict
 from scheduler_svc.core.records import ClaimGroup
-from tests.unit.scheduler_svc.hosts import node, request
-from tests.unit.scheduler_svc.scheduling.selecting import RefusingClaimer, SelectorWorld, select, selection_call
+from tests.unit.scheduler_svc.fakes.hosts import node, request
+from tests.unit.scheduler_svc.fakes.selectors import RefusingClaimer, SelectorWorld, select, selection_call
 
 
 def test_hosts_refused_by_group_policy_are_not_ranked_again():

@@ -8,8 +8,8 @@ import pytest
 
 from rpcapi import context, errors
 from scheduler_svc.scheduling.claimer import StoreClaimer
-from tests.unit.scheduler_svc.hosts import node
-from tests.unit.scheduler_svc.scheduling.selecting import FailingClaimer, SelectorWorld, select, selection_call
+from tests.unit.scheduler_svc.fakes.hosts import node
+from tests.unit.scheduler_svc.fakes.selectors import FailingClaimer, SelectorWorld, select, selection_call
 
 
 def test_repeated_large_request_returns_claims_made_before_an_outage():

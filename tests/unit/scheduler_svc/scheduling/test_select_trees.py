@@ -13,10 +13,10 @@ from scheduler_svc.core.trees import finder
 from scheduler_svc.core.trees.ranking import fit_to_trees
 from scheduler_svc.scheduling.alternates import AlternateClaimer
 from scheduler_svc.scheduling.policy import CurrentPolicy
-from tests.unit.scheduler_svc import hosts
-from tests.unit.scheduler_svc.hosts import node, request
-from tests.unit.scheduler_svc.scheduling.replica_views import FILTER_POLICY
-from tests.unit.scheduler_svc.scheduling.selecting import SelectorWorld, select, selection_call
+from tests.unit.scheduler_svc.fakes import hosts
+from tests.unit.scheduler_svc.fakes.hosts import node, request
+from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY
+from tests.unit.scheduler_svc.fakes.selectors import SelectorWorld, select, selection_call
 
 GPU = "CUSTOM_GPU"
 

@@ -10,9 +10,9 @@ from rpcapi import context, errors
 from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.scheduling.claimer import StoreClaimer
 from scheduler_svc.scheduling.policy import SchedulingPolicy
-from tests.unit.scheduler_svc.hosts import SMALL_REQUEST, node, request
-from tests.unit.scheduler_svc.scheduling.replica_views import FILTER_POLICY
-from tests.unit.scheduler_svc.scheduling.selecting import SelectorWorld, select, selection_call
+from tests.unit.scheduler_svc.fakes.hosts import SMALL_REQUEST, node, request
+from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY
+from tests.unit.scheduler_svc.fakes.selectors import SelectorWorld, select, selection_call
 
 
 def test_an_instance_gets_a_host_a_claim_and_alternates():

@@ -14,10 +14,10 @@ from scheduler_svc.scheduling.policy import CurrentPolicy
 from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from scheduler_svc.scheduling.shadow import ShadowAlternateClaimer, ShadowClaimer
 from scheduler_svc.store.memory import MemoryStore
-from tests.unit.scheduler_svc import hosts
-from tests.unit.scheduler_svc.hosts import SMALL_REQUEST, node, request
-from tests.unit.scheduler_svc.scheduling.replica_views import FILTER_POLICY, FollowingReplicaView
-from tests.unit.scheduler_svc.scheduling.selecting import select
+from tests.unit.scheduler_svc.fakes import hosts
+from tests.unit.scheduler_svc.fakes.hosts import SMALL_REQUEST, node, request
+from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY, FollowingReplicaView
+from tests.unit.scheduler_svc.fakes.selectors import select
 
 FOUR = {f"h{number}/n": node() for number in range(4)}  # capacity for 4 instances each
 

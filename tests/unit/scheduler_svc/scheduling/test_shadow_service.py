@@ -5,8 +5,8 @@ import pytest
 
 from rpcapi import context, errors, objects
 from rpcapi.resources.claims import ClaimState
-from tests.unit.scheduler_svc.hosts import SMALL_REQUEST, node
-from tests.unit.scheduler_svc.scheduling.workers import FakeTransportWorker
+from tests.unit.scheduler_svc.fakes.hosts import SMALL_REQUEST, node
+from tests.unit.scheduler_svc.fakes.workers import FakeTransportWorker
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.devstack.lab import asking
-from tests.unit.scheduler_svc.scheduling.replica_views import FollowingReplicaView
+from tests.unit.scheduler_svc.fakes.replica_views import FollowingReplicaView
 
 HOSTS, FILL = 12, 0.95
 

@@ -8,7 +8,7 @@ from devstack.lab.replay import policies
 from devstack.lab.replay.arrivals import arrival_batches
 from devstack.lab.replay.oracle import Oracle
 from tests.unit.devstack.lab.replay.traces import ListTrace, server
-from tests.unit.scheduler_svc.hosts import node
+from tests.unit.scheduler_svc.fakes.hosts import node
 
 TWO_HOSTS = {f"h{number}/n": node({"VCPU": 4, "MEMORY_MB": 8192}) for number in range(2)}
 

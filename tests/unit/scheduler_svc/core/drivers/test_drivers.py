@@ -20,8 +20,8 @@ from scheduler_svc.core.drivers.top import top_indexes
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.records import ClaimGroup
 from scheduler_svc.core.weighers import scoring
-from tests.unit.scheduler_svc import hosts
-from tests.unit.scheduler_svc.hosts import node, request
+from tests.unit.scheduler_svc.fakes import hosts
+from tests.unit.scheduler_svc.fakes.hosts import node, request
 
 FILTERS = pipeline.build(DEFAULT_FILTERS)
 ONE_VCPU = {"VCPU": 1}

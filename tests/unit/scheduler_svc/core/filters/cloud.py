@@ -9,8 +9,8 @@ from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.matching.options import DEFAULTS, FilterOptions
 from scheduler_svc.core.reads import union
 from scheduler_svc.core.table.table import HostTable
-from tests.unit.scheduler_svc import hosts
-from tests.unit.scheduler_svc.hosts import node, request
+from tests.unit.scheduler_svc.fakes import hosts
+from tests.unit.scheduler_svc.fakes.hosts import node, request
 
 
 def aggregate(*members: str, **metadata: str) -> dict[str, Any]:

@@ -20,8 +20,8 @@ from scheduler_svc.core.filters import (
     traits,
 )
 from scheduler_svc.core.records import LogEntry
-from tests.unit.scheduler_svc import hosts
-from tests.unit.scheduler_svc.hosts import EPOCH, node, request
+from tests.unit.scheduler_svc.fakes import hosts
+from tests.unit.scheduler_svc.fakes.hosts import EPOCH, node, request
 
 AVX = "HW_CPU_X86_AVX2"
 NODES = {

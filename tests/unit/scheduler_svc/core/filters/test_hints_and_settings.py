@@ -9,7 +9,7 @@ from rpcapi.resources.groups import RequestGroup
 from scheduler_svc.core.matching.options import FilterOptions
 from scheduler_svc.core.request import DecisionContext
 from tests.unit.scheduler_svc.core.filters.cloud import make_nodes, passing_hosts
-from tests.unit.scheduler_svc.hosts import node
+from tests.unit.scheduler_svc.fakes.hosts import node
 
 NODES = {
     **make_nodes("h1/a", host_ip="10.0.0.1"),

@@ -8,8 +8,8 @@ from scheduler_svc.core.filters import network_segment, volume_pool
 from scheduler_svc.core.reads import union
 from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.weighers import volume_near
-from tests.unit.scheduler_svc import hosts
-from tests.unit.scheduler_svc.hosts import node, request
+from tests.unit.scheduler_svc.fakes import hosts
+from tests.unit.scheduler_svc.fakes.hosts import node, request
 
 RACK1, RACK2 = {"facts": {"location": "rack1"}}, {"facts": {"location": "rack2"}}
 NODES = {

@@ -11,7 +11,7 @@ from scheduler_svc.conf import namespaces, weighers
 from scheduler_svc.notifications import turn
 from scheduler_svc.service import SchedulerService
 from scheduler_svc.store.memory import MemoryStore
-from tests.unit.scheduler_svc.hosts import SMALL_REQUEST, node
+from tests.unit.scheduler_svc.fakes.hosts import SMALL_REQUEST, node
 
 
 class RackWorker:

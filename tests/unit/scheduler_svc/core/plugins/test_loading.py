@@ -8,7 +8,7 @@ from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.composition import drivers
 from scheduler_svc.core.filtering import pipeline
 from tests.unit.scheduler_svc.core.plugins.outside import make_conf
-from tests.unit.scheduler_svc.hosts import node, request, table
+from tests.unit.scheduler_svc.fakes.hosts import node, request, table
 
 FORMS = """
     import numpy as np

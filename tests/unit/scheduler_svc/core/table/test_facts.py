@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from scheduler_svc.core.table.addresses import AddressColumn
 from scheduler_svc.core.table.facts import FactColumn
-from tests.unit.scheduler_svc import hosts
+from tests.unit.scheduler_svc.fakes import hosts
 
 KVM = {"hypervisor_type": "QEMU", "hypervisor_version": 8, "cpu_info": {"topology": {"cores": 4}}}
 ADDRESSES = st.ip_addresses() | st.none()

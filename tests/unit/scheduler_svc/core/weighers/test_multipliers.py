@@ -14,8 +14,8 @@ from scheduler_svc.conf import weighers
 from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.host_state.aggregate_warnings import AggregateMetadataChecker
-from tests.unit.scheduler_svc import hosts
-from tests.unit.scheduler_svc.hosts import node, request
+from tests.unit.scheduler_svc.fakes import hosts
+from tests.unit.scheduler_svc.fakes.hosts import node, request
 
 SIZES = {"small": 4, "middle": 6, "large": 8}
 NODES = {name: node({"VCPU": size, "MEMORY_MB": 1000 * size}) for name, size in SIZES.items()}

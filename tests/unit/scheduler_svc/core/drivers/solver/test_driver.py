@@ -16,9 +16,9 @@ from scheduler_svc.core.drivers.solver import driver, grouping, survey
 from scheduler_svc.core.drivers.solver.driver import SolverDriver, SolverLimits
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
-from tests.unit.scheduler_svc import hosts
-from tests.unit.scheduler_svc.hosts import node
-from tests.unit.scheduler_svc.scheduling.replica_views import filter_driver
+from tests.unit.scheduler_svc.fakes import hosts
+from tests.unit.scheduler_svc.fakes.hosts import node
+from tests.unit.scheduler_svc.fakes.replica_views import filter_driver
 
 LONG_S = 20.0
 READS = filter_driver().reads

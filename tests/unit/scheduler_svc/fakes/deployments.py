@@ -12,7 +12,7 @@ from scheduler_svc.scheduling.claimer import StoreClaimer
 from scheduler_svc.scheduling.partitioned import PartitionedSelector
 from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from scheduler_svc.store.memory import MemoryStore
-from tests.unit.scheduler_svc import hosts
+from tests.unit.scheduler_svc.fakes import hosts
 
 TTL_MS = 10_000
 _VERBS = (

@@ -12,7 +12,7 @@ from rpcapi.messaging import bus
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.service import SchedulerService
 from scheduler_svc.store.memory import MemoryStore
-from tests.unit.scheduler_svc.hosts import SMALL_REQUEST, node
+from tests.unit.scheduler_svc.fakes.hosts import SMALL_REQUEST, node
 
 
 def configure(conf):
