@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pages of lists ordered by name."""
+
+import pytest
+
+from scheduler_svc.store import paging
+
+NAMES = ["c", "a", "d", "b"]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 4, 5])
+def test_pages_contain_every_name_once_in_order(limit: int) -> None:
+    listed: list[str] = []
+    page, marker = paging.cut(NAMES, None, limit)
+    listed += page
+    while marker is not None:
+        assert len(page) == limit
+        page, marker = paging.cut(NAMES, marker, limit)
+        listed += page
+    assert listed == sorted(NAMES)
+
+
+def test_marker_of_a_removed_name_continues_after_it() -> None:
+    assert paging.cut(["a", "c"], "b", 10) == (["c"], None)
+
+
+def test_nothing_after_the_last_name() -> None:
+    assert paging.cut(NAMES, "d", 10) == ([], None)

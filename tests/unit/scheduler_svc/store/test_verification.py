@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Verification of sums and indexes against the claims."""
+
+from dataclasses import replace
+
+import pytest
+
+from rpcapi.resources.claims import GroupPolicy
+from scheduler_svc.core.records import Claim, ClaimGroup
+from scheduler_svc.store.verification import StoreDump, verify
+
+GROUP = ClaimGroup("g1", GroupPolicy.AFFINITY)
+CONFIRMED = Claim("c1", 1, 1, "INSTANCE", "p", "u", "confirmed", "h1", {"h1": {"VCPU": 3}}, "req-1", 0, group=GROUP)
+PREPARED = replace(CONFIRMED, consumer="c2", state="prepared", deadline_ms=50, group=None)
+DUMP = StoreDump(
+    epoch=2,
+    position=9,
+    claims=[CONFIRMED, PREPARED],
+    capacity={"h1": {"VCPU": 6}},
+    used={"h1": {"VCPU": 6, "MEMORY_MB": 0}},
+    groups={"g1": {"h1": 1}},
+    deadlines={"c2": 50},
+    by_host=[("h1", "c1"), ("h1", "c2")],
+    opened={"h1": 2},
+    awaited=[],
+    excess={},
+)
+
+
+def test_consistent_dump_has_no_problems() -> None:
+    result = verify(DUMP)
+    assert (result.problems, result.excess) == ([], [])
+    assert (result.epoch, result.position, result.providers) == (2, 9, 1)
+    assert result.claims == {"prepared": 1, "confirmed": 1}
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"used": {"h1": {"VCPU": 5}}}, "VCPU at h1: recorded as used 5, used by claims 6"),
+        ({"used": {}}, "VCPU at h1: recorded as used 0, used by claims 6"),
+        ({"by_host": [("h1", "c1")]}, "index by host of ('h1', 'c2'): recorded None, computed from the claims 1"),
+        ({"groups": {}}, "group count of ('g1', 'h1'): recorded None, computed from the claims 1"),
+        ({"groups": {"g1": {"h1": 2}}}, "group count of ('g1', 'h1'): recorded 2, computed from the claims 1"),
+        ({"deadlines": {"c2": 51}}, "deadline of c2: recorded 51, computed from the claims 50"),
+        ({"deadlines": {}}, "deadline of c2: recorded None, computed from the claims 50"),
+        ({"deadlines": {"c1": 1, "c2": 50}}, "deadline of c1: recorded 1, computed from the claims None"),
+        ({"capacity": {"h1": {"VCPU": 5}}}, "VCPU at h1: claims use 6 of 5, which is not flagged as excess"),
+        ({"excess": {("h1", "VCPU"): 7}}, "VCPU at h1: flagged as excess but within capacity"),
+    ],
+)
+def test_inconsistent_record_is_the_only_problem(changes: dict, problem: str) -> None:
+    assert list(verify(replace(DUMP, **changes)).problems) == [problem]
+
+
+def test_claim_without_deadline_entry_is_parked_on_a_host_that_must_audit() -> None:
+    assert verify(replace(DUMP, deadlines={}, opened={"h1": 1})).problems == []
+    assert verify(replace(DUMP, deadlines={}, opened={})).problems == []
+
+
+def test_flagged_excess_is_listed_with_its_figures() -> None:
+    capacity = {"h1": {"VCPU": [5, 1, 5, 1]}}
+    result = verify(replace(DUMP, capacity=capacity, excess={("h1", "VCPU"): 7}, awaited={"h2", "h1"}))
+    assert result.problems == []
+    assert result.excess == [{"provider": "h1", "class": "VCPU", "used": 6, "capacity": 5, "since_ms": 7}]
+    assert result.awaited == ["h1", "h2"]
