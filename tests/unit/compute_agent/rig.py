@@ -29,7 +29,7 @@ from compute_agent.simulator.load import SimulatedLoad
 from compute_agent.simulator.profile import HostProfile
 from rpcapi import context
 from rpcapi.resources.inventory import Inventory
-from tests.unit.compute_agent.doubles import ClaimsDouble, ConductorDouble, SchedulerDouble
+from tests.unit.compute_agent.fakes import FakeClaims, FakeConductor, FakeScheduler
 
 HOST = "alpha"
 SHAPE = NodeShape("test", {"VCPU": Inventory(8), "MEMORY_MB": Inventory(8192, reserved=512)}, ("HW_CPU_X86_AVX2",))
@@ -79,9 +79,9 @@ class KillSwitch:
 class KillableClient:
     """A client with two steps per call: one before sending, one before the answer arrives."""
 
-    def __init__(self, service: Any, fuse: KillSwitch) -> None:
+    def __init__(self, service: Any, kill_switch: KillSwitch) -> None:
         self._service = service
-        self._fuse = fuse
+        self._fuse = kill_switch
 
     def __getattr__(self, method: str) -> Any:
         return self._fuse.around(getattr(self._service, method))
@@ -152,35 +152,35 @@ class ManualQueue:
 
 
 class AgentRig:
-    """One service host, doubles of the other services, and successive agents on its state folder."""
+    """One service host, fakes of the other services, and successive agents on its state folder."""
 
     def __init__(self, folder: Path, profile: HostProfile | None = None) -> None:
         self.folder = folder
         self.profile = profile or HostProfile(boot_delay=1.0)
         self.clock = ManualClock()
-        self.ledger = ClaimsDouble()
-        self.conductor = ConductorDouble()
-        self.scheduler = SchedulerDouble()
+        self.ledger = FakeClaims()
+        self.conductor = FakeConductor()
+        self.scheduler = FakeScheduler()
         self.nodes = NODES
         self.queue = ManualQueue(self.clock)
         self.report_queue = ManualQueue(self.clock)
         self.guest_manager: GuestManager | None = None
         self.restarts = 0  # number of requested restarts
 
-    def start(self, fuse: KillSwitch | None = None) -> ServiceHost:
-        """Create an agent that takes over the state; ``fuse`` kills it."""
-        fuse = fuse or KillSwitch()
+    def start(self, kill_switch: KillSwitch | None = None) -> ServiceHost:
+        """Create an agent that takes over the state; ``kill_switch`` kills it."""
+        kill_switch = kill_switch or KillSwitch()
         self.queue, self.report_queue = ManualQueue(self.clock), ManualQueue(self.clock)
         file = JournalFile(self.folder / "journal", HOST)
         hypervisor = Hypervisor(self.folder / "guests", lambda: self.profile, self.clock)
         for owner, names in ((file, ("append", "rewrite")), (hypervisor, ("spawn", "stop"))):
             for name in names:
-                setattr(owner, name, fuse.around(getattr(owner, name)))
+                setattr(owner, name, kill_switch.around(getattr(owner, name)))
         journal = Journal(file, retention_ms=3_600_000, clock=self.clock)
         self.guest_manager = guest_manager = GuestManager(HOST, journal, ResourceTracker(self.nodes), hypervisor)
-        claims: Any = KillableClient(self.ledger, fuse)
-        conductor: Any = KillableClient(self.conductor, fuse)
-        scheduler: Any = KillableClient(self.scheduler, fuse)
+        claims: Any = KillableClient(self.ledger, kill_switch)
+        conductor: Any = KillableClient(self.conductor, kill_switch)
+        scheduler: Any = KillableClient(self.scheduler, kill_switch)
         calls = ServiceCalls(5.0)
         guest_manager.open()
         self.auditor = HostAuditor(guest_manager, claims, calls, self.clock)
@@ -210,9 +210,9 @@ class AgentRig:
         )
         return self.host
 
-    def serve(self, fuse: KillSwitch | None = None) -> ServiceHost:
+    def serve(self, kill_switch: KillSwitch | None = None) -> ServiceHost:
         """Start an agent, and audit as before serving."""
-        host = self.start(fuse)
+        host = self.start(kill_switch)
         self.auditor.audit(self.ledger.epoch)
         host.advance()
         return host

@@ -22,7 +22,7 @@ from rpcapi.clients.compute import ComputeAPI
 from rpcapi.daemon.waiting import ShutdownRequested
 from rpcapi.messaging import bus
 from rpcapi.serializer import GanttSerializer
-from tests.unit.compute_agent.doubles import ClaimsDouble, ConductorDouble, SchedulerDouble
+from tests.unit.compute_agent.fakes import FakeClaims, FakeConductor, FakeScheduler
 
 SPEC = {"VCPU": 1, "MEMORY_MB": 512, "DISK_GB": 1}
 
@@ -49,10 +49,10 @@ def conf(conf: cfg.ConfigOpts, tmp_path: Path) -> cfg.ConfigOpts:
     return conf
 
 
-class Cloud(SimpleNamespace):
+class ServedPeers(SimpleNamespace):
     """The other services, served on the bus."""
 
-    def start(self) -> "Cloud":
+    def start(self) -> "ServedPeers":
         self.transport = bus.get_transport(self.conf)
         for name, double in (
             ("scheduler", self.scheduler),
@@ -73,9 +73,9 @@ class Cloud(SimpleNamespace):
 
 
 @pytest.fixture
-def cloud(conf: cfg.ConfigOpts) -> Iterator[Cloud]:
-    services = Cloud(
-        conf=conf, ledger=ClaimsDouble(), conductor=ConductorDouble(), scheduler=SchedulerDouble(), servers=[]
+def cloud(conf: cfg.ConfigOpts) -> Iterator[ServedPeers]:
+    services = ServedPeers(
+        conf=conf, ledger=FakeClaims(), conductor=FakeConductor(), scheduler=FakeScheduler(), servers=[]
     )
     yield services
     services.stop()
@@ -109,7 +109,7 @@ def request(*uuids: str, name: str = "alpha/node0") -> objects.BuildRequest:
     )
 
 
-def test_builds_and_terminates_over_the_bus(cloud: Cloud, serve: Any, conf: cfg.ConfigOpts) -> None:
+def test_builds_and_terminates_over_the_bus(cloud: ServedPeers, serve: Any, conf: cfg.ConfigOpts) -> None:
     cloud.start()
     service = serve()
     compute = ComputeAPI(conf, cloud.transport)
@@ -131,7 +131,7 @@ def test_builds_and_terminates_over_the_bus(cloud: Cloud, serve: Any, conf: cfg.
     assert [host.guest_manager.hypervisor.list() for host in service._hosts] == [[], []]
 
 
-def test_a_new_epoch_is_audited_by_every_host_at_once(cloud: Cloud, serve: Any, conf: cfg.ConfigOpts) -> None:
+def test_a_new_epoch_is_audited_by_every_host_at_once(cloud: ServedPeers, serve: Any, conf: cfg.ConfigOpts) -> None:
     cloud.start()
     serve()
     cloud.ledger.epoch = cloud.scheduler.epoch = 8
@@ -143,7 +143,7 @@ def test_a_new_epoch_is_audited_by_every_host_at_once(cloud: Cloud, serve: Any, 
     )
 
 
-def test_start_waits_for_unavailable_services(cloud: Cloud, serve: Any, conf: cfg.ConfigOpts) -> None:
+def test_start_waits_for_unavailable_services(cloud: ServedPeers, serve: Any, conf: cfg.ConfigOpts) -> None:
     conf.set_override("call_timeout", 0.2, group="compute")
     starting = threading.Thread(target=serve, daemon=True)
     starting.start()
@@ -176,7 +176,7 @@ def test_start_is_aborted_by_stop(conf: cfg.ConfigOpts) -> None:
     assert ended == [ShutdownRequested]
 
 
-def test_drained_agent_has_journalled_received_builds(cloud: Cloud, conf: cfg.ConfigOpts, serve: Any) -> None:
+def test_drained_agent_has_journalled_received_builds(cloud: ServedPeers, conf: cfg.ConfigOpts, serve: Any) -> None:
     cloud.start()
     service = ComputeService(conf)
     service.start()
@@ -198,7 +198,7 @@ def test_drained_agent_has_journalled_received_builds(cloud: Cloud, conf: cfg.Co
     assert sorted(ref[0] for ref in cloud.ledger.live()) == sorted(instances)
 
 
-def test_agent_waits_until_the_state_folder_is_released(cloud: Cloud, serve: Any, conf: cfg.ConfigOpts) -> None:
+def test_agent_waits_until_the_state_folder_is_released(cloud: ServedPeers, serve: Any, conf: cfg.ConfigOpts) -> None:
     cloud.start()
     first = ComputeService(conf)
     first.start()
@@ -217,8 +217,8 @@ def test_agent_waits_until_the_state_folder_is_released(cloud: Cloud, serve: Any
     assert len(cloud.ledger.audits) == audits + 2
 
 
-def test_rejected_stats_abort_the_start(cloud: Cloud, conf: cfg.ConfigOpts) -> None:
-    class Strict(SchedulerDouble):
+def test_rejected_stats_abort_the_start(cloud: ServedPeers, conf: cfg.ConfigOpts) -> None:
+    class Strict(FakeScheduler):
         @messaging.expose
         def update_resource_stats(self, ctxt: Any, name: str, stats: objects.StatsReport) -> objects.StatsAnswer:
             raise errors.InvalidStats(what="VCPU", why="it is too much")
@@ -232,7 +232,7 @@ def test_rejected_stats_abort_the_start(cloud: Cloud, conf: cfg.ConfigOpts) -> N
     service.wait()
 
 
-def test_restarted_agent_takes_over_its_guests(cloud: Cloud, serve: Any, conf: cfg.ConfigOpts) -> None:
+def test_restarted_agent_takes_over_its_guests(cloud: ServedPeers, serve: Any, conf: cfg.ConfigOpts) -> None:
     # given a host with a guest, and another host
     cloud.start()
     service = serve()
@@ -262,7 +262,9 @@ def test_restarted_agent_takes_over_its_guests(cloud: Cloud, serve: Any, conf: c
     assert len({r.incarnation for name, r in cloud.scheduler.reports if name == "beta"}) == 1
 
 
-def test_hosts_restart_and_fall_silent_at_configured_rates(cloud: Cloud, serve: Any, conf: cfg.ConfigOpts) -> None:
+def test_hosts_restart_and_fall_silent_at_configured_rates(
+    cloud: ServedPeers, serve: Any, conf: cfg.ConfigOpts
+) -> None:
     conf.set_override("report_interval", 0.2, group="compute")
     conf.set_override("restart_rate", 0.5, group="simulator")
     conf.set_override("silence_rate", 0.2, group="simulator")
@@ -277,7 +279,7 @@ def test_hosts_restart_and_fall_silent_at_configured_rates(cloud: Cloud, serve: 
 
 
 def test_failed_restart_is_retried_without_affecting_other_hosts(
-    cloud: Cloud, serve: Any, conf: cfg.ConfigOpts, monkeypatch: pytest.MonkeyPatch
+    cloud: ServedPeers, serve: Any, conf: cfg.ConfigOpts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     conf.set_override("retry_interval_max", 0.1, group="compute")
     cloud.start()
@@ -298,7 +300,7 @@ def test_failed_restart_is_retried_without_affecting_other_hosts(
     assert cloud.ledger.audits[-1].host == "alpha"
 
 
-def test_hundreds_of_hosts_share_a_few_threads(cloud: Cloud, serve: Any, conf: cfg.ConfigOpts) -> None:
+def test_hundreds_of_hosts_share_a_few_threads(cloud: ServedPeers, serve: Any, conf: cfg.ConfigOpts) -> None:
     # given 200 service hosts of 50 nodes, reporting often
     conf.set_override("hosts", ["host[000-199]"], group="compute")
     conf.set_override("nodes_per_host", 50, group="compute")

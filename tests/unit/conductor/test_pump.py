@@ -14,7 +14,7 @@ from tests.unit.conductor.polling import until
 from tests.unit.conductor.store.conftest import request
 
 
-class Bench:
+class BlockedPump:
     """A pump with work that can be held until ``go`` is set."""
 
     def __init__(self, threads: int) -> None:
@@ -39,22 +39,22 @@ class Bench:
 
 
 @pytest.fixture
-def bench() -> Iterator[Bench]:
-    created = Bench(threads=2)
+def bench() -> Iterator[BlockedPump]:
+    created = BlockedPump(threads=2)
     yield created
     created.go.set()
     created.stopping.set()
     created.pump.wait()
 
 
-def test_unfinished_work_is_resumed_at_start(bench: Bench) -> None:
+def test_unfinished_work_is_resumed_at_start(bench: BlockedPump) -> None:
     bench.record("left")
     bench.go.set()
     bench.pump.start()
     until(lambda: bench.begun == ["left"] and bench.store.next_due() is None, "it is done")
 
 
-def test_requests_beyond_threads_stay_in_the_store(bench: Bench) -> None:
+def test_requests_beyond_threads_stay_in_the_store(bench: BlockedPump) -> None:
     bench.pump.start()
     bench.record("a", "b", "c", "d")
     until(lambda: len(bench.begun) == 2, "two are begun")
@@ -62,7 +62,7 @@ def test_requests_beyond_threads_stay_in_the_store(bench: Bench) -> None:
     bench.go.set()
 
 
-def test_free_thread_takes_waiting_request(bench: Bench) -> None:
+def test_free_thread_takes_waiting_request(bench: BlockedPump) -> None:
     bench.pump.start()
     bench.record("a", "b", "c", "d")
     bench.go.set()
@@ -70,7 +70,7 @@ def test_free_thread_takes_waiting_request(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("error", [LeaseLost("a"), errors.StoreUnavailable(why="away"), ZeroDivisionError("a bug")])
-def test_failure_of_one_request_does_not_stop_others(bench: Bench, error: Exception) -> None:
+def test_failure_of_one_request_does_not_stop_others(bench: BlockedPump, error: Exception) -> None:
     bench.raises["a"] = error
     bench.go.set()
     bench.pump.start()
@@ -81,7 +81,7 @@ def test_failure_of_one_request_does_not_stop_others(bench: Bench, error: Except
     until(lambda: bench.store.take("another conductor", 10) == [], "nothing else is due")
 
 
-def test_unavailable_store_is_polled_again(bench: Bench) -> None:
+def test_unavailable_store_is_polled_again(bench: BlockedPump) -> None:
     take, failures = bench.store.take, [errors.StoreUnavailable(why="away"), ZeroDivisionError("a bug")]
 
     def flaky(owner: str, limit: int) -> list[RequestLease]:
@@ -101,7 +101,7 @@ def test_unavailable_store_is_polled_again(bench: Bench) -> None:
     until(woken_again, "it is taken")
 
 
-def test_stop_waits_for_running_work_and_takes_no_new(bench: Bench) -> None:
+def test_stop_waits_for_running_work_and_takes_no_new(bench: BlockedPump) -> None:
     bench.pump.start()
     bench.record("a")
     until(lambda: bench.begun == ["a"], "it is begun")

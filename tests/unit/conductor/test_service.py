@@ -26,9 +26,9 @@ from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.endpoint import expose
 from rpcapi.messaging import bus
 from rpcapi.serializer import GanttSerializer
+from tests.unit.conductor.fakes import FakeClaims, FakeHosts, FakeScheduler
+from tests.unit.conductor.ledger import PARTITION, Ledger
 from tests.unit.conductor.polling import until
-from tests.unit.conductor.saga.hosts import Hosts
-from tests.unit.conductor.saga.ledger import PARTITION, Claims, Ledger, Scheduler
 from tests.unit.conductor.saga.simulated_cluster import SPEC, uuid_list
 
 CTXT = context.new("project", "user")
@@ -48,12 +48,12 @@ def serve(double: Any, *methods: str, version: str) -> Any:
 
     # What ``exposed`` checks is how the double's own method may be called; that is its own affair here.
     return type(
-        "Double", (), {"target": messaging.Target(version=version)} | {name: method(name) for name in methods}
+        "FakeService", (), {"target": messaging.Target(version=version)} | {name: method(name) for name in methods}
     )()
 
 
-class Cluster:
-    """Doubles of the peers on the bus, and one conductor."""
+class ServedConductor:
+    """One conductor on the bus, with fakes of the services that it calls."""
 
     def __init__(self, conf: cfg.ConfigOpts, store: ConductorStore) -> None:
         self.conf = conf
@@ -61,9 +61,9 @@ class Cluster:
         self.heartbeats: list[tuple[str, str]] = []
         self.transport = bus.get_transport(conf)
         self.ledger = Ledger({"h1/n": 4, "h2/n": 4}, wall_clock)
-        self.scheduler = Scheduler(self.ledger)
+        self.scheduler = FakeScheduler(self.ledger)
         self.api = ConductorAPI(conf, self.transport)
-        self.hosts = Hosts(self.ledger, lambda report: self.api.report_builds(CTXT, report))
+        self.hosts = FakeHosts(self.ledger, lambda report: self.api.report_builds(CTXT, report))
         self.store = store
         self.service = ConductorService(conf, store)
         self.servers: list[Any] = []
@@ -71,7 +71,7 @@ class Cluster:
     def start(self) -> None:
         self.scheduler.report_service = lambda ctxt, binary, host: self.heartbeats.append((binary, host))  # type: ignore[attr-defined]
         self._listen("scheduler", "w1", self.scheduler, "select_destinations", "report_service")
-        self._listen(topic(PARTITION), "w1", Claims(self.ledger), "prepare_claims", "abort_claims", "list_claims")
+        self._listen(topic(PARTITION), "w1", FakeClaims(self.ledger), "prepare_claims", "abort_claims", "list_claims")
         for host in ("h1", "h2"):
             self._listen("compute", host, _Agent(host, self), "build_instances", "terminate_instances", "audit")
         self.service.start()
@@ -97,7 +97,7 @@ class Cluster:
 class _Agent:
     """One host of ``Hosts`` with its own RPC server."""
 
-    def __init__(self, host: str, cluster: Cluster) -> None:
+    def __init__(self, host: str, cluster: ServedConductor) -> None:
         self._host = host
         self._cluster = cluster
 
@@ -117,7 +117,7 @@ class _Agent:
             pass
 
 
-def start_cluster(store: ConductorStore | None = None) -> Cluster:
+def start_cluster(store: ConductorStore | None = None) -> ServedConductor:
     conf = cfg.ConfigOpts()
     conf([], project="gantt", default_config_files=[], default_config_dirs=[])
     rpc_conf.register_opts(conf)
@@ -129,13 +129,13 @@ def start_cluster(store: ConductorStore | None = None) -> Cluster:
     conf.set_override("host", "c1", group="conductor")
     conf.set_override("partition", PARTITION, group="rpc")
     conf.set_override("pump_interval", 0.05, group="conductor")
-    created = Cluster(conf, store or MemoryConductorStore(StoreTimeouts()))
+    created = ServedConductor(conf, store or MemoryConductorStore(StoreTimeouts()))
     created.start()
     return created
 
 
 @pytest.fixture(scope="module")
-def shared() -> Iterator[Cluster]:
+def shared() -> Iterator[ServedConductor]:
     """A shared cluster for tests that restore its state; each test uses its own instances."""
     created = start_cluster()
     yield created
@@ -143,14 +143,14 @@ def shared() -> Iterator[Cluster]:
 
 
 @pytest.fixture
-def cluster() -> Iterator[Cluster]:
+def cluster() -> Iterator[ServedConductor]:
     created = start_cluster()
     yield created
     created.stop()
 
 
 @pytest.fixture(params=["memory", "redis"])
-def stored(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+def stored(request: pytest.FixtureRequest) -> Iterator[ServedConductor]:
     """A cluster on each kind of store."""
     if request.param == "memory":
         yield request.getfixturevalue("cluster")
@@ -168,7 +168,7 @@ def fresh(count: int) -> list[str]:
     return [str(uuid.uuid4()) for _ in range(count)]
 
 
-def test_boot_list_and_delete(stored: Cluster) -> None:
+def test_boot_list_and_delete(stored: ServedConductor) -> None:
     uuids = uuid_list(5)
     stored.hosts.behaviours[(uuids[0], 1)] = "failed"
     stored.api.build_instances(CTXT, SPEC, uuids)
@@ -186,7 +186,7 @@ def test_boot_list_and_delete(stored: Cluster) -> None:
     assert len(stored.api.list_instances(CTXT, deleted=True).instances) == 5
 
 
-def test_errors_are_typed(shared: Cluster) -> None:
+def test_errors_are_typed(shared: ServedConductor) -> None:
     leases = fresh(1)
     with pytest.raises(errors.InvalidCount):
         shared.api.build_instances(CTXT, SPEC, [])
@@ -201,7 +201,7 @@ def test_errors_are_typed(shared: Cluster) -> None:
     until(lambda: shared.statuses(leases) == ["ACTIVE"], "it is active")
 
 
-def test_older_peer_gets_backported_object(shared: Cluster) -> None:
+def test_older_peer_gets_backported_object(shared: ServedConductor) -> None:
     spec = objects.RequestSpec.of(resources={"VCPU": 1}, group_id="g", group_policy="affinity")
     older = shared.api.object_backport_versions(CTXT, spec.obj_to_primitive(), {"RequestSpec": "1.0"})
     # This very test knows 1.1, so its serializer has read the older form and filled in what that lacks.
@@ -209,18 +209,18 @@ def test_older_peer_gets_backported_object(shared: Cluster) -> None:
     assert older.group_id is None
 
 
-def test_audits_reach_every_host(shared: Cluster) -> None:
+def test_audits_reach_every_host(shared: ServedConductor) -> None:
     shared.api.audit_hosts(CTXT, PARTITION, 7)
     until(lambda: len(shared.audits) == 2, "both hosts are asked to audit")
     assert set(shared.audits) == {(PARTITION, 7)}
 
 
-def test_conductor_sends_heartbeats_to_the_scheduler(shared: Cluster) -> None:
+def test_conductor_sends_heartbeats_to_the_scheduler(shared: ServedConductor) -> None:
     until(lambda: shared.heartbeats, "a heartbeat is sent")
     assert shared.heartbeats[0] == ("gantt-conductor", "c1")
 
 
-def test_reload_changes_limits(cluster: Cluster) -> None:
+def test_reload_changes_limits(cluster: ServedConductor) -> None:
     cluster.conf.set_override("max_attempts", 1, group="conductor")
     cluster.service.reset()
     (uuid,) = uuid_list(1)
@@ -231,7 +231,7 @@ def test_reload_changes_limits(cluster: Cluster) -> None:
     assert instance.reason.startswith("All 1 attempts are used")
 
 
-def test_stop_releases_leases_of_unfinished_work(cluster: Cluster) -> None:
+def test_stop_releases_leases_of_unfinished_work(cluster: ServedConductor) -> None:
     """Given a running step, when the conductor stops, then the step is recorded and the lease is released."""
     (uuid,) = uuid_list(1)
     inside, go = threading.Event(), threading.Event()
@@ -253,7 +253,7 @@ def test_stop_releases_leases_of_unfinished_work(cluster: Cluster) -> None:
     assert [lease.is_takeover for lease in store.take("another", 1)] == [False]
 
 
-def test_limits_follow_the_configuration(cluster: Cluster) -> None:
+def test_limits_follow_the_configuration(cluster: ServedConductor) -> None:
     defaults = {"max_attempts": 2, "build_timeout": 7.5, "recast_interval": 1.5, "select_timeout": 8.5, "lease": 12.0}
     for name, value in defaults.items():
         cluster.conf.set_override(name, value, group="conductor")
@@ -263,7 +263,7 @@ def test_limits_follow_the_configuration(cluster: Cluster) -> None:
     )
 
 
-def test_default_limits_equal_those_of_saga_tests(shared: Cluster) -> None:
+def test_default_limits_equal_those_of_saga_tests(shared: ServedConductor) -> None:
     limits = shared.service._saga.limits
     assert replace(limits, call_s=0) == SagaLimits(call_s=0)
     assert limits.call_s == 20.0

@@ -34,11 +34,11 @@ SCENARIOS: dict[str, list[Deliver]] = {
 }
 
 
-def play(rig: AgentRig, deliveries: list[Deliver], fuse: KillSwitch) -> int:
-    """Deliver all messages to an agent with ``fuse``; return how many were delivered before it was killed."""
+def play(rig: AgentRig, deliveries: list[Deliver], kill_switch: KillSwitch) -> int:
+    """Deliver all messages to an agent with ``kill_switch``; return how many were delivered before it was killed."""
     delivered = 0
     try:
-        rig.serve(fuse)
+        rig.serve(kill_switch)
         for deliver in deliveries:
             delivered += 1
             deliver(rig)
@@ -51,9 +51,9 @@ def play(rig: AgentRig, deliveries: list[Deliver], fuse: KillSwitch) -> int:
 
 
 def steps_of(folder: Path, deliveries: list[Deliver]) -> int:
-    rig, fuse = AgentRig(folder, ScriptedProfile(boot_delay=1.0)), KillSwitch()
-    assert play(rig, deliveries, fuse) == len(deliveries)
-    return fuse.steps
+    rig, kill_switch = AgentRig(folder, ScriptedProfile(boot_delay=1.0)), KillSwitch()
+    assert play(rig, deliveries, kill_switch) == len(deliveries)
+    return kill_switch.steps
 
 
 @pytest.mark.parametrize("name", SCENARIOS)

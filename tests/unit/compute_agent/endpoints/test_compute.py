@@ -16,8 +16,8 @@ from rpcapi import context, errors, objects
 FIRST_UUID, SECOND_UUID = str(uuid.UUID(int=1)), str(uuid.UUID(int=2))
 
 
-class Host:
-    """Double of a service host: records the endpoint's calls."""
+class FakeServiceHost:
+    """Fake of a service host: records the endpoint's calls."""
 
     name = "alpha"
 
@@ -38,12 +38,12 @@ class Host:
 
 
 @pytest.fixture
-def host() -> Host:
-    return Host()
+def host() -> FakeServiceHost:
+    return FakeServiceHost()
 
 
 @pytest.fixture
-def send(host: Host) -> Callable[..., None]:
+def send(host: FakeServiceHost) -> Callable[..., None]:
     endpoint = ComputeEndpoint(host, "default", 3)  # type: ignore[arg-type]
 
     def call(method: str, **values: Any) -> None:
@@ -69,7 +69,7 @@ def request(**changes: Any) -> objects.BuildRequest:
     return objects.BuildRequest.of(**(values | changes))
 
 
-def test_intents_have_all_journalled_fields(host: Host, send: Callable[..., None]) -> None:
+def test_intents_have_all_journalled_fields(host: FakeServiceHost, send: Callable[..., None]) -> None:
     send("build_instances", request=request())
     first, second = host.built
     assert (first.ref, second.ref) == ((FIRST_UUID, 1), (SECOND_UUID, 2))
@@ -86,7 +86,9 @@ def test_intents_have_all_journalled_fields(host: Host, send: Callable[..., None
     }
 
 
-def test_build_has_allocations_of_its_claim_and_requirements_of_its_spec(host: Host, send: Callable[..., None]) -> None:
+def test_build_has_allocations_of_its_claim_and_requirements_of_its_spec(
+    host: FakeServiceHost, send: Callable[..., None]
+) -> None:
     claim_amounts = {"alpha/node0": {"DISK_GB": 1}, "alpha/node0/numa0": {"PCPU": 2}, "pool": {"DISK_GB": 9}}
     numa = {
         "cells": [{"id": 0, "group": "_numa0", "cpus": [0, 1], "pcpus": [0, 1], "memory_mb": 4}],
@@ -101,7 +103,7 @@ def test_build_has_allocations_of_its_claim_and_requirements_of_its_spec(host: H
     assert host.requirements.hints == {"near": "me"}
 
 
-def test_terminations_and_audits_are_forwarded(host: Host, send: Callable[..., None]) -> None:
+def test_terminations_and_audits_are_forwarded(host: FakeServiceHost, send: Callable[..., None]) -> None:
     send("terminate_instances", refs=objects.ClaimRefs.of(consumers=[FIRST_UUID], attempts=[4]))
     send("audit", partition="default", epoch=9)
     send("audit", partition="elsewhere", epoch=10)
@@ -129,7 +131,9 @@ def test_terminations_and_audits_are_forwarded(host: Host, send: Callable[..., N
         {"spec": objects.RequestSpec.of(resources={"MAGIC": 1})},
     ],
 )
-def test_invalid_build_is_rejected_as_a_whole(host: Host, send: Callable[..., None], changes: dict[str, Any]) -> None:
+def test_invalid_build_is_rejected_as_a_whole(
+    host: FakeServiceHost, send: Callable[..., None], changes: dict[str, Any]
+) -> None:
     with pytest.raises(errors.InvalidRequest):
         send("build_instances", request=request(**changes))
     assert host.built == []
@@ -147,7 +151,7 @@ def test_invalid_build_is_rejected_as_a_whole(host: Host, send: Callable[..., No
     ],
 )
 def test_invalid_arguments_are_rejected(
-    host: Host, send: Callable[..., None], method: str, values: dict[str, Any]
+    host: FakeServiceHost, send: Callable[..., None], method: str, values: dict[str, Any]
 ) -> None:
     with pytest.raises(errors.InvalidRequest):
         send(method, **values)

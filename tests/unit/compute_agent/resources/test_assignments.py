@@ -87,11 +87,11 @@ def test_assignments_survive_a_kill_at_every_step(tmp_path: Path) -> None:
         rig.stop()
 
 
-def _played(folder: Path, fuse: KillSwitch) -> tuple[int, AgentRig, dict[AttemptRef, Attempt]]:
+def _played(folder: Path, kill_switch: KillSwitch) -> tuple[int, AgentRig, dict[AttemptRef, Attempt]]:
     """Build a guest, one that fails, and a third; return the live attempts when the agent was killed."""
     rig = make_rig(folder, ScriptedProfile(boot_delay=1.0))
     try:
-        rig.serve(fuse)
+        rig.serve(kill_switch)
         for uuid in ("a", "failing", "c"):
             rig.build(guest(rig, uuid))
             rig.queue.settle()
@@ -100,7 +100,7 @@ def _played(folder: Path, fuse: KillSwitch) -> tuple[int, AgentRig, dict[Attempt
     assert rig.guest_manager is not None
     live = {attempt.ref: attempt for attempt in rig.guest_manager.journal.live()}
     rig.stop()
-    return fuse.steps, rig, live
+    return kill_switch.steps, rig, live
 
 
 def test_journal_omits_empty_assignments_and_reads_records_without() -> None:

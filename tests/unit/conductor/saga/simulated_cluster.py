@@ -21,8 +21,8 @@ from conductor.store.interface import ConductorStore
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import InstanceRecord, LeaseLost, StoreTimeouts
 from rpcapi import context, errors, objects
-from tests.unit.conductor.saga.hosts import Hosts
-from tests.unit.conductor.saga.ledger import PARTITION, Claims, Ledger, Scheduler
+from tests.unit.conductor.fakes import FakeClaims, FakeHosts, FakeScheduler
+from tests.unit.conductor.ledger import PARTITION, Ledger
 
 LEASE_MS = 30_000
 LIMITS = SagaLimits(max_attempts=3, build_timeout_ms=300_000, select_timeout_ms=180_000, call_s=20.0)
@@ -45,7 +45,7 @@ class Conductor:
     store: ConductorStore
 
 
-class Fuse:
+class KillSwitch:
     """Ends a conductor at its ``at``-th call of a store or a peer, before or after the call is executed."""
 
     def __init__(self, at: int, after: bool) -> None:
@@ -55,7 +55,7 @@ class Fuse:
         self.blown = False
 
     def guard(self, target: Any) -> Any:
-        """Return a proxy of ``target`` that passes each call through this fuse."""
+        """Return a proxy of ``target`` that passes each call through this kill_switch."""
         return _Guarded(target, self)
 
     def call(self, method: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -71,9 +71,9 @@ class Fuse:
 
 
 class _Guarded:
-    def __init__(self, target: Any, fuse: Fuse) -> None:
+    def __init__(self, target: Any, kill_switch: KillSwitch) -> None:
         self._target = target
-        self._fuse = fuse
+        self._fuse = kill_switch
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         method = getattr(self._target, name)
@@ -95,14 +95,14 @@ class SimulatedCluster:
         self.limits = limits
         self.ledger = Ledger(capacities, lambda: self.now_ms)
         self.store = MemoryConductorStore(StoreTimeouts(lease_ms=LEASE_MS), lambda: self.now_ms)
-        self.hosts = Hosts(self.ledger, self._report)
-        self.scheduler = Scheduler(self.ledger)
-        self.claims = Claims(self.ledger)
+        self.hosts = FakeHosts(self.ledger, self._report)
+        self.scheduler = FakeScheduler(self.ledger)
+        self.claims = FakeClaims(self.ledger)
         self.conductors: list[Conductor] = []
 
-    def conductor(self, fuse: Fuse | None = None) -> Conductor:
-        """Add a conductor, optionally with a fuse."""
-        guard = fuse.guard if fuse else lambda target: target
+    def conductor(self, kill_switch: KillSwitch | None = None) -> Conductor:
+        """Add a conductor, optionally with a kill_switch."""
+        guard = kill_switch.guard if kill_switch else lambda target: target
         claims = guard(self.claims)
         clients = ServiceClients(guard(self.scheduler), guard(self.hosts), lambda partition: claims, PARTITION)
         store = guard(self.store)

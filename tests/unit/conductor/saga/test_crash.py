@@ -6,15 +6,22 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.unit.conductor.saga.ledger import FOREVER_MS
-from tests.unit.conductor.saga.simulated_cluster import LEASE_MS, LIMITS, Conductor, Fuse, SimulatedCluster, uuid_list
+from tests.unit.conductor.ledger import FOREVER_MS
+from tests.unit.conductor.saga.simulated_cluster import (
+    LEASE_MS,
+    LIMITS,
+    Conductor,
+    KillSwitch,
+    SimulatedCluster,
+    uuid_list,
+)
 
 UUIDS = uuid_list(4)
 CAPACITIES = {"h1/n": 4, "h2/n": 4, "h3/n": 4}
 
 
 @dataclass(frozen=True)
-class Story:
+class CrashScenario:
     """A scenario without other failures, and its expected final state."""
 
     play: Callable[[SimulatedCluster], None]
@@ -64,24 +71,26 @@ REFUSALS = {(UUIDS[0], 1): "refused", (UUIDS[1], 1): "failed", (UUIDS[1], 2): "f
 HOPELESS = {(UUIDS[2], attempt): "failed" for attempt in (1, 2, 3)}
 
 STORIES = {
-    "all goes well": Story(_boot, ["ACTIVE"] * 4),
-    "hosts refuse and fail": Story(_boot_with(REFUSALS), ["ACTIVE"] * 4),
-    "one has no luck": Story(_boot_with(HOPELESS), ["ACTIVE", "ACTIVE", "ERROR", "ACTIVE"]),
-    "a message is lost": Story(_boot_with({(UUIDS[0], 1): "lost"}), ["ACTIVE"] * 4),
-    "a message is lost once": Story(_boot_with({(UUIDS[0], 1): "lost once"}), ["ACTIVE"] * 4),
-    "a host is silent, then speaks": Story(_silence, ["ACTIVE"] * 4),
-    "deleted when built": Story(_delete_after({}, True), ["DELETED"] * 3 + ["ACTIVE"]),
-    "deleted while built": Story(_delete_after({}, False), ["DELETED"] * 3 + ["ACTIVE"]),
-    "deleted after refusals": Story(_delete_after({**REFUSALS, **HOPELESS}, False), ["DELETED"] * 3 + ["ACTIVE"]),
-    "no room": Story(_too_many, ["ERROR"] * 13),
+    "all goes well": CrashScenario(_boot, ["ACTIVE"] * 4),
+    "hosts refuse and fail": CrashScenario(_boot_with(REFUSALS), ["ACTIVE"] * 4),
+    "one has no luck": CrashScenario(_boot_with(HOPELESS), ["ACTIVE", "ACTIVE", "ERROR", "ACTIVE"]),
+    "a message is lost": CrashScenario(_boot_with({(UUIDS[0], 1): "lost"}), ["ACTIVE"] * 4),
+    "a message is lost once": CrashScenario(_boot_with({(UUIDS[0], 1): "lost once"}), ["ACTIVE"] * 4),
+    "a host is silent, then speaks": CrashScenario(_silence, ["ACTIVE"] * 4),
+    "deleted when built": CrashScenario(_delete_after({}, True), ["DELETED"] * 3 + ["ACTIVE"]),
+    "deleted while built": CrashScenario(_delete_after({}, False), ["DELETED"] * 3 + ["ACTIVE"]),
+    "deleted after refusals": CrashScenario(
+        _delete_after({**REFUSALS, **HOPELESS}, False), ["DELETED"] * 3 + ["ACTIVE"]
+    ),
+    "no room": CrashScenario(_too_many, ["ERROR"] * 13),
 }
 
 
-def run(story: Story, fuse: Fuse | None, ttl_ms: int = FOREVER_MS) -> SimulatedCluster:
+def run(story: CrashScenario, kill_switch: KillSwitch | None, ttl_ms: int = FOREVER_MS) -> SimulatedCluster:
     cluster = SimulatedCluster(CAPACITIES)
     cluster.ledger.ttl_ms = ttl_ms
-    if fuse is not None:
-        cluster.conductor(fuse)
+    if kill_switch is not None:
+        cluster.conductor(kill_switch)
     cluster.conductor()
     story.play(cluster)
     cluster.settle()
@@ -112,9 +121,9 @@ def test_a_crash_at_every_call(name: str, after: bool, ttl_ms: int) -> None:
     calls = 0
     while True:
         calls += 1
-        fuse = Fuse(calls, after)
-        cluster = run(story, fuse, ttl_ms)
-        if not fuse.blown:
+        kill_switch = KillSwitch(calls, after)
+        cluster = run(story, kill_switch, ttl_ms)
+        if not kill_switch.blown:
             break
         assert len(cluster.conductors) == 1
         ends = cluster.statuses(uuids)
@@ -148,7 +157,7 @@ def test_a_pause_at_every_call(name: str, after: bool) -> None:
     assert calls > 10
 
 
-class Pause(Fuse):
+class Pause(KillSwitch):
     """Pauses a conductor at one call until its lease expires and another conductor has done all work."""
 
     def __init__(self, cluster: SimulatedCluster, at: int, after: bool) -> None:

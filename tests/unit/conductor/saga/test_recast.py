@@ -8,7 +8,7 @@ import oslo_messaging as messaging
 import pytest
 
 from rpcapi import errors
-from tests.unit.conductor.saga.ledger import TTL_MS
+from tests.unit.conductor.ledger import TTL_MS
 from tests.unit.conductor.saga.simulated_cluster import LIMITS, THREE, SimulatedCluster, uuid_list
 from tests.unit.conductor.saga.test_boot import history
 

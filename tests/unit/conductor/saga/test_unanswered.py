@@ -5,7 +5,7 @@ import oslo_messaging as messaging
 import pytest
 
 from rpcapi import errors
-from tests.unit.conductor.saga.ledger import TTL_MS
+from tests.unit.conductor.ledger import TTL_MS
 from tests.unit.conductor.saga.simulated_cluster import CTXT, SPEC, THREE, SimulatedCluster, uuid_list
 from tests.unit.conductor.saga.test_boot import history
 

@@ -21,7 +21,7 @@ RETENTION_MS = 60
 
 
 @dataclass
-class Bench:
+class StoreWithClock:
     """A store and a function that advances its clock."""
 
     store: ConductorStore
@@ -35,13 +35,13 @@ def request(name: str = "req", **values: Any) -> BuildRequestRecord:
     return BuildRequestRecord(key=name, **{**defaults, **values})
 
 
-def take_lease(bench: Bench) -> RequestLease:
+def take_lease(bench: StoreWithClock) -> RequestLease:
     """Take a lease on the only due request."""
     (lease,) = bench.store.take("me", 10)
     return lease
 
 
-def redis_bench(server: RedisServer, url: str) -> Iterator[Bench]:
+def redis_bench(server: RedisServer, url: str) -> Iterator[StoreWithClock]:
     """Yield a store at ``url`` on ``server``, with empty keys."""
     with server.client() as client:
         client.delete(*keys.ALL)
@@ -56,7 +56,7 @@ def redis_bench(server: RedisServer, url: str) -> Iterator[Bench]:
             while now() < until:
                 time.sleep(0.002)
 
-        yield Bench(store, wait, now)
+        yield StoreWithClock(store, wait, now)
         store.close()
         client.delete(*keys.ALL)
 
@@ -65,7 +65,7 @@ FOLLOWING = [pytest.param(f"redis_{kind}", marks=pytest.mark.long) for kind in K
 
 
 @pytest.fixture(params=["memory", "redis", *FOLLOWING])
-def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
+def bench(request: pytest.FixtureRequest) -> Iterator[StoreWithClock]:
     if request.param == "redis":
         server = request.getfixturevalue("redis_server")
         yield from redis_bench(server, server.url())
@@ -80,4 +80,4 @@ def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
         clock[0] += ms
 
     terms = StoreTimeouts(lease_ms=LEASE_MS, retention_ms=RETENTION_MS)
-    yield Bench(MemoryConductorStore(terms, lambda: clock[0]), turn, lambda: clock[0])
+    yield StoreWithClock(MemoryConductorStore(terms, lambda: clock[0]), turn, lambda: clock[0])

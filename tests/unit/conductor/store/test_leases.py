@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from conductor.store.records import InstanceStatus, LeaseLost, SagaStep
-from tests.unit.conductor.store.conftest import LEASE_MS, RETENTION_MS, Bench, request, take_lease
+from tests.unit.conductor.store.conftest import LEASE_MS, RETENTION_MS, StoreWithClock, request, take_lease
 
 
-def test_leased_request_is_due_again_after_lease_expires(bench: Bench) -> None:
+def test_leased_request_is_due_again_after_lease_expires(bench: StoreWithClock) -> None:
     bench.store.record(request(), ["a"])
     first = take_lease(bench)
     assert bench.store.take("other", 10) == []
@@ -21,7 +21,7 @@ def test_leased_request_is_due_again_after_lease_expires(bench: Bench) -> None:
     assert (first.is_takeover, second.is_takeover) == (False, True)
 
 
-def test_reassigned_lease_number_is_a_different_lease(bench: Bench) -> None:
+def test_reassigned_lease_number_is_a_different_lease(bench: StoreWithClock) -> None:
     """Given a store that lost its last second, when it reassigns a lease number, then the old lease is lost."""
     bench.store.record(request(), ["a"])
     lease = take_lease(bench)
@@ -30,7 +30,7 @@ def test_reassigned_lease_number_is_a_different_lease(bench: Bench) -> None:
     bench.store.load(lease)
 
 
-def test_holder_without_lease_changes_nothing(bench: Bench) -> None:
+def test_holder_without_lease_changes_nothing(bench: StoreWithClock) -> None:
     bench.store.record(request(), ["a"])
     slow = take_lease(bench)
     (read_record,) = bench.store.load(slow).instances
@@ -49,7 +49,7 @@ def test_holder_without_lease_changes_nothing(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("verb", ["load", "write"])
-def test_load_and_write_renew_the_lease(bench: Bench, verb: str) -> None:
+def test_load_and_write_renew_the_lease(bench: StoreWithClock, verb: str) -> None:
     bench.store.record(request(), ["a"])
     lease = take_lease(bench)
     (read_record,) = bench.store.load(lease).instances
@@ -62,7 +62,7 @@ def test_load_and_write_renew_the_lease(bench: Bench, verb: str) -> None:
     assert bench.store.take("other", 10) == []
 
 
-def test_expired_lease_is_valid_until_taken_over(bench: Bench) -> None:
+def test_expired_lease_is_valid_until_taken_over(bench: StoreWithClock) -> None:
     bench.store.record(request(), ["a"])
     lease = take_lease(bench)
     (read_record,) = bench.store.load(lease).instances
@@ -71,7 +71,7 @@ def test_expired_lease_is_valid_until_taken_over(bench: Bench) -> None:
     assert bench.store.take("other", 10) == []
 
 
-def test_lease_of_purged_request_is_lost(bench: Bench) -> None:
+def test_lease_of_purged_request_is_lost(bench: StoreWithClock) -> None:
     bench.store.record(request(), ["a"])
     lease = take_lease(bench)
     (read_record,) = bench.store.load(lease).instances
@@ -82,7 +82,7 @@ def test_lease_of_purged_request_is_lost(bench: Bench) -> None:
         bench.store.load(lease)
 
 
-def test_longest_due_request_is_leased_first(bench: Bench) -> None:
+def test_longest_due_request_is_leased_first(bench: StoreWithClock) -> None:
     for name in ("r3", "r1", "r2"):
         bench.store.record(request(name), [f"{name}-a"])
         bench.pass_time(2)

@@ -7,10 +7,10 @@ import pytest
 
 from conductor.store.records import InstanceStatus, SagaStep
 from rpcapi import errors
-from tests.unit.conductor.store.conftest import RETENTION_MS, Bench, request, take_lease
+from tests.unit.conductor.store.conftest import RETENTION_MS, StoreWithClock, request, take_lease
 
 
-def test_request_is_recorded_once_and_due(bench: Bench) -> None:
+def test_request_is_recorded_once_and_due(bench: StoreWithClock) -> None:
     assert bench.store.record(request(), ["b", "a"]) is True
     assert bench.store.record(request(), ["b", "a"]) is False
 
@@ -25,7 +25,7 @@ def test_request_is_recorded_once_and_due(bench: Bench) -> None:
     assert bench.store.counts() == {"SCHEDULING": 2}
 
 
-def test_uuid_of_another_request_conflicts_and_records_nothing(bench: Bench) -> None:
+def test_uuid_of_another_request_conflicts_and_records_nothing(bench: StoreWithClock) -> None:
     bench.store.record(request("first"), ["a"])
     with pytest.raises(errors.InstanceConflict):
         bench.store.record(request("second"), ["new", "a"])
@@ -34,7 +34,7 @@ def test_uuid_of_another_request_conflicts_and_records_nothing(bench: Bench) -> 
     assert [lease.request for lease in bench.store.take("me", 10)] == ["first"]
 
 
-def test_deleted_record_is_purged_after_retention(bench: Bench) -> None:
+def test_deleted_record_is_purged_after_retention(bench: StoreWithClock) -> None:
     bench.store.record(request(), ["a", "b"])
     lease = take_lease(bench)
     rows = bench.store.load(lease).instances
@@ -57,7 +57,7 @@ def test_deleted_record_is_purged_after_retention(bench: Bench) -> None:
     assert bench.store.record(request(), ["a", "b"]) is True
 
 
-def test_pages_are_ordered_oldest_first(bench: Bench) -> None:
+def test_pages_are_ordered_oldest_first(bench: StoreWithClock) -> None:
     for number in range(5):
         bench.store.record(request(f"r{number}"), [f"z{5 - number}", f"a{number}"])
     read_record, marker = [], None

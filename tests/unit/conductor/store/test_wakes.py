@@ -4,10 +4,10 @@
 from dataclasses import replace
 
 from conductor.store.records import InstanceStatus, SagaStep
-from tests.unit.conductor.store.conftest import LEASE_MS, Bench, request, take_lease
+from tests.unit.conductor.store.conftest import LEASE_MS, StoreWithClock, request, take_lease
 
 
-def test_load_returns_due_instances_and_next_wake_time(bench: Bench) -> None:
+def test_load_returns_due_instances_and_next_wake_time(bench: StoreWithClock) -> None:
     bench.store.record(request(), ["a", "b", "c", "d"])
     lease = take_lease(bench)
     rows = {record.uuid: record for record in bench.store.load(lease).instances}
@@ -25,7 +25,7 @@ def test_load_returns_due_instances_and_next_wake_time(bench: Bench) -> None:
     assert work.next_ms == now + 40_000
 
 
-def test_released_request_is_due_at_its_next_step(bench: Bench) -> None:
+def test_released_request_is_due_at_its_next_step(bench: StoreWithClock) -> None:
     bench.store.record(request(), ["a"])
     lease = take_lease(bench)
     bench.store.release(lease, bench.now() + 60)
@@ -34,14 +34,14 @@ def test_released_request_is_due_at_its_next_step(bench: Bench) -> None:
     assert take_lease(bench).is_takeover is False
 
 
-def test_request_without_steps_is_not_due(bench: Bench) -> None:
+def test_request_without_steps_is_not_due(bench: StoreWithClock) -> None:
     bench.store.record(request(), ["a"])
     bench.store.release(take_lease(bench), None)
     bench.pass_time(LEASE_MS)
     assert bench.store.take("me", 10) == []
 
 
-def test_write_without_lease_wakes_sleeping_request(bench: Bench) -> None:
+def test_write_without_lease_wakes_sleeping_request(bench: StoreWithClock) -> None:
     bench.store.record(request(), ["a"])
     bench.store.release(take_lease(bench), bench.now() + 3_600_000)
     read_record = bench.store.get(["a"])["a"]
@@ -53,7 +53,7 @@ def test_write_without_lease_wakes_sleeping_request(bench: Bench) -> None:
     assert take_lease(bench).request == "req"
 
 
-def test_write_without_lease_wakes_finished_request(bench: Bench) -> None:
+def test_write_without_lease_wakes_finished_request(bench: StoreWithClock) -> None:
     bench.store.record(request(), ["a"])
     lease = take_lease(bench)
     (read_record,) = bench.store.load(lease).instances
@@ -67,7 +67,7 @@ def test_write_without_lease_wakes_finished_request(bench: Bench) -> None:
     assert [record.step for record in bench.store.load(take_lease(bench)).instances] == ["terminate"]
 
 
-def test_wake_of_leased_request_applies_at_release(bench: Bench) -> None:
+def test_wake_of_leased_request_applies_at_release(bench: StoreWithClock) -> None:
     bench.store.record(request(), ["a"])
     lease = take_lease(bench)
     bench.store.write_without_lease([replace(bench.store.get(["a"])["a"], step=SagaStep.ABORT)], wake=True)
@@ -78,7 +78,7 @@ def test_wake_of_leased_request_applies_at_release(bench: Bench) -> None:
     assert len(bench.store.take("other", 10)) == 1
 
 
-def test_taking_a_lease_clears_earlier_wake(bench: Bench) -> None:
+def test_taking_a_lease_clears_earlier_wake(bench: StoreWithClock) -> None:
     bench.store.record(request(), ["a"])
     take_lease(bench)
     bench.store.write_without_lease([bench.store.get(["a"])["a"]], wake=True)

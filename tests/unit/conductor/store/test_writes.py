@@ -5,10 +5,10 @@ from dataclasses import replace
 
 from conductor.store.interface import PAGE
 from conductor.store.records import InstanceStatus, SagaStep
-from tests.unit.conductor.store.conftest import Bench, request, take_lease
+from tests.unit.conductor.store.conftest import StoreWithClock, request, take_lease
 
 
-def test_write_stores_every_field_and_sets_store_fields(bench: Bench) -> None:
+def test_write_stores_every_field_and_sets_store_fields(bench: StoreWithClock) -> None:
     bench.store.record(request(), ["a"])
     lease = take_lease(bench)
     (read_record,) = bench.store.load(lease).instances
@@ -43,7 +43,7 @@ def test_write_stores_every_field_and_sets_store_fields(bench: Bench) -> None:
     assert stored_fields.updated_ms > stored_fields.created_ms
 
 
-def test_write_skips_changed_record(bench: Bench) -> None:
+def test_write_skips_changed_record(bench: StoreWithClock) -> None:
     bench.store.record(request(), ["a", "b"])
     lease = take_lease(bench)
     read_record = bench.store.load(lease).instances
@@ -63,14 +63,14 @@ def test_write_skips_changed_record(bench: Bench) -> None:
     }
 
 
-def test_write_of_unknown_instance_is_stale(bench: Bench) -> None:
+def test_write_of_unknown_instance_is_stale(bench: StoreWithClock) -> None:
     bench.store.record(request(), ["a"])
     read_record = bench.store.get(["a"])["a"]
     assert bench.store.write_without_lease([replace(read_record, uuid="none")], wake=True).stale == {"none"}
     assert bench.store.get(["none"]) == {}
 
 
-def test_large_request_is_loaded_and_written_completely(bench: Bench) -> None:
+def test_large_request_is_loaded_and_written_completely(bench: StoreWithClock) -> None:
     uuids = [f"u{number:05}" for number in range(2 * PAGE + 7)]
     bench.store.record(request(), uuids)
     lease = take_lease(bench)

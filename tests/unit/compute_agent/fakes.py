@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Test doubles of the services that an agent calls, with the semantics of the real answers."""
+"""Fakes of the services that an agent calls, with the semantics of the real answers."""
 
 import copy
 import threading
@@ -15,8 +15,8 @@ ClaimRef = tuple[str, int]
 LIVE = (Answer.PREPARED, Answer.CONFIRMED)
 
 
-class ClaimsDouble:
-    """Double of the claims service. ``lose`` lists verbs; their next answers are lost after execution."""
+class FakeClaims:
+    """Fake of the claims service. ``lose`` lists verbs; their next answers are lost after execution."""
 
     target = messaging.Target(version="1.0")
 
@@ -117,8 +117,8 @@ class ClaimsDouble:
         return list(zip(report.consumers, report.attempts, strict=True))
 
 
-class ConductorDouble:
-    """Double of the conductor: records reports. ``failures_left`` is the number of reports that stay unanswered."""
+class FakeConductor:
+    """Fake of the conductor: records reports. ``failures_left`` is the number of reports that stay unanswered."""
 
     target = messaging.Target(version="1.1")
 
@@ -150,8 +150,8 @@ class ConductorDouble:
         raise AssertionError("nothing here is newer than the agent")
 
 
-class SchedulerDouble:
-    """Double of the scheduler: applies stats like the store, in order, a delta only on its base report."""
+class FakeScheduler:
+    """Fake of the scheduler: applies stats like the store, in order, a delta only on its base report."""
 
     target = messaging.Target(version="1.1")
 

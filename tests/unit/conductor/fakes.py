@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Double of the agents: they get messages at most once, and repeat reports until answered."""
+"""Fakes of the services that a conductor calls: agents, scheduler and claims."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -9,16 +9,23 @@ from rpcapi import objects
 from rpcapi.context import RequestContext
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer
-from scheduler_svc.core.records import ClaimRef
-from tests.unit.conductor.saga.ledger import Ledger
+from scheduler_svc.core.records import Candidate, ClaimRef, Intent, IntentResult
+from scheduler_svc.endpoints import decode, encode
+from scheduler_svc.scheduling import refusals
+from scheduler_svc.scheduling.alternates import PreparedChunk
+from scheduler_svc.store.validation import MAX_INTENTS
+from tests.unit.conductor.ledger import PARTITION, Ledger
 
 # Behaviour of a host for a build: "active", "refused", "failed", "lost" (no message ever arrives), "lost once" (the
 # first does not), "mute" (confirms and spawns, but does not report while it is mute).
 Behaviour = str
 
 
-class Hosts:
-    """All agents. ``behaviours`` maps (uuid, attempt) or a host to its behaviour; the default is "active"."""
+class FakeHosts:
+    """All agents: they get messages at most once, and repeat reports until answered.
+
+    ``behaviours`` maps (uuid, attempt) or a host to its behaviour; the default is "active".
+    """
 
     def __init__(self, ledger: Ledger, report: Callable[[objects.BuildReport], None]) -> None:
         self._store = ledger.store
@@ -123,3 +130,91 @@ class Hosts:
             self.pending_reports.append(report)
         else:
             self.queue += [functools.partial(self._send, report)] * (2 if self.duplicate else 1)
+
+
+class FakeScheduler:
+    """Selects the nodes in their order; each instance of a call starts one node further.
+
+    Each call raises the next of ``fail`` before it is executed, or of ``lose`` after it, like a lost answer.
+    """
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+        self.calls: list[tuple[list[str], int]] = []
+        self.fail: list[Exception] = []
+        self.lose: list[Exception] = []
+
+    def select_destinations(
+        self, ctxt: RequestContext, spec: objects.RequestSpec, uuids: list[str], attempt: int = 1, alternates: int = 2
+    ) -> objects.Selections:
+        ctxt.check_deadline()
+        self.calls.append((list(uuids), attempt))
+        if self.fail:
+            raise self.fail.pop(0)
+        snapshot = self.ledger.store.snapshot()
+        nodes = self.ledger.nodes
+        intents = [
+            Intent(uuid, attempt, [Candidate(nodes[(index + offset) % len(nodes)]) for offset in range(len(nodes))])
+            for index, uuid in enumerate(uuids)
+        ]
+        prepared: list[IntentResult] = []
+        for start in range(0, len(uuids), MAX_INTENTS):
+            chunk = intents[start : start + MAX_INTENTS]
+            answer = self.ledger.prepare(ctxt, spec, chunk, snapshot.epoch, alternates)
+            if not answer.accepted:
+                self.ledger.store.abort([ClaimRef(result.consumer, result.attempt) for result in prepared])
+                refusals.raise_claim_error(answer.prepared, PARTITION)
+                raise refusals.no_valid_host(
+                    len(nodes), refusals.count_lost_candidates(refusals.last_verdicts(chunk, answer.prepared))
+                )
+            prepared += answer.prepared
+        if self.lose:
+            raise self.lose.pop(0)
+        return objects.Selections.build(
+            [result.host or "" for result in prepared],
+            [result.alternates for result in prepared],
+            partition=PARTITION,
+            attempt=attempt,
+            deadline_ms=0,
+            epoch=snapshot.epoch,
+            position=snapshot.position,
+        )
+
+
+class FakeClaims:
+    """Fake of the claims service. ``down`` is raised by every call while set; ``calls`` has the executed calls."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+        self.store = ledger.store
+        self.down: Exception | None = None
+        self.calls: list[str] = []
+
+    def _begin(self, name: str, ctxt: RequestContext) -> None:
+        ctxt.check_deadline()
+        if self.down is not None:
+            raise self.down
+        self.calls.append(name)
+
+    def prepare_claims(self, ctxt: RequestContext, intents: objects.ClaimIntents) -> objects.ClaimAnswers:
+        self._begin("prepare", ctxt)
+        rows = zip(intents.consumers, intents.attempts, intents.candidates, intents.replaces, strict=True)
+        intent_list = [
+            Intent(consumer, attempt, [Candidate(name) for name in names], replaces)
+            for consumer, attempt, names, replaces in rows
+        ]
+        epoch = self.store.snapshot().epoch  # intents of an older epoch are evaluated again
+        return encode.prepare_answers(
+            [PreparedChunk(intent_list, self.ledger.prepare(ctxt, intents.spec, intent_list, epoch, 2))]
+        )
+
+    def abort_claims(
+        self, ctxt: RequestContext, refs: objects.ClaimRefs, host: str | None = None
+    ) -> objects.ClaimAnswers:
+        self._begin("abort", ctxt)
+        return encode.claim_answers(self.store.abort(decode.refs(refs), host), Answer.ABORTED)
+
+    def list_claims(self, ctxt: RequestContext, consumer: str | None = None, **_: Any) -> objects.ClaimPage:
+        self._begin("list", ctxt)
+        claims, marker = self.store.claims(consumer=consumer)
+        return objects.ClaimPage.of(claims=[encode.claim(claim) for claim in claims], marker=marker)

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A real claim store in memory, with which the fakes of the scheduler and the agents work."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from rpcapi import objects
+from rpcapi.context import RequestContext
+from rpcapi.resources.claims import ClaimState
+from rpcapi.resources.inventory import Inventory
+from scheduler_svc.core.records import BatchAnswer, ClaimBatch, Intent
+from scheduler_svc.store.memory import MemoryStore
+from scheduler_svc.store.records import HostReport, RunningClaim
+
+PARTITION = "cell"
+TTL_MS = 60_000
+FOREVER_MS = 24 * 3_600_000
+
+
+class Ledger:
+    """Nodes with capacity, and the claims on them. ``ttl_ms`` is so long that leaked claims stay visible."""
+
+    def __init__(self, capacities: Mapping[str, int], clock: Callable[[], int]) -> None:
+        self.nodes = list(capacities)
+        self.ttl_ms = FOREVER_MS
+        self.store = MemoryStore(PARTITION, clock=clock)
+        for host in dict.fromkeys(node.partition("/")[0] for node in self.nodes):
+            nodes = {node: capacities[node] for node in self.nodes if node.startswith(f"{host}/")}
+            self.store.update_stats(
+                host,
+                HostReport(
+                    incarnation=1, sequence=1, nodes={name: _document(capacity) for name, capacity in nodes.items()}
+                ),
+            )
+            self.store.audit(host, self.store.snapshot().epoch, [], 0)
+
+    def prepare(
+        self, ctxt: RequestContext, spec: objects.RequestSpec, intents: Sequence[Intent], epoch: int, alternates: int
+    ) -> BatchAnswer:
+        """Prepare claims at the current position."""
+        return self.store.prepare(
+            ClaimBatch(
+                request_id=ctxt.request_id,
+                project="p",
+                user="u",
+                resources=dict(spec.resources),
+                intents=intents,
+                epoch=epoch,
+                position=self.store.snapshot().position,
+                ttl_ms=self.ttl_ms,
+                alternates=alternates,
+            )
+        )
+
+    def forget(self) -> None:
+        """Begin a new epoch, in which no host is audited yet."""
+        self.store.begin_epoch()
+
+    def audit(self, host: str) -> None:
+        """Audit a host with all its confirmed claims as running, which opens it."""
+        epoch = self.store.snapshot().epoch
+        claims, _ = self.store.claims(host=host)
+        running = [
+            RunningClaim(claim.consumer, claim.attempt, True, claim.host, claim.allocations, "INSTANCE", "p", "u", "r")
+            for claim in claims
+            if claim.state == ClaimState.CONFIRMED
+        ]
+        self.store.audit(host, epoch, running, 0)
+
+    def live(self) -> dict[str, tuple[str, int, str]]:
+        """Return (host, attempt, state) of each consumer's live claim."""
+        claims, _ = self.store.claims()
+        return {claim.consumer: (claim.host, claim.attempt, str(claim.state)) for claim in claims}
+
+    def problems(self) -> list[str]:
+        """Return the problems that verify finds."""
+        return list(self.store.verify().problems)
+
+
+def _document(capacity: int) -> dict[str, Any]:
+    inventory = Inventory(total=capacity).as_dict()
+    return {"inventories": {"VCPU": inventory}, "traits": [], "availability_zone": None, "metrics": {}}
