@@ -54,6 +54,7 @@ class InstanceReader:
                         history=[dict(entry) for entry in record.history],
                         created_ms=record.created_ms,
                         updated_ms=record.updated_ms,
+                        name=request.names.get(record.uuid),
                     )
                 )
         return objects.InstancePage.of(instances=instances, marker=marker)

@@ -3,7 +3,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from oslo_log import log
 
@@ -12,7 +12,7 @@ from conductor.store.records import BuildRequestRecord
 from rpcapi import objects
 from rpcapi.context import RequestContext
 from rpcapi.objects.request_validation import check_spec
-from rpcapi.validation.instances import check_uuids
+from rpcapi.validation.instances import check_names, check_uuids
 
 LOG = log.getLogger(__name__)
 
@@ -28,20 +28,25 @@ class BuildRequests:
         self._wake = wake
         self._max_instances = max_instances
 
-    def build(self, ctxt: RequestContext, spec: objects.RequestSpec, uuids: Sequence[str]) -> None:
-        """Record the request; does nothing if it is already recorded.
+    def build(
+        self, ctxt: RequestContext, spec: objects.RequestSpec, uuids: Sequence[str], names: Sequence[str] = ()
+    ) -> None:
+        """Record the request; does nothing if it is already recorded. ``names`` is empty or has one per instance.
 
         Raises InvalidRequest or a subclass, InstanceConflict, or StoreUnavailable; then nothing is recorded.
         """
         check_spec(spec)
         check_uuids(uuids, self._max_instances)
+        check_names(names, len(uuids))
+        names_by_uuid = dict(zip(uuids, names, strict=False))
         request = BuildRequestRecord(
-            key=compute_request_key(ctxt, spec, uuids),
+            key=compute_request_key(ctxt, spec, uuids, names_by_uuid),
             request_id=ctxt.request_id,
             project=ctxt.project_id or "",
             user=ctxt.user_id or "",
             flavor=spec.flavor,
             spec=spec.obj_to_primitive(),
+            names=names_by_uuid,
         )
         if self._store.record(request, uuids):
             LOG.info("Recorded %d instances to build", len(uuids))
@@ -50,11 +55,15 @@ class BuildRequests:
         self._wake()
 
 
-def compute_request_key(ctxt: RequestContext, spec: objects.RequestSpec, uuids: Sequence[str]) -> str:
-    """Return the identity of a request: a hash of project, user, spec and uuids.
+def compute_request_key(
+    ctxt: RequestContext, spec: objects.RequestSpec, uuids: Sequence[str], names_by_uuid: Mapping[str, str]
+) -> str:
+    """Return the identity of a request: a hash of project, user, spec, uuids, and names if there are any.
 
     The request id is not part of it. A caller may repeat a call with a new id, or use one id for several calls.
     """
     spec_values = {name: getattr(spec, name) for name in sorted(spec.fields)}
-    identity = [ctxt.project_id or "", ctxt.user_id or "", spec_values, sorted(uuids)]
+    identity: list[object] = [ctxt.project_id or "", ctxt.user_id or "", spec_values, sorted(uuids)]
+    if names_by_uuid:
+        identity.append(dict(names_by_uuid))
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()

@@ -42,8 +42,10 @@ class ConductorEndpoint:
         metrics.CALL_SECONDS.labels(method).observe(seconds)
 
     @expose
-    def build_instances(self, ctxt: RequestContext, spec: objects.RequestSpec, uuids: list[str]) -> None:
-        self._requests.build(ctxt, spec, uuids)
+    def build_instances(
+        self, ctxt: RequestContext, spec: objects.RequestSpec, uuids: list[str], names: list[str] | None = None
+    ) -> None:
+        self._requests.build(ctxt, spec, uuids, names or ())
 
     @expose
     def report_builds(self, ctxt: RequestContext, report: objects.BuildReport) -> None:

@@ -33,6 +33,8 @@ def dump_request(request: BuildRequestRecord) -> str:
     """Return the document of a request, without its key, which is the hash field."""
     values = asdict(request)
     del values["key"]
+    if not request.names:
+        del values["names"]  # a conductor of the previous release can then read it
     return _dump(values)
 
 

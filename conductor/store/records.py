@@ -37,7 +37,8 @@ class SagaStep(StrEnum):
 class BuildRequestRecord:
     """One call of build_instances. ``key`` is its identity: a repeated call has the same key.
 
-    ``spec`` is the primitive of the versioned RequestSpec.
+    ``spec`` is the primitive of the versioned RequestSpec. ``names`` has the display names of instances by uuid;
+    records of earlier releases have none.
     """
 
     key: str
@@ -46,6 +47,7 @@ class BuildRequestRecord:
     user: str
     flavor: str | None
     spec: Mapping[str, Any]
+    names: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 from rpcapi.cli import boot_options, progress, server, waiting
 from rpcapi.cli.command import Lister
+from rpcapi.cli.server_names import number_names
 
 
 class BootServer(Lister):
@@ -18,6 +19,7 @@ class BootServer(Lister):
         parser.add_argument(
             "--count", type=int, default=1, metavar="N", help="Number of servers (1): all are scheduled, or none."
         )
+        parser.add_argument("--name", help="Name of the server; with --count N the servers are NAME-1 to NAME-N.")
         parser.add_argument("--wait", action="store_true", help="Return when every server is ACTIVE or in ERROR.")
         parser.add_argument(
             "--timeout", type=float, default=300.0, metavar="S", help="Limit of --wait in seconds (300)."
@@ -27,16 +29,18 @@ class BootServer(Lister):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
-        from rpcapi.validation.instances import check_count  # noqa: PLC0415 - imported only by the commands that need it
+        from rpcapi.validation.instances import check_count, check_names  # noqa: PLC0415 - imported only by the commands that need it
 
         session = self.session
         check_count(parsed_args.count, session.conf.rpc.max_instances)
+        names = number_names(parsed_args.name, parsed_args.count)
+        check_names(names, parsed_args.count)
         spec = boot_options.make_spec(session, parsed_args)
         uuids = [str(uuid.uuid4()) for _ in range(parsed_args.count)]
         build = session.conductor.build_instances
         # Shown first, so that the id is known even if the call fails.
         self.show_message(f"Request {session.ctxt.request_id}")
-        session.call(build, spec, uuids)
+        session.call(build, spec, uuids, names)
         instances = self._wait(uuids, parsed_args) if parsed_args.wait else waiting.fetch_instances(session, uuids)
         return server.rows(instances, parsed_args)
 

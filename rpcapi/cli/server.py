@@ -10,8 +10,9 @@ from rpcapi.cli import progress, waiting
 from rpcapi.cli.columns import LinesColumn, TextColumn, TimestampColumn
 from rpcapi.cli.command import Command, Lister, ShowOne
 from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.server_names import resolve_uuids
 
-COLUMNS = ("uuid", "flavor", "status", "host", "reason", "request_id")
+COLUMNS = ("uuid", "name", "flavor", "status", "host", "reason", "request_id")
 WIDE = "request_id"  # omitted from a table unless requested, to limit its width
 STATUSES = ("SCHEDULING", "BUILDING", "ACTIVE", "ERROR", "DELETING", "DELETED")
 BOOT_END_STATUSES = ("ACTIVE", "ERROR", "DELETED")
@@ -78,13 +79,15 @@ class ShowServer(ShowOne):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument("uuid", help="The server.")
+        parser.add_argument("server", help="The server, by uuid or name.")
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
-        (instance,) = waiting.fetch_instances(self.session, [parsed_args.uuid])
+        uuids = resolve_uuids(self.session, [parsed_args.server])
+        (instance,) = waiting.fetch_instances(self.session, uuids)
         fields = {
             "uuid": instance.uuid,
+            "name": TextColumn(instance.name),
             "flavor": TextColumn(instance.flavor),
             "status": instance.status,
             "host": TextColumn(instance.host),
@@ -105,7 +108,9 @@ class DeleteServers(Command):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument("uuids", nargs="+", metavar="UUID", help="The servers; all are deleted, or none.")
+        parser.add_argument(
+            "servers", nargs="+", metavar="SERVER", help="The servers, by uuid or name; all are deleted, or none."
+        )
         parser.add_argument("--wait", action="store_true", help="Return when they are deleted.")
         parser.add_argument(
             "--timeout", type=float, default=120.0, metavar="S", help="Limit of --wait in seconds (120)."
@@ -114,7 +119,7 @@ class DeleteServers(Command):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        requested = list(dict.fromkeys(parsed_args.uuids))
+        requested = resolve_uuids(self.session, parsed_args.servers)
         uuids = [
             instance.uuid
             for instance in waiting.fetch_instances(self.session, requested)

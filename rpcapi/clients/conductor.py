@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Client of the conductor."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from rpcapi import objects
@@ -14,18 +15,25 @@ class ConductorAPI(ServiceClient):
     1.0 - Initial version: build_instances, report_builds, delete_instances, get_instances, list_instances,
           object_backport_versions
     1.1 - Add audit_hosts
+    1.2 - build_instances: add names
     """
 
     TOPIC = "conductor"
-    VERSION = "1.1"
+    VERSION = "1.2"
     CAP = "conductor"
 
-    def build_instances(self, ctxt: RequestContext, spec: objects.RequestSpec, uuids: list[str]) -> None:
+    def build_instances(
+        self, ctxt: RequestContext, spec: objects.RequestSpec, uuids: list[str], names: Sequence[str] = ()
+    ) -> None:
         """Record the instances and start their build; a repeated call is the same request.
 
-        Raises InvalidSpec, InvalidCount, UnknownTrait or InstanceConflict before it records anything.
+        ``names`` has the display name of each instance, or is empty. Raises InvalidSpec, InvalidCount, InvalidName,
+        UnknownTrait or InstanceConflict before it records anything.
         """
-        self._call(ctxt, "1.0", "build_instances", spec=spec, uuids=uuids)
+        if names:
+            self._call(ctxt, "1.2", "build_instances", spec=spec, uuids=uuids, names=list(names))
+        else:
+            self._call(ctxt, "1.0", "build_instances", spec=spec, uuids=uuids)
 
     def report_builds(self, ctxt: RequestContext, report: objects.BuildReport) -> None:
         """Report the outcome of builds on a host; an agent repeats it until it is answered."""

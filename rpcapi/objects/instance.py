@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Instances in the records of the conductor."""
 
+from typing import Any
+
 from oslo_versionedobjects import fields
 
-from rpcapi.objects import base
+from rpcapi.objects import base, versions
 
 
 @base.GanttObjectRegistry.register
@@ -15,9 +17,10 @@ class Instance(base.GanttObject):
     of each attempt that ended.
 
     Version 1.0: Initial version
+    Version 1.1: Add name
     """
 
-    VERSION = "1.0"
+    VERSION = "1.1"
 
     fields = {
         "uuid": fields.StringField(),
@@ -32,7 +35,12 @@ class Instance(base.GanttObject):
         "history": base.ColumnField(dict, default=[]),
         "created_ms": fields.IntegerField(),
         "updated_ms": fields.IntegerField(),
+        "name": fields.StringField(nullable=True, default=None),
     }
+
+    def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
+        super().obj_make_compatible(primitive, target_version)
+        versions.drop_later(primitive, target_version, {"name": (1, 1)})
 
 
 @base.GanttObjectRegistry.register

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validation of the number of instances of a request, and of their uuids."""
+"""Validation of the number of instances of a request, and of their uuids and names."""
 
 import uuid as uuid_module
 from typing import Any
 
 from rpcapi import errors
+
+MAX_NAME = 255
 
 
 def check_count(count: Any, maximum: int) -> None:
@@ -16,13 +18,17 @@ def check_count(count: Any, maximum: int) -> None:
         raise error
 
 
-def check_uuid(text: Any) -> None:
-    """Raise InvalidName unless ``text`` is a uuid in its canonical form: lower case, with hyphens."""
+def is_uuid(text: Any) -> bool:
+    """Return whether ``text`` is a uuid in its canonical form: lower case, with hyphens."""
     try:
-        valid = isinstance(text, str) and str(uuid_module.UUID(text)) == text
+        return isinstance(text, str) and str(uuid_module.UUID(text)) == text
     except ValueError:
-        valid = False
-    if not valid:
+        return False
+
+
+def check_uuid(text: Any) -> None:
+    """Raise InvalidName unless ``text`` is a uuid in its canonical form."""
+    if not is_uuid(text):
         why = "it must be a uuid in lower case with hyphens"
         raise errors.InvalidName(f"{str(text)[:60]!r} is not the uuid of an instance: {why}")
 
@@ -41,3 +47,22 @@ def check_uuids(uuids: Any, maximum: int) -> None:
         if text in unique_uuids:
             raise errors.InvalidRequest(why=f"instance {text} is given twice")
         unique_uuids.add(text)
+
+
+def check_names(names: Any, count: int) -> None:
+    """Raise InvalidRequest unless ``names`` is empty or a list of ``count`` display names."""
+    if not isinstance(names, (list, tuple)) or len(names) not in (0, count):
+        raise errors.InvalidRequest(why=f"the names must be a list with one name for each of {count} instances")
+    for name in names:
+        check_name(name)
+
+
+def check_name(name: Any) -> None:
+    """Raise InvalidName unless ``name`` can name an instance: printable, not too long, and not a uuid."""
+    if not isinstance(name, str) or not name.strip() or len(name) > MAX_NAME or not name.isprintable():
+        why = f"it must be text of 1 to {MAX_NAME} printable characters"
+    elif is_uuid(name):
+        why = "a uuid would be ambiguous"
+    else:
+        return
+    raise errors.InvalidName(f"{str(name)[:60]!r} is not the name of an instance: {why}")

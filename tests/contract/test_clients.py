@@ -36,7 +36,7 @@ ENDPOINTS = {
 FINGERPRINTS = {
     "SchedulerAPI": "1.3-57e9922c9e5c7cedc83a04c32221aca5",
     "ClaimsAPI": "1.1-c538f49669a36b095e333e9b3197972a",
-    "ConductorAPI": "1.1-ff008f21bf6e12fbdb083d3d954ade37",
+    "ConductorAPI": "1.2-7a379cb07fed8594887e28e4be738684",
     "ComputeAPI": "1.0-7340987c1b10d70be832199c238fe897",
 }
 

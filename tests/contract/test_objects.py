@@ -25,7 +25,7 @@ FINGERPRINTS = {
     "FilterList": "1.0-1225d335fdbc8408aa82af22371c5ea8",
     "HostState": "1.1-30cb03b00e6ab61724f993c226f0befa",
     "HostStatePage": "1.0-ca0875fbfd29fd94a57cf3f52f82c226",
-    "Instance": "1.0-6c4a74e017ce01f9028cc2026827e088",
+    "Instance": "1.1-baf4ec071a431b04a5348ccc11c446fd",
     "InstancePage": "1.0-a9c6d132ef56d0f8b70d4f8d82d762ff",
     "PartitionList": "1.0-0fa3f028fa39a0c89f27c9a425faeada",
     "RequestSpec": "1.2-46efe1cef0fd7cdac179f44cfa6c75ef",
@@ -42,6 +42,7 @@ FIELDS_ADDED = {
     "BuildRequest": {1: {"allocations"}},
     "ClaimAnswers": {1: {"allocations"}},
     "HostState": {1: {"partition"}},
+    "Instance": {1: {"name"}},
     "RequestSpec": {
         1: {"group_id", "group_policy", "group_max_per_host"},
         2: {"any_traits", "member_of", "forbidden_aggregates", "in_tree", "groups", "groups_policy", "root_required"}
@@ -148,6 +149,7 @@ INSTANCE = {
     "history": [{"attempt": 1}],
     "created_ms": 1,
     "updated_ms": 2,
+    "name": "n",
 }
 STATE = {"namespace": "compute", "name": "h", "version": 1, "document": {"used": {"VCPU": 1}, "zone": None}}
 REFS = {"consumers": ["a"], "attempts": [1]}

@@ -46,12 +46,12 @@ class Conductor:
         self._lock = threading.Lock()
 
     @expose
-    def build_instances(self, ctxt, spec, uuids):
+    def build_instances(self, ctxt, spec, uuids, names=None):
         self.contexts.append(ctxt)
         self.builds.append((spec, uuids))
-        for uuid in uuids:
+        for uuid, name in zip(uuids, names or [None] * len(uuids), strict=True):
             self.instances[uuid] = instance(
-                uuid, request_id=ctxt.request_id, flavor=spec.flavor, status="SCHEDULING", host=None
+                uuid, name=name, request_id=ctxt.request_id, flavor=spec.flavor, status="SCHEDULING", host=None
             )
             self._pending[uuid] = (self.polls, next(self.ends, "ACTIVE"))
 

@@ -108,6 +108,12 @@ def test_wait_ends_at_its_timeout_with_the_present_records(cluster, gantt):
     assert "explain" not in result.err
 
 
+@pytest.mark.parametrize(("count", "names"), [("1", ["web"]), ("3", ["web-1", "web-2", "web-3"])])
+def test_servers_get_the_name_with_a_number_if_there_are_several(cluster, gantt, count, names):
+    result = gantt("boot", "--flavor", "m1.tiny", "--name", "web", "--count", count, "-f", "json")
+    assert (result.code, [row["name"] for row in result.json]) == (0, names)
+
+
 @pytest.mark.parametrize(("options", "is_shown"), [(["--progress"], True), ([], False)])
 def test_progress_bar_is_shown_on_request(cluster, gantt, options, is_shown):
     result = gantt("boot", "--flavor", "m1.tiny", "--count", "2", "--wait", "-f", "json", *options)
@@ -130,6 +136,7 @@ def test_progress_bar_is_shown_on_request(cluster, gantt, options, is_shown):
         (["--flavor", "m1.tiny", "--volume", "20"], "--volume takes KEY=VALUE"),
         (["--flavor", "m1.tiny", "--port", "vnic=direct"], "needs egress_kbps or ingress_kbps"),
         (["--flavor", "m1.tiny", "--host", "a b"], "'a b' is not a resource name"),
+        (["--flavor", "m1.tiny", "--name", " "], "' ' is not the name of an instance"),
     ],
 )
 def test_invalid_request_is_one_line_and_not_sent(cluster, gantt, options, message):

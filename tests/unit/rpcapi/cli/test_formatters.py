@@ -73,4 +73,4 @@ def test_table_outside_a_terminal_is_unlimited_unless_limited(cluster, gantt):
 
 def test_empty_table_is_printed_on_request(cluster, gantt):
     assert gantt("server", "list").out == "\n"
-    assert "| uuid |" in gantt("server", "list", "--print-empty").out
+    assert "| uuid | name |" in gantt("server", "list", "--print-empty").out

@@ -59,7 +59,7 @@ def test_table_omits_the_request_id_and_csv_prints_empty_values(cluster, gantt):
     add_instances(cluster, "a", status="ERROR", host=None, reason=None)
     assert "req-1" not in gantt("server", "list").out
     assert "req-1" in gantt("server", "list", "-c", "request_id").out
-    assert gantt("server", "list", "-f", "csv").out.splitlines()[1] == '"a","m1.tiny","ERROR","","","req-1"'
+    assert gantt("server", "list", "-f", "csv").out.splitlines()[1] == '"a","","m1.tiny","ERROR","","","req-1"'
 
 
 def test_show_lists_ended_attempts(cluster, gantt):

@@ -38,3 +38,21 @@ def test_uuids_must_be_a_list_of_different_uuids():
         instances.check_uuids(UUID, 2)
     with pytest.raises(errors.InvalidCount):
         instances.check_uuids([], 2)
+
+
+@pytest.mark.parametrize("name", ["web", "Datenbank für Äpfel", "x" * 255])
+def test_printable_names_are_accepted(name):
+    instances.check_names([name], 1)
+    instances.check_names([], 1)
+
+
+@pytest.mark.parametrize("name", ["", "  ", "a\nb", "x" * 256, 7, None, "00000000-0000-0000-0000-000000000001"])
+def test_name_that_is_unprintable_too_long_or_a_uuid_is_rejected(name):
+    with pytest.raises(errors.InvalidName, match="is not the name of an instance"):
+        instances.check_names([name], 1)
+
+
+@pytest.mark.parametrize("names", [["a"], ["a", "b", "c"], "ab", {"a": "b"}])
+def test_names_must_be_a_list_of_one_per_instance(names):
+    with pytest.raises(errors.InvalidRequest, match="one name for each of 2 instances"):
+        instances.check_names(names, 2)
