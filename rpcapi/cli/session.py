@@ -39,9 +39,9 @@ class Session:
     @functools.cached_property
     def conf(self) -> "cfg.ConfigOpts":
         """The configuration; raises BadConfiguration."""
-        from rpcapi.cli import configuration  # noqa: PLC0415 - lazy, see above
+        from rpcapi.conf import client  # noqa: PLC0415 - lazy, see above
 
-        return configuration.load(self._config_files)
+        return client.load(self._config_files)
 
     @functools.cached_property
     def flavors(self) -> "dict[str, Flavor]":

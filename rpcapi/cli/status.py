@@ -9,7 +9,8 @@ from oslo_config import cfg
 
 from rpcapi import conf as rpc_conf
 from rpcapi import errors
-from rpcapi.cli import configuration, error_messages
+from rpcapi.cli import error_messages
+from rpcapi.conf import client
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -25,7 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     checks = StatusChecks(conf)
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        files = configuration.files([])
+        files = client.files()
         return int(upgradecheck.main(conf, "gantt", checks, arguments, default_config_files=files))
     except (errors.BadConfiguration, cfg.Error) as error:
         sys.stderr.write(f"{error_messages.describe_error(error)}\n")

@@ -66,6 +66,13 @@ def unknown_driver(name: str) -> errors.BadConfiguration:
     return errors.BadConfiguration(why=f"transport_url has an unknown driver{problem}; known: {', '.join(DRIVERS)}")
 
 
+def missing_package(driver: str, package: str) -> errors.BadConfiguration:
+    """Return the error for a driver that needs a package of an extra."""
+    return errors.BadConfiguration(
+        why=f"transport_url: driver '{driver}' needs the package {package}; run: pip install 'gantt[embedded]'"
+    )
+
+
 def read_url(conf: cfg.ConfigOpts) -> str | None:
     """Return the option, None if it is not set.
 

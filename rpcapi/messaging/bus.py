@@ -80,8 +80,9 @@ RABBIT_DEFAULTS: dict[str, Any] = {
 def get_transport(conf: cfg.ConfigOpts, url: str | None = None) -> RPCTransport:
     """Return the transport of `url`, or of `transport_url` in the configuration; nothing connects yet.
 
-    :raises rpcapi.errors.BadConfiguration: for a malformed URL, an unknown driver, or an address or option that the
-        driver cannot use; the text never contains the URL's credentials
+    :raises rpcapi.errors.BadConfiguration: for a malformed URL, an unknown driver, a package that the driver needs and
+        that is not installed, or an address or option that the driver cannot use; the text never contains the URL's
+        credentials
     """
     set_defaults(conf)
     try:
@@ -97,6 +98,8 @@ def get_transport(conf: cfg.ConfigOpts, url: str | None = None) -> RPCTransport:
             values = {"default_exchange": conf.control_exchange, "allowed_remote_exmods": ALLOWED_REMOTE_EXMODS}
             return RPCTransport(driver(conf, parsed, **values))
         return messaging.get_rpc_transport(conf, parsed, allowed_remote_exmods=ALLOWED_REMOTE_EXMODS)
+    except ModuleNotFoundError as error:
+        raise transport_conf.missing_package(parsed.transport, error.name or "") from error
     except messaging.DriverLoadFailure:
         raise transport_conf.unknown_driver(parsed.transport) from None
     except cfg.Error as error:

@@ -69,8 +69,15 @@ for name, canonical in ((("host", "node"), "host/node"), ("host", "host")):
         assert repr(canonical) in error.sentence
     else:
         raise AssertionError("a typed error was swallowed")
-from rpcapi.messaging import green
+from rpcapi.messaging import bus, green
 assert not green.is_patched()
+try:
+    bus.get_transport(conf, "gantt+redis://user:s3cret@host/0")
+except errors.BadConfiguration as error:
+    assert "needs the package redis; run: pip install 'gantt[embedded]'" in error.sentence, error.sentence
+    assert "s3cret" not in error.sentence
+else:
+    raise AssertionError("the bus was opened without its package")
 print("alone", sorted(FORBIDDEN & set(sys.modules)))
 '''
 

@@ -4,7 +4,7 @@
 import pytest
 
 from rpcapi import errors
-from rpcapi.cli import configuration
+from rpcapi.conf import client
 
 
 @pytest.fixture
@@ -12,8 +12,8 @@ def write_file(tmp_path, monkeypatch):
     """Return a function that writes a configuration file with a partition, below a temporary home and run folder."""
     home = tmp_path / "home"
     monkeypatch.setenv("HOME", str(home))
-    monkeypatch.delenv(configuration.FILE_VARIABLE, raising=False)
-    monkeypatch.setenv(configuration.RUN_VARIABLE, str(tmp_path / "run"))
+    monkeypatch.delenv(client.FILE_VARIABLE, raising=False)
+    monkeypatch.setenv(client.RUN_VARIABLE, str(tmp_path / "run"))
 
     def write(folder, partition):
         path = tmp_path / folder / "gantt.conf"
@@ -25,7 +25,7 @@ def write_file(tmp_path, monkeypatch):
 
 
 def partition(*files):
-    return configuration.load(files).rpc.partition
+    return client.load(files).rpc.partition
 
 
 def test_defaults_apply_without_a_file(write_file):
@@ -37,14 +37,14 @@ def test_first_existing_file_is_used(write_file, monkeypatch):
     assert partition() == "running"
     write_file("home/.gantt", "home")
     assert partition() == "home"
-    monkeypatch.setenv(configuration.FILE_VARIABLE, write_file("env", "named"))
+    monkeypatch.setenv(client.FILE_VARIABLE, write_file("env", "named"))
     assert partition() == "named"
     assert partition(write_file("option", "given")) == "given"
 
 
 def test_variable_may_list_several_files(write_file, monkeypatch):
     first, second = write_file("a", "first"), write_file("b", "second")
-    monkeypatch.setenv(configuration.FILE_VARIABLE, f"{first}:{second}")
+    monkeypatch.setenv(client.FILE_VARIABLE, f"{first}:{second}")
     assert partition() == "second"
 
 
@@ -54,12 +54,12 @@ def test_run_folder_writable_by_others_is_not_trusted(write_file, tmp_path):
     assert partition() == "default"
 
 
-def test_call_timeout_of_the_command_is_its_own(write_file):
-    assert configuration.load([]).rpc.call_timeout == configuration.CALL_TIMEOUT
+def test_call_timeout_of_clients_is_their_own(write_file):
+    assert client.load().rpc.call_timeout == client.CALL_TIMEOUT
 
 
 def test_malformed_file_is_bad_configuration(write_file, tmp_path):
     path = tmp_path / "bad.conf"
     path.write_text("not a configuration\n")
     with pytest.raises(errors.BadConfiguration, match=r"bad\.conf"):
-        configuration.load([str(path)])
+        client.load([str(path)])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds and loads the configuration of the command."""
+"""Finds and loads the configuration of a client: the command, or a program that uses the library."""
 
 import os
 import stat
@@ -18,10 +18,11 @@ RUN_VARIABLE = "GANTT_RUN"
 CALL_TIMEOUT = 10.0
 
 
-def load(config_files: Sequence[str]) -> cfg.ConfigOpts:
+def load(config_files: Sequence[str] = ()) -> cfg.ConfigOpts:
     """Load the first of: ``config_files``, $GANTT_CONFIG_FILE, oslo.config's default files, the user's run folder.
 
-    Raises BadConfiguration for a file that cannot be read, or an invalid value.
+    The user's run folder is that of a development cluster, $GANTT_RUN or /tmp/gantt-UID. Raises BadConfiguration for a
+    file that cannot be read, or an invalid value.
     """
     conf = cfg.ConfigOpts()
     rpc_conf.register_opts(conf)
@@ -34,7 +35,7 @@ def load(config_files: Sequence[str]) -> cfg.ConfigOpts:
     return conf
 
 
-def files(config_files: Sequence[str]) -> list[str]:
+def files(config_files: Sequence[str] = ()) -> list[str]:
     """Return the files to read; raises BadConfiguration for an unreadable file."""
     paths = list(config_files) or [name for name in os.environ.get(FILE_VARIABLE, "").split(os.pathsep) if name]
     for name in paths:
