@@ -34,13 +34,37 @@ TEST = [
 ]
 LINT = ["ruff>=0.6", "mypy>=1.11", "import-linter>=2.16", "reno>=4.1"]
 
+SITE = "https://gantt.example.org"  # a reserved domain: the project is not published yet
+
 setup(
     name="gantt",
     version="0.1.0",
     description="A cluster scheduler that claims what it decides",
     long_description=Path(__file__).with_name("README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
+    author="gantt contributors",
+    url=SITE,
+    project_urls={
+        "Documentation": f"{SITE}/docs",
+        "Source": f"{SITE}/source",
+        "Issues": f"{SITE}/issues",
+        "Release notes": f"{SITE}/releasenotes",
+    },
     license="Apache-2.0",
+    license_files=["LICENSE"],
+    keywords=["scheduler", "cloud", "placement", "nova", "oslo"],
+    classifiers=[
+        "Development Status :: 4 - Beta",
+        "Environment :: No Input/Output (Daemon)",
+        "Intended Audience :: Developers",
+        "Intended Audience :: System Administrators",
+        "Operating System :: POSIX :: Linux",
+        "Programming Language :: Python :: 3 :: Only",
+        "Programming Language :: Python :: 3.11",
+        "Topic :: System :: Clustering",
+        "Topic :: System :: Distributed Computing",
+        "Typing :: Typed",
+    ],
     python_requires=">=3.11",
     packages=find_packages(
         include=[
