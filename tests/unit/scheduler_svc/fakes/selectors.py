@@ -15,7 +15,7 @@ from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY, Followin
 FOUR_HOSTS = {f"h{number}/n": node() for number in range(4)}  # capacity for 4 instances each
 
 
-class SelectorWorld:
+class HostPartition:
     """A memory store with hosts, and selectors with separate tables."""
 
     def __init__(self, nodes=FOUR_HOSTS, namespaces=()):
@@ -30,8 +30,10 @@ class SelectorWorld:
         return self.store.claims()[0]
 
 
-def selection_call(count=1, first=0, asks=None, **fields):
-    return SelectionCall(asks or request(), [f"vm-{number}" for number in range(first, first + count)], **fields)
+def selection_call(count=1, first=0, scheduling_request=None, **fields):
+    return SelectionCall(
+        scheduling_request or request(), [f"vm-{number}" for number in range(first, first + count)], **fields
+    )
 
 
 def select(selector, call, ctxt=None, policy=FILTER_POLICY):
@@ -78,3 +80,10 @@ class FailingClaimer(StoreClaimer):
 
     def abort(self, refs):
         raise errors.StoreUnavailable(why="still gone")
+
+
+def allocations_by_consumer(partition):
+    return {
+        claim.consumer: {name: dict(amounts) for name, amounts in claim.allocations.items()}
+        for claim in partition.live()
+    }

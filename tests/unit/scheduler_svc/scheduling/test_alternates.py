@@ -19,14 +19,14 @@ from tests.unit.scheduler_svc.fakes.hosts import SMALL_REQUEST, node, request
 from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY, FollowingReplicaView
 
 
-class AlternatesWorld:
+class AlternatesPartition:
     def __init__(self):
         self.store = MemoryStore("p")
         hosts.join(self.store, {"a": node(), "b": node(), "c": node()})
-        self.sight = FollowingReplicaView(self.store)
-        self.alternates = AlternateClaimer(CurrentPolicy(FILTER_POLICY), self.store, self.sight, catch_up_s=1.0)
-        self.ranked_at = self.sight.table.position
-        self.epoch = self.sight.table.epoch
+        self.replica_view = FollowingReplicaView(self.store)
+        self.alternates = AlternateClaimer(CurrentPolicy(FILTER_POLICY), self.store, self.replica_view, catch_up_s=1.0)
+        self.ranked_at = self.replica_view.table.position
+        self.epoch = self.replica_view.table.epoch
 
     def prepare(self, *names, attempt=1, replaces=None, scheduling_request=None, ctxt=None, consumer="vm"):
         intent = Intent(consumer, attempt, [Candidate(name) for name in names], replaces)
@@ -40,58 +40,58 @@ class AlternatesWorld:
 
 
 def test_first_fitting_alternate_replaces_the_old_attempt():
-    world = AlternatesWorld()
-    assert world.prepare("a").host == "a"
-    again = world.prepare("b", "c", attempt=2, replaces=1)
+    partition = AlternatesPartition()
+    assert partition.prepare("a").host == "a"
+    again = partition.prepare("b", "c", attempt=2, replaces=1)
     assert (again.answer, again.host) == (Answer.PREPARED, "b")
-    assert [claim.host for claim in world.store.claims()[0]] == ["b"]
-    assert world.sight.reached == []
+    assert [claim.host for claim in partition.store.claims()[0]] == ["b"]
+    assert partition.replica_view.reached == []
 
 
 def test_changed_candidate_that_is_still_eligible_is_claimed_on_retry():
-    world = AlternatesWorld()
-    world.touch("b", enabled=False)
-    world.touch("b", enabled=True)
-    assert world.prepare("b").host == "b"
-    assert len(world.sight.reached) == 1
+    partition = AlternatesPartition()
+    partition.touch("b", enabled=False)
+    partition.touch("b", enabled=True)
+    assert partition.prepare("b").host == "b"
+    assert len(partition.replica_view.reached) == 1
 
 
 def test_candidate_that_became_ineligible_is_refused():
-    world = AlternatesWorld()
-    world.touch("b", enabled=False)
-    result = world.prepare("b")
+    partition = AlternatesPartition()
+    partition.touch("b", enabled=False)
+    result = partition.prepare("b")
     assert (result.answer, result.verdicts) == (Answer.REFUSED, ())
-    assert world.store.claims()[0] == []
+    assert partition.store.claims()[0] == []
 
 
 def test_full_candidates_are_not_retried():
-    world = AlternatesWorld()
+    partition = AlternatesPartition()
     for number in range(4):
-        assert world.prepare("a", consumer=f"vm{number}").host == "a"
-    result = world.prepare("a", consumer="late")
+        assert partition.prepare("a", consumer=f"vm{number}").host == "a"
+    result = partition.prepare("a", consumer="late")
     assert (result.answer, result.verdicts) == (Answer.REFUSED, (Verdict.CONCURRENT,))
-    assert world.sight.reached == []
+    assert partition.replica_view.reached == []
 
 
 def test_changed_candidate_is_skipped_when_another_fits():
-    world = AlternatesWorld()
-    world.touch("b", enabled=False)
-    assert world.prepare("b", "c").host == "c"
-    assert world.sight.reached == []
+    partition = AlternatesPartition()
+    partition.touch("b", enabled=False)
+    assert partition.prepare("b", "c").host == "c"
+    assert partition.replica_view.reached == []
 
 
 def test_audited_candidate_is_claimed_after_a_new_epoch():
-    world = AlternatesWorld()
-    epoch = world.store.begin_epoch()
-    world.store.audit("c", epoch, [], 0)
-    assert world.prepare("b", "c").host == "c"
+    partition = AlternatesPartition()
+    epoch = partition.store.begin_epoch()
+    partition.store.audit("c", epoch, [], 0)
+    assert partition.prepare("b", "c").host == "c"
 
 
 def test_candidate_without_an_audit_in_the_new_epoch_is_closed():
-    world = AlternatesWorld()
-    world.touch("b", enabled=False)
-    world.store.begin_epoch()
-    result = world.prepare("b", "c")
+    partition = AlternatesPartition()
+    partition.touch("b", enabled=False)
+    partition.store.begin_epoch()
+    result = partition.prepare("b", "c")
     assert (result.answer, result.verdicts) == (Answer.REFUSED, (Verdict.CLOSED,))
 
 
@@ -120,49 +120,49 @@ def test_refusal_that_an_audit_may_change_is_answered_closed(verdicts: tuple[Ver
 
 
 def test_unknown_candidate_is_refused():
-    world = AlternatesWorld()
-    world.store.begin_epoch()
-    assert world.prepare("nowhere").answer is Answer.REFUSED
+    partition = AlternatesPartition()
+    partition.store.begin_epoch()
+    assert partition.prepare("nowhere").answer is Answer.REFUSED
 
 
 def test_no_retry_after_the_deadline():
-    world = AlternatesWorld()
-    world.touch("b", enabled=False)
+    partition = AlternatesPartition()
+    partition.touch("b", enabled=False)
     ctxt = context.new(deadline=1.0)
     with pytest.raises(errors.DeadlinePassed):
-        world.prepare("b", ctxt=ctxt)
+        partition.prepare("b", ctxt=ctxt)
 
 
 def test_large_batch_of_alternates_is_claimed_in_chunks():
-    world = AlternatesWorld()  # capacity for 12
+    partition = AlternatesPartition()  # capacity for 12
     roomy = {f"big{number}": node({"VCPU": 100, "MEMORY_MB": 500_000, "DISK_GB": 5000}) for number in range(3)}
-    hosts.join(world.store, roomy)
+    hosts.join(partition.store, roomy)
     names = ["big0"] * 50 + ["big1"] * 50 + ["a"] * 5
     intents = [Intent(f"vm{number}", 1, [Candidate(name)]) for number, name in enumerate(names)]
-    position = world.store.state.position
-    batch = ClaimBatch("r", "p", "u", SMALL_REQUEST, intents, world.epoch, position, ttl_ms=60_000)
-    chunks = world.alternates.prepare(context.new(), request(), batch)
+    position = partition.store.state.position
+    batch = ClaimBatch("r", "p", "u", SMALL_REQUEST, intents, partition.epoch, position, ttl_ms=60_000)
+    chunks = partition.alternates.prepare(context.new(), request(), batch)
     assert [len(chunk.answer.prepared) for chunk in chunks] == [100, 5]
     assert [chunk.answer.accepted for chunk in chunks] == [True, False]  # "a" takes 4
-    again = world.alternates.prepare(context.new(), request(), batch)
+    again = partition.alternates.prepare(context.new(), request(), batch)
     assert [[result.host for result in chunk.answer.prepared] for chunk in again] == [
         [result.host for result in chunk.answer.prepared] for chunk in chunks
     ]
 
 
 def test_empty_batch_is_refused():
-    world = AlternatesWorld()
-    batch = ClaimBatch("r", "p", "u", SMALL_REQUEST, [], world.epoch, world.ranked_at, ttl_ms=60_000)
+    partition = AlternatesPartition()
+    batch = ClaimBatch("r", "p", "u", SMALL_REQUEST, [], partition.epoch, partition.ranked_at, ttl_ms=60_000)
     with pytest.raises(errors.InvalidRequest):
-        world.alternates.prepare(context.new(), request(), batch)
+        partition.alternates.prepare(context.new(), request(), batch)
 
 
 GPU = "CUSTOM_GPU"
 
 
-def make_claimer(store, sight, allowed=lambda policy, request: request):
-    """Return an alternate claimer that rewrites requests with ``allowed``, on the table of ``sight``."""
-    return AlternateClaimer(CurrentPolicy(FILTER_POLICY), store, sight, catch_up_s=1.0, rewrite=allowed)
+def make_claimer(store, replica_view, allowed=lambda policy, request: request):
+    """Return an alternate claimer that rewrites requests with ``allowed``, on the table of ``replica_view``."""
+    return AlternateClaimer(CurrentPolicy(FILTER_POLICY), store, replica_view, catch_up_s=1.0, rewrite=allowed)
 
 
 def claim_alternates(store, alternates, request, *names, attempt=1):
@@ -180,9 +180,9 @@ def test_alternates_use_the_rewritten_request_for_tree_allocations():
     hosts.join(store, {"a": node({"VCPU": 8}), "pool1": pool, "pool2": pool})
     for name, members in (("rack", ["a", "pool1", "pool2"]), ("mine", ["a", "pool2"])):
         store.put_state("aggregate", name, 0, {"name": name, "hosts": members, "metadata": {}})
-    sight = FollowingReplicaView(store, {"aggregate": frozenset({"hosts", "metadata"})})
+    replica_view = FollowingReplicaView(store, {"aggregate": frozenset({"hosts", "metadata"})})
     alternates = make_claimer(
-        store, sight, lambda policy, scheduling_request: replace(scheduling_request, member_of=(("mine",),))
+        store, replica_view, lambda policy, scheduling_request: replace(scheduling_request, member_of=(("mine",),))
     )
     allocations = claim_alternates(store, alternates, request({"VCPU": 1, "DISK_GB": 10}), "a")
     assert allocations == {"a": {"VCPU": 1}, "pool2": {"DISK_GB": 10}}
@@ -193,20 +193,20 @@ def test_replaced_attempt_frees_its_share_of_a_pool():
     store = MemoryStore("p", namespaces=("aggregate",))
     hosts.join(store, {"a": node({"VCPU": 8}), "b": node({"VCPU": 8}), "pool": pool})
     store.put_state("aggregate", "rack", 0, {"name": "rack", "hosts": ["a", "b", "pool"], "metadata": {}})
-    sight = FollowingReplicaView(store, {"aggregate": frozenset({"hosts", "metadata"})})
+    replica_view = FollowingReplicaView(store, {"aggregate": frozenset({"hosts", "metadata"})})
     scheduling_request = request({"VCPU": 1}, groups=(RequestGroup("_volume0", {"DISK_GB": 10}),))
-    claim_alternates(store, make_claimer(store, sight), scheduling_request, "a")
-    sight.reach(store.state.position, 1)
-    allocations = claim_alternates(store, make_claimer(store, sight), scheduling_request, "b", attempt=2)
+    claim_alternates(store, make_claimer(store, replica_view), scheduling_request, "a")
+    replica_view.reach(store.state.position, 1)
+    allocations = claim_alternates(store, make_claimer(store, replica_view), scheduling_request, "b", attempt=2)
     assert allocations == {"b": {"VCPU": 1}, "pool": {"DISK_GB": 10}}
 
 
 def test_tree_that_this_worker_has_not_read_yet_is_retried():
     store = MemoryStore("p")
     hosts.join(store, {"a": node(), "b": node(), "b/gpu0": node({GPU: 1}) | {"parent": "b"}})
-    sight = FollowingReplicaView(store)
+    replica_view = FollowingReplicaView(store)
     hosts.join(store, {"a": node(), "a/gpu0": node({GPU: 1}) | {"parent": "a"}}, sequence=2)
     scheduling_request = request({"VCPU": 1}, groups=(RequestGroup("_0", {GPU: 1}),))
-    allocations = claim_alternates(store, make_claimer(store, sight), scheduling_request, "a")
+    allocations = claim_alternates(store, make_claimer(store, replica_view), scheduling_request, "a")
     assert allocations == {"a": {"VCPU": 1}, "a/gpu0": {GPU: 1}}
-    assert len(sight.reached) == 1
+    assert len(replica_view.reached) == 1

@@ -1,12 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Batches of calls: on a store, with concurrent claims, and in a window."""
 
-import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-
-import pytest
 
 from rpcapi import context, errors
 from rpcapi.resources.claims import GroupPolicy
@@ -17,17 +13,16 @@ from scheduler_svc.scheduling.calls import SelectionResult
 from scheduler_svc.scheduling.claimer import StoreClaimer
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.selector import RetryLimits, Selector
-from scheduler_svc.scheduling.window import BatchWindow
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.fakes import hosts
 from tests.unit.scheduler_svc.fakes.hosts import node, request
-from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY, FollowingReplicaView, filter_driver
+from tests.unit.scheduler_svc.fakes.replica_views import FollowingReplicaView, filter_driver
 from tests.unit.scheduler_svc.fakes.selectors import RefusingClaimer, selection_call
 
 LONG_S = 20.0
 
 
-def world(*sizes):
+def make_store(*sizes):
     """Return a store with one host for each size in VCPU."""
     store = MemoryStore("p")
     hosts.join(store, {f"h{number}/n": node({"VCPU": size}) for number, size in enumerate(sizes)})
@@ -63,7 +58,7 @@ def call(number, size, count=1, **more):
 
 def test_batch_serves_calls_that_sequential_selection_would_refuse():
     # Given capacities of 4 and 3, and calls in an order in which the first would take the wrong host
-    store = world(4, 3)
+    store = make_store(4, 3)
     calls = [call(0, 3), call(1, 4)]
     outcomes = selector(store, packs=False).select_batch(context.new("p", "u"), calls)
     assert [outcome.prepared[0].host for outcome in outcomes] == ["h1/n", "h0/n"]
@@ -74,7 +69,7 @@ def test_batch_serves_calls_that_sequential_selection_would_refuse():
 
 
 def test_each_call_of_a_batch_is_all_or_nothing():
-    store = world(4)
+    store = make_store(4)
     calls = [call(0, 3), call(1, 2, count=2), call(2, 9)]
     first, both, large = selector(store).select_batch(context.new("p", "u"), calls)
     assert sum(isinstance(result, SelectionResult) for result in (first, both)) == 1
@@ -85,7 +80,7 @@ def test_each_call_of_a_batch_is_all_or_nothing():
 
 def test_call_is_decided_again_after_others_claimed_its_host():
     # Given a worker that has not read another worker's claim
-    store = world(4, 4)
+    store = make_store(4, 4)
     late = selector(store)
     selector(store).select(context.new("p", "u"), call(7, 4))
     outcomes = late.select_batch(context.new("p", "u"), [call(0, 2), call(1, 2), call(2, 2)])
@@ -94,7 +89,7 @@ def test_call_is_decided_again_after_others_claimed_its_host():
 
 
 def test_call_that_loses_every_race_is_refused():
-    store = world(4, 4)
+    store = make_store(4, 4)
     refusing = RefusingClaimer()
     refusing.group_hosts = store.group_hosts
     outcomes = selector(store, refusing).select_batch(context.new("p", "u"), [call(0, 2), call(1, 2)])
@@ -102,7 +97,7 @@ def test_call_that_loses_every_race_is_refused():
 
 
 def test_two_calls_of_an_affinity_group_land_on_one_host():
-    store = world(4, 4, 4)
+    store = make_store(4, 4, 4)
     group = ClaimGroup("pets", GroupPolicy.AFFINITY, 1)
     calls = [call(number, 1, count=2, group=group) for number in range(2)]
     outcomes = selector(store, packs=False).select_batch(context.new("p", "u"), calls)
@@ -110,7 +105,7 @@ def test_two_calls_of_an_affinity_group_land_on_one_host():
 
 
 def test_calls_of_an_anti_affinity_group_keep_apart_from_each_other_and_from_members():
-    store = world(4, 4, 4, 4)
+    store = make_store(4, 4, 4, 4)
     group = ClaimGroup("pets", GroupPolicy.ANTI_AFFINITY, 1)
     batch_selector = selector(store)
     batch_selector.select(context.new("p", "u"), call(9, 1, group=group))
@@ -123,7 +118,7 @@ def test_calls_of_an_anti_affinity_group_keep_apart_from_each_other_and_from_mem
 
 
 def test_repeated_batch_returns_the_same_hosts():
-    store = world(4, 4)
+    store = make_store(4, 4)
     batch_selector, calls = selector(store), [call(0, 3), call(1, 3)]
     first, again = (batch_selector.select_batch(context.new("p", "u"), calls) for _ in range(2))
     assert [result.prepared[0].host for result in first] == [result.prepared[0].host for result in again]
@@ -131,7 +126,7 @@ def test_repeated_batch_returns_the_same_hosts():
 
 
 def test_calls_in_one_window_are_ranked_together():
-    store = world(4, 3)
+    store = make_store(4, 3)
     batch_selector = selector(store, packs=False, window_s=30.0, max_calls=2)  # closes when both have joined
     with ThreadPoolExecutor(2) as pool:
         results = list(
@@ -141,55 +136,7 @@ def test_calls_in_one_window_are_ranked_together():
 
 
 def test_single_call_in_a_window_is_decided_on_its_own():
-    store = world(4)
+    store = make_store(4)
     batch_selector = selector(store, window_s=0.001, max_calls=9)
     assert batch_selector.select(context.new("p", "u"), call(0, 3)).prepared[0].host == "h0/n"
     assert "batch" not in store.find_decision("req-0")
-
-
-@pytest.mark.parametrize("fault", [errors.StoreUnavailable(why="gone"), ZeroDivisionError()])
-def test_failed_ranking_releases_all_waiting_calls(fault):
-    def fail(_policy, _calls):
-        raise fault
-
-    window = BatchWindow(fail, 30.0, 2)
-    with ThreadPoolExecutor(2) as pool:
-        waiting = [pool.submit(window.rank, FILTER_POLICY, call(number, 1)) for number in range(2)]
-        ended = [pending.exception(10) or pending.result() for pending in waiting]
-    # A service error leaves all calls to be decided on their own; a bug is raised once, in the leading call
-    assert ended.count(None) == (2 if isinstance(fault, errors.GanttError) else 1)
-
-
-def test_full_round_opens_the_next_round():
-    rounds = []
-    gate = threading.Event()
-
-    def rank(policy, calls):
-        rounds.append(len(calls))
-        gate.wait(10)
-        return [None] * len(calls)
-
-    window = BatchWindow(rank, 30.0, 2)
-    with ThreadPoolExecutor(4) as pool:
-        waiting = [pool.submit(window.rank, FILTER_POLICY, call(number, 1)) for number in range(4)]
-        gate.set()
-        assert [pending.result(10) for pending in waiting] == [None] * 4
-    assert rounds == [2, 2]
-
-
-def test_calls_that_start_after_a_reload_open_the_next_round():
-    rounds = []
-
-    def rank(policy, calls):
-        rounds.append((policy, len(calls)))
-        return [None] * len(calls)
-
-    reloaded = SchedulingPolicy(filter_driver())
-    window = BatchWindow(rank, 30.0, 2)
-    with ThreadPoolExecutor(3) as pool:
-        before = pool.submit(window.rank, FILTER_POLICY, call(0, 1))
-        while not window._round.calls:
-            time.sleep(0.001)
-        after = [pool.submit(window.rank, reloaded, call(number, 1)) for number in (1, 2)]
-        assert [pending.result(10) for pending in (before, *after)] == [None] * 3
-    assert sorted(rounds, key=lambda round_: round_[1]) == [(FILTER_POLICY, 1), (reloaded, 2)]

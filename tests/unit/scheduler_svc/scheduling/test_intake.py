@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Preparation of requests before ranking: hints, server group members, prefilters."""
+"""Preparation of requests before ranking: hints and prefilters."""
 
 import uuid
 from dataclasses import replace
@@ -9,16 +9,13 @@ import pytest
 
 from rpcapi import context, errors
 from rpcapi.resources import names
-from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.prefilters import pipeline
-from scheduler_svc.core.records import ClaimGroup
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.intake import RequestRewriter
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 from tests.unit.scheduler_svc.fakes.deployments import PartitionedDeployment
 from tests.unit.scheduler_svc.fakes.hosts import SMALL_REQUEST, node, request
 from tests.unit.scheduler_svc.fakes.replica_views import filter_driver
-from tests.unit.scheduler_svc.fakes.selectors import SelectorWorld, select, selection_call
 from tests.unit.scheduler_svc.fakes.workers import FakeTransportWorker, node_report
 
 NODES = ("a/1", "b/1", "c/1", "d/1")
@@ -67,24 +64,6 @@ def test_other_hints_are_passed_unchanged():
         POLICY, request(hints=hints)
     )
     assert (rewritten.hints, rewritten.decision.instance_hosts, rewritten.source_partition) == (hints, {}, None)
-
-
-def test_soft_group_policy_holds_while_capacity_allows():
-    for policy, hosts in ((GroupPolicy.SOFT_ANTI_AFFINITY, 4), (GroupPolicy.SOFT_AFFINITY, 1)):
-        world = SelectorWorld()  # four hosts with capacity for four each
-        selector, _ = world.selector()
-        scheduling_request = request({"VCPU": 2}, group=ClaimGroup("g", policy, 1))
-        # Given some members placed one by one, and some together
-        selections = [
-            select(selector, selection_call(first=at, asks=scheduling_request)).prepared[0].host for at in (0, 1)
-        ]
-        selections += [
-            result.host for result in select(selector, selection_call(2, first=2, asks=scheduling_request)).prepared
-        ]
-        assert len(set(selections)) == hosts
-        # Then a soft policy refuses nothing: hosts are shared, or a second one is used
-        select(selector, selection_call(4, first=4, asks=scheduling_request))
-        assert len(world.live()) == 8
 
 
 def test_source_partition_hint_of_a_move_is_resolved(worker):

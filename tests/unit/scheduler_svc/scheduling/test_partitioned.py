@@ -4,7 +4,7 @@
 import pytest
 
 from rpcapi import context, errors
-from rpcapi.resources.claims import GroupPolicy, Verdict
+from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.records import ClaimGroup, ClaimRef
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.partitioned import GROUP_TTL_MS, LINGER_S, REASON_GROUP
@@ -16,45 +16,14 @@ ROOMY = {"VCPU": 16, "MEMORY_MB": 32768, "DISK_GB": 400}
 PIN_MS = round(TTL_MS + 1000 * LINGER_S)
 
 
-def call(count=1, first=0, asks=None, **more):
-    return SelectionCall(asks or request(), [f"vm-{number}" for number in range(first, first + count)], **more)
+def call(count=1, first=0, scheduling_request=None, **more):
+    return SelectionCall(
+        scheduling_request or request(), [f"vm-{number}" for number in range(first, first + count)], **more
+    )
 
 
 def select(worker, selection_call):
     return worker.selector.select(FILTER_POLICY, context.new("p", "u"), selection_call)
-
-
-def test_best_host_of_all_partitions_is_selected():
-    deployment = PartitionedDeployment(a={"a1": node()}, b={"b1": node(ROOMY)})
-    result = select(deployment.worker, call())
-    assert (result.partition, result.prepared[0].host) == ("b", "b1")
-    assert deployment.live() == {"vm-0": ["b"]}
-    assert result.epoch == deployment.stores["b"].state.epoch
-
-
-def test_partition_is_not_ranked_alone_when_the_common_ranking_suffices():
-    nodes = {name: {f"{name}{number:02}": node() for number in range(20)} for name in "ab"}
-    deployment = PartitionedDeployment(**nodes)
-    result = select(deployment.worker, call(alternates=4))
-    document = deployment.stores[result.partition].find_decision("req-1")
-    assert document["hosts"] == 40
-    assert len(result.prepared[0].alternates) == 4
-    assert {name[0] for name in result.prepared[0].alternates} == {result.partition}
-
-
-def test_alternates_are_from_the_selected_partition():
-    deployment = PartitionedDeployment(
-        a={"a1": node(), "a2": node()}, b={"b1": node(ROOMY), "b2": node(), "b3": node()}
-    )
-    (result,) = select(deployment.worker, call(alternates=5)).prepared
-    assert {result.host, *result.alternates} == {"b1", "b2", "b3"}
-
-
-def test_all_instances_of_a_call_go_to_one_partition():
-    deployment = PartitionedDeployment(a={"a1": node(ROOMY)}, b={f"b{number}": node() for number in range(5)})
-    result = select(deployment.worker, call(12))  # the best host, a1, has capacity for 8
-    assert result.partition == "b"
-    assert set(map(tuple, deployment.live().values())) == {("b",)}
 
 
 def test_chunked_call_refused_in_one_partition_is_aborted_and_moves_to_the_next():
@@ -76,36 +45,13 @@ def test_chunked_call_with_uncertain_abort_stays_in_its_partition():
     assert not deployment.stores["b"].claims()[0]
 
 
-def test_request_larger_than_any_partition_is_refused():
-    deployment = PartitionedDeployment(a={"a1": node()}, b={"b1": node()})
-    with pytest.raises(errors.NoValidHost):
-        select(deployment.worker, call(5))
-    assert deployment.live() == {}
-
-
-def test_refusal_counts_hosts_of_all_partitions():
-    deployment = PartitionedDeployment(a={"a1": node()}, b={"b1": node(), "b2": node()})
-    with pytest.raises(errors.NoValidHost, match="No valid host: 3 not enough VCPU"):
-        select(deployment.worker, call(asks=request({"VCPU": 100})))
-    assert deployment.stores["a"].find_decision("req-1")["hosts"] == 3
-
-
 def test_lost_race_in_one_partition_falls_back_to_the_next():
     deployment = PartitionedDeployment(2, a={"a1": node()}, b={"b1": node({"VCPU": 4})})
     slow, quick = deployment.workers
-    select(quick, call(4, first=10, asks=request({"VCPU": 2}, force_hosts=("a1",))))
-    result = select(slow, call(asks=request({"VCPU": 2})))
+    select(quick, call(4, first=10, scheduling_request=request({"VCPU": 2}, force_hosts=("a1",))))
+    result = select(slow, call(scheduling_request=request({"VCPU": 2})))
     assert result.partition == "b"
     assert deployment.stores["a"].find_decision("req-1")["outcome"] == "refused"
-
-
-def test_refusal_counts_rejected_and_lost_hosts():
-    deployment = PartitionedDeployment(2, a={"a1": node()}, b={"b1": node({"VCPU": 1})})
-    slow, quick = deployment.workers
-    select(quick, call(4, first=10, asks=request({"VCPU": 2}, force_hosts=("a1",))))
-    with pytest.raises(errors.NoValidHost) as caught:
-        select(slow, call(asks=request({"VCPU": 2})))
-    assert caught.value.kwargs["reasons"] == {"not enough VCPU": 2}
 
 
 def test_call_past_its_deadline_records_no_pin():
@@ -133,15 +79,21 @@ def test_repeated_call_stays_in_its_partition_although_another_is_better(other):
 
 def test_repeated_call_is_answered_on_full_hosts():
     deployment = PartitionedDeployment(a={"a1": node({"VCPU": 2})}, b={"b1": node({"VCPU": 2})})
-    asks = request({"VCPU": 2})
-    first, second = (select(deployment.worker, call(first=number, asks=asks)).partition for number in range(2))
+    scheduling_request = request({"VCPU": 2})
+    first, second = (
+        select(deployment.worker, call(first=number, scheduling_request=scheduling_request)).partition
+        for number in range(2)
+    )
     deployment.worker.follow()
-    assert [select(deployment.worker, call(first=number, asks=asks)).partition for number in range(2)] == [
+    assert [
+        select(deployment.worker, call(first=number, scheduling_request=scheduling_request)).partition
+        for number in range(2)
+    ] == [
         first,
         second,
     ]
     with pytest.raises(errors.NoValidHost, match="2 not enough VCPU"):
-        select(deployment.worker, call(first=2, asks=asks))
+        select(deployment.worker, call(first=2, scheduling_request=scheduling_request))
 
 
 def test_requests_are_served_by_other_partitions_when_one_is_unavailable():
@@ -149,7 +101,7 @@ def test_requests_are_served_by_other_partitions_when_one_is_unavailable():
     deployment.take_away("a")
     assert select(deployment.worker, call()).partition == "b"
     with pytest.raises(errors.NoValidHost, match="2 partition unavailable, 1 not enough VCPU"):
-        select(deployment.worker, call(first=1, asks=request({"VCPU": 100})))
+        select(deployment.worker, call(first=1, scheduling_request=request({"VCPU": 100})))
     deployment.take_away("a", False)
     assert select(deployment.worker, call(first=2)).partition == "a"
 
@@ -194,37 +146,40 @@ def test_server_group_stays_in_one_partition():
     deployment = PartitionedDeployment(
         2, a={"a1": node(ROOMY), "a2": node(ROOMY)}, b={f"b{number}": node() for number in range(9)}
     )
-    assert [select(deployment.workers[number], call(first=number, asks=apart())).partition for number in range(2)] == [
+    assert [
+        select(deployment.workers[number], call(first=number, scheduling_request=apart())).partition
+        for number in range(2)
+    ] == [
         "a",
         "a",
     ]
     with pytest.raises(errors.NoValidHost) as caught:
-        select(deployment.worker, call(first=2, asks=apart()))
+        select(deployment.worker, call(first=2, scheduling_request=apart()))
     assert caught.value.kwargs["reasons"] == {"server group policy": 2, REASON_GROUP: 9}
-    assert select(deployment.worker, call(first=3, asks=apart("another"))).partition == "a"
+    assert select(deployment.worker, call(first=3, scheduling_request=apart("another"))).partition == "a"
 
 
 def test_group_call_fails_while_its_partition_is_unavailable():
     deployment = PartitionedDeployment(a={"a1": node(ROOMY)}, b={"b1": node()})
-    assert select(deployment.worker, call(asks=apart())).partition == "a"
+    assert select(deployment.worker, call(scheduling_request=apart())).partition == "a"
     deployment.take_away("a")
     deployment.wait(10 * TTL_MS)
     with pytest.raises(errors.StoreUnavailable, match="partition 'a'"):
-        select(deployment.worker, call(first=1, asks=apart()))
+        select(deployment.worker, call(first=1, scheduling_request=apart()))
 
 
 def test_group_without_members_goes_to_a_partition_with_capacity():
     deployment = PartitionedDeployment(a={"a1": node(ROOMY)}, b={"b1": node()})
-    select(deployment.worker, call(asks=apart()))
+    select(deployment.worker, call(scheduling_request=apart()))
     deployment.stores["a"].abort([ClaimRef("vm-0", 1)])
     deployment.worker.follow()
-    select(deployment.worker, call(1, first=10, asks=request({"VCPU": 16}, force_hosts=("a1",))))
-    assert select(deployment.worker, call(first=1, asks=apart())).partition == "b"
+    select(deployment.worker, call(1, first=10, scheduling_request=request({"VCPU": 16}, force_hosts=("a1",))))
+    assert select(deployment.worker, call(first=1, scheduling_request=apart())).partition == "b"
 
 
 def test_group_is_found_by_its_members_after_its_pin_expired():
     deployment = PartitionedDeployment(a={"a1": node(ROOMY), "a2": node(ROOMY)}, b={"b1": node()})
-    select(deployment.worker, call(asks=apart()))
+    select(deployment.worker, call(scheduling_request=apart()))
     deployment.stores["a"].confirm("a1", [ClaimRef("vm-0", 1)])
     deployment.stores["a"].confirm("a2", [ClaimRef("vm-0", 1)])
     deployment.wait(GROUP_TTL_MS + 1)
@@ -232,7 +187,7 @@ def test_group_is_found_by_its_members_after_its_pin_expired():
         deployment.stores["b"], {"big": node({resource_class: 10 * amount for resource_class, amount in ROOMY.items()})}
     )
     deployment.worker.follow()
-    assert select(deployment.worker, call(first=1, asks=apart())).partition == "a"
+    assert select(deployment.worker, call(first=1, scheduling_request=apart())).partition == "a"
 
 
 def test_pin_expires_after_the_claims_that_it_guards():
@@ -254,7 +209,7 @@ def test_pin_expires_after_the_claims_that_it_guards():
 def test_call_with_live_claims_in_a_partition_is_not_served_elsewhere():
     deployment = PartitionedDeployment(a={"a1": node(ROOMY)}, b={f"b{number}": node() for number in range(9)})
     select(deployment.worker, call())
-    select(deployment.worker, call(7, first=20, asks=request(force_hosts=("a1",))))
+    select(deployment.worker, call(7, first=20, scheduling_request=request(force_hosts=("a1",))))
     with pytest.raises(errors.NoValidHost):
         select(deployment.worker, call(2))  # vm-0 has a claim in a, which has no capacity for vm-1
     assert deployment.live()["vm-0"] == ["a"]
@@ -264,17 +219,8 @@ def test_call_with_live_claims_in_a_partition_is_not_served_elsewhere():
 def test_unknown_forced_host_is_named_in_the_error():
     deployment = PartitionedDeployment(a={"a1": node()}, b={"b1": node()})
     with pytest.raises(errors.UnknownHost, match="c1"):
-        select(deployment.worker, call(asks=request(force_hosts=("c1",))))
-    assert select(deployment.worker, call(asks=request(force_hosts=("b1",)))).partition == "b"
-
-
-def test_refusal_counts_hosts_without_an_audit():
-    deployment = PartitionedDeployment(a={"a1": node()}, b={"b1": node({"VCPU": 1})})
-    deployment.stores["a"].begin_epoch()
-    deployment.worker.follow()
-    with pytest.raises(errors.NoValidHost) as caught:
-        select(deployment.worker, call())
-    assert caught.value.kwargs["reasons"] == {"not audited in this epoch": 1, "not enough VCPU": 1}
+        select(deployment.worker, call(scheduling_request=request(force_hosts=("c1",))))
+    assert select(deployment.worker, call(scheduling_request=request(force_hosts=("b1",)))).partition == "b"
 
 
 def test_pin_to_an_unconfigured_partition_is_replaced():
@@ -282,12 +228,3 @@ def test_pin_to_an_unconfigured_partition_is_replaced():
     for store in deployment.stores.values():
         store.pin("consumer:vm-0", "gone", 60_000)
     assert select(deployment.worker, call()).partition in ("a", "b")
-
-
-def test_candidates_are_hosts_of_one_partition_only():
-    deployment = PartitionedDeployment(a={"a1": node(), "a2": node()}, b={"b1": node(), "b2": node()})
-    for number in range(8):
-        result_ = select(deployment.worker, call(first=number, alternates=15))
-        (verdicts,) = [result.verdicts for result in result_.prepared]
-        assert set(verdicts) <= {Verdict.FITS}
-        assert {name[0] for name in (result_.prepared[0].host, *result_.prepared[0].alternates)} == {result_.partition}

@@ -13,7 +13,7 @@ MEMORY_S = 100
 TTL_MS = 1000 * MEMORY_S
 
 
-class PinsWorld(PartitionedDeployment):
+class PinDeployment(PartitionedDeployment):
     """Three partitions; ``first`` and ``second`` are the witnesses of KEY, in their order."""
 
     def __init__(self):
@@ -31,13 +31,15 @@ class PinsWorld(PartitionedDeployment):
 
 
 @pytest.fixture
-def world():
-    return PinsWorld()
+def pin_deployment():
+    return PinDeployment()
 
 
-def test_first_proposal_is_pinned_at_both_witnesses_only(world):
-    assert [world.agree("a"), world.agree("b"), world.agree("c")] == ["a", "a", "a"]
-    assert [world.pinned_at(name) for name in (world.first, world.second, world.third)] == ["a", "a", None]
+def test_first_proposal_is_pinned_at_both_witnesses_only(pin_deployment):
+    assert [pin_deployment.agree("a"), pin_deployment.agree("b"), pin_deployment.agree("c")] == ["a", "a", "a"]
+    assert [
+        pin_deployment.pinned_at(name) for name in (pin_deployment.first, pin_deployment.second, pin_deployment.third)
+    ] == ["a", "a", None]
 
 
 def test_witnesses_depend_on_the_key_and_are_distributed():
@@ -50,98 +52,100 @@ def test_witnesses_depend_on_the_key_and_are_distributed():
     ]
 
 
-def test_pin_is_replaced_only_if_instead_of_matches(world):
-    world.agree("a")
-    assert world.agree("b", instead_of="c") == "a"
-    assert world.agree("b", instead_of="a") == "b"
-    assert world.agree("c", instead_of="a") == "b"
-    assert {world.pinned_at(world.first), world.pinned_at(world.second)} == {"b"}
+def test_pin_is_replaced_only_if_instead_of_matches(pin_deployment):
+    pin_deployment.agree("a")
+    assert pin_deployment.agree("b", instead_of="c") == "a"
+    assert pin_deployment.agree("b", instead_of="a") == "b"
+    assert pin_deployment.agree("c", instead_of="a") == "b"
+    assert {pin_deployment.pinned_at(pin_deployment.first), pin_deployment.pinned_at(pin_deployment.second)} == {"b"}
 
 
-def test_unused_pin_expires(world):
-    world.agree("a")
-    world.wait(TTL_MS - 1)
-    assert world.agree("b") == "a"
-    world.wait(TTL_MS)
-    assert world.agree("b") == "b"
+def test_unused_pin_expires(pin_deployment):
+    pin_deployment.agree("a")
+    pin_deployment.wait(TTL_MS - 1)
+    assert pin_deployment.agree("b") == "a"
+    pin_deployment.wait(TTL_MS)
+    assert pin_deployment.agree("b") == "b"
 
 
 @pytest.mark.parametrize("away", ["first", "second"])
-def test_one_witness_is_enough(world, away):
-    world.agree("a")
-    world.take_away(getattr(world, away))
-    assert world.agree("b") == "a"
+def test_one_witness_is_enough(pin_deployment, away):
+    pin_deployment.agree("a")
+    pin_deployment.take_away(getattr(pin_deployment, away))
+    assert pin_deployment.agree("b") == "a"
 
 
-def test_returning_witness_is_updated_by_the_other(world):
-    world.take_away(world.first)
-    assert world.agree("a") == "a"
-    world.take_away(world.first, False)
-    assert world.agree("b") == "a"
-    assert world.pinned_at(world.first) == "a"
+def test_returning_witness_is_updated_by_the_other(pin_deployment):
+    pin_deployment.take_away(pin_deployment.first)
+    assert pin_deployment.agree("a") == "a"
+    pin_deployment.take_away(pin_deployment.first, False)
+    assert pin_deployment.agree("b") == "a"
+    assert pin_deployment.pinned_at(pin_deployment.first) == "a"
 
 
-def test_recently_unavailable_witness_is_not_trusted_alone(world):
-    world.take_away(world.first)
-    assert world.agree("a") == "a"
-    world.take_away(world.first, False)
-    world.take_away(world.second)
+def test_recently_unavailable_witness_is_not_trusted_alone(pin_deployment):
+    pin_deployment.take_away(pin_deployment.first)
+    assert pin_deployment.agree("a") == "a"
+    pin_deployment.take_away(pin_deployment.first, False)
+    pin_deployment.take_away(pin_deployment.second)
     with pytest.raises(errors.StoreUnavailable, match="no authoritative partition for key is reachable"):
-        world.agree("b")
-    world.wait(TTL_MS)  # the other witness's pins have expired
-    assert world.agree("b") == "b"
+        pin_deployment.agree("b")
+    pin_deployment.wait(TTL_MS)  # the other witness's pins have expired
+    assert pin_deployment.agree("b") == "b"
 
 
-def test_witness_whose_pins_have_expired_is_not_needed(world):
-    world.take_away(world.second)
-    world.wait(TTL_MS - 1000)
-    world.take_away(world.first)
-    world.take_away(world.first, False)
+def test_witness_whose_pins_have_expired_is_not_needed(pin_deployment):
+    pin_deployment.take_away(pin_deployment.second)
+    pin_deployment.wait(TTL_MS - 1000)
+    pin_deployment.take_away(pin_deployment.first)
+    pin_deployment.take_away(pin_deployment.first, False)
     with pytest.raises(errors.StoreUnavailable, match="no authoritative partition for key is reachable"):
-        world.agree("a")
-    assert world.pinned_at(world.first) is None
-    world.wait(1000)
-    assert world.agree("b") == "b"
+        pin_deployment.agree("a")
+    assert pin_deployment.pinned_at(pin_deployment.first) is None
+    pin_deployment.wait(1000)
+    assert pin_deployment.agree("b") == "b"
 
 
-def test_failed_call_leaves_no_pin_that_others_trust(world):
-    world.take_away(world.first)
-    assert world.agree("c") == "c"
-    world.take_away(world.first, False)
-    world.take_away(world.second)
+def test_failed_call_leaves_no_pin_that_others_trust(pin_deployment):
+    pin_deployment.take_away(pin_deployment.first)
+    assert pin_deployment.agree("c") == "c"
+    pin_deployment.take_away(pin_deployment.first, False)
+    pin_deployment.take_away(pin_deployment.second)
     with pytest.raises(errors.StoreUnavailable, match="no authoritative partition for key is reachable"):
-        world.agree("a")
-    world.take_away(world.second, False)
-    assert world.agree("b") == "c"
+        pin_deployment.agree("a")
+    pin_deployment.take_away(pin_deployment.second, False)
+    assert pin_deployment.agree("b") == "c"
 
 
-def test_witness_without_an_answer_is_marked_unavailable(world):
-    world.stores[world.first].away = True  # the follower has not noticed
-    assert world.agree("a") == "a"
-    assert {partition.name for partition in world.worker.partitions if partition.presence.away} == {world.first}
+def test_witness_without_an_answer_is_marked_unavailable(pin_deployment):
+    pin_deployment.stores[pin_deployment.first].away = True  # the follower has not noticed
+    assert pin_deployment.agree("a") == "a"
+    assert {partition.name for partition in pin_deployment.worker.partitions if partition.presence.away} == {
+        pin_deployment.first
+    }
 
 
-def test_two_recently_unavailable_witnesses_are_trusted_together(world):
-    for name in (world.first, world.second):
-        world.take_away(name)
-        world.take_away(name, False)
-    world.stores[world.second].pin("key", "a", TTL_MS)
-    assert world.agree("b") == "a"
-    assert world.pinned_at(world.first) == "a"
+def test_two_recently_unavailable_witnesses_are_trusted_together(pin_deployment):
+    for name in (pin_deployment.first, pin_deployment.second):
+        pin_deployment.take_away(name)
+        pin_deployment.take_away(name, False)
+    pin_deployment.stores[pin_deployment.second].pin("key", "a", TTL_MS)
+    assert pin_deployment.agree("b") == "a"
+    assert pin_deployment.pinned_at(pin_deployment.first) == "a"
 
 
-def test_no_witness_raises_store_unavailable(world):
-    world.take_away(world.first)
-    world.take_away(world.second)
+def test_no_witness_raises_store_unavailable(pin_deployment):
+    pin_deployment.take_away(pin_deployment.first)
+    pin_deployment.take_away(pin_deployment.second)
     with pytest.raises(errors.StoreUnavailable):
-        world.agree("a")
+        pin_deployment.agree("a")
 
 
-def test_lost_pin_answer_is_recovered(world):
-    world.stores[world.first].lost_answer = "pin"
-    assert world.agree("a") == "a"
-    world.worker.follow()
-    assert world.agree("b") == "a"
+def test_lost_pin_answer_is_recovered(pin_deployment):
+    pin_deployment.stores[pin_deployment.first].lost_answer = "pin"
+    assert pin_deployment.agree("a") == "a"
+    pin_deployment.worker.follow()
+    assert pin_deployment.agree("b") == "a"
 
 
 def test_presence_has_duration_of_outage_and_availability():

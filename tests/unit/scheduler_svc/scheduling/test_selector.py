@@ -12,14 +12,14 @@ from scheduler_svc.scheduling.claimer import StoreClaimer
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 from tests.unit.scheduler_svc.fakes.hosts import SMALL_REQUEST, node, request
 from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY
-from tests.unit.scheduler_svc.fakes.selectors import SelectorWorld, select, selection_call
+from tests.unit.scheduler_svc.fakes.selectors import HostPartition, select, selection_call
 
 
 def test_an_instance_gets_a_host_a_claim_and_alternates():
-    world = SelectorWorld()
-    selector, _ = world.selector()
+    partition = HostPartition()
+    selector, _ = partition.selector()
     result_ = select(selector, selection_call(alternates=2))
-    (claim,) = world.live()
+    (claim,) = partition.live()
     (result,) = result_.prepared
     assert (claim.consumer, claim.attempt, claim.state) == ("vm-0", 1, "prepared")
     assert claim.allocations == {claim.host: SMALL_REQUEST}
@@ -29,82 +29,70 @@ def test_an_instance_gets_a_host_a_claim_and_alternates():
 
 
 def test_table_counts_own_claims_immediately():
-    world = SelectorWorld({"a": node(), "b": node()})
-    selector, sight = world.selector()
+    partition = HostPartition({"a": node(), "b": node()})
+    selector, replica_view = partition.selector()
     selected_hosts = [select(selector, selection_call(first=number)).prepared[0].host for number in range(8)]
     assert Counter(selected_hosts) == {"a": 4, "b": 4}
     assert [set(selected_hosts[pair : pair + 2]) for pair in (0, 2, 4, 6)] == [{"a", "b"}] * 4
-    assert sight.reached == []
+    assert replica_view.reached == []
 
 
 def test_repeated_call_returns_the_same_answer_on_a_full_host():
-    world = SelectorWorld({"a": node()})
-    selector, sight = world.selector()
+    partition = HostPartition({"a": node()})
+    selector, replica_view = partition.selector()
     first = select(selector, selection_call(4)).prepared
-    sight.reach(world.store.snapshot().position, 1)
+    replica_view.reach(partition.store.snapshot().position, 1)
     again = select(selector, selection_call(4)).prepared
     assert [result.host for result in again] == [result.host for result in first]
-    assert len(world.live()) == 4
+    assert len(partition.live()) == 4
     with pytest.raises(errors.NoValidHost):
         select(selector, selection_call(first=4))
 
 
 def test_a_refusal_counts_reasons_and_is_recorded():
-    world = SelectorWorld()
-    selector, _ = world.selector()
+    partition = HostPartition()
+    selector, _ = partition.selector()
     with pytest.raises(errors.NoValidHost, match="No valid host: 4 not enough VCPU") as caught:
-        select(selector, selection_call(asks=request({"VCPU": 100})))
+        select(selector, selection_call(scheduling_request=request({"VCPU": 100})))
     assert caught.value.kwargs["reasons"] == {"not enough VCPU": 4}
-    record = world.store.find_decision("req-1")
+    record = partition.store.find_decision("req-1")
     assert (record["outcome"], record["reasons"], record["hosts"]) == ("refused", {"not enough VCPU": 4}, 4)
     assert record["spec"] == {"resources": {"VCPU": 100}}
 
 
 def test_empty_partition_is_refused_with_its_own_reason():
-    selector, _ = SelectorWorld({}).selector()
+    selector, _ = HostPartition({}).selector()
     with pytest.raises(errors.NoValidHost, match="no host has reported"):
         select(selector, selection_call())
 
 
-def test_decision_record_has_position_seed_and_verdicts():
-    world = SelectorWorld()
-    selector, sight = world.selector()
-    before = sight.table.position
-    select(selector, selection_call(asks=request(required_traits=())))
-    record = world.store.find_decision("req-1")
-    assert record["position"] == before
-    assert record["seed"] == request().seed
-    assert record["verdicts"][0]["tried"][0][1] == "FITS"
-    assert len(record["best"]) == 4
-
-
 def test_new_epoch_closes_hosts_until_they_are_audited():
-    world = SelectorWorld()
-    selector, sight = world.selector()
-    epoch = world.store.begin_epoch()
+    partition = HostPartition()
+    selector, replica_view = partition.selector()
+    epoch = partition.store.begin_epoch()
     with pytest.raises(errors.NoValidHost, match="4 not audited in this epoch"):
         select(selector, selection_call())
-    assert sight.table.epoch == epoch
-    world.store.audit("h2", epoch, [], 0)
-    sight.reach(world.store.snapshot().position, 1)
+    assert replica_view.table.epoch == epoch
+    partition.store.audit("h2", epoch, [], 0)
+    replica_view.reach(partition.store.snapshot().position, 1)
     assert select(selector, selection_call()).prepared[0].host == "h2/n"
 
 
 def test_host_disabled_after_ranking_is_not_claimed():
-    world = SelectorWorld({"a": node(), "b": node()})
-    selector, _ = world.selector()
+    partition = HostPartition({"a": node(), "b": node()})
+    selector, _ = partition.selector()
     for name in ("a", "b"):
-        version, _document = world.store.get_state("service", name)
-        world.store.put_state("service", name, version, {"enabled": False})
+        version, _document = partition.store.get_state("service", name)
+        partition.store.put_state("service", name, version, {"enabled": False})
     with pytest.raises(errors.NoValidHost, match="2 service disabled"):
         select(selector, selection_call())
 
 
 def test_ended_attempt_is_not_claimed_again():
-    world = SelectorWorld()
-    selector, _ = world.selector()
+    partition = HostPartition()
+    selector, _ = partition.selector()
     select(selector, selection_call())
-    world.store.abort([ClaimRef("vm-0", 1)])
+    partition.store.abort([ClaimRef("vm-0", 1)])
     with pytest.raises(errors.ClaimEnded):
         select(selector, selection_call())
     select(selector, selection_call(attempt=2))
@@ -113,16 +101,16 @@ def test_ended_attempt_is_not_claimed_again():
 
 
 def test_deadline_passed_before_the_decision_claims_nothing():
-    world = SelectorWorld()
-    selector, _ = world.selector()
+    partition = HostPartition()
+    selector, _ = partition.selector()
     with pytest.raises(errors.DeadlinePassed):
         select(selector, selection_call(), context.new(deadline=time.time() - 1))
-    assert world.live() == []
+    assert partition.live() == []
 
 
 def test_deadline_passed_while_deciding_claims_nothing():
-    world = SelectorWorld()
-    selector, _ = world.selector()
+    partition = HostPartition()
+    selector, _ = partition.selector()
     ctxt = context.new(deadline=time.time() + 60)
     driver = FILTER_POLICY.driver
 
@@ -136,33 +124,33 @@ def test_deadline_passed_while_deciding_claims_nothing():
 
     with pytest.raises(errors.DeadlinePassed):
         select(selector, selection_call(), ctxt, SchedulingPolicy(Slow()))
-    assert world.live() == []
+    assert partition.live() == []
 
 
 def test_unknown_forced_host_is_named_in_the_error():
-    selector, _ = SelectorWorld().selector()
+    selector, _ = HostPartition().selector()
     with pytest.raises(errors.UnknownHost, match="h9"):
-        select(selector, selection_call(asks=request(force_hosts=("h0", "h9"))))
-    assert select(selector, selection_call(asks=request(force_hosts=("h1",)))).prepared[0].host == "h1/n"
+        select(selector, selection_call(scheduling_request=request(force_hosts=("h0", "h9"))))
+    assert select(selector, selection_call(scheduling_request=request(force_hosts=("h1",)))).prepared[0].host == "h1/n"
 
 
 def test_unknown_forced_host_is_refused_although_the_record_fails(caplog):
     caplog.set_level("WARNING", logger="scheduler_svc.scheduling.selector")
-    world = SelectorWorld()
+    partition = HostPartition()
 
     class SilentClaimer(StoreClaimer):
         def record_decision(self, request_id, document):
             raise errors.StoreUnavailable(why="it is away")
 
-    selector, _ = world.selector(SilentClaimer(world.store))
+    selector, _ = partition.selector(SilentClaimer(partition.store))
     with pytest.raises(errors.UnknownHost, match="h9"):
-        select(selector, selection_call(asks=request(force_hosts=("h9",))))
+        select(selector, selection_call(scheduling_request=request(force_hosts=("h9",))))
     assert "Cannot record the refusal of request req-1" in caplog.text
 
 
 def test_served_request_is_logged_at_debug_level_only(caplog):
     caplog.set_level("DEBUG", logger="scheduler_svc.scheduling.selector")
-    selector, _ = SelectorWorld().selector()
+    selector, _ = HostPartition().selector()
     select(selector, selection_call(3))
     messages = [(record.levelname, record.getMessage()) for record in caplog.records]
     assert messages == [("DEBUG", "Selected hosts for 3 instances in 1 tries")]

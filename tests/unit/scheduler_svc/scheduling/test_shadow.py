@@ -3,8 +3,8 @@
 
 import pytest
 
-from rpcapi import context, errors
-from rpcapi.resources.claims import GroupPolicy
+from rpcapi import context, errors, objects
+from rpcapi.resources.claims import ClaimState, GroupPolicy
 from scheduler_svc.core.records import Candidate, ClaimBatch, ClaimGroup, Intent
 from scheduler_svc.scheduling.alternates import AlternateClaimer
 from scheduler_svc.scheduling.batch import BatchSelector
@@ -18,20 +18,21 @@ from tests.unit.scheduler_svc.fakes import hosts
 from tests.unit.scheduler_svc.fakes.hosts import SMALL_REQUEST, node, request
 from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY, FollowingReplicaView
 from tests.unit.scheduler_svc.fakes.selectors import select
+from tests.unit.scheduler_svc.fakes.workers import FakeTransportWorker
 
 FOUR = {f"h{number}/n": node() for number in range(4)}  # capacity for 4 instances each
 
 
-class ShadowWorld:
+class ShadowPartition:
     """A store with hosts, one scheduler that claims and one in shadow mode."""
 
     def __init__(self, nodes=FOUR):
         self.store = MemoryStore("p")
         hosts.join(self.store, nodes)
         self.before = self.store.state.position
-        self.sight = FollowingReplicaView(self.store)
+        self.replica_view = FollowingReplicaView(self.store)
         self.claiming, self.shadow = (
-            Selector(claimer_class(self.store), self.sight, RetryLimits())
+            Selector(claimer_class(self.store), self.replica_view, RetryLimits())
             for claimer_class in (StoreClaimer, ShadowClaimer)
         )
 
@@ -47,34 +48,34 @@ class ShadowWorld:
 
 
 def test_shadow_mode_names_the_hosts_and_claims_nothing():
-    world = ShadowWorld()
+    partition = ShadowPartition()
     with pytest.raises(errors.NotClaimed, match="shadow mode: request req-1 was decided and recorded") as caught:
-        world.ask("c-1", "c-2")
+        partition.ask("c-1", "c-2")
     assert caught.value.kwargs["request_id"] == "req-1"
     assert set(caught.value.kwargs["hosts"]) <= set(FOUR)
     assert len(caught.value.kwargs["hosts"]) == 2
-    assert world.nothing_happened()
+    assert partition.nothing_happened()
 
 
 def test_shadow_mode_selects_the_same_hosts_as_claim_mode():
-    world = ShadowWorld(
+    partition = ShadowPartition(
         {f"h{number}/n": node({"VCPU": 8 + number, "MEMORY_MB": 16384, "DISK_GB": 200}) for number in range(4)}
     )
     with pytest.raises(errors.NotClaimed) as caught:
-        world.ask("c-1", "c-2")
-    shadowed = world.record
-    selection = select(world.claiming, SelectionCall(request(), ("c-1", "c-2")))
+        partition.ask("c-1", "c-2")
+    shadowed = partition.record
+    selection = select(partition.claiming, SelectionCall(request(), ("c-1", "c-2")))
     assert caught.value.kwargs["hosts"] == [result.host for result in selection.prepared]
-    claimed = world.record
+    claimed = partition.record
     for key in ("driver", "seed", "spec", "hosts", "reasons", "best", "instances"):
         assert shadowed[key] == claimed[key], key
 
 
 def test_shadow_record_is_marked_and_names_the_hosts():
-    world = ShadowWorld()
+    partition = ShadowPartition()
     with pytest.raises(errors.NotClaimed) as caught:
-        world.ask("c-1")
-    record = world.record
+        partition.ask("c-1")
+    record = partition.record
     assert (record["mode"], record["outcome"]) == ("shadow", "shadow")
     (host,) = caught.value.kwargs["hosts"]
     assert record["verdicts"] == [{"consumer": "c-1", "answer": "shadow", "host": host, "tried": []}]
@@ -82,69 +83,136 @@ def test_shadow_record_is_marked_and_names_the_hosts():
 
 
 def test_shadow_mode_records_refusals():
-    world = ShadowWorld()
+    partition = ShadowPartition()
     with pytest.raises(errors.NoValidHost, match="4 "):
-        world.ask("c-1", resources={"VCPU": 9})
-    record = world.record
+        partition.ask("c-1", resources={"VCPU": 9})
+    record = partition.record
     assert (record["mode"], record["outcome"]) == ("shadow", "refused")
     assert [(result["consumer"], result["host"]) for result in record["verdicts"]] == [("c-1", None)]
     assert sum(record["reasons"].values()) == 4
     with pytest.raises(errors.UnknownHost):
-        world.ask("c-1", force_hosts=("nobody",))
-    assert world.nothing_happened()
+        partition.ask("c-1", force_hosts=("nobody",))
+    assert partition.nothing_happened()
 
 
 def test_shadow_claimer_returns_the_requested_number_of_alternates():
-    world = ShadowWorld()
+    partition = ShadowPartition()
     intents = [Intent("c-1", 1, [Candidate(name) for name in FOUR]), Intent("c-2", 1, [Candidate("h3/n")])]
     batch = ClaimBatch("req-1", "p", "u", SMALL_REQUEST, intents, 1, 1, ttl_ms=1000, alternates=2)
-    answered = ShadowClaimer(world.store).prepare(batch).prepared
+    answered = ShadowClaimer(partition.store).prepare(batch).prepared
     assert [(result.host, result.alternates) for result in answered] == [("h0/n", ("h1/n", "h2/n")), ("h3/n", ())]
 
 
 def test_shadow_batch_with_an_intent_without_candidates_is_refused():
-    world = ShadowWorld()
+    partition = ShadowPartition()
     intents = [Intent("c-1", 1, [Candidate("h0/n")]), Intent("c-2", 1, [])]
-    answer = ShadowClaimer(world.store).prepare(
+    answer = ShadowClaimer(partition.store).prepare(
         ClaimBatch("req-1", "p", "u", SMALL_REQUEST, intents, 1, 1, ttl_ms=1000)
     )
     assert not answer.accepted
     assert [result.host for result in answer.prepared] == [None, None]
-    assert world.record["outcome"] == "refused"
+    assert partition.record["outcome"] == "refused"
 
 
 def test_shadow_chunks_are_decided_on_the_same_state():
-    world = ShadowWorld({f"h{number}/n": node() for number in range(30)})  # capacity for 120
+    partition = ShadowPartition({f"h{number}/n": node() for number in range(30)})  # capacity for 120
     consumers = [f"c-{number}" for number in range(110)]
     with pytest.raises(errors.NotClaimed) as caught:
-        world.ask(*consumers)
+        partition.ask(*consumers)
     assert len(caught.value.kwargs["hosts"]) == 110
-    assert world.nothing_happened()
+    assert partition.nothing_happened()
 
 
 def test_shadow_mode_respects_group_members_from_audits():
-    world = ShadowWorld()
+    partition = ShadowPartition()
     group = ClaimGroup("g", GroupPolicy.ANTI_AFFINITY)
-    select(world.claiming, SelectionCall(request(group=group), ("member",)))
-    (member,) = world.store.claims()[0]
+    select(partition.claiming, SelectionCall(request(group=group), ("member",)))
+    (member,) = partition.store.claims()[0]
     with pytest.raises(errors.NotClaimed) as caught:
-        world.ask("c-1", "c-2", "c-3", group=group)
+        partition.ask("c-1", "c-2", "c-3", group=group)
     assert len(set(caught.value.kwargs["hosts"]) | {member.host}) == 4
 
 
 def test_shadow_mode_claims_no_alternates():
-    world = ShadowWorld()
-    alternates = ShadowAlternateClaimer(CurrentPolicy(FILTER_POLICY), world.store, world.sight, 1.0)
+    partition = ShadowPartition()
+    alternates = ShadowAlternateClaimer(CurrentPolicy(FILTER_POLICY), partition.store, partition.replica_view, 1.0)
     batch = ClaimBatch("req-2", "p", "u", SMALL_REQUEST, [], 1, 1, ttl_ms=1000)
     with pytest.raises(errors.NotClaimed, match="req-2"):
         alternates.prepare(context.new("p", "u"), request(), batch)
     assert isinstance(alternates, AlternateClaimer)
-    assert world.nothing_happened()
+    assert partition.nothing_happened()
 
 
 def test_every_call_of_a_shadow_batch_is_answered_with_not_claimed():
-    world = ShadowWorld()
+    partition = ShadowPartition()
     calls = [SelectionCall(request(), (f"c-{number}",)) for number in range(2)]
-    outcomes = BatchSelector(world.shadow).select_batch(FILTER_POLICY, context.new("p", "u"), calls)
+    outcomes = BatchSelector(partition.shadow).select_batch(FILTER_POLICY, context.new("p", "u"), calls)
     assert [type(outcome) for outcome in outcomes] == [errors.NotClaimed] * 2
-    assert world.nothing_happened()
+    assert partition.nothing_happened()
+
+
+@pytest.fixture(scope="module")
+def worker():
+    worker_ = FakeTransportWorker(mode="shadow")
+    worker_.service.start()
+    worker_.join("h", {"h/1": node(), "h/2": node()})
+    yield worker_
+    worker_.service.stop()
+    worker_.service.wait()
+
+
+def test_a_request_is_decided_recorded_and_not_claimed(worker):
+    ctxt = context.new("p", "u")
+    with pytest.raises(errors.NotClaimed) as caught:
+        worker.select(2, ctxt)
+    assert len(caught.value.kwargs["hosts"]) == 2
+    assert set(caught.value.kwargs["hosts"]) <= {"h/1", "h/2"}
+    assert caught.value.kwargs["request_id"] == ctxt.request_id
+    assert worker.claims.list_claims(context.new()).claims == []
+    page = worker.scheduler.list_decisions(context.new())
+    (recorded,) = [decision for decision in page.decisions if decision.request_id == ctxt.request_id]
+    assert recorded.document["outcome"] == "shadow"
+    assert worker.scheduler.explain(context.new(), ctxt.request_id).document == recorded.document
+
+
+def test_request_that_no_host_fits_is_refused(worker):
+    with pytest.raises(errors.NoValidHost):
+        worker.select(resources={"VCPU": 1000})
+
+
+def test_alternates_are_not_claimed(worker):
+    standing = worker.store.snapshot()
+    intents = objects.ClaimIntents.of(
+        spec=objects.RequestSpec.of(resources=SMALL_REQUEST),
+        consumers=["0b5b3b5e-7a55-4a3e-9f0a-6b1f6a3c9d10"],
+        attempts=[2],
+        replaces=[1],
+        candidates=[["h/1"]],
+        epoch=standing.epoch,
+        position=standing.position,
+    )
+    with pytest.raises(errors.NotClaimed):
+        worker.claims.prepare_claims(context.new("p", "u"), intents)
+    assert worker.claims.list_claims(context.new()).claims == []
+
+
+def test_audits_add_claims_in_shadow_mode(worker):
+    uuid = "0b5b3b5e-7a55-4a3e-9f0a-6b1f6a3c9d11"
+    owner = {"type": "INSTANCE", "project": "p", "user": "u", "request_id": "req-9", "group": None}
+    columns = {
+        "consumers": [uuid],
+        "attempts": [1],
+        "states": [str(ClaimState.CONFIRMED)],
+        "names": ["h/1"],
+        "allocations": [{"h/1": SMALL_REQUEST}],
+        "owners": [owner],
+    }
+    worker.audit("h", worker.store.state.epoch, **columns)
+    assert [claim["consumer"] for claim in worker.claims.list_claims(context.new()).claims] == [uuid]
+    worker.audit("h", worker.store.state.epoch)
+
+
+def test_policy_is_replaced_on_reload(worker):
+    before = worker.service._worker.selection.current.policy
+    worker.service.reset()
+    assert worker.service._worker.selection.current.policy is not before

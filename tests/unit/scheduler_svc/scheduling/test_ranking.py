@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Near candidates, which are about as good as the best, and their use when other workers claim."""
+"""The ranking of hosts: near candidates, which are about as good as the best, samples, and own claims."""
 
 from rpcapi import context
 from scheduler_svc.conf.filters import DEFAULT_FILTERS
@@ -10,6 +10,7 @@ from scheduler_svc.core.weighers import scoring
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.claimer import StoreClaimer
 from scheduler_svc.scheduling.policy import SchedulingPolicy
+from scheduler_svc.scheduling.ranking import rank_hosts
 from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.fakes import hosts
@@ -75,3 +76,23 @@ class RecordingClaimer(StoreClaimer):
 def _place(worker: Selector, consumer: str) -> str | None:
     result = worker.select(SchedulingPolicy(driver()), context.new("p", "u"), SelectionCall(request(TWO), [consumer]))
     return result.prepared[0].host
+
+
+def test_ranking_names_rejected_hosts_only_for_a_refusal_or_on_request() -> None:
+    policy = SchedulingPolicy(driver())
+    with hosts.table({"a": node({"VCPU": 8}), "b": node({"VCPU": 1})}).reading() as view:
+        served = rank_hosts(policy, view, request(TWO), 1, seed=1)
+        explained = rank_hosts(policy, view, request(TWO), 1, seed=1, explains=True)
+        refused = rank_hosts(policy, view, request({"VCPU": 9}), 1, seed=1)
+    assert (served.ranking.candidates, served.samples) == ([["a"]], {})
+    assert (explained.ranking, explained.samples) == (served.ranking, {"not enough VCPU": ["b"]})
+    assert (refused.ranking.candidates, refused.samples) == ((), {"not enough VCPU": ["a", "b"]})
+
+
+def test_ranking_has_the_log_position_of_own_claims_that_the_log_does_not_have_yet() -> None:
+    table = hosts.table({"a": node({"VCPU": 8}), "b": node({"VCPU": 8})})
+    table.apply_used({"a": {"VCPU": 2}}, 105)
+    with table.reading() as view:
+        snapshot = rank_hosts(SchedulingPolicy(driver()), view, request(TWO), 1, seed=1)
+    assert (snapshot.log_positions[0].position, snapshot.claimed_positions) == (100, {"a": 105})
+    assert snapshot.homes == {"a": 0, "b": 0}

@@ -12,42 +12,42 @@ from rpcapi import context, errors
 from rpcapi.resources.claims import Verdict
 from scheduler_svc.scheduling.calls import SelectionCall
 from tests.unit.scheduler_svc.fakes.hosts import node, request
-from tests.unit.scheduler_svc.fakes.selectors import RefusingClaimer, SelectorWorld, select, selection_call
+from tests.unit.scheduler_svc.fakes.selectors import HostPartition, RefusingClaimer, select, selection_call
 
 
 def test_lost_race_claims_the_next_candidate_in_the_same_try():
-    world = SelectorWorld({"a": node(), "b": node({"VCPU": 4, "MEMORY_MB": 8192, "DISK_GB": 100})})
-    slow, sight = world.selector()
-    fast, _ = world.selector()
-    select(fast, selection_call(4, first=10, asks=request(force_hosts=("a",))))
+    partition = HostPartition({"a": node(), "b": node({"VCPU": 4, "MEMORY_MB": 8192, "DISK_GB": 100})})
+    slow, replica_view = partition.selector()
+    fast, _ = partition.selector()
+    select(fast, selection_call(4, first=10, scheduling_request=request(force_hosts=("a",))))
     assert select(slow, selection_call()).prepared[0].host == "b"
-    assert sight.reached == []
+    assert replica_view.reached == []
 
 
 def test_losing_all_candidates_ranks_again_on_a_table_at_least_as_fresh():
     nodes = {f"h{number:02}": node({"VCPU": 2 if number < 16 else 1}) for number in range(20)}
     best = tuple(nodes)[:16]
-    world = SelectorWorld(nodes)
-    slow, sight = world.selector()
-    fast, _ = world.selector()
-    select(fast, selection_call(32, first=10, asks=request({"VCPU": 1}, force_hosts=best)))
-    selection = select(slow, selection_call(asks=request({"VCPU": 1})))
+    partition = HostPartition(nodes)
+    slow, replica_view = partition.selector()
+    fast, _ = partition.selector()
+    select(fast, selection_call(32, first=10, scheduling_request=request({"VCPU": 1}, force_hosts=best)))
+    selection = select(slow, selection_call(scheduling_request=request({"VCPU": 1})))
     assert selection.prepared[0].host not in best
-    assert len(sight.reached) == 1
-    assert selection.position >= sight.reached[0]
+    assert len(replica_view.reached) == 1
+    assert selection.position >= replica_view.reached[0]
 
 
 def test_first_choice_is_counted_once_for_a_repeated_call():
-    world = SelectorWorld({"a": node(), "b": node({"VCPU": 4, "MEMORY_MB": 8192, "DISK_GB": 100})})
-    slow, _ = world.selector()
-    fast, _ = world.selector()
+    partition = HostPartition({"a": node(), "b": node({"VCPU": 4, "MEMORY_MB": 8192, "DISK_GB": 100})})
+    slow, _ = partition.selector()
+    fast, _ = partition.selector()
 
     def first_choices():
         return REGISTRY.get_sample_value("gantt_first_choices_total")
 
     before = first_choices()
     for _ in range(2):
-        select(fast, selection_call(4, first=10, asks=request(force_hosts=("a",))))
+        select(fast, selection_call(4, first=10, scheduling_request=request(force_hosts=("a",))))
         assert first_choices() == before + 4
     assert select(slow, selection_call()).prepared[0].host == "b"  # its second choice
     assert first_choices() == before + 4
@@ -63,7 +63,7 @@ def test_first_choice_is_counted_once_for_a_repeated_call():
 )
 def test_tries_are_bounded_when_the_claimer_always_refuses(verdict, reason):
     refusing = RefusingClaimer(verdict)
-    selector, _ = SelectorWorld().selector(refusing, max_tries=3)
+    selector, _ = HostPartition().selector(refusing, max_tries=3)
     with pytest.raises(errors.NoValidHost, match=reason):
         select(selector, selection_call())
     assert [batch.record["round"] for batch in refusing.batches] == [0, 1, 2]
@@ -74,26 +74,26 @@ def test_tries_are_bounded_when_the_claimer_always_refuses(verdict, reason):
     ("catch_up_s", "remaining_s", "max_wait_s"), [(2.0, None, 2.0), (2.0, 60.0, 2.0), (900.0, 60.0, 60.0)]
 )
 def test_catch_up_ends_at_its_limit_or_the_deadline(catch_up_s, remaining_s, max_wait_s):
-    selector, sight = SelectorWorld().selector(RefusingClaimer(), max_tries=2, catch_up_s=catch_up_s)
+    selector, replica_view = HostPartition().selector(RefusingClaimer(), max_tries=2, catch_up_s=catch_up_s)
     ctxt = context.new() if remaining_s is None else context.new().with_timeout(remaining_s)
     with pytest.raises(errors.NoValidHost):
         select(selector, selection_call(), ctxt)
-    assert len(sight.waited) == 2
-    assert max_wait_s / 2 < max(sight.waited) <= max_wait_s
+    assert len(replica_view.waited) == 2
+    assert max_wait_s / 2 < max(replica_view.waited) <= max_wait_s
 
 
 def test_unread_epoch_raises_not_ready():
-    selector, _ = SelectorWorld().selector(RefusingClaimer(current=False), max_tries=2)
+    selector, _ = HostPartition().selector(RefusingClaimer(current=False), max_tries=2)
     with pytest.raises(errors.NotReady, match="new epoch"):
         select(selector, selection_call())
 
 
 def test_racing_selectors_never_overcommit():
-    world = SelectorWorld({f"h{number}": node() for number in range(25)})  # capacity for 100
+    partition = HostPartition({f"h{number}": node() for number in range(25)})  # capacity for 100
     refused = Counter()
 
     def work(name):
-        selector, _ = world.selector(max_tries=10)
+        selector, _ = partition.selector(max_tries=10)
         for number in range(40):
             call = SelectionCall(replace(request(), id=f"{name}-{number}"), [f"{name}-{number}"])
             try:
@@ -106,7 +106,7 @@ def test_racing_selectors_never_overcommit():
         thread.start()
     for thread in threads:
         thread.join(60)
-    verification = world.store.verify()
+    verification = partition.store.verify()
     assert (verification.problems, verification.excess) == ([], [])
-    assert len(world.live()) == 100
+    assert len(partition.live()) == 100
     assert sum(refused.values()) == 60

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The decision record: reasons, names of rejected hosts, chunks, and the freshness of the table."""
+
+from dataclasses import replace
+
+import pytest
+
+from rpcapi import errors
+from scheduler_svc.core.filtering import samples
+from tests.unit.scheduler_svc.fakes import selectors
+from tests.unit.scheduler_svc.fakes.hosts import node, request
+from tests.unit.scheduler_svc.fakes.selectors import HostPartition, select, selection_call
+
+
+@pytest.fixture
+def partition():
+    return HostPartition()
+
+
+def find_record(partition, call):
+    return partition.store.find_decision(call.request.id)
+
+
+def test_refusal_names_hosts_for_each_reason(partition):
+    call = selection_call(scheduling_request=request({"VCPU": 1000}, ignore_hosts=("h1",)))
+    selector, _ = partition.selector()
+    with pytest.raises(errors.NoValidHost):
+        selectors.select(selector, call)
+    record = find_record(partition, call)
+    assert record["reasons"] == {"ignored host": 1, "not enough VCPU": 3}
+    assert record["samples"] == {"ignored host": ["h1/n"], "not enough VCPU": ["h0/n", "h2/n", "h3/n"]}
+
+
+def test_served_request_collects_no_sample_hosts(partition, monkeypatch):
+    monkeypatch.setattr(samples, "collect", lambda *args: pytest.fail("host names were collected"))
+    call = selection_call()
+    selector, _ = partition.selector()
+    selectors.select(selector, call)
+    assert "samples" not in find_record(partition, call)
+
+
+def test_record_has_the_time_since_the_last_contact(partition):
+    call = selection_call()
+    selector, replica_view = partition.selector()
+    replica_view.last_contact_s = 1.23456
+    selectors.select(selector, call)
+    assert find_record(partition, call)["heard_s"] == 1.235
+
+
+def test_decision_on_a_fresh_table_lags_by_its_own_entry(partition):
+    call = selection_call()
+    selector, _ = partition.selector()
+    selectors.select(selector, call)
+    record = find_record(partition, call)
+    assert record["answered_position"] - record["position"] == 1
+
+
+def test_decision_on_a_stale_table_lags_by_unread_entries(partition):
+    selector, _ = partition.selector()
+    others = [partition.selector()[0] for _ in range(2)]
+    for number, other in enumerate(others):
+        selectors.select(other, selection_call(first=10 + number))
+    call = selection_call()
+    selectors.select(selector, call)
+    record = find_record(partition, call)
+    assert record["answered_position"] - record["position"] == 3
+
+
+def test_record_of_a_refusal_names_candidates_lost_before():
+    partition = HostPartition({"h0/n": node(), "h1/n": node()})
+    eight = request({"VCPU": 8})
+    late, _ = partition.selector()
+    early, _ = partition.selector()
+    selectors.select(early, selection_call(2, first=10, scheduling_request=eight))
+    call = selection_call(scheduling_request=replace(eight, id="req-2"))
+    with pytest.raises(errors.NoValidHost):
+        selectors.select(late, call)
+    record = find_record(partition, call)
+    assert record["reasons"] == {"not enough VCPU": 2}
+    assert sorted(record["lost"]) == [["h0/n", "CONCURRENT"], ["h1/n", "CONCURRENT"]]
+
+
+def test_decision_record_has_position_seed_and_verdicts():
+    partition = HostPartition()
+    selector, replica_view = partition.selector()
+    before = replica_view.table.position
+    select(selector, selection_call(scheduling_request=request(required_traits=())))
+    record = partition.store.find_decision("req-1")
+    assert record["position"] == before
+    assert record["seed"] == request().seed
+    assert record["verdicts"][0]["tried"][0][1] == "FITS"
+    assert len(record["best"]) == 4
+
+
+@pytest.mark.parametrize(("count", "chunk", "chunks"), [(1, 0, 1), (100, 0, 1), (101, 1, 2), (230, 2, 3)])
+def test_decision_record_has_chunk_and_number_of_chunks(count, chunk, chunks):
+    partition = HostPartition({f"h{number:02}": node() for number in range(60)})
+    selector, _ = partition.selector()
+    select(selector, selection_call(count))
+    document = partition.store.find_decision("req-1")
+    assert (document["instances"], document["chunk"], document["chunks"]) == (count, chunk, chunks)

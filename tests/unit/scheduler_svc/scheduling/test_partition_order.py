@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The order in which the partitions of a call are tried, and the reasons of those that refuse it."""
+
+import pytest
+
+from rpcapi import context, errors
+from rpcapi.resources.claims import Verdict
+from scheduler_svc.scheduling.calls import SelectionCall
+from tests.unit.scheduler_svc.fakes.deployments import PartitionedDeployment
+from tests.unit.scheduler_svc.fakes.hosts import node, request
+from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY
+
+ROOMY = {"VCPU": 16, "MEMORY_MB": 32768, "DISK_GB": 400}
+
+
+def call(count=1, first=0, scheduling_request=None, **more):
+    return SelectionCall(
+        scheduling_request or request(), [f"vm-{number}" for number in range(first, first + count)], **more
+    )
+
+
+def select(worker, selection_call):
+    return worker.selector.select(FILTER_POLICY, context.new("p", "u"), selection_call)
+
+
+def test_best_host_of_all_partitions_is_selected():
+    deployment = PartitionedDeployment(a={"a1": node()}, b={"b1": node(ROOMY)})
+    result = select(deployment.worker, call())
+    assert (result.partition, result.prepared[0].host) == ("b", "b1")
+    assert deployment.live() == {"vm-0": ["b"]}
+    assert result.epoch == deployment.stores["b"].state.epoch
+
+
+def test_partition_is_not_ranked_alone_when_the_common_ranking_suffices():
+    nodes = {name: {f"{name}{number:02}": node() for number in range(20)} for name in "ab"}
+    deployment = PartitionedDeployment(**nodes)
+    result = select(deployment.worker, call(alternates=4))
+    document = deployment.stores[result.partition].find_decision("req-1")
+    assert document["hosts"] == 40
+    assert len(result.prepared[0].alternates) == 4
+    assert {name[0] for name in result.prepared[0].alternates} == {result.partition}
+
+
+def test_alternates_are_from_the_selected_partition():
+    deployment = PartitionedDeployment(
+        a={"a1": node(), "a2": node()}, b={"b1": node(ROOMY), "b2": node(), "b3": node()}
+    )
+    (result,) = select(deployment.worker, call(alternates=5)).prepared
+    assert {result.host, *result.alternates} == {"b1", "b2", "b3"}
+
+
+def test_all_instances_of_a_call_go_to_one_partition():
+    deployment = PartitionedDeployment(a={"a1": node(ROOMY)}, b={f"b{number}": node() for number in range(5)})
+    result = select(deployment.worker, call(12))  # the best host, a1, has capacity for 8
+    assert result.partition == "b"
+    assert set(map(tuple, deployment.live().values())) == {("b",)}
+
+
+def test_request_larger_than_any_partition_is_refused():
+    deployment = PartitionedDeployment(a={"a1": node()}, b={"b1": node()})
+    with pytest.raises(errors.NoValidHost):
+        select(deployment.worker, call(5))
+    assert deployment.live() == {}
+
+
+def test_refusal_counts_hosts_of_all_partitions():
+    deployment = PartitionedDeployment(a={"a1": node()}, b={"b1": node(), "b2": node()})
+    with pytest.raises(errors.NoValidHost, match="No valid host: 3 not enough VCPU"):
+        select(deployment.worker, call(scheduling_request=request({"VCPU": 100})))
+    assert deployment.stores["a"].find_decision("req-1")["hosts"] == 3
+
+
+def test_refusal_counts_rejected_and_lost_hosts():
+    deployment = PartitionedDeployment(2, a={"a1": node()}, b={"b1": node({"VCPU": 1})})
+    slow, quick = deployment.workers
+    select(quick, call(4, first=10, scheduling_request=request({"VCPU": 2}, force_hosts=("a1",))))
+    with pytest.raises(errors.NoValidHost) as caught:
+        select(slow, call(scheduling_request=request({"VCPU": 2})))
+    assert caught.value.kwargs["reasons"] == {"not enough VCPU": 2}
+
+
+def test_refusal_counts_hosts_without_an_audit():
+    deployment = PartitionedDeployment(a={"a1": node()}, b={"b1": node({"VCPU": 1})})
+    deployment.stores["a"].begin_epoch()
+    deployment.worker.follow()
+    with pytest.raises(errors.NoValidHost) as caught:
+        select(deployment.worker, call())
+    assert caught.value.kwargs["reasons"] == {"not audited in this epoch": 1, "not enough VCPU": 1}
+
+
+def test_candidates_are_hosts_of_one_partition_only():
+    deployment = PartitionedDeployment(a={"a1": node(), "a2": node()}, b={"b1": node(), "b2": node()})
+    for number in range(8):
+        result_ = select(deployment.worker, call(first=number, alternates=15))
+        (verdicts,) = [result.verdicts for result in result_.prepared]
+        assert set(verdicts) <= {Verdict.FITS}
+        assert {name[0] for name in (result_.prepared[0].host, *result_.prepared[0].alternates)} == {result_.partition}

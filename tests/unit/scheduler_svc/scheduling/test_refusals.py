@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Refusals: their reasons, and the errors for answers of the store."""
+
+import pytest
+
+from rpcapi import errors
+from rpcapi.resources.claims import Answer, Verdict
+from scheduler_svc.core.records import Candidate, Intent, IntentResult
+from scheduler_svc.scheduling import refusals
+
+
+def test_refusal_has_the_reasons_in_their_order_without_zero_counts():
+    error = refusals.no_valid_host(9, {"not enough VCPU": 8, "ignored host": 0, "service down": 1})
+    assert error.sentence == "No valid host: 8 not enough VCPU, 1 service down"
+    assert error.kwargs["reasons"] == {"not enough VCPU": 8, "ignored host": 0, "service down": 1}
+
+
+@pytest.mark.parametrize(("hosts", "reasons"), [(0, {"service down": 1}), (3, {}), (3, {"service down": 0})])
+def test_refusal_without_hosts_or_reasons_says_that_no_host_reported(hosts, reasons):
+    assert refusals.NO_HOSTS in refusals.no_valid_host(hosts, reasons).sentence
+
+
+@pytest.mark.parametrize(
+    ("answer", "error_class"),
+    [
+        (Answer.ENDED, errors.ClaimEnded),
+        (Answer.CONFLICT, errors.ClaimConflict),
+        (Answer.CONFIRMED, errors.ClaimConflict),
+        (Answer.CLOSED, errors.ClaimClosed),
+    ],
+)
+def test_refused_attempt_raises_the_error_of_its_answer(answer, error_class):
+    results = [IntentResult("vm-0", 1, Answer.PREPARED, "a"), IntentResult("vm-1", 2, answer, "b")]
+    with pytest.raises(error_class) as raised:
+        refusals.raise_claim_error(results, "west")
+    fields = {name: raised.value.kwargs[name] for name in ("consumer", "attempt", "host", "partition")}
+    assert fields == {"consumer": "vm-1", "attempt": 2, "host": "b", "partition": "west"}
+
+
+def test_refused_candidates_raise_no_claim_error():
+    refusals.raise_claim_error([IntentResult("vm-0", 1, Answer.REFUSED, verdicts=[Verdict.FULL])], "west")
+
+
+def test_candidates_that_were_not_tried_have_no_verdict():
+    intents = [Intent("vm-0", 1, [Candidate("a"), Candidate("b"), Candidate("c")])]
+    results = [IntentResult("vm-0", 1, Answer.PREPARED, "b", verdicts=[Verdict.FULL, Verdict.FITS])]
+    assert refusals.last_verdicts(intents, results) == {"a": Verdict.FULL, "b": Verdict.FITS}
+
+
+def test_lost_candidates_are_counted_by_reason():
+    verdicts = {"a": Verdict.FULL, "b": Verdict.CONCURRENT, "c": Verdict.STALE, "d": Verdict.FITS}
+    assert refusals.count_lost_candidates(verdicts) == {"claimed by others meanwhile": 2, "changed meanwhile": 1}
+
+
+def test_latest_lost_candidates_are_kept():
+    earlier = {f"h{number}": Verdict.FULL for number in range(refusals.MAX_LOST_CANDIDATES)}
+    merged = refusals.merge_lost_candidates(earlier, {"h1": Verdict.STALE, "new": Verdict.FULL, "free": Verdict.FITS})
+    assert len(merged) == refusals.MAX_LOST_CANDIDATES
+    assert (merged["h1"], merged["new"]) == (Verdict.STALE, Verdict.FULL)
+    assert "h0" not in merged and "free" not in merged

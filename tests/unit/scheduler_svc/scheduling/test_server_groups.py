@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Server groups: members are read from the store before a decision."""
+
+from dataclasses import replace
+
+import pytest
+
+from rpcapi import errors
+from rpcapi.resources.claims import GroupPolicy, Verdict
+from scheduler_svc.core.records import ClaimGroup
+from tests.unit.scheduler_svc.fakes.hosts import node, request
+from tests.unit.scheduler_svc.fakes.selectors import HostPartition, RefusingClaimer, select, selection_call
+
+
+def test_hosts_refused_by_group_policy_are_not_ranked_again():
+    refusing = RefusingClaimer(Verdict.GROUP)
+    nodes = {f"h{number:02}": node() for number in range(20)}
+    selector, _ = HostPartition(nodes).selector(refusing, max_tries=3)
+    with pytest.raises(errors.NoValidHost, match="20 server group policy"):
+        select(selector, selection_call())
+    ranked_hosts = [{candidate.host for candidate in batch.intents[0].candidates} for batch in refusing.batches]
+    assert [len(hosts) for hosts in ranked_hosts] == [16, 4, 0]
+    assert not ranked_hosts[0] & ranked_hosts[1]
+
+
+def test_affinity_puts_all_instances_on_one_host():
+    partition = HostPartition()
+    selector, _ = partition.selector()
+    together = request(group=ClaimGroup("g", GroupPolicy.AFFINITY))
+    selection = select(selector, selection_call(4, scheduling_request=together))
+    assert len({result.host for result in selection.prepared}) == 1
+
+
+def test_affinity_selects_the_group_host_despite_lower_score():
+    nodes = {f"h{number:02}": node({"VCPU": 8 + number}) for number in range(40)}
+    partition = HostPartition(nodes)
+    selector, _ = partition.selector()
+    result = request({"VCPU": 1}, group=ClaimGroup("g", GroupPolicy.AFFINITY))
+    select(selector, selection_call(scheduling_request=replace(result, force_hosts=("h00",))))
+    assert select(selector, selection_call(3, first=1, scheduling_request=result)).prepared[2].host == "h00"
+    with pytest.raises(errors.NoValidHost, match="39 server group policy, 1 not enough VCPU"):
+        select(selector, selection_call(first=4, scheduling_request=replace(result, resources={"VCPU": 5})))
+
+
+def test_anti_affinity_selects_the_last_host_without_a_group_member():
+    nodes = {f"h{number:02}": node({"VCPU": 100 - number}) for number in range(60)}
+    partition = HostPartition(nodes)
+    selector, _ = partition.selector()
+    apart = request({"VCPU": 1}, group=ClaimGroup("g", GroupPolicy.ANTI_AFFINITY))
+    select(selector, selection_call(59, scheduling_request=apart))
+    assert select(selector, selection_call(first=59, scheduling_request=apart)).prepared[0].host == "h59"
+
+
+def test_anti_affinity_never_selects_a_host_twice():
+    partition = HostPartition({f"h{number:02}": node() for number in range(20)})
+    selector, _ = partition.selector()
+    apart = request(group=ClaimGroup("g", GroupPolicy.ANTI_AFFINITY))
+    results = [
+        select(selector, selection_call(first=number, scheduling_request=replace(apart, id=f"r{number}")))
+        for number in range(20)
+    ]
+    assert len({result.prepared[0].host for result in results}) == 20
+    with pytest.raises(errors.NoValidHost):
+        select(selector, selection_call(first=20, scheduling_request=apart))
+
+
+def test_soft_group_policy_holds_while_capacity_allows():
+    for policy, hosts in ((GroupPolicy.SOFT_ANTI_AFFINITY, 4), (GroupPolicy.SOFT_AFFINITY, 1)):
+        partition = HostPartition()  # four hosts with capacity for four each
+        selector, _ = partition.selector()
+        scheduling_request = request({"VCPU": 2}, group=ClaimGroup("g", policy, 1))
+        # Given some members placed one by one, and some together
+        selections = [
+            select(selector, selection_call(first=at, scheduling_request=scheduling_request)).prepared[0].host
+            for at in (0, 1)
+        ]
+        selections += [
+            result.host
+            for result in select(selector, selection_call(2, first=2, scheduling_request=scheduling_request)).prepared
+        ]
+        assert len(set(selections)) == hosts
+        # Then a soft policy refuses nothing: hosts are shared, or a second one is used
+        select(selector, selection_call(4, first=4, scheduling_request=scheduling_request))
+        assert len(partition.live()) == 8
