@@ -70,8 +70,8 @@ class ReportPlan:
 def check(host: str, report: HostReport) -> None:
     """Raise InvalidRequest, or InvalidName, for invalid counters or names; the figures were validated before."""
     validation.check_service_host(host)
-    for what in ("incarnation", "sequence", "base"):
-        validation.check_number(what, getattr(report, what), 0, MAX_COUNTER)
+    for what, value in (("incarnation", report.incarnation), ("sequence", report.sequence), ("base", report.base)):
+        validation.check_number(what, value, 0, MAX_COUNTER)
     for name in report.nodes:
         validation.check_name(name)
         if names.host_of(name) != host:

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The steps that verbs are composed of: sums, indexes, epochs, tombstones and excess."""
+
+from dataclasses import replace
+
+import pytest
+
+from rpcapi.resources.claims import ClaimState, GroupPolicy
+from scheduler_svc.core.records import Claim, ClaimGroup, ClaimRef
+from scheduler_svc.store.memory.partition import MemoryPartition
+from scheduler_svc.store.verbs.partition import POSITION_LEAP
+
+NOW = 1000
+GROUP = ClaimGroup("g1", GroupPolicy.ANTI_AFFINITY)
+PREPARED = Claim(
+    "c1", 1, 1, "INSTANCE", "p", "u", "prepared", "h1/n1", {"h1/n1": {"VCPU": 2}, "pool/1": {"DISK_GB": 5}}, "req-1", 0
+)
+PREPARED = replace(PREPARED, deadline_ms=NOW, group=GROUP)
+
+
+@pytest.fixture
+def partition() -> MemoryPartition:
+    """An empty partition in its first epoch, in which h1 is open."""
+    partition = MemoryPartition(100)
+    partition.begin_epoch(NOW)
+    partition.opened["h1"] = partition.epoch
+    return partition
+
+
+def test_ended_claim_leaves_no_sums_and_indexes(partition: MemoryPartition) -> None:
+    partition.add_claim(PREPARED)
+    assert partition.used == {"h1/n1": {"VCPU": 2}, "pool/1": {"DISK_GB": 5}}
+    assert (partition.groups, partition.deadlines) == ({"g1": {"h1/n1": 1}}, {"c1": NOW})
+    partition.end_claim(PREPARED, ClaimState.ABORTED, NOW)
+    assert partition.used == {"h1/n1": {"VCPU": 0}, "pool/1": {"DISK_GB": 0}}
+    assert (partition.claims, partition.groups, partition.deadlines) == ({}, {}, {})
+    assert partition.end_of(ClaimRef("c1", 1)) == "aborted"
+
+
+def test_sums_are_logged_once_for_all_changes_of_a_verb(partition: MemoryPartition) -> None:
+    partition.providers["h1/n1"] = {}
+    position = partition.position
+    partition.add_claim(PREPARED)
+    partition.add_claim(replace(PREPARED, consumer="c2", group=None))
+    partition.flush(NOW)
+    partition.flush(NOW)
+    (entry,) = partition.entries(position, 10)
+    assert entry == (position + 1, "used", {"h1/n1": {"VCPU": 4}, "pool/1": {"DISK_GB": 10}})
+    assert partition.changed["h1/n1"] == entry.position
+
+
+def test_idle_sums_of_a_removed_provider_are_dropped(partition: MemoryPartition) -> None:
+    partition.providers["h1/n1"] = {}
+    partition.add_claim(PREPARED)
+    partition.end_claim(PREPARED, ClaimState.ABORTED, NOW)
+    partition.flush(NOW)
+    # The pool has no document: it was removed.
+    assert (partition.used, set(partition.changed)) == ({"h1/n1": {"VCPU": 0}}, {"h1/n1"})
+
+
+@pytest.mark.parametrize(
+    ("attempt", "end"), [(1, ClaimState.ABORTED), (2, ClaimState.ABORTED), (3, ClaimState.RELEASED), (4, None)]
+)
+def test_attempt_older_than_an_ended_one_has_ended(partition: MemoryPartition, attempt: int, end: str | None) -> None:
+    partition.add_tombstone(ClaimRef("c1", 1), ClaimState.ABORTED, NOW)
+    partition.add_tombstone(ClaimRef("c1", 3), ClaimState.RELEASED, NOW)
+    assert partition.end_of(ClaimRef("c1", attempt)) == end
+
+
+def test_expired_claim_ends_on_an_open_host(partition: MemoryPartition) -> None:
+    partition.add_claim(PREPARED)
+    assert partition.expire(NOW - 1, 10) == 0
+    assert partition.expire(NOW, 10) == 1
+    assert (partition.claims, partition.end_of(ClaimRef("c1", 1))) == ({}, "expired")
+
+
+def test_expired_claim_is_parked_on_a_host_that_must_audit(partition: MemoryPartition) -> None:
+    partition.add_claim(PREPARED)
+    partition.begin_epoch(NOW)
+    assert partition.expire(NOW, 10) == 0
+    assert (set(partition.claims), partition.deadlines) == ({"c1"}, {})
+    # The audit opens the host, and the claim ends when it is next read.
+    partition.opened["h1"] = partition.epoch
+    assert partition.live_claim("c1", NOW) is None
+
+
+def test_limited_expiry_ends_the_oldest_claims_first(partition: MemoryPartition) -> None:
+    for number in (3, 1, 2):
+        partition.add_claim(replace(PREPARED, consumer=f"c{number}", deadline_ms=NOW + number))
+    assert partition.expire(NOW + 10, 2) == 2
+    assert set(partition.claims) == {"c3"}
+
+
+def test_confirmed_claim_never_expires(partition: MemoryPartition) -> None:
+    partition.add_claim(PREPARED)
+    partition.confirm(PREPARED)
+    confirmed = partition.live_claim("c1", NOW + 10**9)
+    assert confirmed is not None
+    assert (confirmed.state, confirmed.generation, confirmed.deadline_ms) == ("confirmed", 2, None)
+    assert partition.expire(NOW + 10**9, 10) == 0
+
+
+def test_epoch_grows_even_if_the_clock_does_not(partition: MemoryPartition) -> None:
+    before, position = partition.epoch, partition.position
+    partition.begin_epoch(NOW - 500)
+    assert partition.epoch == before + 1
+    assert partition.position == position + POSITION_LEAP + 1
+    assert not partition.is_open("h1/n1")
+
+
+def test_store_may_have_forgotten_attempts_only_while_a_host_is_awaited(partition: MemoryPartition) -> None:
+    assert not partition.may_have_forgotten("c1")
+    partition.begin_epoch(NOW)
+    assert partition.may_have_forgotten("c1")
+    partition.stop_awaiting("h1")
+    assert not partition.may_have_forgotten("c1")
+
+
+def test_attempt_that_ended_in_this_epoch_is_not_forgotten(partition: MemoryPartition) -> None:
+    partition.opened["h2"] = partition.epoch
+    partition.begin_epoch(NOW)
+    partition.opened["h1"] = partition.epoch
+    partition.add_claim(PREPARED)
+    assert not partition.may_have_forgotten("c1")
+    partition.end_claim(PREPARED, ClaimState.RELEASED, NOW)
+    assert not partition.may_have_forgotten("c1")
+    assert partition.may_have_forgotten("c2")
+
+
+def test_orphan_may_have_been_replaced(partition: MemoryPartition) -> None:
+    assert partition.is_newest(PREPARED)
+    assert not partition.is_newest(replace(PREPARED, orphan_ms=NOW))
+
+
+def test_excess_is_flagged_only_on_request_and_cleared_at_once(partition: MemoryPartition) -> None:
+    partition.capacity["h1/n1"] = {"VCPU": 1}
+    partition.add_claim(PREPARED)
+    partition.update_excess("h1/n1", NOW, flag=False)
+    assert partition.excess == {}
+    partition.update_excess("h1/n1", NOW, flag=True)
+    partition.update_excess("h1/n1", NOW + 5, flag=True)
+    assert partition.excess == {"h1/n1": {"VCPU": NOW}}, "the flag keeps its first time"
+    partition.capacity["h1/n1"] = {"VCPU": [2, 1, 2, 1]}
+    partition.update_excess("h1/n1", NOW, flag=False)
+    assert partition.excess == {}
