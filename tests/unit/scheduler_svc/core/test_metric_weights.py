@@ -32,22 +32,6 @@ def configure(conf, **options):
     return conf
 
 
-def raw_figures(weights):
-    table = hosts.table(NODES, reads={"compute": frozenset({"metrics.cpu.percent", "metrics.heat"})})
-    ((weigher, _),) = scoring.build({"MetricsWeigher": 1.0}, WeigherOptions(weights))
-    with table.reading() as view:
-        return weigher.raw(view, request()).tolist()
-
-
-def test_metrics_weight_is_the_sum_of_ratio_times_metric():
-    figures = raw_figures(MetricWeights({"cpu.percent": -1.0, "heat": 0.5}, unavailable=-7.0))
-    assert figures == [0, 30, -80, -7]
-
-
-def test_metrics_weigher_without_settings_is_not_built():
-    assert len(scoring.build({"MetricsWeigher": 1.0})) == 0
-
-
 def best(conf):
     driver = drivers.filter_driver(conf)
     table = hosts.table(NODES, reads=driver.reads)

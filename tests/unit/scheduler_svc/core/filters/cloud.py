@@ -12,10 +12,19 @@ from scheduler_svc.core.table.table import HostTable
 from tests.unit.scheduler_svc.fakes import hosts
 from tests.unit.scheduler_svc.fakes.hosts import node, request
 
+Documents = Mapping[str, Mapping[str, Mapping[str, Any]]]
+NO_DOCUMENTS: Documents = {}
+
 
 def aggregate(*members: str, **metadata: str) -> dict[str, Any]:
     """Return an aggregate's document."""
     return {"hosts": list(members), "metadata": metadata}
+
+
+def two_aggregates(**metadata: tuple[str, str]) -> list[dict[str, Any]]:
+    """Return the aggregates of "one" and "both", and of "both" and "two"; each value is a pair of texts."""
+    first, second = ({key: pair[index] for key, pair in metadata.items()} for index in (0, 1))
+    return [aggregate("one", "both", **first), aggregate("both", "two", **second)]
 
 
 def make_nodes(*names: str, **fields: Any) -> dict[str, dict[str, Any]]:
@@ -28,18 +37,25 @@ def passing_hosts(
     nodes: Mapping[str, Mapping[str, Any]],
     aggregates: Sequence[Mapping[str, Any]] = (),
     options: FilterOptions = DEFAULTS,
+    *,
+    documents: Documents = NO_DOCUMENTS,
     **request_fields: Any,
 ) -> list[str]:
     """Return the nodes that pass the named filter for a request."""
-    return run_filter(name, make_table(name, nodes, aggregates, options), options, **request_fields)[0]
+    table = make_table(name, nodes, aggregates, options, documents)
+    return run_filter(name, table, options, **request_fields)[0]
 
 
 def make_table(
-    name: str, nodes: Mapping[str, Any], aggregates: Sequence[Mapping[str, Any]] = (), options: FilterOptions = DEFAULTS
+    name: str,
+    nodes: Mapping[str, Any],
+    aggregates: Sequence[Mapping[str, Any]] = (),
+    options: FilterOptions = DEFAULTS,
+    documents: Documents = NO_DOCUMENTS,
 ) -> HostTable:
-    """Return a table with the state that the named filter reads."""
-    documents = {f"a{number}": document for number, document in enumerate(aggregates)}
-    snapshot = dataclasses.replace(hosts.snapshot(nodes), states={"aggregate": documents})
+    """Return a table with the state that the named filter reads; ``documents`` are by namespace and name."""
+    named_aggregates = {f"a{number}": document for number, document in enumerate(aggregates)}
+    snapshot = dataclasses.replace(hosts.snapshot(nodes), states={"aggregate": named_aggregates, **documents})
     return HostTable.from_snapshot(
         snapshot, reads=union(host_filter.reads for host_filter in pipeline.build([name], options))
     )

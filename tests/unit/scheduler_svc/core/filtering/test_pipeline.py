@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The application of filters: order, counts of rejections, enabled filters."""
+
+import pytest
+
+from rpcapi import errors
+from scheduler_svc import conf as scheduler_conf
+from scheduler_svc.conf import filters
+from scheduler_svc.conf.filters import DEFAULT_FILTERS
+from scheduler_svc.core.filtering import pipeline
+from scheduler_svc.core.filters import compute, resources
+from scheduler_svc.core.records import LogEntry
+from tests.unit.scheduler_svc.fakes import hosts
+from tests.unit.scheduler_svc.fakes.hosts import node, request
+
+NODES = {
+    "a/1": node(zone="az1"),
+    "a/2": node({"VCPU": 1, "MEMORY_MB": 16384, "DISK_GB": 200}, zone="az1"),
+    "b/1": node(zone="az2"),
+    "c/1": node(),
+}
+
+
+def test_default_filters_cover_all_request_conditions(conf):
+    scheduler_conf.register_opts(conf)
+    names = filters.enabled(conf)
+    assert [host_filter.name for host_filter in pipeline.build(names)] == [*names, compute.NAME]
+    expected = {"ForceHostsFilter", "IgnoreHostsFilter", "AvailabilityZoneFilter", "TraitsFilter", "ResourcesFilter"}
+    assert set(names) >= expected | {"ComputeFilter", "ServerGroupAffinityFilter", "ServerGroupAntiAffinityFilter"}
+
+
+def test_former_filter_name_enables_its_replacements(conf, caplog):
+    scheduler_conf.register_opts(conf)
+    conf.set_override("enabled_filters", ["ComputeFilter", "ServerGroupFilter"], group="filter_scheduler")
+    scheduler_conf.filter_scheduler.check(conf)
+    filters.check(conf)
+    assert "ServerGroupFilter is deprecated" in caplog.text
+    assert filters.enabled(conf) == [
+        "ComputeFilter",
+        "ServerGroupAntiAffinityFilter",
+        "ServerGroupAffinityFilter",
+    ]
+
+
+def run(scheduling_request, enabled=DEFAULT_FILTERS, entries=()):
+    table = hosts.table(NODES)
+    for entry in entries:
+        table.apply(entry)
+    with table.reading() as view:
+        return pipeline.run(pipeline.build(enabled), view, scheduling_request)
+
+
+def test_host_is_counted_for_its_first_rejection_only():
+    down = LogEntry(101, "alive", {"a": False})
+    survivors = run(request({"VCPU": 100}, availability_zone="az2"), entries=[down])
+    assert (survivors.count, survivors.hosts) == (0, 4)
+    assert list(survivors.reasons.items()) == [("service down", 2), ("availability zone", 1), ("not enough VCPU", 1)]
+
+
+def test_survivors_mask_and_count():
+    survivors = run(request())
+    assert survivors.count == 3
+    assert survivors.passes.tolist() == [True, False, True, True]
+    assert survivors.reasons == {"not enough VCPU": 1}
+
+
+def test_deleted_hosts_are_not_counted():
+    survivors = run(request(), entries=[LogEntry(101, "gone", ["a/1", "a/2"])])
+    assert (survivors.count, survivors.hosts, survivors.reasons) == (2, 2, {})
+
+
+def test_filters_can_be_disabled_and_their_order_is_fixed():
+    assert run(request({"VCPU": 100}), enabled=["AvailabilityZoneFilter"]).count == 4
+    assert [host_filter.name for host_filter in pipeline.build(reversed(DEFAULT_FILTERS))] == [
+        *DEFAULT_FILTERS,
+        compute.NAME,
+    ]
+    all_filters, eligibility = pipeline.build(DEFAULT_FILTERS), pipeline.build_eligibility(DEFAULT_FILTERS)
+    assert {host_filter.predicates for host_filter in all_filters} - {
+        host_filter.predicates for host_filter in eligibility
+    } >= {resources.predicates}
+    assert resources.NAME not in {host_filter.name for host_filter in eligibility}
+
+
+def test_requested_aggregates_and_tree_apply_with_any_enabled_filters():
+    for scheduling_request in (request(member_of=(("nobodys",),)), request(in_tree="elsewhere/1")):
+        assert run(scheduling_request, enabled=["AllHostsFilter"]).count == 0
+        with hosts.table(NODES).reading() as view:
+            assert pipeline.run(pipeline.build_eligibility([]), view, scheduling_request).count == 0
+    assert pipeline.build([])[0].reads == {"aggregate": {"hosts"}}
+
+
+def test_unknown_filter_raises_bad_configuration():
+    with pytest.raises(errors.BadConfiguration, match="unknown filter RamFilter"):
+        pipeline.build(["RamFilter"])

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Partitions whose store is unreachable."""
+
+import pytest
+
+from scheduler_svc.core.filtering import pipeline
+from scheduler_svc.core.request import DecisionContext
+from scheduler_svc.core.table.table import HostTable
+from tests.unit.scheduler_svc.fakes.hosts import node, request, snapshot
+
+
+@pytest.mark.parametrize(
+    ("unavailable", "expected"), [((), ["a", "b"]), (("east",), ["b"]), (("east", "west"), []), (("moon",), ["a", "b"])]
+)
+def test_hosts_of_unavailable_partitions_are_rejected(unavailable, expected):
+    table = HostTable(["east", "west"])
+    for number, name in enumerate("ab"):
+        table.load(snapshot({name: node()}), number)
+    with table.reading() as view:
+        scheduling_request = request(decision=DecisionContext(unavailable_partitions=unavailable))
+        survivors = pipeline.run([], view, scheduling_request)
+        assert [view.name(row) for row in range(view.size) if survivors.passes[row]] == expected

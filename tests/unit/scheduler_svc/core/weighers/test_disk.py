@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Free disk."""
+
+from scheduler_svc.core.weighers.disk import WEIGHER
+from tests.unit.scheduler_svc.core.weighers.raw_values import raw_values
+from tests.unit.scheduler_svc.fakes.hosts import child_provider, node, request
+
+NODES = {
+    "free": node({"DISK_GB": 100}),
+    "used": node({"DISK_GB": 100}),
+    "tree": node({"DISK_GB": 10}),
+    "tree/child": child_provider("tree", "tree", {"DISK_GB": 30}),
+    "none": node({}),
+}
+
+
+def test_number_is_the_free_amount_of_the_tree():
+    assert raw_values(WEIGHER, NODES, used={"used": {"DISK_GB": 70}, "tree/child": {"DISK_GB": 5}}) == [100, 30, 35, 0]
+
+
+def test_step_is_the_requested_amount():
+    assert WEIGHER.step(request({"DISK_GB": 7})) == -7
+    assert WEIGHER.step(request({"CUSTOM_OTHER": 7})) == 0
