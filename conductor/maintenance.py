@@ -2,7 +2,6 @@
 """Periodic tasks of a conductor: heartbeat, instance metrics, and purge of deleted instances."""
 
 import random
-import threading
 from collections.abc import Callable
 
 import oslo_messaging as messaging
@@ -13,6 +12,7 @@ from conductor.service_clients import summarize_error
 from conductor.store.interface import PAGE, ConductorStore
 from conductor.store.records import InstanceStatus
 from rpcapi import context, errors
+from rpcapi.background import BackgroundLoop
 from rpcapi.clients.scheduler import SchedulerAPI
 
 LOG = log.getLogger(__name__)
@@ -23,36 +23,24 @@ RETRY_SECONDS = 1.0  # after a failed heartbeat: when all daemons start together
 JITTER = 0.2  # fraction of the interval, plus or minus, so that conductors do not report all at once
 
 
-class Upkeep:
+class Upkeep(BackgroundLoop):
     """Runs the periodic tasks in one thread; no instance depends on them."""
 
-    def __init__(
-        self, store: ConductorStore, scheduler: SchedulerAPI, host: str, interval: float, stopping: threading.Event
-    ) -> None:
+    def __init__(self, store: ConductorStore, scheduler: SchedulerAPI, host: str, interval: float) -> None:
+        super().__init__("upkeep")
         self._store = store
         self._scheduler = scheduler
         self._host = host
         self._interval = interval
-        self._stopping = stopping
         self._failing: set[str] = set()
-        self._thread = threading.Thread(target=self._run, name="upkeep", daemon=True)
 
-    def start(self) -> None:
-        """Start the thread; the tasks run at once for the first time."""
-        self._thread.start()
-
-    def wait(self) -> None:
-        """Wait until the thread has ended; the stopping event must be set."""
-        if self._thread.ident is not None:
-            self._thread.join()
-
-    def _run(self) -> None:
-        while not self._stopping.is_set():
-            reported = self._try("Heartbeat to the scheduler", self.report)
-            self._try("Counting instances", self.count)
-            self._try("Purging deleted instances", self.purge)
-            pause = self._interval * random.uniform(1 - JITTER, 1 + JITTER)
-            self._stopping.wait(pause if reported else min(pause, RETRY_SECONDS))
+    def run_once(self) -> float:
+        """Run all tasks; return the seconds to the next time, few if the scheduler had no heartbeat."""
+        reported = self._try("Heartbeat to the scheduler", self.report)
+        self._try("Counting instances", self.count)
+        self._try("Purging deleted instances", self.purge)
+        pause = self._interval * random.uniform(1 - JITTER, 1 + JITTER)
+        return pause if reported else min(pause, RETRY_SECONDS)
 
     def _try(self, task: str, act: Callable[[], None]) -> bool:
         try:
@@ -80,5 +68,5 @@ class Upkeep:
 
     def purge(self) -> None:
         """Remove all deleted instances whose retention has passed."""
-        while not self._stopping.is_set() and self._store.purge() == PAGE:
+        while not self.is_stopping and self._store.purge() == PAGE:
             LOG.debug("Purged %d deleted instances, continuing", PAGE)

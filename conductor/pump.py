@@ -10,12 +10,13 @@ from conductor import metrics
 from conductor.store.interface import ConductorStore
 from conductor.store.records import LeaseLost, RequestLease
 from rpcapi import errors
+from rpcapi.background import BackgroundLoop
 
 LOG = log.getLogger(__name__)
 
 
-class Pump:
-    """Worker loop of a conductor.
+class Pump(BackgroundLoop):
+    """Worker loop of a conductor; ``wake`` makes it poll the store now.
 
     Processes at most ``threads`` requests at a time. Further due requests stay in the store, for any conductor.
     """
@@ -28,45 +29,31 @@ class Pump:
         *,
         threads: int,
         interval: float,
-        stopping: threading.Event,
     ) -> None:
+        super().__init__("pump")
         self._store = store
         self._advance = advance
         self._owner = owner
         self._threads = threads
         self._interval = interval
-        self._stopping = stopping
-        self._woken = threading.Event()
         self._idle = threading.Condition()
         self._busy = 0
         self._more = False
         self._away = False
-        self._thread = threading.Thread(target=self._run, name="pump", daemon=True)
-
-    def start(self) -> None:
-        """Start taking due work, including work left by other conductors."""
-        self._thread.start()
-
-    def wake(self) -> None:
-        """Poll the store now; after a stop, this ends the polling wait."""
-        self._woken.set()
 
     def wait(self) -> None:
-        """Wait until all leases are released; the stopping event must be set."""
-        self.wake()
-        if self._thread.ident is not None:
-            self._thread.join()
+        """Wait until all leases are released; the pump must have been stopped."""
+        super().wait()
         with self._idle:
             self._idle.wait_for(lambda: not self._busy)
 
-    def _run(self) -> None:
-        while not self._stopping.is_set():
-            self._woken.clear()
-            for lease in self._take():
-                with self._idle:
-                    self._busy += 1
-                threading.Thread(target=self._work, args=(lease,), name="saga", daemon=True).start()
-            self._woken.wait(self._interval)
+    def run_once(self) -> float:
+        """Take due work, including work left by other conductors, and start a thread for each request."""
+        for lease in self._take():
+            with self._idle:
+                self._busy += 1
+            threading.Thread(target=self._work, args=(lease,), name="saga", daemon=True).start()
+        return self._interval
 
     def _take(self) -> list[RequestLease]:
         # Set before the poll, so that a thread which finishes from now on triggers another poll.

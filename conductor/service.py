@@ -25,6 +25,7 @@ from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import StoreTimeouts
 from conductor.store.redis import RedisConductorStore
 from rpcapi import errors
+from rpcapi.background import BackgroundLoop
 from rpcapi.clients.claims import ClaimsAPI
 from rpcapi.clients.compute import ComputeAPI
 from rpcapi.clients.conductor import ConductorAPI
@@ -61,14 +62,12 @@ class ConductorService:
             f"{conf.conductor.host}:{os.getpid()}:{uuid.uuid4().hex[:8]}",
             threads=conf.conductor.threads,
             interval=conf.conductor.pump_interval,
-            stopping=self._stopping,
         )
-        self._upkeep = Upkeep(
-            self._store, self._clients.scheduler, conf.conductor.host, conf.conductor.report_interval, self._stopping
-        )
+        upkeep = Upkeep(self._store, self._clients.scheduler, conf.conductor.host, conf.conductor.report_interval)
         self._server: messaging.MessageHandlingServer | None = None
         group = CoordinationGroup.from_conf(conf, conf.rpc.partition)
-        self._membership = Membership(group, [f"{BINARY}@{conf.conductor.host}"]) if group else None
+        membership = [Membership(group, [f"{BINARY}@{conf.conductor.host}"])] if group else []
+        self._loops: list[BackgroundLoop] = [self._pump, upkeep, *membership]
 
     def start(self) -> None:
         """Wait for store and bus, then serve and resume unfinished work; raises Stopped, BadConfiguration."""
@@ -88,18 +87,15 @@ class ConductorService:
         self._server.start()
         if self._stopping.is_set():
             raise ShutdownRequested("The message bus")
-        self._pump.start()
-        self._upkeep.start()
-        if self._membership is not None:
-            self._membership.start()
+        for loop in self._loops:
+            loop.start()
         LOG.info("Conductor %s started", self._conf.conductor.host)
 
     def stop(self) -> None:
         """Accept no more calls or work; a running step is finished, the rest stays in the store."""
         self._stopping.set()
-        self._pump.wake()
-        if self._membership is not None:
-            self._membership.stop()
+        for loop in self._loops:
+            loop.stop()
         if self._server is not None:
             self._server.stop()
 
@@ -108,10 +104,8 @@ class ConductorService:
         if self._server is not None:
             self._server.stop()
             self._server.wait()
-        self._pump.wait()
-        self._upkeep.wait()
-        if self._membership is not None:
-            self._membership.wait()
+        for loop in self._loops:
+            loop.wait()
         self._transport.cleanup()
         self._store.close()
 

@@ -7,42 +7,31 @@ from collections.abc import Sequence
 from oslo_log import log
 
 from rpcapi import errors
+from rpcapi.background import BackgroundLoop
 from rpcapi.daemon.coordination import CoordinationGroup, Coordinator
 
 LOG = log.getLogger(__name__)
 
 
-class Membership:
+class Membership(BackgroundLoop):
     """Renews the memberships in one thread; members are named as the scheduler knows the services.
 
     When the coordination service is unreachable, the process keeps serving: renewal is retried, and one warning logged.
     """
 
     def __init__(self, group: CoordinationGroup, services: Sequence[str]) -> None:
+        super().__init__("service group")
         self._group = group
         self._coordinators = [Coordinator(group, name) for name in services]
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="service group", daemon=True)
         self._unavailable = False
 
-    def start(self) -> None:
-        """Start joining and renewing in the background."""
-        self._thread.start()
+    def run_once(self) -> float:
+        """Renew all memberships, and join where necessary; return the interval of renewals."""
+        self._renew_memberships()
+        return self._group.interval
 
-    def stop(self) -> None:
-        """Start leaving the group, so that no new work is sent here."""
-        self._stopping.set()
-
-    def wait(self) -> None:
-        """Return when all members have left, or failed to."""
-        if self._thread.ident is not None:
-            self._thread.join()
-
-    def _run(self) -> None:
-        while not self._stopping.is_set():
-            self._renew_memberships()
-            self._stopping.wait(self._group.interval)
-        # In parallel: each may take its full time limit while the coordination service is unreachable.
+    def finish(self) -> None:
+        """Let all members leave, in parallel: each may take its full time limit during an outage."""
         leaving = [
             threading.Thread(target=coordinator.close, name="leaving", daemon=True)
             for coordinator in self._coordinators
@@ -55,7 +44,7 @@ class Membership:
     def _renew_memberships(self) -> None:
         try:
             for coordinator in self._coordinators:
-                if self._stopping.is_set():
+                if self.is_stopping:
                     return
                 coordinator.renew_membership()
             if self._unavailable:
@@ -64,6 +53,3 @@ class Membership:
         except errors.Unavailable as error:
             (LOG.debug if self._unavailable else LOG.warning)("%s; retrying", error)
             self._unavailable = True
-        except Exception:
-            # Top level of the thread: if it ended, these services would count as dead for ever.
-            LOG.exception("Renewing the membership in service group %s failed; retrying", self._group.name)

@@ -2,13 +2,13 @@
 """Publishes a partition's log: at least once, in order, by one worker at a time."""
 
 import contextlib
-import threading
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from oslo_log import log
 
 from rpcapi import errors
+from rpcapi.background import BackgroundLoop
 from scheduler_svc import metrics
 from scheduler_svc.core.records import LogEntry
 from scheduler_svc.notifications.turn import NAMESPACE, PublishedPosition, PublisherLease
@@ -25,30 +25,17 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.5, 10.0
 SendNotification = Callable[[str, Mapping[str, Any]], None]  # event type, payload; raises Unavailable
 
 
-class NotificationPublisher:
+class NotificationPublisher(BackgroundLoop):
     """Follows one partition's log in its own thread, with its own ``store``, while it has the lease."""
 
     def __init__(self, store: LogStore, lease: PublisherLease, send: SendNotification, kinds: Collection[str]) -> None:
+        super().__init__(f"notifications {store.partition}")
         self._store = store
         self._lease = lease
         self._send = send
         self._kinds = frozenset(kinds)
         self._published: PublishedPosition | None = None  # None: this worker does not have the lease
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=f"notifications {store.partition}", daemon=True)
-
-    def start(self) -> None:
-        """Start the thread."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Stop publishing."""
-        self._stopping.set()
-
-    def wait(self) -> None:
-        """Wait until the thread has ended."""
-        if self._thread.ident is not None:
-            self._thread.join()
+        self._pause = FIRST_PAUSE  # after the next failure
 
     def step(self, block_ms: int) -> bool:
         """Publish new changes, waiting up to ``block_ms``; return False if another worker has the lease.
@@ -117,27 +104,24 @@ class NotificationPublisher:
         self._published = None
         return False
 
-    def _run(self) -> None:
-        pause = FIRST_PAUSE
-        while not self._stopping.is_set():
-            try:
-                if not self.step(BLOCK_MS):
-                    self._stopping.wait(FIRST_PAUSE)
-                pause = FIRST_PAUSE
-                continue
-            except errors.Unavailable as error:
-                LOG.warning(
-                    "Publishing the changes of %s is postponed for %.1f s: %s", self._store.partition, pause, error
-                )
-            except Exception:
-                # Top level of a thread: if it ended, no further change would be published.
-                LOG.exception("Publishing the changes of %s failed; retrying in %.1f s", self._store.partition, pause)
-            self._published = None  # the recorded position is read again
-            self._stopping.wait(pause)
-            pause = min(2 * pause, LONGEST_PAUSE)
-        self._release()
+    def run_once(self) -> float:
+        """Publish new changes; return a pause if another worker has the lease."""
+        is_publishing = self.step(BLOCK_MS)
+        self._pause = FIRST_PAUSE
+        return 0.0 if is_publishing else FIRST_PAUSE
 
-    def _release(self) -> None:
+    def handle_failure(self, error: Exception) -> float:
+        """Log the failure; return a pause, after which the recorded position is read again."""
+        self._published = None
+        pause, self._pause = self._pause, min(2 * self._pause, LONGEST_PAUSE)
+        if isinstance(error, errors.Unavailable):
+            LOG.warning("Publishing the changes of %s is postponed for %.1f s: %s", self._store.partition, pause, error)
+        else:
+            LOG.exception("Publishing the changes of %s failed; retrying in %.1f s", self._store.partition, pause)
+        return pause
+
+    def finish(self) -> None:
+        """Release the lease."""
         if self._published is not None:
             with contextlib.suppress(errors.Unavailable):  # then another worker takes over when the lease expires
                 self._lease.release(self._published)

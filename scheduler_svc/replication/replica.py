@@ -8,6 +8,7 @@ from collections.abc import Callable
 from oslo_log import log
 
 from rpcapi import errors
+from rpcapi.background import BackgroundLoop
 from scheduler_svc import metrics
 from scheduler_svc.core import reads
 from scheduler_svc.core.table.partition import LogPosition
@@ -21,7 +22,7 @@ BLOCK_MS = 1000  # bounds how long a stop waits for the follower
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0
 
 
-class Replica:
+class Replica(BackgroundLoop):
     """Follows one partition in its own thread and updates its rows of a table that partitions may share.
 
     While the store is unavailable decisions use the last known state (their claims will fail); before the first load
@@ -35,6 +36,7 @@ class Replica:
         on_loaded: Callable[["Replica"], None] = lambda replica: None,
         table: HostTable | None = None,
     ) -> None:
+        super().__init__(f"replica {store.partition}")
         self._store = store
         self._on_loaded = on_loaded
         self._table = HostTable([store.partition]) if table is None else table
@@ -42,8 +44,8 @@ class Replica:
         self.presence = Presence()
         self._moved = threading.Condition()
         self._reloads_requested = self._reloads_done = 0  # full reloads that were requested, and that were done
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=f"replica {store.partition}", daemon=True)
+        self._is_loaded = False
+        self._pause = FIRST_PAUSE  # after the next failure
 
     @property
     def partition(self) -> str:
@@ -105,6 +107,7 @@ class Replica:
             position,
         )
         self._on_loaded(self)
+        self._is_loaded = True
 
     def step(self, block_ms: int) -> None:
         """Apply log entries after the replica's position, waiting up to ``block_ms`` for the first."""
@@ -144,40 +147,28 @@ class Replica:
             request_number = self._reloads_requested
             return self._moved.wait_for(lambda: self._reloads_done >= request_number, timeout)
 
-    def start(self) -> None:
-        """Start the follower thread."""
-        self._thread.start()
+    def run_once(self) -> float:
+        """Load the partition if necessary, then wait for the next log entries and apply them."""
+        if not self._is_loaded or self._reloads_requested > self._reloads_done:
+            self.load()
+            self._pause = FIRST_PAUSE
+        self.step(BLOCK_MS)
+        return 0.0
 
-    def stop(self) -> None:
-        """Stop following; the table stays unchanged."""
-        self._stopping.set()
+    def handle_failure(self, error: Exception) -> float:
+        """Log the failure; return a pause, after which the partition is loaded again.
 
-    def wait(self) -> None:
-        """Wait until the thread has ended, at most one blocking read."""
-        if self._thread.ident is not None:
-            self._thread.join()
-
-    def _run(self) -> None:
-        pause = FIRST_PAUSE
-        is_loaded = self.ready
-        while not self._stopping.is_set():
-            try:
-                if not is_loaded or self._reloads_requested > self._reloads_done:
-                    self.load()
-                    is_loaded, pause = True, FIRST_PAUSE
-                self.step(BLOCK_MS)
-                continue
-            except errors.Unavailable as error:
-                self.presence.record_failure()
-                metrics.OUTAGES.labels(partition=self.partition).inc()
-                LOG.warning("Cannot follow partition %s, retrying in %.1f s: %s", self.partition, pause, error)
-            except Exception:
-                # Top level of a thread: if it ended, this worker would decide on stale hosts for good. The load
-                # replaces entries that were applied partly.
-                LOG.exception("Following partition %s failed; loading a snapshot in %.1f s", self.partition, pause)
-            is_loaded = False
-            self._stopping.wait(pause)
-            pause = min(2 * pause, LONGEST_PAUSE)
+        Otherwise entries that were applied partly would stay so, and this worker would decide on stale hosts for good.
+        """
+        self._is_loaded = False
+        pause, self._pause = self._pause, min(2 * self._pause, LONGEST_PAUSE)
+        if isinstance(error, errors.Unavailable):
+            self.presence.record_failure()
+            metrics.OUTAGES.labels(partition=self.partition).inc()
+            LOG.warning("Cannot follow partition %s, retrying in %.1f s: %s", self.partition, pause, error)
+        else:
+            LOG.exception("Following partition %s failed; loading a snapshot in %.1f s", self.partition, pause)
+        return pause
 
     def _update_metrics(self, lag: int) -> None:
         epoch, position = self.log_position

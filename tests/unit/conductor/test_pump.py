@@ -19,11 +19,10 @@ class BlockedPump:
 
     def __init__(self, threads: int) -> None:
         self.store = MemoryConductorStore(StoreTimeouts(lease_ms=3_600_000))
-        self.stopping = threading.Event()
         self.go = threading.Event()
         self.begun: list[str] = []
         self.raises: dict[str, Exception] = {}
-        self.pump = Pump(self.store, self._advance, "me", threads=threads, interval=3600, stopping=self.stopping)
+        self.pump = Pump(self.store, self._advance, "me", threads=threads, interval=3600)
 
     def _advance(self, lease: RequestLease) -> None:
         self.begun.append(lease.request)
@@ -43,7 +42,7 @@ def bench() -> Iterator[BlockedPump]:
     created = BlockedPump(threads=2)
     yield created
     created.go.set()
-    created.stopping.set()
+    created.pump.stop()
     created.pump.wait()
 
 
@@ -105,7 +104,7 @@ def test_stop_waits_for_running_work_and_takes_no_new(bench: BlockedPump) -> Non
     bench.pump.start()
     bench.record("a")
     until(lambda: bench.begun == ["a"], "it is begun")
-    bench.stopping.set()
+    bench.pump.stop()
     bench.record("b")
     waiter = threading.Thread(target=bench.pump.wait)
     waiter.start()

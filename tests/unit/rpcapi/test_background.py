@@ -1,69 +1,132 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Periodic tasks, and the reaper."""
+"""Background loops: repetition, failures, wake and stop."""
 
 import itertools
+import logging
 import queue
 
-from prometheus_client import REGISTRY
+import pytest
 
 from rpcapi import errors
-from rpcapi.background import Periodic
-from scheduler_svc.replication.reaper import BATCH, Reaper, ReapLimits
+from rpcapi.background import BackgroundLoop, Periodic
+
+LONG = 3600.0  # seconds; a wait of this length must be interrupted
 
 
-def run_until(times, act):
-    """Run a Periodic ``times`` times, then stop it."""
-    acted = queue.Queue()
+class RecordingLoop(BackgroundLoop):
+    """Records each call; ``pauses`` are what run_once returns, or raises."""
 
-    def acting():
-        acted.put(None)
-        act(acted)
+    def __init__(self, *pauses: float | Exception) -> None:
+        super().__init__("recording")
+        self.pauses = iter(pauses)
+        self.calls: queue.Queue[str] = queue.Queue()
 
-    periodic = Periodic("test", acting, lambda: 0.001)
+    def run_once(self) -> float:
+        self.calls.put("run")
+        pause = next(self.pauses)
+        if isinstance(pause, Exception):
+            raise pause
+        return pause
+
+    def handle_failure(self, error: Exception) -> float:
+        self.calls.put(f"failure: {error}")
+        return 0.0
+
+    def finish(self) -> None:
+        self.calls.put("finish")
+
+    def next_calls(self, count: int) -> list[str]:
+        return [self.calls.get(timeout=30) for _ in range(count)]
+
+
+def test_loop_is_repeated_after_success_and_failure() -> None:
+    loop = RecordingLoop(0.0, ZeroDivisionError("a bug"), 0.0, LONG)
+    loop.start()
+    assert loop.next_calls(5) == ["run", "run", "failure: a bug", "run", "run"]
+    loop.stop()
+    loop.wait()
+
+
+def test_stop_ends_a_long_pause_and_then_the_rest_is_done() -> None:
+    loop = RecordingLoop(LONG)
+    loop.start()
+    assert loop.next_calls(1) == ["run"]
+    loop.stop()
+    loop.wait()
+    assert loop.is_stopping
+    assert loop.next_calls(1) == ["finish"]
+    assert loop.calls.empty()
+
+
+def test_wake_ends_a_long_pause() -> None:
+    loop = RecordingLoop(LONG, LONG)
+    loop.start()
+    assert loop.next_calls(1) == ["run"]
+    loop.wake()
+    assert loop.next_calls(1) == ["run"]
+    loop.stop()
+    loop.wait()
+
+
+def test_wake_during_a_call_skips_the_next_pause() -> None:
+    class WakingLoop(RecordingLoop):
+        def run_once(self) -> float:
+            self.wake()
+            return super().run_once()
+
+    loop = WakingLoop(LONG, LONG, LONG)
+    loop.start()
+    assert loop.next_calls(3) == ["run"] * 3
+    loop.stop()
+    loop.wait()
+
+
+def test_loop_stopped_before_its_start_does_nothing() -> None:
+    loop = RecordingLoop()
+    loop.stop()
+    loop.start()
+    loop.wait()
+    assert loop.next_calls(1) == ["finish"]
+    assert loop.calls.empty()
+
+
+def test_wait_returns_at_once_if_never_started() -> None:
+    loop = RecordingLoop()
+    loop.stop()
+    loop.wait()
+    assert loop.calls.empty()
+
+
+def test_failure_is_logged_with_its_traceback_by_default(caplog: pytest.LogCaptureFixture) -> None:
+    class FailingLoop(BackgroundLoop):
+        def run_once(self) -> float:
+            self.stop()
+            raise ZeroDivisionError("a bug")
+
+    loop = FailingLoop("failing")
+    loop.start()
+    loop.wait()
+    assert "failing failed; retrying in 1.0 s" in caplog.text
+    assert "ZeroDivisionError: a bug" in caplog.text
+
+
+def test_periodic_task_survives_outages_and_errors(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    calls: queue.Queue[None] = queue.Queue()
+    away, bug = errors.StoreUnavailable(why="away"), ZeroDivisionError("a bug")
+    failures = itertools.chain([away, away, bug], itertools.repeat(None))
+
+    def act() -> None:
+        calls.put(None)
+        failure = next(failures)
+        if failure is not None:
+            raise failure
+
+    periodic = Periodic("reaping", act, lambda: 0.001)
     periodic.start()
-    for _ in range(times):
-        acted.get(timeout=10)
+    for _ in range(5):
+        calls.get(timeout=30)
     periodic.stop()
     periodic.wait()
-
-
-def test_task_is_repeated():
-    run_until(3, lambda acted: None)
-
-
-def test_outage_or_error_does_not_end_the_thread():
-    faults = itertools.cycle([errors.StoreUnavailable(why="away"), ZeroDivisionError("a bug")])
-
-    def fail(acted):
-        raise next(faults)
-
-    run_until(4, fail)
-
-
-def test_wait_returns_at_once_if_never_started():
-    periodic = Periodic("test", lambda: None, lambda: 1)
-    periodic.stop()
-    periodic.wait()
-
-
-def test_reaper_continues_while_batches_are_full_and_rereads_limits():
-    calls = []
-    ended = iter([BATCH, BATCH, 3, 0])
-
-    class Store:
-        partition = "p"
-
-        def reap(self, **limits):
-            calls.append(limits)
-            return next(ended)
-
-        def counts(self):
-            return {"prepared": 3, "confirmed": 7}
-
-    patience = [ReapLimits(1000, 2000)]
-    reaper = Reaper(Store(), lambda: patience[0])
-    reaper.reap()
-    patience[0] = ReapLimits(5, 6)
-    reaper.reap()
-    assert [(limits["dead_after_ms"], limits["tombstone_ms"]) for limits in calls] == [(1000, 2000)] * 3 + [(5, 6)]
-    assert REGISTRY.get_sample_value("gantt_live_claims", {"partition": "p", "state": "confirmed"}) == 7
+    levels = [record.levelname for record in caplog.records if record.message.startswith("reaping")]
+    assert levels == ["WARNING", "DEBUG", "ERROR"]

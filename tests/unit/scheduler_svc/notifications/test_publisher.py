@@ -138,7 +138,8 @@ def test_stopped_publisher_releases_its_lease(world):
     world.publish(first)
     assert not second.step(0)
     first.stop()
-    first._run()
+    first.start()
+    first.wait()
     assert second.step(0)
 
 
