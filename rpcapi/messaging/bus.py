@@ -164,7 +164,7 @@ def get_server(
 ) -> RPCServer:
     """Return a server of one service, not started. The default executor is the one this process runs on.
 
-    Only methods marked with `rpcapi.endpoint.exposed` can be called; others are unknown methods to a caller.
+    Only methods marked with `rpcapi.endpoint.expose` can be called; others are unknown methods to a caller.
     """
     # oslo.messaging warns whenever an executor is passed; its own default is the same.
     executor_option = {"executor": executor} if executor and executor != green.executor() else {}

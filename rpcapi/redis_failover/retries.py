@@ -23,7 +23,7 @@ def is_retryable(error: BaseException) -> bool:
 
 
 def run_with_retries(operation: Callable[[], T], *extra_errors: type[Exception]) -> T:
-    """Return what ``once`` does, tried again where no answer came, or one of ``more``; raises the last error."""
+    """Return the result of ``operation``, retried on retryable and ``extra_errors``; raises the last error."""
 
     def should_retry(error: BaseException) -> bool:
         return is_retryable(error) or isinstance(error, extra_errors)

@@ -12,13 +12,13 @@ def data_for(version, **values):
 
 
 @pytest.mark.parametrize(
-    ("version", "dropped", "kept"),
+    ("version", "dropped", "remaining"),
     [("1.1", {"image", "extra_specs", "groups", "driver"}, {"group_id"}), ("1.0", {"group_id", "image"}, {"flavor"})],
 )
-def test_fields_that_an_older_peer_does_not_know_are_dropped(version, dropped, kept):
+def test_fields_that_an_older_peer_does_not_know_are_dropped(version, dropped, remaining):
     data = data_for(version, group_id="g", group_policy="affinity", image={"id": "i"}, driver="filter")
     assert not data.keys() & dropped
-    assert data.keys() >= kept
+    assert data.keys() >= remaining
 
 
 @pytest.mark.parametrize(
