@@ -24,9 +24,10 @@ class Application(app.App):
 
     def __init__(self, description: str, commands: Mapping[str, str], **streams: Any) -> None:
         manager = commandmanager.CommandManager()
+        super().__init__(description, version.installed_version(), manager, deferred_help=True, **streams)
+        # Last, so that they override cliff's own.
         for name, value in commands.items():
             manager.commands[name] = importlib.metadata.EntryPoint(name, value, self.NAME)
-        super().__init__(description, version.installed_version(), manager, deferred_help=True, **streams)
 
     def configure_logging(self) -> None:
         """Log gantt's own lines to standard error, and those of libraries and services only with -v."""

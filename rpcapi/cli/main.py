@@ -40,6 +40,7 @@ COMMANDS = {
     "aggregate unset": "rpcapi.cli.aggregate:UnsetAggregate",
     "aggregate delete": "rpcapi.cli.aggregate:DeleteAggregate",
     "service list": "rpcapi.cli.service:ListServices",
+    "complete": "rpcapi.cli.complete:PrintCompletion",
     "explain": "rpcapi.cli.explain:ExplainDecision",
     "filter list": "rpcapi.cli.filter:ListFilters",
     "weigher list": "rpcapi.cli.filter:ListWeighers",

@@ -32,6 +32,7 @@ NOT_RUN = {
     "gantt-lab decide": "measures for a minute; tests/unit/devstack/lab runs it on few hosts",
     "gantt-lab claim": "measures for a minute; tests/unit/devstack/lab runs it briefly",
     "gantt-lab race": "measures for minutes; tests/unit/devstack/lab runs it on few hosts",
+    "source <(gantt complete": "changes the reader's shell; tests/unit/rpcapi/cli/test_completion.py runs both scripts",
     "createuser": "needs the administrator of a PostgreSQL server",
     "devstack/systemd/install.sh": "needs root; tests/functional/systemd runs it",
     "$EDITOR": "is interactive",

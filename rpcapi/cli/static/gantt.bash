@@ -1,0 +1,128 @@
+# Completion of gantt for bash. Load it with: source <(gantt complete bash)
+
+# Words that may follow the words of a command.
+_gantt_words() {
+    case "$1" in
+        "") _gantt_reply="--version -v --verbose -q --quiet --log-file -h --help --debug --config-file --project aggregate boot claim complete decision explain filter flavor help host image partition server service state weigher" ;;
+        "aggregate") _gantt_reply="delete list set show unset" ;;
+        "aggregate delete") _gantt_reply="-h --help" ;;
+        "aggregate list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --host" ;;
+        "aggregate set") _gantt_reply="-h --help --host --name --zone" ;;
+        "aggregate show") _gantt_reply="-h --help -f --format -c --column --noindent --max-width --fit-width --print-empty --variable --prefix" ;;
+        "aggregate unset") _gantt_reply="-h --help --host" ;;
+        "boot") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --count --name --wait --timeout --progress --flavor --image --property --volume --port --az --trait --member-of --not-member-of --in-tree --hint --host --not-host --group --group-policy --group-max-per-host --driver" ;;
+        "claim") _gantt_reply="list show verify" ;;
+        "claim list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --host --consumer --partition" ;;
+        "claim show") _gantt_reply="-h --help -f --format -c --column --noindent --max-width --fit-width --print-empty --variable --prefix" ;;
+        "claim verify") _gantt_reply="-h --help -f --format -c --column --noindent --max-width --fit-width --print-empty --variable --prefix --partition" ;;
+        "complete") _gantt_reply="-h --help bash zsh" ;;
+        "decision") _gantt_reply="export" ;;
+        "decision export") _gantt_reply="-h --help --output --partition" ;;
+        "explain") _gantt_reply="-h --help -f --format -c --column --noindent --max-width --fit-width --print-empty --variable --prefix --dry-run --count --flavor --image --property --volume --port --az --trait --member-of --not-member-of --in-tree --hint --host --not-host --group --group-policy --group-max-per-host --driver" ;;
+        "filter") _gantt_reply="list" ;;
+        "filter list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --all" ;;
+        "flavor") _gantt_reply="list" ;;
+        "flavor list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending" ;;
+        "host") _gantt_reply="disable enable fence list remove show" ;;
+        "host disable") _gantt_reply="-h --help --reason" ;;
+        "host enable") _gantt_reply="-h --help" ;;
+        "host fence") _gantt_reply="-h --help --yes" ;;
+        "host list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --az --down --partition" ;;
+        "host remove") _gantt_reply="-h --help" ;;
+        "host show") _gantt_reply="-h --help -f --format -c --column --noindent --max-width --fit-width --print-empty --variable --prefix" ;;
+        "image") _gantt_reply="list" ;;
+        "image list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending" ;;
+        "partition") _gantt_reply="list" ;;
+        "partition list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending" ;;
+        "server") _gantt_reply="boot delete list show" ;;
+        "server boot") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --count --name --wait --timeout --progress --flavor --image --property --volume --port --az --trait --member-of --not-member-of --in-tree --hint --host --not-host --group --group-policy --group-max-per-host --driver" ;;
+        "server delete") _gantt_reply="-h --help --wait --timeout --progress" ;;
+        "server list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --host --status --request --limit --deleted" ;;
+        "server show") _gantt_reply="-h --help -f --format -c --column --noindent --max-width --fit-width --print-empty --variable --prefix" ;;
+        "service") _gantt_reply="list" ;;
+        "service list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --partition" ;;
+        "state") _gantt_reply="delete list set show" ;;
+        "state delete") _gantt_reply="-h --help --writer" ;;
+        "state list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --host --match --partition" ;;
+        "state set") _gantt_reply="-h --help --writer" ;;
+        "state show") _gantt_reply="-h --help -f --format -c --column --noindent --max-width --fit-width --print-empty --variable --prefix" ;;
+        "weigher") _gantt_reply="list" ;;
+        "weigher list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --all" ;;
+        *) _gantt_reply=""; return 1 ;;
+    esac
+}
+
+# Values of the options of commands that have a fixed set of values.
+_gantt_values() {
+    case "$1" in
+        "aggregate list --format") _gantt_reply="csv json table value yaml" ;;
+        "aggregate list --quote") _gantt_reply="all minimal none nonnumeric" ;;
+        "aggregate list -f") _gantt_reply="csv json table value yaml" ;;
+        "aggregate show --format") _gantt_reply="json shell table value yaml" ;;
+        "aggregate show -f") _gantt_reply="json shell table value yaml" ;;
+        "boot --format") _gantt_reply="csv json table value yaml" ;;
+        "boot --quote") _gantt_reply="all minimal none nonnumeric" ;;
+        "boot -f") _gantt_reply="csv json table value yaml" ;;
+        "claim list --format") _gantt_reply="csv json table value yaml" ;;
+        "claim list --quote") _gantt_reply="all minimal none nonnumeric" ;;
+        "claim list -f") _gantt_reply="csv json table value yaml" ;;
+        "claim show --format") _gantt_reply="json shell table value yaml" ;;
+        "claim show -f") _gantt_reply="json shell table value yaml" ;;
+        "claim verify --format") _gantt_reply="json shell table value yaml" ;;
+        "claim verify -f") _gantt_reply="json shell table value yaml" ;;
+        "explain --format") _gantt_reply="json shell table value yaml" ;;
+        "explain -f") _gantt_reply="json shell table value yaml" ;;
+        "filter list --format") _gantt_reply="csv json table value yaml" ;;
+        "filter list --quote") _gantt_reply="all minimal none nonnumeric" ;;
+        "filter list -f") _gantt_reply="csv json table value yaml" ;;
+        "flavor list --format") _gantt_reply="csv json table value yaml" ;;
+        "flavor list --quote") _gantt_reply="all minimal none nonnumeric" ;;
+        "flavor list -f") _gantt_reply="csv json table value yaml" ;;
+        "host list --format") _gantt_reply="csv json table value yaml" ;;
+        "host list --quote") _gantt_reply="all minimal none nonnumeric" ;;
+        "host list -f") _gantt_reply="csv json table value yaml" ;;
+        "host show --format") _gantt_reply="json shell table value yaml" ;;
+        "host show -f") _gantt_reply="json shell table value yaml" ;;
+        "image list --format") _gantt_reply="csv json table value yaml" ;;
+        "image list --quote") _gantt_reply="all minimal none nonnumeric" ;;
+        "image list -f") _gantt_reply="csv json table value yaml" ;;
+        "partition list --format") _gantt_reply="csv json table value yaml" ;;
+        "partition list --quote") _gantt_reply="all minimal none nonnumeric" ;;
+        "partition list -f") _gantt_reply="csv json table value yaml" ;;
+        "server boot --format") _gantt_reply="csv json table value yaml" ;;
+        "server boot --quote") _gantt_reply="all minimal none nonnumeric" ;;
+        "server boot -f") _gantt_reply="csv json table value yaml" ;;
+        "server list --format") _gantt_reply="csv json table value yaml" ;;
+        "server list --quote") _gantt_reply="all minimal none nonnumeric" ;;
+        "server list -f") _gantt_reply="csv json table value yaml" ;;
+        "server show --format") _gantt_reply="json shell table value yaml" ;;
+        "server show -f") _gantt_reply="json shell table value yaml" ;;
+        "service list --format") _gantt_reply="csv json table value yaml" ;;
+        "service list --quote") _gantt_reply="all minimal none nonnumeric" ;;
+        "service list -f") _gantt_reply="csv json table value yaml" ;;
+        "state list --format") _gantt_reply="csv json table value yaml" ;;
+        "state list --quote") _gantt_reply="all minimal none nonnumeric" ;;
+        "state list -f") _gantt_reply="csv json table value yaml" ;;
+        "state show --format") _gantt_reply="json shell table value yaml" ;;
+        "state show -f") _gantt_reply="json shell table value yaml" ;;
+        "weigher list --format") _gantt_reply="csv json table value yaml" ;;
+        "weigher list --quote") _gantt_reply="all minimal none nonnumeric" ;;
+        "weigher list -f") _gantt_reply="csv json table value yaml" ;;
+        *) _gantt_reply=""; return 1 ;;
+    esac
+}
+
+_gantt() {
+    local current="${COMP_WORDS[COMP_CWORD]}" command="" index next _gantt_reply
+    for ((index = 1; index < COMP_CWORD; index++)); do
+        next="${command:+$command }${COMP_WORDS[index]}"
+        _gantt_words "$next" && command="$next"
+    done
+    _gantt_values "$command ${COMP_WORDS[COMP_CWORD-1]}" || _gantt_words "$command"
+    if [[ $current == -* ]]; then
+        COMPREPLY=($(compgen -W "$_gantt_reply" -- "$current"))
+    else
+        COMPREPLY=($(compgen -X '-*' -W "$_gantt_reply" -- "$current"))
+    fi
+}
+complete -o default -F _gantt gantt
