@@ -18,7 +18,7 @@ from scheduler_svc.core.records import Amounts, LogEntry, Snapshot
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.core.weighers import scoring
-from scheduler_svc.store.interface import Store
+from scheduler_svc.store.protocols.log import LogStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class JudgedClaim:
     best_score: float
 
 
-def entries(store: Store, position: int) -> Iterator[LogEntry]:
+def entries(store: LogStore, position: int) -> Iterator[LogEntry]:
     """Yield the log's entries after ``position``; raises LookupError if the log no longer has all of them."""
     while True:
         batch = store.follow(position, 0)

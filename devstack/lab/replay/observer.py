@@ -24,7 +24,7 @@ from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.records import Amounts, LogEntry
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
-from scheduler_svc.store.interface import Store
+from scheduler_svc.store.protocols.log import LogStore
 
 CPU, MEMORY = "VCPU", "MEMORY_MB"
 
@@ -51,7 +51,7 @@ class UsageSample:
 class ReplayObserver:
     """Follows one partition in a table of its own; judges one of ``every`` claims, in the state before the claim."""
 
-    def __init__(self, store: Store, policy: ReplayPolicy, commonest: ServerShape, every: int) -> None:
+    def __init__(self, store: LogStore, policy: ReplayPolicy, commonest: ServerShape, every: int) -> None:
         self._store = store
         self._policy = policy
         self._commonest = commonest

@@ -9,3 +9,4 @@ from tests.unit.scheduler_svc.store.verbs.test_decisions import (  # noqa: F401 
     test_refused_batch_is_recorded,
 )
 from tests.unit.scheduler_svc.store.verbs.test_prepare import *  # noqa: F403
+from tests.unit.scheduler_svc.store.verbs.test_prepare_groups import *  # noqa: F403

@@ -86,8 +86,8 @@ def test_changed_traits_of_a_child_make_its_root_stale() -> None:
 def test_node_missing_in_a_full_report_is_removed() -> None:
     nodes = {"h1/n1": node_stats({"VCPU": 4}), "h1/n2": node_stats({"VCPU": 4})}
     first = reports.plan("h1", None, HostReport(1, 1, nodes), {})
-    kept = HostReport(1, 2, {"h1/n1": nodes["h1/n1"]})
-    plan = reports.plan("h1", AppliedReport(1, 1, first.nodes), kept, stored(first))
+    shorter = HostReport(1, 2, {"h1/n1": nodes["h1/n1"]})
+    plan = reports.plan("h1", AppliedReport(1, 1, first.nodes), shorter, stored(first))
     assert (plan.changes, plan.removed_nodes, plan.nodes) == ([], ["h1/n2"], ("h1/n1",))
 
 

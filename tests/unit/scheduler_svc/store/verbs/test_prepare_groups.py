@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Server group policies, which the claim script checks per node."""
+
+import pytest
+
+from rpcapi.resources.claims import Answer, GroupPolicy, Verdict
+from scheduler_svc.core.records import ClaimGroup, ClaimRef
+from tests.unit.scheduler_svc.store.store_partition import StorePartition, intent
+
+
+def group(policy: GroupPolicy, most: int = 1) -> ClaimGroup:
+    return ClaimGroup("g1", policy, most)
+
+
+def test_anti_affinity_counts_live_claims_and_the_batch(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    partition.add_host("h2")
+    policy = group(GroupPolicy.ANTI_AFFINITY)
+    answer = partition.store.prepare(partition.batch(intent("c1", "h1", "h2"), intent("c2", "h1", "h2"), group=policy))
+    assert [result.host for result in answer.prepared] == ["h1", "h2"]
+    third = partition.prepare("c3", "h1", "h2", group=policy)
+    assert tuple(third.verdicts) == (Verdict.GROUP, Verdict.GROUP)
+    partition.store.abort([ClaimRef("c1", 1)])
+    assert partition.prepare("c3", "h1", "h2", group=policy).host == "h1"
+    partition.check()
+
+
+def test_anti_affinity_with_more_than_one_per_host(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    policy = group(GroupPolicy.ANTI_AFFINITY, 2)
+    got = [partition.prepare(f"c{n}", "h1", group=policy).answer for n in range(3)]
+    assert got == [Answer.PREPARED, Answer.PREPARED, Answer.REFUSED]
+
+
+def test_groups_count_nodes_and_not_service_hosts(partition: StorePartition) -> None:
+    partition.add_host("h1", "h1/n1", "h1/n2")
+    for policy, second in ((GroupPolicy.ANTI_AFFINITY, "FITS"), (GroupPolicy.AFFINITY, "GROUP")):
+        server_group = ClaimGroup(str(policy), policy)
+        partition.prepare(f"{policy}-1", "h1/n1", group=server_group)
+        assert tuple(partition.prepare(f"{policy}-2", "h1/n2", group=server_group).verdicts) == (second,)
+
+
+def test_affinity_requires_the_host_of_the_first_member(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    partition.add_host("h2")
+    policy = group(GroupPolicy.AFFINITY)
+    answer = partition.store.prepare(partition.batch(intent("c1", "h2"), intent("c2", "h1", "h2"), group=policy))
+    assert [tuple(result.verdicts) for result in answer.prepared] == [("FITS",), ("GROUP", "FITS")]
+    assert partition.prepare("c3", "h1", group=policy).answer is Answer.REFUSED
+
+
+@pytest.mark.parametrize("policy", [GroupPolicy.SOFT_AFFINITY, GroupPolicy.SOFT_ANTI_AFFINITY])
+def test_soft_policies_count_their_members_and_refuse_none(partition: StorePartition, policy: GroupPolicy) -> None:
+    partition.add_host("h1")
+    partition.add_host("h2")
+    hosts = {f"c{n}": host for n, host in enumerate(("h1", "h1", "h2"))}
+    for consumer, host in hosts.items():
+        assert partition.prepare(consumer, host, group=group(policy)).answer is Answer.PREPARED
+    assert partition.store.group_hosts("g1") == {"h1": 2, "h2": 1}
+    partition.check()
+
+
+def test_replaced_member_is_no_longer_counted_in_the_group(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    policy = group(GroupPolicy.ANTI_AFFINITY)
+    partition.prepare("c1", "h1", group=policy)
+    assert partition.prepare("c1", "h1", attempt=2, replaces=1, group=policy).answer is Answer.PREPARED
+    partition.check()
