@@ -9,7 +9,7 @@ from rpcapi.conf import replicas
 from rpcapi.daemon.coordination import CoordinationGroup
 from scheduler_svc.conf import namespaces, partitions
 from scheduler_svc.core.reads import Reads
-from scheduler_svc.notifications import turn
+from scheduler_svc.notifications import lease
 from scheduler_svc.replication.partition_set import PartitionSet, StoreOpener
 from scheduler_svc.replication.replica import Replica
 from scheduler_svc.store.factory import attach_state_store, open_store
@@ -19,7 +19,7 @@ from scheduler_svc.store.records import Liveness
 
 def open_configured(conf: cfg.ConfigOpts, partition: str) -> Store:
     """Open a partition's store by its configuration; raises BadConfiguration."""
-    declared = (*namespaces.load(conf).stored_names, turn.NAMESPACE)
+    declared = (*namespaces.load(conf).stored_names, lease.NAMESPACE)
     store = open_store(
         partitions.url(conf, partition),
         partition,

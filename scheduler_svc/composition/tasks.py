@@ -14,8 +14,8 @@ from scheduler_svc.composition.selection import milliseconds
 from scheduler_svc.composition.stores import liveness_source
 from scheduler_svc.conf import weighers
 from scheduler_svc.host_state.aggregate_warnings import AggregateMetadataChecker
-from scheduler_svc.notifications.outlet import NotificationSender
 from scheduler_svc.notifications.publishers import NotificationPublishers
+from scheduler_svc.notifications.sender import NotificationSender
 from scheduler_svc.replication import reaper
 from scheduler_svc.replication.partition_set import PartitionSet, StoreOpener
 from scheduler_svc.replication.servicegroup.liveness import GroupLiveness

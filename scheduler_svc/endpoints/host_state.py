@@ -13,8 +13,8 @@ from rpcapi.endpoint import expose
 from rpcapi.resources import names
 from scheduler_svc.endpoints import bounds, encode
 from scheduler_svc.endpoints.metered import MeteredEndpoint
-from scheduler_svc.host_state.arrivals import HostReportRouter
 from scheduler_svc.host_state.deployment import DeploymentStates
+from scheduler_svc.host_state.report_router import HostReportRouter
 from scheduler_svc.host_state.reports import check_nodes
 from scheduler_svc.replication.partitions import OpenPartitions
 from scheduler_svc.store.records import HostReport

@@ -11,7 +11,7 @@ from rpcapi import errors
 from rpcapi.background import BackgroundLoop
 from scheduler_svc import metrics
 from scheduler_svc.core.records import LogEntry
-from scheduler_svc.notifications.turn import NAMESPACE, PublishedPosition, PublisherLease
+from scheduler_svc.notifications.lease import NAMESPACE, PublishedPosition, PublisherLease
 from scheduler_svc.store.protocols.log import LogStore
 
 LOG = log.getLogger(__name__)

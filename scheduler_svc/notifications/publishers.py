@@ -3,9 +3,9 @@
 
 from collections.abc import Callable, Collection, Sequence
 
-from scheduler_svc.notifications.outlet import NotificationSender
+from scheduler_svc.notifications.lease import PublisherLease
 from scheduler_svc.notifications.publisher import NotificationPublisher
-from scheduler_svc.notifications.turn import PublisherLease
+from scheduler_svc.notifications.sender import NotificationSender
 from scheduler_svc.store.interface import Store
 
 

@@ -10,7 +10,7 @@ from oslo_config import cfg
 from rpcapi.messaging import bus
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.composition.tasks import notification_publishers
-from scheduler_svc.notifications.turn import NAMESPACE
+from scheduler_svc.notifications.lease import NAMESPACE
 from scheduler_svc.store.factory import open_store
 from tests.unit.scheduler_svc.fakes.hosts import join, node
 

@@ -8,16 +8,7 @@ import pytest
 
 from rpcapi import context, errors, objects
 from tests.unit.scheduler_svc.fakes.hosts import SMALL_REQUEST, node
-from tests.unit.scheduler_svc.fakes.workers import FakeTransportWorker, node_report
-
-
-@pytest.fixture(scope="module")
-def worker():
-    worker = FakeTransportWorker()
-    worker.service.start()
-    yield worker
-    worker.service.stop()
-    worker.service.wait()
+from tests.unit.scheduler_svc.fakes.workers import node_report
 
 
 def test_claim_lifecycle_from_report_to_release(worker):
@@ -100,3 +91,17 @@ def test_fencing_ends_claims_and_verify_lists_awaited_hosts(worker):
         worker.claims.fence_host(context.new(), "nobody")
     with pytest.raises(errors.InvalidName, match="one of its nodes"):
         worker.claims.fence_host(context.new(), "fen/n1")
+
+
+@pytest.mark.parametrize(
+    ("error", "ask"),
+    [
+        (errors.InvalidRequest, lambda worker: worker.claims.list_claims(context.new(), limit=5000)),
+        (errors.InvalidName, lambda worker: worker.claims.confirm_claims(context.new(), "a/b", worker.refs(["x"]))),
+    ],
+)
+def test_invalid_input_is_a_typed_error_and_changes_nothing(worker, error, ask):
+    before = (dict(worker.store.state.claims), set(worker.store.state.providers))
+    with pytest.raises(error):
+        ask(worker)
+    assert (dict(worker.store.state.claims), set(worker.store.state.providers)) == before

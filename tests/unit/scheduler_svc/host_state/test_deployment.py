@@ -6,9 +6,9 @@ import pytest
 from rpcapi import context, errors
 from scheduler_svc.core.namespaces.registry import NamespaceRegistry
 from scheduler_svc.core.records import ClaimRef
-from scheduler_svc.host_state.arrivals import HostReportRouter
 from scheduler_svc.host_state.deployment import DeploymentStates
 from scheduler_svc.host_state.documents import HostStates
+from scheduler_svc.host_state.report_router import HostReportRouter
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.store.records import HostReport
 from tests.unit.scheduler_svc.fakes.deployments import PartitionedDeployment
@@ -26,13 +26,13 @@ class World:
         registry = NamespaceRegistry()
         states = {partition.name: HostStates(partition.store, registry) for partition in self.partitions}
         self.states = DeploymentStates(self.partitions, states)
-        self.arrivals = HostReportRouter(self.partitions)
+        self.report_router = HostReportRouter(self.partitions)
         self.sequence = 1
 
     def report(self, host, partition, nodes=None):
         self.sequence += 1
         overviews = {host: node()} if nodes is None else nodes
-        return self.arrivals.update_stats(
+        return self.report_router.update_stats(
             host, partition, HostReport(incarnation=1, sequence=self.sequence, nodes=overviews)
         )
 
@@ -144,7 +144,7 @@ def test_host_cannot_leave_an_unavailable_partition(world):
 
 def test_host_is_removed_from_its_partition(world):
     for name in ("b1", "b1", "nobody"):
-        world.arrivals.remove(name)
+        world.report_router.remove(name)
     assert world.names("b") == ["b2", "n/1"]
 
 

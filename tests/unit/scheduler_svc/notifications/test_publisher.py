@@ -5,8 +5,8 @@ import pytest
 
 from rpcapi import errors
 from scheduler_svc.conf.notifications import KINDS
+from scheduler_svc.notifications.lease import NAMESPACE, PublishedPosition, PublisherLease
 from scheduler_svc.notifications.publisher import NotificationPublisher
-from scheduler_svc.notifications.turn import NAMESPACE, PublishedPosition, PublisherLease
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.fakes.hosts import join, node
 

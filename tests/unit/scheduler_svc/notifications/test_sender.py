@@ -11,7 +11,7 @@ from rpcapi import errors
 from rpcapi.messaging import bus
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.conf import notifications
-from scheduler_svc.notifications.outlet import NotificationSender
+from scheduler_svc.notifications.sender import NotificationSender
 
 
 @pytest.fixture
@@ -39,21 +39,21 @@ def test_listener_receives_sent_notification(ready):
         transport, [messaging.Target(topic="gantt_host_state")], [received], executor="threading"
     )
     listener.start()
-    outlet = NotificationSender(ready, "fake://", "messagingv2", ["gantt_host_state"], "gantt-scheduler.s1")
+    sender = NotificationSender(ready, "fake://", "messagingv2", ["gantt_host_state"], "gantt-scheduler.s1")
     for number in range(3):
-        outlet.send("host_state.state", {"position": number})
+        sender.send("host_state.state", {"position": number})
     got = [received.events.get(timeout=20) for _ in range(3)]
     listener.stop()
     listener.wait()
-    outlet.close()
+    sender.close()
     assert got == [("gantt-scheduler.s1", "host_state.state", {"position": number}) for number in range(3)]
 
 
 def test_failed_send_raises_unavailable(ready, redis_server):
-    outlet = NotificationSender(ready, redis_server.bus_url(), "messagingv2", ["t"], "p")
+    sender = NotificationSender(ready, redis_server.bus_url(), "messagingv2", ["t"], "p")
     with pytest.raises(errors.Unavailable, match="bus for notifications"):
-        outlet.send("host_state.state", {})
-    outlet.close()
+        sender.send("host_state.state", {})
+    sender.close()
 
 
 @pytest.mark.parametrize(("url", "driver"), [("nonsense://u:secret@h/", "messagingv2"), ("fake://", "pigeon")])

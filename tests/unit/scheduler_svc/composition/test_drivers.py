@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Drivers are built from the configuration, those from outside by their own class method."""
+
+from types import SimpleNamespace
+
+from scheduler_svc import conf as scheduler_conf
+from scheduler_svc.composition import drivers
+from scheduler_svc.core.drivers.filter import FilterDriver
+
+
+def test_driver_from_outside_builds_itself_from_the_configuration(conf, monkeypatch):
+    class OutsideDriver(FilterDriver):
+        @classmethod
+        def from_conf(cls, conf):
+            built_in = drivers.filter_driver(conf)
+            return cls(built_in.filters, built_in.weigher_set, subset=7)
+
+    def find(group, name, **_options):
+        return SimpleNamespace(driver={"outside": OutsideDriver, "filter": FilterDriver}[name])
+
+    monkeypatch.setattr(drivers.stevedore_driver, "DriverManager", find)
+    scheduler_conf.register_opts(conf)
+    conf.set_override("driver", "outside", group="scheduler")
+    conf.set_override("drivers", ["filter"], group="scheduler")
+    loaded = drivers.load(conf)
+    assert (type(loaded["outside"]), loaded["outside"].subset) == (OutsideDriver, 7)
+    assert (type(loaded["filter"]), loaded["filter"].subset) == (FilterDriver, 1)

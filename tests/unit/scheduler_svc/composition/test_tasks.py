@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which background tasks a worker has."""
+
+from rpcapi.background import Periodic
+from scheduler_svc.composition import stores, tasks
+from scheduler_svc.notifications.publishers import NotificationPublishers
+from scheduler_svc.replication.servicegroup.liveness import GroupLiveness
+from scheduler_svc.store.memory import MemoryStore
+from tests.unit.scheduler_svc.fakes.workers import configure
+
+
+def task_classes(conf, worker_index):
+    """Return the classes of a worker's tasks, over two partitions of which it serves both."""
+    partition_set = stores.open_partitions(conf, MemoryStore, {}, None)
+    return [type(task) for task in tasks.build(conf, partition_set, MemoryStore, worker_index)]
+
+
+def test_first_worker_also_checks_aggregates_and_publishes_notifications(conf):
+    configure(conf).set_override("partitions", ["default", "west"], group="scheduler")
+    conf.set_override("enabled", True, group="host_state_notifications")
+    conf.set_override("transport_url", "fake://", group="host_state_notifications")
+    # Two reapers and the heartbeat; the first worker also has the check of aggregates.
+    assert task_classes(conf, 0) == [*[Periodic] * 4, NotificationPublishers]
+    assert task_classes(conf, 1) == [Periodic] * 3
+
+
+def test_every_worker_joins_a_configured_service_group(conf):
+    configure(conf).set_override("driver", "tooz", group="service_group")
+    conf.set_override("backend_url", "redis://127.0.0.1:1", group="service_group")
+    assert [task_classes(conf, index)[-1] for index in (0, 1)] == [GroupLiveness] * 2

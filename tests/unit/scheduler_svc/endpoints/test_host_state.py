@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Methods that report, read and change host state, over the bus."""
+
+import pytest
+
+from rpcapi import context, errors
+from tests.unit.scheduler_svc.fakes.workers import node_report
+
+
+def test_stats_are_applied_once_and_deltas_need_their_base(worker):
+    assert not worker.report("st", {"st/1": node_report()}).need_full
+    delta = worker.report("st", {"st/1": {"traits": ["CUSTOM_NEW"]}}, sequence=2, base=1, full=False)
+    assert (delta.need_full, delta.audit) == (False, True)
+    state = worker.scheduler.get_host_state(context.new(), "compute", ("st", "1"))
+    assert state.document["traits"] == ["CUSTOM_NEW"]
+    assert state.document["inventories"]["VCPU"]["capacity"] == 8
+    assert worker.report("st", {}, sequence=9, base=7, full=False).need_full
+
+
+def test_only_an_operator_can_disable_a_host(worker):
+    worker.join("off", {"off/1": node_report()})
+    ctxt = context.new()
+    state = worker.scheduler.get_host_state(ctxt, "service", "off")
+    state.document = {"enabled": False, "disabled_reason": "repair"}
+    with pytest.raises(errors.WriterRefused):
+        worker.scheduler.update_host_state(ctxt, state, "gantt-conductor")
+    new = worker.scheduler.update_host_state(ctxt, state, "gantt")
+    assert (new.document["enabled"], new.document["disabled_reason"]) == (False, "repair")
+    again = state.obj_clone()
+    again.document = {"enabled": True}
+    with pytest.raises(errors.VersionConflict):
+        worker.scheduler.update_host_state(ctxt, again, "gantt")
+    assert worker.service._worker.partition_set.partitions.own.replica.reach(worker.store.state.position, 10)
+    with pytest.raises(errors.NoValidHost, match="1 service disabled"):
+        worker.select(force_hosts=["off"])
+
+
+def test_host_states_are_paged(worker):
+    worker.report("page", {f"page/{number}": node_report() for number in range(5)})
+    documents, marker = [], "page"
+    while marker is not None and marker.startswith("page"):
+        page = worker.scheduler.list_host_state(context.new(), "compute", marker, 2)
+        documents += [state.name for state in page.states if state.name.startswith("page/")]
+        marker = page.marker
+    assert documents == [f"page/{number}" for number in range(5)]
+
+
+def test_services_are_listed_with_their_binary(worker):
+    worker.scheduler.report_service(context.new(), "gantt-conductor", "somewhere")
+    page = worker.scheduler.list_host_state(context.new(), "service")
+    kinds = {state.document["binary"]: state.document["alive"] for state in page.states}
+    assert kinds["gantt-conductor"] and kinds["gantt-scheduler"]
+
+
+@pytest.mark.parametrize(
+    ("error", "ask"),
+    [
+        (errors.InvalidStats, lambda worker: worker.report("h", {"other/1": node_report()})),
+        (errors.InvalidName, lambda worker: worker.report("h/1", {"h/1": node_report()})),
+        (errors.InvalidRequest, lambda worker: worker.report("h", {}, sequence=0)),
+        (errors.UnknownHost, lambda worker: worker.scheduler.get_host_state(context.new(), "compute", "nowhere")),
+        (errors.UnknownNamespace, lambda worker: worker.scheduler.list_host_state(context.new(), "weather")),
+        (errors.InvalidRequest, lambda worker: worker.scheduler.list_host_state(context.new(), "compute", None, 0)),
+    ],
+)
+def test_invalid_input_is_a_typed_error_and_changes_nothing(worker, error, ask):
+    before = (dict(worker.store.state.claims), set(worker.store.state.providers))
+    with pytest.raises(error):
+        ask(worker)
+    assert (dict(worker.store.state.claims), set(worker.store.state.providers)) == before
