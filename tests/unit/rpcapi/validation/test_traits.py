@@ -20,6 +20,7 @@ def test_valid_traits_pass():
         ([], [[]], [], "any-of list of traits of group '1' is empty"),
         (["CUSTOM_A"], [], ["CUSTOM_A"], "requires and forbids CUSTOM_A of group '1'"),
         ([], [["CUSTOM_A"]], ["CUSTOM_B", "CUSTOM_A"], "any of CUSTOM_A of group '1' and forbids them all"),
+        ([], [["CUSTOM_A"]], ["CUSTOM_A"], "forbids them all"),
         ([f"CUSTOM_{n}" for n in range(101)], [], [], "may contain at most 100 elements, got 101"),
         ([f"CUSTOM_{n}" for n in range(60)], [], [f"CUSTOM_B{n}" for n in range(60)], "names more than 100 traits"),
     ],

@@ -58,6 +58,7 @@ def test_sharing_provider_serves_unsuffixed_groups_of_its_aggregates(fields, pro
 def test_aggregate_of_the_root_applies_to_its_tree():
     assert options_of(RequestGroup("", {"VGPU": 1}, member_of=(("rack1",),))) == [["h/gpu0", "h/gpu1"]]
     assert options_of(RequestGroup("1", {"VGPU": 1}, member_of=(("rack1",),))) == [[]]
+    assert options_of(RequestGroup("", {"VGPU": 1}, forbidden_aggregates=("rack1",))) == [[]]
 
 
 def test_requirement_with_the_fewest_options_is_first_and_equal_ones_are_adjacent():
