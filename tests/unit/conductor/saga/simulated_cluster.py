@@ -205,3 +205,7 @@ THREE = {"h1/n": 4, "h2/n": 4, "h3/n": 4}
 
 def uuid_list(count: int) -> list[str]:
     return [f"00000000-0000-4000-8000-{number:012}" for number in range(count)]
+
+
+def history(cluster: SimulatedCluster, uuid: str) -> list[tuple[int, str, str]]:
+    return [(entry["attempt"], entry["host"], entry["outcome"]) for entry in cluster.record(uuid).history]

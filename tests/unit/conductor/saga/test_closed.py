@@ -5,8 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.unit.conductor.saga.simulated_cluster import LIMITS, THREE, SimulatedCluster, uuid_list
-from tests.unit.conductor.saga.test_boot import history
+from tests.unit.conductor.saga.simulated_cluster import LIMITS, THREE, SimulatedCluster, history, uuid_list
 
 
 @pytest.fixture

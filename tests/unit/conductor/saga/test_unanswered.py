@@ -6,8 +6,7 @@ import pytest
 
 from rpcapi import errors
 from tests.unit.conductor.ledger import TTL_MS
-from tests.unit.conductor.saga.simulated_cluster import CTXT, SPEC, THREE, SimulatedCluster, uuid_list
-from tests.unit.conductor.saga.test_boot import history
+from tests.unit.conductor.saga.simulated_cluster import CTXT, SPEC, THREE, SimulatedCluster, history, uuid_list
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from rpcapi import errors, objects
-from tests.unit.conductor.saga.simulated_cluster import CTXT, LIMITS, SPEC, THREE, SimulatedCluster, uuid_list
+from tests.unit.conductor.saga.simulated_cluster import CTXT, LIMITS, SPEC, THREE, SimulatedCluster, history, uuid_list
 
 
 @pytest.fixture
@@ -14,10 +14,6 @@ def cluster() -> SimulatedCluster:
     created = SimulatedCluster(THREE)
     created.conductor()
     return created
-
-
-def history(cluster: SimulatedCluster, uuid: str) -> list[tuple[int, str, str]]:
-    return [(entry["attempt"], entry["host"], entry["outcome"]) for entry in cluster.record(uuid).history]
 
 
 def test_request_needs_one_decision_and_one_message_per_host(cluster: SimulatedCluster) -> None:

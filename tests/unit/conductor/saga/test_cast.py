@@ -9,8 +9,7 @@ import pytest
 
 from rpcapi import errors
 from tests.unit.conductor.ledger import TTL_MS
-from tests.unit.conductor.saga.simulated_cluster import LIMITS, THREE, SimulatedCluster, uuid_list
-from tests.unit.conductor.saga.test_boot import history
+from tests.unit.conductor.saga.simulated_cluster import LIMITS, THREE, SimulatedCluster, history, uuid_list
 
 AWAY = [
     errors.Unavailable(what="The message bus", why="no answer in 5 s"),

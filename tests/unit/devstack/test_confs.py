@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Configuration files of a cluster."""
+
+from pathlib import Path
+
+from devstack import confs
+from devstack.cluster import ClusterSize
+from devstack.layout import Layout
+
+
+def test_down_time_allows_missed_reports(tmp_path: Path) -> None:
+    def seconds(interval: float) -> float:
+        size = ClusterSize(computes=200, nodes_per_host=50, report_interval=interval, churn=0.1)
+        layout = Layout(tmp_path)
+        compute = confs.render("compute", size, layout, confs.Urls("bus", None))
+        assert (compute["compute"]["report_interval"], compute["simulator"]["churn"]) == (interval, 0.1)
+        scheduler = confs.render("scheduler", size, layout, confs.Urls("bus", "store"))
+        return scheduler["store"]["service_down_time"]  # type: ignore[return-value]
+
+    assert (seconds(10.0), seconds(60.0)) == (60.0, 180.0)
