@@ -40,7 +40,8 @@ def test_commands_and_their_options_exist(page, arguments):
 
 def sample_options():
     """{group: options} of the sample configuration; groups of a kind, such as [flavor:NAME], by the kind."""
-    options, group = {}, None
+    options: dict[str, set[str]] = {}
+    group: set[str] = set()
     for line in SAMPLE.splitlines():
         if header := re.match(r"\[(.+)\]", line):
             group = options.setdefault(header[1].partition(":")[0], set())
@@ -53,7 +54,7 @@ def sample_options():
 def test_options_of_configuration_examples_exist(block, tmp_path):
     path = tmp_path / "gantt.conf"
     path.write_text(block.text)
-    sections = {}
+    sections: dict[str, dict[str, list[str]]] = {}
     cfg.ConfigParser(str(path), sections).parse()
     assert sections
     known = sample_options()
