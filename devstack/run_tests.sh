@@ -17,7 +17,7 @@ case "${1:-}" in
     -h | --help)
         printf '%s\n' "Usage: $(basename "$0") [--quick | --full]" \
             "Run lint, types, import contracts, the default tests and those of the systemd units." \
-            "  --quick  lint, types, import contracts and unit tests only" \
+            "  --quick  lint, types, import contracts and unit tests only (without those of the lab)" \
             "  --full   also the long tests"
         exit 0
         ;;
