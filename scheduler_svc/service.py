@@ -31,7 +31,7 @@ class SchedulerService:
         self._index = worker_index
         self._opener = opener or functools.partial(open_configured, conf)
         self._stopping = threading.Event()
-        self._worker: worker.Worker | None = None
+        self._worker: worker.SchedulerWorker | None = None
         self._servers: list[Any] = []  # those that were started
 
     def start(self) -> None:

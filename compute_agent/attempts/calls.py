@@ -13,7 +13,7 @@ from rpcapi import context, errors
 from rpcapi.context import RequestContext
 
 LOG = log.getLogger(__name__)
-Answer = TypeVar("Answer")
+CallResult = TypeVar("CallResult")
 
 # Timeout of a call, in seconds, while the agent stops.
 DRAIN_TIMEOUT = 3.0
@@ -40,7 +40,9 @@ class ServiceCalls:
         self._draining = True
         self._timeout = min(self._timeout, DRAIN_TIMEOUT)
 
-    def call(self, method: str, send: Callable[[RequestContext], Answer], attempts: Sequence[Attempt] = ()) -> Answer:
+    def call(
+        self, method: str, send: Callable[[RequestContext], CallResult], attempts: Sequence[Attempt] = ()
+    ) -> CallResult:
         """Return what ``send(context)`` returns; the context is that of the request of ``attempts``.
 
         Raises CallUnanswered and CallRejected, with the method and the cause.

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from devstack.lab.interruption import defer_signals
-from devstack.servers.redis import Durability, RedisServer
+from devstack.servers.redis import AppendFsync, RedisServer
 
 
 @contextlib.contextmanager
-def running(appendonly: Durability) -> Iterator[RedisServer]:
+def running(appendonly: AppendFsync) -> Iterator[RedisServer]:
     """Start a server in a temporary folder, and remove both at the end; raises ServerError."""
     cleanup = contextlib.ExitStack()
     try:

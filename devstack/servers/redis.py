@@ -17,7 +17,7 @@ from devstack.servers.process import ServerProcess
 from devstack.servers.redis_binary import redis_binary
 from devstack.servers.redis_users import ADMIN, RedisUser, acl_file
 
-Durability = Literal["no", "everysec", "always"]
+AppendFsync = Literal["no", "everysec", "always"]
 
 # The kernel's limit for the path of a Unix socket, less its final zero.
 SOCKET_PATH_LIMIT = 107
@@ -40,7 +40,7 @@ class RedisServer:
         folder: Path,
         *,
         binary: Path | None = None,
-        appendonly: Durability = "no",
+        appendonly: AppendFsync = "no",
         port: int | None = None,
         users: Sequence[RedisUser] = (),
         replica_of: "RedisServer | None" = None,

@@ -14,7 +14,7 @@ from devstack.servers.errors import ServerError, ServerNotReady
 from devstack.servers.folder import Passwords, private_folder
 from devstack.servers.ports import LOOPBACK
 from devstack.servers.process import POLL
-from devstack.servers.redis import Durability, RedisServer
+from devstack.servers.redis import AppendFsync, RedisServer
 from devstack.servers.redis_users import REPLICA, RedisUser
 
 NODE_TIMEOUT_MS = 1000  # after which the other nodes consider a silent node dead
@@ -45,7 +45,7 @@ class RedisCluster:
         *,
         primaries: int = 3,
         binary: Path | None = None,
-        appendonly: Durability = "everysec",
+        appendonly: AppendFsync = "everysec",
         users: Sequence[RedisUser] = (),
     ) -> None:
         self.folder = folder.absolute()

@@ -11,7 +11,7 @@ from devstack.servers.errors import ServerError, ServerNotReady
 from devstack.servers.folder import Passwords, private_folder, write_private
 from devstack.servers.ports import LOOPBACK, free_port
 from devstack.servers.process import POLL, ServerProcess
-from devstack.servers.redis import Durability, RedisServer
+from devstack.servers.redis import AppendFsync, RedisServer
 from devstack.servers.redis_binary import redis_binary
 from devstack.servers.redis_users import ADMIN, PEER, REPLICA, SENTINEL, SENTINEL_READER, RedisUser, acl_file
 
@@ -108,7 +108,7 @@ class SentinelGroup:
         folder: Path,
         *,
         binary: Path | None = None,
-        appendonly: Durability = "everysec",
+        appendonly: AppendFsync = "everysec",
         users: Sequence[RedisUser] = (),
         settings: Sequence[str] = (),
         replicas: int = 2,

@@ -18,7 +18,7 @@ from scheduler_svc.replication.partition_set import PartitionSet, StoreOpener
 
 
 @dataclass(frozen=True, slots=True)
-class Worker:
+class SchedulerWorker:
     """The parts of a worker, none of them started."""
 
     transport: Any
@@ -28,7 +28,7 @@ class Worker:
     tasks: Sequence[tasks.BackgroundTask]
 
 
-def build(conf: cfg.ConfigOpts, worker_index: int, opener: StoreOpener) -> Worker:
+def build(conf: cfg.ConfigOpts, worker_index: int, opener: StoreOpener) -> SchedulerWorker:
     """Build a worker; nothing is sent or read yet. Raises BadConfiguration."""
     scheduling_policy = policy.load(conf)
     transport = bus.get_transport(conf)
@@ -45,4 +45,6 @@ def build(conf: cfg.ConfigOpts, worker_index: int, opener: StoreOpener) -> Worke
         worker=f"{conf.scheduler.host}:{worker_index}",
         serializer=GanttSerializer(conductor.object_backport_versions),
     )
-    return Worker(transport, partition_set, selection, servers, tasks.build(conf, partition_set, opener, worker_index))
+    return SchedulerWorker(
+        transport, partition_set, selection, servers, tasks.build(conf, partition_set, opener, worker_index)
+    )

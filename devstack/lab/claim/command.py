@@ -14,11 +14,11 @@ from devstack.lab.benchmark import Benchmark, positive
 from devstack.lab.claim.calls import BARE, CLAIM, ClaimCalls, prepare_partitions, send
 from devstack.lab.rows import ResultRow
 from devstack.lab.timing import TimedSubject, Times, interleave
-from devstack.servers.redis import Durability
+from devstack.servers.redis import AppendFsync
 from rpcapi.cli.error_messages import CommandFailed
 
 BUDGET = 2.0
-MODES: Sequence[Durability] = ("no", "everysec", "always")
+MODES: Sequence[AppendFsync] = ("no", "everysec", "always")
 CANDIDATES = (1, 4, 16)
 BLOCKS = 10
 DEPTH = 16  # calls per pipeline where the rate is measured
@@ -70,7 +70,7 @@ class ClaimBenchmark(Benchmark):
 
 
 def _rows(
-    mode: Durability, candidates: int, calls: ClaimCalls, single: int, tick: Callable[[], Any]
+    mode: AppendFsync, candidates: int, calls: ClaimCalls, single: int, tick: Callable[[], Any]
 ) -> Iterator[ResultRow]:
     latency = _measure(calls, _single_subjects(calls, single), single, tick)
     pipelined = _measure(calls, _pipelined_subjects(calls), PIPELINES, tick)

@@ -15,7 +15,7 @@ from devstack.cluster import INHERITED, Cluster, ClusterSize, Mode
 from devstack.lab.interruption import defer_signals
 from devstack.servers.folder import write_private
 from devstack.servers.process import ServerProcess, stop_together
-from devstack.servers.redis import Durability
+from devstack.servers.redis import AppendFsync
 
 MODES = {"rabbit": Mode.STANDARD, "embedded": Mode.EMBEDDED}
 START_SECONDS = 60.0
@@ -30,7 +30,7 @@ class PrivateCluster:
     """The servers of a cluster in a temporary folder; daemons are started individually."""
 
     def __init__(
-        self, folder: Path, size: ClusterSize, fsync: Durability, overrides: Mapping[str, confs.Groups]
+        self, folder: Path, size: ClusterSize, fsync: AppendFsync, overrides: Mapping[str, confs.Groups]
     ) -> None:
         durable = {"store": {"durability": "always" if fsync == "always" else "everysec"}}
         scheduler = confs.merge(overrides.get("scheduler", {}), durable)
@@ -104,7 +104,7 @@ class PrivateCluster:
 
 @contextlib.contextmanager
 def running(
-    size: ClusterSize, fsync: Durability = "everysec", overrides: Mapping[str, confs.Groups] | None = None
+    size: ClusterSize, fsync: AppendFsync = "everysec", overrides: Mapping[str, confs.Groups] | None = None
 ) -> Iterator[PrivateCluster]:
     """Start the servers in a temporary folder, and remove all of it at the end; raises ServerError."""
     cleanup = contextlib.ExitStack()

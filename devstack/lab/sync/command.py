@@ -13,7 +13,7 @@ from devstack.lab import hosts, private_redis
 from devstack.lab.benchmark import Benchmark, host_count, positive, share, up_to
 from devstack.lab.rows import ResultRow
 from devstack.lab.sync import load
-from devstack.lab.sync.load import MINUTE, ReportPlan
+from devstack.lab.sync.load import MINUTE, ScheduledReports
 from devstack.lab.sync.scenario import SyncMeasurements, measure
 from devstack.lab.sync.worker import ReplicaProgress, open_store
 
@@ -52,7 +52,7 @@ class SyncBenchmark(Benchmark):
 
     def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
         nodes = load.spread(args.nodes_per_host, hosts.make_nodes(args.hosts))
-        plan = ReportPlan(args.minutes * MINUTE, args.change)
+        plan = ScheduledReports(args.minutes * MINUTE, args.change)
         with (
             self.bar(round(plan.seconds), "reporting", args) as bar,
             private_redis.running("everysec") as server,

@@ -39,7 +39,7 @@ class ReportTimes:
 
 
 @dataclass(frozen=True, slots=True)
-class ReportPlan:
+class ScheduledReports:
     """Reports of all hosts in turn, one per minute and host for ``seconds``; 0 means one report each, immediately."""
 
     seconds: float
@@ -63,7 +63,7 @@ class ReportingAgents:
         self._sequences = dict.fromkeys(self._by_host, 1)
         self._chance = random.Random(SEED)
 
-    def send(self, plan: ReportPlan, on_change: Callable[[], None]) -> ReportTimes:
+    def send(self, plan: ScheduledReports, on_change: Callable[[], None]) -> ReportTimes:
         """Send the planned reports; ``on_change`` is called after each report that changed something."""
         hosts = list(self._by_host)
         every = MINUTE / len(hosts) if plan.seconds else 0.0

@@ -14,7 +14,7 @@ import redis
 
 from devstack.lab.hosts import Nodes
 from devstack.lab.sync import load
-from devstack.lab.sync.load import ReportPlan, ReportTimes
+from devstack.lab.sync.load import ReportTimes, ScheduledReports
 from devstack.lab.sync.table import digest
 from devstack.lab.sync.worker import PARTITION, ReplicaProgress, WorkerStart, open_store, worker_task
 from devstack.lab.worker_processes import WorkerProcesses
@@ -51,7 +51,7 @@ class SyncMeasurements:
     reference: str
 
 
-def measure(url: str, nodes: Nodes, workers: int, plan: ReportPlan, bar: Any) -> SyncMeasurements:
+def measure(url: str, nodes: Nodes, workers: int, plan: ScheduledReports, bar: Any) -> SyncMeasurements:
     """Measure on the store at ``url``, where all hosts are registered; ``bar`` advances by the seconds of reports."""
     starts = [_start(url) for _ in range(STARTS)]
     with (
@@ -74,7 +74,7 @@ def _start(url: str) -> WorkerStart:
         return worker.receive(WAIT_SECONDS)[0]
 
 
-def _report(reporter: WorkerProcesses, plan: ReportPlan, bar: Any) -> ReportTimes:
+def _report(reporter: WorkerProcesses, plan: ScheduledReports, bar: Any) -> ReportTimes:
     began, shown = time.monotonic(), 0
 
     def watch() -> None:
@@ -103,7 +103,7 @@ def _pause(
         before = store.snapshot().position
     os.kill(pids[0], signal.SIGSTOP)  # if the lab ends here, SIGKILL ends the paused worker too
     for _ in range(ROUNDS):
-        reporter.send([ReportPlan(0, load.ALL)])
+        reporter.send([ScheduledReports(0, load.ALL)])
         (reported,) = reporter.receive(WAIT_SECONDS)
     resumed = time.monotonic()
     os.kill(pids[0], signal.SIGCONT)

@@ -5,7 +5,7 @@ import pytest
 
 from devstack.lab import hosts
 from devstack.lab.sync import command, load, scenario
-from devstack.lab.sync.load import ReportingAgents, ReportPlan
+from devstack.lab.sync.load import ReportingAgents, ScheduledReports
 from devstack.lab.sync.table import digest
 from devstack.lab.sync.worker import ReplicaProgress
 from scheduler_svc.replication.replica import Replica
@@ -71,7 +71,7 @@ def test_missed_change_changes_the_digest(store):
     reporting_agents = ReportingAgents(store, load.spread(3, hosts.make_nodes(6)))
     before = load_table(store)
     changes = []
-    result = reporting_agents.send(ReportPlan(0, load.ALL), lambda: changes.append(1))
+    result = reporting_agents.send(ScheduledReports(0, load.ALL), lambda: changes.append(1))
     # Then the old table's digest differs from a new one's, and two new ones are equal
     assert len(result.sent) == result.reports == len(changes) == 2
     assert result.position == store.snapshot().position
@@ -81,5 +81,5 @@ def test_missed_change_changes_the_digest(store):
 def test_reports_without_changes_write_no_log(store):
     reporting_agents = ReportingAgents(store, load.spread(3, hosts.make_nodes(6)))
     position = store.snapshot().position
-    result = reporting_agents.send(ReportPlan(0, 0.0), lambda: pytest.fail("nothing changed"))
+    result = reporting_agents.send(ScheduledReports(0, 0.0), lambda: pytest.fail("nothing changed"))
     assert (result.sent, result.reports, store.snapshot().position) == ([], 2, position)
