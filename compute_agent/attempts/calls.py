@@ -13,7 +13,7 @@ from rpcapi import context, errors
 from rpcapi.context import RequestContext
 
 LOG = log.getLogger(__name__)
-CallResult = TypeVar("CallResult")
+Reply = TypeVar("Reply")
 
 # Timeout of a call, in seconds, while the agent stops.
 DRAIN_TIMEOUT = 3.0
@@ -40,9 +40,7 @@ class ServiceCalls:
         self._draining = True
         self._timeout = min(self._timeout, DRAIN_TIMEOUT)
 
-    def call(
-        self, method: str, send: Callable[[RequestContext], CallResult], attempts: Sequence[Attempt] = ()
-    ) -> CallResult:
+    def call(self, method: str, send: Callable[[RequestContext], Reply], attempts: Sequence[Attempt] = ()) -> Reply:
         """Return what ``send(context)`` returns; the context is that of the request of ``attempts``.
 
         Raises CallUnanswered and CallRejected, with the method and the cause.
