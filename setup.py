@@ -32,7 +32,7 @@ TEST = [
     "fixtures>=4.1",
     "testscenarios>=0.5",
 ]
-LINT = ["ruff>=0.6", "mypy>=1.11", "import-linter>=2.16", "reno>=4.1"]
+LINT = ["codespell>=2.3", "pylint>=3.2", "ruff>=0.6", "mypy>=1.11", "import-linter>=2.16", "reno>=4.1"]
 
 SITE = "https://gantt.example.org"  # a reserved domain: the project is not published yet
 

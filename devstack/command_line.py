@@ -26,12 +26,12 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="stack.sh", description=DESCRIPTION)
     parser.add_argument(
-        "--standard", action="store_true", help="RabbitMQ and Redis from Debian's packages, as private nodes"
+        "--standard", action="store_true", help="RabbitMQ and Redis from Debian's packages, as private instances"
     )
     parser.add_argument("--computes", type=_positive, default=10, help="service hosts (10)")
     parser.add_argument("--nodes", type=_positive, default=10, help="nodes of each service host (10)")
     parser.add_argument("--report-interval", type=_seconds, default=10.0, help="seconds between a host's reports (10)")
-    parser.add_argument("--churn", type=_share, default=0.0, help="share of nodes that change in that time (0)")
+    parser.add_argument("--churn", type=_share, default=0.0, help="share of nodes that change in a report interval (0)")
     parser.add_argument("--schedulers", type=_positive, default=2, help="scheduler workers (2)")
     parser.add_argument("--pools", type=_count, default=0, help="storage pools of a simulated volume service (0)")
     parser.add_argument("--networks", type=_count, default=0, help="networks of a simulated network service (0)")

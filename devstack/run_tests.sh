@@ -45,7 +45,7 @@ if [ "${1:-}" = --quick ]; then
 fi
 
 # Reports packages that cannot be installed; tests that need them are skipped or, in CI, fail.
-"$python" -m devstack.servers.install rabbitmq-server redis-server postgresql memcached zookeeper systemd-container debootstrap \
+"$python" -m devstack.servers.install rabbitmq-server redis-server postgresql memcached zookeeper systemd-container debootstrap zsh \
     || say "gantt: continuing without them; tests that need them are skipped, or fail in CI."
 
 exec "$tox/bin/tox" run -e "$environments"

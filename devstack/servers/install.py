@@ -50,6 +50,7 @@ PRESENCE_CHECKS: Mapping[str, Callable[[], bool]] = {
     "zookeeper": lambda: _runs(zookeeper_classes),
     "systemd-container": _on_path("systemd-nspawn"),
     "debootstrap": _on_path("debootstrap"),
+    "zsh": _on_path("zsh"),
 }
 SERVERS = ("rabbitmq-server", "redis-server")
 

@@ -78,7 +78,7 @@ def check(host: str, report: HostReport) -> None:
             raise validation.refuse(f"host {host!r} may not report {name!r}, which is a node of another host")
 
 
-def judge(last: AppliedReport | None, report: HostReport) -> Freshness:
+def report_freshness(last: AppliedReport | None, report: HostReport) -> Freshness:
     """Return how to handle ``report`` after ``last``."""
     if last is not None and (report.incarnation, report.sequence) <= (last.incarnation, last.sequence):
         return Freshness.IGNORE

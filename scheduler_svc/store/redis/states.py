@@ -34,7 +34,7 @@ class RedisHostStates:
     def _try_report(self, host: str, report: HostReport) -> StatsOutcome | None:
         raw, node_names, stored = self._last_report(host, list(report.nodes))
         last = _applied(raw, node_names)
-        freshness = reports.judge(last, report)
+        freshness = reports.report_freshness(last, report)
         mode, plan = "look", reports.ReportPlan((), (), (), ())
         if freshness is reports.Freshness.APPLY:
             mode, plan = "apply", reports.plan(host, last, report, stored)

@@ -15,7 +15,7 @@ def update_stats(partition: PartitionState, host: str, report: HostReport, now: 
     """Apply a checked report."""
     last = partition.reports.get(host)
     partition.prefetch(services=[host], providers={*report.nodes, *(last.nodes if last and report.full else ())})
-    freshness = reports.judge(last, report)
+    freshness = reports.report_freshness(last, report)
     if freshness is reports.Freshness.APPLY:
         stored = {name: partition.providers[name] for name in report.nodes if name in partition.providers}
         plan = reports.plan(host, last, report, stored)

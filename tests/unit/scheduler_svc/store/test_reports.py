@@ -40,7 +40,7 @@ def stored(plan: ReportPlan) -> dict[str, Any]:
 def test_report_is_judged_by_the_last_applied_one(
     last: tuple[int, int] | None, next_report: HostReport, freshness: Freshness
 ) -> None:
-    assert reports.judge(None if last is None else AppliedReport(*last, ()), next_report) is freshness
+    assert reports.report_freshness(None if last is None else AppliedReport(*last, ()), next_report) is freshness
 
 
 @pytest.mark.parametrize("field", ["incarnation", "sequence", "base"])
