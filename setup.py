@@ -52,7 +52,6 @@ setup(
     },
     license="Apache-2.0",
     license_files=["LICENSE"],
-    keywords=["scheduler", "cloud", "placement", "nova", "oslo"],
     classifiers=[
         "Development Status :: 4 - Beta",
         "Environment :: No Input/Output (Daemon)",

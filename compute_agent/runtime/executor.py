@@ -126,9 +126,10 @@ class SerialQueuePool:
                 self._ready.clear()
             self._changed.notify_all()
             self._timers_changed.notify_all()
-            threads = [*self._threads, *([self._clock] if self._clock else [])]
-        for thread in threads:
+        for thread in self._threads:  # a job that still runs may start one more, which this loop reaches
             thread.join()
+        if self._clock:
+            self._clock.join()
 
     def _put(self, queue: _PooledQueue, job: Job) -> None:
         if self._closing and not self._working:

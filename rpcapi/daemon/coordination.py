@@ -2,6 +2,7 @@
 """Group membership at a coordination service, through tooz. All waits are bounded."""
 
 import contextlib
+import importlib
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -55,6 +56,9 @@ class Coordinator:
     """One member's client of the coordination service; not thread-safe. Calls raise Unavailable when it is down."""
 
     def __init__(self, group: CoordinationGroup, member: str) -> None:
+        # Imported in the caller's thread: tooz brings eventlet, which copies the threading module at its import. A
+        # thread that imports it gets the copy's end marker in place of its own, so that joining it waits in vain.
+        importlib.import_module("tooz.coordination")
         self._group = group
         self._member = member
         self._driver: Any = None

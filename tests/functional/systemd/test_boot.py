@@ -52,7 +52,8 @@ def cluster(machine: Machine) -> Iterator[Machine]:
     machine.run("systemctl", "enable", "--quiet", *UNITS, "gantt.target")
     machine.run("systemctl", "start", "--no-block", "gantt.target")
     machine.eventually(
-        lambda: all("is away" in machine.journal(unit) for unit in UNITS), "every unit logging that a server is away"
+        lambda: all("is unreachable" in machine.journal(unit) for unit in UNITS),
+        "every unit logging that a server is away",
     )
     assert {machine.property(unit, "ActiveState") for unit in UNITS} == {"activating"}
     start_redis(machine, "bus", "no", BUS)

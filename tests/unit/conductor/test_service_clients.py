@@ -9,16 +9,16 @@ from rpcapi import errors
 
 
 def test_claims_client_is_made_once_for_each_partition() -> None:
-    made: list[str] = []
+    partitions: list[str] = []
 
     def make(partition: str) -> str:
-        made.append(partition)
+        partitions.append(partition)
         return f"claims of {partition}"
 
     clients = ServiceClients(scheduler=None, compute=None, claims=cache_clients(make), partition="default")
     answers = [clients.claims_of(partition) for partition in (None, "west", "west", "default")]
     assert answers == ["claims of default", "claims of west", "claims of west", "claims of default"]
-    assert made == ["default", "west"]
+    assert partitions == ["default", "west"]
 
 
 @pytest.mark.parametrize(
