@@ -4,12 +4,12 @@
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from enum import StrEnum
+from dataclasses import asdict
 from pathlib import Path
 
 from devstack import confs
-from devstack.layout import CLIENT, DAEMONS, SIMULATED_DAEMONS, Layout
+from devstack.cluster_size import ClusterSize, Mode
+from devstack.layout import CLIENT, SIMULATED_DAEMONS, Layout
 from devstack.servers.errors import ServerError
 from devstack.servers.folder import write_private
 from devstack.servers.ports import free_port
@@ -21,46 +21,6 @@ from devstack.servers.redis_users import BUS_USERS, STORE_USERS
 
 STOP_SECONDS = 45.0
 INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "PYTHONPATH")
-
-
-class Mode(StrEnum):
-    """Which servers provide the bus and the store."""
-
-    EMBEDDED = "embedded"  # two small Redis servers, on Unix sockets only
-    STANDARD = "standard"  # RabbitMQ and Redis from the distribution's packages, on loopback ports
-
-
-@dataclass(frozen=True)
-class ClusterSize:
-    """Size of a cluster and activity of its simulated nodes; port 0 means any free port.
-
-    ``report_interval`` is in seconds; ``churn`` is the share of nodes, from 0 to 1, that change in each interval.
-    ``pools`` and ``networks`` are the numbers of storage pools and physical networks of the simulated services.
-    """
-
-    mode: Mode = Mode.EMBEDDED
-    computes: int = 10
-    nodes_per_host: int = 10
-    schedulers: int = 2
-    amqp_port: int = 0
-    store_port: int = 0
-    executor: str = "eventlet"
-    seed: int = 1
-    report_interval: float = 10.0
-    churn: float = 0.0
-    pools: int = 0
-    networks: int = 0
-
-    @property
-    def daemons(self) -> tuple[str, ...]:
-        """Names of the daemon processes."""
-        simulated = {"volume": self.pools, "network": self.networks, "publisher": self.pools or self.networks}
-        return (*DAEMONS, *(name for name, count in simulated.items() if count))
-
-    @property
-    def nodes(self) -> int:
-        """Number of nodes that the agents simulate."""
-        return self.computes * self.nodes_per_host
 
 
 class Cluster:

@@ -5,11 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from devstack.cluster import ClusterSize
-    from devstack.layout import Layout
+from devstack.cluster_size import ClusterSize
+from devstack.layout import Layout
 
 Groups = Mapping[str, Mapping[str, object]]
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from tqdm import tqdm
 
 from devstack import exercise, report, workload
-from devstack.cluster import Cluster, ClusterSize, Mode
+from devstack.cluster import Cluster
+from devstack.cluster_size import ClusterSize, Mode
 from devstack.command_line import parse
 from devstack.layout import default_folder
 from devstack.servers.errors import ServerError

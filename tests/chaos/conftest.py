@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from devstack import exercise
-from devstack.cluster import ClusterSize
+from devstack.cluster_size import ClusterSize
 from tests.chaos.rigged import rig
 from tests.functional import clusters, truth
 from tests.functional.clusters import RunningCluster

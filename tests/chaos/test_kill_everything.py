@@ -14,7 +14,7 @@ import oslo_messaging as messaging
 import pytest
 
 from devstack import exercise, workload
-from devstack.cluster import ClusterSize, Mode
+from devstack.cluster_size import ClusterSize, Mode
 from rpcapi import errors
 from tests.chaos.conftest import IMPATIENT
 from tests.functional import clusters, truth

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from devstack import confs, exercise, workload
-from devstack.cluster import Cluster, ClusterSize
+from devstack.cluster import Cluster
+from devstack.cluster_size import ClusterSize
 from devstack.servers.folder import write_private
 from devstack.servers.process import ServerProcess
 from devstack.servers.redis import RedisServer

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 
 from devstack import exercise, workload
-from devstack.cluster import ClusterSize
+from devstack.cluster_size import ClusterSize
 from devstack.servers.ports import free_port
 from devstack.servers.redis import RedisServer
 from devstack.servers.redis_users import STORE_USERS

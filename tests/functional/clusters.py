@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from devstack import exercise
-from devstack.cluster import Cluster, ClusterSize, Mode
+from devstack.cluster import Cluster
+from devstack.cluster_size import ClusterSize, Mode
 from devstack.confs import Groups
 from devstack.servers.process import ServerProcess
 from rpcapi.cli.session import Session

@@ -10,7 +10,7 @@ import pytest
 from tqdm import tqdm
 
 from devstack import exercise
-from devstack.cluster import ClusterSize
+from devstack.cluster_size import ClusterSize
 from rpcapi import objects
 from rpcapi.resources.names import host_of
 from tests.functional import clusters

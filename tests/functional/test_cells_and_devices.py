@@ -16,7 +16,7 @@ from compute_agent.attempt import Attempt
 from compute_agent.attempts.journal import Journal
 from compute_agent.attempts.journal_file import JournalFile
 from devstack import exercise
-from devstack.cluster import ClusterSize
+from devstack.cluster_size import ClusterSize
 from rpcapi import objects
 from rpcapi.resources.names import host_of
 from tests.functional import clusters, truth

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from devstack.cluster import ClusterSize
+from devstack.cluster_size import ClusterSize
 from rpcapi import objects
 from tests.functional import clusters, truth
 from tests.functional.clusters import RunningCluster

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from devstack import exercise
-from devstack.cluster import ClusterSize
+from devstack.cluster_size import ClusterSize
 from rpcapi import objects
 from rpcapi.cli import waiting
 from tests import documentation

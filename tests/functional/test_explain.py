@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from devstack import exercise
-from devstack.cluster import ClusterSize
+from devstack.cluster_size import ClusterSize
 from rpcapi import context, objects
 from rpcapi.cli import waiting
 from tests.functional import clusters

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from devstack import exercise, workload
-from devstack.cluster import ClusterSize, Mode
+from devstack.cluster_size import ClusterSize, Mode
 from rpcapi import errors, objects
 from tests.functional import clusters, truth
 from tests.functional.clusters import RunningCluster

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from devstack.cluster import ClusterSize
+from devstack.cluster_size import ClusterSize
 from rpcapi.resources.names import host_of
 from tests.functional import clusters
 from tests.functional.clusters import RunningCluster

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from devstack.cluster import ClusterSize
+from devstack.cluster_size import ClusterSize
 from rpcapi.resources.names import host_of
 from scheduler_svc.conf.filters import DEFAULT_FILTERS
 from scheduler_svc.conf.weighers import WEIGHERS

@@ -11,7 +11,8 @@ import oslo_messaging as messaging
 import pytest
 
 from devstack import exercise, workload
-from devstack.cluster import Cluster, ClusterSize, Mode
+from devstack.cluster import Cluster
+from devstack.cluster_size import ClusterSize, Mode
 from devstack.layout import DAEMONS
 from devstack.servers.rabbitmq import RabbitNode
 from devstack.servers.redis import RedisServer

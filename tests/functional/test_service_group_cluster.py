@@ -6,7 +6,7 @@ import uuid
 
 import pytest
 
-from devstack.cluster import ClusterSize
+from devstack.cluster_size import ClusterSize
 from devstack.servers.ports import free_port
 from devstack.servers.redis import RedisServer
 from rpcapi import errors, objects

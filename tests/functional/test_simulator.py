@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from devstack import exercise, workload
-from devstack.cluster import ClusterSize, Mode
+from devstack.cluster_size import ClusterSize, Mode
 from devstack.servers.ports import free_port
 from devstack.servers.process import ServerProcess
 from rpcapi.resources.names import host_of

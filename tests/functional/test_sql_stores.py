@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from devstack import exercise, workload
-from devstack.cluster import ClusterSize
+from devstack.cluster_size import ClusterSize
 from devstack.servers.postgresql import PostgresqlServer
 from tests.functional import clusters, truth
 

@@ -6,7 +6,7 @@ import uuid
 import pytest
 
 from devstack import exercise
-from devstack.cluster import ClusterSize
+from devstack.cluster_size import ClusterSize
 from devstack.publishers import site_topology
 from rpcapi import objects
 from rpcapi.cli import waiting

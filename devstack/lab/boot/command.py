@@ -5,7 +5,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from devstack.cluster import ClusterSize
+from devstack.cluster_size import ClusterSize
 from devstack.lab.benchmark import Benchmark, host_count, positive
 from devstack.lab.boot.scenario import BootMeasurements, BootPlan, measure
 from devstack.lab.rows import ResultRow

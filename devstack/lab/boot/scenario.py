@@ -14,7 +14,7 @@ from oslo_config import cfg
 from oslo_messaging.transport import RPCTransport
 
 from devstack import exercise
-from devstack.cluster import ClusterSize
+from devstack.cluster_size import ClusterSize
 from devstack.lab.rpc import deployment
 from devstack.lab.rpc.echo_service import TOPIC
 from devstack.lab.timing import Times, interleave

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from devstack import confs, exercise
-from devstack.cluster import Cluster, ClusterSize
+from devstack.cluster import Cluster
+from devstack.cluster_size import ClusterSize
 from devstack.lab.replay.arrivals import ReplayRequest
 from devstack.lab.replay.placer import AssignedHosts, OnRefusal, PlacedServer
 from devstack.lab.replay.policies import ReplayPolicy

@@ -10,7 +10,7 @@ import oslo_messaging as messaging
 from oslo_config import cfg
 
 from devstack.lab import requests
-from devstack.lab.rpc.callers import CALL_SECONDS, ECHO, ClientCalls
+from devstack.lab.rpc.client_calls import CALL_SECONDS, ECHO, ClientCalls
 from devstack.lab.rpc.echo_service import TOPIC
 from rpcapi import conf as rpcapi_conf
 from rpcapi import context, errors, objects

@@ -10,24 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from devstack.lab.processor_time import descendant_cpu_seconds
+from devstack.lab.rpc.client_calls import CALL_SECONDS, ClientCalls
 from devstack.lab.worker_processes import PipeEnd, WorkerProcesses
 
-ECHO = 0  # instead of a batch size
 START_SECONDS = 60.0
-CALL_SECONDS = 30.0
-
-
-@dataclass(frozen=True, slots=True)
-class ClientCalls:
-    """Calls of one client in one block: end and duration of each in seconds, and the number of refusals.
-
-    ``began`` and ``ends`` are times of the machine's monotonic clock, which all processes share.
-    """
-
-    began: float
-    ends: np.ndarray
-    seconds: np.ndarray
-    refusals: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,14 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from devstack.cluster import ClusterSize
+from devstack.cluster_size import ClusterSize
 from devstack.confs import PARTITION
 from devstack.lab import hosts
 from devstack.lab.benchmark import Benchmark, host_count, positive, up_to
 from devstack.lab.rows import ResultRow
 from devstack.lab.rpc import deployment
-from devstack.lab.rpc.callers import ECHO, CallBlock, Callers, CallStatistics, run_callers
+from devstack.lab.rpc.callers import CallBlock, Callers, CallStatistics, run_callers
+from devstack.lab.rpc.client_calls import ECHO
 from devstack.lab.timing import interleave
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.redis import RedisStore

@@ -11,7 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from devstack import confs
-from devstack.cluster import INHERITED, Cluster, ClusterSize, Mode
+from devstack.cluster import INHERITED, Cluster
+from devstack.cluster_size import ClusterSize, Mode
 from devstack.lab.interruption import defer_signals
 from devstack.servers.folder import write_private
 from devstack.servers.process import ServerProcess, stop_together

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from devstack import exercise, workload
-from devstack.cluster import ClusterSize
+from devstack.cluster_size import ClusterSize
 from devstack.confs import Groups
 from devstack.servers.redis_cluster import RedisCluster
 from scheduler_svc.store.redis.keys import prefix

@@ -4,7 +4,8 @@
 from dataclasses import asdict
 from pathlib import Path
 
-from devstack.cluster import Cluster, ClusterSize, Mode
+from devstack.cluster import Cluster
+from devstack.cluster_size import ClusterSize, Mode
 
 
 def test_mode_and_size_are_recorded_in_the_folder(tmp_path: Path) -> None:

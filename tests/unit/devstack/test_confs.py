@@ -4,7 +4,7 @@
 from pathlib import Path
 
 from devstack import confs
-from devstack.cluster import ClusterSize
+from devstack.cluster_size import ClusterSize
 from devstack.layout import Layout
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from devstack import stack
-from devstack.cluster import Cluster, ClusterSize
+from devstack.cluster import Cluster
+from devstack.cluster_size import ClusterSize
 from devstack.servers.process import ServerProcess
 
 PARTS = ["store", "bus", "scheduler", "conductor", "compute"]

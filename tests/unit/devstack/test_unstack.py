@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from devstack import stack, unstack
-from devstack.cluster import ClusterSize
+from devstack.cluster_size import ClusterSize
 from devstack.layout import Layout
 from devstack.servers.process import ServerProcess
 

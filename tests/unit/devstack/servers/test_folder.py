@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from devstack import stack, unstack
-from devstack.cluster import Cluster, ClusterSize
+from devstack.cluster import Cluster
+from devstack.cluster_size import ClusterSize
 from devstack.layout import Layout
 from devstack.servers.errors import FolderUnusable
 from devstack.servers.folder import private_folder

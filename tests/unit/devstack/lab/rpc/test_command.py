@@ -14,7 +14,8 @@ import pytest
 from devstack.lab import hosts
 from devstack.lab.rows import ResultRow
 from devstack.lab.rpc import command
-from devstack.lab.rpc.callers import CallBlock, ClientCalls
+from devstack.lab.rpc.callers import CallBlock
+from devstack.lab.rpc.client_calls import ClientCalls
 from devstack.servers.process import start_ticks
 from scheduler_svc.core.records import Candidate, ClaimBatch, Intent
 from scheduler_svc.store.memory import MemoryStore

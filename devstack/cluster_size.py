@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The size of a cluster, and which servers it runs on."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from devstack.layout import DAEMONS
+
+
+class Mode(StrEnum):
+    """Which servers provide the bus and the store."""
+
+    EMBEDDED = "embedded"  # two small Redis servers, on Unix sockets only
+    STANDARD = "standard"  # RabbitMQ and Redis from the distribution's packages, on loopback ports
+
+
+@dataclass(frozen=True)
+class ClusterSize:
+    """Size of a cluster and activity of its simulated nodes; port 0 means any free port.
+
+    ``report_interval`` is in seconds; ``churn`` is the share of nodes, from 0 to 1, that change in each interval.
+    ``pools`` and ``networks`` are the numbers of storage pools and physical networks of the simulated services.
+    """
+
+    mode: Mode = Mode.EMBEDDED
+    computes: int = 10
+    nodes_per_host: int = 10
+    schedulers: int = 2
+    amqp_port: int = 0
+    store_port: int = 0
+    executor: str = "eventlet"
+    seed: int = 1
+    report_interval: float = 10.0
+    churn: float = 0.0
+    pools: int = 0
+    networks: int = 0
+
+    @property
+    def daemons(self) -> tuple[str, ...]:
+        """Names of the daemon processes."""
+        simulated = {"volume": self.pools, "network": self.networks, "publisher": self.pools or self.networks}
+        return (*DAEMONS, *(name for name, count in simulated.items() if count))
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes that the agents simulate."""
+        return self.computes * self.nodes_per_host
