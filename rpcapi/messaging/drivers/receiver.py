@@ -107,16 +107,6 @@ class Receiver:
         """Stop reading for this listener; returns when no more messages can reach it."""
         with self._condition:
             self._listeners.remove(listener)
-            last_of_fanout = all(
-                other.listen_target.fanout != listener.listen_target.fanout for other in self._listeners
-            )
-        if last_of_fanout:
-            try:
-                self._outbox.leave(listener.listen_target.fanout, self.inbox)
-            except transport.CONNECTION_ERRORS:
-                LOG.debug(
-                    "Bus unreachable; the fan-out membership of %s expires by itself", listener.listen_target.label
-                )
         self.refresh_subscriptions()
         with self._condition:
             requested_version = self._requested_version
@@ -125,6 +115,17 @@ class Receiver:
                 lambda: self._applied_version >= requested_version or self._channel is None,
                 self._limits.socket_timeout * 2,
             )
+            last_of_fanout = all(
+                other.listen_target.fanout != listener.listen_target.fanout for other in self._listeners
+            )
+        # Not before: the thread may just be renewing the memberships of the listeners that it knew.
+        if last_of_fanout:
+            try:
+                self._outbox.leave(listener.listen_target.fanout, self.inbox)
+            except transport.CONNECTION_ERRORS:
+                LOG.debug(
+                    "Bus unreachable; the fan-out membership of %s expires by itself", listener.listen_target.label
+                )
 
     def _run(self) -> None:
         pauses = self._backoff.pauses()
