@@ -74,7 +74,7 @@ setup(
     ),
     include_package_data=True,
     package_data={
-        "rpcapi": ["py.typed", "messaging/drivers/lua/*.lua", "cli/static/*"],
+        "rpcapi": ["py.typed", "messaging/drivers/lua/*.lua", "redis_failover/lua/*.lua", "cli/static/*"],
         "scheduler_svc": ["py.typed", "store/redis/lua/*.lua"],
         "conductor": ["py.typed", "store/lua/*.lua"],
         "compute_agent": ["py.typed"],

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lua scripts: one file per verb, composed with its fragments and the keys that it declares.
 
-Three header lines have a meaning, the first two in verbs and fragments alike:
-``--@ include name`` is replaced by the fragment ``name.lua``, once per script;
+Three header lines have a meaning, in verbs and fragments alike:
+``--@ include name`` is replaced by the fragment ``name.lua``, once per script: of the store, or of the folder ``lua``
+beside this module for what several stores share;
 ``--@ keys word ...`` declares keys by the words of the store's key schema; the script reads them as ``K.word``;
-``--@ args name ...`` declares the arguments of a verb in order; the script and its fragments read them as ``A.name``.
+``--@ args name ...`` declares arguments in order; the script and its fragments read them as ``A.name``.
 Arguments that follow these, such as one row for each claim, begin at ``ARGV[REST]``.
 """
 
@@ -13,11 +14,13 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Any
 
 _INCLUDE = "--@ include "
 _KEYS = "--@ keys "
 _ARGS = "--@ args "
+_SHARED = files(__package__).joinpath("lua")  # fragments that several stores include
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,11 @@ def _table(source: str, names: Sequence[str]) -> str:
     return "{ " + ", ".join(f"{name} = {source}[{index}]" for index, name in enumerate(names, 1)) + " }"
 
 
+def _read(folder: Traversable, part: str) -> str:
+    own = folder.joinpath(f"{part}.lua")
+    return (own if own.is_file() else _SHARED.joinpath(f"{part}.lua")).read_text("utf-8")
+
+
 def script_loader(package: str, key_schema: Collection[str]) -> Callable[[str], LuaScript]:
     """Return a function that reads the verb of a name from the folder ``lua`` of ``package``, once.
 
@@ -69,7 +77,7 @@ def script_loader(package: str, key_schema: Collection[str]) -> Callable[[str], 
                 return []
             included.add(part)
             lines: list[str] = []
-            for line in folder.joinpath(f"{part}.lua").read_text("utf-8").splitlines():
+            for line in _read(folder, part).splitlines():
                 if line.startswith(_INCLUDE):
                     lines += compose(line.removeprefix(_INCLUDE).strip())
                 elif line.startswith(_KEYS):
