@@ -21,7 +21,7 @@ CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 10.0
 CONNECTIONS = 128  # more than the threads that may use the store at a time
 # Scripts that do not wait for replicas: a lease that a failover loses is simply taken again.
-UNACKNOWLEDGED = frozenset({"load", "page_everything", "page_listed", "purge", "release", "take"})
+UNACKNOWLEDGED = frozenset({"load", "page", "purge", "release", "take"})
 
 
 class ConductorConnection:
