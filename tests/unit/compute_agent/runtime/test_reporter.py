@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compute_agent.attempts.calls import CallRejected, CallUnanswered
-from compute_agent.runtime import incarnation
 from compute_agent.simulator.profile import HostProfile
 from rpcapi import errors
 from tests.unit.compute_agent.rig import HOST, NODES, AgentRig
@@ -251,17 +250,3 @@ def test_scheduler_view_converges_after_any_lost_messages(
         rig.reporter.report()
     assert rig.scheduler.views == {HOST: truth(rig)}
     rig.stop()
-
-
-def test_incarnation_increases_when_the_clock_is_set_back(tmp_path: Path) -> None:
-    path = tmp_path / "incarnation"
-    assert incarnation.next_incarnation(path, lambda: 5000) == 5000
-    assert incarnation.next_incarnation(path, lambda: 6000) == 6000
-    assert incarnation.next_incarnation(path, lambda: 10) == 6001
-    assert incarnation.next_incarnation(path, lambda: 10) == 6002
-
-
-def test_malformed_incarnation_file_is_named_in_the_error(tmp_path: Path) -> None:
-    (tmp_path / "incarnation").write_text("x")
-    with pytest.raises(errors.BadConfiguration, match=r"incarnation does not contain an incarnation number"):
-        incarnation.next_incarnation(tmp_path / "incarnation")
