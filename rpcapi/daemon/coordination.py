@@ -58,7 +58,7 @@ class Coordinator:
     def __init__(self, group: CoordinationGroup, member: str) -> None:
         # Imported in the caller's thread: tooz brings eventlet, which copies the threading module at its import. A
         # thread that imports it gets the copy's end marker in place of its own, so that joining it waits in vain.
-        importlib.import_module("tooz.coordination")
+        self._tooz: Any = importlib.import_module("tooz.coordination")
         self._group = group
         self._member = member
         self._driver: Any = None
@@ -68,15 +68,13 @@ class Coordinator:
         name = self._group.name.encode()
 
         def act(driver: Any) -> None:
-            from tooz import coordination  # noqa: PLC0415 - an extra, needed where it is configured
-
-            if not _has_persistent_session(driver):
+            if not self._has_persistent_session(driver):
                 driver.heartbeat()
             try:
                 driver.join_group(name).get(timeout=ANSWER_SECONDS)
-            except coordination.MemberAlreadyExist:
+            except self._tooz.MemberAlreadyExist:
                 pass
-            except coordination.GroupNotCreated:
+            except self._tooz.GroupNotCreated:
                 self._create(driver)
                 driver.join_group(name).get(timeout=ANSWER_SECONDS)
 
@@ -107,7 +105,7 @@ class Coordinator:
             answer = self._call_bounded(open_and_act)
         except errors.Unavailable:
             # A driver with a persistent session reconnects by itself. Others are dropped: they may retry for a minute.
-            self._driver = drivers[0] if drivers and _has_persistent_session(drivers[0]) else None
+            self._driver = drivers[0] if drivers and self._has_persistent_session(drivers[0]) else None
             raise
         self._driver = drivers[0]
         return answer
@@ -134,8 +132,6 @@ class Coordinator:
         raise errors.Unavailable(what=f"The service group {self._group.name}", why=why) from error
 
     def _open(self) -> Any:
-        from tooz import coordination  # noqa: PLC0415 - an extra, needed where it is configured
-
         group = self._group
         options: dict[str, Any] = {
             "timeout": str(max(2, round(group.session_timeout))),
@@ -144,18 +140,14 @@ class Coordinator:
         if group.url.partition(":")[0] in ("zookeeper", "kazoo"):
             # Without this its library backs off for up to a minute before it tries to reconnect.
             options["connection_retry"] = {"max_tries": -1, "delay": 0.1, "max_delay": group.interval}
-        driver = coordination.get_coordinator(group.url, self._member.encode(), **options)
+        driver = self._tooz.get_coordinator(group.url, self._member.encode(), **options)
         driver.start()
         return driver
 
     def _create(self, driver: Any) -> None:
-        from tooz import coordination  # noqa: PLC0415 - an extra, needed where it is configured
-
-        with contextlib.suppress(coordination.GroupAlreadyExist):  # another member was first
+        with contextlib.suppress(self._tooz.GroupAlreadyExist):  # another member was first
             driver.create_group(self._group.name.encode()).get(timeout=ANSWER_SECONDS)
 
-
-def _has_persistent_session(driver: Any) -> bool:
-    from tooz import coordination  # noqa: PLC0415 - an extra, needed where it is configured
-
-    return coordination.Characteristics.NON_TIMEOUT_BASED in driver.CHARACTERISTICS
+    def _has_persistent_session(self, driver: Any) -> bool:
+        is_persistent: bool = self._tooz.Characteristics.NON_TIMEOUT_BASED in driver.CHARACTERISTICS
+        return is_persistent

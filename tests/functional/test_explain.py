@@ -70,7 +70,7 @@ def test_an_accepted_request(running):
     assert 0 <= document["heard_s"] < 5
     shown = gantt(running, "explain", request_id)
     assert shown["freshness"]["entries_behind"] == 0
-    assert "such_as" not in shown
+    assert "examples" not in shown
 
 
 def test_a_refused_request(running):
@@ -129,14 +129,14 @@ def test_dry_run_claims_and_records_nothing(running):
     before = content()
     (flavor,) = list(session.flavors)[:1]
     document = gantt(running, "explain", "--dry-run", "--flavor", flavor, "--count", "2")
-    assert (document["outcome"], document["hosts_looked_at"], len(document["candidates"])) == (
+    assert (document["outcome"], document["hosts_considered"], len(document["candidates"])) == (
         "selected",
         SHAPE.nodes,
         2,
     )
     refused = gantt(running, "explain", "--dry-run", "--flavor", flavor, "--trait", "CUSTOM_NOWHERE")
     assert refused["outcome"] == "refused"
-    assert sum(len(names) for names in refused["such_as"].values()) == SHAPE.nodes
+    assert sum(len(names) for names in refused["examples"].values()) == SHAPE.nodes
     assert content() == before
 
 

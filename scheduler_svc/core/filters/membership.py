@@ -12,9 +12,9 @@ from scheduler_svc.core.table.trees import ProviderColumns
 from scheduler_svc.core.table.view import View
 
 NAME = "MembershipFilter"
-REASON_AGGREGATE = "not in the aggregates asked for"
+REASON_AGGREGATE = "not in the requested aggregates"
 REASON_FORBIDDEN = "in a forbidden aggregate"
-REASON_TREE = "not the tree asked for"
+REASON_TREE = "not the requested tree"
 
 
 def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:

@@ -73,7 +73,7 @@ def test_explain_shows_filters_scores_and_verdicts(cluster, gantt):
     assert columns["hosts_refused"] == {"az": 8, "VCPU": 80}
     assert columns["best"] == DECISION["best"]
     assert columns["claims"] == DECISION["verdicts"]
-    assert columns["asked"] == {"resources": {"VCPU": 2}}
+    assert columns["request"] == {"resources": {"VCPU": 2}}
     output = gantt("explain", "req-1").out
     assert output.index("80 VCPU") < output.index("8 az")
     assert "host1/node1: 1.500 (ram +1.000, cpu +0.500)" in output

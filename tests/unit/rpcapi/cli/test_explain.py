@@ -17,7 +17,7 @@ DRY = DECISION | {"dry_run": True, "candidates": [["h1", "h2"], ["h2"]]}
 
 def test_refusal_shows_sample_hosts(cluster, gantt):
     cluster.scheduler.decisions["req-1"] = REFUSED
-    assert gantt("explain", "req-1", "-f", "json").json["such_as"] == REFUSED["samples"]
+    assert gantt("explain", "req-1", "-f", "json").json["examples"] == REFUSED["samples"]
     assert "not enough VCPU: h1/n1, h2/n1" in gantt("explain", "req-1").out
 
 
@@ -37,7 +37,7 @@ def test_freshness_excludes_the_entry_of_the_claim_itself(cluster, gantt):
 def test_prefilter_constraints_are_separate_from_the_request(cluster, gantt):
     cluster.scheduler.decisions["req-1"] = REFUSED
     columns = gantt("explain", "req-1", "-f", "json").json
-    assert columns["asked"] == {"resources": {"VCPU": 2}}
+    assert columns["request"] == {"resources": {"VCPU": 2}}
     assert columns["prefilters"] == REFUSED["spec"]["rewritten"]
     assert "tenants: member_of a or b" in gantt("explain", "req-1").out
 

@@ -16,7 +16,7 @@ SSD = {"id": "ssd", "name": "SSD hosts", "hosts": ["h1", "h2/n1"], "metadata": {
 STORED_SSD = {key: value for key, value in SSD.items() if key != "id"}
 
 
-class AggregateWorld:
+class AggregatesOfTwoCells:
     def __init__(self):
         self.deployment = PartitionedDeployment(a={"a1": node()}, b={"b1": node()})
         self.partitions = self.deployment.worker.partitions
@@ -39,65 +39,65 @@ class AggregateWorld:
 
 
 @pytest.fixture
-def world():
-    return AggregateWorld()
+def cells():
+    return AggregatesOfTwoCells()
 
 
-def test_all_partitions_store_the_same_document(world):
-    world.update(SSD)
-    assert world.documents() == [STORED_SSD, STORED_SSD]
-    world.update({"id": "ssd", "hosts": ["h9"]})
-    assert world.documents() == [{"hosts": ["h9"]}] * 2
+def test_all_partitions_store_the_same_document(cells):
+    cells.update(SSD)
+    assert cells.documents() == [STORED_SSD, STORED_SSD]
+    cells.update({"id": "ssd", "hosts": ["h9"]})
+    assert cells.documents() == [{"hosts": ["h9"]}] * 2
 
 
-def test_name_is_the_default_id_and_names_are_canonical(world):
-    world.update({"name": "az1", "hosts": [("h1", "n1"), "h1/n1", "h2"], "metadata": None})
-    assert world.documents("az1") == [{"name": "az1", "hosts": ["h1/n1", "h2"]}] * 2
+def test_name_is_the_default_id_and_names_are_canonical(cells):
+    cells.update({"name": "az1", "hosts": [("h1", "n1"), "h1/n1", "h2"], "metadata": None})
+    assert cells.documents("az1") == [{"name": "az1", "hosts": ["h1/n1", "h2"]}] * 2
 
 
-def test_repeated_update_changes_nothing(world):
+def test_repeated_update_changes_nothing(cells):
     for version in ({}, {"version": 3}):
-        world.update({**SSD, **version})
-        before = world.positions()
-        world.update({**SSD, **version})
-        assert world.positions() == before
+        cells.update({**SSD, **version})
+        before = cells.positions()
+        cells.update({**SSD, **version})
+        assert cells.positions() == before
 
 
 @pytest.mark.parametrize("versions", [(1, 2, 10), ("2026-01-01", "2026-01-02", "2026-02-01")])
-def test_update_with_older_version_is_ignored(world, versions):
+def test_update_with_older_version_is_ignored(cells, versions):
     first, second, third = versions
-    world.update(version=second, hosts=["new"])
-    world.update(version=first, hosts=["old"])
-    assert [document["hosts"] for document in world.documents()] == [["new"]] * 2
-    world.update(version=second, hosts=["another"])
-    assert [document["hosts"] for document in world.documents()] == [["new"]] * 2
-    world.update(version=third, hosts=["newest"])
-    assert [(document["hosts"], document["version"]) for document in world.documents()] == [(["newest"], third)] * 2
+    cells.update(version=second, hosts=["new"])
+    cells.update(version=first, hosts=["old"])
+    assert [document["hosts"] for document in cells.documents()] == [["new"]] * 2
+    cells.update(version=second, hosts=["another"])
+    assert [document["hosts"] for document in cells.documents()] == [["new"]] * 2
+    cells.update(version=third, hosts=["newest"])
+    assert [(document["hosts"], document["version"]) for document in cells.documents()] == [(["newest"], third)] * 2
 
 
-def test_update_without_version_always_applies(world):
-    world.update(version=7, hosts=["h1"])
-    world.update(SSD)
-    assert world.documents() == [STORED_SSD] * 2
-    world.update(version=1, hosts=["h3"])
-    assert [document["hosts"] for document in world.documents()] == [["h3"]] * 2
+def test_update_without_version_always_applies(cells):
+    cells.update(version=7, hosts=["h1"])
+    cells.update(SSD)
+    assert cells.documents() == [STORED_SSD] * 2
+    cells.update(version=1, hosts=["h3"])
+    assert [document["hosts"] for document in cells.documents()] == [["h3"]] * 2
 
 
-def test_delete_is_idempotent(world):
-    world.update(SSD)
-    world.aggregates.delete("ssd")
-    world.aggregates.delete("ssd")
-    assert world.documents() == [None, None]
+def test_delete_is_idempotent(cells):
+    cells.update(SSD)
+    cells.aggregates.delete("ssd")
+    cells.aggregates.delete("ssd")
+    assert cells.documents() == [None, None]
 
 
-def test_older_update_does_not_restore_a_deleted_aggregate(world):
-    world.update(version=4, hosts=["h1"])
-    world.aggregates.delete("ssd", 5)
-    world.update(version=4, hosts=["h1"])
-    assert world.documents() == [{"hosts": [], "deleted": True, "version": 5}] * 2
-    world.update(version=6, hosts=["h2"])
-    world.aggregates.delete("ssd", 5)
-    assert [document["hosts"] for document in world.documents()] == [["h2"]] * 2
+def test_older_update_does_not_restore_a_deleted_aggregate(cells):
+    cells.update(version=4, hosts=["h1"])
+    cells.aggregates.delete("ssd", 5)
+    cells.update(version=4, hosts=["h1"])
+    assert cells.documents() == [{"hosts": [], "deleted": True, "version": 5}] * 2
+    cells.update(version=6, hosts=["h2"])
+    cells.aggregates.delete("ssd", 5)
+    assert [document["hosts"] for document in cells.documents()] == [["h2"]] * 2
 
 
 BAD = [
@@ -122,37 +122,37 @@ BAD = [
 
 
 @pytest.mark.parametrize(("aggregate", "error", "why"), BAD)
-def test_one_invalid_aggregate_rejects_the_whole_update(world, aggregate, error, why):
-    world.update({"id": "old", "hosts": [], "version": 1})
-    before = world.positions()
+def test_one_invalid_aggregate_rejects_the_whole_update(cells, aggregate, error, why):
+    cells.update({"id": "old", "hosts": [], "version": 1})
+    before = cells.positions()
     with pytest.raises(error, match=why):
-        world.update({"id": "fine", "hosts": ["h1"]}, aggregate)
-    assert world.positions() == before
+        cells.update({"id": "fine", "hosts": ["h1"]}, aggregate)
+    assert cells.positions() == before
 
 
 @pytest.mark.parametrize(("name", "version"), [("ssd", -1), ("ssd", ""), ("ssd", "x" * 65), ("a b", 1)])
-def test_invalid_deletion_is_refused(world, name, version):
+def test_invalid_deletion_is_refused(cells, name, version):
     with pytest.raises(errors.InvalidRequest):
-        world.aggregates.delete(name, version)
+        cells.aggregates.delete(name, version)
 
 
-def test_number_of_aggregates_per_call_is_limited(world):
+def test_number_of_aggregates_per_call_is_limited(cells):
     with pytest.raises(errors.InvalidRequest, match=f"at most {MAX_AGGREGATES} aggregates"):
-        world.update(*({"id": f"x{n}", "hosts": []} for n in range(MAX_AGGREGATES + 1)))
+        cells.update(*({"id": f"x{n}", "hosts": []} for n in range(MAX_AGGREGATES + 1)))
 
 
-def test_unavailable_partition_raises_and_the_others_are_updated(world):
-    world.deployment.take_away("a")
+def test_unavailable_partition_raises_and_the_others_are_updated(cells):
+    cells.deployment.take_away("a")
     with pytest.raises(errors.StoreUnavailable):
-        world.update(SSD)
-    world.deployment.stores["a"].away = False
-    assert world.documents() == [None, STORED_SSD]
-    world.update(SSD)
-    assert world.documents() == [STORED_SSD, STORED_SSD]
+        cells.update(SSD)
+    cells.deployment.stores["a"].away = False
+    assert cells.documents() == [None, STORED_SSD]
+    cells.update(SSD)
+    assert cells.documents() == [STORED_SSD, STORED_SSD]
 
 
-def test_concurrent_updates_apply_in_version_order(world, monkeypatch):
-    store = world.deployment.stores["a"]
+def test_concurrent_updates_apply_in_version_order(cells, monkeypatch):
+    store = cells.deployment.stores["a"]
     put, others = store.put_state, iter([3, 9])
 
     def put_after_other(namespace, name, version, document):
@@ -162,27 +162,27 @@ def test_concurrent_updates_apply_in_version_order(world, monkeypatch):
         return put(namespace, name, version, document)
 
     monkeypatch.setattr(store, "put_state", put_after_other)
-    world.update(version=5, hosts=["h1"])
-    assert [document["version"] for document in world.documents()] == [9, 5]
+    cells.update(version=5, hosts=["h1"])
+    assert [document["version"] for document in cells.documents()] == [9, 5]
 
 
-def test_update_gives_up_after_repeated_conflicts(world, monkeypatch):
+def test_update_gives_up_after_repeated_conflicts(cells, monkeypatch):
     calls = []
 
     def refuse(*_args):
         calls.append(1)
         raise errors.VersionConflict(what="aggregate", version=2, expected=1)
 
-    monkeypatch.setattr(world.deployment.stores["a"], "put_state", refuse)
+    monkeypatch.setattr(cells.deployment.stores["a"], "put_state", refuse)
     with pytest.raises(errors.StoreUnavailable, match="too many concurrent updates"):
-        world.update(SSD)
-    assert len(calls) == ATTEMPTS and world.documents() == [None, STORED_SSD]
+        cells.update(SSD)
+    assert len(calls) == ATTEMPTS and cells.documents() == [None, STORED_SSD]
 
 
-def test_single_document_updates_are_refused_with_several_partitions(world):
-    states = {part.name: HostStates(part.store, world.registry) for part in world.partitions}
-    deployed = DeploymentStates(world.partitions, states)
-    world.update(SSD)
+def test_single_document_updates_are_refused_with_several_partitions(cells):
+    states = {part.name: HostStates(part.store, cells.registry) for part in cells.partitions}
+    deployed = DeploymentStates(cells.partitions, states)
+    cells.update(SSD)
     with pytest.raises(errors.InvalidRequest, match="'gantt aggregate'"):
         deployed.update("aggregate", "ssd", 0, {"hosts": []}, writer="gantt")
     with pytest.raises(errors.InvalidRequest, match="'gantt aggregate'"):

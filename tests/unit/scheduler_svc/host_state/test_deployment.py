@@ -19,7 +19,7 @@ A = {"a1": node(), "m/1": node(), "z": node()}
 B = {"b1": node(), "b2": node(), "n/1": node()}
 
 
-class World:
+class TwoCells:
     def __init__(self):
         self.deployment = PartitionedDeployment(a=A, b=B)
         self.partitions = self.deployment.worker.partitions
@@ -41,126 +41,126 @@ class World:
 
 
 @pytest.fixture
-def world():
-    return World()
+def cells():
+    return TwoCells()
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 5, 6, 100])
-def test_pages_contain_each_document_of_all_partitions_once_by_name(world, limit):
+def test_pages_contain_each_document_of_all_partitions_once_by_name(cells, limit):
     documents, marker = [], None
     for _ in range(20):
-        page, marker = world.states.list("compute", marker, limit)
+        page, marker = cells.states.list("compute", marker, limit)
         documents += [(document.state.name, document.partition) for document in page]
         if marker is None:
             break
     assert documents == [("a1", "a"), ("b1", "b"), ("b2", "b"), ("m/1", "a"), ("n/1", "b"), ("z", "a")]
 
 
-def test_documents_of_one_name_are_on_one_page(world):
-    world.deployment.stores["b"].update_stats("a1", HostReport(incarnation=1, sequence=1, nodes={"a1": node()}))
-    page, marker = world.states.list("compute", None, 1)
+def test_documents_of_one_name_are_on_one_page(cells):
+    cells.deployment.stores["b"].update_stats("a1", HostReport(incarnation=1, sequence=1, nodes={"a1": node()}))
+    page, marker = cells.states.list("compute", None, 1)
     assert [(document.state.name, document.partition) for document in page] == [("a1", "a"), ("a1", "b")]
-    assert world.states.list("compute", marker, 1)[0][0].state.name == "b1"
+    assert cells.states.list("compute", marker, 1)[0][0].state.name == "b1"
 
 
-def test_listing_can_be_limited_to_an_existing_partition(world):
-    assert [document.state.name for document in world.states.list("compute", None, 9, partition="b")[0]] == [
+def test_listing_can_be_limited_to_an_existing_partition(cells):
+    assert [document.state.name for document in cells.states.list("compute", None, 9, partition="b")[0]] == [
         "b1",
         "b2",
         "n/1",
     ]
-    assert [document.state.name for document in world.states.list("compute", None, 9, {"host": "n"})[0]] == ["n/1"]
+    assert [document.state.name for document in cells.states.list("compute", None, 9, {"host": "n"})[0]] == ["n/1"]
     with pytest.raises(errors.UnknownPartition, match="'c' here; configured: a, b"):
-        world.states.list("compute", None, 9, partition="c")
+        cells.states.list("compute", None, 9, partition="c")
 
 
-def test_other_partitions_are_readable_while_one_is_unavailable(world):
-    world.deployment.take_away("a")
+def test_other_partitions_are_readable_while_one_is_unavailable(cells):
+    cells.deployment.take_away("a")
     with pytest.raises(errors.StoreUnavailable):
-        world.states.list("compute", None, 9)
-    assert len(world.states.list("compute", None, 9, partition="b")[0]) == 3
-    assert world.states.get("service", "b1").partition == "b"
+        cells.states.list("compute", None, 9)
+    assert len(cells.states.list("compute", None, 9, partition="b")[0]) == 3
+    assert cells.states.get("service", "b1").partition == "b"
     with pytest.raises(errors.StoreUnavailable):
-        world.states.get("service", "a1")
+        cells.states.get("service", "a1")
     with pytest.raises(errors.StoreUnavailable):  # it may be there
-        world.states.get("service", "nobody")
+        cells.states.get("service", "nobody")
 
 
-def test_document_is_updated_in_its_partition(world):
-    document = world.states.get("service", "b1")
-    changed = world.states.update("service", "b1", document.state.version, {"enabled": False}, writer="gantt")
+def test_document_is_updated_in_its_partition(cells):
+    document = cells.states.get("service", "b1")
+    changed = cells.states.update("service", "b1", document.state.version, {"enabled": False}, writer="gantt")
     assert changed.partition == "b"
-    assert world.deployment.stores["b"].get_state("service", "b1")[1]["enabled"] is False
+    assert cells.deployment.stores["b"].get_state("service", "b1")[1]["enabled"] is False
     with pytest.raises(errors.UnknownHost):
-        world.states.get("service", "nobody")
+        cells.states.get("service", "nobody")
 
 
-def test_document_is_created_in_requested_partition_and_only_once(world):
-    created = world.states.update("service", "b1", 1, {"enabled": False}, writer="gantt", partition="b")
+def test_document_is_created_in_requested_partition_and_only_once(cells):
+    created = cells.states.update("service", "b1", 1, {"enabled": False}, writer="gantt", partition="b")
     assert created.partition == "b"
     with pytest.raises(errors.Conflict, match="in partition 'b' already"):
-        world.states.update("service", "b1", 0, {"enabled": True}, writer="gantt", partition="a")
+        cells.states.update("service", "b1", 0, {"enabled": True}, writer="gantt", partition="a")
     with pytest.raises(errors.UnknownHost):
-        world.states.update("service", "nobody", 0, {"enabled": True}, writer="gantt", partition="b")
+        cells.states.update("service", "nobody", 0, {"enabled": True}, writer="gantt", partition="b")
     with pytest.raises(errors.UnknownPartition):
-        world.states.update("service", "b1", 0, {"enabled": True}, writer="gantt", partition="c")
+        cells.states.update("service", "b1", 0, {"enabled": True}, writer="gantt", partition="c")
 
 
-def test_report_goes_to_its_partition(world):
-    world.report("new", "b")
-    world.report("old-agent", None)
-    assert "new" in world.names("b") and "old-agent" in world.names("a")
+def test_report_goes_to_its_partition(cells):
+    cells.report("new", "b")
+    cells.report("old-agent", None)
+    assert "new" in cells.names("b") and "old-agent" in cells.names("a")
     with pytest.raises(errors.UnknownPartition):
-        world.report("new", "elsewhere")
+        cells.report("new", "elsewhere")
 
 
-def test_host_without_claims_moves_with_its_nodes(world):
-    world.report("m", "b", {"m/1": node()})
-    world.deployment.worker.follow()
-    assert ("m/1" in world.names("a"), "m/1" in world.names("b")) == (False, True)
-    assert [partition.name for partition in world.partitions.of_host("m")] == ["b"]
+def test_host_without_claims_moves_with_its_nodes(cells):
+    cells.report("m", "b", {"m/1": node()})
+    cells.deployment.worker.follow()
+    assert ("m/1" in cells.names("a"), "m/1" in cells.names("b")) == (False, True)
+    assert [partition.name for partition in cells.partitions.of_host("m")] == ["b"]
     with pytest.raises(errors.UnknownHost):
-        world.deployment.stores["a"].get_state("service", "m")
+        cells.deployment.stores["a"].get_state("service", "m")
 
 
-def test_host_with_claims_cannot_move(world):
+def test_host_with_claims_cannot_move(cells):
     asks = SelectionCall(request(force_hosts=("m",)), ["vm"])
-    assert world.deployment.worker.selector.select(FILTER_POLICY, context.new("p", "u"), asks).partition == "a"
+    assert cells.deployment.worker.selector.select(FILTER_POLICY, context.new("p", "u"), asks).partition == "a"
     with pytest.raises(errors.HostInUse, match="'m' holds 1 live claims in partition 'a'"):
-        world.report("m", "b", {"m/1": node()})
-    assert "m/1" not in world.names("b")
-    world.report("m", "a", {"m/1": node()})
-    world.deployment.stores["a"].abort([ClaimRef("vm", 1)])
-    world.report("m", "b", {"m/1": node()})
-    assert "m/1" in world.names("b")
+        cells.report("m", "b", {"m/1": node()})
+    assert "m/1" not in cells.names("b")
+    cells.report("m", "a", {"m/1": node()})
+    cells.deployment.stores["a"].abort([ClaimRef("vm", 1)])
+    cells.report("m", "b", {"m/1": node()})
+    assert "m/1" in cells.names("b")
 
 
-def test_host_cannot_leave_an_unavailable_partition(world):
-    world.deployment.take_away("a")
+def test_host_cannot_leave_an_unavailable_partition(cells):
+    cells.deployment.take_away("a")
     with pytest.raises(errors.StoreUnavailable):
-        world.report("m", "b", {"m/1": node()})
-    assert "m/1" not in world.names("b")
+        cells.report("m", "b", {"m/1": node()})
+    assert "m/1" not in cells.names("b")
 
 
-def test_host_is_removed_from_its_partition(world):
+def test_host_is_removed_from_its_partition(cells):
     for name in ("b1", "b1", "nobody"):
-        world.report_router.remove(name)
-    assert world.names("b") == ["b2", "n/1"]
+        cells.report_router.remove(name)
+    assert cells.names("b") == ["b2", "n/1"]
 
 
-def test_newest_record_of_a_decision_is_returned(world):
+def test_newest_record_of_a_decision_is_returned(cells):
     for number, name in enumerate("ab"):
-        world.deployment.wait(1)
-        world.deployment.stores[name].record_decision("r", {"number": number})
-    partition, document = world.partitions.find_decision("r")
+        cells.deployment.wait(1)
+        cells.deployment.stores[name].record_decision("r", {"number": number})
+    partition, document = cells.partitions.find_decision("r")
     assert (partition.name, document["number"]) == ("b", 1)
     with pytest.raises(errors.UnknownDecision):
-        world.partitions.find_decision("unheard of")
+        cells.partitions.find_decision("unheard of")
 
 
-def test_partitions_are_listed_with_their_state(world):
-    world.deployment.stores["b"].away = True
-    first, second = [partition.overview() for partition in world.partitions]
+def test_partitions_are_listed_with_their_state(cells):
+    cells.deployment.stores["b"].away = True
+    first, second = [partition.overview() for partition in cells.partitions]
     assert (first.name, first.available, first.hosts, first.alive) == ("a", True, 3, 3)
     assert first.claims == {"prepared": 0, "confirmed": 0}
     assert (second.name, second.available, second.hosts, second.claims) == ("b", False, 3, None)

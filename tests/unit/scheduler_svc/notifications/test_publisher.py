@@ -36,7 +36,7 @@ class Bus:
         return [payload["position"] for _event, payload in self.sent]
 
 
-class World:
+class PublisherBench:
     """A store, a bus, and publishers on a clock that the test advances."""
 
     def __init__(self, **options):
@@ -66,76 +66,76 @@ class World:
 
 
 @pytest.fixture
-def world():
-    return World()
+def bench():
+    return PublisherBench()
 
 
-def test_change_is_published_with_partition_epoch_and_position(world):
-    worker = world.worker("w")
-    world.publish(worker)
-    join(world.store, {"a/1": node()})
-    at = world.put("a", {"watts": 5})
-    world.publish(worker)
-    assert world.bus.events[0] == "resync"
-    assert {"provider", "service", "alive", "opened", "state"} <= set(world.bus.events)
-    event, payload = world.bus.sent[-1]
+def test_change_is_published_with_partition_epoch_and_position(bench):
+    worker = bench.worker("w")
+    bench.publish(worker)
+    join(bench.store, {"a/1": node()})
+    at = bench.put("a", {"watts": 5})
+    bench.publish(worker)
+    assert bench.bus.events[0] == "resync"
+    assert {"provider", "service", "alive", "opened", "state"} <= set(bench.bus.events)
+    event, payload = bench.bus.sent[-1]
     assert event == "host_state.state"
     assert payload == {
         "version": "1.0",
         "partition": "default",
-        "epoch": world.store.state.epoch,
+        "epoch": bench.store.state.epoch,
         "position": at,
         "kind": "state",
         "payload": {"rack": {"a": {"watts": 5}}},
     }
-    assert world.bus.positions == sorted(world.bus.positions)
+    assert bench.bus.positions == sorted(bench.bus.positions)
 
 
-def test_unconfigured_kinds_and_lease_documents_are_not_published(world):
-    worker = world.worker("w", kinds=["state"])
-    world.publish(worker)
-    join(world.store, {"a/1": node()})
-    world.put("a", {"watts": 5})
-    world.publish(worker)
-    assert world.bus.events == ["resync", "state"]
+def test_unconfigured_kinds_and_lease_documents_are_not_published(bench):
+    worker = bench.worker("w", kinds=["state"])
+    bench.publish(worker)
+    join(bench.store, {"a/1": node()})
+    bench.put("a", {"watts": 5})
+    bench.publish(worker)
+    assert bench.bus.events == ["resync", "state"]
 
 
-def test_idle_publisher_writes_only_when_renewal_is_due(world):
-    worker = world.worker("w")
-    world.publish(worker)
-    position = world.store.state.position
+def test_idle_publisher_writes_only_when_renewal_is_due(bench):
+    worker = bench.worker("w")
+    bench.publish(worker)
+    position = bench.store.state.position
     for _ in range(5):
         worker.step(0)
-    assert world.store.state.position == position
-    world.now += LEASE / 3
+    assert bench.store.state.position == position
+    bench.now += LEASE / 3
     worker.step(0)
-    assert world.store.state.position == position + 1
+    assert bench.store.state.position == position + 1
 
 
-def test_only_lease_holder_publishes_and_successor_continues_at_its_position(world):
-    first, second = world.worker("first"), world.worker("second")
-    world.publish(first)
-    world.put("a", {"watts": 1})
-    assert world.publish(first)
-    world.now += LEASE / 3
+def test_only_lease_holder_publishes_and_successor_continues_at_its_position(bench):
+    first, second = bench.worker("first"), bench.worker("second")
+    bench.publish(first)
+    bench.put("a", {"watts": 1})
+    assert bench.publish(first)
+    bench.now += LEASE / 3
     assert not second.step(0)
-    world.publish(first)
-    world.now += LEASE - 1
+    bench.publish(first)
+    bench.now += LEASE - 1
     assert not second.step(0)
-    world.put("a", {"watts": 2})
-    world.now += LEASE
-    assert world.publish(second)
-    assert world.bus.events == ["resync", "state", "state"]
-    world.put("a", {"watts": 3})
+    bench.put("a", {"watts": 2})
+    bench.now += LEASE
+    assert bench.publish(second)
+    assert bench.bus.events == ["resync", "state", "state"]
+    bench.put("a", {"watts": 3})
     assert not first.step(0), "the first has lost its turn, and publishes nothing"
-    assert world.bus.events == ["resync", "state", "state"]
-    world.publish(second)
-    assert [payload["payload"]["rack"]["a"]["watts"] for _e, payload in world.bus.sent[1:]] == [1, 2, 3]
+    assert bench.bus.events == ["resync", "state", "state"]
+    bench.publish(second)
+    assert [payload["payload"]["rack"]["a"]["watts"] for _e, payload in bench.bus.sent[1:]] == [1, 2, 3]
 
 
-def test_stopped_publisher_releases_its_lease(world):
-    first, second = world.worker("first"), world.worker("second")
-    world.publish(first)
+def test_stopped_publisher_releases_its_lease(bench):
+    first, second = bench.worker("first"), bench.worker("second")
+    bench.publish(first)
     assert not second.step(0)
     first.stop()
     first.start()
@@ -143,41 +143,41 @@ def test_stopped_publisher_releases_its_lease(world):
     assert second.step(0)
 
 
-def test_failed_notifications_are_sent_later_without_gaps(world):
-    worker = world.worker("w", kinds=["state"])
-    world.publish(worker)
+def test_failed_notifications_are_sent_later_without_gaps(bench):
+    worker = bench.worker("w", kinds=["state"])
+    bench.publish(worker)
     for watts in range(6):
-        world.put("a", {"watts": watts})
-    world.bus.remaining = 2
+        bench.put("a", {"watts": watts})
+    bench.bus.remaining = 2
     with pytest.raises(errors.Unavailable):
         worker.step(0)
-    world.bus.remaining = None
-    world.publish(world.worker("w", kinds=["state"]))
-    assert [payload["payload"]["rack"]["a"]["watts"] for _e, payload in world.bus.sent[1:]] == list(range(6))
+    bench.bus.remaining = None
+    bench.publish(bench.worker("w", kinds=["state"]))
+    assert [payload["payload"]["rack"]["a"]["watts"] for _e, payload in bench.bus.sent[1:]] == list(range(6))
 
 
-def test_unrecorded_notifications_of_a_dead_worker_are_published_again(world):
-    worker = world.worker("w", kinds=["state"])
-    world.publish(worker)
-    world.put("a", {"watts": 1})
-    world.store.put_state, put = _refuse, world.store.put_state
+def test_unrecorded_notifications_of_a_dead_worker_are_published_again(bench):
+    worker = bench.worker("w", kinds=["state"])
+    bench.publish(worker)
+    bench.put("a", {"watts": 1})
+    bench.store.put_state, put = _refuse, bench.store.put_state
     with pytest.raises(errors.StoreUnavailable):
         worker.step(0)
-    world.store.put_state = put
-    world.now += 2 * LEASE
-    heir = world.worker("heir", kinds=["state"])
+    bench.store.put_state = put
+    bench.now += 2 * LEASE
+    heir = bench.worker("heir", kinds=["state"])
     assert not heir.step(0)
-    world.now += LEASE
-    world.publish(heir)
-    assert world.bus.events == ["resync", "state", "state"]
+    bench.now += LEASE
+    bench.publish(heir)
+    assert bench.bus.events == ["resync", "state", "state"]
 
 
 def _refuse(*_args):
     raise errors.StoreUnavailable(why="test")
 
 
-def test_gap_and_new_epoch_are_published_as_resync(world):
-    short = World(log_length=5)
+def test_gap_and_new_epoch_are_published_as_resync(bench):
+    short = PublisherBench(log_length=5)
     worker = short.worker("w", kinds=["state", "epoch"])
     short.publish(worker)
     for watts in range(20):
@@ -190,20 +190,20 @@ def test_gap_and_new_epoch_are_published_as_resync(world):
     assert short.bus.sent[-1][1]["position"] == at
 
 
-def test_new_epoch_is_published_as_resync(world):
-    worker = world.worker("w")
-    world.publish(worker)
-    world.store.begin_epoch()
-    world.publish(worker)
-    event, payload = world.bus.sent[-1]
-    assert (event, payload["epoch"]) == ("host_state.resync", world.store.state.epoch)
+def test_new_epoch_is_published_as_resync(bench):
+    worker = bench.worker("w")
+    bench.publish(worker)
+    bench.store.begin_epoch()
+    bench.publish(worker)
+    event, payload = bench.bus.sent[-1]
+    assert (event, payload["epoch"]) == ("host_state.resync", bench.store.state.epoch)
 
 
-def test_released_or_possibly_expired_lease_is_not_valid(world):
-    first, second = (PublisherLease(world.store, name, LEASE, lambda: world.now) for name in ("first", "second"))
+def test_released_or_possibly_expired_lease_is_not_valid(bench):
+    first, second = (PublisherLease(bench.store, name, LEASE, lambda: bench.now) for name in ("first", "second"))
     start = PublishedPosition(1, 0)
     assert first.acquire(lambda: start) == start and first.is_valid
-    world.now = LEASE / 2
+    bench.now = LEASE / 2
     assert not first.is_valid
     assert first.renew(start) and first.is_valid
     first.release(start)
