@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The audit as several bounded scripts: the reported claims in batches, then all others, then the host is opened."""
+"""The audit as several bounded scripts: the reported claims in batches, then all others, then the host is opened.
+
+The last script reads the reported claims again, so that the answer is true at the moment when the host is opened."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rpcapi import errors
@@ -12,6 +15,7 @@ from scheduler_svc.store.records import SCHEMA, AuditOutcome, RunningClaim
 from scheduler_svc.store.redis.connect import RedisConnection
 
 SETTLE_BATCH = 100  # reported claims that one script settles
+_LIVE = frozenset({Answer.CONFIRMED, Answer.PREPARED})
 
 
 def audit(
@@ -20,7 +24,8 @@ def audit(
     """Reconcile claims with what runs on ``host``; raises UnknownHost.
 
     Verbs may run between two batches: a closed host is opened only by the last script, and on an open host a claim
-    confirmed meanwhile is at worst an orphan whose grace begins.
+    confirmed meanwhile is at worst an orphan whose grace begins. A reported claim that ended meanwhile is answered
+    with its end.
     """
     answers: list[ClaimResult] = []
     reasserted = 0
@@ -38,8 +43,14 @@ def audit(
     reply = connection.run("audit_open", refs, epoch=epoch, host=host, grace_ms=grace_ms)
     if len(reply) == 1:
         return _no_audit(host, reply[0])
-    _epoch, released, orphans, again_ms = reply
-    return AuditOutcome(epoch, answers, reasserted, released, orphans, again_ms)
+    _epoch, released, orphans, again_ms, *ends = reply
+    current = [_current_answer(result, end) for result, end in zip(answers, ends, strict=True)]
+    return AuditOutcome(epoch, current, reasserted, released, orphans, again_ms)
+
+
+def _current_answer(result: ClaimResult, end: str) -> ClaimResult:
+    """Return the answer when the host was opened, given the claim's ``end``, '' if it was live on the host then."""
+    return replace(result, answer=Answer(end)) if result.answer in _LIVE and end else result
 
 
 def _no_audit(host: str, epoch: int) -> AuditOutcome:

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Ends an audit: ends or flags claims that the service host did not report, and opens the host.
 -- ARGV: log length, epoch, service host, grace in ms, then for each reported claim: consumer, attempt
--- Returns: epoch, released, remaining orphans, ms until the last orphan's grace ends; epoch alone: nothing was done;
+-- Returns: epoch, released, remaining orphans, ms until the last orphan's grace ends, then for each reported claim: ''
+--          where it is live on this host, else its end or 'unknown'; epoch alone: nothing was done;
 --          0 alone: the host is unknown
 --@ args log_length epoch host grace_ms
 --@ keys awaited reports
@@ -12,7 +13,7 @@ if redis.call('HEXISTS', K.reports, A.host) == 0 then
 elseif tonumber(A.epoch) ~= epoch then
   return { epoch }
 end
-local host, grace, reported = A.host, tonumber(A.grace_ms), {}
+local host, grace, reported, live_here = A.host, tonumber(A.grace_ms), {}, {}
 for i = REST, #ARGV, 2 do
   reported[ARGV[i] .. '@' .. ARGV[i + 1]] = true
 end
@@ -41,7 +42,10 @@ for _, after in ipairs({ '/', '|' }) do
   for _, member in ipairs(redis.call('ZRANGEBYLEX', K.by_host, '[' .. host .. after, '(' .. host .. after .. '\255')) do
     local consumer = string.match(member, '|(.*)$')
     local claim = cjson.decode(redis.call('HGET', K.claims, consumer))
-    if not reported[consumer .. '@' .. int(claim.attempt)] then
+    local name = consumer .. '@' .. int(claim.attempt)
+    if reported[name] then
+      live_here[name] = true
+    else
       settle_unreported(claim)
     end
   end
@@ -52,4 +56,11 @@ if tonumber(redis.call('HGET', K.opened, host) or 0) ~= epoch then
   redis.call('HSET', K.opened, host, int(epoch))
   append('opened', '{' .. quote(host) .. ':' .. int(epoch) .. '}')
 end
-return { epoch, released, orphans, again }
+
+-- A reported claim may have ended since it was reconciled: a fence, or another host's audit, ran between the scripts.
+local out = { epoch, released, orphans, again }
+for i = REST, #ARGV, 2 do
+  local is_live = live_here[ARGV[i] .. '@' .. ARGV[i + 1]]
+  out[#out + 1] = is_live and '' or end_of(ends_of(ARGV[i]), ARGV[i + 1]) or 'unknown'
+end
+return out
