@@ -7,7 +7,7 @@ All keys are ``gantt:{conductor}:<word>``: the hash tag keeps them in one slot o
 PREFIX = "gantt:{conductor}:"
 
 KEYS: dict[str, str] = {
-    "meta": "hash: sequence and lease, the last numbers assigned",
+    "meta": "hash: sequence, the last number assigned",
     "requests": "hash request key -> document",
     "instances": "hash uuid -> header line and document, see documents.py",
     "listed": "zset uuid -> sequence, without the deleted",
@@ -15,7 +15,7 @@ KEYS: dict[str, str] = {
     "pending": 'zset, all scores 0: "request|uuid" of each instance with a step to take',
     "left": "hash request key -> number of its instances that are still recorded",
     "due": "zset request key -> when it is due: time of its next step, or end of its lease",
-    "leases": 'hash request key -> token of the lease holder, "number owner"',
+    "leases": 'hash request key -> token of the lease holder, "random owner"',
     "woken": "set of requests that were woken while leased",
     "counts": "hash status -> number of instances",
     "purge": "zset uuid of a deleted instance -> when it is purged",

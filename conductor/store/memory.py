@@ -19,6 +19,8 @@ from conductor.store.records import (
     SagaStep,
     StoreTimeouts,
     WriteResult,
+    make_lease_token,
+    make_version,
 )
 from rpcapi import errors
 
@@ -42,7 +44,6 @@ class MemoryConductorStore(ConductorStore):
         self._woken: set[str] = set()
         self._purge: dict[str, int] = {}
         self._sequence = 0
-        self._last_lease = 0
 
     def record(self, request: BuildRequestRecord, uuids: Sequence[str]) -> bool:
         with self._lock:
@@ -56,7 +57,12 @@ class MemoryConductorStore(ConductorStore):
             for uuid in uuids:
                 self._sequence += 1
                 self._instances[uuid] = InstanceRecord(
-                    uuid, request.key, sequence=self._sequence, created_ms=now, updated_ms=now
+                    uuid,
+                    request.key,
+                    version=make_version(),
+                    sequence=self._sequence,
+                    created_ms=now,
+                    updated_ms=now,
                 )
             self._due[request.key] = now
             return True
@@ -65,10 +71,8 @@ class MemoryConductorStore(ConductorStore):
         with self._lock:
             now = self._clock()
             due = sorted((at, key) for key, at in self._due.items() if at <= now)[:limit]
-            leases = []
+            leases, token = [], make_lease_token(owner)
             for _, key in due:
-                self._last_lease += 1
-                token = f"{self._last_lease} {owner}"
                 leases.append(RequestLease(key, token, key in self._leases))
                 self._leases[key] = token
                 self._due[key] = now + self._timeouts.lease_ms
@@ -121,7 +125,7 @@ class MemoryConductorStore(ConductorStore):
             self._instances[record.uuid] = replace(
                 record,
                 request=old.request,
-                version=old.version + 1,
+                version=make_version(),
                 sequence=old.sequence,
                 created_ms=old.created_ms,
                 updated_ms=now,

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Records of the conductor's store: plain frozen dataclasses."""
 
+import secrets
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -52,7 +54,7 @@ class BuildRequestRecord:
 
 @dataclass(frozen=True, slots=True)
 class InstanceRecord:
-    """One instance. The store sets ``version`` (incremented by each write), ``sequence`` and the two timestamps.
+    """One instance. The store sets ``version`` (a new random one by each write), ``sequence`` and the two timestamps.
 
     ``attempt`` is the number of the current or last attempt; ``history`` has {attempt, host, outcome, reason} of each
     ended attempt. ``allocations`` are those of the claim, {provider: {class: amount}}; None: the request's resources
@@ -92,8 +94,8 @@ class InstanceRecord:
 class RequestLease(NamedTuple):
     """The exclusive right to process a request's instances.
 
-    ``token`` is an increasing number and the holder's name: it stays unique even if the store loses its last seconds
-    and assigns some numbers again. ``is_takeover``: the previous holder never released the lease.
+    ``token`` is random, so that it never repeats, also in a store that lost its last seconds. ``is_takeover``: the
+    previous holder never released the lease.
     """
 
     request: str
@@ -145,3 +147,13 @@ class WriteResult:
 
     now_ms: int
     stale: frozenset[str] = field(default_factory=frozenset)
+
+
+def make_lease_token(owner: str) -> str:
+    """Return a token that no other call returns; ``owner`` only shows who holds a stored lease."""
+    return f"{uuid.uuid4().hex} {owner}"
+
+
+def make_version() -> int:
+    """Return a record version that no other write has: counted ones would repeat after a write was forgotten."""
+    return secrets.randbits(63)

@@ -20,6 +20,8 @@ from conductor.store.records import (
     RequestLease,
     StoreTimeouts,
     WriteResult,
+    make_lease_token,
+    make_version,
 )
 from conductor.store.scripts import load
 from rpcapi import errors
@@ -44,6 +46,7 @@ class RedisConductorStore(ConductorStore):
             document=documents.dump_request(request),
             status=new_record.status.value,
             step=new_record.step.value,
+            version=make_version(),
             instance=documents.dump_instance(new_record),
         )
         if answer == "conflict":
@@ -51,10 +54,9 @@ class RedisConductorStore(ConductorStore):
         return answer == "recorded"
 
     def take(self, owner: str, limit: int) -> list[RequestLease]:
-        answer = self._run("take", owner=owner, lease_ms=self._timeouts.lease_ms, limit=limit)
-        return [
-            RequestLease(request, token, bool(is_takeover)) for request, token, is_takeover in _split_rows(3, answer)
-        ]
+        token = make_lease_token(owner)
+        answer = self._run("take", token=token, lease_ms=self._timeouts.lease_ms, limit=limit)
+        return [RequestLease(request, token, bool(is_takeover)) for request, is_takeover in _split_rows(2, answer)]
 
     def load(self, lease: RequestLease) -> DueWork:
         marker, records, wakes = "", [], []
@@ -95,6 +97,7 @@ class RedisConductorStore(ConductorStore):
                 lease_ms=self._timeouts.lease_ms,
                 retention_ms=self._timeouts.retention_ms,
                 wake=int(wake),
+                new_version=make_version(),
             )
             if not answer:
                 raise LeaseLost(request)

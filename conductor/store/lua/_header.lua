@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Shared functions: the store's clock, and the header line of an instance's record (see documents.py).
+-- Shared functions: the store's clock, and the header line of an instance's record (see documents.py). A version stays
+-- a string: it has more digits than a Lua number holds.
 
 local function clock()
   local time = redis.call('TIME')
@@ -15,14 +16,14 @@ local HEADER = '^(%S+) (%S+) (%S+) (%d+) (%d+) (%d+) (%d+) (%d+)\n'
 local function unpack_header(value)
   local request, status, step, wake, version, created, updated, sequence = string.match(value, HEADER)
   return {
-    request = request, status = status, step = step, wake = tonumber(wake), version = tonumber(version),
+    request = request, status = status, step = step, wake = tonumber(wake), version = version,
     created = created, updated = updated, sequence = sequence,
   }
 end
 
 local function pack_record(head, body)
   return table.concat({
-    head.request, head.status, head.step, whole(head.wake), whole(head.version), head.created, head.updated,
+    head.request, head.status, head.step, whole(head.wake), head.version, head.created, head.updated,
     head.sequence,
   }, ' ') .. '\n' .. body
 end

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Record a request with all its instances, or nothing, and make it due.
--- ARGV: request key, request document, status, step, instance document, uuid...
+-- ARGV: request key, request document, status, step, version, instance document, uuid...
 -- Returns: {'recorded'}, {'known'} if the request was already recorded, or {'conflict', uuid}
---@ args request document status step instance
+--@ args request document status step version instance
 --@ include _header
 --@ keys meta requests instances listed everything pending left due counts
 
@@ -25,7 +25,7 @@ for i = REST, #ARGV do
   sequence = sequence + 1
   local number = whole(sequence)
   local head = {
-    request = request, status = status, step = step, wake = 0, version = 1, created = stamp, updated = stamp,
+    request = request, status = status, step = step, wake = 0, version = A.version, created = stamp, updated = stamp,
     sequence = number,
   }
   redis.call('HSET', K.instances, uuid, pack_record(head, A.instance))

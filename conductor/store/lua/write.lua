@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Write instances, each by compare-and-set on its version, under a lease, which is renewed, or without one.
 -- ARGV: request key ('' = without a lease), lease token, lease in ms, retention in ms, '1' to wake their requests,
---       then six arguments for each instance: uuid, version, status, step, wake in ms, document
+--       the records' new version, then six arguments for each instance: uuid, version, status, step, wake in ms, document
 -- Returns: {} if the lease is lost, else {now, uuid that was skipped because its version differs, ...}
---@ args request token lease_ms retention_ms wake
+--@ args request token lease_ms retention_ms wake new_version
 --@ include _header
 --@ keys instances listed pending due leases woken counts purge
 
@@ -37,7 +37,7 @@ local function update_status(uuid, old, status)
 end
 
 for i = REST, #ARGV, 6 do
-  local uuid, version, status, step = ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 2], ARGV[i + 3]
+  local uuid, version, status, step = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]
   local value = redis.call('HGET', K.instances, uuid)
   local old = value and unpack_header(value)
   if not old or old.version ~= version then
@@ -46,7 +46,7 @@ for i = REST, #ARGV, 6 do
     update_pending(uuid, old, step)
     update_status(uuid, old, status)
     touched[old.request] = true
-    old.status, old.step, old.wake, old.version = status, step, tonumber(ARGV[i + 4]), version + 1
+    old.status, old.step, old.wake, old.version = status, step, tonumber(ARGV[i + 4]), A.new_version
     old.updated = whole(now)
     redis.call('HSET', K.instances, uuid, pack_record(old, ARGV[i + 5]))
   end

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The same store suite on memory and on Redis."""
 
+import copy
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+import redis
 
 from conductor.store import keys
 from conductor.store.interface import ConductorStore
@@ -22,11 +24,16 @@ RETENTION_MS = 60
 
 @dataclass
 class StoreWithClock:
-    """A store and a function that advances its clock."""
+    """A store and a function that advances its clock.
+
+    ``mark`` returns a copy of the store's data, and ``forget_since`` restores it, as a failover to an old replica does.
+    """
 
     store: ConductorStore
     pass_time: Callable[[int], None]
     now: Callable[[], int]
+    mark: Callable[[], Any]
+    forget_since: Callable[[Any], None]
     others: list[ConductorStore] = field(default_factory=list)
 
 
@@ -56,8 +63,20 @@ def redis_bench(server: RedisServer, url: str) -> Iterator[StoreWithClock]:
             while now() < until:
                 time.sleep(0.002)
 
-        yield StoreWithClock(store, wait, now)
+        raw = redis.Redis.from_url(server.url())
+
+        def mark() -> dict[str, bytes]:
+            dumped = {name: raw.dump(name) for name in keys.ALL}
+            return {name: value for name, value in dumped.items() if value is not None}
+
+        def forget_since(mark: dict[str, bytes]) -> None:
+            raw.delete(*keys.ALL)
+            for name, value in mark.items():
+                raw.restore(name, 0, value)
+
+        yield StoreWithClock(store, wait, now, mark, forget_since)
         store.close()
+        raw.close()
         client.delete(*keys.ALL)
 
 
@@ -74,10 +93,26 @@ def bench(request: pytest.FixtureRequest) -> Iterator[StoreWithClock]:
         setup = request.getfixturevalue(request.param)
         yield from redis_bench(setup.primary(keys.PREFIX), setup.url(None))
         return
+    yield memory_bench()
+
+
+def memory_bench() -> StoreWithClock:
+    """Return a store in memory with a manual clock."""
     clock = [1_700_000_000_000]
 
     def turn(ms: int) -> None:
         clock[0] += ms
 
     terms = StoreTimeouts(lease_ms=LEASE_MS, retention_ms=RETENTION_MS)
-    yield StoreWithClock(MemoryConductorStore(terms, lambda: clock[0]), turn, lambda: clock[0])
+    store = MemoryConductorStore(terms, lambda: clock[0])
+
+    data = [name for name, value in vars(store).items() if isinstance(value, dict | set | int)]
+
+    def mark() -> dict[str, Any]:
+        return {name: copy.deepcopy(getattr(store, name)) for name in data}
+
+    def forget_since(mark: dict[str, Any]) -> None:
+        for name, value in mark.items():
+            setattr(store, name, copy.deepcopy(value))
+
+    return StoreWithClock(store, turn, lambda: clock[0], mark, forget_since)

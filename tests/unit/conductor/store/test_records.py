@@ -3,7 +3,9 @@
 
 import pytest
 
-from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
+from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep, make_lease_token, make_version
+
+MAX_INT64 = 2**63 - 1
 
 
 def test_new_instance_is_to_be_scheduled_at_once() -> None:
@@ -24,3 +26,15 @@ def test_values_that_are_stored_stay_readable() -> None:
         assert InstanceStatus(status) == status
     for step in ("select", "cast", "wait", "alternate", "settle", "abort", "terminate", "done"):
         assert SagaStep(step) == step
+
+
+def test_token_ends_with_its_owner_and_does_not_repeat() -> None:
+    tokens = {make_lease_token("host:7") for _ in range(100)}
+    assert len(tokens) == 100
+    assert {token.partition(" ")[2] for token in tokens} == {"host:7"}
+
+
+def test_versions_do_not_repeat_and_fit_64_bits() -> None:
+    versions = {make_version() for _ in range(1000)}
+    assert len(versions) == 1000
+    assert all(0 <= version <= MAX_INT64 for version in versions)

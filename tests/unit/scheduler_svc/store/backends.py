@@ -13,7 +13,7 @@ from devstack.servers.redis import RedisServer
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.memory.partition import MemoryPartition
 from scheduler_svc.store.redis import RedisStore
-from scheduler_svc.store.redis.keys import KEYS, prefix
+from scheduler_svc.store.redis.keys import prefix
 from tests.functional.failover.setups import FailoverSetup
 from tests.unit.scheduler_svc.store.store_partition import ManualClock, StorePartition, server_partition
 
@@ -81,15 +81,17 @@ class RedisFaults:
 
     def mark(self) -> dict[str, bytes]:
         """Return a copy of the partition's data."""
-        dumped = {word: self._raw.dump(self._head + word) for word in KEYS}
-        return {word: value for word, value in dumped.items() if value is not None}
+        return {key.decode(): self._raw.dump(key) for key in self._keys()}
+
+    def _keys(self) -> list[bytes]:
+        return list(self._raw.scan_iter(match=self._head + "*", count=1000))
 
     def restore(self, mark: dict[str, bytes]) -> None:
         """Restore the partition to ``mark``."""
         with self._raw.pipeline(transaction=True) as pipeline:
-            pipeline.delete(*(self._head + word for word in KEYS))
-            for word, value in mark.items():
-                pipeline.restore(self._head + word, 0, value)
+            pipeline.delete(*self._keys())
+            for key, value in mark.items():
+                pipeline.restore(key, 0, value)
             pipeline.execute()
         self.change_server_identity()
 
