@@ -47,9 +47,9 @@ def spread(
 ) -> list[list[int]]:
     """Return for each of ``count`` instances up to ``max_candidates(count)`` indexes into ``scores``, best first.
 
-    ``scores`` come best first. An assigned instance lowers its host's score by the host's entry in ``steps``; a host
-    leaves the queue when it has its ``capacities`` of instances. ``subset`` is the number of best hosts that each
-    choice is drawn from. The result is empty if the hosts do not take all instances.
+    ``scores`` come best first. An assigned instance changes its host's score by the host's entry in ``steps``, usually
+    a negative number; a host leaves the queue when it has its ``capacities`` of instances. ``subset`` is the number of
+    best hosts that each choice is drawn from. The result is empty if the hosts do not take all instances.
     """
     queue = [(-score, index) for index, score in enumerate(scores)]
     remaining = list(capacities)

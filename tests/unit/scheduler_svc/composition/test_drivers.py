@@ -3,8 +3,12 @@
 
 from types import SimpleNamespace
 
+import pytest
+
+from rpcapi import errors
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.composition import drivers
+from scheduler_svc.core.drivers.chance import ChanceDriver
 from scheduler_svc.core.drivers.filter import FilterDriver
 
 
@@ -25,3 +29,21 @@ def test_driver_from_outside_builds_itself_from_the_configuration(conf, monkeypa
     loaded = drivers.load(conf)
     assert (type(loaded["outside"]), loaded["outside"].subset) == (OutsideDriver, 7)
     assert (type(loaded["filter"]), loaded["filter"].subset) == (FilterDriver, 1)
+
+
+def test_drivers_are_loaded_by_name(conf):
+    scheduler_conf.register_opts(conf)
+    assert isinstance(drivers.load(conf)["filter"], FilterDriver)
+    conf.set_override("driver", "chance", group="scheduler")
+    assert isinstance(drivers.load(conf)["chance"], ChanceDriver)
+    conf.set_override("driver", "astrology", group="scheduler")
+    with pytest.raises(errors.BadConfiguration, match="no entry point 'astrology'"):
+        drivers.load(conf)
+
+
+@pytest.mark.parametrize("option", ["enabled_filters", "enabled_weighers"])
+def test_unknown_names_in_the_options_are_refused(conf, option):
+    scheduler_conf.register_opts(conf)
+    conf.set_override(option, ["Nonsense"], group="filter_scheduler")
+    with pytest.raises(errors.BadConfiguration, match="Nonsense"):
+        drivers.load(conf)

@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The driver 'solver' on tables, and the dispatch of requests to drivers."""
+"""The driver 'solver' on tables."""
 
-import importlib.util
 from dataclasses import replace
 
 import pytest
 
-from rpcapi import errors
 from rpcapi.resources.groups import RequestGroup
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.composition import drivers
-from scheduler_svc.core.drivers.chance import ChanceDriver
 from scheduler_svc.core.drivers.driver import RankRequest
 from scheduler_svc.core.drivers.solver import driver, grouping, survey
 from scheduler_svc.core.drivers.solver.driver import SolverDriver, SolverLimits
@@ -131,62 +128,3 @@ def test_objective_sets_the_sign_of_weighers(conf, objective, first):
         assert driver.rank(view, hosts.request(), 1, 1).candidates[0][0] == first
         pending = driver.rank_batch(view, [RankRequest(hosts.request(), 1, 1)])
     assert pending().rankings[0].candidates[0][0] == first
-
-
-def test_solver_without_its_package_is_refused_with_the_install_command(conf, monkeypatch):
-    scheduler_conf.register_opts(conf)
-    conf.set_override("drivers", ["solver"], group="scheduler")
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(errors.BadConfiguration, match=r"pip install 'gantt\[solver\]'"):
-        scheduler_conf.check(conf)
-    with pytest.raises(errors.BadConfiguration, match="highspy"):
-        drivers.load(conf)
-
-
-def both(conf):
-    scheduler_conf.register_opts(conf)
-    conf.set_override("drivers", ["chance", "solver"], group="scheduler")
-    return drivers.load(conf)
-
-
-def test_request_is_ranked_by_the_driver_that_it_names(conf):
-    driver = both(conf)
-    assert [driver.name_for(hosts.request(driver=name)) for name in (None, "chance", "solver")] == [
-        "filter",
-        "chance",
-        "solver",
-    ]
-    assert isinstance(driver["chance"], ChanceDriver)
-    assert [driver.batches(hosts.request(driver=name)) for name in (None, "solver")] == [False, True]
-
-
-def test_driver_that_is_not_configured_is_refused(conf):
-    driver = both(conf)
-    for name in (None, "filter", "solver"):
-        driver.check(hosts.request(driver=name))
-    with pytest.raises(errors.UnknownDriver, match="allowed: filter, chance, solver"):
-        driver.check(hosts.request(driver="astrology"))
-    with pytest.raises(errors.UnknownDriver, match="allowed: none"):
-        filter_driver().check(hosts.request(driver="filter"))
-
-
-def test_each_call_of_a_batch_is_ranked_by_its_own_driver(conf):
-    driver = both(conf)
-    table = hosts.table({"h0": node({"VCPU": 4}), "h1": node({"VCPU": 3})}, reads=driver.reads)
-    names = ("solver", "chance", "solver")
-    requests = [
-        replace(rank_request, request=replace(rank_request.request, driver=name))
-        for rank_request, name in zip(calls(3, 1, 4), names, strict=True)
-    ]
-    with table.reading() as view:
-        pending = driver.rank_batch(view, requests)
-    first, by_chance, last = pending().rankings
-    assert by_chance is None
-    assert (first.candidates[0][0], last.candidates[0][0]) == ("h1", "h0")
-
-
-def test_an_unknown_driver_in_the_list_is_refused_at_start(conf):
-    scheduler_conf.register_opts(conf)
-    conf.set_override("drivers", ["astrology"], group="scheduler")
-    with pytest.raises(errors.BadConfiguration, match="drivers: no entry point 'astrology'"):
-        scheduler_conf.check(conf)

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random choices that a seed determines."""
+
+import numpy as np
+
+from scheduler_svc.core.drivers.random_choice import SeededRandom
+
+ROWS = np.array([3, 5, 8, 13, 21, 34])
+
+
+def test_equal_seeds_make_equal_choices():
+    def choices(seed):
+        random = SeededRandom(seed)
+        return (
+            random.draw(ROWS, 3).tolist(),
+            random.shuffle(ROWS).tolist(),
+            [random.random_index(1000) for _ in range(5)],
+        )
+
+    assert choices(7) == choices(7)
+    assert len({str(choices(seed)) for seed in range(20)}) == 20
+
+
+def test_draw_returns_distinct_entries():
+    for seed in range(50):
+        drawn = SeededRandom(seed).draw(ROWS, 4).tolist()
+        assert len(set(drawn)) == 4
+        assert set(drawn) <= set(ROWS.tolist())
+
+
+def test_shuffle_keeps_all_entries_and_the_argument():
+    before = ROWS.copy()
+    assert sorted(SeededRandom(1).shuffle(ROWS).tolist()) == before.tolist()
+    assert ROWS.tolist() == before.tolist()
+
+
+def test_index_covers_all_numbers_below_the_bound():
+    assert {SeededRandom(seed).random_index(3) for seed in range(60)} == {0, 1, 2}
+
+
+def test_index_with_one_choice_does_not_change_later_choices():
+    random, other_random = SeededRandom(5), SeededRandom(5)
+    assert random.random_index(1) == 0
+    assert [random.random_index(100) for _ in range(5)] == [other_random.random_index(100) for _ in range(5)]
