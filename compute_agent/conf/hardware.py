@@ -7,8 +7,8 @@ PCI_PREFIX = "pci_device:"
 DEVICE_PREFIX = "device:"
 
 PCI_OPTS = [
-    cfg.StrOpt("vendor_id", regex=r"[0-9a-fA-F]{4}", help="PCI vendor of the device, four hexadecimal digits."),
-    cfg.StrOpt("product_id", regex=r"[0-9a-fA-F]{4}", help="PCI product of the device, four hexadecimal digits."),
+    cfg.StrOpt("vendor_id", regex=r"\A[0-9a-fA-F]{4}\Z", help="PCI vendor of the device, four hexadecimal digits."),
+    cfg.StrOpt("product_id", regex=r"\A[0-9a-fA-F]{4}\Z", help="PCI product of the device, four hexadecimal digits."),
     cfg.IntOpt(
         "functions",
         default=1,
