@@ -8,8 +8,11 @@ from pathlib import Path
 from oslo_config import cfg
 
 from compute_agent import conf as compute_conf
+from compute_agent.attempt import Attempt, Stage
 from compute_agent.resources import nodes
 from compute_agent.resources.nodes import HostPlan, Node
+
+NODE = "alpha/node0"
 
 # Two cells of eight CPUs in cores of two threads; of each cell one core is shared.
 BIG = """
@@ -56,3 +59,9 @@ def node(text: str = BIG) -> Node:
     """Return the only node of such a file."""
     ((only_node,),) = (host.nodes for host in plan_file(text))
     return only_node
+
+
+def intent(uuid: str, **amounts: dict[str, int]) -> Attempt:
+    """Return an intent on the only node; ``amounts`` by path, where "_" stands for the node."""
+    allocations = {NODE if path == "_" else f"{NODE}/{path}": path_amounts for path, path_amounts in amounts.items()}
+    return Attempt(uuid, 1, Stage.INTENT, 0, name=NODE, allocations=allocations)

@@ -4,11 +4,8 @@
 from pathlib import Path
 
 import pytest
-from oslo_config import cfg
 
-from compute_agent import conf as compute_conf
 from compute_agent import state_files
-from compute_agent.conf import state_path
 from compute_agent.state_files import FolderInUse, OwnedFolder
 from rpcapi import errors
 
@@ -41,16 +38,3 @@ def test_file_is_replaced_atomically(tmp_path: Path) -> None:
     state_files.replace(tmp_path / "x", "old")
     state_files.replace(tmp_path / "x", "new", durable=True)
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("x", "new")]
-
-
-def test_state_folder_is_configured_or_given_by_the_service_manager(
-    conf: cfg.ConfigOpts, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    compute_conf.register_opts(conf)
-    monkeypatch.setenv("XDG_STATE_HOME", "/x/state")
-    monkeypatch.delenv("STATE_DIRECTORY", raising=False)
-    assert state_path.state_folder(conf) == Path("/x/state/gantt/compute")
-    monkeypatch.setenv("STATE_DIRECTORY", "/var/lib/gantt:/var/lib/other")
-    assert state_path.state_folder(conf) == Path("/var/lib/gantt")
-    conf.set_override("state_path", "/srv/gantt", group="compute")
-    assert state_path.state_folder(conf) == Path("/srv/gantt")

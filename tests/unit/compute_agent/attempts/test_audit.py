@@ -4,17 +4,12 @@
 import functools
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from compute_agent.attempt import AttemptRef, Stage
-from compute_agent.attempts.journal_file import JournalDamaged
-from compute_agent.resources.nodes import Node, NodeShape
-from rpcapi.resources.inventory import Inventory
-from tests.unit.compute_agent.rig import NODES, RESOURCES, AgentRig
+from tests.unit.compute_agent.rig import RESOURCES, AgentRig
 
 
 @pytest.fixture
@@ -167,50 +162,3 @@ def test_host_joins_by_stats_then_audit_then_work(rig: AgentRig) -> None:
     assert verbs == ["update_resource_stats", "audit_host", "audit_host"]
     assert rig.scheduler.reports[-1][1].full
     assert rig.auditor.epoch == 11
-
-
-# -- guests and journal at start --------------------------------------------------------------------------------------
-
-
-def test_guest_without_attempt_is_stopped(rig: AgentRig) -> None:
-    rig.build(rig.intent("a"))
-    rig.queue.settle()
-    rig.guest_manager.hypervisor.spawn(AttemptRef("stray", 1), "alpha/node1")  # type: ignore[union-attr]
-    restart(rig)
-    assert list(rig.guests()) == [("a", 1)]
-
-
-def test_lost_guest_is_spawned_again_without_a_report(rig: AgentRig) -> None:
-    rig.build(rig.intent("a"))
-    rig.queue.settle()
-    rig.guest_manager.hypervisor.stop(AttemptRef("a", 1))  # type: ignore[union-attr]
-    restart(rig)
-    assert list(rig.guests()) == [("a", 1)]
-    assert rig.guest_manager is not None
-    assert [attempt.ref for attempt in rig.guest_manager.journal.at(Stage.SPAWNED)] == [("a", 1)]
-    assert rig.conductor.outcomes == {("a", 1): ["active"]}
-
-
-def test_guests_without_journal_are_not_stopped(rig: AgentRig) -> None:
-    rig.build(rig.intent("a"))
-    rig.queue.settle()
-    rig.stop()
-    (rig.folder / "journal").unlink()
-    with pytest.raises(JournalDamaged, match="1 guests but an empty journal"):
-        rig.start()
-    assert list(rig.guests()) == [("a", 1)]
-
-
-def test_shrunk_shape_reports_excess_and_admits_no_more(rig: AgentRig) -> None:
-    rig.build(rig.intent("a", VCPU=6))
-    rig.queue.settle()
-    rig.stop()
-    small = NodeShape("small", {**NODES[0].shape.inventories, "VCPU": Inventory(4)})
-    rig.nodes = (Node(NODES[0].name, small, None), replace(NODES[1]))
-    rig.serve()
-    assert rig.guest_manager is not None
-    assert rig.guest_manager.tracker.excess() == {"alpha/node0": {"VCPU": 2}}
-    rig.build(rig.intent("b", VCPU=1), rig.intent("c", node=1, VCPU=1))
-    rig.queue.settle()
-    assert (rig.conductor.last(("b", 1)), rig.conductor.last(("c", 1))) == ("refused", "active")
-    assert ("a", 1) in rig.guests()

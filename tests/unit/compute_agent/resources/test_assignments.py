@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from compute_agent.attempt import Attempt, AttemptRef, Stage
+from compute_agent.attempt import Attempt, AttemptRef
 from compute_agent.attempts.calls import CallUnanswered
 from compute_agent.simulator.profile import HostProfile
 from rpcapi.resources.numa.cells import HostCell
@@ -101,14 +101,6 @@ def _played(folder: Path, kill_switch: KillSwitch) -> tuple[int, AgentRig, dict[
     live = {attempt.ref: attempt for attempt in rig.guest_manager.journal.live()}
     rig.stop()
     return kill_switch.steps, rig, live
-
-
-def test_journal_omits_empty_assignments_and_reads_records_without() -> None:
-    flat = Attempt("a", 1, Stage.SPAWNED, 5, name=NODE, allocations={NODE: {"VCPU": 1}})
-    assert "assignments" not in flat.as_dict()
-    assert Attempt.from_dict(flat.as_dict()) == flat
-    pinned = replace(flat, assignments={"numa": {"cells": []}})
-    assert Attempt.from_dict(pinned.as_dict()) == pinned
 
 
 def test_first_report_has_all_child_providers_and_next_only_changes(rig: AgentRig) -> None:

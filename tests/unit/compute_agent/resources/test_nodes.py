@@ -11,7 +11,6 @@ import pytest
 from oslo_config import cfg
 
 from compute_agent import conf as compute_conf
-from compute_agent.conf import opts
 from compute_agent.resources import nodes
 from compute_agent.resources.nodes import HostPlan, expand_pattern
 from rpcapi import errors
@@ -163,9 +162,3 @@ def test_hosts_get_addresses_of_the_network(plan: Plan) -> None:
 def test_invalid_configuration_is_refused(plan: Plan, text: str, why: str) -> None:
     with pytest.raises(errors.BadConfiguration, match=why):
         plan(text)
-
-
-def test_every_option_is_listed_for_the_sample_file() -> None:
-    listed = dict(opts.list_opts())
-    assert sorted(listed) == ["compute", "device:NAME", "pci_device:NAME", "shape:NAME", "simulator"]
-    assert all(option.help and option.help.endswith(".") for group in listed.values() for option in group)

@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The resource tracker against a reference model."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compute_agent.attempt import Attempt, AttemptRef, Stage
 from compute_agent.resources.nodes import Node, NodeShape
+from compute_agent.resources.requirements import BuildRequirements
 from compute_agent.resources.tracker import ResourceTracker
 from rpcapi.resources.inventory import Inventory
+from tests.unit.compute_agent.machines import NODE, intent, node
+
+MB_2 = "CUSTOM_MEMORY_PAGES_2048KB"
+
 
 SHAPE = NodeShape(
     "test",
@@ -64,11 +70,11 @@ def test_tracker_admits_like_the_reference_model(moves: list[tuple[str, dict[str
             tracker.drop(attempts[drop].ref)
             tracker.drop(attempts.pop(drop).ref)
         assert not tracker.excess()
-        for node in NAMES:
+        for provider in NAMES:
             for resource_class in SHAPE.inventories:
-                used = sum(candidate.allocations.get(node, {}).get(resource_class, 0) for candidate in attempts)
-                assert tracker.used(node).get(resource_class, 0) == used
-            assert tracker.instances()[node] == sum(node in candidate.allocations for candidate in attempts)
+                used = sum(candidate.allocations.get(provider, {}).get(resource_class, 0) for candidate in attempts)
+                assert tracker.used(provider).get(resource_class, 0) == used
+            assert tracker.instances()[provider] == sum(provider in candidate.allocations for candidate in attempts)
 
 
 def test_misfit_names_provider_and_class() -> None:
@@ -87,3 +93,28 @@ def test_excess_is_returned_by_provider_and_class() -> None:
     tracker.drop(AttemptRef("1", 1))
     tracker.drop(AttemptRef("2", 1))
     assert tracker.excess() == {}
+
+
+def test_allocations_at_other_hosts_are_ignored() -> None:
+    tracker = ResourceTracker([node()])
+    admitted = tracker.admit(
+        Attempt("a", 1, Stage.INTENT, 0, name=NODE, allocations={NODE: {"DISK_GB": 1}, "pool1": {"DISK_GB": 10**6}}),
+        BuildRequirements(),
+    )
+    assert isinstance(admitted, Attempt)
+    tracker.hold(admitted)
+    assert tracker.excess() == {}
+    assert tracker.used(NODE) == {"DISK_GB": 1}
+
+
+@pytest.mark.parametrize(
+    ("amounts_by_path", "why"),
+    [
+        ({"numa0": {"PCPU": 7}}, "provider alpha/node0/numa0 cannot give 7 PCPU: 0 of 6 are in use"),
+        ({"numa2": {"PCPU": 1}}, "there is no provider alpha/node0/numa2 on this host"),
+        ({"numa0": {MB_2: 3}}, f"provider alpha/node0/numa0 cannot give 3 {MB_2}: 0 of 1024 are in use"),
+        ({"numa0": {"VCPU": 3}}, "provider alpha/node0/numa0 cannot give 3 VCPU: 0 of 4 are in use"),
+    ],
+)
+def test_amounts_are_checked_per_provider(amounts_by_path: dict[str, dict[str, int]], why: str) -> None:
+    assert ResourceTracker([node()]).admit(intent("a", **amounts_by_path), BuildRequirements()) == why
