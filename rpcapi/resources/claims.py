@@ -14,6 +14,10 @@ NOT_AUDITED = "not audited in this epoch"
 PARTITION_UNAVAILABLE = "partition unavailable"
 
 
+# Instances of one request, which are claimed by one script: it may keep the store busy for 150 ms at most.
+MAX_INSTANCES = 1000
+
+
 class ClaimState(StrEnum):
     """State of a claim; the last three are final."""
 

@@ -9,13 +9,14 @@ from typing import Any
 
 from rpcapi import errors
 from rpcapi.resources import names
-from rpcapi.resources.claims import GroupPolicy
+from rpcapi.resources.claims import MAX_INSTANCES, GroupPolicy
 from rpcapi.resources.inventory import MAX_AMOUNT
 from scheduler_svc.core.records import Allocations, Amounts, ClaimBatch, ClaimGroup, ClaimRef, Intent
 from scheduler_svc.store.records import RunningClaim
 
-MAX_INTENTS = 100  # of one batch: bounds the run time of one script
+MAX_INTENTS = MAX_INSTANCES  # of one batch, which is a whole request
 MAX_CANDIDATES = 16  # of one intent
+MAX_BATCH_CANDIDATES = 8 * MAX_INTENTS  # of one batch: bounds the run time of one script
 MAX_CLASSES = 32  # of one provider in one claim
 MAX_PROVIDERS = 64  # of one claim
 MAX_REFS = 1000  # of one confirm, abort or release
@@ -43,7 +44,10 @@ def check_batch(batch: ClaimBatch) -> None:
     for what in ("request_id", "project", "user", "consumer_type"):
         check_text(what, getattr(batch, what))
     if not 1 <= len(batch.intents) <= MAX_INTENTS:
-        raise refuse(f"a batch must contain 1 to {MAX_INTENTS} consumers, got {len(batch.intents)}; split it")
+        raise refuse(f"a batch must contain 1 to {MAX_INTENTS} consumers, got {len(batch.intents)}")
+    candidate_count = sum(len(intent.candidates) for intent in batch.intents)
+    if candidate_count > MAX_BATCH_CANDIDATES:
+        raise refuse(f"a batch may contain at most {MAX_BATCH_CANDIDATES} candidates in all, got {candidate_count}")
     consumers = {intent.consumer for intent in batch.intents}
     if len(consumers) < len(batch.intents):
         raise refuse("a batch must not contain the same consumer twice")

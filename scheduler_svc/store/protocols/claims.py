@@ -16,7 +16,8 @@ class ClaimVerbs(Protocol):
     def prepare(self, batch: ClaimBatch) -> BatchAnswer:
         """Prepare a claim for every intent of the batch, or for none.
 
-        A batch has at most MAX_INTENTS intents of MAX_CANDIDATES candidates each.
+        A batch has at most MAX_INTENTS intents of MAX_CANDIDATES candidates each, MAX_BATCH_CANDIDATES in all. Claims
+        past their deadline do not count, neither in sums nor in server groups.
         """
 
     @abc.abstractmethod
@@ -75,10 +76,7 @@ class ClaimQueries(Protocol):
 
     @abc.abstractmethod
     def group_hosts(self, group_id: str) -> dict[str, int]:
-        """Return the number of live claims of a server group on each host: a hint, not a guarantee.
-
-        Claims past their deadline count until they are ended; ``prepare`` enforces the group's policy.
-        """
+        """Return the number of live claims of a server group on each host: a hint, since ``prepare`` checks again."""
 
     @abc.abstractmethod
     def hosts_of(self, consumers: Sequence[str]) -> dict[str, str]:

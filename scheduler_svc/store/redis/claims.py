@@ -46,7 +46,7 @@ def page(
 ) -> tuple[list[Claim], str | None]:
     """Return live claims after ``marker``, and the next marker."""
     if consumer is not None:
-        connection.run("expire", limit=EXPIRE_BATCH)
+        _expire(connection)
         raw = connection.read(lambda pipe: pipe.hget(prefix(connection.partition) + "claims", consumer))[0]
         claims = [documents.decode_claim(raw)] if raw else []
         return [claim for claim in claims if host is None or names.matches(claim.host, host)], None
@@ -70,6 +70,12 @@ def fence(connection: RedisConnection, host: str) -> int:
             return total
 
 
+def _expire(connection: RedisConnection) -> None:
+    """End all claims past their deadline, one batch at a time."""
+    while connection.run("expire", limit=EXPIRE_BATCH) == EXPIRE_BATCH:
+        pass
+
+
 def _ranges(host: str | None) -> list[tuple[bytes, bytes]]:
     """Return the index ranges, in byte order, of a host's or a node's claims: (first member, end)."""
     if host is None:
@@ -86,6 +92,7 @@ def _after(low: bytes, marker: str | None) -> bytes:
 
 def group_hosts(connection: RedisConnection, group_id: str) -> dict[str, int]:
     """Return how many live claims of a group each host holds."""
+    _expire(connection)
     raw = connection.read(lambda pipe: pipe.hget(prefix(connection.partition) + "groups", group_id))[0]
     return json.loads(raw) if raw else {}
 
@@ -106,8 +113,7 @@ def counts(connection: RedisConnection) -> dict[str, int]:
 
 def dump(connection: RedisConnection) -> verification.StoreDump:
     """End claims past their deadline, then read everything that verify compares in one transaction."""
-    while connection.run("expire", limit=EXPIRE_BATCH) == EXPIRE_BATCH:
-        pass
+    _expire(connection)
     head = prefix(connection.partition)
 
     def fill(pipe: Any) -> None:

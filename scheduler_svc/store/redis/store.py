@@ -51,9 +51,9 @@ class RedisStore(interface.Store):
 
     def prepare(self, batch: ClaimBatch) -> BatchAnswer:
         validation.check_batch(batch)
-        raw = self._connection.run(
-            "prepare", prepare.rows(batch), max_decisions=self._max_decisions, **prepare.arguments(batch)
-        )
+        rows, arguments = list(prepare.rows(batch)), prepare.arguments(batch)
+        while not (raw := self._connection.run("prepare", rows, max_decisions=self._max_decisions, **arguments)):
+            pass  # it ended as many claims past their deadline as one script may
         answer = prepare.answer(batch, raw)
         self._connection.identity.observe(answer.epoch, answer.position)
         return answer

@@ -4,7 +4,7 @@
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer, ClaimState
@@ -14,6 +14,13 @@ from scheduler_svc.store.verbs.contents import PartitionStorage
 
 POSITION_LEAP = 1 << 20  # positions that a new epoch skips: more than any log may have forgotten
 UNKNOWN_END = "unknown"  # the end of a claim that never existed, as the first abort was answered
+
+
+class ExpiryCount(NamedTuple):
+    """The number of claims that were ended, and of deadlines that had passed, which may be parked instead."""
+
+    ended: int
+    due: int
 
 
 class PartitionState(PartitionStorage):
@@ -106,8 +113,8 @@ class PartitionState(PartitionStorage):
         """Return whether a claim is prepared and its deadline has passed."""
         return claim.state == ClaimState.PREPARED and claim.deadline_ms is not None and claim.deadline_ms <= now
 
-    def expire(self, now: int, limit: int) -> int:
-        """End claims past their deadline, oldest first, and return their number; park those whose host must audit."""
+    def expire(self, now: int, limit: int) -> ExpiryCount:
+        """End claims past their deadline, oldest first, at most ``limit``; park those whose host must audit."""
         expired = self.expired_consumers(now, limit)
         self.prefetch(consumers=expired)
         ended = 0
@@ -116,7 +123,7 @@ class PartitionState(PartitionStorage):
                 ended += 1
             else:
                 del self.deadlines[consumer]
-        return ended
+        return ExpiryCount(ended, len(expired))
 
     def flush(self, now: int, *, flag: bool = False) -> None:
         """Log the sums that this verb changed; clear excess that is gone, and with ``flag`` flag new excess."""

@@ -18,15 +18,15 @@ from scheduler_svc.core.records import (
 )
 from scheduler_svc.store.verbs.partition import PartitionState
 
-EXPIRE_PER_PREPARE = 32  # claims past their deadline that one prepare ends first
+EXPIRE_BATCH = 500  # claims past their deadline that one call ends first
 
 
 @dataclass
 class PreparePlan:
-    """The changes planned so far for a batch."""
+    """The changes planned so far for a batch: ``deltas`` to sums, ``member_deltas`` to the group's members by host."""
 
     deltas: dict[tuple[str, str], int] = field(default_factory=dict)
-    group_counts: dict[str, int] = field(default_factory=dict)
+    member_deltas: dict[str, int] = field(default_factory=dict)
     replaced: list[Claim] = field(default_factory=list)
     forgotten: list[ClaimRef] = field(default_factory=list)  # attempts to replace that the store does not know
     new_claims: list[Claim] = field(default_factory=list)
@@ -38,21 +38,29 @@ class PreparePlan:
                 key = (provider, resource_class)
                 self.deltas[key] = self.deltas.get(key, 0) + sign * amount
         if batch.group and claim.group and claim.group.id == batch.group.id:
-            self.group_counts[claim.host] = self.group_counts.get(claim.host, 0) + sign
+            self.member_deltas[claim.host] = self.member_deltas.get(claim.host, 0) + sign
 
 
-def prepare(partition: PartitionState, batch: ClaimBatch, now: int) -> BatchAnswer:
-    """Prepare the batch; the caller has exclusive access and has validated the batch."""
+def prepare(partition: PartitionState, batch: ClaimBatch, now: int) -> BatchAnswer | None:
+    """Prepare the batch; the caller has exclusive access and has validated the batch.
+
+    No claim past its deadline counts. None: only such claims were ended, and more are left; call it again.
+    """
+    if partition.expire(now, EXPIRE_BATCH).due == EXPIRE_BATCH:
+        partition.flush(now)
+        return None
     _prefetch(partition, batch)
-    partition.expire(now, EXPIRE_PER_PREPARE)
     if batch.epoch != partition.epoch:
         partition.flush(now)
         refused = [IntentResult(intent.consumer, intent.attempt, Answer.REFUSED) for intent in batch.intents]
         return BatchAnswer(False, False, partition.epoch, partition.position, refused)
     plan = PreparePlan()
-    if batch.group is not None:
-        plan.group_counts.update(partition.groups.get(batch.group.id, {}))
-    prepared = [_plan_intent(partition, batch, intent, plan, now) for intent in batch.intents]
+    # What the batch ends is planned before anything is placed.
+    known = [_examine(partition, batch, intent, plan, now) for intent in batch.intents]
+    prepared = [
+        result or _try_candidates(partition, batch, intent, plan, now)
+        for intent, result in zip(batch.intents, known, strict=True)
+    ]
     accepted = all(result.answer is Answer.PREPARED for result in prepared)
     if accepted:
         _write(partition, plan, now)
@@ -93,9 +101,10 @@ def _write(partition: PartitionState, plan: PreparePlan, now: int) -> None:
         partition.add_claim(claim)
 
 
-def _plan_intent(
+def _examine(
     partition: PartitionState, batch: ClaimBatch, intent: Intent, plan: PreparePlan, now: int
-) -> IntentResult:
+) -> IntentResult | None:
+    """Return the answer to an attempt that the store knows or refuses; else None, and plan the end of the other one."""
     live = partition.live_claim(intent.consumer, now)
     if live is not None and live.attempt == intent.attempt:
         if partition.is_expired(live, now):
@@ -118,7 +127,7 @@ def _plan_intent(
         plan.add(live, -1, batch)
     elif intent.replaces is not None and partition.end_of(ClaimRef(intent.consumer, intent.replaces)) is None:
         plan.forgotten.append(ClaimRef(intent.consumer, intent.replaces))
-    return _try_candidates(partition, batch, intent, plan, now)
+    return None
 
 
 def _refusal(partition: PartitionState, intent: Intent, live: Claim | None) -> Answer | None:
@@ -224,7 +233,7 @@ def _judge(partition: PartitionState, batch: ClaimBatch, candidate: Candidate, p
         return Verdict.STALE
     if not all(_fits(partition, provider, amounts, plan) for provider, amounts in required.items()):
         return Verdict.CONCURRENT if _has_changed(partition, batch, candidate) else Verdict.FULL
-    return Verdict.FITS if _group_allows(batch, candidate.host, plan) else Verdict.GROUP
+    return Verdict.FITS if _group_allows(partition, batch, candidate.host, plan) else Verdict.GROUP
 
 
 def _related_names(host: str, required: Allocations) -> set[str]:
@@ -258,11 +267,15 @@ def _fits(partition: PartitionState, provider: str, amounts: Mapping[str, int], 
     return True
 
 
-def _group_allows(batch: ClaimBatch, host: str, plan: PreparePlan) -> bool:
+def _group_allows(partition: PartitionState, batch: ClaimBatch, host: str, plan: PreparePlan) -> bool:
     if batch.group is None:
         return True
+    members = partition.groups.get(batch.group.id, {})
     if batch.group.policy is GroupPolicy.ANTI_AFFINITY:
-        return plan.group_counts.get(host, 0) < batch.group.max_per_host
+        return members.get(host, 0) + plan.member_deltas.get(host, 0) < batch.group.max_per_host
     if batch.group.policy is not GroupPolicy.AFFINITY:
         return True
-    return all(other == host for other, count in plan.group_counts.items() if count > 0)
+    return all(
+        other == host or members.get(other, 0) + plan.member_deltas.get(other, 0) <= 0
+        for other in {*members, *plan.member_deltas}
+    )

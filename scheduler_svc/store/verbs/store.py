@@ -45,14 +45,16 @@ class VerbStore(interface.Store):
     def prepare(self, batch: ClaimBatch) -> BatchAnswer:
         validation.check_batch(batch)
 
-        def step(partition: PartitionState, now: int) -> BatchAnswer:
+        def step(partition: PartitionState, now: int) -> BatchAnswer | None:
             answer = preparing.prepare(partition, batch, now)
-            if batch.record is not None and answer.current:
+            if answer is not None and answer.current and batch.record is not None:
                 document = {**batch.record, **outcome(batch, answer)}
                 recorded.record(partition, batch.request_id, document, self._max_decisions, now)
             return answer
 
-        return self._transact(step)
+        while (answer := self._transact(step)) is None:
+            pass  # it ended as many claims past their deadline as one transaction may
+        return answer
 
     def confirm(self, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
         validation.check_service_host(host)
@@ -89,7 +91,12 @@ class VerbStore(interface.Store):
 
     def group_hosts(self, group_id: str) -> dict[str, int]:
         validation.check_name(group_id)
-        return self._read(lambda partition: dict(partition.groups.get(group_id, {})))
+
+        def step(partition: PartitionState, now: int) -> dict[str, int]:
+            partition.expire(now, ALL)
+            return dict(partition.groups.get(group_id, {}))
+
+        return self._transact(step)
 
     def hosts_of(self, consumers: Sequence[str]) -> dict[str, str]:
         validation.check_consumers(consumers)
@@ -123,7 +130,7 @@ class VerbStore(interface.Store):
 
     def reap(self, *, dead_after_ms: int | None, tombstone_ms: int, limit: int = 500) -> int:
         def step(partition: PartitionState, now: int) -> int:
-            ended = partition.expire(now, limit)
+            ended, _due = partition.expire(now, limit)
             partition.flush(now)
             if dead_after_ms is not None:
                 states.mark_silent_down(partition, now - dead_after_ms)

@@ -5,32 +5,25 @@ local decided_at = tonumber(A.position)
 local resources_text = A.resources
 local resources = resources_text ~= '' and cjson.decode(resources_text) or nil
 local group = A.group ~= '' and cjson.decode(A.group) or nil
-local capacities, eligibles, homes, host_read, deltas, members = {}, {}, {}, {}, {}, {}
-if group then
-  for host, n in pairs(group_of(group.id).hosts) do
-    members[host] = n
-  end
-end
+local capacities, eligibles, homes, host_read, candidates = {}, {}, {}, {}, {}
+local deltas, member_deltas = {}, {} -- what the batch plans to add to sums and to the group's members
 
-local function name_of(candidate)
-  return string.match(candidate, '^%S+')
-end
-
--- Returns a candidate of an intent, parsed once: first candidates are read before they are tried.
-local function read_candidate(intent, index)
-  if not intent.candidates[index] then
-    local host, sums_position, required_text = string.match(intent.texts[index], '^(%S+) ?(%d*) ?(.*)$')
-    local candidate = { host = host, sums_position = tonumber(sums_position) or decided_at }
+-- Returns the candidate of a text, the same one for all intents: a large batch names each host many times.
+local function read_candidate(text)
+  local candidate = candidates[text]
+  if not candidate then
+    local host, sums_position, required_text = string.match(text, '^(%S+) ?(%d*) ?(.*)$')
+    candidate = { host = host, quoted = quote(host), sums_position = tonumber(sums_position) or decided_at }
     if required_text ~= '' then
       candidate.required, candidate.required_text = cjson.decode(required_text), required_text
     else
       candidate.flat = true -- everything is required of the host itself: the usual case, without loops over providers
       candidate.required = { [host] = resources }
-      candidate.required_text = '{' .. quote(host) .. ':' .. resources_text .. '}'
+      candidate.required_text = '{' .. candidate.quoted .. ':' .. resources_text .. '}'
     end
-    intent.candidates[index] = candidate
+    candidates[text] = candidate
   end
-  return intent.candidates[index]
+  return candidate
 end
 
 -- Reads hash fields, in batches because the number of arguments of a call is limited.
@@ -110,7 +103,7 @@ local function fetch_first(intents)
   end
   for _, intent in ipairs(intents) do
     if #intent.texts > 0 then
-      firsts[#firsts + 1] = read_candidate(intent, 1)
+      firsts[#firsts + 1] = read_candidate(intent.texts[1])
     end
   end
   fetch(firsts)
@@ -126,7 +119,7 @@ local function plan(claim, sign)
     end
   end
   if group and type(claim.group) == 'table' and claim.group.id == group.id then
-    members[claim.host] = (members[claim.host] or 0) + sign
+    member_deltas[claim.host] = (member_deltas[claim.host] or 0) + sign
   end
 end
 
@@ -156,25 +149,32 @@ local function fits(provider, amounts)
   return true
 end
 
-local function group_allows(host)
-  if not group then
-    return true
-  end
-  if group.policy == 'anti-affinity' then
-    return (members[host] or 0) < group.max_per_host
-  elseif group.policy ~= 'affinity' then
-    return true -- soft policies are not enforced here
-  end
-  for other, n in pairs(members) do
-    if other ~= host and n > 0 then
+-- Returns the number of the group's members on a host, with those that the batch plans.
+local function members_on(host)
+  return (group_of(group.id).hosts[host] or 0) + (member_deltas[host] or 0)
+end
+
+local function are_members_only_on(host, hosts)
+  for other in pairs(hosts) do
+    if other ~= host and members_on(other) > 0 then
       return false
     end
   end
   return true
 end
 
--- Returns whether the sums or inventories of the candidate's providers changed since the decision.
-local function has_changed(candidate)
+local function group_allows(host)
+  if not group then
+    return true
+  elseif group.policy == 'anti-affinity' then
+    return members_on(host) < group.max_per_host
+  elseif group.policy ~= 'affinity' then
+    return true -- soft policies are not enforced here
+  end
+  return are_members_only_on(host, group_of(group.id).hosts) and are_members_only_on(host, member_deltas)
+end
+
+local function read_change(candidate)
   if candidate.flat then
     return tonumber(redis.call('HGET', K.changed, candidate.host) or 0) > candidate.sums_position
   end
@@ -188,6 +188,14 @@ local function has_changed(candidate)
     end
   end
   return false
+end
+
+-- Returns whether the sums or inventories of the candidate's providers changed since the decision.
+local function has_changed(candidate)
+  if candidate.changed == nil then
+    candidate.changed = read_change(candidate)
+  end
+  return candidate.changed
 end
 
 local function is_stale(name)
@@ -206,7 +214,8 @@ local function staleness_and_openness(candidate)
   return stale, open
 end
 
-local function judge(candidate)
+-- Returns UNKNOWN, STALE or CLOSED, or FITS for a candidate that only lacks the comparison of sums.
+local function eligibility_of(candidate)
   if candidate.flat then
     fetch_flat(candidate.host)
   else
@@ -220,13 +229,25 @@ local function judge(candidate)
     return stale and 'STALE' or 'UNKNOWN' -- the tree changed: the removed provider existed at the decision
   elseif not open then
     return 'CLOSED'
-  elseif stale then
-    return 'STALE'
   end
+  return stale and 'STALE' or 'FITS'
+end
+
+local function capacity_verdict(candidate)
   for provider, amounts in pairs(candidate.required) do
     if not fits(provider, amounts) then
       return has_changed(candidate) and 'CONCURRENT' or 'FULL'
     end
   end
   return group_allows(candidate.host) and 'FITS' or 'GROUP'
+end
+
+-- Returns the verdict on a candidate. One that was lost is not judged again: sums and members only grow, once the batch
+-- has planned what it ends.
+local function judge(candidate)
+  candidate.verdict = candidate.verdict or eligibility_of(candidate)
+  if candidate.verdict == 'FITS' then
+    candidate.verdict = capacity_verdict(candidate)
+  end
+  return candidate.verdict
 end

@@ -149,12 +149,12 @@ local function live_claim(raw)
 end
 
 -- Ends claims past their deadline, oldest first; parks those whose host must audit first; drops deadlines without a
--- claim. Returns the number ended.
+-- claim. Returns the number ended, and the number of deadlines that had passed, at most `limit`.
 local function expire(limit)
   local consumers = redis.call('ZRANGEBYSCORE', K.deadlines, '-inf', now_text, 'LIMIT', '0', limit)
   local ended = 0
   if #consumers == 0 then
-    return ended
+    return ended, 0
   end
   local raws = redis.call('HMGET', K.claims, unpack(consumers))
   for i, consumer in ipairs(consumers) do
@@ -164,7 +164,7 @@ local function expire(limit)
       redis.call('ZREM', K.deadlines, consumer)
     end
   end
-  return ended
+  return ended, #consumers
 end
 
 -- Returns the capacity of a class, which is stored alone or as [capacity, min_unit, max_unit, step_size].

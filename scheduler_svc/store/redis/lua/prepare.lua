@@ -7,17 +7,24 @@
 --       position as of which its sums were read if later, its allocations as JSON if they are not the resources
 -- Returns: accepted 0|1, current 0|1, epoch, position, changed sums as JSON,
 --          then for each intent: answer, host or '', alternates, deadline or '', verdicts (lists separated by spaces),
---          the claim's allocations as JSON, '' if they are the resources at its host
+--          the claim's allocations as JSON, '' if they are the resources at its host;
+--          nothing if it only ended claims past their deadline, and more of them are left: call it again
 --@ args log_length epoch position ttl_ms alternates common resources group record request_id max_decisions
 --@ keys eligible
 --@ include _partition
 --@ include _forgotten
 --@ include _decisions
 --@ include _judge
-local EXPIRE_PER_PREPARE = '32' -- claims past their deadline that one prepare ends first
+local EXPIRE_BATCH = 500 -- claims past their deadline that one call ends first
 local ttl, alternates, common = tonumber(A.ttl_ms), tonumber(A.alternates), A.common
 
-expire(EXPIRE_PER_PREPARE)
+-- No claim past its deadline counts when candidates are judged.
+local _, due = expire(EXPIRE_BATCH)
+if due == EXPIRE_BATCH then
+  flush(false)
+  return {}
+end
+
 -- Returns the intents of the arguments, with their candidates as texts, and their consumers.
 local function parse_intents()
   local intents, consumers, at = {}, {}, REST
@@ -25,7 +32,7 @@ local function parse_intents()
     local first, count = at + 5, tonumber(ARGV[at + 4])
     intents[#intents + 1] = {
       consumer = ARGV[at], attempt = tonumber(ARGV[at + 1]), replaces = tonumber(ARGV[at + 2]),
-      near = tonumber(ARGV[at + 3]), texts = { unpack(ARGV, first, first + count - 1) }, candidates = {},
+      near = tonumber(ARGV[at + 3]), texts = { unpack(ARGV, first, first + count - 1) },
       answer = 'refused', verdicts = {},
     }
     consumers[#intents] = ARGV[at]
@@ -84,7 +91,7 @@ end
 local function plan_claim(intent, index, candidate)
   local names = {}
   for i = index + 1, math.min(#intent.texts, index + alternates) do
-    names[#names + 1] = name_of(intent.texts[i])
+    names[#names + 1] = read_candidate(intent.texts[i]).host
   end
   intent.host, intent.allocations, intent.required_text = candidate.host, candidate.required, candidate.required_text
   intent.state, intent.planned = 'prepared', true
@@ -94,23 +101,15 @@ local function plan_claim(intent, index, candidate)
   plan(intent, 1)
 end
 
--- Judges a candidate, and plans a claim on it if it fits.
-local function try_candidate(intent, index, candidate)
-  intent.verdicts[index] = judge(candidate)
-  if intent.verdicts[index] == 'FITS' then
-    plan_claim(intent, index, candidate)
-    return true
-  end
-end
-
-local function plan_intent(i, intent)
+-- Answers an intent whose attempt the store knows or refuses; plans the end of the claim that the others replace.
+local function examine(i, intent)
   local live = live_claim(raw_claims[i])
   local ends = raw_ends[i] and cjson.decode(raw_ends[i]) or {}
   if raw_claims[i] and not live then
     ends = ends_of(intent.consumer) -- it ended just now
   end
   if live and live.attempt == intent.attempt then
-    intent.host = live.host
+    intent.known, intent.host = true, live.host
     intent.answer = is_expired(live) and 'closed' or 'prepared'
     if intent.answer == 'prepared' then
       intent.alternates, intent.deadline_ms = live.alternates, live.deadline_ms
@@ -120,39 +119,56 @@ local function plan_intent(i, intent)
   end
   local answer = refusal_of(intent, live, ends)
   if answer then
-    intent.answer, intent.host = answer, live and live.host
-    return
-  end
-  if live then
+    intent.known, intent.answer, intent.host = true, answer, live and live.host
+  elseif live then
     intent.replaced = live
     plan(live, -1)
   end
-  -- Near candidates that changed are tried after the unchanged ones: their scores are out of date.
+end
+
+-- Judges a candidate, and plans a claim on it if it fits.
+local function try_candidate(intent, index)
+  local candidate = read_candidate(intent.texts[index])
+  intent.verdicts[index] = judge(candidate)
+  if intent.verdicts[index] == 'FITS' then
+    plan_claim(intent, index, candidate)
+    return true
+  end
+end
+
+-- Plans a claim on the first candidate that fits. Near candidates that changed are tried after the unchanged ones: their
+-- scores are out of date.
+local function place(intent)
   local last, changed = #intent.texts, {}
   local near = math.min(intent.near, last)
   for index = 1, near do
-    local candidate = read_candidate(intent, index)
-    if near > 1 and has_changed(candidate) then
+    if near > 1 and has_changed(read_candidate(intent.texts[index])) then
       intent.verdicts[index], changed[#changed + 1] = 'PASSED', index
-    elseif try_candidate(intent, index, candidate) then
+    elseif try_candidate(intent, index) then
       return
     end
   end
   for _, index in ipairs(changed) do
-    if try_candidate(intent, index, read_candidate(intent, index)) then
+    if try_candidate(intent, index) then
       return
     end
   end
   for index = near + 1, last do
-    if try_candidate(intent, index, read_candidate(intent, index)) then
+    if try_candidate(intent, index) then
       return
     end
   end
 end
 
-local accepted = 1
+-- What the batch ends is planned before anything is placed: then sums only grow, and a verdict but FITS is final.
 for i, intent in ipairs(intents) do
-  plan_intent(i, intent)
+  examine(i, intent)
+end
+local accepted = 1
+for _, intent in ipairs(intents) do
+  if not intent.known then
+    place(intent)
+  end
   if intent.answer ~= 'prepared' then
     accepted = 0
   end
@@ -179,7 +195,7 @@ if A.record ~= '' then
   for i, intent in ipairs(intents) do
     local tried = {}
     for n, verdict in ipairs(intent.verdicts) do
-      tried[n] = '[' .. quote(name_of(intent.texts[n])) .. ',"' .. verdict .. '"]'
+      tried[n] = '[' .. read_candidate(intent.texts[n]).quoted .. ',"' .. verdict .. '"]'
     end
     rows[i] = '{"consumer":' .. quote(intent.consumer) .. ',"answer":"' .. intent.answer .. '","host":'
       .. (intent.host and quote(intent.host) or 'null') .. ',"tried":[' .. table.concat(tried, ',') .. ']}'

@@ -69,15 +69,15 @@ def test_attempt_older_than_an_ended_one_has_ended(partition: MemoryPartition, a
 
 def test_expired_claim_ends_on_an_open_host(partition: MemoryPartition) -> None:
     partition.add_claim(PREPARED)
-    assert partition.expire(NOW - 1, 10) == 0
-    assert partition.expire(NOW, 10) == 1
+    assert partition.expire(NOW - 1, 10).ended == 0
+    assert partition.expire(NOW, 10).ended == 1
     assert (partition.claims, partition.end_of(ClaimRef("c1", 1))) == ({}, "expired")
 
 
 def test_expired_claim_is_parked_on_a_host_that_must_audit(partition: MemoryPartition) -> None:
     partition.add_claim(PREPARED)
     partition.begin_epoch(NOW)
-    assert partition.expire(NOW, 10) == 0
+    assert partition.expire(NOW, 10).ended == 0
     assert (set(partition.claims), partition.deadlines) == ({"c1"}, {})
     # The audit opens the host, and the claim ends when it is next read.
     partition.opened["h1"] = partition.epoch
@@ -87,7 +87,7 @@ def test_expired_claim_is_parked_on_a_host_that_must_audit(partition: MemoryPart
 def test_limited_expiry_ends_the_oldest_claims_first(partition: MemoryPartition) -> None:
     for number in (3, 1, 2):
         partition.add_claim(replace(PREPARED, consumer=f"c{number}", deadline_ms=NOW + number))
-    assert partition.expire(NOW + 10, 2) == 2
+    assert partition.expire(NOW + 10, 2).ended == 2
     assert set(partition.claims) == {"c3"}
 
 
@@ -97,7 +97,7 @@ def test_confirmed_claim_never_expires(partition: MemoryPartition) -> None:
     confirmed = partition.live_claim("c1", NOW + 10**9)
     assert confirmed is not None
     assert (confirmed.state, confirmed.generation, confirmed.deadline_ms) == ("confirmed", 2, None)
-    assert partition.expire(NOW + 10**9, 10) == 0
+    assert partition.expire(NOW + 10**9, 10).ended == 0
 
 
 def test_epoch_grows_even_if_the_clock_does_not(partition: MemoryPartition) -> None:

@@ -66,3 +66,37 @@ def test_replaced_member_is_no_longer_counted_in_the_group(partition: StoreParti
     partition.prepare("c1", "h1", group=policy)
     assert partition.prepare("c1", "h1", attempt=2, replaces=1, group=policy).answer is Answer.PREPARED
     partition.check()
+
+
+def test_member_past_its_deadline_is_not_counted(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    policy = group(GroupPolicy.ANTI_AFFINITY)
+    partition.prepare("c1", "h1", group=policy)
+    partition.pass_deadline_of("c1")
+    assert partition.store.group_hosts("g1") == {}
+    partition.prepare("c2", "h1", group=policy)
+    partition.pass_deadline_of("c2")
+    # The claim script is the first to see that the deadline has passed.
+    assert partition.prepare("c3", "h1", group=policy).answer is Answer.PREPARED
+    partition.check()
+
+
+def test_member_past_its_deadline_does_not_keep_its_replacement_on_its_host(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    partition.add_host("h2")
+    policy = group(GroupPolicy.AFFINITY)
+    partition.prepare("c1", "h1", group=policy)
+    partition.pass_deadline_of("c1")
+    assert partition.prepare("c1", "h2", attempt=2, replaces=1, group=policy).host == "h2"
+    partition.check()
+
+
+def test_members_replaced_by_one_batch_leave_their_host_together(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    partition.add_host("h2")
+    policy = group(GroupPolicy.AFFINITY)
+    partition.store.prepare(partition.batch(intent("c1", "h1"), intent("c2", "h1"), group=policy))
+    batch = partition.batch(*(intent(name, "h2", attempt=2, replaces=1) for name in ("c1", "c2")), group=policy)
+    assert [result.host for result in partition.store.prepare(batch).prepared] == ["h2", "h2"]
+    assert partition.store.group_hosts("g1") == {"h2": 2}
+    partition.check()
