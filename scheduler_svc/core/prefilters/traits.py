@@ -10,7 +10,7 @@ from scheduler_svc.core.request import SchedulingRequest
 
 def require_traits(request: SchedulingRequest, *traits: str) -> SchedulingRequest:
     """Return the request with these traits required of the root provider."""
-    added = tuple(trait for trait in traits if trait not in request.root_required)
+    added = tuple(trait for trait in dict.fromkeys(traits) if trait not in request.root_required)
     return replace(request, root_required=(*request.root_required, *added)) if added else request
 
 
