@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The checker: callers' history, agents' files and stored claims against the invariants, without gantt's own verify."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from devstack.lab.chaos.claim_model import check_claims
+from devstack.lab.chaos.final_state import FinalState
+from devstack.lab.chaos.history import History
+from devstack.lab.chaos.promise_checks import check_promises
+from devstack.lab.chaos.state_checks import check_state
+from devstack.lab.chaos.violations import Violation, ViolationKind
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """The violations of a run, sorted."""
+
+    violations: Sequence[Violation]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of violations of each kind, zeros included."""
+        counts = Counter(violation.kind for violation in self.violations)
+        return {kind.value: counts[kind] for kind in ViolationKind}
+
+    def text(self, most: int = 20) -> str:
+        """Return one line for each of the first ``most`` violations."""
+        lines = [f"{item.kind}: {item.subject}: {item.evidence}" for item in self.violations[:most]]
+        more = len(self.violations) - most
+        return "\n".join([*lines, *([f"and {more} more"] if more > 0 else [])])
+
+
+def check(history: History, state: FinalState) -> CheckReport:
+    """Return every violation that the history and the final state show."""
+    violations = {*check_state(state), *check_promises(history, state), *check_claims(history.claims)}
+    return CheckReport(sorted(violations))

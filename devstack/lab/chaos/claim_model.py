@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sequential model of a claim's life, and the check of the store's writes against it.
+
+Within an epoch a claim goes from nothing to prepared or, re-asserted by an audit, to confirmed; from prepared to
+confirmed, aborted, expired or released; from confirmed to released. Ends are final. A new epoch admits that the store
+forgot writes: the claim may be in any state in which it was before.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from devstack.lab.chaos.history import ClaimSighting
+from devstack.lab.chaos.violations import Violation, ViolationKind
+
+NOTHING = "nothing"
+ENDS = frozenset({"aborted", "expired", "released", "unknown"})  # unknown: ended before it existed
+TRANSITIONS: Mapping[str, frozenset[str]] = {
+    NOTHING: frozenset({"prepared", "confirmed", *ENDS}),
+    "prepared": frozenset({"confirmed", "aborted", "expired", "released"}),
+    "confirmed": frozenset({"released"}),
+    **{end: frozenset() for end in ENDS},
+}
+
+
+@dataclass(slots=True)
+class _Life:
+    """The possible states of an attempt: one in an epoch, several after the store may have forgotten writes."""
+
+    possible: set[str] = field(default_factory=lambda: {NOTHING})
+    past: set[str] = field(default_factory=lambda: {NOTHING})
+    epoch: int = 0
+
+
+def check_claims(sightings: Iterable[ClaimSighting]) -> Iterator[Violation]:
+    """Yield the writes that no sequential execution explains; ``sightings`` are in the order of the writes."""
+    epochs: dict[str, int] = {}
+    lives: dict[tuple[str, str, int], _Life] = {}
+    for sighting in sightings:
+        if not sighting.consumer:
+            epochs[sighting.partition] = sighting.epoch
+            continue
+        life = lives.setdefault((sighting.partition, sighting.consumer, sighting.attempt), _Life())
+        epoch = epochs.get(sighting.partition, 0)
+        if life.epoch != epoch:
+            life.possible, life.epoch = set(life.past), epoch
+        violation = _violation(life, sighting, epoch)
+        if violation is not None:
+            yield violation
+        life.possible = {sighting.state}
+        life.past.add(sighting.state)
+
+
+def _violation(life: _Life, sighting: ClaimSighting, epoch: int) -> Violation | None:
+    is_repetition = sighting.state in life.possible
+    if is_repetition or any(sighting.state in TRANSITIONS.get(state, ()) for state in life.possible):
+        return None
+    before = " or ".join(sorted(life.possible))
+    kind = ViolationKind.DOUBLE_END if sighting.state in ENDS and life.possible <= ENDS else ViolationKind.ILLEGAL
+    return Violation(
+        kind,
+        sighting.consumer,
+        f"attempt {sighting.attempt} in partition {sighting.partition}, epoch {epoch}: {before} -> {sighting.state} "
+        f"at {sighting.at:.3f} s",
+    )

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The final state of a cluster, as plain data: guests, journals, claims, sums and records."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+Allocations = Mapping[str, Mapping[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class GuestFile:
+    """A guest file of a service host: the attempt of an instance that runs on node ``name``."""
+
+    host: str
+    uuid: str
+    attempt: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class JournalledAttempt:
+    """An attempt in a service host's journal; ``stages`` are those that the file still shows, oldest first."""
+
+    host: str
+    uuid: str
+    attempt: int
+    stages: Sequence[str]
+    name: str = ""
+    allocations: Allocations = field(default_factory=dict)
+    outcome: str | None = None
+    reason: str = ""
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the attempt holds resources on its host."""
+        return self.stages[-1] != "gone"
+
+    @property
+    def was_spawned(self) -> bool:
+        """Whether the attempt's guest is known to have run."""
+        return "spawned" in self.stages
+
+
+@dataclass(frozen=True, slots=True)
+class StoredClaim:
+    """A live claim as stored."""
+
+    consumer: str
+    attempt: int
+    state: str
+    host: str
+    allocations: Allocations
+    deadline_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionState:
+    """A partition's stored claims and sums; ``capacity`` and ``used`` are {provider: {class: amount}}.
+
+    ``ended`` is {consumer: {attempt: end}}; ``time_ms`` is the time by which deadlines are judged.
+    """
+
+    name: str
+    epoch: int
+    time_ms: int
+    claims: Sequence[StoredClaim] = ()
+    capacity: Allocations = field(default_factory=dict)
+    used: Allocations = field(default_factory=dict)
+    ended: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceState:
+    """The conductor's record of an instance."""
+
+    uuid: str
+    status: str
+    attempt: int
+    host: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FinalState:
+    """All that a run leaves behind."""
+
+    guests: Sequence[GuestFile] = ()
+    attempts: Sequence[JournalledAttempt] = ()
+    partitions: Sequence[PartitionState] = ()
+    instances: Mapping[str, InstanceState] = field(default_factory=dict)

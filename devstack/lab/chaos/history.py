@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The history of a run: calls with their answers, guests seen on disk, claims seen in the store; one JSON line each.
+
+A line is written by one ``write`` to a file opened for append, so that several processes may share the file and that a
+killed process leaves at most one torn last line, which the reader ignores. Times are seconds of CLOCK_MONOTONIC, which
+all processes of a machine share.
+"""
+
+import json
+import os
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+
+class CallOutcome(StrEnum):
+    """What a caller knows of its call."""
+
+    ACKNOWLEDGED = "acknowledged"
+    REFUSED = "refused"  # a definite error: nothing was done
+    UNKNOWN = "unknown"  # no answer, or none yet: done or not
+
+
+@dataclass(slots=True)
+class Operation:
+    """One call of a caller: ``verb`` is boot, delete or list; ``ended_at`` is None for a call without an answer."""
+
+    verb: str
+    uuids: Sequence[str]
+    began_at: float
+    ended_at: float | None = None
+    outcome: CallOutcome = CallOutcome.UNKNOWN
+    error: str = ""
+    statuses: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class GuestSighting:
+    """A guest that appeared on a host, or has ``ended``; ``others`` are its copies that run at the same time."""
+
+    at: float
+    host: str
+    uuid: str
+    attempt: int
+    ended: bool
+    others: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimSighting:
+    """One write of a partition's claims, in the order of the server's writes.
+
+    ``state`` is that of the claim's attempt afterwards: prepared, confirmed, or the recorded end. In a sighting with
+    ``epoch`` set and no consumer a new epoch began.
+    """
+
+    at: float
+    partition: str
+    consumer: str = ""
+    attempt: int = 0
+    state: str = ""
+    host: str = ""
+    epoch: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class UseSighting:
+    """A write of sums that exceed a provider's capacity."""
+
+    at: float
+    partition: str
+    provider: str
+    resource_class: str
+    used: int
+    capacity: int
+
+
+@dataclass(slots=True)
+class History:
+    """All lines of a run, by kind, in the order of the file."""
+
+    operations: list[Operation] = field(default_factory=list)
+    guests: list[GuestSighting] = field(default_factory=list)
+    claims: list[ClaimSighting] = field(default_factory=list)
+    uses: list[UseSighting] = field(default_factory=list)
+    faults: list[Mapping[str, Any]] = field(default_factory=list)
+
+    def uuids(self, verb: str, outcomes: Iterable[CallOutcome] = tuple(CallOutcome)) -> set[str]:
+        """Return the instances named in calls of ``verb`` with one of the outcomes."""
+        accepted = set(outcomes)
+        return {
+            item
+            for operation in self.operations
+            if operation.verb == verb and operation.outcome in accepted
+            for item in operation.uuids
+        }
+
+
+SIGHTINGS: Mapping[str, type[Any]] = {"guest": GuestSighting, "claim": ClaimSighting, "use": UseSighting}
+
+
+class HistoryWriter:
+    """Appends lines to a history; any number of threads and processes may write to one file."""
+
+    def __init__(self, path: Path, clock: Callable[[], float] = time.monotonic) -> None:
+        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        self._clock = clock
+        self._name = uuid.uuid4().hex[:8]  # distinguishes the operations of several writers
+        self._count = 0
+        self._lock = threading.Lock()
+
+    def call(self, verb: str, uuids: Sequence[str]) -> str:
+        """Record the start of a call, before it is sent; return the operation's id."""
+        with self._lock:
+            self._count += 1
+            operation_id = f"{self._name}-{self._count}"
+        self._append({"kind": "call", "id": operation_id, "verb": verb, "uuids": list(uuids)})
+        return operation_id
+
+    def answer(
+        self, operation_id: str, outcome: CallOutcome, error: str = "", statuses: Mapping[str, str] | None = None
+    ) -> None:
+        """Record the end of a call; a call without this record is unanswered."""
+        self._append(
+            {"kind": "answer", "id": operation_id, "outcome": outcome, "error": error, "statuses": statuses or {}}
+        )
+
+    def sighting(self, kind: str, **values: Any) -> None:
+        """Record what an observer saw: the fields of the class in SIGHTINGS, without the time."""
+        self._append({"kind": kind, **values})
+
+    def fault(self, **values: Any) -> None:
+        """Record the injection or the end of a fault."""
+        self._append({"kind": "fault", **values})
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._fd)
+
+    def _append(self, document: Mapping[str, Any]) -> None:
+        line = json.dumps({"at": self._clock(), **document}, separators=(",", ":"))
+        os.write(self._fd, line.encode() + b"\n")
+
+
+def read(path: Path) -> History:
+    """Read a history; a torn line of a killed writer is ignored."""
+    history = History()
+    operations: dict[str, Operation] = {}
+    if not path.exists():
+        return history
+    with path.open("rb") as lines:
+        for line in lines:
+            try:
+                document = json.loads(line)
+            except ValueError:
+                continue
+            _add(history, operations, document)
+    return history
+
+
+def _add(history: History, operations: dict[str, Operation], document: dict[str, Any]) -> None:
+    kind = document.pop("kind")
+    if kind == "call":
+        operation = Operation(document["verb"], document["uuids"], document["at"])
+        operations[document["id"]] = operation
+        history.operations.append(operation)
+    elif kind == "answer":
+        operation = operations[document["id"]]
+        operation.ended_at = document["at"]
+        operation.outcome, operation.error = CallOutcome(document["outcome"]), document["error"]
+        operation.statuses = document["statuses"]
+    elif kind == "fault":
+        history.faults.append(document)
+    else:
+        rows: dict[str, list[Any]] = {"guest": history.guests, "claim": history.claims, "use": history.uses}
+        rows[kind].append(SIGHTINGS[kind](**document))

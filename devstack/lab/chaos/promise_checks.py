@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What callers were promised, against the final state: nothing acknowledged is lost, nothing stops unasked."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from devstack.lab.chaos.final_state import FinalState, GuestFile, InstanceState, StoredClaim
+from devstack.lab.chaos.history import CallOutcome, History
+from devstack.lab.chaos.violations import Violation, ViolationKind
+
+ENDED_STATUSES = ("DELETED",)
+
+
+@dataclass(frozen=True, slots=True)
+class Promises:
+    """What the callers did: instances by what they may expect of them."""
+
+    booted: frozenset[str]  # acknowledged
+    deleted: frozenset[str]  # acknowledged
+    maybe_deleted: frozenset[str]  # a delete was sent
+
+    @classmethod
+    def of(cls, history: History) -> "Promises":
+        """Read the callers' promises off a history."""
+        acknowledged = (CallOutcome.ACKNOWLEDGED,)
+        return cls(
+            frozenset(history.uuids("boot", acknowledged)),
+            frozenset(history.uuids("delete", acknowledged)),
+            frozenset(history.uuids("delete", (CallOutcome.ACKNOWLEDGED, CallOutcome.UNKNOWN))),
+        )
+
+
+def check_promises(history: History, state: FinalState) -> Iterator[Violation]:
+    """Yield acknowledged operations that the final state contradicts, and guests that stopped unasked."""
+    promises = Promises.of(history)
+    guests: dict[str, list[GuestFile]] = {}
+    for guest in state.guests:
+        guests.setdefault(guest.uuid, []).append(guest)
+    claims = {claim.consumer: claim for partition in state.partitions for claim in partition.claims}
+    for uuid in sorted(promises.booted | promises.deleted | state.instances.keys()):
+        copies, claim = guests.get(uuid, []), claims.get(uuid)
+        if uuid in promises.deleted:
+            yield from _deleted(uuid, state.instances.get(uuid), copies, claim)
+        else:
+            yield from _booted(uuid, state.instances.get(uuid), copies, claim, promises)
+    yield from _stopped(history, state, promises)
+    yield from _seen_doubly(history)
+    yield from _seen_oversold(history)
+
+
+def _booted(
+    uuid: str,
+    instance: InstanceState | None,
+    guests: list[GuestFile],
+    claim: StoredClaim | None,
+    promises: Promises,
+) -> Iterator[Violation]:
+    may_be_deleted = uuid in promises.maybe_deleted
+    if instance is None or instance.status in ENDED_STATUSES:
+        what = "has no record" if instance is None else f"is {instance.status}"
+        if not may_be_deleted:
+            yield Violation(ViolationKind.LOST, uuid, f"its boot was acknowledged, no delete was sent, and it {what}")
+        elif guests or claim:
+            yield Violation(ViolationKind.DIVERGED, uuid, f"{what}, but {_remains(guests, claim)}")
+    elif instance.status == "ACTIVE":
+        if not any((guest.attempt, guest.name) == (instance.attempt, instance.host) for guest in guests):
+            running = _remains(guests, claim)
+            yield Violation(
+                ViolationKind.LOST, uuid, f"is ACTIVE as attempt {instance.attempt} on {instance.host}, but {running}"
+            )
+    elif instance.status == "ERROR":
+        if not instance.reason:
+            yield Violation(ViolationKind.UNEXPLAINED, uuid, f"is in ERROR, attempt {instance.attempt}, no reason")
+        if guests or claim:
+            remains = _remains(guests, claim)
+            yield Violation(ViolationKind.DIVERGED, uuid, f"is in ERROR ({instance.reason}), but {remains}")
+    else:
+        yield Violation(
+            ViolationKind.UNSETTLED, uuid, f"is {instance.status}, attempt {instance.attempt} on {instance.host}"
+        )
+
+
+def _deleted(
+    uuid: str, instance: InstanceState | None, guests: list[GuestFile], claim: StoredClaim | None
+) -> Iterator[Violation]:
+    if instance is not None and instance.status == "DELETING":
+        yield Violation(ViolationKind.UNSETTLED, uuid, f"is DELETING, attempt {instance.attempt} on {instance.host}")
+    elif instance is not None and instance.status not in ENDED_STATUSES:
+        yield Violation(ViolationKind.LOST, uuid, f"its delete was acknowledged, and it is {instance.status}")
+    if guests or claim:
+        yield Violation(ViolationKind.LOST, uuid, f"its delete was acknowledged, but {_remains(guests, claim)}")
+
+
+def _remains(guests: list[GuestFile], claim: StoredClaim | None) -> str:
+    running = ", ".join(f"attempt {guest.attempt} runs on {guest.name}" for guest in guests) or "nothing runs"
+    stored = f"attempt {claim.attempt} is {claim.state} on {claim.host}" if claim else "no claim lives"
+    return f"{running}, and {stored}"
+
+
+def _stopped(history: History, state: FinalState, promises: Promises) -> Iterator[Violation]:
+    """Yield guests that were seen, by an observer or in a journal, and ended although nobody sent a delete."""
+    running = {(guest.uuid, guest.attempt, guest.host) for guest in state.guests}
+    journal_ends: Mapping[tuple[str, int, str], str] = {
+        (item.uuid, item.attempt, item.host): f"the journal ends it as {item.outcome}: {item.reason}"
+        for item in state.attempts
+        if not item.is_live
+    }
+    ran = {(item.uuid, item.attempt, item.host): item.at for item in history.guests}
+    ran |= {(item.uuid, item.attempt, item.host): 0.0 for item in state.attempts if item.was_spawned}
+    for key in sorted(ran.keys() - running):
+        if key[0] not in promises.maybe_deleted:
+            why = journal_ends.get(key, "the journal does not say why")
+            yield Violation(ViolationKind.STOPPED, key[0], f"attempt {key[1]} ran on {key[2]} and is gone; {why}")
+
+
+def _seen_doubly(history: History) -> Iterator[Violation]:
+    for sighting in history.guests:
+        if sighting.others and not sighting.ended:
+            others = ", ".join(sighting.others)
+            yield Violation(
+                ViolationKind.DOUBLY_RUNNING,
+                sighting.uuid,
+                f"attempt {sighting.attempt} on {sighting.host} and {others}, at {sighting.at:.3f} s",
+            )
+
+
+def _seen_oversold(history: History) -> Iterator[Violation]:
+    for sighting in history.uses:
+        yield Violation(
+            ViolationKind.OVERSOLD,
+            sighting.provider,
+            f"{sighting.used} of {sighting.capacity} {sighting.resource_class} written at {sighting.at:.3f} s",
+        )

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Invariants of a cluster at rest: guests against claims, claims against capacity and records."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+
+from devstack.lab.chaos.final_state import Allocations, FinalState, GuestFile, PartitionState, StoredClaim
+from devstack.lab.chaos.violations import Violation, ViolationKind
+
+Sums = Counter[tuple[str, str]]
+
+
+def check_state(state: FinalState) -> Iterator[Violation]:
+    """Yield the violations that the final state alone shows."""
+    claims = _claims_by_consumer(state)
+    yield from _guests_without_claims(state.guests, claims)
+    yield from _several_guests(state.guests)
+    yield from _several_claims(claims)
+    yield from _leaked_claims(state, claims)
+    for partition in state.partitions:
+        yield from _ended_claims(partition)
+        yield from _wrong_sums(partition)
+        yield from _oversold_claims(partition)
+    yield from _oversold_guests(state)
+
+
+def _claims_by_consumer(state: FinalState) -> dict[str, list[tuple[PartitionState, StoredClaim]]]:
+    claims: dict[str, list[tuple[PartitionState, StoredClaim]]] = defaultdict(list)
+    for partition in state.partitions:
+        for claim in partition.claims:
+            claims[claim.consumer].append((partition, claim))
+    return claims
+
+
+def _describe(claim: StoredClaim) -> str:
+    return f"attempt {claim.attempt}, {claim.state}, on {claim.host}"
+
+
+def _guests_without_claims(
+    guests: Iterable[GuestFile], claims: Mapping[str, list[tuple[PartitionState, StoredClaim]]]
+) -> Iterator[Violation]:
+    for guest in guests:
+        live_claims = [claim for _, claim in claims.get(guest.uuid, ())]
+        if not any(
+            (claim.attempt, claim.host, claim.state) == (guest.attempt, guest.name, "confirmed")
+            for claim in live_claims
+        ):
+            stored = "; ".join(map(_describe, live_claims)) or "none"
+            yield Violation(
+                ViolationKind.UNCLAIMED,
+                guest.uuid,
+                f"attempt {guest.attempt} runs on {guest.name}; live claims: {stored}",
+            )
+
+
+def _several_guests(guests: Iterable[GuestFile]) -> Iterator[Violation]:
+    by_uuid: dict[str, list[GuestFile]] = defaultdict(list)
+    for guest in guests:
+        by_uuid[guest.uuid].append(guest)
+    for uuid, copies in by_uuid.items():
+        if len(copies) > 1:
+            nodes = ", ".join(f"attempt {guest.attempt} on {guest.name}" for guest in copies)
+            yield Violation(ViolationKind.DOUBLY_RUNNING, uuid, f"guest files: {nodes}")
+
+
+def _several_claims(claims: Mapping[str, list[tuple[PartitionState, StoredClaim]]]) -> Iterator[Violation]:
+    for consumer, rows in claims.items():
+        if len(rows) > 1:
+            stored = "; ".join(f"partition {partition.name}: {_describe(claim)}" for partition, claim in rows)
+            yield Violation(ViolationKind.DOUBLY_CLAIMED, consumer, stored)
+
+
+def _leaked_claims(
+    state: FinalState, claims: Mapping[str, list[tuple[PartitionState, StoredClaim]]]
+) -> Iterator[Violation]:
+    """Yield prepared claims past their deadline, and confirmed claims that no attempt in a journal holds."""
+    live_attempts = {(item.uuid, item.attempt, item.name) for item in state.attempts if item.is_live}
+    for consumer, rows in claims.items():
+        for partition, claim in rows:
+            if claim.state == "prepared":
+                if claim.deadline_ms is not None and claim.deadline_ms < partition.time_ms:
+                    late = (partition.time_ms - claim.deadline_ms) / 1000
+                    yield Violation(
+                        ViolationKind.LEAKED, consumer, f"{_describe(claim)}, is {late:.1f} s past its deadline"
+                    )
+            elif (consumer, claim.attempt, claim.host) not in live_attempts:
+                yield Violation(
+                    ViolationKind.LEAKED, consumer, f"{_describe(claim)}, but no journal has this attempt as live"
+                )
+
+
+def _ended_claims(partition: PartitionState) -> Iterator[Violation]:
+    for claim in partition.claims:
+        ends = partition.ended.get(claim.consumer, {})
+        later = {attempt: end for attempt, end in ends.items() if attempt >= claim.attempt}
+        if later:
+            yield Violation(
+                ViolationKind.ILLEGAL,
+                claim.consumer,
+                f"{_describe(claim)}, lives in partition {partition.name}, which records the ends {later}",
+            )
+
+
+def _sums(allocations: Iterable[Allocations]) -> Sums:
+    sums: Sums = Counter()
+    for provider_amounts in allocations:
+        for provider, amounts in provider_amounts.items():
+            for resource_class, amount in amounts.items():
+                sums[provider, resource_class] += amount
+    return sums
+
+
+def _wrong_sums(partition: PartitionState) -> Iterator[Violation]:
+    computed = _sums(claim.allocations for claim in partition.claims)
+    recorded = _sums([partition.used])
+    for key in sorted(computed.keys() | recorded.keys()):
+        if computed[key] != recorded[key]:
+            yield Violation(
+                ViolationKind.WRONG_SUMS,
+                key[0],
+                f"{key[1]}: {recorded[key]} recorded as used, {computed[key]} used by live claims",
+            )
+
+
+def _oversold_claims(partition: PartitionState) -> Iterator[Violation]:
+    sums = _sums(claim.allocations for claim in partition.claims)
+    yield from _beyond_capacity(sums, partition.capacity, "live claims use")
+
+
+def _oversold_guests(state: FinalState) -> Iterator[Violation]:
+    """Yield providers on which the guests that exist need more than the capacity, whatever the store says."""
+    allocations = {(item.uuid, item.attempt, item.name): item.allocations for item in state.attempts if item.is_live}
+    sums = _sums(allocations.get((guest.uuid, guest.attempt, guest.name), {}) for guest in state.guests)
+    capacity: dict[str, Mapping[str, int]] = {}
+    for partition in state.partitions:
+        capacity.update(partition.capacity)
+    yield from _beyond_capacity(sums, capacity, "guests use")
+
+
+def _beyond_capacity(sums: Sums, capacity: Allocations, what: str) -> Iterator[Violation]:
+    for (provider, resource_class), amount in sorted(sums.items()):
+        limit = capacity.get(provider, {}).get(resource_class)
+        if limit is not None and amount > limit:
+            yield Violation(ViolationKind.OVERSOLD, provider, f"{what} {amount} of {limit} {resource_class}")

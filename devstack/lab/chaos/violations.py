@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Violations that the checker reports, by kind."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class ViolationKind(StrEnum):
+    """What does not hold."""
+
+    LOST = "lost"  # an acknowledged boot or delete did not happen, or was undone
+    UNEXPLAINED = "error without a reason"
+    UNSETTLED = "neither ACTIVE nor ended"
+    DIVERGED = "record differs from what runs"
+    UNCLAIMED = "guest without a confirmed claim"
+    DOUBLY_RUNNING = "doubly running"
+    DOUBLY_CLAIMED = "two live claims of a consumer"
+    STOPPED = "guest stopped under a confirmed claim"
+    OVERSOLD = "oversold"
+    WRONG_SUMS = "sums differ from the claims"
+    LEAKED = "leaked after its lease"
+    DOUBLE_END = "double end"
+    ILLEGAL = "illegal transition of a claim"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Violation:
+    """One violation; ``subject`` is an instance or a provider, ``evidence`` a sentence with the contradicting facts."""
+
+    kind: ViolationKind
+    subject: str
+    evidence: str

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The model of a claim's life: legal lives, and the writes that no sequential execution explains."""
+
+import pytest
+
+from devstack.lab.chaos.claim_model import check_claims
+from devstack.lab.chaos.history import ClaimSighting
+from devstack.lab.chaos.violations import ViolationKind
+
+EPOCH = "new epoch"
+
+
+def kinds(*states: str) -> list[ViolationKind]:
+    """Return the kinds of the violations of one claim's life."""
+    epoch, sightings = 1, []
+    for state in states:
+        if state == EPOCH:
+            epoch += 1
+            sightings.append(ClaimSighting(1.0, "p", epoch=epoch))
+        else:
+            sightings.append(ClaimSighting(1.0, "p", "c", 1, state, "h"))
+    return [violation.kind for violation in check_claims(sightings)]
+
+
+@pytest.mark.parametrize(
+    "states",
+    [
+        ("prepared", "confirmed", "released"),
+        ("prepared", "aborted"),
+        ("prepared", "expired"),
+        ("prepared", "released"),
+        ("confirmed", "confirmed", "released", "released"),
+        ("unknown",),
+        # The store forgot the confirmation, and an audit wrote the claim again
+        ("prepared", "confirmed", EPOCH, "prepared", "aborted"),
+        ("prepared", "confirmed", EPOCH, "confirmed", "released"),
+        # It forgot the end
+        ("prepared", "confirmed", "released", EPOCH, "confirmed", "released"),
+        ("prepared", "confirmed", "released", EPOCH, "released"),
+    ],
+)
+def test_legal_life(states: tuple[str, ...]) -> None:
+    assert not kinds(*states)
+
+
+@pytest.mark.parametrize("second", ["aborted", "expired"])
+def test_second_end(second: str) -> None:
+    assert kinds("prepared", "confirmed", "released", second) == [ViolationKind.DOUBLE_END]
+
+
+@pytest.mark.parametrize(
+    "states",
+    [
+        ("prepared", "aborted", "confirmed"),
+        ("prepared", "expired", "prepared"),
+        ("prepared", "confirmed", "released", "confirmed"),
+        ("prepared", "confirmed", "aborted"),
+        ("prepared", "confirmed", "expired"),
+        ("prepared", "confirmed", "prepared"),
+        ("unknown", "prepared"),
+    ],
+)
+def test_illegal_transition(states: tuple[str, ...]) -> None:
+    assert kinds(*states) == [ViolationKind.ILLEGAL]
+
+
+def test_a_new_epoch_excuses_one_step_back_only() -> None:
+    states = ("prepared", "confirmed", "released", EPOCH, "confirmed", "released", "confirmed")
+    assert kinds(*states) == [ViolationKind.ILLEGAL]
+
+
+def test_attempts_are_apart() -> None:
+    lives = [ClaimSighting(1.0, "p", "c", 1, "aborted", "h"), ClaimSighting(1.0, "p", "c", 2, "prepared", "h")]
+    assert not list(check_claims(lives))

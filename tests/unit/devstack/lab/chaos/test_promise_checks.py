@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each promise to a caller: the checker finds where the final state breaks it."""
+
+from dataclasses import replace
+
+import pytest
+
+from devstack.lab.chaos.final_state import InstanceState
+from devstack.lab.chaos.history import CallOutcome, GuestSighting, Operation, UseSighting
+from devstack.lab.chaos.violations import ViolationKind
+from tests.unit.devstack.lab.chaos.crafted import DELETED, REFUSED, RUNS, CraftedRun, claim
+
+
+def test_acknowledged_boot_without_a_record() -> None:
+    run = CraftedRun()
+    del run.instances[REFUSED]
+    assert run.kinds() == {ViolationKind.LOST}
+
+
+def test_unanswered_boot_may_have_no_record() -> None:
+    run = CraftedRun()
+    run.history.operations.append(Operation("boot", ["unanswered"], 6.0))
+    assert not run.check().violations
+
+
+def test_boot_that_ended_without_a_delete() -> None:
+    run = CraftedRun()
+    run.instances[REFUSED] = replace(run.instances[REFUSED], status="DELETED")
+    assert run.kinds() == {ViolationKind.LOST}
+
+
+def test_active_instance_that_does_not_run() -> None:
+    run = CraftedRun()
+    run.guests.clear()
+    assert ViolationKind.LOST in run.kinds()
+
+
+def test_active_instance_that_runs_elsewhere() -> None:
+    run = CraftedRun()
+    run.instances[RUNS] = replace(run.instances[RUNS], host="h2/node0")
+    assert run.kinds() == {ViolationKind.LOST}
+
+
+def test_error_without_a_reason() -> None:
+    run = CraftedRun()
+    run.instances[REFUSED] = replace(run.instances[REFUSED], reason=None)
+    assert run.kinds() == {ViolationKind.UNEXPLAINED}
+
+
+def test_error_of_an_instance_that_runs() -> None:
+    run = CraftedRun()
+    run.instances[RUNS] = InstanceState(RUNS, "ERROR", 1, "h1/node0", "host unreachable, claim kept")
+    assert run.kinds() == {ViolationKind.DIVERGED}
+
+
+@pytest.mark.parametrize(("uuid", "status"), [(REFUSED, "BUILDING"), (DELETED, "DELETING")])
+def test_unsettled_instance(uuid: str, status: str) -> None:
+    run = CraftedRun()
+    run.instances[uuid] = replace(run.instances[uuid], status=status)
+    assert run.kinds() == {ViolationKind.UNSETTLED}
+
+
+def test_acknowledged_delete_of_an_instance_that_is_active() -> None:
+    # The conductor's store forgot the delete
+    run = CraftedRun()
+    run.history.operations.append(Operation("delete", [RUNS], 6.0, 6.1, CallOutcome.ACKNOWLEDGED))
+    evidence = [item.evidence for item in run.check().violations if item.kind is ViolationKind.LOST]
+    assert any("is ACTIVE" in text for text in evidence)
+
+
+def test_acknowledged_delete_whose_claim_came_back() -> None:
+    run = CraftedRun()
+    run.change_partition(claims=[claim(), claim(DELETED)], used={"h1/node0": {"VCPU": 4}}, ended={})
+    assert ViolationKind.LOST in run.kinds()
+
+
+def test_unanswered_delete_may_or_may_not_have_happened() -> None:
+    run = CraftedRun()
+    run.history.operations.append(Operation("delete", [RUNS, REFUSED], 6.0))
+    assert not run.check().violations
+    del run.instances[REFUSED]
+    assert not run.check().violations
+
+
+def test_guest_that_stopped_unasked() -> None:
+    run = CraftedRun()
+    run.guests.clear()
+    run.attempts[0] = replace(run.attempts[0], stages=("intent", "confirmed", "spawned", "gone"), outcome="refused")
+    run.change_partition(claims=[], used={})
+    run.instances[RUNS] = InstanceState(RUNS, "ERROR", 1, None, "claim is over: released")
+    assert run.kinds() == {ViolationKind.STOPPED}
+
+
+def test_guest_that_an_observer_saw_and_no_file_shows() -> None:
+    # A1: the original was stopped after a second copy had started; its journal was compacted since
+    run = CraftedRun()
+    run.history.guests.append(GuestSighting(2.0, "h2", RUNS, 1, False))
+    assert run.kinds() == {ViolationKind.STOPPED}
+
+
+def test_two_guests_at_one_time() -> None:
+    run = CraftedRun()
+    run.history.guests.append(GuestSighting(2.5, "h1", RUNS, 1, False, ("attempt 2 on h2",)))
+    assert run.kinds() == {ViolationKind.DOUBLY_RUNNING}
+
+
+def test_sums_beyond_capacity_at_one_time() -> None:
+    run = CraftedRun()
+    run.history.uses.append(UseSighting(2.5, "p", "h1/node0", "VCPU", 6, 4))
+    assert run.kinds() == {ViolationKind.OVERSOLD}

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each invariant of the final state: the checker finds its violation, and nothing in a sound run."""
+
+from dataclasses import replace
+
+from devstack.lab.chaos.final_state import FinalState, GuestFile, PartitionState
+from devstack.lab.chaos.state_checks import check_state
+from devstack.lab.chaos.violations import ViolationKind
+from tests.unit.devstack.lab.chaos.crafted import DELETED, RUNS, SIZE, CraftedRun, claim
+
+
+def test_sound_run_has_no_violation() -> None:
+    report = CraftedRun().check()
+    assert not report.violations
+    assert set(report.counts.values()) == {0}
+    assert report.text() == ""
+
+
+def test_guest_without_a_claim() -> None:
+    # A2: its capacity is free again, and the guest still runs
+    run = CraftedRun()
+    run.change_partition(claims=[], used={})
+    assert ViolationKind.UNCLAIMED in run.kinds()
+
+
+def test_guest_of_another_attempt_than_the_claim() -> None:
+    run = CraftedRun()
+    run.guests[0] = replace(run.guests[0], attempt=2)
+    assert ViolationKind.UNCLAIMED in run.kinds()
+
+
+def test_guest_under_a_prepared_claim() -> None:
+    run = CraftedRun()
+    run.change_partition(claims=[claim(state="prepared", deadline_ms=99_000)])
+    assert run.kinds() == {ViolationKind.UNCLAIMED}
+
+
+def test_two_guests_of_an_instance() -> None:
+    # A1: a second copy on another host
+    run = CraftedRun()
+    run.guests.append(GuestFile("h2", RUNS, 2, "h2/node0"))
+    assert ViolationKind.DOUBLY_RUNNING in run.kinds()
+
+
+def test_live_claims_of_a_consumer_in_two_partitions() -> None:
+    first = PartitionState("p", 1, 0, [claim()])
+    second = PartitionState("q", 1, 0, [claim()])
+    kinds = {violation.kind for violation in check_state(FinalState(partitions=[first, second]))}
+    assert ViolationKind.DOUBLY_CLAIMED in kinds
+
+
+def test_prepared_claim_past_its_deadline() -> None:
+    run = CraftedRun()
+    used = {"h1/node0": {"VCPU": 4}}
+    run.change_partition(claims=[claim(), claim("late", state="prepared", deadline_ms=9_000)], used=used)
+    (violation,) = run.check().violations
+    assert violation.kind is ViolationKind.LEAKED
+    assert violation.evidence == "attempt 1, prepared, on h1/node0, is 1.0 s past its deadline"
+
+
+def test_prepared_claim_within_its_deadline_is_sound() -> None:
+    run = CraftedRun()
+    used = {"h1/node0": {"VCPU": 4}}
+    run.change_partition(claims=[claim(), claim("early", state="prepared", deadline_ms=11_000)], used=used)
+    assert not run.check().violations
+
+
+def test_confirmed_claim_that_no_journal_holds() -> None:
+    run = CraftedRun()
+    run.change_partition(claims=[claim(), claim("forgotten")], used={"h1/node0": {"VCPU": 4}})
+    assert run.kinds() == {ViolationKind.LEAKED}
+
+
+def test_claim_of_an_ended_attempt() -> None:
+    run = CraftedRun()
+    run.change_partition(ended={DELETED: {1: "released"}, RUNS: {1: "released"}})
+    assert run.kinds() == {ViolationKind.ILLEGAL}
+
+
+def test_claim_of_a_later_attempt_than_the_ended_one_is_sound() -> None:
+    run = CraftedRun()
+    run.change_partition(ended={DELETED: {1: "released"}, RUNS: {0: "aborted"}})
+    assert not run.check().violations
+
+
+def test_wrong_sum() -> None:
+    run = CraftedRun()
+    run.change_partition(used={"h1/node0": {"VCPU": 1}})
+    (violation,) = run.check().violations
+    assert violation.kind is ViolationKind.WRONG_SUMS
+    assert violation.evidence == "VCPU: 1 recorded as used, 2 used by live claims"
+
+
+def test_claims_beyond_capacity() -> None:
+    run = CraftedRun()
+    run.change_partition(capacity={"h1/node0": {"VCPU": 1}})
+    assert run.kinds() == {ViolationKind.OVERSOLD}
+
+
+def test_guests_beyond_capacity_though_the_claims_fit() -> None:
+    # Given a store that forgot a claim, and gave its capacity to another
+    run = CraftedRun()
+    run.attempts.append(replace(run.attempts[0], uuid="other"))
+    run.guests.append(GuestFile("h1", "other", 1, "h1/node0"))
+    run.change_partition(capacity={"h1/node0": {"VCPU": 3}}, used={"h1/node0": SIZE})
+    evidence = [item.evidence for item in run.check().violations if item.kind is ViolationKind.OVERSOLD]
+    assert evidence == ["guests use 4 of 3 VCPU"]
