@@ -210,6 +210,16 @@ class HostInUse(Conflict):
     template = "Host {host!r} holds {claims} live claims in partition {partition!r}: delete its instances first"
 
 
+class HostIsUp(Conflict):
+    """Raised when a host that sends heartbeats is to be fenced."""
+
+    code = "host_is_up"
+    template = (
+        "Host {host!r} is up: it still sends heartbeats, so its guests run. Power it off and wait until "
+        "'gantt host list' shows it down, or use --force if it only seems to be up"
+    )
+
+
 class InstanceConflict(Conflict):
     """Raised when a uuid belongs to another request, or the state of the instance does not allow the call."""
 

@@ -21,7 +21,15 @@ LOG = log.getLogger(__name__)
 # Answers for a claim that is over or belongs to another host. UNKNOWN is not among them: the store may have lost the
 # claim, and a running guest is the truth.
 ENDED_ANSWERS = frozenset(
-    {Answer.ABORTED, Answer.EXPIRED, Answer.RELEASED, Answer.ENDED, Answer.CONFLICT, Answer.FOREIGN}
+    {
+        Answer.ABORTED,
+        Answer.EXPIRED,
+        Answer.RELEASED,
+        Answer.FENCED,
+        Answer.ENDED,
+        Answer.CONFLICT,
+        Answer.FOREIGN,
+    }
 )
 
 

@@ -18,7 +18,7 @@ MAX_INTENTS = 100  # maximum claims that one call prepares: the limit of one scr
 MAX_REFS = 500  # maximum claims that one call ends
 
 # The attempt holds no resources and never will: an unknown attempt has a tombstone now.
-ENDED_ANSWERS = (Answer.ABORTED, Answer.EXPIRED, Answer.RELEASED, Answer.ENDED, Answer.UNKNOWN)
+ENDED_ANSWERS = (Answer.ABORTED, Answer.EXPIRED, Answer.RELEASED, Answer.FENCED, Answer.ENDED, Answer.UNKNOWN)
 
 
 class ClaimAnswerRow(NamedTuple):

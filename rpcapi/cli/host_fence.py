@@ -2,6 +2,7 @@
 """``gantt host fence``: declares that a machine runs nothing any more."""
 
 import argparse
+import uuid
 
 from rpcapi.cli import error_messages
 from rpcapi.cli.command import Command
@@ -13,13 +14,17 @@ CONSEQUENCES = "the machine is off or isolated; its claims end; its guests are l
 class FenceHost(Command):
     """End all claims of a host that will not return, so that nothing waits for it any longer.
 
-    Only an operator can know that nothing runs there. If something does, an instance may run twice, until the host's
-    agent audits again, learns that its claims ended, and stops their guests.
+    A host that still sends heartbeats is refused unless --force. Only an operator can know that nothing runs there. If
+    something does, an instance may run twice, until the host's agent audits again, learns that its claims ended, and
+    stops their guests.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument("host", help="The service host; claims on all its nodes end.")
+        parser.add_argument(
+            "--force", action="store_true", help="Fence the host even if it is up; its guests stop at its next audit."
+        )
         parser.add_argument("--yes", action="store_true", help=f"Confirm the consequences: {CONSEQUENCES}.")
         return parser
 
@@ -28,5 +33,7 @@ class FenceHost(Command):
         if not parsed_args.yes:
             raise error_messages.CommandFailed(f"Fencing {host} means: {CONSEQUENCES}. Use --yes to confirm")
         service = self.session.call(self.session.scheduler.get_host_state, "service", host)
-        ended = self.session.call(self.session.claims_of(service.partition).fence_host, host)
+        fence_host = self.session.claims_of(service.partition).fence_host
+        # One token for this run: a call that is repeated without a reply ends no claims made since.
+        ended = self.session.call(fence_host, host, uuid.uuid4().hex, force=parsed_args.force)
         self.show_message(f"{host} is fenced: {ended} claims ended")

@@ -20,10 +20,11 @@ class ClaimsAPI(ServiceClient):
 
     1.0 - Initial version
     1.1 - Add fence_host
+    1.2 - fence_host: require token, add force
     """
 
     TOPIC = "claims"
-    VERSION = "1.1"
+    VERSION = "1.2"
     CAP = "claims"
 
     def __init__(self, conf: cfg.ConfigOpts, transport: Any, partition: str) -> None:
@@ -71,9 +72,11 @@ class ClaimsAPI(ServiceClient):
         """Recompute all sums from the claims and compare them with the stored ones."""
         return self._call(ctxt, "1.0", "verify")
 
-    def fence_host(self, ctxt: RequestContext, host: str) -> int:
-        """End all claims of a service host that an operator declares powered off or isolated; raises UnknownHost.
+    def fence_host(self, ctxt: RequestContext, host: str, token: str, *, force: bool = False) -> int:
+        """End all claims of a service host that an operator declares powered off or isolated.
 
         Returns the number of ended claims. The audit of that host is no longer awaited; its guests are lost.
+        ``token`` is chosen by the caller for each fence: a repeated call with it returns what the first one did and
+        ends nothing. Raises UnknownHost, and HostIsUp for a host that sends heartbeats, unless ``force``.
         """
-        return self._call(ctxt, "1.1", "fence_host", host=host)
+        return self._call(ctxt, "1.2", "fence_host", host=host, token=token, force=force)

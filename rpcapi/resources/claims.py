@@ -19,13 +19,14 @@ MAX_INSTANCES = 1000
 
 
 class ClaimState(StrEnum):
-    """State of a claim; the last three are final."""
+    """State of a claim; the last four are final."""
 
     PREPARED = "prepared"
     CONFIRMED = "confirmed"
     RELEASED = "released"
     ABORTED = "aborted"
     EXPIRED = "expired"
+    FENCED = "fenced"  # released by an operator who declared that nothing runs on its host
 
 
 class Verdict(StrEnum):
@@ -49,6 +50,7 @@ class Answer(StrEnum):
     RELEASED = "released"
     ABORTED = "aborted"
     EXPIRED = "expired"
+    FENCED = "fenced"
     UNKNOWN = "unknown"  # no claim has that identity
     FOREIGN = "foreign"  # the claim belongs to another host than the caller
     REFUSED = "refused"  # prepare: no candidate accepted the claim
@@ -70,6 +72,7 @@ CLAIM_REFUSALS: Mapping[str, ClaimRefusal] = {
     Answer.EXPIRED: ClaimRefusal(errors.ClaimExpired, "the claim's deadline passed before it was confirmed"),
     Answer.ABORTED: ClaimRefusal(errors.ClaimEnded, "the claim was aborted"),
     Answer.RELEASED: ClaimRefusal(errors.ClaimEnded, "the claim was released"),
+    Answer.FENCED: ClaimRefusal(errors.ClaimEnded, "the claim's host was fenced"),
     Answer.ENDED: ClaimRefusal(errors.ClaimEnded, "this attempt, or a later one, has ended"),
     Answer.CONFLICT: ClaimRefusal(errors.ClaimConflict, "the consumer has a live claim of another attempt"),
     Answer.CONFIRMED: ClaimRefusal(errors.ClaimConflict, "the claim is confirmed: it belongs to its host"),

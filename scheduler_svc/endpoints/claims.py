@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import oslo_messaging as messaging
 from oslo_log import log
 
-from rpcapi import objects
+from rpcapi import errors, objects
 from rpcapi.clients.claims import ClaimsAPI
 from rpcapi.context import RequestContext
 from rpcapi.endpoint import expose
@@ -104,10 +104,12 @@ class ClaimsEndpoint(MeteredEndpoint):
         return encode.verify_report(self._store.partition, self._store.verify())
 
     @expose
-    def fence_host(self, ctxt: RequestContext, host: str) -> int:
+    def fence_host(self, ctxt: RequestContext, host: str, token: str, force: bool = False) -> int:
         """End all claims of a host that is powered off or isolated."""
-        ended = self._store.fence(host)
-        metrics.CLAIMS.labels(verb="fence", answer=Answer.RELEASED).inc(ended)
+        if not isinstance(force, bool):
+            raise errors.InvalidRequest(why=f"force must be true or false, not {force!r}")
+        ended = self._store.fence(host, token, force=force)
+        metrics.CLAIMS.labels(verb="fence", answer=Answer.FENCED).inc(ended)
         LOG.warning("Host %s fenced by %s: %d claims ended", host, ctxt.user_id or "an operator", ended)
         return ended
 

@@ -27,7 +27,7 @@ from scheduler_svc.scheduling.server_groups import add_group_members, exclude_gr
 LOG = log.getLogger(__name__)
 
 # Answers for a claim in a final state, which no verb can revive.
-_FINAL_ANSWERS = (Answer.ABORTED, Answer.EXPIRED, Answer.RELEASED)
+_FINAL_ANSWERS = (Answer.ABORTED, Answer.EXPIRED, Answer.RELEASED, Answer.FENCED)
 
 
 @dataclass(frozen=True, slots=True)

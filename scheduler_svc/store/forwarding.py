@@ -53,8 +53,8 @@ class ForwardingStore(Store):
     def audit(self, host: str, epoch: int, running: Sequence[RunningClaim], grace_ms: int) -> AuditOutcome:
         return self._store.audit(host, epoch, running, grace_ms)
 
-    def fence(self, host: str) -> int:
-        return self._store.fence(host)
+    def fence(self, host: str, token: str, *, force: bool = False) -> int:
+        return self._store.fence(host, token, force=force)
 
     def update_stats(self, host: str, report: HostReport) -> StatsOutcome:
         return self._store.update_stats(host, report)

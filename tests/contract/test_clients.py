@@ -35,7 +35,7 @@ ENDPOINTS = {
 # When methods or arguments of a client change: increase VERSION, add a line to its docstring, then update this table.
 FINGERPRINTS = {
     "SchedulerAPI": "1.3-57e9922c9e5c7cedc83a04c32221aca5",
-    "ClaimsAPI": "1.1-c538f49669a36b095e333e9b3197972a",
+    "ClaimsAPI": "1.2-3562a2d75cd5c3ea00e321350bbae81c",
     "ConductorAPI": "1.2-7a379cb07fed8594887e28e4be738684",
     "ComputeAPI": "1.0-7340987c1b10d70be832199c238fe897",
 }
@@ -152,7 +152,7 @@ CTXT = context.new()
 SPEC = objects.RequestSpec.of(resources={"VCPU": 1})
 CAPPED = [
     ("scheduler", lambda conf, bus_: SchedulerAPI(conf, bus_).remove_host(CTXT, "h1")),
-    ("claims", lambda conf, bus_: ClaimsAPI(conf, bus_, "default").fence_host(CTXT, "h1")),
+    ("claims", lambda conf, bus_: ClaimsAPI(conf, bus_, "default").fence_host(CTXT, "h1", "token-1")),
     ("conductor", lambda conf, bus_: ConductorAPI(conf, bus_).audit_hosts(CTXT, "default", 1)),
 ]
 

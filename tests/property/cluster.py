@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A model of conductor and agents that follow the protocol, on stores that must agree with each other and the model."""
 
+import uuid
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,7 +16,7 @@ HOSTS = ("h1", "h2")  # few of each, so that they interact
 POOL = "h2/pool"  # shared by h2 with h1
 CONSUMERS = tuple(f"c{n}" for n in range(3))
 GROUPS = (None, ClaimGroup("g1", GroupPolicy.ANTI_AFFINITY, 1), ClaimGroup("g2", GroupPolicy.AFFINITY))
-FINAL = (Answer.ABORTED, Answer.EXPIRED, Answer.RELEASED)
+FINAL = (Answer.ABORTED, Answer.EXPIRED, Answer.RELEASED, Answer.FENCED)
 MIGRATION = "m-"
 
 
@@ -192,11 +193,12 @@ class ProtocolCluster:
     def fence(self, host: str) -> None:
         """Fence a host with all guests on it."""
         claims, _marker = self.partitions[0].store.claims(host=host)
-        assert self.call_all("fence", host) == len(claims)
-        self._note([ClaimResult(claim.consumer, claim.attempt, Answer.RELEASED) for claim in claims])
+        token = uuid.uuid4().hex
+        assert self.call_all("fence", host, token, force=True) == len(claims)
+        self._note([ClaimResult(claim.consumer, claim.attempt, Answer.FENCED) for claim in claims])
         self.truth.sent = {(where, ref) for where, ref in self.truth.sent if where != host}
         self.truth.running = {ref: guest for ref, guest in self.truth.running.items() if guest.host != host}
-        assert self.call_all("fence", host) == 0
+        assert self.call_all("fence", host, token) == len(claims)
         assert all(host not in partition.store.verify().awaited for partition in self.partitions)
 
     def remove(self, host: str) -> None:

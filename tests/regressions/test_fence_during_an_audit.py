@@ -72,11 +72,11 @@ def test_fence_between_the_scripts_of_an_audit_is_in_its_answer(
     monkeypatch.setattr(redis_audit, "SETTLE_BATCH", 1)
     connection = partition.store._connection  # type: ignore[attr-defined]
     # When an operator fences the host before one of its scripts
-    interrupted = run_before(script, number, lambda: partition.store.fence("h1"), connection.run)
+    interrupted = run_before(script, number, lambda: partition.fence("h1"), connection.run)
     monkeypatch.setattr(connection, "run", interrupted)
     outcome = run_audit(partition)
     # Then the agent is answered that the claims have ended, and their capacity is free
-    assert [result.answer for result in outcome.answers] == [Answer.RELEASED] * len(REFS)
+    assert [result.answer for result in outcome.answers] == [Answer.FENCED] * len(REFS)
     assert partition.states() == {} and partition.used("h1") == {}
     partition.check()
 
@@ -86,7 +86,7 @@ def test_fence_during_an_audit_waits_for_it(
 ) -> None:
     partition = transactional_partition
     hold_claims(partition)
-    fence = threading.Thread(target=lambda: partition.store.fence("h1"))
+    fence = threading.Thread(target=lambda: partition.fence("h1"))
     end_unreported = audit_verb._end_unreported
 
     def end_unreported_during_a_fence(*args: Any) -> Any:
@@ -101,5 +101,5 @@ def test_fence_during_an_audit_waits_for_it(
     # Then the fence came after the audit: the host is closed, and its next audit is answered that the claims ended
     assert [result.answer for result in outcome.answers] == [Answer.CONFIRMED] * len(REFS)
     assert partition.states() == {} and partition.store.snapshot().opened.get("h1") is None
-    assert [result.answer for result in run_audit(partition).answers] == [Answer.RELEASED] * len(REFS)
+    assert [result.answer for result in run_audit(partition).answers] == [Answer.FENCED] * len(REFS)
     partition.check()

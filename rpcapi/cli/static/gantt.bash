@@ -26,7 +26,7 @@ _gantt_words() {
         "host") _gantt_reply="disable enable fence list remove show" ;;
         "host disable") _gantt_reply="-h --help --reason" ;;
         "host enable") _gantt_reply="-h --help" ;;
-        "host fence") _gantt_reply="-h --help --yes" ;;
+        "host fence") _gantt_reply="-h --help --force --yes" ;;
         "host list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --az --down --partition" ;;
         "host remove") _gantt_reply="-h --help" ;;
         "host show") _gantt_reply="-h --help -f --format -c --column --noindent --max-width --fit-width --print-empty --variable --prefix" ;;

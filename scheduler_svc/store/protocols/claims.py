@@ -109,11 +109,15 @@ class ClaimAudits(Protocol):
         """
 
     @abc.abstractmethod
-    def fence(self, host: str) -> int:
+    def fence(self, host: str, token: str, *, force: bool = False) -> int:
         """Release all claims of service host ``host``, on which an operator declares that nothing runs.
 
         Returns the number of claims released. Their tombstones stay: if the agent comes back after all, its audit is
-        answered that they ended, and it stops their guests. The host is no longer awaited. A later epoch awaits it
-        only where it still counted as alive, because its return may be what the store forgot. The host takes claims
-        again after its next audit. Raises UnknownHost.
+        answered that they were fenced, and it stops their guests. The host is no longer awaited. A later epoch awaits
+        it only where it still counted as alive, because its return may be what the store forgot. The host takes claims
+        again after its next audit.
+
+        ``token`` identifies the fence for as long as tombstones are kept: a repeated call with it returns what the
+        first one returned, and ends nothing. Raises UnknownHost, and HostIsUp for a host that counts as alive, unless
+        ``force``.
         """

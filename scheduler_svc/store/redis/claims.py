@@ -12,9 +12,11 @@ from scheduler_svc.core.records import Claim, ClaimRef, ClaimResult
 from scheduler_svc.store import documents, verification
 from scheduler_svc.store.redis.connect import RedisConnection
 from scheduler_svc.store.redis.keys import prefix
+from scheduler_svc.store.verbs import fencing
 
 EXPIRE_BATCH = 500
 FENCE_BATCH = 500
+UNKNOWN_HOST = -1  # an answer of the script fence
 
 
 def end_claims(connection: RedisConnection, verb: str, host: str | None, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
@@ -55,19 +57,18 @@ def page(
     return [documents.decode_claim(raw) for raw in raws], following or None
 
 
-def fence(connection: RedisConnection, host: str) -> int:
-    """Release all live claims of a host, one batch at a time, and stop awaiting it; raises UnknownHost.
+def fence(connection: RedisConnection, host: str, token: str, force: bool) -> int:
+    """Release all live claims of a host, one batch at a time, and stop awaiting it; raises UnknownHost and HostIsUp.
 
-    Each batch closes the host, so that no claim is added, even if its agent opened it again since the last batch.
+    The first batch closes the host. If it is audited before the last one, its agent runs: the remaining claims stay.
     """
-    total = 0
+    record = fencing.fence_record(host, token)
     while True:
-        ended, *remaining = connection.run("fence", host=host, limit=FENCE_BATCH)
+        ended, *remaining = connection.run("fence", host=host, record=record, force=int(force), limit=FENCE_BATCH)
         if not remaining:
-            raise errors.UnknownHost(name=host)
-        total += ended
+            raise errors.UnknownHost(name=host) if ended == UNKNOWN_HOST else errors.HostIsUp(host=host)
         if not remaining[0]:
-            return total
+            return ended
 
 
 def _expire(connection: RedisConnection) -> None:

@@ -7,7 +7,8 @@ All keys of partition P are ``gantt:{p:P}:<word>``: the hash tag keeps a partiti
 KEYS: dict[str, str] = {
     "meta": "hash: schema, epoch, position, run_id, replid",
     "claims": "hash consumer -> live claim, JSON",
-    "ended": "hash consumer -> ends of attempts, JSON {attempt: state, settled: epoch that knew its newest attempt}",
+    "ended": "hash consumer -> ends of attempts, JSON {attempt: state, settled: epoch that knew its newest attempt}; "
+    "or 'fence HOST TOKEN' -> JSON {number of claims that the fence ended: fenced}",
     "ended_at": "zset consumer -> ms of its last end",
     "deadlines": "zset consumer -> ms; prepared claims, except those parked until their host audits",
     "by_host": "zset, all scores 0: host|consumer of live claims, in byte order",

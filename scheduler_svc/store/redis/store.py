@@ -103,9 +103,10 @@ class RedisStore(interface.Store):
         validation.check_number("grace in milliseconds", grace_ms, 0, validation.MAX_TTL_MS)
         return audit.audit(self._connection, host, epoch, running, grace_ms)
 
-    def fence(self, host: str) -> int:
+    def fence(self, host: str, token: str, *, force: bool = False) -> int:
         validation.check_service_host(host)
-        return claims.fence(self._connection, host)
+        validation.check_name(token)
+        return claims.fence(self._connection, host, token, force)
 
     def verify(self) -> Verification:
         return verification.verify(claims.dump(self._connection))

@@ -119,9 +119,10 @@ class VerbStore(interface.Store):
             lambda partition, now: auditing.audit(partition, host, epoch, running, grace_ms=grace_ms, now=now)
         )
 
-    def fence(self, host: str) -> int:
+    def fence(self, host: str, token: str, *, force: bool = False) -> int:
         validation.check_service_host(host)
-        return self._transact(lambda partition, now: fencing.fence(partition, host, now))
+        validation.check_name(token)
+        return self._transact(lambda partition, now: fencing.fence(partition, host, token, now, force=force))
 
     def verify(self) -> Verification:
         self._transact(lambda partition, now: partition.expire(now, ALL))

@@ -130,7 +130,7 @@ def test_instance_on_fenced_host_is_deleted(cluster: SimulatedCluster) -> None:
     cluster.delete([uuid])
     cluster.settle(1_800_000)
     assert cluster.statuses([uuid]) == ["DELETING"]
-    cluster.ledger.store.fence(host)
+    cluster.ledger.store.fence(host, "token-1", force=True)
     cluster.settle()
     assert cluster.statuses([uuid]) == ["DELETED"]
 

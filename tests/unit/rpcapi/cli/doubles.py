@@ -284,7 +284,7 @@ class Claims:
         )
 
     @expose
-    def fence_host(self, ctxt, host):
+    def fence_host(self, ctxt, host, token, force):
         if not any(host == claim["host"].partition("/")[0] for claim in self.claims.values()):
             raise errors.UnknownHost(name=host)
         self.fenced.append(host)

@@ -37,7 +37,7 @@ def call(sender, options):
         ("list_claims", {"consumer": "c", "limit": 1}, "1.0", PAGE | {"consumer": "c", "limit": 1}),
         ("audit_host", {"report": "report"}, "1.0", {"report": "report"}),
         ("verify", {}, "1.0", {}),
-        ("fence_host", {"host": "h"}, "1.1", {"host": "h"}),
+        ("fence_host", {"host": "h", "token": "t"}, "1.2", {"host": "h", "token": "t", "force": False}),
     ],
 )
 def test_method_is_called_with_its_version_and_arguments(call, method, arguments, version, values):

@@ -85,12 +85,15 @@ def test_fencing_ends_claims_and_verify_lists_awaited_hosts(worker):
     worker.join("fen", {"fen": node()})
     worker.select(force_hosts=["fen"])
     assert worker.claims.verify(context.new()).awaited == []
-    assert worker.claims.fence_host(context.new(), "fen") == 1
-    assert worker.claims.fence_host(context.new(), "fen") == 0
+    with pytest.raises(errors.HostIsUp, match="'fen' is up"):
+        worker.claims.fence_host(context.new(), "fen", "token-1")
+    assert worker.claims.fence_host(context.new(), "fen", "token-1", force=True) == 1
+    assert worker.claims.fence_host(context.new(), "fen", "token-1") == 1
+    assert worker.claims.fence_host(context.new(), "fen", "token-2", force=True) == 0
     with pytest.raises(errors.UnknownHost, match="'nobody'"):
-        worker.claims.fence_host(context.new(), "nobody")
+        worker.claims.fence_host(context.new(), "nobody", "token-1")
     with pytest.raises(errors.InvalidName, match="one of its nodes"):
-        worker.claims.fence_host(context.new(), "fen/n1")
+        worker.claims.fence_host(context.new(), "fen/n1", "token-1")
 
 
 @pytest.mark.parametrize(

@@ -95,6 +95,10 @@ class StorePartition:
         self.store.confirm(host.partition("/")[0], [ref])
         return ref
 
+    def fence(self, host: str) -> int:
+        """Fence a host, up or not, and return the number of ended claims."""
+        return self.store.fence(host, f"token-{next(self._sequences)}", force=True)
+
     def pass_deadline(self, prepared: IntentResult) -> None:
         """Wait until the claim's deadline has passed."""
         assert prepared.deadline_ms is not None

@@ -35,7 +35,7 @@ def test_acl_user_may_run_all_commands_of_the_store(make_redis: Any) -> None:
     store.abort([ClaimRef("c2", 1)])
     store.heartbeat("m1", "gantt-conductor")
     store.put_state("service", "h1", 1, {"enabled": False})
-    assert store.fence("h1") == 0
+    assert store.fence("h1", "token-1", force=True) == 0
     store.record_decision("req-2", {"outcome": "refused"})
     assert store.find_decision("req-1") and store.find_decision("req-2")
     assert store.claims(host="h1") == ([], None) and store.claims(consumer="c1") == ([], None)

@@ -81,7 +81,7 @@ def test_ended_claim_releases_all_providers(partition: StorePartition, end: str)
         partition.pass_deadline(answer.prepared[0])
         partition.store.reap(dead_after_ms=None, tombstone_ms=60_000)
     elif end == "fence":
-        assert partition.store.fence("h1") == 1
+        assert partition.fence("h1") == 1
     else:
         assert partition.store.prepare(batch(partition, spread_intent("c1", on("h2"), attempt=2, replaces=1))).accepted
     assert used(partition) == (dict(on("h2")) if end == "replace" else {})

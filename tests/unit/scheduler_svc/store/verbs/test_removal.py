@@ -67,7 +67,7 @@ def test_awaited_host_is_not_removed_until_fenced(partition: StorePartition) -> 
     partition.new_epoch()
     with pytest.raises(errors.Conflict, match="fence"):
         partition.store.remove("h1")
-    partition.store.fence("h1")
+    partition.fence("h1")
     partition.store.remove("h1")
     assert not partition.store.snapshot().providers
 
