@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Successful and failed boots with a conductor that does not crash."""
 
-from dataclasses import replace
-
 import pytest
 
 from rpcapi import errors, objects
-from tests.unit.conductor.saga.simulated_cluster import CTXT, LIMITS, SPEC, THREE, SimulatedCluster, history, uuid_list
+from tests.unit.conductor.saga.simulated_cluster import SPEC, THREE, SimulatedCluster, uuid_list
 
 
 @pytest.fixture
@@ -66,122 +64,6 @@ def test_invalid_request_is_refused_and_not_recorded(
     assert cluster.store.page(None, 10, deleted=True).instances == []
 
 
-def test_no_valid_host_sets_error_with_reason(cluster: SimulatedCluster) -> None:
-    uuids = uuid_list(13)
-    cluster.build(uuids)
-    cluster.settle()
-    assert set(cluster.statuses(uuids)) == {"ERROR"}
-    assert "No valid host" in cluster.reason(uuids[0])
-    assert "Traceback" not in cluster.reason(uuids[0])
-    cluster.check(uuids)
-
-
-@pytest.mark.parametrize("behaviour", ["refused", "failed"])
-def test_alternate_is_used_after_host_fails(cluster: SimulatedCluster, behaviour: str) -> None:
-    (uuid,) = uuid_list(1)
-    cluster.hosts.behaviours["h1"] = behaviour
-    cluster.build([uuid])
-    cluster.settle()
-    assert (cluster.record(uuid).host, cluster.record(uuid).attempt) == ("h2/n", 2)
-    assert history(cluster, uuid) == [(1, "h1/n", behaviour)]
-    assert len(cluster.scheduler.calls) == 1
-    cluster.check([uuid])
-
-
-def test_error_reason_lists_every_attempt(cluster: SimulatedCluster) -> None:
-    (uuid,) = uuid_list(1)
-    cluster.hosts.behaviours.update({"h1": "refused", "h2": "failed", "h3": "refused"})
-    cluster.build([uuid])
-    cluster.settle()
-    assert history(cluster, uuid) == [(1, "h1/n", "refused"), (2, "h2/n", "failed"), (3, "h3/n", "refused")]
-    for part in ("All 3 attempts", "attempt 1 on h1/n refused", "attempt 2 on h2/n failed: the spawn failed", "h3/n"):
-        assert part in cluster.reason(uuid)
-    cluster.check([uuid])
-
-
-def test_refusal_without_alternate_sets_error() -> None:
-    cluster = SimulatedCluster({"h1/n": 4})
-    cluster.conductor()
-    (uuid,) = uuid_list(1)
-    cluster.hosts.behaviours["h1"] = "refused"
-    cluster.build([uuid])
-    cluster.settle()
-    assert cluster.reason(uuid).startswith("No alternate is left; attempt 1 on h1/n refused")
-    cluster.check([uuid])
-
-
-def test_full_alternate_is_named_in_the_reason(cluster: SimulatedCluster) -> None:
-    cluster.limits = replace(LIMITS, max_attempts=2)
-    cluster.conductors.clear()
-    cluster.conductor()
-    (uuid,) = uuid_list(1)
-    cluster.hosts.behaviours["h1"] = "refused"
-    fill(cluster, "h2/n", 4)
-    cluster.build([uuid])
-    cluster.settle()
-    assert "no alternate accepts it: h2/n: " in cluster.reason(uuid).lower()
-    assert cluster.ledger.live().keys() == {f"other-h2/n-{number}" for number in range(4)}
-
-
-def test_instance_with_full_alternates_does_not_block_others() -> None:
-    cluster = SimulatedCluster({"h1/n": 5, "h2/n": 3, "h3/n": 0})
-    cluster.conductor()
-    uuids = uuid_list(5)
-    spec = objects.RequestSpec.of(resources={"VCPU": 1}, force_hosts=["h1"])
-    cluster.ledger.nodes = ["h1/n"]
-    cluster.hosts.behaviours["h1"] = "failed"
-    cluster.build(uuids, spec)
-    cluster.work()
-    for uuid in uuids:
-        record = cluster.record(uuid)
-        cluster.store.write_without_lease([replace(record, alternates=("h2/n", "h3/n"))], wake=False)
-    cluster.settle()
-    assert sorted(cluster.statuses(uuids)) == ["ACTIVE"] * 3 + ["ERROR"] * 2
-    cluster.check(uuids)
-
-
-def test_unreachable_host_costs_build_timeout_and_an_attempt(cluster: SimulatedCluster) -> None:
-    (uuid,) = uuid_list(1)
-    cluster.hosts.behaviours["h1"] = "lost"
-    began = cluster.now_ms
-    cluster.build([uuid])
-    cluster.settle()
-    assert history(cluster, uuid) == [(1, "h1/n", "timeout")]
-    assert cluster.record(uuid).status == "ACTIVE"
-    assert cluster.now_ms - began >= LIMITS.build_timeout_ms
-    cluster.check([uuid])
-
-
-def test_silent_host_keeps_confirmed_claim_and_no_second_guest_is_built(cluster: SimulatedCluster) -> None:
-    (uuid,) = uuid_list(1)
-    cluster.hosts.behaviours["h1"] = "mute"
-    cluster.build([uuid])
-    cluster.settle()
-    record = cluster.record(uuid)
-    assert record.status == "ERROR"
-    assert "Host unreachable, claim kept" in cluster.reason(uuid)
-    assert {cast[:2] for cast in cluster.hosts.casts} == {("build", "h1")}
-    assert cluster.ledger.live() == {uuid: ("h1/n", 1, "confirmed")}
-
-    cluster.hosts.send_pending_reports()
-    cluster.settle()
-
-    assert cluster.record(uuid).status == "ACTIVE"
-    cluster.check([uuid])
-
-
-def test_silent_host_can_answer_the_repeated_build(cluster: SimulatedCluster) -> None:
-    (uuid,) = uuid_list(1)
-    cluster.hosts.behaviours["h1"] = "mute"
-    cluster.build([uuid])
-    cluster.settle(LIMITS.build_timeout_ms - 1)
-    cluster.hosts.behaviours.clear()
-    cluster.settle()
-    assert cluster.record(uuid).status == "ACTIVE"
-    assert cluster.record(uuid).attempt == 1
-    cluster.check([uuid])
-
-
 def test_duplicate_messages_change_nothing(cluster: SimulatedCluster) -> None:
     uuids = uuid_list(4)
     cluster.hosts.duplicate = True
@@ -210,13 +92,6 @@ def test_hundreds_of_instances_need_few_calls() -> None:
     # Ten hosts for the first attempts, one for all alternates of the one that failed.
     assert len(cluster.hosts.casts) == 11
     cluster.check(uuids)
-
-
-def fill(cluster: SimulatedCluster, node: str, count: int) -> None:
-    nodes, cluster.ledger.nodes = cluster.ledger.nodes, [node]
-    cluster.scheduler.select_destinations(CTXT, SPEC, [f"other-{node}-{number}" for number in range(count)])
-    cluster.ledger.nodes = nodes
-    cluster.scheduler.calls.clear()
 
 
 def test_instances_beyond_call_limit_use_several_calls() -> None:

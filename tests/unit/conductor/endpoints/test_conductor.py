@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""RPC methods of the conductor: what they pass on, and arguments that they reject."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import oslo_messaging as messaging
+import pytest
+from prometheus_client import REGISTRY
+
+from conductor.endpoints.conductor import ConductorEndpoint
+from rpcapi import context, errors, objects
+
+CTXT = context.new("project", "user")
+REPORT = objects.BuildReport.of(host="h", uuids=["a"], attempts=[1], outcomes=["active"], reasons=[""])
+SPEC = objects.RequestSpec.of(resources={"VCPU": 1})
+
+
+class Recorder:
+    """Records the calls of all its methods, and answers with the name of the method."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        def method(*args: Any, **values: Any) -> str:
+            self.calls.append((name, args, values))
+            return name
+
+        return method
+
+
+@pytest.fixture
+def recorder() -> Recorder:
+    return Recorder()
+
+
+@pytest.fixture
+def endpoint(recorder: Recorder) -> ConductorEndpoint:
+    clients: Any = SimpleNamespace(compute=recorder)
+    parts: Any = recorder
+    return ConductorEndpoint(parts, parts, parts, parts, clients)
+
+
+@pytest.mark.parametrize(
+    ("method", "values", "call"),
+    [
+        ("build_instances", {"spec": SPEC, "uuids": ["a"]}, ("build", (CTXT, SPEC, ["a"], ()), {})),
+        (
+            "build_instances",
+            {"spec": SPEC, "uuids": ["a"], "names": ["web"]},
+            ("build", (CTXT, SPEC, ["a"], ["web"]), {}),
+        ),
+        ("report_builds", {"report": REPORT}, ("record", (CTXT, REPORT), {})),
+        ("delete_instances", {"uuids": ["a"]}, ("delete", (["a"],), {})),
+        ("get_instances", {"uuids": ["a"]}, ("get", (["a"],), {})),
+        ("list_instances", {}, ("list", (None, 1000), {"deleted": False})),
+        (
+            "list_instances",
+            {"marker": "7", "limit": 5, "deleted": True},
+            ("list", ("7", 5), {"deleted": True}),
+        ),
+        ("audit_hosts", {"partition": "p", "epoch": 3}, ("audit", (CTXT, "p", 3), {})),
+    ],
+)
+def test_method_is_passed_on(
+    endpoint: ConductorEndpoint, recorder: Recorder, method: str, values: dict[str, Any], call: tuple[Any, ...]
+) -> None:
+    getattr(endpoint, method)(CTXT, **values)
+    assert recorder.calls == [call]
+
+
+def call(endpoint: ConductorEndpoint, method: str, **values: Any) -> Any:
+    try:
+        return getattr(endpoint, method)(CTXT, **values)
+    except messaging.ExpectedException as expected:
+        raise expected.exc_info[1] from expected
+
+
+@pytest.mark.parametrize(
+    ("method", "values"),
+    [
+        ("audit_hosts", {"partition": 1, "epoch": 3}),
+        ("audit_hosts", {"partition": "p", "epoch": "3"}),
+        ("audit_hosts", {"partition": "p", "epoch": True}),
+        ("report_builds", {"report": {"host": "h"}}),
+        ("report_builds", {"report": SPEC}),
+        ("get_instances", {}),
+        ("get_instances", {"uuids": ["a"], "colour": "red"}),
+    ],
+)
+def test_malformed_arguments_reach_nothing(
+    endpoint: ConductorEndpoint, recorder: Recorder, method: str, values: dict[str, Any]
+) -> None:
+    with pytest.raises(errors.MalformedObject):
+        call(endpoint, method, **values)
+    assert recorder.calls == []
+
+
+def test_backport_is_answered_without_the_store(endpoint: ConductorEndpoint, recorder: Recorder) -> None:
+    answer = call(endpoint, "object_backport_versions", objinst=SPEC, object_versions={"RequestSpec": "1.0"})
+    assert answer["gantt_object.version"] == "1.0"
+    assert recorder.calls == []
+
+
+def test_calls_are_counted_by_method_and_code(endpoint: ConductorEndpoint) -> None:
+    def count(code: str) -> float:
+        labels = {"method": "audit_hosts", "code": code}
+        return REGISTRY.get_sample_value("gantt_conductor_calls_total", labels) or 0
+
+    before = count("ok"), count(errors.MalformedObject.code)
+    call(endpoint, "audit_hosts", partition="p", epoch=1)
+    with pytest.raises(errors.MalformedObject):
+        call(endpoint, "audit_hosts", partition="p", epoch="1")
+    assert (count("ok"), count(errors.MalformedObject.code)) == (before[0] + 1, before[1] + 1)

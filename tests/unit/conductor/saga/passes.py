@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A pass of the saga over one request, with scripted claims."""
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+from conductor.saga.saga_pass import SagaLimits, SagaPass
+from conductor.service_clients import ServiceClients
+from conductor.store.records import BuildRequestRecord, InstanceRecord
+from rpcapi import objects
+
+NOW = 1_000_000
+SPEC = objects.RequestSpec.of(resources={"VCPU": 1})
+REQUEST = BuildRequestRecord("key", "req-1", "project", "user", None, SPEC.obj_to_primitive())
+
+
+class ScriptedClaims:
+    """Claims clients of all partitions; ``answer`` gets (consumer, attempt) and returns (answer, host) or raises."""
+
+    def __init__(self, answer: Callable[[str, int], tuple[str, str | None]]) -> None:
+        self._answer = answer
+        self.calls: list[tuple[str, list[tuple[str, int]]]] = []
+
+    def of(self, partition: str) -> Any:
+        def abort_claims(ctxt: Any, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
+            pairs = list(refs.pairs())
+            self.calls.append((partition, pairs))
+            rows = [self._answer(*pair) for pair in pairs]
+            return objects.ClaimAnswers.of(
+                consumers=[consumer for consumer, _ in pairs],
+                attempts=[attempt for _, attempt in pairs],
+                answers=[answer for answer, _ in rows],
+                hosts=[host for _, host in rows],
+                reasons=["" for _ in rows],
+                deadlines_ms=[None for _ in rows],
+            )
+
+        return SimpleNamespace(abort_claims=abort_claims)
+
+
+def make_pass(
+    claims: ScriptedClaims | None = None, *, now_ms: int = NOW, jitter: float = 1.0, **limits: Any
+) -> SagaPass:
+    """Return a pass at ``now_ms`` without jitter; only claims can be called."""
+    clients = ServiceClients(None, None, claims.of if claims else None, "cell")  # type: ignore[arg-type]
+    return SagaPass(clients, SagaLimits(**limits), REQUEST, NOW, jitter)
+
+
+def instance(uuid: str = "a", **values: Any) -> InstanceRecord:
+    return InstanceRecord(uuid, REQUEST.key, **values)

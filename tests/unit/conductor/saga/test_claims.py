@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Batched calls of the claims service."""
+
+import oslo_messaging as messaging
+import pytest
+
+from conductor.saga import claims
+from conductor.saga.claims import ENDED_ANSWERS, ClaimAnswerRow
+from rpcapi import errors, objects
+from rpcapi.resources.claims import Answer
+from tests.unit.conductor.saga.passes import ScriptedClaims, instance, make_pass
+
+
+def test_answers_are_found_by_consumer_and_attempt() -> None:
+    answers = objects.ClaimAnswers.of(
+        consumers=["a", "b"],
+        attempts=[1, 2],
+        answers=["prepared", "refused"],
+        hosts=["h/n", None],
+        reasons=["", "full"],
+        deadlines_ms=[5, None],
+        allocations=[{"h/n": {"VCPU": 1}}, None],
+    )
+    assert claims.results_by_claim(answers) == {
+        ("a", 1): ClaimAnswerRow("prepared", "h/n", "", {"h/n": {"VCPU": 1}}),
+        ("b", 2): ClaimAnswerRow("refused", None, "full", None),
+    }
+
+
+def test_answers_of_older_services_have_no_allocations() -> None:
+    answers = objects.ClaimAnswers.of(
+        consumers=["a"], attempts=[1], answers=["aborted"], hosts=[None], reasons=[""], deadlines_ms=[None]
+    )
+    assert claims.results_by_claim(answers)["a", 1].allocations is None
+
+
+def test_no_live_or_undecided_claim_counts_as_ended() -> None:
+    open_answers = {Answer.PREPARED, Answer.CONFIRMED, Answer.CLOSED, Answer.FOREIGN, Answer.REFUSED, Answer.CONFLICT}
+    assert set(ENDED_ANSWERS) == set(Answer) - open_answers
+
+
+def test_abort_ends_the_current_attempt_and_on_request_the_next() -> None:
+    scripted = ScriptedClaims(lambda consumer, attempt: ("aborted", None))
+    saga_pass = make_pass(scripted)
+    instances = [instance("a", attempt=2, partition="p"), instance("b", attempt=1, partition="p")]
+    assert (claims.abort(saga_pass, instances) or {}).keys() == {("a", 2), ("b", 1)}
+    answers = claims.abort(saga_pass, instances, include_next=True)
+    assert (answers or {}).keys() == {("a", 2), ("a", 3), ("b", 1), ("b", 2)}
+    assert {partition for partition, _ in scripted.calls} == {"p"}
+
+
+def test_instance_without_partition_has_its_claims_in_the_default_one() -> None:
+    scripted = ScriptedClaims(lambda consumer, attempt: ("aborted", None))
+    claims.abort(make_pass(scripted), [instance()])
+    assert [partition for partition, _ in scripted.calls] == ["cell"]
+
+
+def test_many_claims_are_ended_by_several_calls() -> None:
+    scripted = ScriptedClaims(lambda consumer, attempt: ("aborted", None))
+    instances = [instance(f"i{number}") for number in range(claims.MAX_REFS + 1)]
+    answers = claims.abort(make_pass(scripted), instances)
+    assert len(answers or {}) == len(instances)
+    assert [len(pairs) for _, pairs in scripted.calls] == [claims.MAX_REFS, 1]
+
+
+@pytest.mark.parametrize(
+    "error", [messaging.MessagingTimeout("late"), errors.StoreUnavailable(why="away"), errors.UnknownHost(name="x")]
+)
+def test_abort_without_complete_answer_has_no_result(error: Exception) -> None:
+    def answer(consumer: str, attempt: int) -> tuple[str, None]:
+        if consumer == "last":
+            raise error
+        return "aborted", None
+
+    instances = [*(instance(f"i{number}") for number in range(claims.MAX_REFS)), instance("last")]
+    assert claims.abort(make_pass(ScriptedClaims(answer)), instances) is None

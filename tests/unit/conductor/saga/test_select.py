@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The step SELECT: late, lost and refused answers of the scheduler, and hosts without an audit."""
+
+import oslo_messaging as messaging
+import pytest
+
+from rpcapi import errors
+from tests.unit.conductor.ledger import TTL_MS
+from tests.unit.conductor.saga.simulated_cluster import CTXT, LIMITS, SPEC, THREE, SimulatedCluster, uuid_list
+
+
+@pytest.fixture
+def cluster() -> SimulatedCluster:
+    created = SimulatedCluster(THREE)
+    created.conductor()
+    return created
+
+
+@pytest.mark.parametrize(
+    "error", [messaging.MessagingTimeout("no answer"), errors.NotReady(what="worker", why="it loads")]
+)
+def test_select_is_retried_without_answer(cluster: SimulatedCluster, error: Exception) -> None:
+    uuids = uuid_list(2)
+    cluster.scheduler.fail = [error] * 3
+    cluster.scheduler.lose = [error]
+    cluster.build(uuids)
+    cluster.settle()
+    assert cluster.scheduler.calls == [(uuids, 1)] * 5
+    cluster.check(uuids)
+    assert set(cluster.statuses(uuids)) == {"ACTIVE"}
+
+
+def test_instances_go_to_error_without_leaks_after_select_timeout(cluster: SimulatedCluster) -> None:
+    uuids = uuid_list(2)
+    cluster.scheduler.lose = [messaging.MessagingTimeout("no answer")] * 1000
+    cluster.claims.down = messaging.MessagingTimeout("no answer")
+    cluster.build(uuids)
+    cluster.settle()
+    assert set(cluster.statuses(uuids)) == {"ERROR"}
+    assert "No answer from the scheduler for" in cluster.reason(uuids[0])
+    cluster.claims.down = None
+    cluster.settle()
+    cluster.check(uuids)
+
+
+def test_delayed_select_cannot_claim_after_error(cluster: SimulatedCluster) -> None:
+    uuids = uuid_list(1)
+    cluster.scheduler.fail = [messaging.MessagingTimeout("lost on its way")] * 1000
+    cluster.build(uuids)
+    cluster.settle()
+    cluster.scheduler.fail = []
+    with pytest.raises(errors.ClaimEnded):
+        cluster.scheduler.select_destinations(CTXT, SPEC, uuids)
+    cluster.check(uuids)
+
+
+def test_claims_ended_before_build_are_selected_again(cluster: SimulatedCluster) -> None:
+    uuids = uuid_list(2)
+    cluster.ledger.ttl_ms = TTL_MS
+    cluster.scheduler.lose = [messaging.MessagingTimeout("no answer")]
+    cluster.build(uuids)
+    cluster.work()
+    cluster.now_ms += TTL_MS
+    cluster.settle()
+    assert set(cluster.statuses(uuids)) == {"ACTIVE"}
+    assert [attempt for _, attempt in cluster.scheduler.calls] == [1, 1, 2]
+    cluster.check(uuids)
+
+
+def test_select_waits_for_unaudited_hosts(cluster: SimulatedCluster) -> None:
+    uuids = uuid_list(2)
+    cluster.ledger.forget()
+    cluster.build(uuids)
+    cluster.settle(20_000)
+    assert set(cluster.statuses(uuids)) == {"SCHEDULING"}
+    assert len(cluster.scheduler.calls) > 1
+
+    cluster.ledger.audit("h2")
+    cluster.settle()
+
+    assert set(cluster.statuses(uuids)) == {"ACTIVE"}
+    assert {cluster.record(uuid).host for uuid in uuids} == {"h2/n"}
+    assert {attempt for _, attempt in cluster.scheduler.calls} == {1}
+    cluster.check(uuids)
+
+
+def test_unaudited_hosts_are_the_error_reason_after_timeout(cluster: SimulatedCluster) -> None:
+    uuids = uuid_list(2)
+    cluster.ledger.forget()
+    cluster.build(uuids)
+    cluster.settle(LIMITS.select_timeout_ms - 1)
+    assert set(cluster.statuses(uuids)) == {"SCHEDULING"}
+    cluster.settle()
+    assert set(cluster.statuses(uuids)) == {"ERROR"}
+    assert cluster.reason(uuids[0]) == "No valid host: 3 not audited in this epoch"
+    for host in ("h1", "h2", "h3"):
+        cluster.ledger.audit(host)
+    cluster.settle()
+    cluster.check(uuids)
+
+
+def test_request_refused_by_audited_hosts_waits_for_the_others(cluster: SimulatedCluster) -> None:
+    uuids = uuid_list(5)  # more than one host has room for
+    cluster.ledger.forget()
+    cluster.ledger.audit("h1")
+    cluster.build(uuids)
+    cluster.settle(20_000)
+    assert set(cluster.statuses(uuids)) == {"SCHEDULING"}
+    cluster.ledger.audit("h3")
+    cluster.settle()
+    assert set(cluster.statuses(uuids)) == {"ACTIVE"}
+    cluster.check(uuids)
+
+
+def test_refusal_by_audited_hosts_is_final(cluster: SimulatedCluster) -> None:
+    uuids = uuid_list(13)
+    cluster.build(uuids)
+    cluster.work()
+    assert len(cluster.scheduler.calls) == 1
+    assert set(cluster.statuses(uuids)) == {"ERROR"}
+
+
+def test_no_valid_host_sets_error_with_reason(cluster: SimulatedCluster) -> None:
+    uuids = uuid_list(13)
+    cluster.build(uuids)
+    cluster.settle()
+    assert set(cluster.statuses(uuids)) == {"ERROR"}
+    assert "No valid host" in cluster.reason(uuids[0])
+    assert "Traceback" not in cluster.reason(uuids[0])
+    cluster.check(uuids)

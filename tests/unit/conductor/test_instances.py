@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Instances as the conductor returns them."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from conductor.instances import InstanceReader
+from conductor.requests import BuildRequests
+from conductor.store.interface import PAGE
+from conductor.store.memory import MemoryConductorStore
+from conductor.store.records import InstanceStatus
+from rpcapi import context, errors, objects
+from tests.unit.conductor.saga.simulated_cluster import uuid_list
+
+UUIDS = uuid_list(3)
+
+
+@pytest.fixture
+def store() -> MemoryConductorStore:
+    created = MemoryConductorStore(clock=lambda: 1000)
+    ctxt = context.new("project", "user", request_id="req-1")
+    spec = objects.RequestSpec.of(resources={"VCPU": 1}, flavor="tiny")
+    BuildRequests(created, lambda: None, 10).build(ctxt, spec, UUIDS, ["x", "y", "z"])
+    return created
+
+
+@pytest.fixture
+def reader(store: MemoryConductorStore) -> InstanceReader:
+    return InstanceReader(store, 2)
+
+
+def test_instance_has_the_fields_of_record_and_request(reader: InstanceReader, store: MemoryConductorStore) -> None:
+    ended = {"attempt": 1, "host": "h/n", "outcome": "failed", "reason": "r"}
+    record = replace(
+        store.get(UUIDS)[UUIDS[1]], status=InstanceStatus.ERROR, host="g/n", attempt=2, history=[ended], reason="why"
+    )
+    store.write_without_lease([record], wake=False)
+    (instance,) = reader.get([UUIDS[1]]).instances
+    assert (instance.uuid, instance.name, instance.flavor) == (UUIDS[1], "y", "tiny")
+    assert (instance.request_id, instance.project_id, instance.user_id) == ("req-1", "project", "user")
+    assert (instance.status, instance.host, instance.attempt, instance.reason) == ("ERROR", "g/n", 2, "why")
+    assert (instance.history, instance.created_ms, instance.updated_ms) == ([ended], 1000, 1000)
+
+
+def test_instances_are_in_the_order_of_the_call(reader: InstanceReader) -> None:
+    uuids = [UUIDS[2], UUIDS[0]]
+    page = reader.get(uuids)
+    assert ([instance.uuid for instance in page.instances], page.marker) == (uuids, None)
+
+
+def test_unknown_instance_is_named(reader: InstanceReader) -> None:
+    unknown = uuid_list(4)[3]
+    with pytest.raises(errors.UnknownInstance, match=unknown):
+        reader.get([UUIDS[0], unknown])
+
+
+@pytest.mark.parametrize(
+    ("uuids", "error"),
+    [
+        (UUIDS, errors.InvalidCount),
+        ([], errors.InvalidCount),
+        (["x"], errors.InvalidName),
+        ("x", errors.InvalidRequest),
+    ],
+)
+def test_invalid_uuids_are_rejected(reader: InstanceReader, uuids: list[str], error: type[Exception]) -> None:
+    with pytest.raises(error):
+        reader.get(uuids)
+
+
+def test_pages_lead_to_each_instance_once(reader: InstanceReader) -> None:
+    first = reader.list(None, 2, deleted=False)
+    second = reader.list(first.marker, 2, deleted=False)
+    assert [instance.uuid for page in (first, second) for instance in page.instances] == UUIDS
+    assert second.marker is None
+
+
+@pytest.mark.parametrize(("deleted", "uuids"), [(False, UUIDS[1:]), (True, UUIDS)])
+def test_deleted_instances_are_listed_on_request(
+    reader: InstanceReader, store: MemoryConductorStore, deleted: bool, uuids: list[str]
+) -> None:
+    record = replace(store.get(UUIDS)[UUIDS[0]], status=InstanceStatus.DELETED)
+    store.write_without_lease([record], wake=False)
+    assert [instance.uuid for instance in reader.list(None, 10, deleted=deleted).instances] == uuids
+
+
+@pytest.mark.parametrize("limit", [0, -1, True, "10", 1.5, None])
+def test_invalid_limit_is_rejected(reader: InstanceReader, limit: int) -> None:
+    with pytest.raises(errors.InvalidRequest, match="limit must be a positive integer"):
+        reader.list(None, limit, deleted=False)
+
+
+@pytest.mark.parametrize("marker", [7, ["1"], "no-marker"])
+def test_invalid_marker_is_rejected(reader: InstanceReader, marker: str) -> None:
+    with pytest.raises(errors.InvalidRequest, match="marker"):
+        reader.list(marker, 10, deleted=False)
+
+
+def test_large_limit_is_reduced_to_a_page_of_the_store(
+    reader: InstanceReader, store: MemoryConductorStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits: list[int] = []
+    page: Callable = store.page
+
+    def recording_page(marker: str | None, limit: int, *, deleted: bool) -> object:
+        limits.append(limit)
+        return page(marker, limit, deleted=deleted)
+
+    monkeypatch.setattr(store, "page", recording_page)
+    reader.list(None, 10 * PAGE, deleted=False)
+    assert limits == [PAGE]
+
+
+def test_instance_of_a_request_purged_meanwhile_is_left_out(
+    reader: InstanceReader, store: MemoryConductorStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "requests", lambda keys: {})
+    assert reader.list(None, 10, deleted=False).instances == []
