@@ -7,6 +7,7 @@ from oslo_config import cfg
 
 from rpcapi.conf import replicas
 from rpcapi.daemon.coordination import CoordinationGroup
+from scheduler_svc.composition.selection import milliseconds
 from scheduler_svc.conf import namespaces, partitions
 from scheduler_svc.core.reads import Reads
 from scheduler_svc.notifications import lease
@@ -29,6 +30,7 @@ def open_configured(conf: cfg.ConfigOpts, partition: str) -> Store:
         namespaces=declared,
         liveness=liveness_source(conf),
         replicas=replicas.from_options(conf.store),
+        max_step_ms=milliseconds(conf.store.max_clock_step),
     )
     return attach_state_store(store, conf.store.state_url, conf.store.state_namespaces, declared)
 

@@ -92,7 +92,11 @@ def _reaping(conf: cfg.ConfigOpts, store: Store) -> Periodic:
         dead_after_ms = milliseconds(conf.store.service_down_time) if liveness_source(conf) == "beats" else None
         return reaper.ReapLimits(dead_after_ms, milliseconds(conf.store.tombstone_ttl))
 
-    return Periodic(f"Reaping {store.partition}", reaper.Reaper(store, limits).reap, lambda: conf.store.reap_interval)
+    def interval() -> float:
+        # A partition's time advances by at most max_clock_step a script: an idle one needs one in time.
+        return float(min(conf.store.reap_interval, conf.store.max_clock_step / 2))
+
+    return Periodic(f"Reaping {store.partition}", reaper.Reaper(store, limits).reap, interval)
 
 
 def _heartbeat(conf: cfg.ConfigOpts, store: Store) -> Periodic:

@@ -76,6 +76,17 @@ OPTS: list[cfg.Opt] = [
         "tombstones. Deadlines apply without it; it determines how soon workers see freed capacity and dead services.",
     ),
     cfg.FloatOpt(
+        "max_clock_step",
+        default=15.0,
+        min=1.0,
+        max=3600.0,
+        help="Seconds by which one step of the store server's clock can advance a partition's time, by which deadlines "
+        "and ages are judged; a step back does not turn it back. Choose well below service_down_time and [scheduler] "
+        "claim_ttl, so that a clock that leaps forward neither marks services down nor ends claims. While no worker "
+        "uses a partition, its time stands still beyond this step. Workers clean up at least twice within it, whatever "
+        "reap_interval says. All workers of a partition must have the same value.",
+    ),
+    cfg.FloatOpt(
         "audit_grace",
         default=60.0,
         min=0.0,

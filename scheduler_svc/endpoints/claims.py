@@ -88,7 +88,9 @@ class ClaimsEndpoint(MeteredEndpoint):
         """Return a page of live claims."""
         bounds.check_page(marker, limit)
         page_claims, next_marker = self._store.claims(host=host, consumer=consumer, marker=marker, limit=limit)
-        return objects.ClaimPage.of(claims=[encode.claim(claim) for claim in page_claims], marker=next_marker)
+        lead_ms = self._store.clock_lead()
+        rows = [encode.claim(claim, lead_ms) for claim in page_claims]
+        return objects.ClaimPage.of(claims=rows, marker=next_marker)
 
     @expose
     def audit_host(self, ctxt: RequestContext, report: objects.AuditReport) -> objects.AuditAnswer:

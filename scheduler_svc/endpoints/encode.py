@@ -80,8 +80,11 @@ def claim_answers(answers: Sequence[ClaimResult], success: Answer) -> objects.Cl
     )
 
 
-def claim(claim: Claim) -> dict[str, Any]:
-    """Return a claim as a mapping, for a page of claims."""
+def claim(claim: Claim, lead_ms: int) -> dict[str, Any]:
+    """Return a claim as a mapping, for a page of claims, with its deadline by the clock of the store's server.
+
+    That clock is ``lead_ms`` ahead of the partition's time.
+    """
     return {
         "consumer": claim.consumer,
         "attempt": claim.attempt,
@@ -92,7 +95,7 @@ def claim(claim: Claim) -> dict[str, Any]:
         "state": str(claim.state),
         "host": claim.host,
         "allocations": {provider: dict(amounts) for provider, amounts in claim.allocations.items()},
-        "deadline_ms": claim.deadline_ms,
+        "deadline_ms": None if claim.deadline_ms is None else claim.deadline_ms + lead_ms,
         "request_id": claim.request_id,
         "group_id": claim.group.id if claim.group else None,
         "alternates": list(claim.alternates),

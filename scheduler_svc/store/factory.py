@@ -11,7 +11,7 @@ from scheduler_svc.store import validation
 from scheduler_svc.store.composite import CompositeStore
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.memory import MemoryStore
-from scheduler_svc.store.records import Durability, Liveness
+from scheduler_svc.store.records import MAX_STEP_MS, Durability, Liveness
 from scheduler_svc.store.url import MEMCACHED, NO_CLAIMS, SCHEMES, SQL
 
 REDIS = (*redis_url.SCHEMES, *redis_nodes.SCHEMES)
@@ -27,6 +27,7 @@ def open_store(
     liveness: Liveness = "beats",
     namespaces: Collection[str] = (),
     replicas: ReplicaAcknowledgement | None = None,
+    max_step_ms: int = MAX_STEP_MS,
 ) -> Store:
     """Return the store of ``partition`` at ``url``, whose scheme is one of SCHEMES.
 
@@ -34,7 +35,8 @@ def open_store(
     setting: with "always" on a single server a restart forgets nothing and begins no new epoch.
     ``log_length`` and ``decisions`` bound the log and the decision record, in entries. ``liveness`` is what decides
     which services are alive, ``namespaces`` are the declared namespaces of host state. ``replicas`` is the number of
-    Redis replicas that must have a claim before it is acknowledged.
+    Redis replicas that must have a claim before it is acknowledged. ``max_step_ms`` is the longest step of the server's
+    clock that advances the partition's time.
     Raises BadConfiguration for a URL of another scheme, InvalidName for an invalid partition name.
     """
     validation.check_service_host(partition)
@@ -44,6 +46,7 @@ def open_store(
         "decisions": decisions,
         "liveness": liveness,
         "namespaces": namespaces,
+        "max_step_ms": max_step_ms,
     }
     if scheme == "memory":
         return MemoryStore(partition, **options)

@@ -47,6 +47,9 @@ class ForwardingStore(Store):
     def hosts_of(self, consumers: Sequence[str]) -> dict[str, str]:
         return self._store.hosts_of(consumers)
 
+    def clock_lead(self) -> int:
+        return self._store.clock_lead()
+
     def verify(self) -> Verification:
         return self._store.verify()
 

@@ -44,7 +44,8 @@ class ReplicaMachine(RuleBasedStateMachine):
         self.sequence = 0
         self.attempt = 0
         self.stores = [
-            MemoryStore(name, clock=lambda: self.now, log_length=12, namespaces=("rack", "other")) for name in "pq"
+            MemoryStore(name, clock=lambda: self.now, max_step_ms=1 << 50, log_length=12, namespaces=("rack", "other"))
+            for name in "pq"
         ]
         self.store = self.stores[0]
         self.tables = [HostTable("pq", READS), HostTable("pq", READS)]

@@ -6,7 +6,8 @@
 -- Returns: a reply of the same shape as the claim script's
 local clock = redis.call('TIME')
 local now = string.format('%d', clock[1] * 1000 + math.floor(clock[2] / 1000))
-local place = redis.call('HMGET', K.meta, 'epoch', 'position')
+local place = redis.call('HMGET', K.meta, 'epoch', 'position', 'time', 'clock')
+redis.call('HSET', K.meta, 'time', now, 'clock', now)
 redis.call('ZRANGEBYSCORE', K.deadlines, '-inf', now, 'LIMIT', '0', '32')
 redis.call('HMGET', K.claims, ARGV[2])
 redis.call('HMGET', K.ended, ARGV[2])

@@ -14,6 +14,7 @@ from rpcapi.redis_failover.scripts import LuaScript, make_script
 from rpcapi.resources.inventory import Inventory
 from rpcapi.resources.names import host_of
 from scheduler_svc.core.records import Candidate, ClaimBatch, Intent
+from scheduler_svc.store.records import MAX_STEP_MS
 from scheduler_svc.store.redis import RedisStore, prepare
 from scheduler_svc.store.redis.scripts import load, script_keys
 
@@ -59,7 +60,8 @@ class ClaimCalls:
 
     def _claim_arguments(self, number: int) -> list[Any]:
         batch = self._batch(number)
-        values = {"log_length": LOG_LENGTH, "max_decisions": MAX_DECISIONS, **prepare.arguments(batch)}
+        limits = {"log_length": LOG_LENGTH, "max_decisions": MAX_DECISIONS, "max_step_ms": MAX_STEP_MS}
+        values = {**limits, **prepare.arguments(batch)}
         return self._scripts[CLAIM].arguments(prepare.rows(batch), **values)
 
     def _bare_arguments(self, number: int) -> list[Any]:

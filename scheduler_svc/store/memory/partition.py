@@ -21,6 +21,7 @@ class MemoryPartition(PartitionState):
         super().__init__()
         self.by_group = by_group
         self.epoch = self.position = 0
+        self.time_ms = self.clock_ms = None
         self.claims, self.ended, self.ended_at, self.settled, self.deadlines = {}, {}, {}, {}, {}
         self.groups, self.pins = {}, {}
         self.providers, self.capacity, self.used = {}, {}, {}
@@ -153,7 +154,7 @@ class MemoryPartition(PartitionState):
                 opened=self.opened,
                 awaited=self._awaited,
                 excess={
-                    (name, resource_class): since
+                    (name, resource_class): since + self.lead_ms
                     for name, over in self.excess.items()
                     for resource_class, since in over.items()
                 },

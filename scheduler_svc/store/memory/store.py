@@ -9,7 +9,7 @@ from typing import TypeVar
 from scheduler_svc.core.records import LogEntry
 from scheduler_svc.store.log import without_gap
 from scheduler_svc.store.memory.partition import MemoryPartition
-from scheduler_svc.store.records import Liveness
+from scheduler_svc.store.records import MAX_STEP_MS, Liveness
 from scheduler_svc.store.verbs import PartitionState, VerbStore
 
 T = TypeVar("T")
@@ -21,7 +21,7 @@ def wall_clock() -> int:
 
 
 class MemoryStore(VerbStore):
-    """A store in memory, lost when its process ends; ``clock`` returns milliseconds."""
+    """A store in memory, lost when its process ends; ``clock`` returns milliseconds, as a server's clock would."""
 
     def __init__(
         self,
@@ -32,10 +32,12 @@ class MemoryStore(VerbStore):
         decisions: int = 10_000,
         liveness: Liveness = "beats",
         namespaces: Collection[str] = (),
+        max_step_ms: int = MAX_STEP_MS,
     ) -> None:
         super().__init__(partition, decisions=decisions, namespaces=namespaces)
         self.state = MemoryPartition(log_length, by_group=liveness == "group")
         self._clock = clock
+        self._max_step_ms = max_step_ms
         self._changed = Condition()
         self.state.begin_epoch(clock())
 
@@ -61,7 +63,7 @@ class MemoryStore(VerbStore):
 
     def _transact(self, step: Callable[[PartitionState, int], T]) -> T:
         with self._changed:
-            now = self._clock()
+            now = self.state.advance(self._clock(), self._max_step_ms)
             try:
                 return step(self.state, now)
             finally:  # a verb that raises may have ended expired claims before

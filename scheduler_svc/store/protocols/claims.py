@@ -86,6 +86,13 @@ class ClaimQueries(Protocol):
         """
 
     @abc.abstractmethod
+    def clock_lead(self) -> int:
+        """Return the milliseconds to add to the partition's time, as in claims' deadlines, to get its server's clock.
+
+        The difference changes whenever that clock steps: it is for human readers only.
+        """
+
+    @abc.abstractmethod
     def verify(self) -> Verification:
         """Recompute all sums from the claims, as of one atomic read, and return the differences."""
 

@@ -10,6 +10,7 @@ from rpcapi.resources import names
 from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import Claim, ClaimRef, ClaimResult
 from scheduler_svc.store import documents, verification
+from scheduler_svc.store.redis import clock
 from scheduler_svc.store.redis.connect import RedisConnection
 from scheduler_svc.store.redis.keys import prefix
 from scheduler_svc.store.verbs import fencing
@@ -118,7 +119,7 @@ def dump(connection: RedisConnection) -> verification.StoreDump:
     head = prefix(connection.partition)
 
     def fill(pipe: Any) -> None:
-        pipe.hmget(head + "meta", "epoch", "position")
+        pipe.hmget(head + "meta", "epoch", "position", *clock.FIELDS)
         for word in ("claims", "capacity", "used", "groups", "opened", "excess"):
             pipe.hgetall(head + word)
         pipe.zrange(head + "deadlines", 0, -1, withscores=True)
@@ -126,7 +127,8 @@ def dump(connection: RedisConnection) -> verification.StoreDump:
         pipe.smembers(head + "awaited")
 
     reply = connection.read(fill)
-    (epoch, position), claims, capacity, used, groups, opened, excess, deadlines, by_host, awaited = reply
+    (epoch, position, *time), claims, capacity, used, groups, opened, excess, deadlines, by_host, awaited = reply
+    lead = clock.lead(*time)
     return verification.StoreDump(
         epoch=int(epoch or 0),
         position=int(position or 0),
@@ -138,7 +140,7 @@ def dump(connection: RedisConnection) -> verification.StoreDump:
         by_host={_pair(member) for member in by_host},
         opened={host: int(when) for host, when in opened.items()},
         awaited=awaited,
-        excess={_pair(member): int(since) for member, since in excess.items()},
+        excess={_pair(member): int(since) + lead for member, since in excess.items()},
     )
 
 

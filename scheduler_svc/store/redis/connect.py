@@ -14,6 +14,7 @@ from rpcapi.conf.replicas import ReplicaAcknowledgement
 from rpcapi.redis_failover import connection, retries
 from rpcapi.redis_failover.evaluate import evaluate
 from rpcapi.redis_failover.scripts import LuaScript
+from scheduler_svc.store.records import MAX_STEP_MS
 from scheduler_svc.store.redis.identity import RedisIdentity
 from scheduler_svc.store.redis.keys import prefix
 from scheduler_svc.store.redis.scripts import load, script_keys
@@ -42,8 +43,11 @@ class RedisConnection:
         identity: RedisIdentity,
         log_length: int,
         replicas: ReplicaAcknowledgement | None = None,
+        *,
+        max_step_ms: int = MAX_STEP_MS,
     ) -> None:
         self.partition = partition
+        self._max_step_ms = max_step_ms
         self._replicas = replicas or ReplicaAcknowledgement()
         self.identity = identity
         self.log_length = log_length
@@ -54,11 +58,12 @@ class RedisConnection:
     def run(self, verb: str, /, rest: Iterable[Any] = (), **values: Any) -> Any:
         """Run the script of ``verb`` with the arguments that it declares, then ``rest``; raises StoreUnavailable.
 
-        The log length is added; an argument ``namespace`` also selects the key of that namespace's documents.
+        The log length and the longest step of time are added; an argument ``namespace`` also selects the key of that
+        namespace's documents.
         """
         script = load(verb)
         keys = script_keys(script, self.partition, values.get("namespace", ""))
-        arguments = script.arguments(rest, log_length=self.log_length, **values)
+        arguments = script.arguments(rest, log_length=self.log_length, max_step_ms=self._max_step_ms, **values)
         return self.run_with_retries(lambda: self._evaluate(script, keys, arguments))
 
     def read(self, fill: Callable[[Any], Any]) -> list[Any]:

@@ -2,15 +2,20 @@
 """The key schema: every key of a partition. Scripts refer to keys by the words defined here.
 
 All keys of partition P are ``gantt:{p:P}:<word>``: the hash tag keeps a partition on one node of a cluster.
+
+"Time" is the partition's own, in ms: ``time`` in ``meta``, which each script advances by the step of the server's
+clock, limited to 0 ... [store] max_clock_step. It may differ from every clock, so that only the store compares it.
+``created_ms`` of claims and ``at_ms`` of decisions are the server's clock instead: people read them, and nothing is
+judged by them.
 """
 
 KEYS: dict[str, str] = {
-    "meta": "hash: schema, epoch, position, run_id, replid",
+    "meta": "hash: schema, epoch, position, run_id, replid, time, clock (the server's, at that time)",
     "claims": "hash consumer -> live claim, JSON",
     "ended": "hash consumer -> ends of attempts, JSON {attempt: state, settled: epoch that knew its newest attempt}; "
     "or 'fence HOST TOKEN' -> JSON {number of claims that the fence ended: fenced}",
-    "ended_at": "zset consumer -> ms of its last end",
-    "deadlines": "zset consumer -> ms; prepared claims, except those parked until their host audits",
+    "ended_at": "zset consumer -> time of its last end",
+    "deadlines": "zset consumer -> time; prepared claims, except those parked until their host audits",
     "by_host": "zset, all scores 0: host|consumer of live claims, in byte order",
     "groups": "hash group -> live claims by host, JSON {host: n}",
     "providers": "hash provider -> document, JSON",
@@ -23,12 +28,12 @@ KEYS: dict[str, str] = {
     "reports": "hash service host -> its last applied report, JSON",
     "nodes": "hash service host -> its nodes, JSON list",
     "services": "hash service -> document, JSON",
-    "beats": "zset service -> ms of its last heartbeat",
+    "beats": "zset service -> time of its last heartbeat",
     "alive": "hash service -> 1 or 0",
-    "excess": "hash provider|class -> ms since when it is flagged as over capacity",
+    "excess": "hash provider|class -> time since when it is flagged as over capacity",
     "state": "hash name -> document {schema, version, state}, JSON; ends in ':' and a declared namespace",
     "pins": "hash key of a request or a server group -> partition that serves it",
-    "pins_at": "zset key -> ms at which the pin expires",
+    "pins_at": "zset key -> time at which the pin expires",
     "log": "stream, ids position-0: schema, kind, body as JSON",
     "decisions": "stream, bounded: request_id, document as JSON",
     "decided": "hash request id -> id of its newest entry in decisions",

@@ -8,6 +8,7 @@ from typing import Any
 from rpcapi import errors
 from scheduler_svc.store import documents, namespaces, paging, reports, validation
 from scheduler_svc.store.records import SCHEMA, HostReport, Liveness, StatsOutcome
+from scheduler_svc.store.redis import clock
 from scheduler_svc.store.redis.connect import RedisConnection
 from scheduler_svc.store.redis.keys import prefix, state_key
 
@@ -171,13 +172,14 @@ class RedisHostStates:
 
     def _read_service(self, names: Sequence[str]) -> list[tuple[str, int, dict[str, Any]]]:
         def fill(pipe: Any) -> None:
-            pipe.hget(self._head + "meta", "epoch")
+            pipe.hmget(self._head + "meta", "epoch", *clock.FIELDS)
             for word in ("services", "alive", "opened"):
                 pipe.hmget(self._head + word, names)
             for name in names:
                 pipe.zscore(self._head + "beats", name)
 
-        epoch, texts, alive, opened, *beats = self._connection.read(fill)
+        (epoch, *time), texts, alive, opened, *beats = self._connection.read(fill)
+        lead = clock.lead(*time)
         rows = []
         for name, text, is_alive, audited, beat in zip(names, texts, alive, opened, beats, strict=True):
             if text is not None:
@@ -185,7 +187,7 @@ class RedisHostStates:
                     documents.decode(text, "service"),
                     alive=is_alive == "1",
                     audited=audited is not None and audited == epoch,
-                    last_report_ms=None if beat is None else int(beat),
+                    last_report_ms=None if beat is None else int(beat) + lead,
                 )
                 rows.append((name, *shown))
         return rows

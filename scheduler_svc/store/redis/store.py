@@ -9,6 +9,7 @@ from rpcapi.conf.replicas import ReplicaAcknowledgement
 from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef, ClaimResult, LogEntry, Snapshot
 from scheduler_svc.store import documents, interface, reports, validation, verification
 from scheduler_svc.store.records import (
+    MAX_STEP_MS,
     SCHEMA,
     AuditOutcome,
     Durability,
@@ -18,7 +19,7 @@ from scheduler_svc.store.records import (
     StatsOutcome,
     Verification,
 )
-from scheduler_svc.store.redis import audit, claims, decisions, log, prepare
+from scheduler_svc.store.redis import audit, claims, clock, decisions, log, prepare
 from scheduler_svc.store.redis.connect import RedisConnection
 from scheduler_svc.store.redis.identity import RedisIdentity
 from scheduler_svc.store.redis.states import RedisHostStates
@@ -40,13 +41,14 @@ class RedisStore(interface.Store):
         liveness: Liveness = "beats",
         namespaces: Collection[str] = (),
         replicas: ReplicaAcknowledgement | None = None,
+        max_step_ms: int = MAX_STEP_MS,
     ) -> None:
         self.partition = partition
         self._max_decisions = decisions
         # A server's durability guarantees nothing where another server may take over.
         effective = "everysec" if redis_nodes.has_multiple_servers(url) else durability
         identity = RedisIdentity(partition, effective, log_length)
-        self._connection = RedisConnection(url, partition, identity, log_length, replicas)
+        self._connection = RedisConnection(url, partition, identity, log_length, replicas, max_step_ms=max_step_ms)
         self._states = RedisHostStates(self._connection, frozenset(namespaces), liveness)
 
     def prepare(self, batch: ClaimBatch) -> BatchAnswer:
@@ -107,6 +109,9 @@ class RedisStore(interface.Store):
         validation.check_service_host(host)
         validation.check_name(token)
         return claims.fence(self._connection, host, token, force)
+
+    def clock_lead(self) -> int:
+        return clock.read_lead(self._connection)
 
     def verify(self) -> Verification:
         return verification.verify(claims.dump(self._connection))

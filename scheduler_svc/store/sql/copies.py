@@ -30,8 +30,8 @@ def snapshot(connection: Connection, partition: str, as_of: tuple[int, int], nam
     )
 
 
-def dump(connection: Connection, partition: str, as_of: tuple[int, int]) -> StoreDump:
-    """Return the data that ``verify`` compares, ``as_of`` (epoch, position)."""
+def dump(connection: Connection, partition: str, as_of: tuple[int, int], lead_ms: int) -> StoreDump:
+    """Return the data that ``verify`` compares, ``as_of`` (epoch, position); see PartitionState.lead_ms."""
     columns = (CONSUMERS.c.name, CONSUMERS.c.claim, CONSUMERS.c.deadline_ms, CONSUMERS.c.place)
     consumers = _read(connection, partition, *columns)
     providers = _read(connection, partition, *(PROVIDERS.c[key] for key in ("name", "capacity", "used", "excess")))
@@ -48,7 +48,7 @@ def dump(connection: Connection, partition: str, as_of: tuple[int, int]) -> Stor
         opened={name: opened for name, opened, _awaited in services if opened is not None},
         awaited=[name for name, _opened, awaited in services if awaited],
         excess={
-            (name, resource_class): since
+            (name, resource_class): since + lead_ms
             for name, _text, _used, over in providers
             if over is not None
             for resource_class, since in json.loads(over).items()

@@ -34,7 +34,7 @@ class SqlDatabase:
     def transact(self, work: Callable[[Connection, PartitionRow, int], T]) -> T:
         """Return the result of ``work`` in a transaction that locks the partition; raises StoreUnavailable.
 
-        ``work`` gets the connection, the partition's row and the time in ms.
+        ``work`` gets the connection, the partition's row and the server's clock in ms.
         """
 
         def attempt() -> T:

@@ -23,7 +23,7 @@ class SqlDialect(abc.ABC):
 
     @abc.abstractmethod
     def lock(self, connection: Connection, partition: str) -> tuple[Mapping[str, Any] | None, int]:
-        """Lock the partition until the transaction ends; return its row, or None, and the time in ms."""
+        """Lock the partition until the transaction ends; return its row, or None, and the server's clock in ms."""
 
     @abc.abstractmethod
     def identity(self, connection: Connection) -> str:

@@ -24,6 +24,7 @@ from scheduler_svc.store.sql.tables import (
 from scheduler_svc.store.verbs.partition import PartitionState
 from scheduler_svc.store.verification import StoreDump
 
+COUNTERS = ("epoch", "position", "decision", "time_ms", "clock_ms")  # columns of a partition's row
 CONSUMER_CODECS = {
     "claim": codecs.CLAIM,
     "deadline_ms": codecs.PLAIN,
@@ -59,12 +60,13 @@ class SqlPartition(PartitionState):
         super().__init__()
         self._connection = connection
         self._name = str(meta["name"])
-        self._meta = {key: int(meta[key]) for key in ("epoch", "position", "decision")}
+        self._meta = {key: meta.get(key) for key in COUNTERS}
         self._log_length = log_length
         self._entries: list[LogEntry] = []
         self._awaits: bool | None = None
         self.by_group = by_group
-        self.epoch, self.position, self._decision = (self._meta[key] for key in ("epoch", "position", "decision"))
+        self.epoch, self.position, self._decision = (int(meta[key]) for key in ("epoch", "position", "decision"))
+        self.time_ms, self.clock_ms = self._meta["time_ms"], self._meta["clock_ms"]
         self._consumers = SqlRows(connection, CONSUMERS, self._name, CONSUMER_CODECS, _place)
         self._providers = SqlRows(connection, PROVIDERS, self._name, PROVIDER_CODECS)
         self._services = SqlRows(connection, SERVICES, self._name, SERVICE_CODECS)
@@ -98,8 +100,10 @@ class SqlPartition(PartitionState):
             rows.write()
         if self._entries:
             log.write(self._connection, self._name, self._entries)
-            log.trim(self._connection, self._name, self._meta["position"], self.position, self._log_length)
-        counters = {"epoch": self.epoch, "position": self.position, "decision": self._decision}
+            log.trim(self._connection, self._name, int(self._meta["position"] or 0), self.position, self._log_length)
+        counters = dict(
+            zip(COUNTERS, (self.epoch, self.position, self._decision, self.time_ms, self.clock_ms), strict=True)
+        )
         if counters != self._meta:
             self._connection.execute(update(PARTITIONS).where(PARTITIONS.c.name == self._name).values(counters))
         return bool(self._entries)
@@ -219,7 +223,7 @@ class SqlPartition(PartitionState):
         return copies.snapshot(self._connection, self._name, (self.epoch, self.position), namespaces)
 
     def dump(self) -> StoreDump:
-        return copies.dump(self._connection, self._name, (self.epoch, self.position))
+        return copies.dump(self._connection, self._name, (self.epoch, self.position), self.lead_ms)
 
     def _all_rows(self) -> tuple[SqlRows, ...]:
         return (self._consumers, self._providers, self._services, self._groups, self._pins)

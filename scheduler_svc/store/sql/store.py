@@ -12,7 +12,7 @@ from sqlalchemy.exc import ArgumentError
 from rpcapi import errors
 from scheduler_svc.core.records import LogEntry
 from scheduler_svc.store.log import without_gap
-from scheduler_svc.store.records import Durability, Liveness
+from scheduler_svc.store.records import MAX_STEP_MS, Durability, Liveness
 from scheduler_svc.store.sql.database import PartitionRow, SqlDatabase
 from scheduler_svc.store.sql.dialect import SqlDialect
 from scheduler_svc.store.sql.identity import SqlIdentity
@@ -40,12 +40,14 @@ class SqlStore(VerbStore):
         decisions: int = 10_000,
         liveness: Liveness = "beats",
         namespaces: Collection[str] = (),
+        max_step_ms: int = MAX_STEP_MS,
     ) -> None:
         super().__init__(partition, decisions=decisions, namespaces=namespaces)
         self._identity = SqlIdentity(partition, log_length)
         self._dialect = _dialect(url, durability)
         self._database = SqlDatabase(self._dialect, self._identity)
         self._log_length = log_length
+        self._max_step_ms = max_step_ms
         self._by_group = liveness == "group"
 
     def follow(self, position: int, block_ms: int, limit: int = 1000) -> list[LogEntry] | None:
@@ -69,8 +71,9 @@ class SqlStore(VerbStore):
         self._dialect.close()
 
     def _transact(self, step: Callable[[PartitionState, int], T]) -> T:
-        def work(connection: Connection, meta: PartitionRow, now: int) -> tuple[SqlPartition, T]:
+        def work(connection: Connection, meta: PartitionRow, clock_ms: int) -> tuple[SqlPartition, T]:
             partition = self._open(connection, meta)
+            now = partition.advance(clock_ms, self._max_step_ms)
             answer = step(partition, now)
             partition.flush(now)
             if partition.finish():

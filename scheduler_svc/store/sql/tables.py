@@ -26,6 +26,8 @@ PARTITIONS = Table(
     Column("epoch", BigInteger, nullable=False),
     Column("position", BigInteger, nullable=False),
     Column("decision", BigInteger, nullable=False),  # number of the newest one
+    Column("time_ms", BigInteger),  # the partition's own; null in a partition that an older gantt wrote
+    Column("clock_ms", BigInteger),  # the server's, at that time
 )
 CONSUMERS = _table(
     "consumers",

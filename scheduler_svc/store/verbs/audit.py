@@ -60,7 +60,7 @@ def _reconcile(partition: PartitionState, claim: RunningClaim, now: int) -> tupl
         # Only this host could have confirmed it, and it reports that it has not.
         partition.add_tombstone(ClaimRef(claim.consumer, claim.attempt), ClaimState.ABORTED, now)
         return Answer.ABORTED, False
-    partition.add_claim(_reasserted(claim, now))
+    partition.add_claim(_reasserted(claim, now + partition.lead_ms))
     return Answer.CONFIRMED, True
 
 
@@ -116,7 +116,7 @@ def _end_unreported(
     return released, waits
 
 
-def _reasserted(claim: RunningClaim, now: int) -> Claim:
+def _reasserted(claim: RunningClaim, clock_ms: int) -> Claim:
     return Claim(
         consumer=claim.consumer,
         attempt=claim.attempt,
@@ -128,6 +128,6 @@ def _reasserted(claim: RunningClaim, now: int) -> Claim:
         host=claim.host,
         allocations=claim.allocations,
         request_id=claim.request_id,
-        created_ms=now,
+        created_ms=clock_ms,
         group=claim.group,
     )

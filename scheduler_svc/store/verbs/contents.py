@@ -21,6 +21,9 @@ class PartitionStorage(abc.ABC):
     by_group: bool  # a service group decides liveness, not heartbeats
     epoch: int
     position: int
+    # The partition's own time in ms, and the server's clock as it was read at that time; None: not recorded yet.
+    time_ms: int | None
+    clock_ms: int | None
     # by consumer
     claims: MutableMapping[str, Claim]
     ended: MutableMapping[str, dict[int, str]]  # -> attempt -> its end
@@ -35,7 +38,7 @@ class PartitionStorage(abc.ABC):
     used: MutableMapping[str, dict[str, int]]
     changed: MutableMapping[str, int]  # -> position
     eligible: MutableMapping[str, int]  # -> position; a service host's applies to all its nodes
-    excess: MutableMapping[str, dict[str, int]]  # -> class -> since when it is flagged
+    excess: MutableMapping[str, dict[str, int]]  # -> class -> time since when it is flagged
     # by service
     services: MutableMapping[str, dict[str, Any]]
     reports: MutableMapping[str, AppliedReport]
@@ -140,4 +143,4 @@ class PartitionStorage(abc.ABC):
 
     @abc.abstractmethod
     def dump(self) -> StoreDump:
-        """Return a copy of the data that ``verify`` compares."""
+        """Return a copy of the data that ``verify`` compares, with times by the server's clock."""

@@ -24,10 +24,27 @@ class ExpiryCount(NamedTuple):
 
 
 class PartitionState(PartitionStorage):
-    """A partition's data and the steps on it; ``now`` is always the store's time in ms."""
+    """A partition's data and the steps on it; ``now`` is always the partition's own time in ms."""
 
     def __init__(self) -> None:
         self.changed_providers: set[str] = set()  # providers whose sums this verb changed
+
+    def advance(self, clock_ms: int, max_step_ms: int) -> int:
+        """Advance the partition's time by the step of the server's clock, limited to 0 ... ``max_step_ms``; return it.
+
+        A partition without a recorded time begins at the server's clock.
+        """
+        if self.time_ms is None or self.clock_ms is None:
+            self.time_ms = clock_ms
+        else:
+            self.time_ms += max(0, min(clock_ms - self.clock_ms, max_step_ms))
+        self.clock_ms = clock_ms
+        return self.time_ms
+
+    @property
+    def lead_ms(self) -> int:
+        """The milliseconds to add to the partition's time to get the server's clock."""
+        return 0 if self.time_ms is None or self.clock_ms is None else self.clock_ms - self.time_ms
 
     def is_open(self, host: str) -> bool:
         """Return whether the service host of ``host`` has been audited in this epoch."""

@@ -155,7 +155,7 @@ def _try_candidates(
     for index in _order(partition, batch, intent, verdicts):
         verdicts[index] = _judge(partition, batch, intent.candidates[index], plan)
         if verdicts[index] is Verdict.FITS:
-            claim = _claim(batch, intent, index, now)
+            claim = _claim(batch, intent, index, now, now + partition.lead_ms)
             plan.new_claims.append(claim)
             plan.add(claim, 1, batch)
             return IntentResult(
@@ -192,7 +192,7 @@ def _order(partition: PartitionState, batch: ClaimBatch, intent: Intent, verdict
     yield from range(near, len(intent.candidates))
 
 
-def _claim(batch: ClaimBatch, intent: Intent, index: int, now: int) -> Claim:
+def _claim(batch: ClaimBatch, intent: Intent, index: int, now: int, clock_ms: int) -> Claim:
     selected = intent.candidates[index]
     following = intent.candidates[index + 1 : index + 1 + batch.alternates]
     return Claim(
@@ -206,7 +206,7 @@ def _claim(batch: ClaimBatch, intent: Intent, index: int, now: int) -> Claim:
         host=selected.host,
         allocations=_required_allocations(batch, selected),
         request_id=batch.request_id,
-        created_ms=now,
+        created_ms=clock_ms,
         deadline_ms=now + batch.ttl_ms,
         alternates=tuple(candidate.host for candidate in following),
         group=batch.group,

@@ -96,11 +96,12 @@ def get_state(partition: PartitionState, namespace: str, name: str) -> namespace
     if namespace == namespaces.COMPUTE and name in partition.providers:
         return namespaces.compute(partition.providers[name], partition.used.get(name, {}))
     if namespace == namespaces.SERVICE and name in partition.services:
+        beat = partition.beats.get(name)
         return namespaces.service(
             partition.services[name],
             alive=partition.alive.get(name, False),
             audited=partition.opened.get(name) == partition.epoch,
-            last_report_ms=partition.beats.get(name),
+            last_report_ms=None if beat is None else beat + partition.lead_ms,
         )
     versioned = partition.document_of(namespace, name)
     if versioned is None:

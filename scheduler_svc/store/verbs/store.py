@@ -25,7 +25,7 @@ ALL = 1 << 60
 class VerbStore(interface.Store):
     """The verbs for any backend.
 
-    A backend runs a step as a transaction with exclusive access to the partition, at the store's time
+    A backend runs a step as a transaction with exclusive access to the partition, at the partition's time
     (``_transact``), or as a read of one consistent state (``_read``).
     """
 
@@ -36,7 +36,10 @@ class VerbStore(interface.Store):
 
     @abc.abstractmethod
     def _transact(self, step: Callable[[PartitionState, int], T]) -> T:
-        """Return what ``step`` returns, given the partition and the time in milliseconds; raises StoreUnavailable."""
+        """Return what ``step`` returns, given the partition and its own time in milliseconds, which advances first.
+
+        Raises StoreUnavailable.
+        """
 
     @abc.abstractmethod
     def _read(self, step: Callable[[PartitionState], T]) -> T:
@@ -123,6 +126,9 @@ class VerbStore(interface.Store):
         validation.check_service_host(host)
         validation.check_name(token)
         return self._transact(lambda partition, now: fencing.fence(partition, host, token, now, force=force))
+
+    def clock_lead(self) -> int:
+        return self._read(lambda partition: partition.lead_ms)
 
     def verify(self) -> Verification:
         self._transact(lambda partition, now: partition.expire(now, ALL))

@@ -217,4 +217,4 @@ class FakeClaims:
     def list_claims(self, ctxt: RequestContext, consumer: str | None = None, **_: Any) -> objects.ClaimPage:
         self._begin("list", ctxt)
         claims, marker = self.store.claims(consumer=consumer)
-        return objects.ClaimPage.of(claims=[encode.claim(claim) for claim in claims], marker=marker)
+        return objects.ClaimPage.of(claims=[encode.claim(claim, 0) for claim in claims], marker=marker)

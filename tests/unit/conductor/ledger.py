@@ -23,7 +23,7 @@ class Ledger:
     def __init__(self, capacities: Mapping[str, int], clock: Callable[[], int]) -> None:
         self.nodes = list(capacities)
         self.ttl_ms = FOREVER_MS
-        self.store = MemoryStore(PARTITION, clock=clock)
+        self.store = MemoryStore(PARTITION, clock=clock, max_step_ms=1 << 50)
         for host in dict.fromkeys(node.partition("/")[0] for node in self.nodes):
             nodes = {node: capacities[node] for node in self.nodes if node.startswith(f"{host}/")}
             self.store.update_stats(

@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Functions that all scripts on claims share. Reads A.log_length, the maximum number of log entries.
 -- Sums and group counts are changed in memory and written once, by flush().
+-- `now` is the partition's time, by which everything is judged; `clock_text` the server's clock, for human readers.
+--@ include _time
 --@ keys meta claims ended ended_at deadlines by_host groups providers capacity used changed opened excess log
 local POSITION_LEAP = 1048576 -- positions that a new epoch skips: more than any log may have forgotten
 local UNKNOWN_END = 'unknown' -- the end of a claim that never existed
@@ -10,14 +12,13 @@ local function int(number)
   return string.format('%d', number)
 end
 
-local clock = redis.call('TIME')
-local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
-local now_text = int(now)
-local meta = redis.call('HMGET', K.meta, 'epoch', 'position')
+local meta = redis.call('HMGET', K.meta, 'epoch', 'position', 'time', 'clock')
 local epoch, position = tonumber(meta[1]), tonumber(meta[2])
 if not epoch then
   return redis.error_reply('NOEPOCH the partition has no epoch: its store was emptied')
 end
+local now, clock = advance_time(K.meta, meta[3], meta[4])
+local now_text, clock_text = int(now), int(clock)
 
 local quote = cjson.encode
 local sums, changed_providers, changed_set = {}, {}, {}

@@ -54,7 +54,7 @@ local function reconcile(consumer, attempt, confirmed, host, claim_text)
     add_tombstone(consumer, attempt, 'aborted') -- only this host could have confirmed it, and it has not
     return 'aborted', 0
   end
-  add_claim(cjson.decode(claim_text), string.sub(claim_text, 1, -2) .. ',"created_ms":' .. now_text .. '}')
+  add_claim(cjson.decode(claim_text), string.sub(claim_text, 1, -2) .. ',"created_ms":' .. clock_text .. '}')
   return 'confirmed', 1
 end
 

@@ -5,5 +5,5 @@
 --@ args log_length request_id decision max_decisions
 --@ include _partition
 --@ include _decisions
-record(A.request_id, string.sub(A.decision, 1, -2) .. ',"at_ms":' .. now_text .. '}', tonumber(A.max_decisions))
+record(A.request_id, string.sub(A.decision, 1, -2) .. ',"at_ms":' .. clock_text .. '}', tonumber(A.max_decisions))
 return 1

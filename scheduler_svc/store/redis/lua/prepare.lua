@@ -84,7 +84,7 @@ end
 local function text_of(intent)
   return table.concat({ '{"schema":1,"consumer":', quote(intent.consumer), ',"attempt":', int(intent.attempt),
     ',"generation":1,"state":"prepared","host":', quote(intent.host), ',"allocations":', intent.required_text,
-    ',"alternates":', quote(intent.alternates), ',"created_ms":', now_text,
+    ',"alternates":', quote(intent.alternates), ',"created_ms":', clock_text,
     ',"deadline_ms":', int(intent.deadline_ms), common, '}' })
 end
 
@@ -200,7 +200,7 @@ if A.record ~= '' then
     rows[i] = '{"consumer":' .. quote(intent.consumer) .. ',"answer":"' .. intent.answer .. '","host":'
       .. (intent.host and quote(intent.host) or 'null') .. ',"tried":[' .. table.concat(tried, ',') .. ']}'
   end
-  record(A.request_id, string.sub(A.record, 1, -2) .. ',"at_ms":' .. now_text .. ',"outcome":"'
+  record(A.request_id, string.sub(A.record, 1, -2) .. ',"at_ms":' .. clock_text .. ',"outcome":"'
     .. (accepted == 1 and 'selected' or 'refused') .. '","answered_position":' .. int(position)
     .. ',"verdicts":[' .. table.concat(rows, ',') .. ']}', tonumber(A.max_decisions))
 end

@@ -67,7 +67,7 @@ def test_fragment_replaces_its_include_line() -> None:
     script = script_loader("conductor.store", KEYS)("take")
     assert script.text.count("local function clock()") == 1
     assert "--@" not in script.text
-    assert script.words == ("meta", "due", "leases", "woken")
+    assert {"due", "leases", "woken"} <= set(script.words)
 
 
 def test_loader_reads_a_script_once() -> None:

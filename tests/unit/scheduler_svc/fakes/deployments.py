@@ -15,6 +15,7 @@ from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.fakes import hosts
 
 TTL_MS = 10_000
+LONG_STEP_MS = 1 << 50  # tests advance the clock by any time in one step
 _VERBS = (
     *("prepare", "abort", "group_hosts", "hosts_of", "pin", "snapshot", "follow", "check_identity", "counts"),
     *("remove", "update_stats", "get_state", "list_state", "put_state", "delete_state", "verify"),
@@ -25,7 +26,7 @@ class FragileStore(MemoryStore):
     """A store that can be unavailable, or lose the answer of a verb."""
 
     def __init__(self, partition: str, clock: Callable[[], int]) -> None:
-        super().__init__(partition, clock=clock, namespaces=["aggregate"])
+        super().__init__(partition, clock=clock, namespaces=["aggregate"], max_step_ms=LONG_STEP_MS)
         self.away = False
         self.lost_answer: str | None = None  # the verb whose next answer gets lost
         for verb in _VERBS:

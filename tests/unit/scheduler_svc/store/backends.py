@@ -12,10 +12,11 @@ import redis
 from devstack.servers.redis import RedisServer
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.memory.partition import MemoryPartition
+from scheduler_svc.store.records import MAX_STEP_MS
 from scheduler_svc.store.redis import RedisStore
 from scheduler_svc.store.redis.keys import prefix
 from tests.functional.failover.setups import FailoverSetup
-from tests.unit.scheduler_svc.store.store_partition import ManualClock, StorePartition, server_partition
+from tests.unit.scheduler_svc.store.store_partition import ManualClock, StorePartition, own_time, server_partition
 
 
 def memory_partition(*, partition: str = "p1", **options: Any) -> StorePartition:
@@ -23,8 +24,16 @@ def memory_partition(*, partition: str = "p1", **options: Any) -> StorePartition
     clock = ManualClock()
     store = MemoryStore(partition, clock=clock, **options)
 
+    def time() -> int:
+        return own_time(store.state.time_ms, store.state.clock_ms, clock.now)
+
     def wait_until(moment: int) -> None:
-        clock.now = max(clock.now, moment)
+        while time() < moment:
+            store.hosts_of([])  # as any worker's verb, it records the time so far
+            clock.now += min(moment - time(), MAX_STEP_MS)
+
+    def step_clock(step_ms: int) -> None:
+        clock.now += step_ms
 
     def forget_since(mark: MemoryPartition) -> int:
         epoch = store.state.epoch
@@ -34,14 +43,14 @@ def memory_partition(*, partition: str = "p1", **options: Any) -> StorePartition
 
     def pass_deadline_of(consumer: str) -> None:
         claim = store.state.claims[consumer]
-        store.state.claims[consumer] = replace(claim, deadline_ms=clock.now)
+        store.state.claims[consumer] = replace(claim, deadline_ms=1)
         if consumer in store.state.deadlines:
-            store.state.deadlines[consumer] = clock.now
+            store.state.deadlines[consumer] = 1
 
     def mark() -> MemoryPartition:
         return copy.deepcopy(store.state)
 
-    return StorePartition(store, clock, wait_until, store.begin_epoch, mark, forget_since, pass_deadline_of)
+    return StorePartition(store, time, wait_until, store.begin_epoch, mark, forget_since, pass_deadline_of, step_clock)
 
 
 def redis_partition(
@@ -71,9 +80,15 @@ class RedisFaults:
         self._head = prefix(partition)
 
     def now(self) -> int:
-        """Return the server's time in milliseconds."""
+        """Return the partition's time in milliseconds, as the next script will advance it."""
         seconds, micros = self._text.time()
-        return seconds * 1000 + micros // 1000
+        recorded = self._text.hmget(self._head + "meta", "time", "clock")
+        time, clock = (None if value is None else int(value) for value in recorded)
+        return own_time(time, clock, seconds * 1000 + micros // 1000)
+
+    def step_clock(self, step_ms: int) -> None:
+        """Step the server's clock, as the partition sees it: by the recorded reading."""
+        self._text.hincrby(self._head + "meta", "clock", -step_ms)
 
     def change_server_identity(self) -> None:
         """Record another server's identity in the partition, as if that server had served it last."""
@@ -96,9 +111,9 @@ class RedisFaults:
         self.change_server_identity()
 
     def pass_deadline_of(self, consumer: str) -> None:
-        """Set the deadline of a consumer's claim to now."""
+        """Set the deadline of a consumer's claim to a time long past."""
         claim = json.loads(self._text.hget(self._head + "claims", consumer) or "{}")
-        claim["deadline_ms"] = self.now()
+        claim["deadline_ms"] = 1
         self._text.hset(self._head + "claims", consumer, json.dumps(claim))
         self._text.zadd(self._head + "deadlines", {consumer: claim["deadline_ms"]}, xx=True)
 

@@ -11,7 +11,7 @@ from sqlalchemy.engine import Engine, make_url
 from sqlalchemy.pool import NullPool
 
 from scheduler_svc.store.sql import SqlStore, tables
-from tests.unit.scheduler_svc.store.store_partition import StorePartition, server_partition
+from tests.unit.scheduler_svc.store.store_partition import StorePartition, own_time, server_partition
 
 Rows = Mapping[str, list[dict[str, Any]]]
 
@@ -36,9 +36,18 @@ class SqlFaults:
         )
 
     def now(self) -> int:
-        """Return the database's time in milliseconds."""
+        """Return the partition's time in milliseconds, as the next verb will advance it."""
         with self._engine.connect() as connection:
-            return int(connection.exec_driver_sql(self._clock).scalar_one())
+            now_clock = int(connection.exec_driver_sql(self._clock).scalar_one())
+            columns = (tables.PARTITIONS.c.time_ms, tables.PARTITIONS.c.clock_ms)
+            row = connection.execute(self._own(select(*columns), tables.PARTITIONS)).one_or_none()
+        return own_time(*(row or (None, None)), now_clock)
+
+    def step_clock(self, step_ms: int) -> None:
+        """Step the database's clock, as the partition sees it: by the recorded reading."""
+        values = {"clock_ms": tables.PARTITIONS.c.clock_ms - step_ms}
+        with self._engine.begin() as connection:
+            connection.execute(self._own(update(tables.PARTITIONS), tables.PARTITIONS).values(values))
 
     def change_server_identity(self) -> None:
         """Record another server's identity in the partition, as if that server had served it last."""
@@ -63,15 +72,15 @@ class SqlFaults:
             self._change_identity(connection)
 
     def pass_deadline_of(self, consumer: str) -> None:
-        """Set the deadline of a consumer's claim to now."""
-        consumers, now = tables.CONSUMERS, self.now()
+        """Set the deadline of a consumer's claim to a time long past."""
+        consumers = tables.CONSUMERS
         own = (consumers.c.partition == self._partition, consumers.c.name == consumer)
         with self._engine.begin() as connection:
             claim = json.loads(connection.execute(select(consumers.c.claim).where(*own)).scalar_one())
-            text = json.dumps({**claim, "deadline_ms": now}, separators=(",", ":"), sort_keys=True)
+            text = json.dumps({**claim, "deadline_ms": 1}, separators=(",", ":"), sort_keys=True)
             connection.execute(update(consumers).where(*own).values(claim=text))
             has_deadline = consumers.c.deadline_ms.is_not(None)
-            connection.execute(update(consumers).where(*own, has_deadline).values(deadline_ms=now))
+            connection.execute(update(consumers).where(*own, has_deadline).values(deadline_ms=1))
 
     def _change_identity(self, connection: Connection) -> None:
         partitions = tables.PARTITIONS

@@ -11,7 +11,7 @@ from typing import Any
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.core.records import Candidate, ClaimBatch, ClaimGroup, ClaimRef, Intent, IntentResult
 from scheduler_svc.store.interface import Store
-from scheduler_svc.store.records import HostReport, RunningClaim, StatsOutcome, Verification
+from scheduler_svc.store.records import MAX_STEP_MS, HostReport, RunningClaim, StatsOutcome, Verification
 
 SMALL = {"VCPU": 1, "MEMORY_MB": 64}
 ROOMY = {"VCPU": 4, "MEMORY_MB": 1024}
@@ -33,10 +33,11 @@ class ManualClock:
 class StorePartition:
     """A partition under test: its store, its time and its faults.
 
-    ``time`` reads the store's clock; ``wait_until`` waits until that clock has reached a time; ``new_epoch`` makes
-    the store begin an epoch, as after a possible loss, and returns the epoch. ``mark`` returns a copy of the store's
-    data, and ``forget_since`` restores it, as a failover to an old replica does. ``pass_deadline_of`` lets the
-    deadline of a consumer's prepared claim pass without waiting.
+    ``time`` returns the partition's time, as the next verb will judge by it; ``wait_until`` waits until it has reached
+    a time; ``step_clock`` steps the server's clock by milliseconds; ``new_epoch`` makes the store begin an epoch, as
+    after a possible loss, and returns the epoch. ``mark`` returns a copy of the store's data, and ``forget_since``
+    restores it, as a failover to an old replica does. ``pass_deadline_of`` lets the deadline of a consumer's prepared
+    claim pass without waiting.
     """
 
     store: Store
@@ -46,6 +47,7 @@ class StorePartition:
     mark: Callable[[], Any]
     forget_since: Callable[[Any], int]
     pass_deadline_of: Callable[[str], None]
+    step_clock: Callable[[int], None]
 
     def __post_init__(self) -> None:
         self._sequences = itertools.count(1)
@@ -138,7 +140,15 @@ def server_partition(store: Store, faults: Any) -> StorePartition:
         faults.mark,
         forget_since,
         faults.pass_deadline_of,
+        faults.step_clock,
     )
+
+
+def own_time(time: int | None, clock: int | None, now_clock: int, max_step_ms: int = MAX_STEP_MS) -> int:
+    """Return a partition's time after a verb at ``now_clock``, from its recorded time and clock."""
+    if time is None or clock is None:
+        return now_clock
+    return time + max(0, min(now_clock - clock, max_step_ms))
 
 
 def node_stats(
