@@ -4,7 +4,7 @@
 import pytest
 
 from scheduler_svc import conf as scheduler_conf
-from scheduler_svc.conf import namespaces, opts, partitions, store
+from scheduler_svc.conf import namespaces, opts, partitions
 
 LISTED = [
     (group, option)
@@ -19,13 +19,6 @@ def test_listed_options_are_registered_with_default_and_help(conf, group, option
     scheduler_conf.register_opts(conf)
     assert conf[group][option.dest] == option.default
     assert option.help.endswith(".")
-
-
-@pytest.mark.parametrize(
-    "option", [option for option in store.OPTS if hasattr(option.type, "max")], ids=lambda o: o.name
-)
-def test_store_option_limits_fit_every_backend(option):
-    assert option.type.min is not None and option.type.max is not None
 
 
 def test_rpcapi_options_are_registered(conf):

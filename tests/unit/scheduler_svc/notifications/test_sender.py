@@ -10,7 +10,6 @@ import pytest
 from rpcapi import errors
 from rpcapi.messaging import bus
 from scheduler_svc import conf as scheduler_conf
-from scheduler_svc.conf import notifications
 from scheduler_svc.notifications.sender import NotificationSender
 
 
@@ -61,9 +60,3 @@ def test_unusable_transport_is_a_bad_configuration(ready, url, driver):
     with pytest.raises(errors.BadConfiguration) as caught:
         NotificationSender(ready, url, driver, ["t"], "p")
     assert "secret" not in str(caught.value)
-
-
-def test_unknown_kind_is_a_bad_configuration(ready):
-    ready.set_override("kinds", ["provider", "weather"], group="host_state_notifications")
-    with pytest.raises(errors.BadConfiguration, match="unknown kind weather"):
-        notifications.check(ready)

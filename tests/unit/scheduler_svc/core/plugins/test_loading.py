@@ -134,9 +134,3 @@ def test_start_checks_plugin_names_without_importing_them(plugin_installer):
     scheduler_conf.check(conf_with_filters(["HostFilter"], enabled_weighers=["HeavyWeigher", "RAMWeigher"]))
     with pytest.raises(errors.BadConfiguration, match=r"unknown filter OtherFilter; allowed: .*HostFilter"):
         scheduler_conf.check(conf_with_filters(["OtherFilter"]))
-
-
-@pytest.mark.parametrize("text", ["much", "inf", "nan", ""])
-def test_weight_that_is_not_a_finite_number_is_refused(text):
-    with pytest.raises(errors.BadConfiguration, match="plugin_weight_multipliers: X:"):
-        scheduler_conf.plugins.check(make_conf(plugin_weight_multipliers={"X": text}))

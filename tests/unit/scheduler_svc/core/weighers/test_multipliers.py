@@ -2,18 +2,13 @@
 """Weigher multipliers: configured, inverted by a preset, overridden by aggregates."""
 
 import dataclasses
-import logging
 
 import pytest
 from oslo_config import cfg
 
-from rpcapi import errors
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.composition import drivers
-from scheduler_svc.conf import weighers
-from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.table.table import HostTable
-from scheduler_svc.host_state.aggregate_warnings import AggregateMetadataChecker
 from tests.unit.scheduler_svc.fakes import hosts
 from tests.unit.scheduler_svc.fakes.hosts import node, request
 
@@ -65,34 +60,3 @@ def test_weigher_with_multiplier_0_counts_if_an_aggregate_overrides_it(conf):
     conf.set_override("ram_weight_multiplier", 0.0, group="filter_scheduler")
     conf.set_override("cpu_weight_multiplier", 0.0, group="filter_scheduler")
     assert best(conf, ram_weight_multiplier="1") == ["small"]
-
-
-@pytest.mark.parametrize("pair", ["os_distro", "=1", "os_distro=many", "os_distro=inf"])
-def test_invalid_image_property_weight_raises(conf, pair):
-    conf.set_override("image_props_weight_setting", ["os_type=1", pair], group="filter_scheduler")
-    with pytest.raises(errors.BadConfiguration, match="not of the form property=weight"):
-        weighers.check(conf)
-
-
-def test_multiplier_that_is_not_finite_raises(conf):
-    conf.set_override("io_ops_weight_multiplier", float("nan"), group="filter_scheduler")
-    with pytest.raises(errors.BadConfiguration, match="IoOpsWeigher is nan"):
-        weighers.check(conf)
-
-
-def test_invalid_aggregate_multiplier_is_logged_once(caplog):
-    host_table = table({"aggregate": frozenset({"hosts", "metadata"})}, ram_weight_multiplier="much", rack="r1")
-    watch = AggregateMetadataChecker(lambda: host_table, weighers.AGGREGATE_OPTIONS)
-    with caplog.at_level(logging.WARNING):
-        watch.check()
-        watch.check()
-        assert [record.getMessage() for record in caplog.records] == [
-            "Aggregate a: ram_weight_multiplier = 'much' is not a finite number; using the configured multiplier"
-        ]
-        # An error that was fixed and occurs again is logged again
-        for position, metadata in ((101, {}), (102, {"ram_weight_multiplier": "much"})):
-            host_table.apply(
-                LogEntry(position, "state", {"aggregate": {"a": {"hosts": ["small"], "metadata": metadata}}})
-            )
-            watch.check()
-    assert len(caplog.records) == 2

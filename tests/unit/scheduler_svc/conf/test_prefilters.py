@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options of prefilters."""
+
+import pytest
+
+from scheduler_svc import conf as scheduler_conf
+from scheduler_svc.conf import prefilters
+from scheduler_svc.core.prefilters.options import PrefilterOptions
+
+FIELDS = {
+    "limit_tenants_to_placement_aggregate": PrefilterOptions(limit_tenants=True),
+    "placement_aggregate_required_for_tenants": PrefilterOptions(tenants_need_aggregate=True),
+    "query_placement_for_image_type_support": PrefilterOptions(image_types=True),
+    "enable_isolated_aggregate_filtering": PrefilterOptions(isolated_aggregates=True),
+    "image_metadata_prefilter": PrefilterOptions(image_metadata=True),
+}
+
+
+def test_no_optional_prefilter_is_enabled_by_default(conf):
+    scheduler_conf.register_opts(conf)
+    assert prefilters.load(conf) == PrefilterOptions()
+
+
+@pytest.mark.parametrize("option", FIELDS)
+def test_option_enables_its_prefilter_and_no_other(conf, option):
+    scheduler_conf.register_opts(conf)
+    conf.set_override(option, True, group="scheduler")
+    assert prefilters.load(conf) == FIELDS[option]
+
+
+def test_every_option_is_tested():
+    assert {option.name for option in prefilters.OPTS} == set(FIELDS)

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options of weighers."""
+
+import pytest
+
+from rpcapi import errors
+from scheduler_svc import conf as scheduler_conf
+from scheduler_svc.conf import weighers
+
+
+@pytest.fixture
+def conf(conf):
+    scheduler_conf.register_opts(conf)
+    return conf
+
+
+@pytest.mark.parametrize("pair", ["os_distro", "=1", "os_distro=many", "os_distro=inf"])
+def test_invalid_image_property_weight_raises(conf, pair):
+    conf.set_override("image_props_weight_setting", ["os_type=1", pair], group="filter_scheduler")
+    with pytest.raises(errors.BadConfiguration, match="not of the form property=weight"):
+        weighers.check(conf)
+
+
+def test_multiplier_that_is_not_finite_raises(conf):
+    conf.set_override("io_ops_weight_multiplier", float("nan"), group="filter_scheduler")
+    with pytest.raises(errors.BadConfiguration, match="IoOpsWeigher is nan"):
+        weighers.check(conf)
+
+
+def test_packing_inverts_the_multipliers_of_free_amounts_only(conf):
+    conf.set_override("ram_weight_multiplier", -3.0, group="filter_scheduler")
+    spread = weighers.multipliers(conf)
+    conf.set_override("placement", "pack", group="filter_scheduler")
+    pack = weighers.multipliers(conf)
+    assert (spread["RAMWeigher"], pack["RAMWeigher"]) == (-3.0, 3.0)
+    changed = {name for name in spread if spread[name] != pack[name]}
+    assert changed == {"RAMWeigher", "CPUWeigher", "DiskWeigher"}
+
+
+def test_every_built_in_weigher_has_a_multiplier(conf):
+    conf.set_override("weight_multiplier", 7.0, group="metrics")
+    multipliers = weighers.multipliers(conf)
+    assert set(multipliers) == set(weighers.WEIGHERS)
+    assert multipliers["MetricsWeigher"] == 7.0
+
+
+def test_image_properties_have_weights(conf):
+    setting = ["os_distro = 2", "os_type=-0.5"]
+    conf.set_override("image_props_weight_setting", setting, group="filter_scheduler")
+    assert weighers.image_properties(conf) == {"os_distro": 2.0, "os_type": -0.5}
+
+
+def test_repeated_image_property_is_refused(conf):
+    conf.set_override("image_props_weight_setting", ["os_type=1", "os_type=2"], group="filter_scheduler")
+    with pytest.raises(errors.BadConfiguration, match="or repeats a property"):
+        weighers.check(conf)
