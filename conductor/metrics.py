@@ -13,3 +13,4 @@ LOST_LEASES = metrics.counter("saga_leases_lost", "Requests that another conduct
 CALLS = metrics.counter("conductor_calls", "RPC calls answered, by method and result code.", ["method", "code"])
 CALL_SECONDS = metrics.histogram("conductor_call_seconds", "Time to answer an RPC call.", ["method"])
 REPORTS = metrics.counter("build_reports", "Build outcomes reported by agents, by outcome.", ["outcome"])
+RECONCILED = metrics.counter("records_reconciled", "ACTIVE records changed because their claims differed.")

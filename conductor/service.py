@@ -15,6 +15,7 @@ from conductor.endpoints.conductor import ConductorEndpoint
 from conductor.instances import InstanceReader
 from conductor.maintenance import BINARY, Upkeep
 from conductor.pump import Pump
+from conductor.reconciliation import RecordReconciler
 from conductor.reports import BuildReports
 from conductor.requests import BuildRequests
 from conductor.saga.saga import BuildSaga
@@ -64,10 +65,11 @@ class ConductorService:
             interval=conf.conductor.pump_interval,
         )
         upkeep = Upkeep(self._store, self._clients.scheduler, conf.conductor.host, conf.conductor.report_interval)
+        reconciler = RecordReconciler(self._store, self._clients, self._pump.wake, conf.conductor.reconcile_interval)
         self._server: messaging.MessageHandlingServer | None = None
         group = CoordinationGroup.from_conf(conf, conf.rpc.partition)
         membership = [Membership(group, [f"{BINARY}@{conf.conductor.host}"])] if group else []
-        self._loops: list[BackgroundLoop] = [self._pump, upkeep, *membership]
+        self._loops: list[BackgroundLoop] = [self._pump, upkeep, reconciler, *membership]
 
     def start(self) -> None:
         """Wait for store and bus, then serve and resume unfinished work; raises Stopped, BadConfiguration."""

@@ -81,6 +81,13 @@ OPTS = [
         help="Seconds between two heartbeats to the scheduler, which lists services. Deleted records whose retention "
         "has passed are purged at the same interval.",
     ),
+    cfg.FloatOpt(
+        "reconcile_interval",
+        default=60.0,
+        min=0.1,
+        help="Seconds between two comparisons of all ACTIVE records with their claims. After a fence the instances of "
+        "the host go to ERROR within this time, and half a second more for each 500 records.",
+    ),
 ]
 
 

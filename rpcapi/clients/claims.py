@@ -21,10 +21,11 @@ class ClaimsAPI(ServiceClient):
     1.0 - Initial version
     1.1 - Add fence_host
     1.2 - fence_host: require token, add force
+    1.3 - Add find_claims
     """
 
     TOPIC = "claims"
-    VERSION = "1.2"
+    VERSION = "1.3"
     CAP = "claims"
 
     def __init__(self, conf: cfg.ConfigOpts, transport: Any, partition: str) -> None:
@@ -51,6 +52,13 @@ class ClaimsAPI(ServiceClient):
     def release_claims(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
         """Release the claims of deleted instances; releasing an unknown claim is allowed."""
         return self._call(ctxt, "1.0", "release_claims", host=host, refs=refs)
+
+    def find_claims(self, ctxt: RequestContext, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
+        """Look up claims: the answer of each is its state, how it ended, or why that is not known.
+
+        "conflict" with a host means that a later attempt is live there; "closed" that a host must audit first.
+        """
+        return self._call(ctxt, "1.3", "find_claims", refs=refs)
 
     def list_claims(
         self,

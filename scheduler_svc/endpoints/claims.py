@@ -77,6 +77,11 @@ class ClaimsEndpoint(MeteredEndpoint):
         return encode.claim_answers(answers, Answer.RELEASED)
 
     @expose
+    def find_claims(self, ctxt: RequestContext, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
+        """Look up claims by their identity."""
+        return encode.claim_answers(self._store.find(decode.refs(refs)), Answer.CONFIRMED)
+
+    @expose
     def list_claims(
         self,
         ctxt: RequestContext,

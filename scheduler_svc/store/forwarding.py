@@ -41,6 +41,9 @@ class ForwardingStore(Store):
     ) -> tuple[list[Claim], str | None]:
         return self._store.claims(host=host, consumer=consumer, marker=marker, limit=limit)
 
+    def find(self, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
+        return self._store.find(refs)
+
     def group_hosts(self, group_id: str) -> dict[str, int]:
         return self._store.group_hosts(group_id)
 

@@ -35,7 +35,7 @@ ENDPOINTS = {
 # When methods or arguments of a client change: increase VERSION, add a line to its docstring, then update this table.
 FINGERPRINTS = {
     "SchedulerAPI": "1.3-57e9922c9e5c7cedc83a04c32221aca5",
-    "ClaimsAPI": "1.2-3562a2d75cd5c3ea00e321350bbae81c",
+    "ClaimsAPI": "1.3-d921b67443f70b7646dd0a7b0a9bd6b7",
     "ConductorAPI": "1.2-7a379cb07fed8594887e28e4be738684",
     "ComputeAPI": "1.0-7340987c1b10d70be832199c238fe897",
 }

@@ -75,6 +75,15 @@ class ClaimQueries(Protocol):
         """
 
     @abc.abstractmethod
+    def find(self, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
+        """Look up claims; accepts at most MAX_REFS.
+
+        Returns for each PREPARED or CONFIRMED with its node; how it ended; CONFLICT with the node of a later attempt
+        that is live; CLOSED where a host must audit before it is known; or UNKNOWN. A claim past its deadline on an
+        open host is ended.
+        """
+
+    @abc.abstractmethod
     def group_hosts(self, group_id: str) -> dict[str, int]:
         """Return the number of live claims of a server group on each host: a hint, since ``prepare`` checks again."""
 

@@ -22,9 +22,20 @@ UNKNOWN_HOST = -1  # an answer of the script fence
 
 def end_claims(connection: RedisConnection, verb: str, host: str | None, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
     """Run confirm, abort or release for ``refs``, and return a result for each."""
+    return _run_on_refs(connection, verb, refs, host=host or "")
+
+
+def find(connection: RedisConnection, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
+    """Look up claims, and return a result for each."""
+    return _run_on_refs(connection, "find", refs)
+
+
+def _run_on_refs(
+    connection: RedisConnection, script: str, refs: Sequence[ClaimRef], **arguments: Any
+) -> list[ClaimResult]:
     if not refs:
         return []
-    raw = connection.run(verb, (value for ref in refs for value in ref), host=host or "")
+    raw = connection.run(script, (value for ref in refs for value in ref), **arguments)
     return [
         ClaimResult(ref.consumer, ref.attempt, Answer(answer), node or None)
         for ref, answer, node in zip(refs, raw[::2], raw[1::2], strict=True)

@@ -88,6 +88,10 @@ class RedisStore(interface.Store):
         validation.check_marker(marker)
         return claims.page(self._connection, host, consumer, marker, limit)
 
+    def find(self, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
+        validation.check_refs(refs)
+        return claims.find(self._connection, refs)
+
     def group_hosts(self, group_id: str) -> dict[str, int]:
         validation.check_name(group_id)
         return claims.group_hosts(self._connection, group_id)

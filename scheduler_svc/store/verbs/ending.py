@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verbs on one claim: confirm, abort, release, move."""
+"""The verbs on one claim: confirm, abort, release, find, move."""
 
 from dataclasses import replace
 
@@ -53,6 +53,18 @@ def release(partition: PartitionState, host: str, ref: ClaimRef, now: int) -> Cl
         return ClaimResult(*ref, Answer.RELEASED)
     partition.end_claim(claim, ClaimState.RELEASED, now)
     return ClaimResult(*ref, Answer.RELEASED, claim.host)
+
+
+def find(partition: PartitionState, ref: ClaimRef, now: int) -> ClaimResult:
+    """Look up one claim."""
+    claim, answer = _find(partition, ref, None, now)
+    if claim is not None:
+        return ClaimResult(*ref, answer_of(claim.state), claim.host)
+    live = partition.claims.get(ref.consumer)
+    if live is not None and live.attempt > ref.attempt:
+        return ClaimResult(*ref, Answer.CONFLICT, live.host)
+    unknown = Answer.CLOSED if partition.may_have_forgotten(ref.consumer) else Answer.UNKNOWN
+    return ClaimResult(*ref, answer or unknown)
 
 
 def move(partition: PartitionState, ref: ClaimRef, to: ClaimRef, consumer_type: str, now: int) -> ClaimResult:

@@ -92,6 +92,9 @@ class VerbStore(interface.Store):
 
         return self._transact(step)
 
+    def find(self, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
+        return self._apply_to_refs(refs, ending.find)
+
     def group_hosts(self, group_id: str) -> dict[str, int]:
         validation.check_name(group_id)
 

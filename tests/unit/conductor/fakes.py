@@ -214,6 +214,10 @@ class FakeClaims:
         self._begin("abort", ctxt)
         return encode.claim_answers(self.store.abort(decode.refs(refs), host), Answer.ABORTED)
 
+    def find_claims(self, ctxt: RequestContext, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
+        self._begin("find", ctxt)
+        return encode.claim_answers(self.store.find(decode.refs(refs)), Answer.CONFIRMED)
+
     def list_claims(self, ctxt: RequestContext, consumer: str | None = None, **_: Any) -> objects.ClaimPage:
         self._begin("list", ctxt)
         claims, marker = self.store.claims(consumer=consumer)

@@ -191,3 +191,37 @@ def test_move_of_a_possibly_forgotten_claim_is_closed_until_audit(partition: Sto
     epoch = partition.store.snapshot().epoch
     partition.store.audit("h1", epoch, [running(ref, "h1")], 0)
     assert partition.store.move(ref, to, "MIGRATION") == ClaimResult("m1", 1, Answer.CONFIRMED, "h1")
+
+
+def test_find_answers_the_state_end_or_place_of_each_claim(partition: StorePartition) -> None:
+    partition.add_host("h1", amounts={"VCPU": 10, "MEMORY_MB": 1024})
+    partition.prepare("c1", "h1")
+    partition.hold("c2", "h1")
+    partition.prepare("c3", "h1")
+    partition.store.abort([ClaimRef("c3", 1)])
+    partition.hold("c4", "h1", attempt=2)
+    partition.hold("c5", "h1")
+    partition.store.release("h1", [ClaimRef("c5", 1)])
+    partition.hold("c5", "h1", attempt=2)
+    partition.store.abort([ClaimRef("c7", 1)])
+    late = partition.prepare("c8", "h1", ttl_ms=SHORT_MS)
+    partition.pass_deadline(late)
+    refs = [*(ClaimRef(f"c{number}", 1) for number in range(1, 9)), ClaimRef("c4", 3)]
+    assert [(result.consumer, str(result.answer), result.host) for result in partition.store.find(refs)] == [
+        ("c1", "prepared", "h1"),
+        ("c2", "confirmed", "h1"),
+        ("c3", "aborted", None),
+        ("c4", "conflict", "h1"),
+        ("c5", "conflict", "h1"),
+        ("c6", "unknown", None),
+        ("c7", "unknown", None),
+        ("c8", "expired", None),
+        ("c4", "unknown", None),
+    ]
+    # In a new epoch an unknown claim may be one that the store forgot
+    partition.new_epoch()
+    assert [str(result.answer) for result in partition.store.find([ClaimRef("c2", 1), ClaimRef("c6", 1)])] == [
+        "confirmed",
+        "closed",
+    ]
+    partition.check()

@@ -1,0 +1,25 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Looks up claims, each independently: its state, how it ended, or why that is not known.
+-- ARGV: log length, then for each claim: consumer, attempt
+-- Returns: for each claim: answer, host or ''
+--@ args log_length
+--@ include _partition
+--@ include _find
+--@ include _forgotten
+local answers = {}
+for i = REST, #ARGV, 2 do
+  local claim, answer = find_claim(ARGV[i], ARGV[i + 1], '')
+  local raw = redis.call('HGET', K.claims, ARGV[i])
+  local live = raw and cjson.decode(raw) or nil
+  if claim then
+    answer = claim.state
+  elseif live and live.attempt > tonumber(ARGV[i + 1]) then
+    claim, answer = live, 'conflict'
+  elseif not answer then
+    answer = may_be_forgotten(live, ends_of(ARGV[i]), '') and 'closed' or 'unknown'
+  end
+  answers[#answers + 1] = answer
+  answers[#answers + 1] = claim and claim.host or ''
+end
+flush(false)
+return answers
