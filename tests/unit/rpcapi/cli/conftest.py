@@ -87,3 +87,41 @@ def gantt(config_file, capsys) -> Iterator[Callable[..., CommandResult]]:
     yield run
     root.handlers = handlers
     root.setLevel(level)
+
+
+@pytest.fixture
+def hosts(cluster):
+    """Three service hosts, four nodes and a conductor; host2 is disabled and host3 is down."""
+    cluster.scheduler.service("host1")
+    cluster.scheduler.service("host2", enabled=False, disabled_reason="broken fan")
+    cluster.scheduler.service("host3", alive=False)
+    cluster.scheduler.service("gantt-conductor@c1", binary="gantt-conductor")
+    cluster.scheduler.node("host1/node1", used=6, traits=["CUSTOM_A"])
+    cluster.scheduler.node("host1/node2")
+    cluster.scheduler.node("host2", zone="az2")
+    cluster.scheduler.node("host3/node1")
+    return cluster.scheduler
+
+
+@pytest.fixture
+def aggregates(cluster):
+    """Documents of aggregates by their id; one of them is deleted."""
+    for host in ("h1", "h3", "h8"):
+        cluster.scheduler.service(host)
+    cluster.scheduler.node("h2/n1")
+    documents = cluster.scheduler.state["aggregate"]
+    documents["ssd"] = {"name": "SSD hosts", "hosts": ["h1", "h2/n1"], "metadata": {"disk": "ssd"}, "version": 4}
+    documents["az2"] = {"hosts": ["h2"], "metadata": {"availability_zone": "az2"}}
+    documents["former"] = {"hosts": [], "deleted": True, "version": 9}
+    return documents
+
+
+@pytest.fixture
+def racks(cluster):
+    """Documents of three hosts in the namespace rack."""
+    cluster.scheduler.state["rack"] = {
+        "h1": {"power": "on", "watts": 300},
+        "h1/n1": {"power": "off"},
+        "h2": {"power": "on", "row": 7},
+    }
+    return cluster.scheduler

@@ -14,18 +14,6 @@ def test_boot_prints_the_servers_and_the_request_id(cluster, gantt):
     assert f"Request {cluster.conductor.contexts[0].request_id}" in result.err
 
 
-def test_placement_options_are_in_the_spec(cluster, gantt):
-    options = "--az az1 --trait CUSTOM_A --trait !CUSTOM_B --hint a=1 --hint a=2 --hint b=x=y --host h1 --not-host h2/n"
-    group = "--group g --group-policy anti-affinity --group-max-per-host 2"
-    assert gantt("boot", "--flavor", "m1.tiny", *options.split(), *group.split()).code == 0
-    spec, _uuids = cluster.conductor.builds[0]
-    assert (spec.flavor, spec.availability_zone) == ("m1.tiny", "az1")
-    assert (spec.required_traits, spec.forbidden_traits) == (["CUSTOM_A"], ["CUSTOM_B"])
-    assert spec.hints == {"a": ["1", "2"], "b": "x=y"}
-    assert (spec.force_hosts, spec.ignore_hosts) == (["h1"], ["h2/n"])
-    assert (spec.group_id, spec.group_policy, spec.group_max_per_host) == ("g", "anti-affinity", 2)
-
-
 CLOUD = """
 [flavor:gpu]
 vcpus = 4
@@ -42,42 +30,6 @@ group = resources:FPGA=1, trait:CUSTOM_AES=required
 alias = {"name": "a", "resource_class": "CUSTOM_A"}
 alias = {"name": "b", "vendor_id": "8086", "product_id": "1572"}
 """
-
-
-def test_flavor_image_volumes_and_ports_become_groups(cluster, gantt, config_file):
-    config_file.write_text(config_file.read_text() + CLOUD)
-    options = "--property img_hv_type=kvm --property hw_architecture=aarch64 --volume size=20,pool=pool1,boot=true"
-    port = "--port egress_kbps=100,physnet=net0 --driver solver"
-    result = gantt("server", "boot", "--flavor", "gpu", "--image", "77", *options.split(), *port.split())
-    assert result.code == 0
-    spec, _uuids = cluster.conductor.builds[0]
-    assert spec.resources == {"VCPU": 4, "MEMORY_MB": 4096}
-    assert {suffix: group["resources"] for suffix, group in spec.groups.items()} == {
-        "1": {"VGPU": 1},
-        "_dev0": {"FPGA": 1},
-        "_pci0": {"CUSTOM_A": 1},
-        "_pci1": {"CUSTOM_PCI_8086_1572": 1},
-        "_vol0": {"DISK_GB": 20},
-        "_port0": {"NET_BW_EGR_KILOBIT_PER_SEC": 100},
-    }
-    properties = {"hw_architecture": "aarch64", "trait:CUSTOM_B": "required", "img_hv_type": "kvm"}
-    assert spec.image == {"id": "77", "name": "debian", "properties": properties}
-    assert (spec.required_traits, spec.groups_policy, spec.driver) == (["CUSTOM_B"], "none", "solver")
-
-
-def test_configured_images_are_listed(gantt, config_file):
-    config_file.write_text(config_file.read_text() + CLOUD)
-    assert [(row["name"], row["id"]) for row in gantt("image", "list", "-f", "json").json] == [("debian", "77")]
-
-
-def test_aggregate_tree_and_any_trait_options_are_in_the_spec(cluster, gantt):
-    options = "--member-of a,b --member-of c --not-member-of d --in-tree host/numa0 --trait CUSTOM_A,CUSTOM_B"
-    group = "--hint group=g --group-policy affinity"
-    assert gantt("boot", "--flavor", "m1.tiny", *options.split(), *group.split()).code == 0
-    spec, _uuids = cluster.conductor.builds[0]
-    assert (spec.member_of, spec.forbidden_aggregates) == ([["a", "b"], ["c"]], ["d"])
-    assert (spec.in_tree, spec.any_traits) == ("host/numa0", [["CUSTOM_A", "CUSTOM_B"]])
-    assert (spec.group_id, spec.group_policy) == ("g", "affinity")
 
 
 def test_wait_returns_when_all_are_active(cluster, gantt):
@@ -112,12 +64,6 @@ def test_wait_ends_at_its_timeout_with_the_present_records(cluster, gantt):
 def test_servers_get_the_name_with_a_number_if_there_are_several(cluster, gantt, count, names):
     result = gantt("boot", "--flavor", "m1.tiny", "--name", "web", "--count", count, "-f", "json")
     assert (result.code, [row["name"] for row in result.json]) == (0, names)
-
-
-@pytest.mark.parametrize(("options", "is_shown"), [(["--progress"], True), ([], False)])
-def test_progress_bar_is_shown_on_request(cluster, gantt, options, is_shown):
-    result = gantt("boot", "--flavor", "m1.tiny", "--count", "2", "--wait", "-f", "json", *options)
-    assert ("2/2" in result.err) is is_shown
 
 
 @pytest.mark.parametrize(

@@ -4,19 +4,6 @@
 import pytest
 
 
-@pytest.fixture
-def hosts(cluster):
-    cluster.scheduler.service("host1")
-    cluster.scheduler.service("host2", enabled=False, disabled_reason="broken fan")
-    cluster.scheduler.service("host3", alive=False)
-    cluster.scheduler.service("gantt-conductor@c1", binary="gantt-conductor")
-    cluster.scheduler.node("host1/node1", used=6, traits=["CUSTOM_A"])
-    cluster.scheduler.node("host1/node2")
-    cluster.scheduler.node("host2", zone="az2")
-    cluster.scheduler.node("host3/node1")
-    return cluster.scheduler
-
-
 def test_list_joins_nodes_with_their_service_host(hosts, gantt):
     rows = {row["name"]: row for row in gantt("host", "list", "-f", "json").json}
     assert list(rows) == ["host1/node1", "host1/node2", "host2", "host3/node1"]
@@ -90,71 +77,3 @@ def test_show_node_lists_cpus_and_pages_of_numa_cells(hosts, gantt):
 def test_unknown_host_is_one_line(hosts, gantt, name):
     result = gantt("host", "show", name)
     assert (result.code, result.err) == (1, f"No host or node named {name!r} is known; see 'gantt host list'\n")
-
-
-def test_disable_and_enable_retry_version_conflicts(hosts, gantt):
-    hosts.conflicts = 2
-    assert gantt("host", "disable", "host1", "--reason", "new disk").code == 0
-    assert hosts.state["service"]["host1"]["disabled_reason"] == "new disk"
-    assert hosts.state["service"]["host1"]["enabled"] is False
-    assert gantt("host", "enable", "host1").code == 0
-    assert hosts.state["service"]["host1"]["disabled_reason"] is None
-    assert hosts.state["service"]["host1"]["enabled"] is True
-    assert set(hosts.writers) == {"gantt"}
-
-
-def test_enable_fails_after_too_many_version_conflicts(hosts, gantt):
-    hosts.conflicts = 99
-    result = gantt("host", "enable", "host1")
-    assert result.code == 1
-    assert "read it again, then update" in result.err
-
-
-def test_disable_requires_a_reason(hosts, gantt):
-    assert gantt("host", "disable", "host1").code == 2
-
-
-@pytest.mark.parametrize(
-    ("command", "state"),
-    [
-        (("disable", "--reason", "fan"), "disabled"),
-        (("enable",), "enabled"),
-        (("fence", "--yes"), "fenced"),
-        (("remove",), "removed"),
-    ],
-)
-def test_command_on_a_whole_host_rejects_a_node(hosts, gantt, command, state):
-    result = gantt("host", *command, "host1/node1")
-    message = f"host1/node1 is a node; only a service host with all its nodes can be {state}: host1\n"
-    assert (result.code, result.err) == (1, message)
-    assert hosts.state["service"]["host1"]["enabled"] is True and hosts.removed == []
-
-
-def test_fence_without_yes_explains_and_does_nothing(cluster, gantt):
-    cluster.scheduler.service("host1")
-    cluster.claims.claim("a", host="host1/node1")
-    result = gantt("host", "fence", "host1")
-    assert result.code == 1 and cluster.claims.fenced == []
-    assert result.err == (
-        "Fencing host1 means: the machine is off or isolated; its claims end; its guests are lost to gantt. "
-        "Use --yes to confirm\n"
-    )
-    result = gantt("host", "fence", "host1", "--yes")
-    assert (result.code, cluster.claims.fenced) == (0, ["host1"])
-    assert "host1 is fenced: 1 claims ended" in result.err
-
-
-def test_fence_of_an_unknown_host_is_one_line(cluster, gantt):
-    result = gantt("host", "fence", "host9", "--yes")
-    assert (result.code, result.err) == (1, "No host or node named 'host9' is known; see 'gantt host list'\n")
-
-
-def test_services_of_all_binaries_are_listed(hosts, gantt):
-    rows = gantt("service", "list", "-f", "json").json
-    assert [(row["binary"], row["host"], row["state"]) for row in rows] == [
-        ("gantt-compute", "host1", "up"),
-        ("gantt-compute", "host2", "up"),
-        ("gantt-compute", "host3", "down"),
-        ("gantt-conductor", "c1", "up"),
-    ]
-    assert rows[1]["disabled_reason"] == "broken fan"

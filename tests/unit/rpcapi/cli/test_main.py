@@ -37,14 +37,6 @@ def test_help_imports_neither_the_bus_nor_the_objects():
     assert "server delete" in run.stdout
 
 
-def test_configured_and_built_in_flavors_are_listed(gantt, config_file):
-    with config_file.open("a") as file:
-        file.write("[flavor:gpu]\nvcpus = 8\nmemory_mb = 100\nextra_specs = trait:CUSTOM_GPU=required\n")
-    rows = {row["name"]: row for row in gantt("flavor", "list", "-f", "json").json}
-    assert rows["gpu"]["extra_specs"] == {"trait:CUSTOM_GPU": "required"}
-    assert rows["m1.tiny"]["vcpus"] == 1
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -65,30 +57,6 @@ def test_bad_configuration_is_one_line(gantt, config_file, text, message):
     assert "s3cret" not in result.err
 
 
-def test_unanswered_call_is_one_line(cluster, gantt, config_file):
-    cluster.scheduler.partitions = ["nobody"]
-    config_file.write_text(
-        "[DEFAULT]\ntransport_url = fake://\ncontrol_exchange = shell\n[rpc]\npartition = nobody\ncall_timeout = 0.1\n"
-    )
-    result = gantt("claim", "verify")
-    assert result.code == 1
-    assert result.err.splitlines()[-1].startswith("No reply in time: is the cluster up")
-    assert "Traceback" not in result.err
-
-
-def test_remote_error_has_a_traceback_only_with_debug(cluster, gantt):
-    cluster.claims.claims["a"] = None  # causes a TypeError in the double
-    result = gantt("claim", "list")
-    assert result.code == 1
-    assert "Traceback" not in result.err
-    assert "TypeError" in result.err
-    assert "Traceback" in gantt("--debug", "claim", "list").err
-
-
 def test_unreadable_file_is_named(gantt):
     result = gantt("--config-file", "/nowhere/gantt.conf", "flavor", "list")
     assert result.err == "Bad configuration: configuration file /nowhere/gantt.conf is missing or may not be read\n"
-
-
-def test_quiet_suppresses_messages(cluster, gantt):
-    assert gantt("-q", "boot", "--flavor", "m1.tiny", "-f", "value", "-c", "status").err == ""

@@ -65,14 +65,3 @@ def test_verify_checks_all_partitions(cluster_of_two, gantt):
 def test_unknown_partition_is_rejected_with_the_known_ones(cluster_of_two, gantt):
     result = gantt("claim", "verify", "--partition", "third")
     assert (result.code, result.err) == (1, "There is no partition 'third' here; configured: default, second\n")
-
-
-def test_host_is_fenced_in_its_own_partition(cluster_of_two, gantt):
-    cluster_of_two.claims2.claim("b", host="host2/node1")
-    assert gantt("host", "fence", "host2", "--yes").code == 0
-    assert (cluster_of_two.claims.fenced, cluster_of_two.claims2.fenced) == ([], ["host2"])
-
-
-def test_remove_calls_the_scheduler(cluster_of_two, gantt):
-    assert gantt("host", "remove", "host2").code == 0
-    assert cluster_of_two.scheduler.removed == ["host2"]

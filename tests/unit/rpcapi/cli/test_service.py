@@ -19,3 +19,14 @@ def test_audited_is_shown_for_agents_only(cluster, gantt):
     table = gantt("service", "list", "-c", "binary", "-c", "audited").out
     (line,) = [line for line in table.splitlines() if "gantt-conductor" in line]
     assert line.split() == ["|", "gantt-conductor", "|", "-", "|"]
+
+
+def test_services_of_all_binaries_are_listed(hosts, gantt):
+    rows = gantt("service", "list", "-f", "json").json
+    assert [(row["binary"], row["host"], row["state"]) for row in rows] == [
+        ("gantt-compute", "host1", "up"),
+        ("gantt-compute", "host2", "up"),
+        ("gantt-compute", "host3", "down"),
+        ("gantt-conductor", "c1", "up"),
+    ]
+    assert rows[1]["disabled_reason"] == "broken fan"

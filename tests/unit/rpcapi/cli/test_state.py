@@ -4,16 +4,6 @@
 import pytest
 
 
-@pytest.fixture
-def racks(cluster):
-    cluster.scheduler.state["rack"] = {
-        "h1": {"power": "on", "watts": 300},
-        "h1/n1": {"power": "off"},
-        "h2": {"power": "on", "row": 7},
-    }
-    return cluster.scheduler
-
-
 def list_names(gantt, *arguments):
     return [row["name"] for row in gantt("state", "list", "rack", "-f", "json", *arguments).json]
 
@@ -43,26 +33,6 @@ def test_show_prints_one_document(racks, gantt):
     assert (columns["name"], columns["version"], columns["document"]) == ("h2", 1, {"power": "on", "row": 7})
     result = gantt("state", "show", "rack", "h9")
     assert (result.code, result.err) == (1, "No host or node named 'h9' is known; see 'gantt host list'\n")
-
-
-def test_set_writes_json_and_text_after_version_conflicts(racks, gantt):
-    racks.conflicts = 2
-    result = gantt("state", "set", "rack", "h1", "watts=450", "note=some text", 'tags=["a"]', "--writer", "rackd")
-    assert result.code == 0
-    assert racks.state["rack"]["h1"] == {"power": "on", "watts": 450, "note": "some text", "tags": ["a"]}
-    assert set(racks.writers) == {"rackd"}
-
-
-def test_set_creates_a_document(racks, gantt):
-    assert gantt("state", "set", "rack", "h3", "power=off").code == 0
-    assert racks.state["rack"]["h3"] == {"power": "off"}
-
-
-def test_set_fails_after_too_many_version_conflicts(racks, gantt):
-    racks.conflicts = 99
-    result = gantt("state", "set", "rack", "h1", "power=off")
-    assert result.code == 1
-    assert "read it again, then update" in result.err
 
 
 def test_delete_is_idempotent(racks, gantt):

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The upgrade checks of ``gantt-status``."""
+
+import json
+
+import pytest
+
+from rpcapi.cli import status
+from rpcapi.clients.scheduler import BusBackend
+
+
+@pytest.fixture
+def check(cluster, config_file, capsys):
+    """Return a function that runs the checks on a healthy cluster: exit code and {check: (result, details)}."""
+    cluster.scheduler.service("host1")
+    cluster.claims.claim("a")
+
+    def run():
+        capsys.readouterr()
+        code = status.main(["--config-file", str(config_file), "upgrade", "check", "--json"])
+        report = json.loads(capsys.readouterr().out)
+        return code, {row["check"]: (row["result"], row["details"]) for row in report["checks"]}
+
+    return run
+
+
+def test_healthy_cluster_passes(check):
+    code, checks = check()
+    assert (code, {result for result, _details in checks.values()}) == (0, {0})
+    assert checks["Conductor"][1] == "answers at version 1.2"
+    assert checks["Partition"][1] == "partition default, epoch 7: 1 claims, all sums match"
+
+
+def test_down_or_unaudited_services_are_a_warning(check, cluster):
+    for number in range(7):
+        cluster.scheduler.service(f"down{number}", alive=False)
+    cluster.scheduler.service("new", audited=False)
+    code, checks = check()
+    assert (code, checks["Services"][0]) == (1, 1)
+    assert "down0, down1, down2, down3, down4 and 2 more" in checks["Services"][1]
+    assert "not audited in this epoch: new" in checks["Services"][1]
+
+
+def test_cluster_without_agents_is_a_warning(check, cluster):
+    cluster.scheduler.state["service"].clear()
+    assert check()[1]["Services"] == (1, "no agent has reported yet")
+
+
+def test_excess_is_a_warning_and_a_wrong_sum_a_failure(check, cluster):
+    cluster.claims.excess = [{"provider": "host1"}]
+    assert check()[0] == 1
+    cluster.claims.problems = ["used of host1 is 3, its claims sum to 2"]
+    code, checks = check()
+    assert (code, checks["Partition"][0]) == (2, 2)
+    assert "its claims sum to 2" in checks["Partition"][1]
+
+
+def test_service_of_an_older_version_is_a_failure(check, monkeypatch):
+    monkeypatch.setattr(BusBackend, "VERSION", "1.99")
+    code, checks = check()
+    assert (code, checks["Scheduler"][0]) == (2, 2)
+    assert checks["Scheduler"][1].startswith("RPC version 1.99 is not supported: upgrade the service")
+
+
+def test_all_partitions_are_checked(check, cluster):
+    cluster.add_partition()
+    cluster.claims2.problems = ["used of host2 is 3, its claims sum to 2"]
+    code, checks = check()
+    assert (code, checks["Partition"][0]) == (2, 2)
+    assert checks["Partition"][1].startswith("partition default, epoch 7: 1 claims, all sums match; partition second")
+
+
+def test_unanswered_check_fails_alone(check, cluster, config_file):
+    cluster.scheduler.partitions = ["nobody"]
+    config_file.write_text(
+        "[DEFAULT]\ntransport_url = fake://\ncontrol_exchange = shell\n[rpc]\ncall_timeout = 0.2\npartition = nobody\n"
+    )
+    code, checks = check()
+    assert code == 2
+    assert checks["Claims"][0] == checks["Partition"][0] == 2
+    assert checks["Claims"][1].startswith("No reply in time")
+    assert checks["Conductor"][0] == checks["Services"][0] == 0
+
+
+def test_invalid_flavor_is_a_failure(check, config_file):
+    with config_file.open("a") as file:
+        file.write("[flavor:odd]\nvcpus = 1\n")
+    code, checks = check()
+    assert (code, checks["Configuration"]) == (2, (2, "Bad configuration: [flavor:odd] lacks memory_mb"))
