@@ -1,20 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns of host facts and addresses."""
+"""Columns of host facts."""
 
 import ipaddress
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler_svc.core.table.addresses import AddressColumn
 from scheduler_svc.core.table.facts import FactColumn
 from tests.unit.scheduler_svc.fakes import hosts
 
 KVM = {"hypervisor_type": "QEMU", "hypervisor_version": 8, "cpu_info": {"topology": {"cores": 4}}}
-ADDRESSES = st.ip_addresses() | st.none()
-NETWORKS = st.tuples(st.ip_addresses(v=4), st.integers(0, 32)) | st.tuples(st.ip_addresses(v=6), st.integers(0, 128))
 
 
 def is_kvm(facts):
@@ -47,21 +43,6 @@ def test_facts_are_the_last_set_ones(changes):
         assert [column.of(row) for row in range(4)] == [expected[row] for row in range(4)]
 
 
-@given(st.lists(ADDRESSES, min_size=1, max_size=5), NETWORKS)
-def test_network_membership_agrees_with_ipaddress(addresses, network):
-    network = ipaddress.ip_network(f"{network[0]}/{network[1]}", strict=False)
-    column = AddressColumn(len(addresses))
-    for row, address in enumerate(addresses):
-        column.set_row(row, None if address is None else str(address))
-    expected = [
-        address is not None and address.version == network.version and address in network for address in addresses
-    ]
-    assert column.within(network, len(addresses)).tolist() == expected
-    assert [column.of(row) for row in range(len(addresses))] == [
-        None if address is None else str(address) for address in addresses
-    ]
-
-
 def test_reloaded_host_has_only_its_new_facts():
     table = hosts.table(
         {"a": hosts.node() | {"facts": KVM, "host_ip": "10.0.0.1", "numa": [{"id": 0}], "kind": "volume"}}
@@ -83,15 +64,3 @@ def test_shared_facts_remain_when_one_row_is_removed():
         with table.reading() as view:
             mask = view.facts.where(is_kvm, key="kvm")
             assert [name for name in "abc" if mask[view.row(name)]] == present
-
-
-@pytest.mark.parametrize("service", ["compute", "volume", "network"])
-def test_of_kind_returns_rows_of_the_service(service):
-    table = hosts.table({"a": hosts.node(), "pool": hosts.node() | {"kind": "volume"}})
-    with table.reading() as view:
-        mask = view.of_kind(service)
-        assert [name for name in ("a", "pool") if mask[view.row(name)]] == {
-            "compute": ["a"],
-            "volume": ["pool"],
-            "network": [],
-        }[service]

@@ -2,13 +2,11 @@
 """Host state columns of the table: documents of rows as numbers, texts and lists."""
 
 import dataclasses
-import operator
 
 import numpy as np
 import pytest
 
 from scheduler_svc.core.records import LogEntry
-from scheduler_svc.core.table.read_errors import MEMBERS
 from scheduler_svc.core.table.state_columns import MAX_FAMILY_COLUMNS
 from tests.unit.scheduler_svc.fakes import hosts
 from tests.unit.scheduler_svc.fakes.hosts import node
@@ -112,31 +110,6 @@ def test_keys_outside_reads_are_not_stored(table):
         ):
             with pytest.raises(LookupError, match="must list it in its reads"):
                 read()
-
-
-@pytest.mark.parametrize(
-    ("read", "message"),
-    [
-        (lambda view: view.state("compute", "traits"), "use view.hosts.has_all"),
-        (lambda view: view.state_is("compute", "availability_zone", "az1"), "use view.in_zone"),
-        (lambda view: view.state_contains("aggregate", "hosts", "a"), "use view.aggregates.members"),
-        (lambda view: view.state("compute", "metrics"), "use view.state.'compute', 'metrics.NAME'."),
-        (lambda view: view.state("service", "enabled"), "use view.services.enabled"),
-        (lambda view: view.state("service", "disabled_reason"), "not stored by workers; a view has alive, enabled"),
-        (lambda view: view.documents("compute"), r"view.in_zone \(availability_zone\)"),
-    ],
-)
-def test_error_for_a_composed_key_names_the_member_that_has_it(table, read, message):
-    with table.reading() as view, pytest.raises(LookupError, match=message) as error:
-        read(view)
-    assert "must list it in its reads" not in str(error.value)
-
-
-@pytest.mark.parametrize(("namespace", "key"), [(name, key) for name, keys in MEMBERS.items() for key in keys])
-def test_members_named_in_errors_exist(table, namespace, key):
-    with table.reading() as view:
-        for member in MEMBERS[namespace][key].split("(")[0].split(" or "):
-            assert operator.attrgetter(member)(view) is not None
 
 
 def snapshot(states, nodes=NODES, position=200):

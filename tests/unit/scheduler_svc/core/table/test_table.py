@@ -6,7 +6,6 @@ import threading
 import numpy as np
 import pytest
 
-from rpcapi.resources.inventory import Inventory
 from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.table.table import HostTable
 from tests.unit.scheduler_svc.fakes import hosts
@@ -32,12 +31,6 @@ def test_snapshot_fills_the_columns():
         assert view.match_names(["a", "b"]).tolist() == [True, True, True]
         assert view.match_names(["a/2", "unheard-of"]).tolist() == [False, True, False]
         assert view.services.alive.all() and view.services.enabled.all() and view.services.opened.all()
-
-
-def test_view_is_read_only():
-    table = hosts.table(NODES)
-    with table.reading() as view, pytest.raises(ValueError, match="read-only"):
-        view.hosts.free("VCPU")[0] = 5
 
 
 def test_entries_wait_until_the_view_is_released():
@@ -128,15 +121,6 @@ def test_table_grows_beyond_its_initial_size():
         assert np.flatnonzero(view.hosts.has_all(["CUSTOM_T70"])).tolist() == [70]
         assert np.flatnonzero(view.hosts.has_any(["CUSTOM_T3", "CUSTOM_T130"])).tolist() == [3, 130]
         assert np.count_nonzero(view.in_zone("az1")) == len(range(1, count, 3))
-
-
-def test_unit_rules_exist_only_while_a_row_has_one():
-    table = hosts.table({"a": node({"VCPU": 8})})
-    for position, inventory, has_rules in ((101, Inventory(8, step_size=2), True), (102, Inventory(8), False)):
-        table.apply(entry(position, "provider", {"a": provider("a", node({"VCPU": inventory}))}))
-        with table.reading() as view:
-            assert view.trees.has_rules("VCPU") is has_rules
-            assert view.hosts.can_allocate("VCPU", 3).tolist() == [not has_rules]
 
 
 def test_hosts_awaiting_an_audit_are_counted():
