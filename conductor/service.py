@@ -132,13 +132,16 @@ def make_service(conf: cfg.ConfigOpts, worker_index: int) -> ConductorService:
 
 
 def _open_store(conf: cfg.ConfigOpts) -> ConductorStore:
-    lease_ms, retention_ms = round(1000 * conf.conductor.lease), round(1000 * conf.conductor_store.retention)
-    timeouts = StoreTimeouts(lease_ms=lease_ms, retention_ms=retention_ms)
-    url = conf.conductor_store.url
-    return (
-        MemoryConductorStore(timeouts)
-        if url == MEMORY
-        else RedisConductorStore(url, timeouts, replicas.from_options(conf.conductor_store))
+    group = conf.conductor_store
+    timeouts = StoreTimeouts(
+        lease_ms=round(1000 * conf.conductor.lease),
+        retention_ms=round(1000 * group.retention),
+        max_step_ms=round(1000 * group.max_clock_step),
+    )
+    if group.url == MEMORY:
+        return MemoryConductorStore(timeouts)
+    return RedisConductorStore(
+        group.url, timeouts, replicas.from_options(group), is_durable=group.durability == "always"
     )
 
 

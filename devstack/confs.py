@@ -102,7 +102,7 @@ def render(name: str, size: ClusterSize, layout: Layout, urls: Urls) -> Groups:
             },
         }
     elif name == "conductor":
-        base |= {"conductor_store": {"url": urls.store}}
+        base |= {"conductor_store": {"url": urls.store, "durability": _durability(size)}}
     elif name == "publisher":
         base["DEFAULT"] = {"transport_url": urls.bus}
         base |= {"publisher": {"interval": size.report_interval, "racks": RACKS, "physnets": max(1, size.networks)}}

@@ -28,6 +28,26 @@ OPTS = [
         help="Seconds for which the record of a deleted instance is kept. Until then it can be listed, and a delayed "
         "duplicate of its request does not build it again.",
     ),
+    cfg.StrOpt(
+        "durability",
+        default="everysec",
+        choices=[
+            ("always", "appendfsync always: an acknowledged request survives the machine's power loss"),
+            ("everysec", "appendfsync everysec: a second of writes may be lost with the machine"),
+        ],
+        help="Durability that this Redis is configured for. Only with 'always' does a restart continue in the same "
+        "epoch; otherwise instances that were not yet sent to a host wait until every host has been audited. A value "
+        "above the real setting of Redis may hide lost requests. It has no effect for Sentinel and Redis Cluster.",
+    ),
+    cfg.FloatOpt(
+        "max_clock_step",
+        default=15.0,
+        min=1.0,
+        max=3600.0,
+        help="Seconds by which one step of the store server's clock can advance the store's time, by which leases, "
+        "retries and retention are judged; a step back does not turn it back. While no conductor runs, the store's "
+        "time stands still beyond this step. All conductors must have the same value.",
+    ),
     *replicas.OPTS,
 ]
 

@@ -13,6 +13,7 @@ from rpcapi import errors
 from rpcapi.conf.replicas import ReplicaAcknowledgement
 from rpcapi.redis_failover import connection, retries
 from rpcapi.redis_failover.evaluate import NotReplicated, evaluate
+from rpcapi.redis_failover.identity import EpochMissing, ServerIdentity
 from rpcapi.redis_failover.scripts import LuaScript
 
 T = TypeVar("T")
@@ -31,7 +32,8 @@ class ConductorConnection:
     an invalid URL.
     """
 
-    def __init__(self, url: str, replicas: ReplicaAcknowledgement | None = None) -> None:
+    def __init__(self, url: str, identity: ServerIdentity, replicas: ReplicaAcknowledgement | None = None) -> None:
+        self.identity = identity
         self._replicas = replicas or ReplicaAcknowledgement()
         try:
             pool = connection.pool(
@@ -45,7 +47,7 @@ class ConductorConnection:
                 socket_connect_timeout=CONNECT_SECONDS,
                 socket_timeout=ANSWER_SECONDS,
                 retry=Retry(NoBackoff(), 0),  # retries are counted in one place: execute
-                redis_connect_func=connection.require_primary,
+                redis_connect_func=identity.check_connection,
             )
             # Created and discarded: reveals an unsupported connection option. It does not connect yet.
             pool.connection_class(**pool.connection_kwargs)
@@ -57,14 +59,20 @@ class ConductorConnection:
         """Run a script and return its answer after enough replicas have acknowledged; raises StoreUnavailable."""
         replicas = ReplicaAcknowledgement() if script.name in UNACKNOWLEDGED else self._replicas
         keys = [key(word) for word in script.words]
-        return self.execute(
-            lambda client: evaluate(client, script.sha, script.text, keys, arguments, replicas=replicas)
-        )
+
+        def command(client: redis.Redis) -> Any:
+            try:
+                return evaluate(client, script.sha, script.text, keys, arguments, replicas=replicas)
+            except redis.ResponseError as error:
+                self.identity.check_emptied(error, client.execute_command)
+                raise
+
+        return self.execute(command)
 
     def execute(self, command: Callable[[redis.Redis], T]) -> T:
         """Return the result of ``command``; raises StoreUnavailable, after which the caller may retry."""
         try:
-            return retries.run_with_retries(lambda: command(self._client))
+            return retries.run_with_retries(lambda: command(self._client), EpochMissing)
         except redis.exceptions.NoPermissionError as error:
             raise errors.StoreUnavailable(why=f"its user lacks a permission: {error}") from error
         except redis.exceptions.OutOfMemoryError as error:

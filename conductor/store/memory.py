@@ -24,16 +24,18 @@ from conductor.store.records import (
 )
 from rpcapi import errors
 
+_START = time.time() - time.monotonic()
 
-def wall_clock() -> int:
-    """Return Unix time in milliseconds."""
-    return int(time.time() * 1000)
+
+def steady_clock() -> int:
+    """Return Unix time in milliseconds; the machine's clock is read once, so that its later steps have no effect."""
+    return int((_START + time.monotonic()) * 1000)
 
 
 class MemoryConductorStore(ConductorStore):
     """Implements the verbs of the Lua scripts, serialized by one lock."""
 
-    def __init__(self, timeouts: StoreTimeouts | None = None, clock: Callable[[], int] = wall_clock) -> None:
+    def __init__(self, timeouts: StoreTimeouts | None = None, clock: Callable[[], int] = steady_clock) -> None:
         self._timeouts = timeouts or StoreTimeouts()
         self._clock = clock
         self._lock = threading.RLock()

@@ -127,14 +127,16 @@ class InstanceRecordPage:
 
 @dataclass(frozen=True, slots=True)
 class StoreTimeouts:
-    """Lease and retention times in milliseconds.
+    """Times in milliseconds.
 
-    A lease that is not renewed expires after ``lease_ms``. The record of a deleted instance is removed after
-    ``retention_ms``; until then a delayed duplicate of its request cannot build it again.
+    A step of the server's clock advances the store's time by at most ``max_step_ms``. A lease that is not renewed
+    expires after ``lease_ms``. The record of a deleted instance is removed after ``retention_ms``; until then a delayed
+    duplicate of its request cannot build it again.
     """
 
     lease_ms: int = 30_000
     retention_ms: int = 86_400_000
+    max_step_ms: int = 15_000
 
 
 class LeaseLost(Exception):

@@ -10,6 +10,7 @@ import redis
 
 from conductor.store import documents, keys
 from conductor.store.connect import ConductorConnection
+from conductor.store.identity import make_identity
 from conductor.store.interface import PAGE, ConductorStore
 from conductor.store.records import (
     BuildRequestRecord,
@@ -25,6 +26,7 @@ from conductor.store.records import (
 )
 from conductor.store.scripts import load
 from rpcapi import errors
+from rpcapi.conf import redis_nodes
 from rpcapi.conf.replicas import ReplicaAcknowledgement
 
 
@@ -32,14 +34,21 @@ class RedisConductorStore(ConductorStore):
     """Stores records in Redis under its own key prefix; any number of conductors can share it."""
 
     def __init__(
-        self, url: str, timeouts: StoreTimeouts | None = None, replicas: ReplicaAcknowledgement | None = None
+        self,
+        url: str,
+        timeouts: StoreTimeouts | None = None,
+        replicas: ReplicaAcknowledgement | None = None,
+        *,
+        is_durable: bool = False,
     ) -> None:
-        self._connection = ConductorConnection(url, replicas)
+        """``is_durable``: a restart of the server forgets nothing; it has no effect where others may take over."""
+        identity = make_identity(is_durable=is_durable and not redis_nodes.has_multiple_servers(url))
+        self._connection = ConductorConnection(url, identity, replicas)
         self._timeouts = timeouts or StoreTimeouts()
 
     def record(self, request: BuildRequestRecord, uuids: Sequence[str]) -> bool:
         new_record = InstanceRecord(uuid="", request=request.key)
-        answer, *conflicts = self._run(
+        answer, *details = self._run(
             "record",
             uuids,
             request=request.key,
@@ -50,7 +59,9 @@ class RedisConductorStore(ConductorStore):
             instance=documents.dump_instance(new_record),
         )
         if answer == "conflict":
-            raise errors.InstanceConflict(uuid=conflicts[0], why="it belongs to another request")
+            raise errors.InstanceConflict(uuid=details[0], why="it belongs to another request")
+        if answer == "recorded":
+            self._connection.identity.observe(0, int(details[0]))
         return answer == "recorded"
 
     def take(self, owner: str, limit: int) -> list[RequestLease]:
@@ -145,6 +156,8 @@ class RedisConductorStore(ConductorStore):
 
     def _run(self, verb: str, rest: Iterable[str | int] = (), **values: str | int) -> Any:
         script = load(verb)
+        if "max_step_ms" in script.args:
+            values["max_step_ms"] = self._timeouts.max_step_ms
         return self._connection.run(script, script.arguments(rest, **values))
 
 

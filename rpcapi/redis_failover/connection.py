@@ -65,11 +65,3 @@ def pool(
     return kind.from_url(
         nodes.primary_url, connection_class=connection_class, locator=make_locator(nodes, key), **options
     )
-
-
-def require_primary(connection: Any) -> None:
-    """Authenticate, and reject a replica, which may return old data. Raises redis.ReadOnlyError."""
-    connection.on_connect()
-    connection.send_command("INFO", "replication")
-    if "role:master" not in str(connection.read_response()):
-        raise redis.ReadOnlyError("the server is a replica, not the primary")

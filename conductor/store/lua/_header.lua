@@ -1,11 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Shared functions: the store's clock, and the header line of an instance's record (see documents.py). A version stays
--- a string: it has more digits than a Lua number holds.
-
-local function clock()
-  local time = redis.call('TIME')
-  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+-- What scripts share: `now`, the store's own time in ms, and the header line of an instance's record (see documents.py).
+-- A version stays a string: it has more digits than a Lua number holds.
+--@ include _time
+--@ keys meta
+local meta = redis.call('HMGET', K.meta, 'epoch', 'time', 'clock')
+if not meta[1] then
+  return redis.error_reply('NOEPOCH the conductors\' store has no epoch: it was emptied')
 end
+local now = advance_time(K.meta, meta[2], meta[3])
 
 local function whole(number)
   return string.format('%.0f', number)

@@ -11,7 +11,6 @@ local request = A.request
 if not holds(K.leases, request, A.token) then
   return {}
 end
-local now = clock()
 redis.call('ZADD', K.due, whole(now + tonumber(A.lease_ms)), request)
 local from = A.after == '' and ('[' .. request .. '|') or ('(' .. request .. '|' .. A.after)
 local members = redis.call('ZRANGEBYLEX', K.pending, from, '(' .. request .. '}', 'LIMIT', 0, A.limit)

@@ -6,7 +6,7 @@
 --@ include _header
 --@ keys requests instances everything left counts purge due
 
-local uuids = redis.call('ZRANGEBYSCORE', K.purge, '-inf', whole(clock()), 'LIMIT', 0, A.limit)
+local uuids = redis.call('ZRANGEBYSCORE', K.purge, '-inf', whole(now), 'LIMIT', 0, A.limit)
 for _, uuid in ipairs(uuids) do
   local head = unpack_header(redis.call('HGET', K.instances, uuid))
   redis.call('HDEL', K.instances, uuid)

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Record a request with all its instances, or nothing, and make it due.
 -- ARGV: request key, request document, status, step, version, instance document, uuid...
--- Returns: {'recorded'}, {'known'} if the request was already recorded, or {'conflict', uuid}
+-- Returns: {'recorded', last number assigned}, {'known'} if the request was already recorded, or {'conflict', uuid}
 --@ args request document status step version instance
 --@ include _header
---@ keys meta requests instances listed everything pending left due counts
+--@ keys requests instances listed everything pending left due counts
 
 local request, status, step = A.request, A.status, A.step
 if redis.call('HEXISTS', K.requests, request) == 1 then
@@ -15,7 +15,6 @@ for i = REST, #ARGV do
     return {'conflict', ARGV[i]}
   end
 end
-local now = clock()
 local stamp = whole(now)
 local count = #ARGV - REST + 1
 local sequence = redis.call('HINCRBY', K.meta, 'sequence', count) - count
@@ -36,4 +35,4 @@ end
 redis.call('HSET', K.left, request, count)
 redis.call('ZADD', K.due, stamp, request)
 redis.call('HINCRBY', K.counts, status, count)
-return {'recorded'}
+return {'recorded', sequence}

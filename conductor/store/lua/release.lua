@@ -12,7 +12,7 @@ if not holds(K.leases, request, A.token) then
 end
 redis.call('HDEL', K.leases, request)
 if redis.call('SREM', K.woken, request) == 1 then
-  redis.call('ZADD', K.due, whole(clock()), request)
+  redis.call('ZADD', K.due, whole(now), request)
 elseif A.next_ms ~= '' then
   redis.call('ZADD', K.due, A.next_ms, request)
 else

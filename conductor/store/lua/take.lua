@@ -6,7 +6,6 @@
 --@ include _header
 --@ keys due leases woken
 
-local now = clock()
 local answer = {}
 local requests = redis.call('ZRANGEBYSCORE', K.due, '-inf', whole(now), 'LIMIT', 0, A.limit)
 for _, request in ipairs(requests) do

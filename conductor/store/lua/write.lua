@@ -11,7 +11,6 @@ local leased_request = A.request
 if leased_request ~= '' and not holds(K.leases, leased_request, A.token) then
   return {}
 end
-local now = clock()
 local answer = {whole(now)}
 local touched = {}
 

@@ -13,6 +13,7 @@ from rpcapi import errors
 from rpcapi.conf.replicas import ReplicaAcknowledgement
 from rpcapi.redis_failover import connection, retries
 from rpcapi.redis_failover.evaluate import evaluate
+from rpcapi.redis_failover.identity import EpochMissing
 from rpcapi.redis_failover.scripts import LuaScript
 from scheduler_svc.store.records import MAX_STEP_MS
 from scheduler_svc.store.redis.identity import RedisIdentity
@@ -27,10 +28,6 @@ BLOCK_MS = 2_000  # the longest that one blocking read waits
 READER_SECONDS = BLOCK_MS / 1000 + 3  # after which a server that hangs counts as unavailable
 # Scripts that do not wait for replicas: what they write is sent again, or recomputed by the next run.
 NO_REPLICA_WAIT = frozenset({"alive", "beat", "claims", "decide", "expire", "hosts", "reap", "report"})
-
-
-class EpochMissing(redis.RedisError):
-    """Raised when a script finds a partition without an epoch: its keys were deleted while the server kept running."""
 
 
 class RedisConnection:
@@ -118,21 +115,11 @@ class RedisConnection:
 
     def _on_connect(self, fresh: AbstractConnection) -> None:
         """Authenticate, and check the server's identity before any verb is sent through this connection."""
-        fresh.on_connect()
         # Before each command the pool polls the socket for an unread earlier answer, on green threads through their
         # hub: half the cost of a short command. There is never one, because an interrupted command disconnects; and
         # a connection closed by the server fails the command itself.
         fresh.can_read = _nothing_unread  # type: ignore[method-assign]
-
-        def execute(*command: Any) -> Any:
-            fresh.send_command(*command)
-            return fresh.read_response()
-
-        try:
-            self.identity.check(execute)
-        except errors.GanttError:
-            fresh.disconnect()  # as redis-py does after errors of its own
-            raise
+        self.identity.check_connection(fresh)
 
     def _unavailable(self, error: redis.RedisError) -> errors.StoreUnavailable:
         # Other partitions may be available: the error names this one.
@@ -143,10 +130,8 @@ class RedisConnection:
         try:
             return evaluate(self._client, script.sha, script.text, keys, arguments, replicas=replicas)
         except redis.ResponseError as error:
-            if not str(error).startswith("NOEPOCH"):
-                raise
-            self.identity.check(self._client.execute_command)
-            raise EpochMissing(str(error)) from error
+            self.identity.check_emptied(error, self._client.execute_command)
+            raise
 
 
 def _nothing_unread(timeout: float = 0) -> bool:

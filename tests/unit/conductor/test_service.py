@@ -16,7 +16,7 @@ from conductor.saga.saga_pass import SagaLimits
 from conductor.service import ConductorService
 from conductor.store import keys
 from conductor.store.interface import ConductorStore
-from conductor.store.memory import MemoryConductorStore, wall_clock
+from conductor.store.memory import MemoryConductorStore, steady_clock
 from conductor.store.records import StoreTimeouts
 from conductor.store.redis import RedisConductorStore
 from rpcapi import conf as rpc_conf
@@ -60,7 +60,7 @@ class ServedConductor:
         self.audits: list[tuple[str, int]] = []
         self.heartbeats: list[tuple[str, str]] = []
         self.transport = bus.get_transport(conf)
-        self.ledger = Ledger({"h1/n": 4, "h2/n": 4}, wall_clock)
+        self.ledger = Ledger({"h1/n": 4, "h2/n": 4}, steady_clock)
         self.scheduler = FakeScheduler(self.ledger)
         self.api = ConductorAPI(conf, self.transport)
         self.hosts = FakeHosts(self.ledger, lambda report: self.api.report_builds(CTXT, report))

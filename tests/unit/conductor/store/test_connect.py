@@ -11,6 +11,7 @@ import redis
 
 from conductor.store import connect
 from conductor.store.connect import UNACKNOWLEDGED, ConductorConnection
+from conductor.store.identity import make_identity
 from conductor.store.scripts import load
 from rpcapi import errors
 from rpcapi.conf.replicas import ReplicaAcknowledgement
@@ -26,7 +27,7 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def connection() -> Iterator[ConductorConnection]:
-    created = ConductorConnection(URL)
+    created = ConductorConnection(URL, make_identity(is_durable=False))
     yield created
     created.close()
 
@@ -76,7 +77,7 @@ def test_error_of_a_script_is_not_hidden_as_an_outage(connection: ConductorConne
 @pytest.mark.parametrize("url", ["redis://127.0.0.1:port/0", "redis://h:1/0?no_such_option=1"])
 def test_unusable_url_is_a_bad_configuration(url: str) -> None:
     with pytest.raises(errors.BadConfiguration, match=r"\[conductor_store\] url cannot be used"):
-        ConductorConnection(url)
+        ConductorConnection(url, make_identity(is_durable=False))
 
 
 @pytest.mark.parametrize("name", ["record", "write", *sorted(UNACKNOWLEDGED)])
@@ -88,7 +89,7 @@ def test_only_writes_of_records_wait_for_replicas(name: str, monkeypatch: pytest
         "evaluate",
         lambda client, sha, text, keys, arguments, replicas: calls.append((keys, replicas)),
     )
-    connection = ConductorConnection(URL, required)
+    connection = ConductorConnection(URL, make_identity(is_durable=False), required)
     script = load(name)
     connection.run(script, [])
     ((keys, replicas),) = calls
@@ -100,4 +101,4 @@ def test_only_writes_of_records_wait_for_replicas(name: str, monkeypatch: pytest
 def test_every_script_is_decided_upon() -> None:
     """A read that waits for replicas would fail without them, a write that does not could be lost."""
     names = {path.name.removesuffix(".lua") for path in files("conductor.store").joinpath("lua").iterdir()}
-    assert {name for name in names if not name.startswith("_")} == {"record", "write"} | UNACKNOWLEDGED
+    assert {name for name in names if not name.startswith("_")} == {"identity", "record", "write"} | UNACKNOWLEDGED

@@ -102,16 +102,6 @@ def test_single_server_url_uses_a_plain_connection() -> None:
     assert (pool.connection_kwargs["port"], pool.connection_kwargs["db"]) == (1, 2)
 
 
-def test_replica_is_rejected_by_require_primary(locator: FakeLocator, pair: tuple[RedisServer, RedisServer]) -> None:
-    locator.server = pair[1]
-    pool = connection.pool(CLUSTER_URL, "k", "store", redis_connect_func=connection.require_primary)
-    with redis.Redis.from_pool(pool) as client, pytest.raises(redis.ReadOnlyError, match="replica"):
-        client.get("k")
-    locator.server = pair[0]
-    with redis.Redis.from_pool(pool) as client:
-        assert client.get("k") is None
-
-
 @pytest.mark.parametrize(
     ("error", "not_primary"),
     [

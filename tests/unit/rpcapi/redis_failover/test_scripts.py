@@ -65,7 +65,7 @@ def test_other_arguments_than_the_declared_are_rejected(values: dict[str, object
 
 def test_fragment_replaces_its_include_line() -> None:
     script = script_loader("conductor.store", KEYS)("take")
-    assert script.text.count("local function clock()") == 1
+    assert script.text.count("local function advance_time(") == 1
     assert "--@" not in script.text
     assert {"due", "leases", "woken"} <= set(script.words)
 
